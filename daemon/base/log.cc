@@ -1,0 +1,85 @@
+#include "daemon/base/log.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "daemon/base/clock.h"
+
+namespace kprof {
+namespace {
+
+std::atomic<LogLevel> least_level{LogLevel::kInfo};
+
+constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
+constexpr const char* kPriorities[] = {"<7>", "<6>", "<4>", "<3>"};
+
+// Bare where that is unambiguous, else quoted with \n, \", \\ and \xNN.
+void AppendValue(std::string& line, std::string_view value) {
+  bool bare = !value.empty();
+  for (unsigned char c : value) {
+    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) bare = false;
+  }
+  if (bare) {
+    line += value;
+    return;
+  }
+  line += '"';
+  for (unsigned char c : value) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '"' || c == '\\') {
+      line += '\\';
+      line += static_cast<char>(c);
+    } else if (c < ' ' || c == 0x7f) {
+      char escaped[5];
+      std::snprintf(escaped, sizeof escaped, "\\x%02x", c);
+      line += escaped;
+    } else {
+      line += static_cast<char>(c);
+    }
+  }
+  line += '"';
+}
+
+}  // namespace
+
+void SetLogLevel(LogLevel least) { least_level = least; }
+
+std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
+                          std::initializer_list<LogField> fields) {
+  std::time_t seconds = unix_ns / kNanosPerSecond;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char stamp[40];
+  size_t size = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(stamp + size, sizeof stamp - size, ".%03dZ ",
+                static_cast<int>(unix_ns % kNanosPerSecond / kNanosPerMilli));
+  std::string line = stamp;
+  line += kNames[static_cast<int>(level)];
+  line += ' ';
+  line += event;
+  for (const auto& [key, value] : fields) {
+    line += ' ';
+    line += key;
+    line += '=';
+    AppendValue(line, value);
+  }
+  return line;
+}
+
+void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  if (level < least_level.load(std::memory_order_relaxed)) return;
+  static const bool under_systemd = std::getenv("JOURNAL_STREAM") != nullptr;
+  std::string line = under_systemd ? kPriorities[static_cast<int>(level)] : "";
+  line += FormatLogLine(level, RealClock().unix_ns(), event, fields);
+  line += '\n';
+  // A log that cannot be written is no reason to stop.
+  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace kprof

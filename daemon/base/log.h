@@ -1,0 +1,42 @@
+// The daemon's log: one line per event on standard error, in key=value form, so that a person reads it and a machine
+// parses it. Under systemd each line carries its priority for the journal.
+//
+//   LogInfo("run ended", {{"run", id}, {"state", "done"}});
+//   2026-11-21T10:00:00.123Z info run ended run=01j... state=done
+//
+// Levels say who must act: error, an operator now; warning, an operator some day; info, nobody; debug, us.
+// Any thread; a line is one write(2).
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace kprof {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+using LogField = std::pair<std::string_view, std::string>;
+
+void SetLogLevel(LogLevel least);
+void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
+
+inline void LogDebug(std::string_view event, std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kDebug, event, fields);
+}
+inline void LogInfo(std::string_view event, std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kInfo, event, fields);
+}
+inline void LogWarning(std::string_view event, std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kWarning, event, fields);
+}
+inline void LogError(std::string_view event, std::initializer_list<LogField> fields = {}) {
+  Log(LogLevel::kError, event, fields);
+}
+
+// The line as it is written, without priority and line end. For tests.
+std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
+                          std::initializer_list<LogField> fields);
+
+}  // namespace kprof

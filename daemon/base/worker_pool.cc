@@ -1,0 +1,50 @@
+#include "daemon/base/worker_pool.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace kprof {
+
+WorkerPool::WorkerPool(const Options& options) : options_(options) {
+  for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+WorkerPool::~WorkerPool() {
+  {
+    std::lock_guard lock(mu_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Status WorkerPool::Submit(std::function<void()> job) {
+  {
+    std::lock_guard lock(mu_);
+    if (queue_.size() >= options_.queue_limit_jobs) {
+      return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
+                  "try again in a moment");
+    }
+    queue_.push_back(std::move(job));
+  }
+  wake_.notify_one();
+  return OkStatus();
+}
+
+void WorkerPool::Work() {
+  pthread_setname_np(pthread_self(), "kprofd-worker");
+  while (true) {
+    std::function<void()> job;
+    {
+      std::unique_lock lock(mu_);
+      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      job = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    job();
+  }
+}
+
+}  // namespace kprof

@@ -1,0 +1,46 @@
+// Threads for work that blocks or computes: files, SQL, parsing. A job is a function of its arguments; it keeps no state
+// between jobs and hands its result back by IoLoop::Post. Knows nothing of what it runs.
+//
+// Submit: any thread. When the queue is full a job is refused (kQueueFull), never blocked on. Jobs whose stop token has
+// fired by the time their turn comes are still called: each checks its token and answers kCancelled itself, so that
+// nobody waits for an answer that never comes.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class WorkerPool {
+ public:
+  struct Options {
+    size_t threads = 2;
+    size_t queue_limit_jobs = 1024;
+  };
+  explicit WorkerPool(const Options& options);
+  // Runs what is queued, then joins. Stop your jobs first, through their tokens.
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  Status Submit(std::function<void()> job);
+
+ private:
+  void Work();
+
+  const Options options_;
+  std::mutex mu_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;  // guarded by mu_
+  bool stopping_ = false;                    // guarded by mu_
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,124 @@
+// What the daemon and the supervisor `kprof-launch` say to each other over one Unix stream socket:
+//
+//   daemon                                     kprof-launch
+//   1 byte with 3 descriptors (SCM_RIGHTS)  ->             stdout log, stderr log, output progress
+//   Prepare(LaunchRequest)                  ->             forks, sets everything up, stops before exec
+//                                           <-  Prepared
+//   Go                                      ->             exec
+//                                           <-  Started | LaunchFailed
+//   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
+//                                           <-  Ended      the whole tree is gone; then it exits
+//
+// When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
+// A frame is u32 length (of what follows), u8 type, payload; integers little-endian; strings u32 length + bytes.
+// Decoders take untrusted bytes: they fail with kBadInput, never read past the end, and never allocate more than the
+// frame holds. The socket is the only link: nothing else is shared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
+
+enum class LaunchMessage : uint8_t {
+  kPrepare = 1,
+  kGo = 2,
+  kStop = 3,
+  kPrepared = 16,
+  kStarted = 17,
+  kLaunchFailed = 18,
+  kEnded = 19,
+};
+
+struct ResourceLimit {
+  int32_t resource = 0;  // RLIMIT_*
+  uint64_t soft = 0;
+  uint64_t hard = 0;
+  bool operator==(const ResourceLimit&) const = default;
+};
+
+// Everything a command needs to run as its caller would have run it.
+struct LaunchRequest {
+  std::vector<std::string> argv;         // argv[0] is looked up in the request's own PATH
+  std::vector<std::string> environment;  // "NAME=value", complete
+  std::string cwd;
+  uint32_t umask = 022;
+  std::vector<ResourceLimit> limits;
+  int64_t output_head_bytes = 4 << 20;
+  int64_t output_tail_bytes = 4 << 20;
+  int64_t leftover_grace_ms = 2000;  // for processes that outlive the command: TERM, this long, KILL
+  bool operator==(const LaunchRequest&) const = default;
+};
+
+// Where a launch stopped: "chdir", "exec", "setrlimit", "fork"...
+struct LaunchFailure {
+  std::string step;
+  int32_t error = 0;  // errno
+  bool operator==(const LaunchFailure&) const = default;
+};
+
+struct CommandStarted {
+  int32_t pid = 0;
+  int64_t unix_ns = 0;  // just before exec
+  int64_t mono_ns = 0;
+};
+
+struct CommandEnded {
+  std::optional<int32_t> exit_code;  // or
+  std::optional<int32_t> signal;
+  bool stopped = false;         // Stop had been asked for when the command ended
+  bool killed = false;          // it took KILL
+  int64_t ended_unix_ns = 0;    // of the command itself, not of what it left behind
+  int64_t wall_ns = 0;          // of the command itself
+  int64_t user_cpu_ns = 0;      // from here on: the whole tree
+  int64_t system_cpu_ns = 0;
+  int64_t max_rss_bytes = 0;
+  int64_t voluntary_switches = 0;
+  int64_t involuntary_switches = 0;
+  int64_t leftover_processes = 0;  // outlived the command and were ended
+  int64_t unkillable_processes = 0;  // changed identity (setuid) and are out of our reach
+  int64_t stdout_bytes = 0;        // as printed
+  int64_t stdout_dropped_bytes = 0;
+  int64_t stderr_bytes = 0;
+  int64_t stderr_dropped_bytes = 0;
+  int32_t output_error = 0;        // errno of the first failed log write (ENOSPC), 0 for none; the command went on
+  bool operator==(const CommandEnded&) const = default;
+};
+
+std::string EncodeLaunchRequest(const LaunchRequest& request);
+Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload);
+std::string EncodeLaunchFailure(const LaunchFailure& failure);
+Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload);
+std::string EncodeCommandStarted(const CommandStarted& started);
+Result<CommandStarted> DecodeCommandStarted(std::string_view payload);
+std::string EncodeCommandEnded(const CommandEnded& ended);
+Result<CommandEnded> DecodeCommandEnded(std::string_view payload);
+std::string EncodeStop(int64_t grace_ms);
+Result<int64_t> DecodeStop(std::string_view payload);
+
+// A frame, ready to be sent.
+std::string FrameOf(LaunchMessage type, std::string_view payload = {});
+
+// Cuts a byte stream into frames.
+class FrameReader {
+ public:
+  struct Frame {
+    LaunchMessage type;
+    std::string payload;
+  };
+  void Add(std::string_view bytes) { buffer_ += bytes; }
+  // The next whole frame, or nothing yet. kBadInput for a length over kLaunchFrameLimitBytes; the stream is then dead.
+  Result<std::optional<Frame>> Next();
+
+ private:
+  std::string buffer_;
+};
+
+}  // namespace kprof

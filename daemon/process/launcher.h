@@ -1,0 +1,54 @@
+// Starts a command under the supervisor `kprof-launch` and follows it. The door to processes: tests of the state machine
+// put a fake here (tests/fakes/fake_launcher.h).
+//
+// Io loop only. Nothing blocks. Events come from the loop, never from inside a call. Destroying a Launched closes its
+// channel: the supervisor then kills the tree, and no further event comes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/process/launch_protocol.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct LaunchEvents {
+  std::function<void()> prepared;
+  std::function<void(CommandStarted)> started;
+  // It never started: no such program, no permission, no such folder. kSpawnFailed (kToolMissing when the program is
+  // not there), with the path and the remedy. Final.
+  std::function<void(Status)> failed;
+  // The whole tree is gone. Final.
+  std::function<void(CommandEnded)> ended;
+  // The supervisor died without a word (killed). What it left has been swept already. Final.
+  std::function<void(Status)> lost;
+};
+
+// The open files that the supervisor writes to; see output_log.h. Borrowed for the call.
+struct OutputFiles {
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+  int progress_fd = -1;
+};
+
+class Launched {
+ public:
+  virtual ~Launched() = default;
+  // REQUIRES: prepared was called, Go was not.
+  virtual void Go() = 0;
+  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace.
+  virtual void Stop(int64_t grace_ms) = 0;
+};
+
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
+  // supervisor can be found (process_sweep.h).
+  virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
+                                                   const OutputFiles& files, LaunchEvents events) = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,73 @@
+// How a command's output lies in a file while it runs, so that 10 GB of it cost neither memory nor disk: the first
+// head_bytes as they are; what comes after goes round in a ring of tail_bytes behind them. A small progress file beside
+// it says how much was printed, so that a reader can follow live and knows what it missed.
+//
+//   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
+//   output.progress:  per stream: u64 claimed, u64 written (little-endian; stdout first, then stderr)
+//
+// The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p <=
+// tail after its read knows that byte p was still there.
+// When the run is over, Finish turns the file into what people expect: head, one line that counts the dropped bytes, tail.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct OutputLimits {
+  int64_t head_bytes = 4 << 20;
+  int64_t tail_bytes = 4 << 20;
+};
+
+enum class OutputStream { kStdout = 0, kStderr = 1 };
+
+// The supervisor's side. One thread. Plain descriptors, no allocation per write; a failed write is remembered
+// (first_error) and later output only counted, so that a full disk never stops the command.
+class OutputLogWriter {
+ public:
+  OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
+      : log_fd_(log_fd), progress_fd_(progress_fd), stream_(stream), limits_(limits) {}
+  void Write(std::span<const char> bytes);
+
+  int64_t written_bytes() const { return written_bytes_; }
+  int64_t dropped_bytes() const;
+  int first_error() const { return first_error_; }
+
+ private:
+  const int log_fd_;
+  const int progress_fd_;
+  const OutputStream stream_;
+  const OutputLimits limits_;
+  int64_t written_bytes_ = 0;
+  int first_error_ = 0;
+};
+
+// A piece of a live log. `dropped_bytes` were printed before `bytes` and are gone.
+struct OutputPiece {
+  int64_t dropped_bytes = 0;
+  std::string bytes;
+  int64_t next_offset = 0;  // where to read on
+};
+
+// Reads what was printed from `offset` on, at most limit_bytes; empty when there is nothing new. Any thread.
+Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
+                                   OutputStream stream, OutputLimits limits, int64_t offset, int64_t limit_bytes);
+
+struct FinishedOutput {
+  int64_t size_bytes = 0;     // of the file now; 0: there is no file
+  std::string sha256;         // of the file
+  int64_t printed_bytes = 0;
+  int64_t dropped_bytes = 0;
+};
+
+// Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. A log of
+// no bytes is removed. Also does this after a crash, from whatever the progress file says. From a worker.
+Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
+                                    OutputStream stream, OutputLimits limits);
+
+}  // namespace kprof

@@ -1,0 +1,110 @@
+// Success, or what failed, why, and what to do about it. The error type of all interfaces of ours; nothing is thrown.
+//
+//   Status Save(...) {
+//     RETURN_IF_ERROR(file->Sync());                       // pass a failure on
+//     ASSIGN_OR_RETURN(Row row, ReadRow(db, id));          // or unpack a Result
+//     if (row.pinned) return Fail(ErrorCode::kUsage, "delete run " + id, "it is pinned", "unpin it first");
+//     return OkStatus();
+//   }
+#pragma once
+
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "storage/base/error_code.h"
+
+namespace kprof {
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  // REQUIRES: code is not kOk; `what` names the act and its object, `why` the cause. `remedy` may be empty.
+  Status(ErrorCode code, std::string what, std::string why, std::string remedy = {});
+
+  bool ok() const { return code_ == ErrorCode::kOk; }
+  ErrorCode code() const { return code_; }
+  const std::string& what() const { return what_; }
+  const std::string& why() const { return why_; }
+  const std::string& remedy() const { return remedy_; }
+
+  // "what: why; remedy", on one line.
+  std::string ToString() const;
+
+  // The same failure seen from one layer up: `what` becomes the new act, the former what joins the cause.
+  Status In(std::string what) const;
+
+ private:
+  ErrorCode code_ = ErrorCode::kOk;
+  std::string what_;
+  std::string why_;
+  std::string remedy_;
+};
+
+inline Status OkStatus() { return Status(); }
+Status Fail(ErrorCode code, std::string what, std::string why, std::string remedy = {});
+
+// A failed system call: maps errno to a code (ENOSPC and EDQUOT to storage_full, EACCES and EPERM to not_permitted,
+// ENOENT to not_found, EIO to storage_broken, the rest to internal) and says it in words.
+Status FailErrno(int error, std::string what, std::string remedy = {});
+
+[[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
+
+// For our own mistakes only; input, however odd, never trips it. Stays on in release.
+#define KPROF_CHECK(condition) \
+  do {                         \
+    if (!(condition)) ::kprof::CheckFailed(#condition, __FILE__, __LINE__); \
+  } while (false)
+
+// A value or the reason why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor): `return value;` is the idiom
+  Result(Status status) : status_(std::move(status)) { KPROF_CHECK(!status_.ok()); }  // NOLINT
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+
+  // REQUIRES: ok().
+  T& value() & {
+    KPROF_CHECK(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    KPROF_CHECK(ok());
+    return *value_;
+  }
+  T&& value() && {
+    KPROF_CHECK(ok());
+    return *std::move(value_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+#define KPROF_CONCAT_INNER(a, b) a##b
+#define KPROF_CONCAT(a, b) KPROF_CONCAT_INNER(a, b)
+
+#define RETURN_IF_ERROR(expression)                                      \
+  do {                                                                   \
+    if (::kprof::Status kprof_status = (expression); !kprof_status.ok()) \
+      return kprof_status;                                               \
+  } while (false)
+
+#define ASSIGN_OR_RETURN(declaration, expression) \
+  KPROF_ASSIGN_OR_RETURN(KPROF_CONCAT(kprof_result_, __LINE__), declaration, expression)
+#define KPROF_ASSIGN_OR_RETURN(result, declaration, expression) \
+  auto result = (expression);                                   \
+  if (!result.ok()) return result.status();                     \
+  declaration = *std::move(result)
+
+}  // namespace kprof

@@ -1,0 +1,65 @@
+// The catalog: what is known across runs, in catalog.db. Owns the writer, the readers, the lock on the state folder and
+// the marks that tell a clean stop from a crash. Rows are run_table.h, retention is retention.h.
+//
+// Any thread. Open blocks (start-up only).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+#include "storage/layout.h"
+#include "storage/reader_pool.h"
+#include "storage/writer.h"
+
+namespace kprof {
+
+class Catalog {
+ public:
+  struct Options {
+    Layout layout;
+    const char* vfs = nullptr;
+    Writer::Options writer;
+    size_t reader_limit = 4;
+  };
+
+  // Creates the state folder (0700) and the database when absent, takes the lock, migrates, notes that it is in use.
+  // Fails with kStorageBroken when another daemon lives there: "state folder /x is held by kprofd, pid 123, since ...".
+  static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
+
+  // Notes a clean stop as the last commit.
+  ~Catalog();
+
+  Writer& writer() { return *writer_; }
+  ReaderPool& readers() { return *readers_; }
+  const Layout& layout() const { return options_.layout; }
+
+  // Whether whoever was here last ended without saying so; then QuickCheck is worth its time.
+  bool last_stop_was_unclean() const { return last_stop_was_unclean_; }
+
+  // PRAGMA quick_check: kStorageBroken with SQLite's first complaint. Seconds for a large catalog; from a worker.
+  Status QuickCheck(std::stop_token stop);
+
+  // A consistent copy of the live catalog into a new file at `path` (online backup; restorable by putting it in place
+  // of catalog.db). Goes on while writers write. Removes what it wrote when it fails or is stopped.
+  Status BackUp(const std::string& path, std::stop_token stop);
+
+  // Size of the database with its WAL.
+  int64_t ReadSizeBytes();
+
+ private:
+  Catalog(const Options& options, Files& files);
+
+  const Options options_;
+  Files& files_;
+  UniqueFd lock_;
+  bool last_stop_was_unclean_ = false;
+  std::unique_ptr<ReaderPool> readers_;
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,83 @@
+// A run as the catalog keeps it. A value: filled by whoever runs it, stored and listed by run_table.h.
+// Bytes that users gave (argv, cwd, environment) are bytes, not text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kprof {
+
+enum class RunState { kQueued, kPreparing, kRunning, kCollecting, kDone, kFailed, kCancelled };
+
+std::string_view RunStateName(RunState state);  // "queued"
+std::optional<RunState> RunStateByName(std::string_view name);
+constexpr bool IsTerminal(RunState state) {
+  return state == RunState::kDone || state == RunState::kFailed || state == RunState::kCancelled;
+}
+
+struct RunError {
+  std::string code;  // a name of storage/base/error_code.h
+  std::string message;
+  std::string remedy;
+  bool operator==(const RunError&) const = default;
+};
+
+struct TrustReason {
+  std::string code;
+  std::string message;
+  bool operator==(const TrustReason&) const = default;
+};
+
+struct ArtifactRow {
+  std::string name;  // as users see it; also the file's name in the run's folder
+  int64_t size_bytes = 0;
+  std::string sha256;
+  bool operator==(const ArtifactRow&) const = default;
+};
+
+struct MetricRow {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::string kernel;            // empty: the run as a whole
+  std::optional<int64_t> launch;
+  bool operator==(const MetricRow&) const = default;
+};
+
+struct RunRow {
+  std::string id;
+  uint32_t uid = 0;
+  std::string tool;
+  RunState state = RunState::kQueued;
+  std::vector<std::string> argv;
+  std::string cwd;
+  std::vector<std::pair<std::string, std::string>> environment;  // the allow-listed part
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> devices;  // as leased: "cpu", "0", ...; empty: none
+  bool pinned = false;
+  bool shared = false;
+  bool attached = false;  // ends with its client
+  std::string idempotency_key;  // empty: none; unique per uid
+  int64_t timeout_ms = 0;       // 0: none
+  int64_t queue_timeout_ms = 0;
+  int64_t queued_ns = 0;  // Unix ns
+  std::optional<int64_t> started_ns;
+  std::optional<int64_t> ended_ns;
+  std::optional<int64_t> exit_code;
+  std::optional<int64_t> signal;
+  std::optional<RunError> error;
+  int64_t stdout_bytes = 0;  // as printed, before any limit
+  int64_t stdout_dropped_bytes = 0;
+  int64_t stderr_bytes = 0;
+  int64_t stderr_dropped_bytes = 0;
+  std::vector<TrustReason> trust;
+  std::vector<ArtifactRow> artifacts;
+  std::vector<MetricRow> metrics;
+  bool operator==(const RunRow&) const = default;
+};
+
+}  // namespace kprof

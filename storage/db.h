@@ -1,0 +1,58 @@
+// One SQLite connection: open flags, pragmas, transactions. A Db belongs to one thread at a time (opened NOMUTEX).
+// Knows no schema (schema.h) and no policy for user SQL (sandbox/).
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
+// caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH is kNotPermitted, TOOBIG is
+// kUsage, the rest is kInternal.
+Status FailSqlite(sqlite3* db, int result, std::string what);
+
+class Db {
+ public:
+  enum class Mode { kReadWrite, kReadOnly };
+  struct Options {
+    Mode mode = Mode::kReadOnly;
+    // The SQLite VFS to go through; null is the system's. Tests put their faults here.
+    const char* vfs = nullptr;
+    int64_t cache_bytes = 1 << 20;
+    int busy_timeout_ms = 5000;
+  };
+
+  // kReadWrite creates the file (mode 0600) when absent and sets WAL, synchronous=FULL, foreign_keys, a bounded WAL
+  // size. Fails with kStorageBroken when the file is not a database.
+  static Result<Db> Open(const std::string& path, const Options& options);
+
+  Db(Db&&) noexcept = default;
+  Db& operator=(Db&&) noexcept = default;
+
+  // Runs one or more statements that return no rows.
+  Status Execute(const char* sql);
+  // The first column of the first row of a query without parameters.
+  Result<int64_t> QueryInteger(const char* sql);
+
+  // True while a transaction is open on this connection; a failed commit may have rolled back by itself.
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  int64_t changes() const { return sqlite3_changes64(handle_.get()); }
+  sqlite3* handle() { return handle_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+  };
+  explicit Db(sqlite3* handle) : handle_(handle) {}
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,35 @@
+// Where things lie under the state folder:
+//
+//   catalog.db              what is asked across runs (SQLite, WAL)
+//   state.lock              held (flock) by the one daemon that lives here; its text says who
+//   runs/<id>/              a run's folder, mode 0700
+//     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_log.h
+//     launch.spool            what a queued run needs to start (its whole environment); gone once it started
+//     artifacts/<name>        files it left
+//
+// Pure names; creates nothing. Names from outside are checked by IsSafeName before they get here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kprof {
+
+struct Layout {
+  std::string state_folder;
+
+  std::string CatalogPath() const { return state_folder + "/catalog.db"; }
+  std::string LockPath() const { return state_folder + "/state.lock"; }
+  std::string RunsFolder() const { return state_folder + "/runs"; }
+  std::string RunFolder(std::string_view run_id) const { return RunsFolder() + "/" + std::string(run_id); }
+  std::string SpoolPath(std::string_view run_id) const { return RunFolder(run_id) + "/launch.spool"; }
+  std::string ArtifactPath(std::string_view run_id, std::string_view file) const {
+    return RunFolder(run_id) + "/" + std::string(file);
+  }
+};
+
+// 1 to 200 bytes of letters, digits, '.', '_', '-', '+', '=', '@', ',' or space, not starting with '.' and not ending
+// with ".partial": safe as one step of a path.
+bool IsSafeName(std::string_view name);
+
+}  // namespace kprof

@@ -1,0 +1,70 @@
+// The one writing connection, on its own thread, with a bounded queue. Jobs that wait together are committed together
+// (one fdatasync for many), each inside its own savepoint, so one that fails takes no other with it.
+// Knows no tables: a job is a function over the Db.
+//
+// Any thread may Submit. `done` is called on the writer thread after the commit is durable, or with the reason why this
+// job is not in the database; post it to where it belongs. Jobs are committed, and their `done` called, in the order
+// of Submit.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/db.h"
+
+namespace kprof {
+
+class Writer {
+ public:
+  using Job = std::function<Status(Db&)>;
+  using Done = std::function<void(Status)>;
+
+  struct Options {
+    size_t queue_limit_jobs = 4096;
+    size_t batch_limit_jobs = 256;
+    // The WAL is folded back into the database after this long without a job.
+    int checkpoint_idle_ms = 1000;
+  };
+
+  // Takes over an open read-write connection.
+  Writer(Db db, const Options& options);
+  // Commits what is queued, checkpoints, closes.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // When the queue is full: calls `done` at once, on this thread, with kQueueFull.
+  void Submit(Job job, Done done);
+  // Waits for the commit. Not from the io loop, not from a `done`.
+  Status SubmitAndWait(Job job);
+
+  // Commits so far; the watchdog's sign of life.
+  int64_t commits() const;
+
+ private:
+  struct Entry {
+    Job job;
+    Done done;
+  };
+  void Work();
+  void CommitBatch(std::vector<Entry>& batch);
+
+  const Options options_;
+  Db db_;  // writer thread only, after construction
+
+  mutable std::mutex mu_;
+  std::condition_variable wake_;
+  std::deque<Entry> queue_;  // guarded by mu_
+  bool stopping_ = false;    // guarded by mu_
+  int64_t commits_ = 0;      // guarded by mu_
+
+  std::thread thread_;  // last: starts when all else is ready
+};
+
+}  // namespace kprof
