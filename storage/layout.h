@@ -4,8 +4,10 @@
 //   state.lock              held (flock) by the one daemon that lives here; its text says who
 //   runs/<id>/              a run's folder, mode 0700
 //     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_log.h
-//     launch.spool            what a queued run needs to start (its whole environment); gone once it started
-//     artifacts/<name>        files it left
+//     output.progress         beside them while it runs
+//     <name>                  files it left
+//   spool/<id>              what a queued run needs to start (its whole environment); gone once it started
+//   tmp/                    unfinished copies; emptied at start
 //
 // Pure names; creates nothing. Names from outside are checked by IsSafeName before they get here.
 #pragma once
@@ -22,7 +24,9 @@ struct Layout {
   std::string LockPath() const { return state_folder + "/state.lock"; }
   std::string RunsFolder() const { return state_folder + "/runs"; }
   std::string RunFolder(std::string_view run_id) const { return RunsFolder() + "/" + std::string(run_id); }
-  std::string SpoolPath(std::string_view run_id) const { return RunFolder(run_id) + "/launch.spool"; }
+  std::string SpoolFolder() const { return state_folder + "/spool"; }
+  std::string SpoolPath(std::string_view run_id) const { return SpoolFolder() + "/" + std::string(run_id); }
+  std::string TemporaryFolder() const { return state_folder + "/tmp"; }
   std::string ArtifactPath(std::string_view run_id, std::string_view file) const {
     return RunFolder(run_id) + "/" + std::string(file);
   }

@@ -1,0 +1,268 @@
+#include "daemon/config.h"
+
+#define TOML_EXCEPTIONS 0
+#include <sys/stat.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <initializer_list>
+#include <set>
+#include <string_view>
+
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
+
+std::string EnvironmentPath(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// The folder of the running program, where kprof-launch is, too.
+std::string ProgramFolder() {
+  char path[PATH_MAX];
+  ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
+  if (size <= 0) return ".";
+  std::string_view text(path, static_cast<size_t>(size));
+  return std::string(text.substr(0, text.rfind('/')));
+}
+
+Result<std::string> DefaultStateFolder() {
+  if (std::string state = EnvironmentPath("XDG_STATE_HOME"); !state.empty()) return state + "/kprof";
+  if (std::string home = EnvironmentPath("HOME"); !home.empty()) return home + "/.local/state/kprof";
+  return Fail(ErrorCode::kUsage, "choose a state folder", "neither XDG_STATE_HOME nor HOME is set",
+              "name one with --state-dir");
+}
+
+std::string DefaultSocketPath(const std::string& state_folder) {
+  std::string runtime = EnvironmentPath("XDG_RUNTIME_DIR");
+  if (!runtime.empty() && IsFolder(runtime)) return runtime + "/kprof/kprofd.sock";
+  return state_folder + "/kprofd.sock";
+}
+
+// Reads a table whose keys are known; keeps the first complaint, with its line.
+class TableReader {
+ public:
+  TableReader(const toml::table& table, std::string file, std::string name)
+      : table_(table), file_(std::move(file)), name_(std::move(name)) {}
+
+  void Text(std::string_view key, std::string& out) {
+    if (const toml::node* node = Take(key)) {
+      if (auto value = node->value<std::string>(); value && node->is_string()) {
+        out = *value;
+      } else {
+        Complain(*node, key, "is not a string");
+      }
+    }
+  }
+
+  void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
+    if (const toml::node* node = Take(key)) {
+      auto value = node->value<int64_t>();
+      if (!value || !node->is_integer() || *value < low || *value > high) {
+        Complain(*node, key, "is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+      } else {
+        out = *value;
+      }
+    }
+  }
+
+  void Integers(std::string_view key, std::vector<int>& out) {
+    if (const toml::node* node = Take(key)) {
+      const toml::array* array = node->as_array();
+      if (array == nullptr) return Complain(*node, key, "is not a list of numbers");
+      for (const toml::node& element : *array) {
+        auto value = element.value<int64_t>();
+        if (!value || *value < 0 || *value > 65535) return Complain(element, key, "holds what is no core number");
+        out.push_back(static_cast<int>(*value));
+      }
+    }
+  }
+
+  const toml::table* Table(std::string_view key) {
+    const toml::node* node = Take(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_table()) Complain(*node, key, "is not a table");
+    return node->as_table();
+  }
+
+  const toml::array* Tables(std::string_view key) {
+    const toml::node* node = Take(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_array_of_tables()) Complain(*node, key, "is not a list of tables; write [[" + std::string(key) + "]]");
+    return node->as_array();
+  }
+
+  void Complain(const toml::node& node, std::string_view key, const std::string& why) {
+    ComplainAt(node.source().begin.line, "'" + std::string(key) + "' " + why);
+  }
+  void ComplainAt(uint64_t line, const std::string& why) {
+    if (!status_.ok()) return;
+    status_ = Fail(ErrorCode::kUsage, file_ + ":" + std::to_string(line), name_ + why);
+  }
+
+  // Also complains about keys that nobody asked for.
+  Status Finish() {
+    std::string known;
+    for (const std::string& key : taken_) known += (known.empty() ? "" : ", ") + key;
+    for (auto&& [key, node] : table_) {
+      if (taken_.contains(std::string(key.str()))) continue;
+      ComplainAt(key.source().begin.line,
+                 "there is no setting '" + ReadableText(key.str()) + "' here; there are: " + known);
+    }
+    return status_;
+  }
+
+ private:
+  const toml::node* Take(std::string_view key) {
+    taken_.insert(std::string(key));
+    return table_.get(key);
+  }
+
+  const toml::table& table_;
+  const std::string file_;
+  const std::string name_;
+  std::set<std::string> taken_;
+  Status status_;
+};
+
+Status ReadDevice(const toml::table& table, const std::string& file, Config& config) {
+  TableReader reader(table, file, "[[device]]: ");
+  Device device;
+  std::string kind;
+  reader.Text("id", device.id);
+  reader.Text("kind", kind);
+  reader.Text("name", device.name);
+  reader.Text("uuid", device.uuid);
+  reader.Integers("cores", device.cores);
+  const uint64_t line = table.source().begin.line;
+  if (device.id.empty()) device.id = std::to_string(config.accelerators.size());
+  if (kind == "nvidia") {
+    device.kind = DeviceKind::kNvidia;
+  } else if (kind == "neuron") {
+    device.kind = DeviceKind::kNeuron;
+    if (device.cores.empty()) reader.ComplainAt(line, "a neuron device needs its 'cores'");
+  } else if (kind == "amd") {
+    device.kind = DeviceKind::kAmd;
+  } else {
+    reader.ComplainAt(line, "'kind' is not one of nvidia, neuron, amd");
+  }
+  for (std::string_view reserved : {"cpu", "all", "none"}) {
+    if (device.id == reserved) reader.ComplainAt(line, "the id '" + device.id + "' is reserved");
+  }
+  if (device.id.find_first_of(", \t\n@") != std::string::npos) {
+    reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
+  }
+  for (const Device& other : config.accelerators) {
+    if (other.id == device.id) reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
+  }
+  config.accelerators.push_back(std::move(device));
+  return reader.Finish();
+}
+
+Status ReadLogLevel(const std::string& name, const std::string& file, Config& config) {
+  constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
+  for (int i = 0; i < 4; ++i) {
+    if (name == kNames[i]) {
+      config.log_level = static_cast<LogLevel>(i);
+      return OkStatus();
+    }
+  }
+  return Fail(ErrorCode::kUsage, file, "log_level '" + name + "' is not one of debug, info, warning, error");
+}
+
+Status ReadFile(const std::string& file, Config& config) {
+  if (::access(file.c_str(), R_OK) != 0) return FailErrno(errno, "read " + file, "name another with --config");
+  toml::parse_result parsed = toml::parse_file(file);
+  if (!parsed) {
+    return Fail(ErrorCode::kUsage, file + ":" + std::to_string(parsed.error().source().begin.line),
+                std::string(parsed.error().description()));
+  }
+  const toml::table& root = parsed.table();
+  TableReader reader(root, file, "");
+  reader.Text("state_dir", config.state_folder);
+  reader.Text("socket", config.socket_path);
+  reader.Text("launcher", config.launcher_path);
+  std::string log_level = "info";
+  reader.Text("log_level", log_level);
+  RETURN_IF_ERROR(ReadLogLevel(log_level, file, config));
+  if (const toml::table* table = reader.Table("queue")) {
+    TableReader queue(*table, file, "[queue]: ");
+    auto queued = static_cast<int64_t>(config.queue.queued);
+    auto without = static_cast<int64_t>(config.queue.running_without_device);
+    queue.Integer("limit_runs", 1, 1'000'000, queued);
+    queue.Integer("running_without_device", 1, 1024, without);
+    config.queue.queued = static_cast<size_t>(queued);
+    config.queue.running_without_device = static_cast<size_t>(without);
+    RETURN_IF_ERROR(queue.Finish());
+  }
+  if (const toml::table* table = reader.Table("output")) {
+    TableReader output(*table, file, "[output]: ");
+    output.Integer("head_bytes", 0, int64_t{1} << 30, config.output.head_bytes);
+    output.Integer("tail_bytes", 4096, int64_t{1} << 30, config.output.tail_bytes);
+    RETURN_IF_ERROR(output.Finish());
+  }
+  if (const toml::table* table = reader.Table("retention")) {
+    TableReader retention(*table, file, "[retention]: ");
+    int64_t max_age_hours = 0;
+    retention.Integer("max_age_hours", 0, 24 * 3650, max_age_hours);
+    retention.Integer("max_artifact_bytes", 0, INT64_MAX, config.retention.max_artifact_bytes);
+    config.retention.max_age_ns = max_age_hours * kNanosPerHour;
+    RETURN_IF_ERROR(retention.Finish());
+  }
+  if (const toml::array* tables = reader.Tables("device")) {
+    for (const toml::node& node : *tables) {
+      if (const toml::table* table = node.as_table()) RETURN_IF_ERROR(ReadDevice(*table, file, config));
+    }
+  }
+  return reader.Finish();
+}
+
+// An absolute path without a trailing slash.
+Result<std::string> Absolute(const std::string& path) {
+  std::string absolute = path;
+  if (path.empty() || path[0] != '/') {
+    char folder[PATH_MAX];
+    if (::getcwd(folder, sizeof folder) == nullptr) return FailErrno(errno, "find the working folder");
+    absolute = std::string(folder) + "/" + path;
+  }
+  while (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
+  return absolute;
+}
+
+}  // namespace
+
+Result<Config> LoadUserConfig(const ConfigFlags& flags) {
+  Config config;
+  if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
+  if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;
+  if (!flags.socket_path.empty()) config.socket_path = flags.socket_path;
+  if (config.state_folder.empty()) {
+    ASSIGN_OR_RETURN(config.state_folder, DefaultStateFolder());
+  }
+  ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
+  if (config.socket_path.empty()) {
+    // A state folder of one's own means a daemon of one's own: it does not take the user's socket.
+    bool own = !flags.state_folder.empty();
+    config.socket_path = own ? config.state_folder + "/kprofd.sock" : DefaultSocketPath(config.state_folder);
+  }
+  ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
+  if (config.launcher_path.empty()) config.launcher_path = ProgramFolder() + "/kprof-launch";
+  if (::access(config.launcher_path.c_str(), X_OK) != 0) {
+    return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + config.launcher_path,
+                "install kprof-launch beside kprofd, or name it with 'launcher' in the configuration");
+  }
+  return config;
+}
+
+}  // namespace kprof

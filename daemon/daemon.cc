@@ -1,0 +1,153 @@
+#include "daemon/daemon.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <future>
+#include <stop_token>
+#include <thread>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/log.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/devices/device_list.h"
+#include "daemon/process/supervisor_launcher.h"
+#include "daemon/rpc/local_acceptor.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "daemon/rpc/uid_servers.h"
+#include "daemon/runs/recovery.h"
+#include "daemon/runs/runs.h"
+#include "storage/base/files.h"
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kWorkers = 2;
+constexpr size_t kBulkWorkers = 4;
+constexpr int64_t kStopGraceMs = 5000;
+constexpr int64_t kCallsGraceMs = 2000;
+constexpr uint32_t kRootUid = 0;
+
+}  // namespace
+
+const char* DaemonVersion() { return KPROF_VERSION; }
+
+// In the order of construction; destroyed in reverse.
+struct Daemon::Parts {
+  explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
+
+  const Config config;
+  RealClock clock;
+  std::unique_ptr<Files> files = MakePosixFiles();
+  DeviceList devices;
+  std::unique_ptr<Catalog> catalog;
+  IoLoop loop{clock};
+  StorageHealth health;
+  std::stop_source stop;  // of background work
+  std::unique_ptr<SupervisorLauncher> launcher;
+  std::unique_ptr<Runs> runs;
+  std::unique_ptr<RpcParts> rpc;
+  std::unique_ptr<UidServers> servers;
+  std::unique_ptr<LocalAcceptor> acceptor;
+  // Their last jobs use what stands above, so they are joined first.
+  WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
+  WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
+  std::thread io_thread;
+
+  // Runs `task` on the loop and waits until it calls what it is given.
+  void OnLoop(const std::function<void(std::function<void()>)>& task) {
+    std::promise<void> done;
+    loop.Post([&] { task([&] { done.set_value(); }); });
+    done.get_future().wait();
+  }
+
+  Status Build();
+  void CheckCatalog();
+  void StopAll();
+};
+
+Status Daemon::Parts::Build() {
+  ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
+  ASSIGN_OR_RETURN(std::vector<RunRow> queued, RecoverRuns(*catalog, *files, clock, config.output));
+  std::string last_id;
+  {
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
+    ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
+  }
+  launcher = std::make_unique<SupervisorLauncher>(loop, workers, config.launcher_path);
+  RunParts run_parts{loop, clock, workers, *files, *catalog, *launcher, devices, config.output};
+  Runs::Options run_options;
+  run_options.queue = config.queue;
+  run_options.retention = config.retention;
+  runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(queued));
+  NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
+  rpc = std::make_unique<RpcParts>(
+      RpcParts{loop, clock, workers, bulk, *files, *catalog, devices, *runs, health, std::move(node)});
+  UidServers::PrepareProcess();
+  servers = std::make_unique<UidServers>(*rpc, config.output);
+
+  // In user mode everything is the user's own: nobody else has business here, but root, who could be anybody.
+  auto connected = [this, own_uid = getuid()](const LocalAcceptor::Peer& peer, UniqueFd connection) {
+    if (peer.uid != own_uid && peer.uid != kRootUid) {
+      LogWarning("refused a connection", {{"uid", std::to_string(peer.uid)}, {"pid", std::to_string(peer.pid)}});
+      return;
+    }
+    servers->Serve(Caller{peer.uid, true}, std::move(connection));
+  };
+  ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, 0600, connected));
+  io_thread = std::thread([this] {
+    pthread_setname_np(pthread_self(), "kprofd-io");
+    loop.Run();
+  });
+  loop.Post([this] { runs->Begin(); });
+  CheckCatalog();
+  return OkStatus();
+}
+
+// What need not be done before serving: the check that only a crash makes worth its time, and what belongs to no run.
+void Daemon::Parts::CheckCatalog() {
+  const bool check = catalog->last_stop_was_unclean();
+  if (check) {
+    loop.Post([this] { health.text = "checking"; });
+  }
+  std::string before_id = RunIdGenerator(clock, {}).Next();
+  (void)bulk.Submit([this, check, before_id, token = stop.get_token()] {
+    if (check) {
+      Status checked = catalog->QuickCheck(token);
+      if (!checked.ok()) LogError("the catalog is damaged", {{"error", checked.ToString()}});
+      loop.Post([this, checked] { health.text = checked.ok() ? "ok" : checked.ToString(); });
+    }
+    Status removed = RemoveOrphans(*catalog, *files, before_id, token);
+    if (!removed.ok()) LogWarning("orphans were not removed", {{"error", removed.ToString()}});
+  });
+}
+
+void Daemon::Parts::StopAll() {
+  if (!io_thread.joinable()) return;
+  stop.request_stop();
+  OnLoop([this](const std::function<void()>& done) {
+    servers->AnnounceEnd();
+    acceptor.reset();
+    runs->StopAll(kStopGraceMs, done);
+  });
+  servers->Shutdown(kCallsGraceMs);
+  // What calls left on the loop (their last post deletes them) runs before this stops it.
+  loop.Post([this] { loop.Stop(); });
+  io_thread.join();
+}
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Daemon::~Daemon() { parts_->StopAll(); }
+
+Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config) {
+  auto parts = std::make_unique<Parts>(config);
+  Status built = parts->Build();
+  if (!built.ok()) return built;
+  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+}
+
+}  // namespace kprof

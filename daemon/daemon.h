@@ -1,0 +1,33 @@
+// Builds every part in order, hands each what it needs, stops them in reverse: the only place that sees the whole house.
+//
+// The thread that calls Start and Stop is the main thread; the io loop runs on one of its own.
+#pragma once
+
+#include <memory>
+
+#include "daemon/config.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class Daemon {
+ public:
+  // Opens the catalog, recovers what a crash left, listens. Serving when it returns.
+  static Result<std::unique_ptr<Daemon>> Start(const Config& config);
+
+  // In this order: health says NOT_SERVING, the socket closes, runs are ended (TERM, grace, KILL) and their ends
+  // committed, calls are ended, the catalog notes a clean stop.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+ private:
+  struct Parts;
+  explicit Daemon(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+// "0.1.0"
+const char* DaemonVersion();
+
+}  // namespace kprof

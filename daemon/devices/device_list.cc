@@ -1,0 +1,193 @@
+#include "daemon/devices/device_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace kprof {
+namespace {
+
+std::vector<std::string_view> SplitAtCommas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    size_t comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    if (!part.empty()) parts.push_back(part);
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+bool ParseInteger(std::string_view text, int& value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "0-3,8" as numbers; empty when it does not parse.
+std::set<int> ParseCores(std::string_view text) {
+  constexpr int kCoreLimit = 4096;
+  std::set<int> cores;
+  for (std::string_view part : SplitAtCommas(text)) {
+    size_t dash = part.find('-');
+    int first = 0;
+    int last = 0;
+    if (!ParseInteger(part.substr(0, dash), first)) return {};
+    last = first;
+    if (dash != std::string_view::npos && !ParseInteger(part.substr(dash + 1), last)) return {};
+    if (first < 0 || last < first || last >= kCoreLimit) return {};
+    for (int core = first; core <= last; ++core) cores.insert(core);
+  }
+  return cores;
+}
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+  return text;
+}
+
+}  // namespace
+
+std::string_view DeviceKindName(DeviceKind kind) {
+  switch (kind) {
+    case DeviceKind::kCpu:
+      return "cpu";
+    case DeviceKind::kNvidia:
+      return "nvidia";
+    case DeviceKind::kNeuron:
+      return "neuron";
+    case DeviceKind::kAmd:
+      return "amd";
+  }
+  return "cpu";
+}
+
+DeviceList::DeviceList(std::vector<Device> accelerators) {
+  devices_.push_back(Device{.id = "cpu", .kind = DeviceKind::kCpu, .name = "the host's processors"});
+  for (Device& device : accelerators) devices_.push_back(std::move(device));
+}
+
+const Device* DeviceList::Find(std::string_view id) const {
+  for (const Device& device : devices_) {
+    if (device.id == id) return &device;
+  }
+  return nullptr;
+}
+
+std::string DeviceList::Names() const {
+  std::string names;
+  for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.id;
+  return names;
+}
+
+Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
+                                                    const std::vector<std::string>& environment) const {
+  if (selector.empty()) return SelectFromEnvironment(environment);
+  if (selector == "none") return std::vector<std::string>();
+  std::set<std::string_view> wanted;
+  for (std::string_view part : SplitAtCommas(selector)) {
+    if (part == "all") {
+      for (size_t i = 1; i < devices_.size(); ++i) wanted.insert(devices_[i].id);
+      if (devices_.size() > 1) continue;
+      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator",
+                  "name one of: " + Names() + ", none");
+    }
+    auto found = std::find_if(devices_.begin(), devices_.end(),
+                              [&](const Device& device) { return device.id == part || device.uuid == part; });
+    if (found == devices_.end()) {
+      return Fail(ErrorCode::kUsage, "select device '" + std::string(part) + "'", "this node has no such device",
+                  "name one of: " + Names() + ", all, none");
+    }
+    wanted.insert(found->id);
+  }
+  if (wanted.empty()) {
+    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none",
+                "name one of: " + Names() + ", all, none");
+  }
+  std::vector<std::string> ids;
+  for (const Device& device : devices_) {
+    if (wanted.contains(device.id)) ids.push_back(device.id);
+  }
+  return ids;
+}
+
+Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::vector<std::string>& environment) const {
+  if (devices_.size() == 1) return std::vector<std::string>{"cpu"};
+  std::vector<std::string> ids;
+  const char* cuda = FindVariable(environment, "CUDA_VISIBLE_DEVICES");
+  const char* neuron = FindVariable(environment, "NEURON_RT_VISIBLE_CORES");
+  if (cuda != nullptr) {
+    for (std::string_view part : SplitAtCommas(cuda)) {
+      for (const Device& device : devices_) {
+        if (device.kind != DeviceKind::kNvidia) continue;
+        // CUDA takes an unambiguous beginning of a uuid as well.
+        if (device.id == part || (part.starts_with("GPU-") && device.uuid.starts_with(part))) ids.push_back(device.id);
+      }
+    }
+  }
+  if (neuron != nullptr) {
+    std::set<int> cores = ParseCores(neuron);
+    for (const Device& device : devices_) {
+      if (device.kind != DeviceKind::kNeuron) continue;
+      bool named = std::any_of(device.cores.begin(), device.cores.end(), [&](int core) { return cores.contains(core); });
+      if (named) ids.push_back(device.id);
+    }
+  }
+  if (!ids.empty()) return Select(Joined(ids), {});
+  return std::vector<std::string>{devices_[1].id};
+}
+
+std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::string>& leased_ids) const {
+  std::vector<std::string> nvidia;
+  std::vector<std::string> neuron;
+  std::vector<std::string> amd;
+  bool has_nvidia = false;
+  bool has_neuron = false;
+  bool has_amd = false;
+  for (const Device& device : devices_) {
+    bool leased = std::find(leased_ids.begin(), leased_ids.end(), device.id) != leased_ids.end();
+    switch (device.kind) {
+      case DeviceKind::kCpu:
+        break;
+      case DeviceKind::kNvidia:
+        has_nvidia = true;
+        if (leased) nvidia.push_back(device.uuid.empty() ? device.id : device.uuid);
+        break;
+      case DeviceKind::kNeuron:
+        has_neuron = true;
+        for (int core : device.cores) {
+          if (leased) neuron.push_back(std::to_string(core));
+        }
+        break;
+      case DeviceKind::kAmd:
+        has_amd = true;
+        if (leased) amd.push_back(device.uuid.empty() ? device.id : device.uuid);
+        break;
+    }
+  }
+  std::vector<std::string> variables;
+  if (has_nvidia) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
+  if (has_neuron) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(neuron));
+  if (has_amd) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
+  return variables;
+}
+
+const char* FindVariable(const std::vector<std::string>& environment, std::string_view name) {
+  const char* value = nullptr;
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && std::string_view(entry).starts_with(name)) {
+      value = entry.c_str() + name.size() + 1;
+    }
+  }
+  return value;
+}
+
+void SetVariable(std::vector<std::string>& environment, const std::string& assignment) {
+  std::string_view prefix = std::string_view(assignment).substr(0, assignment.find('=') + 1);
+  std::erase_if(environment, [&](const std::string& entry) { return std::string_view(entry).starts_with(prefix); });
+  environment.push_back(assignment);
+}
+
+}  // namespace kprof

@@ -1,0 +1,82 @@
+// kprofd: reads the command line, builds the Daemon, waits for a signal, stops it.
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "daemon/base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/flags.h"
+
+namespace kprof {
+namespace {
+
+int Complain(const Status& status) {
+  std::fprintf(stderr, "kprofd: %s\n", status.ToString().c_str());
+  return ExitStatusOf(status.code());
+}
+
+// Of the process as a whole, before there is a second thread.
+sigset_t PrepareProcess() {
+  umask(0077);
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (int end : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, end);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  // Every client is a descriptor; the commands get the limits of their callers.
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  // Many threads, little to allocate: one arena each would only cost memory.
+  mallopt(M_ARENA_MAX, 2);
+  return ends;
+}
+
+int Serve(const Config& config, const sigset_t& ends) {
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::Start(config);
+  if (!daemon.ok()) return Complain(daemon.status().In("start kprofd"));
+  LogInfo("kprofd is ready", {{"version", DaemonVersion()},
+                              {"pid", std::to_string(getpid())},
+                              {"state", config.state_folder},
+                              {"socket", config.socket_path}});
+  malloc_trim(0);
+  int signal_number = 0;
+  sigwait(&ends, &signal_number);
+  LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
+  daemon->reset();
+  LogInfo("kprofd has stopped");
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  int exit_status = 0;
+  std::optional<Flags> flags = ParseFlags(argc, argv, &exit_status);
+  if (!flags) return exit_status;
+  if (!flags->user && !flags->check_config) {
+    return Complain(Fail(ErrorCode::kUsage, "start kprofd", "system mode is not part of this version",
+                         "start it as yourself with kprofd --user"));
+  }
+  Result<Config> config = LoadUserConfig(flags->config);
+  if (!config.ok()) {
+    Complain(config.status());
+    return flags->check_config ? 1 : ExitStatusOf(config.status().code());
+  }
+  if (flags->check_config) {
+    std::printf("kprofd: the settings are good (state %s, socket %s, %zu devices beside cpu)\n",
+                config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
+    return 0;
+  }
+  sigset_t ends = PrepareProcess();
+  SetLogLevel(config->log_level);
+  return Serve(*config, ends);
+}
+
+}  // namespace
+}  // namespace kprof
+
+int main(int argc, char** argv) { return kprof::Main(argc, argv); }

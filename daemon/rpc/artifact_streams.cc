@@ -1,0 +1,203 @@
+#include "daemon/rpc/artifact_streams.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "daemon/rpc/run_lookup.h"
+#include "daemon/rpc/run_message.h"
+#include "daemon/runs/artifact_upload.h"
+#include "daemon/runs/run_id.h"
+#include "storage/base/readable_text.h"
+#include "storage/base/sha256.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kChunkBytes = 256 << 10;
+
+// Reads a file in chunks and sums it.
+class FileChunks {
+ public:
+  void Open(std::unique_ptr<File> file) { file_ = std::move(file); }
+  bool open() const { return file_ != nullptr; }
+
+  // Empty at the end.
+  Result<std::string> Next() {
+    std::string bytes(kChunkBytes, '\0');
+    ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
+    bytes.resize(size);
+    offset_ += static_cast<int64_t>(size);
+    sum_.Add(bytes);
+    return bytes;
+  }
+  std::string Finish() { return sum_.Finish(); }
+
+ private:
+  std::unique_ptr<File> file_;
+  int64_t offset_ = 0;
+  Sha256 sum_;
+};
+
+class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
+ public:
+  DownloadSource(const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
+      : parts_(parts), caller_(caller), request_(request) {}
+
+  Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
+    if (ended_) return Pulled::kEnd;
+    if (!chunks_.open()) {
+      ASSIGN_OR_RETURN(ArtifactRow artifact, Open(stop));
+      FillArtifact(artifact, *message.mutable_artifact());
+      return Pulled::kMessage;
+    }
+    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
+    if (bytes.empty()) {
+      ended_ = true;
+      message.set_sha256(chunks_.Finish());
+    } else {
+      message.set_data(std::move(bytes));
+    }
+    return Pulled::kMessage;
+  }
+
+ private:
+  Result<ArtifactRow> Open(std::stop_token stop) {
+    RunRow run;
+    {
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
+      ASSIGN_OR_RETURN(run,
+                       LookUpStoredRun(*reader, caller_, request_.id(), RunAction::kSee, "read an artifact of run"));
+    }
+    // Only names that the catalog has become paths.
+    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
+                              [&](const ArtifactRow& artifact) { return artifact.name == request_.name(); });
+    if (found == run.artifacts.end()) {
+      return Fail(ErrorCode::kNotFound,
+                  "read artifact '" + ReadableText(request_.name().substr(0, 200)) + "' of run " + run.id,
+                  "the run has none of that name", "list them with kprofctl artifacts " + run.id);
+    }
+    ASSIGN_OR_RETURN(std::unique_ptr<File> file,
+                     parts_.files.OpenForRead(parts_.catalog.layout().ArtifactPath(run.id, found->name)));
+    chunks_.Open(std::move(file));
+    return *found;
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const v1::DownloadArtifactRequest request_;
+  FileChunks chunks_;
+  bool ended_ = false;
+};
+
+class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
+ public:
+  explicit BackUpSource(const RpcParts& parts) : parts_(parts) {}
+  ~BackUpSource() override {
+    if (!path_.empty()) (void)parts_.files.Remove(path_);
+  }
+
+  Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
+    if (ended_) return Pulled::kEnd;
+    if (!chunks_.open()) {
+      path_ = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
+      RETURN_IF_ERROR(parts_.catalog.BackUp(path_, stop));
+      ASSIGN_OR_RETURN(std::unique_ptr<File> file, parts_.files.OpenForRead(path_));
+      chunks_.Open(std::move(file));
+    }
+    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
+    if (bytes.empty()) {
+      ended_ = true;
+      message.set_sha256(chunks_.Finish());
+    } else {
+      message.set_data(std::move(bytes));
+    }
+    return Pulled::kMessage;
+  }
+
+ private:
+  const RpcParts& parts_;
+  std::string path_;
+  FileChunks chunks_;
+  bool ended_ = false;
+};
+
+// One read in flight, each message handled on a bulk worker before the next is read.
+class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response)
+      : parts_(parts), caller_(caller), response_(response) {
+    StartRead(&message_);
+  }
+
+  void OnReadDone(bool ok) override {
+    Status submitted = parts_.bulk.Submit([this, ok] {
+      Status status = ok ? Take() : FinishUpload();
+      if (!status.ok()) upload_.reset();
+      if (!status.ok() || !ok) return Finish(ToGrpc(status));
+      StartRead(&message_);
+    });
+    if (!submitted.ok()) Finish(ToGrpc(submitted));
+  }
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override { delete this; }
+
+ private:
+  Status Take() {
+    switch (message_.part_case()) {
+      case v1::UploadArtifactRequest::kHeader:
+        return Begin(message_.header());
+      case v1::UploadArtifactRequest::kData:
+        if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "bytes came before the header");
+        return upload_->Add(message_.data());
+      default:
+        return Fail(ErrorCode::kUsage, "add artifact", "a message has neither header nor bytes");
+    }
+  }
+
+  Status Begin(const v1::UploadArtifactRequest::Header& header) {
+    if (upload_) return Fail(ErrorCode::kUsage, "add artifact", "a second header came");
+    RunRow run;
+    {
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
+      ASSIGN_OR_RETURN(
+          run, LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
+    }
+    ASSIGN_OR_RETURN(upload_,
+                     ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name(), header.sha256()));
+    return OkStatus();
+  }
+
+  Status FinishUpload() {
+    // The stream ends in the same way when the client has sent all and when it is gone.
+    if (cancelled_) return Fail(ErrorCode::kCancelled, "add artifact", "the client went away");
+    if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "the stream ended before its header");
+    ASSIGN_OR_RETURN(ArtifactRow artifact, upload_->Finish());
+    FillArtifact(artifact, *response_.mutable_artifact());
+    return OkStatus();
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  v1::UploadArtifactResponse& response_;
+  v1::UploadArtifactRequest message_;
+  std::unique_ptr<ArtifactUpload> upload_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace
+
+std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
+    const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
+  return std::make_unique<DownloadSource>(parts, caller, request);
+}
+
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts) {
+  return std::make_unique<BackUpSource>(parts);
+}
+
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
+                                                                v1::UploadArtifactResponse& response) {
+  return new UploadCall(parts, caller, response);
+}
+
+}  // namespace kprof

@@ -1,0 +1,44 @@
+// The Unix socket: listens, reads who connects from the socket itself (SO_PEERCRED), refuses whoever has no business here
+// and hands the rest to their server. Knows no gRPC.
+//
+// Io loop only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class LocalAcceptor {
+ public:
+  struct Peer {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    pid_t pid = 0;  // at connect; may be somebody else's by now
+  };
+  // Called for each connection; owns it. Dropping it refuses.
+  using Connected = std::function<void(const Peer&, UniqueFd)>;
+
+  // Listens at `path` with this mode; the folder is created (0700) when absent. A socket file that nobody answers on is
+  // replaced. Fails with kUsage when somebody does, or the path is too long for a socket.
+  static Result<std::unique_ptr<LocalAcceptor>> Listen(IoLoop& loop, const std::string& path, mode_t mode,
+                                                       Connected connected);
+  // Stops listening and removes the socket file if it is still ours.
+  ~LocalAcceptor();
+  LocalAcceptor(const LocalAcceptor&) = delete;
+  LocalAcceptor& operator=(const LocalAcceptor&) = delete;
+
+ private:
+  struct State;
+  explicit LocalAcceptor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kprof

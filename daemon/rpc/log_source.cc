@@ -1,0 +1,111 @@
+#include "daemon/rpc/log_source.h"
+
+#include <algorithm>
+
+#include "daemon/rpc/run_lookup.h"
+#include "daemon/runs/run_folder.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kChunkBytes = 256 << 10;
+
+class LogSource final : public PullSource<v1::ReadLogResponse> {
+ public:
+  LogSource(const RpcParts& parts, const Caller& caller, const v1::ReadLogRequest& request, OutputLimits limits)
+      : parts_(parts), caller_(caller), request_(request), limits_(limits), offset_(request.offset_bytes()) {}
+
+  Result<Pulled> Next(v1::ReadLogResponse& message, std::stop_token stop) override {
+    if (offset_ < 0) return Fail(ErrorCode::kUsage, "read log", "the offset is negative");
+    if (kept_) return NextOfKept(message);
+    ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
+    if (IsTerminal(run.state)) {
+      RETURN_IF_ERROR(OpenKept(run));
+      return NextOfKept(message);
+    }
+    if (run.state != RunState::kRunning) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
+    Result<OutputPiece> piece =
+        ReadLiveOutput(parts_.files, Path(run.id, LogName()), Path(run.id, kProgressName), Stream(), limits_, offset_,
+                       kChunkBytes);
+    // The files change their form once it has ended; what was read across that moment does not count.
+    ASSIGN_OR_RETURN(run, ReadRunRow(stop));
+    if (run.state != RunState::kRunning) return Next(message, stop);
+    if (!piece.ok()) return piece.status();
+    if (piece->bytes.empty() && piece->dropped_bytes == 0) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
+    offset_ = piece->next_offset;
+    was_live_ = true;
+    message.set_data(std::move(piece->bytes));
+    message.set_dropped_bytes(piece->dropped_bytes);
+    return Pulled::kMessage;
+  }
+
+ private:
+  OutputStream Stream() const {
+    return request_.stream() == v1::OUTPUT_STREAM_STDERR ? OutputStream::kStderr : OutputStream::kStdout;
+  }
+  std::string_view LogName() const { return Stream() == OutputStream::kStderr ? kStderrName : kStdoutName; }
+  std::string Path(const std::string& run_id, std::string_view name) const {
+    return parts_.catalog.layout().ArtifactPath(run_id, name);
+  }
+
+  Result<RunRow> ReadRunRow(std::stop_token stop) {
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
+    if (!run_id_.empty()) return ReadRun(*reader, run_id_);
+    ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(*reader, caller_, request_.id(), RunAction::kSee, "read log of run"));
+    run_id_ = run.id;
+    return run;
+  }
+
+  // Finds where in the kept log to go on. Its bytes are those printed, except for one line in place of what was dropped.
+  Status OpenKept(const RunRow& run) {
+    kept_ = true;
+    const int64_t printed_bytes = Stream() == OutputStream::kStderr ? run.stderr_bytes : run.stdout_bytes;
+    const int64_t dropped_bytes =
+        Stream() == OutputStream::kStderr ? run.stderr_dropped_bytes : run.stdout_dropped_bytes;
+    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
+                              [&](const ArtifactRow& artifact) { return artifact.name == LogName(); });
+    if (found == run.artifacts.end()) return OkStatus();
+    if (was_live_ && dropped_bytes > 0 && offset_ > limits_.head_bytes) {
+      int64_t left_bytes = printed_bytes - offset_;
+      int64_t there_bytes = std::min(left_bytes, limits_.tail_bytes);
+      missed_bytes_ = left_bytes - there_bytes;
+      offset_ = found->size_bytes - there_bytes;
+    }
+    ASSIGN_OR_RETURN(file_, parts_.files.OpenForRead(Path(run.id, LogName())));
+    return OkStatus();
+  }
+
+  Result<Pulled> NextOfKept(v1::ReadLogResponse& message) {
+    if (!file_) return Pulled::kEnd;
+    std::string bytes(kChunkBytes, '\0');
+    ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
+    if (size == 0) return Pulled::kEnd;
+    bytes.resize(size);
+    offset_ += static_cast<int64_t>(size);
+    message.set_data(std::move(bytes));
+    message.set_dropped_bytes(std::exchange(missed_bytes_, 0));
+    return Pulled::kMessage;
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const v1::ReadLogRequest request_;
+  const OutputLimits limits_;
+  std::string run_id_;
+  int64_t offset_;
+  int64_t missed_bytes_ = 0;
+  bool was_live_ = false;
+  bool kept_ = false;
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace
+
+std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
+                                                               const v1::ReadLogRequest& request,
+                                                               OutputLimits limits) {
+  return std::make_unique<LogSource>(parts, caller, request, limits);
+}
+
+}  // namespace kprof

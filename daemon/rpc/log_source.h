@@ -1,0 +1,18 @@
+// What a run's command printed, as a stream: from the live log while it runs, from the kept one when it is over.
+#pragma once
+
+#include <memory>
+
+#include "daemon/process/output_log.h"
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/pull_stream.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "kprof/v1/runs.pb.h"
+
+namespace kprof {
+
+std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
+                                                               const v1::ReadLogRequest& request,
+                                                               OutputLimits limits);
+
+}  // namespace kprof

@@ -1,0 +1,140 @@
+#include "daemon/rpc/node_service.h"
+
+#include <unistd.h>
+
+#include "daemon/devices/diagnoses.h"
+#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/pull_stream.h"
+#include "daemon/rpc/unary_call.h"
+#include "storage/base/readable_text.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kFewFreeBytes = int64_t{1} << 30;
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return ReadableText(name);
+}
+
+Status FillStorage(const RpcParts& parts, v1::StorageStatus& out) {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(*reader));
+  const std::string& folder = parts.catalog.layout().state_folder;
+  ASSIGN_OR_RETURN(int64_t free_bytes, parts.files.ReadFreeBytes(folder));
+  out.set_state_folder(folder);
+  out.set_catalog_bytes(parts.catalog.ReadSizeBytes());
+  out.set_artifact_bytes(counts.artifact_bytes);
+  out.set_free_bytes(free_bytes);
+  out.set_runs(counts.runs);
+  return OkStatus();
+}
+
+void AddDiagnosis(const Diagnosis& diagnosis, v1::DiagnoseResponse& out) {
+  v1::Diagnosis& message = *out.add_diagnoses();
+  message.set_check(diagnosis.check);
+  message.set_level(static_cast<v1::Diagnosis::Level>(static_cast<int>(diagnosis.level) + 1));
+  message.set_message(ReadableText(diagnosis.message));
+  message.set_remedy(ReadableText(diagnosis.remedy));
+}
+
+Status DiagnoseStorage(const RpcParts& parts, const std::string& health, v1::DiagnoseResponse& out) {
+  v1::StorageStatus storage;
+  RETURN_IF_ERROR(FillStorage(parts, storage));
+  std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
+  if (storage.free_bytes() < kFewFreeBytes) {
+    AddDiagnosis({"free_space", DiagnosisLevel::kProblem, room + ": captures will fail with storage_full",
+                  "free some, delete runs, or move the state folder with --state-dir"},
+                 out);
+  } else {
+    AddDiagnosis({"free_space", DiagnosisLevel::kOk, room, {}}, out);
+  }
+  bool healthy = health == "ok" || health == "checking";
+  AddDiagnosis({"catalog", healthy ? DiagnosisLevel::kOk : DiagnosisLevel::kProblem, "the catalog: " + health,
+                healthy ? "" : "stop kprofd and restore a backup, or move catalog.db away"},
+               out);
+  return OkStatus();
+}
+
+}  // namespace
+
+void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const {
+  for (const Device& device : parts_.devices.all()) {
+    v1::Device& message = *out.Add();
+    message.set_id(device.id);
+    message.set_kind(std::string(DeviceKindName(device.kind)));
+    message.set_name(device.name);
+    message.set_uuid(device.uuid);
+    message.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
+    std::string holder = parts_.runs.queue().HolderOf(device.id);
+    if (holder.empty()) continue;
+    message.set_run_id(holder);
+    if (std::optional<Runs::View> run = parts_.runs.FindOpen(holder)) message.set_run_uid(run->row.uid);
+  }
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* context,
+                                                     const v1::GetStatusRequest* /*request*/,
+                                                     v1::GetStatusResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  parts_.loop.Post([this, reactor, response] {
+    const NodeInfo& node = parts_.node;
+    response->set_version(node.version);
+    response->set_started_unix_ns(node.started_unix_ns);
+    response->set_now_unix_ns(parts_.clock.unix_ns());
+    response->set_pid(getpid());
+    response->set_mode(node.mode);
+    response->set_caller_uid(caller_.uid);
+    response->set_socket_path(node.socket_path);
+    const RunQueue& queue = parts_.runs.queue();
+    response->mutable_queue()->set_queued(static_cast<int32_t>(queue.queued()));
+    response->mutable_queue()->set_running(static_cast<int32_t>(queue.running()));
+    response->mutable_queue()->set_limit(static_cast<int32_t>(queue.limit()));
+    FillDevices(*response->mutable_devices());
+    FinishOnWorker(parts_.workers, reactor, [this, response, health = parts_.health.text] {
+      response->set_node_name(HostName());
+      Status status = FillStorage(parts_, *response->mutable_storage());
+      response->mutable_storage()->set_health(status.ok() ? health : ReadableText(status.ToString()));
+      return OkStatus();
+    });
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* context,
+                                                       const v1::ListDevicesRequest* /*request*/,
+                                                       v1::ListDevicesResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  parts_.loop.Post([this, reactor, response] {
+    FillDevices(*response->mutable_devices());
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* context,
+                                                    const v1::DiagnoseRequest* /*request*/,
+                                                    v1::DiagnoseResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  parts_.loop.Post([this, reactor, response] {
+    FinishOnWorker(parts_.workers, reactor, [this, response, health = parts_.health.text] {
+      for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
+      return DiagnoseStorage(parts_, health, *response);
+    });
+  });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCatalog(
+    grpc::CallbackServerContext* /*context*/, const v1::BackUpCatalogRequest* /*request*/) {
+  if (!caller_.is_operator) {
+    return new FailedStream<v1::BackUpCatalogResponse>(
+        Fail(ErrorCode::kNotPermitted, "back up the catalog", "it holds everybody's runs", "ask an operator"));
+  }
+  return new PullStream<v1::BackUpCatalogResponse>(parts_.loop, parts_.bulk, MakeBackUpSource(parts_));
+}
+
+}  // namespace kprof

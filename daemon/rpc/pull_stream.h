@@ -1,0 +1,121 @@
+// A server stream that is pulled: the next message is made only when the last one is on its way, so a slow client slows
+// its source and nothing piles up. When the client goes, the source's stop token fires.
+//
+// The source runs on `pool`, one call at a time. Owns itself; lives until gRPC is done with it.
+// A stream whose source holds something that others need (a read transaction) is given the call's context: it is
+// cancelled when the client has not taken a message for kUnreadLimitMs.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/rpc/status_map.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+enum class Pulled {
+  kMessage,     // there is one, send it
+  kNothingYet,  // ask again in a moment
+  kEnd,
+};
+
+// Where the messages of one stream come from. Made on any thread, used and destroyed on the pool's.
+template <typename Response>
+class PullSource {
+ public:
+  virtual ~PullSource() = default;
+  // Fills `message`, which is empty. Blocking is fine; look at the token.
+  virtual Result<Pulled> Next(Response& message, std::stop_token stop) = 0;
+};
+
+template <typename Response>
+class PullStream final : public grpc::ServerWriteReactor<Response> {
+ public:
+  static constexpr int64_t kPauseMs = 50;
+  static constexpr int64_t kUnreadLimitMs = 60'000;
+
+  // `impatient`: null, or the call's context.
+  PullStream(IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
+             grpc::CallbackServerContext* impatient = nullptr)
+      : loop_(loop), pool_(pool), impatient_(impatient), source_(std::move(source)) {
+    if (impatient_ != nullptr) {
+      loop_.Post([this] { CheckIsRead(-1); });
+    }
+    PullSoon();
+  }
+
+  void OnWriteDone(bool ok) override {
+    writing_ = false;
+    writes_done_.fetch_add(1, std::memory_order_relaxed);
+    if (!ok) stop_.request_stop();
+    PullSoon();
+  }
+  void OnCancel() override { stop_.request_stop(); }
+  // The timer is the loop's, so the end is, too.
+  void OnDone() override {
+    loop_.Post([this] { delete this; });
+  }
+
+ private:
+  void PullSoon() {
+    Status submitted = pool_.Submit([this] { Pull(); });
+    if (!submitted.ok()) this->Finish(ToGrpc(submitted));
+  }
+
+  void Pull() {
+    if (stop_.stop_requested()) return End(grpc::Status::CANCELLED);
+    message_.Clear();
+    Result<Pulled> pulled = source_->Next(message_, stop_.get_token());
+    if (!pulled.ok()) return End(ToGrpc(pulled.status()));
+    switch (*pulled) {
+      case Pulled::kMessage:
+        writing_ = true;
+        return this->StartWrite(&message_);
+      case Pulled::kEnd:
+        return End(grpc::Status::OK);
+      case Pulled::kNothingYet:
+        loop_.Post([this] { timer_ = loop_.After(kPauseMs * kNanosPerMilli, [this] { PullSoon(); }); });
+    }
+  }
+
+  // Io loop. Compares the number of messages taken with that of a while ago.
+  void CheckIsRead(int64_t before) {
+    int64_t now = writes_done_.load(std::memory_order_relaxed);
+    if (now == before && writing_.load(std::memory_order_relaxed)) return impatient_->TryCancel();
+    patience_ = loop_.After(kUnreadLimitMs * kNanosPerMilli, [this, now] { CheckIsRead(now); });
+  }
+
+  void End(const grpc::Status& status) {
+    source_.reset();  // here, where it may block
+    this->Finish(status);
+  }
+
+  IoLoop& loop_;
+  WorkerPool& pool_;
+  grpc::CallbackServerContext* const impatient_;
+  std::unique_ptr<PullSource<Response>> source_;
+  std::stop_source stop_;
+  std::atomic<bool> writing_{false};
+  std::atomic<int64_t> writes_done_{0};
+  Response message_;     // one call of Next, or one write, at a time
+  IoLoop::Timer timer_;     // io loop
+  IoLoop::Timer patience_;  // io loop
+};
+
+// A stream that failed before it began.
+template <typename Response>
+class FailedStream final : public grpc::ServerWriteReactor<Response> {
+ public:
+  explicit FailedStream(const Status& status) { this->Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace kprof

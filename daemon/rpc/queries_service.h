@@ -1,0 +1,22 @@
+// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns.
+#pragma once
+
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "kprof/v1/queries.grpc.pb.h"
+
+namespace kprof {
+
+class QueriesServiceImpl final : public v1::QueriesService::CallbackService {
+ public:
+  QueriesServiceImpl(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+
+  grpc::ServerWriteReactor<v1::QueryResponse>* Query(grpc::CallbackServerContext* context,
+                                                     const v1::QueryRequest* request) override;
+
+ private:
+  const RpcParts& parts_;
+  const Caller caller_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,42 @@
+// What the services need of the rest of the house; everything is borrowed and outlives the servers.
+#pragma once
+
+#include <string>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/devices/device_list.h"
+#include "daemon/runs/runs.h"
+#include "storage/base/files.h"
+#include "storage/catalog/catalog.h"
+
+namespace kprof {
+
+// What the daemon says of itself.
+struct NodeInfo {
+  std::string version;
+  std::string mode;  // "user" or "system"
+  std::string socket_path;
+  int64_t started_unix_ns = 0;
+};
+
+// How the catalog is: "ok", "checking", or what is wrong. Io loop only.
+struct StorageHealth {
+  std::string text = "ok";
+};
+
+struct RpcParts {
+  IoLoop& loop;
+  const Clock& clock;
+  WorkerPool& workers;  // short work: rows, small files
+  WorkerPool& bulk;     // long work: queries, streams of bytes, backups
+  Files& files;
+  Catalog& catalog;
+  const DeviceList& devices;
+  Runs& runs;
+  const StorageHealth& health;
+  NodeInfo node;
+};
+
+}  // namespace kprof

@@ -1,0 +1,22 @@
+// From what a client calls a run (an id, a prefix, @last, @last~N) to the run as it is now, if the caller may do that
+// with it. Names resolve within what the caller may see.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/rpc/authorize.h"
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/rpc_parts.h"
+
+namespace kprof {
+
+// On a worker, with a lent reader.
+Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, RunAction action,
+                               const std::string& act);
+
+// From any thread; `then` is called on the io loop. `act` begins the message of a failure: "cancel run".
+void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, RunAction action,
+               const std::string& act, std::function<void(Result<RunRow>)> then);
+
+}  // namespace kprof

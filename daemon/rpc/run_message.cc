@@ -1,0 +1,90 @@
+#include "daemon/rpc/run_message.h"
+
+namespace kprof {
+
+v1::RunState ToWire(RunState state) { return static_cast<v1::RunState>(static_cast<int>(state) + 1); }
+RunState FromWire(v1::RunState state) { return static_cast<RunState>(static_cast<int>(state) - 1); }
+
+static_assert(static_cast<int>(RunState::kQueued) + 1 == v1::RUN_STATE_QUEUED);
+static_assert(static_cast<int>(RunState::kCancelled) + 1 == v1::RUN_STATE_CANCELLED);
+
+void FillArtifact(const ArtifactRow& row, v1::Artifact& out) {
+  out.set_name(row.name);
+  out.set_size_bytes(row.size_bytes);
+  out.set_sha256(row.sha256);
+}
+
+void FillRun(const RunRow& row, v1::Run& out) {
+  out.set_id(row.id);
+  out.set_state(ToWire(row.state));
+  out.set_uid(row.uid);
+  out.set_tool(row.tool);
+  for (const std::string& argument : row.argv) out.add_argv(argument);
+  out.set_cwd(row.cwd);
+  for (const auto& [name, value] : row.environment) {
+    v1::EnvironmentVariable& variable = *out.add_environment();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
+  for (const auto& [key, value] : row.labels) (*out.mutable_labels())[key] = value;
+  for (const std::string& device : row.devices) out.add_devices(device);
+  out.set_pinned(row.pinned);
+  out.set_shared(row.shared);
+  out.set_attached(row.attached);
+  out.set_queued_unix_ns(row.queued_ns);
+  if (row.started_ns) out.set_started_unix_ns(*row.started_ns);
+  if (row.ended_ns) out.set_ended_unix_ns(*row.ended_ns);
+  if (row.exit_code) out.set_exit_code(static_cast<int32_t>(*row.exit_code));
+  if (row.signal) out.set_signal(static_cast<int32_t>(*row.signal));
+  if (row.error) {
+    out.mutable_error()->set_code(row.error->code);
+    out.mutable_error()->set_message(row.error->message);
+    out.mutable_error()->set_remedy(row.error->remedy);
+  }
+  for (const TrustReason& reason : row.trust) {
+    v1::TrustReason& trust = *out.add_trust();
+    trust.set_code(reason.code);
+    trust.set_message(reason.message);
+  }
+  for (const MetricRow& row_metric : row.metrics) {
+    v1::Metric& metric = *out.add_metrics();
+    metric.set_name(row_metric.name);
+    metric.set_value(row_metric.value);
+    metric.set_unit(row_metric.unit);
+    metric.set_kernel(row_metric.kernel);
+    if (row_metric.launch) metric.set_launch(*row_metric.launch);
+  }
+  for (const ArtifactRow& artifact : row.artifacts) FillArtifact(artifact, *out.add_artifacts());
+  out.set_stdout_bytes(row.stdout_bytes);
+  out.set_stdout_dropped_bytes(row.stdout_dropped_bytes);
+  out.set_stderr_bytes(row.stderr_bytes);
+  out.set_stderr_dropped_bytes(row.stderr_dropped_bytes);
+  out.set_timeout_ms(row.timeout_ms);
+  out.set_queue_timeout_ms(row.queue_timeout_ms);
+}
+
+RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) {
+  const v1::RunSpec& spec = message.spec();
+  RunRequest request;
+  request.uid = caller.uid;
+  request.tool = spec.tool();
+  request.argv.assign(spec.argv().begin(), spec.argv().end());
+  request.cwd = spec.cwd();
+  for (const v1::EnvironmentVariable& variable : spec.environment()) {
+    request.environment.push_back(variable.name() + "=" + variable.value());
+  }
+  if (spec.has_umask()) request.umask = spec.umask() & 0777;
+  for (const v1::ResourceLimit& limit : spec.limits()) {
+    request.limits.push_back({limit.resource(), limit.soft(), limit.hard()});
+  }
+  request.labels.insert(spec.labels().begin(), spec.labels().end());
+  request.device = spec.device();
+  request.timeout_ms = spec.timeout_ms();
+  request.queue_timeout_ms = spec.queue_timeout_ms();
+  request.shared = spec.shared();
+  request.attached = spec.attached();
+  request.idempotency_key = message.idempotency_key();
+  return request;
+}
+
+}  // namespace kprof

@@ -1,0 +1,22 @@
+// A run's row as its message, and a submitted spec as a request.
+#pragma once
+
+#include "daemon/rpc/caller.h"
+#include "daemon/runs/run_request.h"
+#include "kprof/v1/run.pb.h"
+#include "kprof/v1/runs.pb.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+void FillRun(const RunRow& row, v1::Run& out);
+void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
+
+v1::RunState ToWire(RunState state);
+// REQUIRES: not unspecified and known.
+RunState FromWire(v1::RunState state);
+
+// Converts only; CheckRunRequest judges.
+RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message);
+
+}  // namespace kprof

@@ -1,0 +1,192 @@
+#include "daemon/rpc/runs_service.h"
+
+#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/log_source.h"
+#include "daemon/rpc/pull_stream.h"
+#include "daemon/rpc/run_lookup.h"
+#include "daemon/rpc/run_message.h"
+#include "daemon/rpc/unary_call.h"
+#include "daemon/rpc/watch_stream.h"
+#include "daemon/runs/run_id.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int32_t kDefaultPageSize = 50;
+constexpr int32_t kMaxPageSize = 1000;
+constexpr int64_t kDefaultGraceMs = 5000;
+constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
+
+Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& request) {
+  RunFilter filter;
+  if (!caller.is_operator) filter.uid = caller.uid;
+  if (request.page_size() < 0) return Fail(ErrorCode::kUsage, "list runs", "the page size is negative");
+  filter.limit = request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
+  filter.labels.assign(request.labels().begin(), request.labels().end());
+  filter.tools.assign(request.tools().begin(), request.tools().end());
+  for (int state : request.states()) {
+    if (!v1::RunState_IsValid(state) || state == v1::RUN_STATE_UNSPECIFIED) {
+      return Fail(ErrorCode::kUsage, "list runs", "state " + std::to_string(state) + " is not known to this kprofd",
+                  "update kprofd, or leave the state out");
+    }
+    filter.states.push_back(FromWire(static_cast<v1::RunState>(state)));
+  }
+  if (!request.page_token().empty() && !LooksLikeRunId(request.page_token())) {
+    return Fail(ErrorCode::kUsage, "list runs", "the page token is not one of this daemon's",
+                "begin again without a token");
+  }
+  filter.before_id = request.page_token();
+  return filter;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext* context,
+                                                     const v1::SubmitRunRequest* request,
+                                                     v1::SubmitRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  RunRequest run = RequestOf(caller_, *request);
+  Status checked = CheckRunRequest(run);
+  if (!checked.ok()) {
+    reactor->Finish(ToGrpc(checked));
+    return reactor;
+  }
+  auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
+  parts_.loop.Post([this, shared_run, reactor, response] {
+    parts_.runs.Submit(std::move(*shared_run), [reactor, response](Result<RunRow> row) {
+      if (row.ok()) FillRun(*row, *response->mutable_run());
+      reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
+    });
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* context,
+                                                  const v1::GetRunRequest* request, v1::GetRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "show run", [reactor, response](Result<RunRow> row) {
+    if (row.ok()) FillRun(*row, *response->mutable_run());
+    reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* context,
+                                                    const v1::ListRunsRequest* request,
+                                                    v1::ListRunsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  FinishOnWorker(parts_.workers, reactor, [this, request, response]() -> Status {
+    ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller_, *request));
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
+    ASSIGN_OR_RETURN(std::vector<RunRow> rows, kprof::ListRuns(*reader, filter));
+    for (const RunRow& row : rows) FillRun(row, *response->add_runs());
+    if (static_cast<int64_t>(rows.size()) == filter.limit) response->set_next_page_token(rows.back().id);
+    return OkStatus();
+  });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::WatchRunResponse>* RunsServiceImpl::WatchRun(grpc::CallbackServerContext* /*context*/,
+                                                                          const v1::WatchRunRequest* request) {
+  return StartWatch(parts_, caller_, *request);
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::WaitRun(grpc::CallbackServerContext* /*context*/,
+                                                   const v1::WaitRunRequest* request, v1::WaitRunResponse* response) {
+  return StartWait(parts_, caller_, *request, *response);
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext* context,
+                                                     const v1::CancelRunRequest* request,
+                                                     v1::CancelRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
+  grace_ms = std::clamp<int64_t>(grace_ms, 0, kMaxGraceMs);
+  LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "cancel run",
+            [this, reactor, response, grace_ms](Result<RunRow> row) {
+              if (row.ok()) {
+                std::string why = row->uid == caller_.uid
+                                      ? "its owner cancelled it"
+                                      : "uid " + std::to_string(caller_.uid) + " cancelled it";
+                row = parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms);
+              }
+              if (row.ok()) FillRun(*row, *response->mutable_run());
+              reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
+            });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext* context,
+                                                     const v1::DeleteRunRequest* request,
+                                                     v1::DeleteRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "delete run",
+            [this, reactor, response](Result<RunRow> row) {
+              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
+              parts_.runs.Delete(row->id, [reactor, response, id = row->id](Status status) {
+                response->set_id(id);
+                reactor->Finish(ToGrpc(status));
+              });
+            });
+  return reactor;
+}
+
+void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor,
+                                v1::Run* out) {
+  LookUpRun(parts_, caller_, name, RunAction::kChange, pinned ? "pin run" : "unpin run",
+            [this, pinned, reactor, out](Result<RunRow> row) {
+              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
+              parts_.runs.SetPinned(row->id, pinned, [reactor, out](Result<RunRow> changed) {
+                if (changed.ok()) FillRun(*changed, *out);
+                reactor->Finish(ToGrpc(changed.ok() ? OkStatus() : changed.status()));
+              });
+            });
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::PinRun(grpc::CallbackServerContext* context,
+                                                  const v1::PinRunRequest* request, v1::PinRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  SetPinned(request->id(), true, reactor, response->mutable_run());
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext* context,
+                                                    const v1::UnpinRunRequest* request,
+                                                    v1::UnpinRunResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  SetPinned(request->id(), false, reactor, response->mutable_run());
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::CallbackServerContext* /*context*/,
+                                                                        const v1::ReadLogRequest* request) {
+  return new PullStream<v1::ReadLogResponse>(parts_.loop, parts_.bulk,
+                                             MakeLogSource(parts_, caller_, *request, output_));
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* context,
+                                                         const v1::ListArtifactsRequest* request,
+                                                         v1::ListArtifactsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "list artifacts of run",
+            [reactor, response](Result<RunRow> row) {
+              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
+              for (const ArtifactRow& artifact : row->artifacts) FillArtifact(artifact, *response->add_artifacts());
+              reactor->Finish(grpc::Status::OK);
+            });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* RunsServiceImpl::DownloadArtifact(
+    grpc::CallbackServerContext* /*context*/, const v1::DownloadArtifactRequest* request) {
+  return new PullStream<v1::DownloadArtifactResponse>(parts_.loop, parts_.bulk,
+                                                      MakeDownloadSource(parts_, caller_, *request));
+}
+
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* RunsServiceImpl::UploadArtifact(
+    grpc::CallbackServerContext* /*context*/, v1::UploadArtifactResponse* response) {
+  return StartUpload(parts_, caller_, *response);
+}
+
+}  // namespace kprof

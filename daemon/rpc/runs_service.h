@@ -1,0 +1,53 @@
+// kprof.v1.RunsService for one caller. Translates, authorises, hands on; the meaning is in runs/.
+// Handlers run on gRPC's threads and never block.
+#pragma once
+
+#include "daemon/process/output_log.h"
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "kprof/v1/runs.grpc.pb.h"
+
+namespace kprof {
+
+class RunsServiceImpl final : public v1::RunsService::CallbackService {
+ public:
+  RunsServiceImpl(const RpcParts& parts, const Caller& caller, OutputLimits output)
+      : parts_(parts), caller_(caller), output_(output) {}
+
+  grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
+                                      v1::SubmitRunResponse* response) override;
+  grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
+                                   v1::GetRunResponse* response) override;
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest* request,
+                                     v1::ListRunsResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(grpc::CallbackServerContext* context,
+                                                           const v1::WatchRunRequest* request) override;
+  grpc::ServerUnaryReactor* WaitRun(grpc::CallbackServerContext* context, const v1::WaitRunRequest* request,
+                                    v1::WaitRunResponse* response) override;
+  grpc::ServerUnaryReactor* CancelRun(grpc::CallbackServerContext* context, const v1::CancelRunRequest* request,
+                                      v1::CancelRunResponse* response) override;
+  grpc::ServerUnaryReactor* DeleteRun(grpc::CallbackServerContext* context, const v1::DeleteRunRequest* request,
+                                      v1::DeleteRunResponse* response) override;
+  grpc::ServerUnaryReactor* PinRun(grpc::CallbackServerContext* context, const v1::PinRunRequest* request,
+                                   v1::PinRunResponse* response) override;
+  grpc::ServerUnaryReactor* UnpinRun(grpc::CallbackServerContext* context, const v1::UnpinRunRequest* request,
+                                     v1::UnpinRunResponse* response) override;
+  grpc::ServerWriteReactor<v1::ReadLogResponse>* ReadLog(grpc::CallbackServerContext* context,
+                                                         const v1::ReadLogRequest* request) override;
+  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context,
+                                          const v1::ListArtifactsRequest* request,
+                                          v1::ListArtifactsResponse* response) override;
+  grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* DownloadArtifact(
+      grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) override;
+  grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(grpc::CallbackServerContext* context,
+                                                                     v1::UploadArtifactResponse* response) override;
+
+ private:
+  void SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor, v1::Run* out);
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const OutputLimits output_;
+};
+
+}  // namespace kprof

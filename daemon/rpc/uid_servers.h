@@ -1,0 +1,43 @@
+// One gRPC server without ports per uid: connections are handed to the server of whoever connected, so a handler's caller
+// is fixed by construction and no client can speak for another. Health and reflection answer on each.
+// Who may connect is the acceptor's business (local_acceptor.h).
+//
+// Io loop only, but for Shutdown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "daemon/process/output_log.h"
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class UidServers {
+ public:
+  // Once per process, before the first server: health and reflection are process-wide switches of gRPC.
+  static void PrepareProcess();
+
+  UidServers(const RpcParts& parts, OutputLimits output);
+  ~UidServers();
+
+  // Hands a connected socket over.
+  void Serve(const Caller& caller, UniqueFd connection);
+
+  // Health says NOT_SERVING from here on.
+  void AnnounceEnd();
+
+  // Ends all calls, waiting up to `deadline_ms` for them. Not from the io loop, which answers them.
+  void Shutdown(int64_t deadline_ms);
+
+ private:
+  struct Server;
+  const RpcParts& parts_;
+  const OutputLimits output_;
+  std::map<uint32_t, std::unique_ptr<Server>> servers_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,107 @@
+#include "daemon/runs/artifact_upload.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "daemon/runs/run_folder.h"
+#include "storage/base/readable_text.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+std::string RandomName() {
+  unsigned char bytes[16];
+  KPROF_CHECK(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string name;
+  for (unsigned char byte : bytes) {
+    name += kHex[byte >> 4];
+    name += kHex[byte & 15];
+  }
+  return name;
+}
+
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Status Taken(const std::string& act, const std::string& name) {
+  return Fail(ErrorCode::kUsage, act, "the run has an artifact of that name", "choose another name than " + name);
+}
+
+bool Has(const RunRow& run, const std::string& name) {
+  return std::any_of(run.artifacts.begin(), run.artifacts.end(),
+                     [&](const ArtifactRow& artifact) { return artifact.name == name; });
+}
+
+}  // namespace
+
+ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name,
+                               std::string expected_sha256)
+    : catalog_(catalog),
+      files_(files),
+      run_id_(std::move(run_id)),
+      name_(std::move(name)),
+      expected_sha256_(std::move(expected_sha256)) {}
+
+ArtifactUpload::~ArtifactUpload() {
+  file_.reset();
+  if (!temporary_path_.empty()) (void)files_.Remove(temporary_path_);
+}
+
+Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, const RunRow& run,
+                                                              const std::string& name,
+                                                              const std::string& expected_sha256) {
+  const std::string act = "add artifact '" + ReadableText(name.substr(0, 200)) + "' to run " + run.id;
+  if (!IsTerminal(run.state)) return Fail(ErrorCode::kUsage, act, "the run has not ended", "wait for it first");
+  if (!IsSafeName(name) || IsReservedArtifactName(name)) {
+    return Fail(ErrorCode::kUsage, act, "that is not a usable name",
+                "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
+  }
+  if (Has(run, name)) return Taken(act, name);
+  if (!expected_sha256.empty() && !IsSha256(expected_sha256)) {
+    return Fail(ErrorCode::kBadInput, act, "the sha256 is not 64 lower-case hex digits");
+  }
+  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, run.id, name, expected_sha256));
+  std::string path = catalog.layout().TemporaryFolder() + "/" + RandomName();
+  ASSIGN_OR_RETURN(upload->file_, files.Create(path));
+  upload->temporary_path_ = std::move(path);
+  return upload;
+}
+
+Status ArtifactUpload::Add(std::span<const char> bytes) {
+  if (size_bytes_ + static_cast<int64_t>(bytes.size()) > kLimitBytes) {
+    return Fail(ErrorCode::kUsage, "add artifact " + name_, "it is over the limit of 16 GiB");
+  }
+  RETURN_IF_ERROR(file_->Append(bytes));
+  sum_.Add(bytes);
+  size_bytes_ += static_cast<int64_t>(bytes.size());
+  return OkStatus();
+}
+
+Result<ArtifactRow> ArtifactUpload::Finish() {
+  const Layout& layout = catalog_.layout();
+  ArtifactRow artifact{name_, size_bytes_, sum_.Finish()};
+  if (!expected_sha256_.empty() && expected_sha256_ != artifact.sha256) {
+    return Fail(ErrorCode::kBadInput, "add artifact " + name_,
+                "its sha256 is " + artifact.sha256 + ", not " + expected_sha256_ + " as announced", "send it again");
+  }
+  RETURN_IF_ERROR(file_->Sync());
+  file_.reset();
+  // On the writer thread, where nobody else adds or deletes: row, file and both folders, then the commit.
+  RETURN_IF_ERROR(catalog_.writer().SubmitAndWait([&](Db& db) -> Status {
+    ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id_));
+    if (Has(run, name_)) return Taken("add artifact " + name_, name_);
+    RETURN_IF_ERROR(AddArtifact(db, run_id_, artifact));
+    RETURN_IF_ERROR(files_.CreateFolder(layout.RunFolder(run_id_)));
+    RETURN_IF_ERROR(files_.Rename(temporary_path_, layout.ArtifactPath(run_id_, name_)));
+    temporary_path_.clear();
+    RETURN_IF_ERROR(files_.SyncFolder(layout.RunFolder(run_id_)));
+    return files_.SyncFolder(layout.RunsFolder());
+  }));
+  return artifact;
+}
+
+}  // namespace kprof

@@ -1,0 +1,25 @@
+// What a queued run needs to start, its whole environment included, kept in a private file until it starts, so that a
+// queue survives its daemon. Never in the catalog, whose backups are handed around (docs/adr/004).
+//
+// A file is "kprofspool1\n", 64 hex digits of the payload's SHA-256, "\n", the payload (EncodeLaunchRequest).
+// Blocking: from a worker.
+#pragma once
+
+#include <string>
+
+#include "daemon/process/launch_protocol.h"
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/layout.h"
+
+namespace kprof {
+
+// Durable, name and all, when it returns. Leaves nothing behind when it fails.
+Status WriteSpool(Files& files, const Layout& layout, const std::string& run_id, const LaunchRequest& request);
+
+// kNotFound when there is none, kStorageBroken when it is damaged.
+Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::string& run_id);
+
+Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id);
+
+}  // namespace kprof

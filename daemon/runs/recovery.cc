@@ -1,0 +1,132 @@
+#include "daemon/runs/recovery.h"
+
+#include <set>
+
+#include "daemon/base/log.h"
+#include "daemon/process/process_sweep.h"
+#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/run_end.h"
+#include "daemon/runs/run_folder.h"
+#include "daemon/runs/run_id.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+// Processes that carry the id of a run of ours that is not running: all of them, as nothing runs yet.
+void EndStaleProcesses(Db& db) {
+  auto is_stale = [&](const std::string& id) {
+    if (!LooksLikeRunId(id) || id.size() != kRunIdLength) return false;
+    return ReadRun(db, id).ok();
+  };
+  int ended = KillAll([&] { return FindMarkedProcesses(is_stale); });
+  if (ended > 0) LogWarning("ended processes of lost runs", {{"count", std::to_string(ended)}});
+}
+
+// The run as it is to be stored; its logs are finished.
+RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& clock, OutputLimits limits) {
+  Result<Collected> collected = CollectRunFolder(files, layout, run.id, limits);
+  if (collected.ok()) {
+    run.stdout_bytes = collected->stdout_log.printed_bytes;
+    run.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
+    run.stderr_bytes = collected->stderr_log.printed_bytes;
+    run.stderr_dropped_bytes = collected->stderr_log.dropped_bytes;
+    run.artifacts = collected->artifacts;
+  } else {
+    LogWarning("logs of a lost run are not kept", {{"run", run.id}, {"error", collected.status().ToString()}});
+  }
+  SetEnd(run, Fail(ErrorCode::kLostDaemon, "run " + run.id, "kprofd died under it", "run it again"), clock.unix_ns());
+  return run;
+}
+
+Status StoreEnd(Catalog& catalog, const RunRow& run) {
+  return catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
+}
+
+// The names in a run's folder that the catalog does not know.
+Result<std::vector<std::string>> UnknownFiles(Db& db, Files& files, const Layout& layout, const std::string& run_id) {
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> inside, files.List(layout.RunFolder(run_id)));
+  ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id));
+  std::vector<std::string> unknown;
+  if (!IsTerminal(run.state)) return unknown;
+  std::set<std::string> known;
+  for (const ArtifactRow& artifact : run.artifacts) known.insert(artifact.name);
+  for (const FolderEntry& file : inside) {
+    if (!known.contains(file.name)) unknown.push_back(file.name);
+  }
+  return unknown;
+}
+
+Status RemoveUnknownFiles(Catalog& catalog, Files& files, const std::string& run_id) {
+  // Asked again on the writer thread: there, no upload is between its file and its row.
+  return catalog.writer().SubmitAndWait([&](Db& db) -> Status {
+    ASSIGN_OR_RETURN(std::vector<std::string> unknown, UnknownFiles(db, files, catalog.layout(), run_id));
+    for (const std::string& name : unknown) {
+      LogInfo("removing a file of no artifact", {{"run", run_id}, {"name", name}});
+      RETURN_IF_ERROR(files.Remove(catalog.layout().ArtifactPath(run_id, name)));
+    }
+    return OkStatus();
+  });
+}
+
+}  // namespace
+
+Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits) {
+  const Layout& layout = catalog.layout();
+  RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));
+  RETURN_IF_ERROR(files.RemoveTree(layout.TemporaryFolder()));
+  RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
+  std::vector<RunRow> open;
+  {
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
+    ASSIGN_OR_RETURN(open, ReadOpenRuns(*reader));
+    EndStaleProcesses(*reader);
+  }
+  std::vector<RunRow> queued;
+  for (RunRow& run : open) {
+    if (run.state == RunState::kQueued) {
+      Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
+      if (spooled.ok()) {
+        queued.push_back(std::move(run));
+        continue;
+      }
+      LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
+      SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
+      RETURN_IF_ERROR(StoreEnd(catalog, run));
+      continue;
+    }
+    LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
+    RETURN_IF_ERROR(StoreEnd(catalog, LostRun(std::move(run), files, layout, clock, limits)));
+  }
+  return queued;
+}
+
+Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop) {
+  const Layout& layout = catalog.layout();
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> folders, files.List(layout.RunsFolder()));
+  for (const FolderEntry& entry : folders) {
+    if (stop.stop_requested()) return OkStatus();
+    if (entry.name >= before_id) continue;
+    Result<std::vector<std::string>> unknown = UnknownFiles(*reader, files, layout, entry.name);
+    if (unknown.ok()) {
+      if (!unknown->empty()) RETURN_IF_ERROR(RemoveUnknownFiles(catalog, files, entry.name));
+      continue;
+    }
+    if (unknown.status().code() != ErrorCode::kNotFound) return unknown.status();
+    LogInfo("removing the folder of no run", {{"name", entry.name}});
+    RETURN_IF_ERROR(files.RemoveTree(layout.RunFolder(entry.name)));
+  }
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> spools, files.List(layout.SpoolFolder()));
+  for (const FolderEntry& entry : spools) {
+    if (stop.stop_requested()) return OkStatus();
+    if (entry.name >= before_id) continue;
+    Result<RunRow> run = ReadRun(*reader, entry.name);
+    if (run.ok() && run->state == RunState::kQueued) continue;
+    if (!run.ok() && run.status().code() != ErrorCode::kNotFound) return run.status();
+    RETURN_IF_ERROR(RemoveSpool(files, layout, entry.name));
+  }
+  return OkStatus();
+}
+
+}  // namespace kprof

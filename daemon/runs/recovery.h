@@ -1,0 +1,24 @@
+// What a start does about the runs of the daemon before it: ends processes that nobody supervises any more, fails what
+// was in flight (`lost_daemon`), keeps the queue, removes what belongs to no run.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/process/output_log.h"
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+// Before serving; blocking. Returns the queued runs in their order, ready to be queued again.
+Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
+
+// Folders and spool files of no run, unfinished copies. Not urgent: from a worker, once the daemon serves. Runs that are
+// submitted meanwhile are safe: only names older than `before_id` are looked at.
+Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop);
+
+}  // namespace kprof

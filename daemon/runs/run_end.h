@@ -1,0 +1,18 @@
+// How a run ended, put into its row: `done` without an error, `cancelled` for cancelled and client_gone, else `failed`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+// Sets state and error, and ended_ns where the command's own end did not.
+void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns);
+
+// The error of an ended run as a Status; ok for one that is done.
+Status StatusOfEnd(const RunRow& row);
+
+}  // namespace kprof

@@ -1,0 +1,43 @@
+// A run's folder while it runs and when it is over: the open log files that the supervisor writes to, and turning them
+// into artifacts. Blocking: from a worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/process/output_log.h"
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/layout.h"
+
+namespace kprof {
+
+constexpr std::string_view kStdoutName = "stdout.log";
+constexpr std::string_view kStderrName = "stderr.log";
+constexpr std::string_view kProgressName = "output.progress";
+
+// Names that no uploaded artifact may take.
+bool IsReservedArtifactName(std::string_view name);
+
+struct RunFiles {
+  std::unique_ptr<File> stdout_log;
+  std::unique_ptr<File> stderr_log;
+  std::unique_ptr<File> progress;
+};
+
+// Creates the folder and the files; leaves nothing behind when it fails.
+Result<RunFiles> CreateRunFolder(Files& files, const Layout& layout, const std::string& run_id);
+
+struct Collected {
+  FinishedOutput stdout_log;
+  FinishedOutput stderr_log;
+  std::vector<ArtifactRow> artifacts;
+};
+
+// Finishes both logs and lists what the run left. Durable when it returns. A folder with nothing in it is removed; so is
+// one of a run that never got that far. Also works on what a crash left.
+Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id, OutputLimits limits);
+
+}  // namespace kprof

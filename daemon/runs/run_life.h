@@ -1,0 +1,71 @@
+// One run from the moment it has its devices until its end is known: preparing, running, collecting. Each state is
+// committed before it is acted on: nothing is set up before `preparing` is durable, nothing is executed before `running`
+// is. Does not queue and does not commit the end; that is runs.h, which owns it.
+//
+// Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
+// (not from inside the call).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/runs/run_folder.h"
+#include "daemon/runs/run_parts.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+class RunLife {
+ public:
+  struct Events {
+    std::function<void(const RunRow&)> changed;  // a new state is durable
+    std::function<void(RunRow)> ended;           // the row as it ends; committing it is up to the owner
+  };
+  // `row` is queued; its devices are held for it.
+  RunLife(const RunParts& parts, RunRow row, Events events);
+  ~RunLife();
+
+  void Begin();
+
+  // Ends the command, or keeps it from starting; the run then ends with this error. Too late once the command has
+  // ended: returns false. A second call can only shorten the grace; the first reason stays.
+  bool Stop(const Status& reason, int64_t grace_ms);
+
+ private:
+  struct Prepared {
+    LaunchRequest request;
+    RunFiles files;
+  };
+
+  void Commit(std::function<void(Status)> then);
+  void OnWorker(std::function<Result<Prepared>()> work, std::function<void(Result<Prepared>)> then);
+  void PrepareFiles();
+  void Launch(Prepared prepared);
+  void GoWhenReady();
+  void OnStarted(const CommandStarted& started);
+  void OnEnded(const CommandEnded& ended);
+  void BeginCollecting();
+  void Collect();
+  void OnCollected(Result<Collected> collected);
+  void End();
+  std::optional<Status> WhyItFailed() const;
+  void Blame(const Status& error);
+
+  const RunParts parts_;
+  const Events events_;
+  RunRow row_;
+  RunFiles files_;
+  std::unique_ptr<Launched> launched_;
+  bool prepared_ = false;           // the supervisor is ready
+  bool running_committed_ = false;  // and so are we
+  bool went_ = false;
+  bool ended_ = false;              // the command is over, or never will be
+  std::optional<CommandEnded> command_;
+  std::optional<Status> stop_reason_;
+  std::optional<Status> error_;  // why the run fails; the first one counts
+  IoLoop::Timer timeout_;
+};
+
+}  // namespace kprof

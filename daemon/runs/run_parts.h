@@ -1,0 +1,26 @@
+// What a run needs of the rest of the house; everything is borrowed and outlives the runs.
+#pragma once
+
+#include "daemon/base/clock.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/devices/device_list.h"
+#include "daemon/process/launcher.h"
+#include "daemon/process/output_log.h"
+#include "storage/base/files.h"
+#include "storage/catalog/catalog.h"
+
+namespace kprof {
+
+struct RunParts {
+  IoLoop& loop;
+  const Clock& clock;
+  WorkerPool& workers;
+  Files& files;
+  Catalog& catalog;
+  Launcher& launcher;
+  const DeviceList& devices;
+  OutputLimits output;
+};
+
+}  // namespace kprof

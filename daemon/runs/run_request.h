@@ -1,0 +1,46 @@
+// What a client asks for when it submits a run, as typed values. CheckRunRequest is where bytes from outside end:
+// behind it everything has passed its limits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/process/launch_protocol.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct RunRequest {
+  uint32_t uid = 0;
+  std::string tool;
+  std::vector<std::string> argv;
+  std::string cwd;
+  std::vector<std::string> environment;  // "NAME=value", complete
+  uint32_t umask = 022;
+  std::vector<ResourceLimit> limits;
+  std::map<std::string, std::string> labels;
+  std::string device;  // a selector
+  int64_t timeout_ms = 0;
+  int64_t queue_timeout_ms = 0;
+  bool shared = false;
+  bool attached = false;
+  std::string idempotency_key;
+};
+
+struct RunRequestLimits {
+  size_t command_bytes = 2 << 20;      // argv and environment together; the kernel's own limit is near
+  size_t arguments = 16384;
+  size_t variables = 16384;
+  size_t labels = 64;
+  size_t label_key_bytes = 64;
+  size_t label_value_bytes = 1024;
+  size_t idempotency_key_bytes = 64;
+  int64_t timeout_ms = 30LL * 24 * 3600 * 1000;
+};
+
+// Fails with kUsage and names the field, its size and the limit.
+Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits = {});
+
+}  // namespace kprof

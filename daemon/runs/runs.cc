@@ -1,0 +1,414 @@
+#include "daemon/runs/runs.h"
+
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/capture/tools.h"
+#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/run_end.h"
+#include "daemon/runs/stored_environment.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kRetryFirstMs = 500;
+constexpr int64_t kRetryLastMs = 30'000;
+constexpr int64_t kNotifyQueuedMs = 100;
+constexpr int64_t kRetentionPeriodMs = 10 * 60 * 1000;
+constexpr int64_t kRetentionPauseMs = 1000;
+constexpr int64_t kRetentionBatch = 100;
+
+RunRow RowOf(const RunRequest& request, std::vector<std::string> devices, std::string id, int64_t now_unix_ns) {
+  RunRow row;
+  row.id = std::move(id);
+  row.uid = request.uid;
+  row.tool = request.tool;
+  row.argv = request.argv;
+  row.cwd = request.cwd;
+  row.environment = StoredEnvironment(request.environment);
+  row.labels = request.labels;
+  row.devices = std::move(devices);
+  row.shared = request.shared;
+  row.attached = request.attached;
+  row.idempotency_key = request.idempotency_key;
+  row.timeout_ms = request.timeout_ms;
+  row.queue_timeout_ms = request.queue_timeout_ms;
+  row.queued_ns = now_unix_ns;
+  return row;
+}
+
+LaunchRequest LaunchRequestOf(RunRequest request) {
+  LaunchRequest launch;
+  launch.argv = std::move(request.argv);
+  launch.environment = std::move(request.environment);
+  launch.cwd = std::move(request.cwd);
+  launch.umask = request.umask;
+  launch.limits = std::move(request.limits);
+  return launch;
+}
+
+}  // namespace
+
+Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, std::vector<RunRow> queued)
+    : parts_(parts), options_(options), ids_(parts.clock, last_id), queue_(options.queue) {
+  for (RunRow& row : queued) {
+    // Taken back however many there are: they were accepted once.
+    queue_.Add(row.id, row.devices);
+    const std::string id = row.id;
+    open_[id].row = std::move(row);
+  }
+}
+
+Runs::~Runs() = default;
+
+void Runs::Begin() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (auto& [id, open] : open_) {
+    if (open.row.attached) StartHoldTimer(id);
+  }
+  StartReady();
+  SweepExpired();
+}
+
+void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto refuse = [&](Status status) { parts_.loop.Post([done, status] { done(status); }); };
+  if (stopped_) {
+    return refuse(Fail(ErrorCode::kNoDaemon, "submit run", "kprofd is stopping", "submit it again when it is back"));
+  }
+  const Tool* tool = FindTool(request.tool);
+  if (tool == nullptr) {
+    return refuse(Fail(ErrorCode::kUsage, "submit run", "there is no tool '" + request.tool + "'",
+                       "use one of: " + ToolNames()));
+  }
+  Status checked = tool->Check({request.argv, request.environment, request.cwd});
+  if (!checked.ok()) return refuse(checked);
+  Result<std::vector<std::string>> devices = parts_.devices.Select(request.device, request.environment);
+  if (!devices.ok()) return refuse(devices.status());
+  if (queue_.queued() + submitting_ >= queue_.limit()) {
+    return refuse(Fail(ErrorCode::kQueueFull, "submit run",
+                       std::to_string(queue_.limit()) + " runs are waiting already", "wait for some of them to end"));
+  }
+  Insert(std::move(request), *std::move(devices), ids_.Next(), std::move(done));
+}
+
+void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::string id,
+                  std::function<void(Result<RunRow>)> done) {
+  ++submitting_;
+  auto answer = [this, done = std::move(done)](Result<RunRow> row, bool is_new) {
+    parts_.loop.Post([this, done, row = std::move(row), is_new] {
+      --submitting_;
+      if (row.ok() && is_new) Enqueue(*row);
+      done(row);
+      if (stopped_) FinishStopping();
+    });
+  };
+  auto work = [this, request = std::move(request), devices = std::move(devices), id = std::move(id), answer]() mutable {
+    RunRow row = RowOf(request, std::move(devices), id, parts_.clock.unix_ns());
+    auto find_twin = [this, uid = row.uid, key = row.idempotency_key]() -> std::optional<RunRow> {
+      if (key.empty()) return std::nullopt;
+      Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+      if (!reader.ok()) return std::nullopt;
+      Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, uid, key);
+      return twin.ok() ? *twin : std::nullopt;
+    };
+    if (std::optional<RunRow> twin = find_twin()) return answer(*std::move(twin), false);
+    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), id, LaunchRequestOf(std::move(request)));
+    if (!spooled.ok()) return answer(spooled.In("submit run"), false);
+    parts_.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
+                                   [this, row, answer, find_twin](Status status) {
+                                     if (status.ok()) return answer(row, true);
+                                     (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row.id);
+                                     // Two requests with one key can pass each other; the later one finds the first.
+                                     if (std::optional<RunRow> twin = find_twin()) return answer(*twin, false);
+                                     answer(status.In("submit run"), false);
+                                   });
+  };
+  auto shared_work = std::make_shared<decltype(work)>(std::move(work));  // shared: std::function copies
+  Status submitted = parts_.workers.Submit([shared_work] { (*shared_work)(); });
+  if (!submitted.ok()) answer(submitted.In("submit run"), false);
+}
+
+void Runs::Enqueue(RunRow row) {
+  const std::string id = row.id;
+  LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
+  queue_.Add(id, row.devices);
+  Open& open = open_[id];
+  open.row = std::move(row);
+  if (open.row.queue_timeout_ms > 0) {
+    open.queue_timer = parts_.loop.After(open.row.queue_timeout_ms * kNanosPerMilli, [this, id] {
+      EndQueued(id, Fail(ErrorCode::kQueueTimeout, "run " + id, "it waited longer than its queue timeout",
+                         "give it more with --queue-timeout, or see kprofctl devices for who holds the device"));
+    });
+  }
+  if (open.row.attached) StartHoldTimer(id);
+  StartReady();
+  NotifyQueuedSoon();
+}
+
+void Runs::StartReady() {
+  if (stopped_) return;
+  while (true) {
+    std::string id = queue_.StartNext();
+    if (id.empty()) return;
+    Open& open = open_.at(id);
+    open.queue_timer.Cancel();
+    RunLife::Events events;
+    events.changed = [this, id](const RunRow& row) {
+      RunRow& known = open_.at(id).row;
+      bool pinned = known.pinned;  // changed by SetPinned alone
+      known = row;
+      known.pinned = pinned;
+      Notify(id);
+    };
+    events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
+    open.life = std::make_unique<RunLife>(parts_, open.row, std::move(events));
+    open.life->Begin();
+    NotifyQueuedSoon();
+  }
+}
+
+void Runs::OnLifeEnded(RunRow row) {
+  const std::string id = row.id;
+  Open& open = open_.at(id);
+  row.pinned = open.row.pinned;
+  open.row = std::move(row);
+  CommitEnd(id, kRetryFirstMs);
+  // The command is gone: its devices go to the next run, whose first commit joins this one's last.
+  queue_.Remove(id);
+  StartReady();
+}
+
+void Runs::EndQueued(const std::string& id, const Status& reason) {
+  Open& open = open_.at(id);
+  if (open.life || open.ending) return;
+  queue_.Remove(id);
+  SetEnd(open.row, reason, parts_.clock.unix_ns());
+  RemoveSpoolSoon(id);
+  CommitEnd(id, kRetryFirstMs);
+  StartReady();
+  NotifyQueuedSoon();
+}
+
+void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
+  Open& open = open_.at(id);
+  open.ending = true;
+  open.hold_timer.Cancel();
+  open.queue_timer.Cancel();
+  open.retry_timer.Cancel();
+  parts_.catalog.writer().Submit(
+      [row = open.row](Db& db) { return UpdateRun(db, row); },
+      [this, id, retry_ms](Status status) {
+        parts_.loop.Post([this, id, retry_ms, status] {
+          Open& open = open_.at(id);
+          if (status.ok()) {
+            LogInfo("run ended", {{"run", id},
+                                  {"state", std::string(RunStateName(open.row.state))},
+                                  {"error", open.row.error ? open.row.error->code : "none"}});
+            Notify(id);
+            return Forget(id);
+          }
+          // It has ended all the same; say so to those who wait, and keep trying to write it down.
+          LogError("the end of a run cannot be stored", {{"run", id}, {"error", status.ToString()}});
+          if (open.row.state == RunState::kDone) {
+            SetEnd(open.row, status.In("store run " + id), parts_.clock.unix_ns());
+          }
+          Notify(id);
+          if (stopped_) return Forget(id);
+          open.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli, [this, id, retry_ms] {
+            CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs));
+          });
+        });
+      });
+}
+
+void Runs::Forget(const std::string& id) {
+  open_.erase(id);
+  if (stopped_) FinishStopping();
+}
+
+Result<RunRow> Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  const std::string what = "cancel run " + id;
+  if (found == open_.end()) return Fail(ErrorCode::kUsage, what, "it has ended already");
+  Open& open = found->second;
+  if (open.ending) return Fail(ErrorCode::kUsage, what, "it has ended already");
+  if (!open.life) {
+    RunRow row = open.row;
+    EndQueued(id, reason);
+    return row;
+  }
+  if (!open.life->Stop(reason, grace_ms)) return Fail(ErrorCode::kUsage, what, "its command has ended already");
+  return open.row;
+}
+
+void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  const std::string what = "delete run " + id;
+  if (open_.contains(id)) {
+    Status refused = Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
+    return parts_.loop.Post([done, refused] { done(refused); });
+  }
+  auto job = [id, what](Db& db) -> Status {
+    ASSIGN_OR_RETURN(RunRow row, ReadRun(db, id));
+    if (!IsTerminal(row.state)) return Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
+    if (row.pinned) return Fail(ErrorCode::kUsage, what, "it is pinned", "unpin it first");
+    return DeleteRun(db, id);
+  };
+  // The row first: a crash in between leaves a folder of no run, which the next start removes.
+  parts_.catalog.writer().Submit(std::move(job), [this, id, done](Status status) {
+    auto answer = [this, done](Status result) { parts_.loop.Post([done, result] { done(result); }); };
+    if (!status.ok()) return answer(status);
+    Status submitted = parts_.workers.Submit([this, id, answer] {
+      answer(parts_.files.RemoveTree(parts_.catalog.layout().RunFolder(id)));
+    });
+    if (!submitted.ok()) answer(OkStatus());
+  });
+}
+
+void Runs::SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
+  auto job = [id, pinned, row](Db& db) -> Status {
+    RETURN_IF_ERROR(kprof::SetPinned(db, id, pinned));
+    ASSIGN_OR_RETURN(*row, ReadRun(db, id));
+    return OkStatus();
+  };
+  parts_.catalog.writer().Submit(std::move(job), [this, id, pinned, row, done](Status status) {
+    parts_.loop.Post([this, id, pinned, row, done, status] {
+      if (!status.ok()) return done(status);
+      if (auto found = open_.find(id); found != open_.end()) found->second.row.pinned = pinned;
+      done(std::move(*row));
+    });
+  });
+}
+
+std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return std::nullopt;
+  return View{found->second.row, queue_.Position(id)};
+}
+
+Runs::WatchId Runs::Watch(const std::string& id, std::function<void(const View&)> changed) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  WatchId watch = next_watch_++;
+  open_.at(id).watchers[watch] = std::move(changed);
+  return watch;
+}
+
+void Runs::Unwatch(const std::string& id, WatchId watch) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.erase(watch);
+}
+
+void Runs::Hold(const std::string& id) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return;
+  ++found->second.holders;
+  found->second.hold_timer.Cancel();
+}
+
+void Runs::Unhold(const std::string& id) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return;
+  if (--found->second.holders == 0 && found->second.row.attached) StartHoldTimer(id);
+}
+
+void Runs::StartHoldTimer(const std::string& id) {
+  Open& open = open_.at(id);
+  if (open.ending) return;
+  open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
+    (void)Stop(id,
+               Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
+                    "use --detach for a run that outlives its client"),
+               5000);
+  });
+}
+
+void Runs::Notify(const std::string& id) {
+  auto found = open_.find(id);
+  if (found == open_.end() || found->second.watchers.empty()) return;
+  View view{found->second.row, queue_.Position(id)};
+  auto watchers = found->second.watchers;  // a watcher may unwatch itself
+  for (auto& [watch, changed] : watchers) changed(view);
+}
+
+void Runs::NotifyQueuedSoon() {
+  if (notify_timer_.pending()) return;
+  notify_timer_ = parts_.loop.After(kNotifyQueuedMs * kNanosPerMilli, [this] {
+    notify_timer_ = IoLoop::Timer();
+    int position = 0;
+    for (const std::string& id : queue_.WaitingIds()) {
+      ++position;
+      Open& open = open_.at(id);
+      if (open.watchers.empty()) continue;
+      auto watchers = open.watchers;
+      for (auto& [watch, changed] : watchers) changed(View{open.row, position});
+    }
+  });
+}
+
+void Runs::RemoveSpoolSoon(const std::string& id) {
+  (void)parts_.workers.Submit([this, id] { (void)RemoveSpool(parts_.files, parts_.catalog.layout(), id); });
+}
+
+void Runs::SweepExpired() {
+  if (stopped_) return;
+  const RetentionPolicy& policy = options_.retention;
+  if (policy.max_age_ns == 0 && policy.max_artifact_bytes == 0) return;
+  SweepExpiredIn(kRetentionPeriodMs);
+  (void)parts_.workers.Submit([this, policy, now = parts_.clock.unix_ns()] {
+    Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+    if (!reader.ok()) return;
+    Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kRetentionBatch);
+    if (!expired.ok()) {
+      LogWarning("retention cannot be applied", {{"error", expired.status().ToString()}});
+      return;
+    }
+    parts_.loop.Post([this, ids = *expired] {
+      for (const std::string& id : ids) {
+        Delete(id, [id](Status status) {
+          LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
+        });
+      }
+      // More than one batch: go on soon.
+      if (static_cast<int64_t>(ids.size()) == kRetentionBatch) SweepExpiredIn(kRetentionPauseMs);
+    });
+  });
+}
+
+void Runs::SweepExpiredIn(int64_t delay_ms) {
+  if (stopped_) return;
+  retention_timer_ = parts_.loop.After(delay_ms * kNanosPerMilli, [this] { SweepExpired(); });
+}
+
+void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_CHECK(!stopped_);
+  stopped_ = std::move(done);
+  retention_timer_.Cancel();
+  for (auto& [id, open] : open_) {
+    open.hold_timer.Cancel();
+    open.queue_timer.Cancel();
+    if (open.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
+    if (!open.life || open.ending) continue;
+    open.life->Stop(Fail(ErrorCode::kLostDaemon, "run " + id, "kprofd was stopped while it ran", "run it again"),
+                    grace_ms);
+  }
+  FinishStopping();
+}
+
+void Runs::FinishStopping() {
+  if (submitting_ > 0) return;
+  for (auto& [id, open] : open_) {
+    if (open.life) return;
+  }
+  if (auto done = std::exchange(stopped_, [] {})) parts_.loop.Post(done);
+}
+
+}  // namespace kprof

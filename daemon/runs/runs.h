@@ -1,0 +1,116 @@
+// All runs that have not ended: submits them, queues them, gives each its devices and its RunLife, commits their ends,
+// tells those who watch. The one owner of the queue; ended runs live in the catalog alone.
+// Knows callers by uid only; who may do what to which run is decided before it is asked (rpc/authorize.h).
+//
+// Io loop only, answers come from the loop. Nothing blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/runs/run_id.h"
+#include "daemon/runs/run_life.h"
+#include "daemon/runs/run_parts.h"
+#include "daemon/runs/run_queue.h"
+#include "daemon/runs/run_request.h"
+#include "storage/catalog/retention.h"
+#include "storage/catalog/run_row.h"
+
+namespace kprof {
+
+class Runs {
+ public:
+  struct Options {
+    RunQueue::Limits queue;
+    RetentionPolicy retention;
+    // How long an attached run lives with nobody holding it.
+    int64_t hold_grace_ms = 10'000;
+  };
+  // `queued`: what a restart found (recovery.h), in order. `last_id`: the catalog's newest.
+  Runs(const RunParts& parts, const Options& options, const std::string& last_id, std::vector<RunRow> queued);
+  ~Runs();
+
+  // Starts what may start. Once, when the loop runs.
+  void Begin();
+
+  // Queues a run; answers when it is durable. REQUIRES: CheckRunRequest passed.
+  void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
+
+  // Ends an open run with this error. kUsage when it has ended, or its command has.
+  Result<RunRow> Stop(const std::string& id, const Status& reason, int64_t grace_ms);
+
+  // Removes an ended run and its files. kUsage when it is open or pinned.
+  void Delete(const std::string& id, std::function<void(Status)> done);
+
+  // A pinned run survives retention and Delete. Answers with the row as it is then.
+  void SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done);
+
+  // A run as its watchers see it.
+  struct View {
+    RunRow row;
+    int queue_position = 0;
+  };
+  // Nothing for one that has ended (and whose end is in the catalog).
+  std::optional<View> FindOpen(const std::string& id) const;
+
+  using WatchId = uint64_t;
+  // `changed` is called on each change, for the last time with a terminal state. REQUIRES: FindOpen(id).
+  WatchId Watch(const std::string& id, std::function<void(const View&)> changed);
+  void Unwatch(const std::string& id, WatchId watch);
+
+  // While somebody holds an attached run, it lives. Unknown and ended ids are fine.
+  void Hold(const std::string& id);
+  void Unhold(const std::string& id);
+
+  const RunQueue& queue() const { return queue_; }
+
+  // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
+  // committed.
+  void StopAll(int64_t grace_ms, std::function<void()> done);
+
+ private:
+  struct Open {
+    RunRow row;
+    std::unique_ptr<RunLife> life;  // none while it waits
+    bool ending = false;            // its end is being committed
+    int holders = 0;
+    IoLoop::Timer hold_timer;
+    IoLoop::Timer queue_timer;
+    IoLoop::Timer retry_timer;
+    std::map<WatchId, std::function<void(const View&)>> watchers;
+  };
+
+  void Insert(RunRequest request, std::vector<std::string> devices, std::string id,
+              std::function<void(Result<RunRow>)> done);
+  void Enqueue(RunRow row);
+  void StartReady();
+  void StartHoldTimer(const std::string& id);
+  void EndQueued(const std::string& id, const Status& reason);
+  void OnLifeEnded(RunRow row);
+  void CommitEnd(const std::string& id, int64_t retry_ms);
+  void Forget(const std::string& id);
+  void Notify(const std::string& id);
+  void NotifyQueuedSoon();
+  void RemoveSpoolSoon(const std::string& id);
+  void SweepExpired();
+  void SweepExpiredIn(int64_t delay_ms);
+  void FinishStopping();
+
+  const RunParts parts_;
+  const Options options_;
+  RunIdGenerator ids_;
+  RunQueue queue_;
+  std::map<std::string, Open> open_;
+  size_t submitting_ = 0;  // on their way into the queue
+  WatchId next_watch_ = 1;
+  IoLoop::Timer notify_timer_;
+  IoLoop::Timer retention_timer_;
+  std::function<void()> stopped_;  // set once stopping
+};
+
+}  // namespace kprof

@@ -1,0 +1,84 @@
+#include "daemon/devices/device_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Device Gpu(const std::string& id, const std::string& uuid) {
+  return Device{.id = id, .kind = DeviceKind::kNvidia, .name = "H200", .uuid = uuid};
+}
+Device Neuron(const std::string& id, std::vector<int> cores) {
+  return Device{.id = id, .kind = DeviceKind::kNeuron, .name = "trn2", .cores = std::move(cores)};
+}
+
+std::vector<std::string> SelectOk(const DeviceList& list, const std::string& selector,
+                                  const std::vector<std::string>& environment = {}) {
+  Result<std::vector<std::string>> ids = list.Select(selector, environment);
+  EXPECT_TRUE(ids.ok()) << selector << ": " << ids.status().ToString();
+  return ids.ok() ? *ids : std::vector<std::string>{"failed"};
+}
+
+TEST(DeviceList, SelectsByIdUuidAllCpuAndNone) {
+  DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb")});
+  EXPECT_THAT(SelectOk(list, "1"), ElementsAre("1"));
+  EXPECT_THAT(SelectOk(list, "GPU-bbbb"), ElementsAre("1"));
+  EXPECT_THAT(SelectOk(list, "all"), ElementsAre("0", "1"));
+  EXPECT_THAT(SelectOk(list, "cpu"), ElementsAre("cpu"));
+  EXPECT_THAT(SelectOk(list, "none"), IsEmpty());
+}
+
+TEST(DeviceList, NamesEachDeviceOnceInTheNodesOrder) {
+  DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb")});
+  EXPECT_THAT(SelectOk(list, "1, 0,GPU-aaaa,1"), ElementsAre("0", "1"));
+}
+
+TEST(DeviceList, SaysWhatThereIsWhenADeviceIsNotThere) {
+  DeviceList list({Gpu("0", "GPU-aaaa")});
+  for (const char* selector : {"7", "0,7", ",", "GPU-zzzz"}) {
+    Result<std::vector<std::string>> ids = list.Select(selector, {});
+    ASSERT_FALSE(ids.ok()) << selector;
+    EXPECT_EQ(ids.status().code(), ErrorCode::kUsage);
+    EXPECT_THAT(ids.status().ToString(), HasSubstr("cpu, 0")) << selector;
+  }
+  EXPECT_FALSE(DeviceList({}).Select("all", {}).ok());
+}
+
+TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
+  DeviceList gpus({Gpu("0", "GPU-aaaa-1"), Gpu("1", "GPU-bbbb-2"), Neuron("n0", {0, 1, 2, 3}), Neuron("n1", {4, 5})});
+  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=1"}), ElementsAre("1"));
+  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=GPU-bbbb"}), ElementsAre("1"));
+  EXPECT_THAT(SelectOk(gpus, "", {"NEURON_RT_VISIBLE_CORES=3-4"}), ElementsAre("n0", "n1"));
+  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=99"}), ElementsAre("0"));
+  EXPECT_THAT(SelectOk(gpus, "", {"NEURON_RT_VISIBLE_CORES=0-99999999"}), ElementsAre("0"));
+  EXPECT_THAT(SelectOk(gpus, "", {}), ElementsAre("0"));
+  EXPECT_THAT(SelectOk(DeviceList({}), "", {"CUDA_VISIBLE_DEVICES=0"}), ElementsAre("cpu"));
+}
+
+TEST(DeviceList, MakesExactlyTheLeasedDevicesVisible) {
+  DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb"), Neuron("n0", {0, 1}), Neuron("n1", {2, 3})});
+  EXPECT_THAT(list.VisibilityVariables({"1"}), ElementsAre("CUDA_VISIBLE_DEVICES=GPU-bbbb", "NEURON_RT_VISIBLE_CORES="));
+  EXPECT_THAT(list.VisibilityVariables({"0", "1", "n1"}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=GPU-aaaa,GPU-bbbb", "NEURON_RT_VISIBLE_CORES=2,3"));
+  EXPECT_THAT(list.VisibilityVariables({"cpu"}), ElementsAre("CUDA_VISIBLE_DEVICES=", "NEURON_RT_VISIBLE_CORES="));
+}
+
+TEST(DeviceList, LeavesVendorsItDoesNotManageAsTheCallerHasThem) {
+  EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}), IsEmpty());
+}
+
+TEST(Variables, TheLastAssignmentCountsAndSettingReplacesAll) {
+  std::vector<std::string> environment = {"A=1", "AB=2", "A=3"};
+  EXPECT_STREQ(FindVariable(environment, "A"), "3");
+  EXPECT_EQ(FindVariable(environment, "B"), nullptr);
+  SetVariable(environment, "A=4");
+  EXPECT_THAT(environment, ElementsAre("AB=2", "A=4"));
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,76 @@
+#include "daemon/devices/diagnoses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+// A made-up root with the files that the checks read.
+class FakeRoot {
+ public:
+  FakeRoot() : path_(testing::TempDir() + "kprof_root_" + std::to_string(getpid())) {
+    std::filesystem::remove_all(path_);
+  }
+  ~FakeRoot() { std::filesystem::remove_all(path_); }
+  void Write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
+    std::ofstream(path_ + path) << text;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+Diagnosis Find(const std::vector<Diagnosis>& all, const std::string& check) {
+  for (const Diagnosis& diagnosis : all) {
+    if (diagnosis.check == check) return diagnosis;
+  }
+  ADD_FAILURE() << "no check " << check;
+  return {};
+}
+
+TEST(Diagnoses, WarnsOfWhatMakesHostTimesDrift) {
+  FakeRoot root;
+  root.Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n");
+  root.Write("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n");
+  root.Write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "acpi_pm\n");
+  root.Write("/proc/loadavg", "900.00 1 1 1/1 1\n");
+  root.Write("/proc/swaps", "Filename Type\n/dev/sda partition\n");
+  root.Write("/proc/sys/kernel/perf_event_paranoid", "4\n");
+  std::vector<Diagnosis> all = DiagnoseNode(root.path());
+  for (const char* check : {"cpu_governor", "cpu_turbo", "clock_source", "host_load", "swap", "perf_events"}) {
+    Diagnosis diagnosis = Find(all, check);
+    EXPECT_EQ(diagnosis.level, DiagnosisLevel::kWarning) << check;
+    EXPECT_FALSE(diagnosis.remedy.empty()) << check;
+  }
+  EXPECT_THAT(Find(all, "cpu_governor").message, HasSubstr("powersave"));
+}
+
+TEST(Diagnoses, IsContentWithAQuietNode) {
+  FakeRoot root;
+  root.Write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  root.Write("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  root.Write("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+  root.Write("/proc/loadavg", "0.00 0.00 0.00 1/1 1\n");
+  root.Write("/proc/swaps", "Filename Type\n");
+  root.Write("/proc/sys/kernel/perf_event_paranoid", "2\n");
+  for (const Diagnosis& diagnosis : DiagnoseNode(root.path())) {
+    if (diagnosis.check == "open_files") continue;  // of this process
+    EXPECT_EQ(diagnosis.level, DiagnosisLevel::kOk) << diagnosis.check << ": " << diagnosis.message;
+  }
+}
+
+TEST(Diagnoses, TakesAnEmptyRootWithoutComplaint) {
+  FakeRoot root;
+  EXPECT_FALSE(DiagnoseNode(root.path()).empty());
+}
+
+}  // namespace
+}  // namespace kprof
