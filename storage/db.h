@@ -15,8 +15,9 @@
 namespace kprof {
 
 // What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
-// caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH is kNotPermitted, TOOBIG is
-// kUsage, the rest is kInternal.
+// caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted,
+// TOOBIG is kUsage, CANTOPEN is what errno says (absent is kNotFound), the rest is kInternal.
+// REQUIRES: called before anything else is done with `db`; it may be null.
 Status FailSqlite(sqlite3* db, int result, std::string what);
 
 class Db {
@@ -24,6 +25,9 @@ class Db {
   enum class Mode { kReadWrite, kReadOnly };
   struct Options {
     Mode mode = Mode::kReadOnly;
+    // Only for kReadWrite. False: opening changes nothing in the file, the journal mode stays as it is, and closing
+    // does not fold a WAL back. To look before touching, and for copies that are to stand alone.
+    bool wal = true;
     // The SQLite VFS to go through; null is the system's. Tests put their faults here.
     const char* vfs = nullptr;
     int64_t cache_bytes = 1 << 20;
@@ -31,7 +35,7 @@ class Db {
   };
 
   // kReadWrite creates the file (mode 0600) when absent and sets WAL, synchronous=FULL, foreign_keys, a bounded WAL
-  // size. Fails with kStorageBroken when the file is not a database.
+  // size. Fails with kStorageBroken when the file is not a database, kNotFound when there is none to read.
   static Result<Db> Open(const std::string& path, const Options& options);
 
   Db(Db&&) noexcept = default;

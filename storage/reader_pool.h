@@ -1,7 +1,8 @@
 // Read-only connections, lent one per job and given back by the lease's destructor. Connections are opened when first
 // needed and kept, at most `limit`.
 //
-// Any thread. Borrow waits until one is free or the stop token fires (kCancelled), or `wait_ms` has passed (kQueueFull).
+// Any thread. Borrow waits until one is free or the stop token fires (kCancelled), or `wait_ms` has passed
+// (kQueueFull).
 #pragma once
 
 #include <condition_variable>

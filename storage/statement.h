@@ -29,10 +29,11 @@ class Statement {
   Statement& BindText(int index, std::string_view value);   // copied
   Statement& BindBytes(int index, std::string_view value);  // copied; a blob
   Statement& BindNull(int index);
-  Statement& Bind(int index, std::optional<int64_t> value);
-  Statement& BindText(int index, const std::optional<std::string>& value);
+  Statement& BindMaybe(int index, std::optional<int64_t> value);
+  Statement& BindMaybeText(int index, const std::optional<std::string>& value);
 
-  // True while there is a row. After false, status() says whether it ended or failed.
+  // True while there is a row. After false, status() says whether it ended or failed; ended, it may be bound and run
+  // again. A failure stays for good.
   bool Next();
   // Runs a statement that returns no rows, and makes it ready to be bound again.
   Status Run();

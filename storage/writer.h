@@ -5,6 +5,11 @@
 // Any thread may Submit. `done` is called on the writer thread after the commit is durable, or with the reason why this
 // job is not in the database; post it to where it belongs. Jobs are committed, and their `done` called, in the order
 // of Submit.
+//
+// A commit that fails fails all of its jobs. When a failing job takes the whole transaction with it (SQLite does so on
+// a full or broken disk), the others are run again, each alone: so a job may run twice, and changes nothing but the Db.
+// What failed in the very last step, the sync, might be found in the WAL after a crash. A failed commit is therefore
+// followed by an attempt to empty the WAL; only a disk that refuses this too leaves that doubt.
 #pragma once
 
 #include <condition_variable>
@@ -12,6 +17,8 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -28,7 +35,7 @@ class Writer {
   struct Options {
     size_t queue_limit_jobs = 4096;
     size_t batch_limit_jobs = 256;
-    // The WAL is folded back into the database after this long without a job.
+    // The WAL is folded back into the database after this long without a job, once.
     int checkpoint_idle_ms = 1000;
   };
 
@@ -53,7 +60,10 @@ class Writer {
     Done done;
   };
   void Work();
-  void CommitBatch(std::vector<Entry>& batch);
+  void CommitBatch(std::span<Entry> batch);
+  std::optional<size_t> CommitTogether(std::span<Entry> jobs, std::span<Status> results);
+  Status RunInSavepoint(const Job& job);
+  void Settle();
 
   const Options options_;
   Db db_;  // writer thread only, after construction

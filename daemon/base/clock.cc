@@ -13,7 +13,11 @@ int64_t Read(clockid_t id) {
 
 }  // namespace
 
-int64_t RealClock::mono_ns() const { return Read(CLOCK_MONOTONIC); }
-int64_t RealClock::unix_ns() const { return Read(CLOCK_REALTIME); }
+int64_t RealClock::mono_ns() const {
+  return Read(CLOCK_MONOTONIC);
+}
+int64_t RealClock::unix_ns() const {
+  return Read(CLOCK_REALTIME);
+}
 
 }  // namespace kprof

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -20,40 +21,61 @@ struct IoLoop::State {
     std::function<void()> task;
   };
 
-  explicit State(const Clock& clock) : clock(clock), guard(asio::make_work_guard(context)), alarm(context) {}
+  explicit State(const Clock& clock) : clock(clock), context(std::in_place, 1) {
+    guard.emplace(asio::make_work_guard(*context));
+    alarm.emplace(*context);
+  }
+
+  // Handlers that never ran go first: what they own may hold timers, which need the rest of this.
+  ~State() {
+    alarm.reset();
+    guard.reset();
+    context.reset();
+    std::exchange(timers, {}).clear();
+  }
 
   const Clock& clock;
-  asio::io_context context{1};
-  asio::executor_work_guard<asio::io_context::executor_type> guard;
+  std::optional<asio::io_context> context;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> guard;
   std::atomic<std::thread::id> thread{};
   std::atomic<int64_t> tasks_run{0};
 
   // Loop thread only. Ordered by due time, then by the order of After.
   std::map<std::pair<int64_t, int64_t>, Due> timers;
   int64_t next_sequence = 0;
-  asio::steady_timer alarm;
+  std::optional<asio::steady_timer> alarm;
   int64_t alarm_ns = INT64_MAX;
+  bool stepping = false;  // in RunUntilIdle, which goes by the clock alone: a fake one may stand still
 
-  void RunDueTimers() {
-    while (!timers.empty() && timers.begin()->first.first <= clock.mono_ns()) {
-      auto entry = timers.extract(timers.begin());
+  // Those that are due and were there when it began: one that sets itself again at once must not starve the rest.
+  // Returns whether there were any.
+  bool RunDueTimers() {
+    const int64_t end_sequence = next_sequence;
+    bool ran = false;
+    while (true) {
+      auto due = timers.begin();
+      while (due != timers.end() && due->first.second >= end_sequence) ++due;
+      if (due == timers.end() || due->first.first > clock.mono_ns()) return ran;
+      auto entry = timers.extract(due);
       *entry.mapped().key = -1;
       tasks_run.fetch_add(1, std::memory_order_relaxed);
       entry.mapped().task();
+      ran = true;
     }
   }
 
   // Keeps the alarm at the earliest timer.
   void SetAlarm() {
-    int64_t earliest_ns = timers.empty() ? INT64_MAX : timers.begin()->first.first;
+    if (!alarm) return;
+    int64_t earliest_ns = timers.empty() || stepping ? INT64_MAX : timers.begin()->first.first;
     if (earliest_ns == alarm_ns) return;
     alarm_ns = earliest_ns;
     if (earliest_ns == INT64_MAX) {
-      alarm.cancel();
+      alarm->cancel();
       return;
     }
-    alarm.expires_after(std::chrono::nanoseconds(std::max<int64_t>(0, earliest_ns - clock.mono_ns())));
-    alarm.async_wait([this](const boost::system::error_code& error) {
+    alarm->expires_after(std::chrono::nanoseconds(std::max<int64_t>(0, earliest_ns - clock.mono_ns())));
+    alarm->async_wait([this](const boost::system::error_code& error) {
       if (error) return;
       alarm_ns = INT64_MAX;
       RunDueTimers();
@@ -66,7 +88,7 @@ IoLoop::IoLoop(const Clock& clock) : state_(std::make_unique<State>(clock)) {}
 IoLoop::~IoLoop() = default;
 
 void IoLoop::Post(std::function<void()> task) {
-  asio::post(state_->context, [state = state_.get(), task = std::move(task)] {
+  asio::post(*state_->context, [state = state_.get(), task = std::move(task)] {
     state->tasks_run.fetch_add(1, std::memory_order_relaxed);
     task();
   });
@@ -108,20 +130,26 @@ void IoLoop::Timer::Cancel() {
 
 void IoLoop::Run() {
   state_->thread = std::this_thread::get_id();
-  state_->context.run();
+  state_->context->run();
+  state_->thread = std::thread::id();
 }
 
-void IoLoop::Stop() { state_->context.stop(); }
+void IoLoop::Stop() {
+  state_->context->stop();
+}
 
 void IoLoop::RunUntilIdle() {
   state_->thread = std::this_thread::get_id();
-  do {
-    state_->context.restart();
-    while (state_->context.poll() > 0) {
-    }
-    state_->RunDueTimers();
-  } while (state_->context.poll() > 0);
+  state_->context->restart();
+  state_->stepping = true;
   state_->SetAlarm();
+  do {
+    while (state_->context->poll() > 0) {
+    }
+  } while (state_->RunDueTimers() || state_->context->poll() > 0);
+  state_->stepping = false;
+  state_->SetAlarm();
+  state_->thread = std::thread::id();
 }
 
 bool IoLoop::OnLoopThread() const {
@@ -129,8 +157,12 @@ bool IoLoop::OnLoopThread() const {
   return thread == std::thread::id() || thread == std::this_thread::get_id();
 }
 
-int64_t IoLoop::tasks_run() const { return state_->tasks_run.load(std::memory_order_relaxed); }
+int64_t IoLoop::tasks_run() const {
+  return state_->tasks_run.load(std::memory_order_relaxed);
+}
 
-boost::asio::io_context& IoLoop::context() { return state_->context; }
+boost::asio::io_context& IoLoop::context() {
+  return *state_->context;
+}
 
 }  // namespace kprof

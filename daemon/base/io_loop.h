@@ -2,7 +2,9 @@
 // Knows nothing of what it runs. A task must not block (1 ms is long): files, SQL and parsing belong to workers.
 //
 // Post and OnLoopThread: any thread. After and Timer: loop thread only. Tasks run in the order of Post, never inside
-// Post. With a fake clock, RunUntilIdle makes the loop deterministic: it runs what is ready and what is due, and returns.
+// Post. With a fake clock, RunUntilIdle makes the loop deterministic: it runs what is ready and what is due, and
+// returns. While nothing runs it, any one thread may stand in for the loop thread: to build the parts, and to take them
+// down.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ class IoLoop {
     Timer& operator=(Timer&& other) noexcept;
     ~Timer() { Cancel(); }
     void Cancel();
-    bool pending() const { return loop_ != nullptr; }
+    bool pending() const { return loop_ != nullptr && *key_ >= 0; }
 
    private:
     friend class IoLoop;
@@ -44,14 +46,16 @@ class IoLoop {
     IoLoop* loop_ = nullptr;
     std::shared_ptr<int64_t> key_;  // shared with the loop's entry, which clears it when the call is made
   };
-  // Must not outlive the loop.
+  // In order of due time, then of After. One that is due already is called from the loop, never from inside After.
+  // A Timer must not outlive the loop.
   [[nodiscard]] Timer After(int64_t delay_ns, std::function<void()> task);
 
-  // Runs on the calling thread, which becomes the loop thread, until Stop.
+  // Runs on the calling thread, which is the loop thread until it returns, after Stop. Stop: any thread; for good.
   void Run();
   void Stop();
 
-  // Runs what is ready now and every timer that is due by the clock, then returns. The caller becomes the loop thread.
+  // Runs what is ready now and every timer that is due by the clock, then returns; also what those bring.
+  // The caller is the loop thread meanwhile.
   void RunUntilIdle();
 
   bool OnLoopThread() const;

@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 #include "daemon/base/clock.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -20,7 +23,7 @@ constexpr const char* kPriorities[] = {"<7>", "<6>", "<4>", "<3>"};
 
 // Bare where that is unambiguous, else quoted with \n, \", \\ and \xNN.
 void AppendValue(std::string& line, std::string_view value) {
-  bool bare = !value.empty();
+  bool bare = !value.empty() && IsUtf8(value);
   for (unsigned char c : value) {
     if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) bare = false;
   }
@@ -28,30 +31,35 @@ void AppendValue(std::string& line, std::string_view value) {
     line += value;
     return;
   }
-  line += '"';
+  std::string escaped;
   for (unsigned char c : value) {
     if (c == '\n') {
-      line += "\\n";
+      escaped += "\\n";
     } else if (c == '"' || c == '\\') {
-      line += '\\';
-      line += static_cast<char>(c);
+      escaped += '\\';
+      escaped += static_cast<char>(c);
     } else if (c < ' ' || c == 0x7f) {
-      char escaped[5];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", c);
-      line += escaped;
+      char hex[5];
+      std::snprintf(hex, sizeof hex, "\\x%02x", c);
+      escaped += hex;
     } else {
-      line += static_cast<char>(c);
+      escaped += static_cast<char>(c);
     }
   }
+  line += '"';
+  line += ReadableText(escaped);  // bytes that are no UTF-8
   line += '"';
 }
 
 }  // namespace
 
-void SetLogLevel(LogLevel least) { least_level = least; }
+void SetLogLevel(LogLevel least) {
+  least_level = least;
+}
 
 std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
                           std::initializer_list<LogField> fields) {
+  unix_ns = std::max<int64_t>(0, unix_ns);
   std::time_t seconds = unix_ns / kNanosPerSecond;
   std::tm utc{};
   gmtime_r(&seconds, &utc);
@@ -79,7 +87,8 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
   line += FormatLogLine(level, RealClock().unix_ns(), event, fields);
   line += '\n';
   // A log that cannot be written is no reason to stop.
-  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace kprof

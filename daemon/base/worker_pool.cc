@@ -20,6 +20,10 @@ WorkerPool::~WorkerPool() {
 }
 
 Status WorkerPool::Submit(std::function<void()> job) {
+  if (options_.threads == 0) {
+    job();
+    return OkStatus();
+  }
   {
     std::lock_guard lock(mu_);
     if (queue_.size() >= options_.queue_limit_jobs) {

@@ -1,5 +1,5 @@
-// Threads for work that blocks or computes: files, SQL, parsing. A job is a function of its arguments; it keeps no state
-// between jobs and hands its result back by IoLoop::Post. Knows nothing of what it runs.
+// Threads for work that blocks or computes: files, SQL, parsing. A job is a function of its arguments; it keeps no
+// state between jobs and hands its result back by IoLoop::Post. Knows nothing of what it runs.
 //
 // Submit: any thread. When the queue is full a job is refused (kQueueFull), never blocked on. Jobs whose stop token has
 // fired by the time their turn comes are still called: each checks its token and answers kCancelled itself, so that
@@ -21,7 +21,7 @@ namespace kprof {
 class WorkerPool {
  public:
   struct Options {
-    size_t threads = 2;
+    size_t threads = 2;  // 0: a job runs inside Submit; for tests that want one order of things
     size_t queue_limit_jobs = 1024;
   };
   explicit WorkerPool(const Options& options);

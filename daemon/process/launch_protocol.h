@@ -12,7 +12,10 @@
 // When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
 // A frame is u32 length (of what follows), u8 type, payload; integers little-endian; strings u32 length + bytes.
 // Decoders take untrusted bytes: they fail with kBadInput, never read past the end, and never allocate more than the
-// frame holds. The socket is the only link: nothing else is shared.
+// frame holds (and a string object per string in it). The socket is the only link: nothing else is shared.
+//
+// LaunchFailed may come instead of Prepared, too: what can be seen before Go is told before Go. Ended comes without
+// Started when the command was stopped, or its process killed, before exec; it then has no wall time.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +29,10 @@
 namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
+
+// The supervisor's exit status, for a daemon that wants to know without listening.
+constexpr int kLaunchTreeGone = 0;
+constexpr int kLaunchTreeLeft = 3;  // some processes could not be ended
 
 enum class LaunchMessage : uint8_t {
   kPrepare = 1,
@@ -57,7 +64,12 @@ struct LaunchRequest {
   bool operator==(const LaunchRequest&) const = default;
 };
 
-// Where a launch stopped: "chdir", "exec", "setrlimit", "fork"...
+// Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
+// limit, more than a frame holds. kUsage.
+Status CheckLaunchRequest(const LaunchRequest& request);
+
+// Where a launch stopped: "chdir", "exec", "interpreter" (the program is there, what its first line names is not),
+// "setrlimit", "fork"...
 struct LaunchFailure {
   std::string step;
   int32_t error = 0;  // errno
@@ -68,27 +80,28 @@ struct CommandStarted {
   int32_t pid = 0;
   int64_t unix_ns = 0;  // just before exec
   int64_t mono_ns = 0;
+  bool operator==(const CommandStarted&) const = default;
 };
 
 struct CommandEnded {
   std::optional<int32_t> exit_code;  // or
-  std::optional<int32_t> signal;
-  bool stopped = false;         // Stop had been asked for when the command ended
-  bool killed = false;          // it took KILL
-  int64_t ended_unix_ns = 0;    // of the command itself, not of what it left behind
-  int64_t wall_ns = 0;          // of the command itself
-  int64_t user_cpu_ns = 0;      // from here on: the whole tree
+  std::optional<int32_t> signal;     // or neither: it is out of reach and may still run (unkillable_processes)
+  bool stopped = false;              // Stop had been asked for when the command ended
+  bool killed = false;               // it took our KILL
+  int64_t ended_unix_ns = 0;         // of the command itself, not of what it left behind
+  int64_t wall_ns = 0;               // of the command itself
+  int64_t user_cpu_ns = 0;           // from here on: the whole tree
   int64_t system_cpu_ns = 0;
   int64_t max_rss_bytes = 0;
   int64_t voluntary_switches = 0;
   int64_t involuntary_switches = 0;
-  int64_t leftover_processes = 0;  // outlived the command and were ended
-  int64_t unkillable_processes = 0;  // changed identity (setuid) and are out of our reach
-  int64_t stdout_bytes = 0;        // as printed
+  int64_t leftover_processes = 0;    // outlived the command and were ended
+  int64_t unkillable_processes = 0;  // out of our reach: changed identity (setuid), or hang in the kernel
+  int64_t stdout_bytes = 0;          // as printed
   int64_t stdout_dropped_bytes = 0;
   int64_t stderr_bytes = 0;
   int64_t stderr_dropped_bytes = 0;
-  int32_t output_error = 0;        // errno of the first failed log write (ENOSPC), 0 for none; the command went on
+  int32_t output_error = 0;  // errno of the first failed log write (ENOSPC), 0 for none; the command went on
   bool operator==(const CommandEnded&) const = default;
 };
 
@@ -113,12 +126,15 @@ class FrameReader {
     LaunchMessage type;
     std::string payload;
   };
+  // REQUIRES: Next is called until it says nothing, before more is added; so no more than a frame is ever held.
   void Add(std::string_view bytes) { buffer_ += bytes; }
-  // The next whole frame, or nothing yet. kBadInput for a length over kLaunchFrameLimitBytes; the stream is then dead.
+  // The next whole frame, or nothing yet. kBadInput for a length of 0 or over kLaunchFrameLimitBytes, and for a type
+  // that is none of ours; the stream is then dead.
   Result<std::optional<Frame>> Next();
 
  private:
   std::string buffer_;
+  size_t taken_bytes_ = 0;  // of buffer_, by frames that were returned
 };
 
 }  // namespace kprof

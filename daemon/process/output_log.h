@@ -3,13 +3,17 @@
 // it says how much was printed, so that a reader can follow live and knows what it missed.
 //
 //   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
-//   output.progress:  per stream: u64 claimed, u64 written (little-endian; stdout first, then stderr)
+//   output.progress:  per stream, stdout first: u64 claimed, written, printed, finished size,
+//                     finished dropped (little-endian)
 //
-// The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p <=
-// tail after its read knows that byte p was still there.
-// When the run is over, Finish turns the file into what people expect: head, one line that counts the dropped bytes, tail.
+// The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p
+// <= tail after its read knows that byte p was still there. `printed` is above `written` only once a write has failed:
+// what came since was counted and not kept. When the run is over, Finish turns the file into what people expect: head,
+// tail, and where bytes are missing one line that counts them. Before it puts the new file into place it notes its
+// size: a file of that size is finished already, and a second Finish, after a crash, leaves it alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,10 +30,28 @@ struct OutputLimits {
 
 enum class OutputStream { kStdout = 0, kStderr = 1 };
 
+// A stream's part of the progress file.
+struct OutputProgress {
+  uint64_t claimed_bytes = 0;
+  uint64_t written_bytes = 0;
+  uint64_t printed_bytes = 0;
+  uint64_t finished_size_bytes = 0;  // 0: not finished
+  uint64_t finished_dropped_bytes = 0;
+  bool operator==(const OutputProgress&) const = default;
+};
+
+constexpr size_t kOutputProgressBytes = 40;
+constexpr int64_t OutputProgressOffset(OutputStream stream) {
+  return static_cast<int64_t>(stream) * static_cast<int64_t>(kOutputProgressBytes);
+}
+std::array<char, kOutputProgressBytes> EncodeOutputProgress(const OutputProgress& progress);
+OutputProgress DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes);
+
 // The supervisor's side. One thread. Plain descriptors, no allocation per write; a failed write is remembered
 // (first_error) and later output only counted, so that a full disk never stops the command.
 class OutputLogWriter {
  public:
+  // The descriptors are borrowed, opened for writing, not for appending.
   OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
       : log_fd_(log_fd), progress_fd_(progress_fd), stream_(stream), limits_(limits) {}
   void Write(std::span<const char> bytes);
@@ -39,11 +61,17 @@ class OutputLogWriter {
   int first_error() const { return first_error_; }
 
  private:
+  void Store(std::span<const char> bytes);
+  void Publish();
+  int64_t WriteAt(int64_t offset_bytes, std::span<const char> bytes);
+
   const int log_fd_;
   const int progress_fd_;
   const OutputStream stream_;
   const OutputLimits limits_;
-  int64_t written_bytes_ = 0;
+  int64_t written_bytes_ = 0;  // as printed, kept or not
+  int64_t claimed_bytes_ = 0;
+  int64_t stored_bytes_ = 0;  // less than written_bytes_ after an error
   int first_error_ = 0;
 };
 
@@ -54,19 +82,21 @@ struct OutputPiece {
   int64_t next_offset = 0;  // where to read on
 };
 
-// Reads what was printed from `offset` on, at most limit_bytes; empty when there is nothing new. Any thread.
+// Reads what was printed from `offset` on, at most limit_bytes; empty when there is nothing new. Not for a finished
+// log. Any thread.
 Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                    OutputStream stream, OutputLimits limits, int64_t offset, int64_t limit_bytes);
 
 struct FinishedOutput {
-  int64_t size_bytes = 0;     // of the file now; 0: there is no file
-  std::string sha256;         // of the file
+  int64_t size_bytes = 0;  // of the file now; 0: there is no file
+  std::string sha256;      // of the file
   int64_t printed_bytes = 0;
   int64_t dropped_bytes = 0;
 };
 
 // Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. A log of
-// no bytes is removed. Also does this after a crash, from whatever the progress file says. From a worker.
+// no bytes is removed. Also does this after a crash, from whatever the progress file says (without one the log counts
+// as complete), and again after a crash of its own. The writer must be gone. The progress file stays. From a worker.
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                     OutputStream stream, OutputLimits limits);
 

@@ -1,6 +1,6 @@
 // Finds and ends processes that nobody supervises any more: what a killed supervisor left. Two ways to know them:
 // they carry a run's marker (KPROF_RUN_ID=<id>) in their environment, or they were handed to this process as
-// subreaper without being children it started.
+// subreaper without being children it started. The supervisor ends its own tree with the same means.
 //
 // Reads /proc (another root for tests). Blocking, a few ms per thousand processes: from a worker, or at start-up.
 #pragma once
@@ -8,25 +8,50 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <set>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "daemon/process/process_table.h"
+
 namespace kprof {
 
-// Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's.
+// Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's. Never this process.
 // Only processes of this uid can be read, so only those are found.
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
                                        const std::string& proc_root = "/proc");
 
-// All descendants of the children of `parent` that are not in `known`, deepest first, the children included.
-std::vector<pid_t> FindOrphans(pid_t parent, const std::set<pid_t>& known, const std::string& proc_root = "/proc");
+// All descendants of the children of `parent` that `is_own` does not claim, deepest first, the children included;
+// living ones only. `is_own` is asked after /proc has been read: a child that is entered before it can run is never
+// missed.
+std::vector<pid_t> FindOrphans(pid_t parent, const std::function<bool(const ProcessRow&)>& is_own,
+                               const std::string& proc_root = "/proc");
 
-// All descendants of `ancestor` itself, deepest first.
+// All descendants of `ancestor` itself, deepest first; living ones only.
 std::vector<pid_t> FindDescendants(pid_t ancestor, const std::string& proc_root = "/proc");
 
-// Stops, then kills, and reaps those that are our children. Repeats `find` until it finds none or rounds run out.
-// Returns how many were killed.
-int KillAll(const std::function<std::vector<pid_t>()>& find, int rounds = 50);
+// What a round of signals came to.
+struct SignalledProcesses {
+  std::vector<pid_t> reached;
+  std::vector<pid_t> refused;  // not ours to signal: they have changed identity (setuid)
+};
+
+using FindProcesses = std::function<std::vector<pid_t>()>;
+
+// Sends the signals, in this order, to all that `find` finds and `skip` does not hold back. Each is found twice with a
+// pidfd opened in between, so that a pid that is used anew is never hit.
+SignalledProcesses SignalAll(const FindProcesses& find, std::initializer_list<int> signals,
+                             const std::function<bool(pid_t)>& skip = nullptr);
+
+// One round of killing: stops all that `find` finds until it finds no new ones, so that nothing forks away, then kills
+// them. Does not wait for them to be gone.
+SignalledProcesses FreezeAndKill(const FindProcesses& find);
+
+// Freezes, kills, waits, and reaps those that are our children. Repeats until `find` finds none, or only what refuses,
+// or rounds run out; a round waits at most 200 ms. Returns how many were killed.
+int KillAll(const FindProcesses& find, int rounds = 50);
+
+// Takes note of the ended children of this process that `is_own` does not claim, so that they do not stay as zombies.
+void ReapOrphans(const std::function<bool(const ProcessRow&)>& is_own);
 
 }  // namespace kprof

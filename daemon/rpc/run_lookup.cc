@@ -26,6 +26,12 @@ std::optional<int64_t> ParseLast(std::string_view name) {
   return back;
 }
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
 Result<std::string> ResolveName(Db& db, const Caller& caller, const std::string& name, const std::string& act) {
   std::optional<uint32_t> uid;
   if (!caller.is_operator) uid = caller.uid;
@@ -33,8 +39,7 @@ Result<std::string> ResolveName(Db& db, const Caller& caller, const std::string&
   if (!LooksLikeRunId(name)) {
     return Fail(ErrorCode::kUsage, act, "that is not a run id", "give an id, a beginning of one, @last or @last~N");
   }
-  std::string prefix = name;
-  std::transform(prefix.begin(), prefix.end(), prefix.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string prefix = LowerCase(name);
   if (prefix.size() == kRunIdLength) return prefix;
   ASSIGN_OR_RETURN(std::vector<std::string> ids, FindRunIds(db, prefix, uid, 2));
   if (ids.empty()) return Fail(ErrorCode::kNotFound, act, "there is no such run", "list yours with kprofctl runs");

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 19> kNames = {
 
 constexpr std::array<std::string_view, 19> kPrefixes = {
     "LC_",    "CUDA_", "NVIDIA_", "NCCL_",  "NEURON_", "NEURONCORE_", "XLA_",   "TORCH_", "PYTORCH_", "OMP_",
-    "MKL_",   "ROCR_", "HIP_",    "GOMP_",  "TRITON_", "FI_",         "JAX_",   "TF_",    "SLURM_JOB_"};
+    "MKL_",   "ROCR_", "HIP_",    "GOMP_",  "TRITON_", "FI_",         "JAX_",   "TF_XLA_", "SLURM_JOB_"};
 
 // A word of a name that suggests that its value is nobody else's business, whatever list the name is on.
 constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN",  "SECRET",     "PASSWORD", "PASSWD", "KEY",

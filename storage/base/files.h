@@ -1,5 +1,5 @@
 // The one door to the file system for everything that must last: logs, artifacts, the launch spool, run folders.
-// (SQLite has its own door, the VFS; tests put the same fault plan behind both, see tests/fakes/fault_plan.h.)
+// (SQLite has its own door, the VFS; tests put the same fault plan behind both, see tests/fakes/storage/fault_plan.h.)
 // Knows no layout; that is storage/layout.h. Paths are used as given; whoever builds one from outside input checks it.
 //
 // Any thread; the object is stateless. Calls block. Failures carry the path and, from errno, a code: a full disk is
@@ -44,7 +44,7 @@ struct FolderEntry {
 class Files {
  public:
   virtual ~Files() = default;
-  // Follows no symbolic link at the last step of the path, in all three.
+  // Follows no symbolic link at the last step of the path, in all three. What is no regular file is kBadInput.
   virtual Result<std::unique_ptr<File>> Create(const std::string& path) = 0;  // fails if it exists; mode 0600
   virtual Result<std::unique_ptr<File>> OpenForWrite(const std::string& path) = 0;
   virtual Result<std::unique_ptr<File>> OpenForRead(const std::string& path) = 0;

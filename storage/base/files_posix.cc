@@ -26,7 +26,8 @@ class PosixFile final : public File {
   Status WriteAt(int64_t offset_bytes, std::span<const char> bytes) override {
     size_t done = 0;
     while (done < bytes.size()) {
-      ssize_t n = ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, offset_bytes + static_cast<off_t>(done));
+      ssize_t n =
+          ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, offset_bytes + static_cast<off_t>(done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return FailErrno(errno, "write " + path_);
       if (n == 0) return FailErrno(ENOSPC, "write " + path_);
@@ -80,8 +81,10 @@ Status RemoveTreeAt(int parent_fd, const std::string& name, const std::string& p
       return FailErrno(errno, "remove " + path);
     }
   }
-  DIR* listing = ::fdopendir(::dup(folder.get()));
+  UniqueFd for_listing(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
+  DIR* listing = for_listing.valid() ? ::fdopendir(for_listing.get()) : nullptr;
   if (listing == nullptr) return FailErrno(errno, "list " + path);
+  for_listing.Release();  // the listing's now
   Status status;
   while (dirent* entry = ::readdir(listing)) {
     std::string child = entry->d_name;
@@ -107,8 +110,11 @@ class PosixFiles final : public Files {
   Result<std::unique_ptr<File>> OpenForRead(const std::string& path) override { return Open(path, O_RDONLY, "open "); }
 
   Status CreateFolder(const std::string& path) override {
-    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return FailErrno(errno, "create folder " + path);
-    return OkStatus();
+    if (::mkdir(path.c_str(), 0700) == 0) return OkStatus();
+    if (errno != EEXIST) return FailErrno(errno, "create folder " + path);
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return FailErrno(errno, "stat " + path);
+    return S_ISDIR(info.st_mode) ? OkStatus() : FailErrno(ENOTDIR, "create folder " + path);
   }
 
   Status Rename(const std::string& from, const std::string& to) override {
@@ -134,12 +140,21 @@ class PosixFiles final : public Files {
     DIR* listing = ::opendir(path.c_str());
     if (listing == nullptr) return FailErrno(errno, "list " + path);
     std::vector<FolderEntry> entries;
+    errno = 0;  // tells the end from a failure
     while (dirent* entry = ::readdir(listing)) {
       std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
-      entries.push_back({std::move(name), entry->d_type == DT_DIR});
+      bool is_folder = entry->d_type == DT_DIR;
+      if (entry->d_type == DT_UNKNOWN) {  // not every file system says
+        struct stat info {};
+        is_folder = ::fstatat(::dirfd(listing), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+      }
+      entries.push_back({std::move(name), is_folder});
+      errno = 0;
     }
+    int error = errno;
     ::closedir(listing);
+    if (error != 0) return FailErrno(error, "list " + path);
     return entries;
   }
 
@@ -151,17 +166,21 @@ class PosixFiles final : public Files {
 
  private:
   static Result<std::unique_ptr<File>> Open(const std::string& path, int flags, const char* act) {
-    UniqueFd fd(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC, 0600));
+    // O_NONBLOCK: a pipe that somebody put there would have us wait for its other end.
+    UniqueFd fd(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
     if (!fd.valid()) return FailErrno(errno, act + path);
     struct stat info {};
     if (::fstat(fd.get(), &info) != 0) return FailErrno(errno, "stat " + path);
+    if (!S_ISREG(info.st_mode)) return Fail(ErrorCode::kBadInput, act + path, "it is not a regular file");
     return std::unique_ptr<File>(std::make_unique<PosixFile>(std::move(fd), path, info.st_size));
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Files> MakePosixFiles() { return std::make_unique<PosixFiles>(); }
+std::unique_ptr<Files> MakePosixFiles() {
+  return std::make_unique<PosixFiles>();
+}
 
 Result<std::string> ReadWholeFile(Files& files, const std::string& path, int64_t limit_bytes) {
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForRead(path));

@@ -42,7 +42,9 @@ class [[nodiscard]] Status {
   std::string remedy_;
 };
 
-inline Status OkStatus() { return Status(); }
+inline Status OkStatus() {
+  return Status();
+}
 Status Fail(ErrorCode code, std::string what, std::string why, std::string remedy = {});
 
 // A failed system call: maps errno to a code (ENOSPC and EDQUOT to storage_full, EACCES and EPERM to not_permitted,
@@ -52,8 +54,8 @@ Status FailErrno(int error, std::string what, std::string remedy = {});
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
 
 // For our own mistakes only; input, however odd, never trips it. Stays on in release.
-#define KPROF_CHECK(condition) \
-  do {                         \
+#define KPROF_CHECK(condition)                                              \
+  do {                                                                      \
     if (!(condition)) ::kprof::CheckFailed(#condition, __FILE__, __LINE__); \
   } while (false)
 
@@ -76,13 +78,14 @@ class [[nodiscard]] Result {
     KPROF_CHECK(ok());
     return *value_;
   }
-  T&& value() && {
+  // By value, so that `for (x : *List())` walks something that lives.
+  T value() && {
     KPROF_CHECK(ok());
     return *std::move(value_);
   }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
+  T operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
@@ -94,10 +97,9 @@ class [[nodiscard]] Result {
 #define KPROF_CONCAT_INNER(a, b) a##b
 #define KPROF_CONCAT(a, b) KPROF_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                      \
-  do {                                                                   \
-    if (::kprof::Status kprof_status = (expression); !kprof_status.ok()) \
-      return kprof_status;                                               \
+#define RETURN_IF_ERROR(expression)                                                           \
+  do {                                                                                        \
+    if (::kprof::Status kprof_status = (expression); !kprof_status.ok()) return kprof_status; \
   } while (false)
 
 #define ASSIGN_OR_RETURN(declaration, expression) \

@@ -2,16 +2,19 @@
 // the marks that tell a clean stop from a crash. Rows are run_table.h, retention is retention.h.
 //
 // Any thread. Open blocks (start-up only).
+//
+// Nothing else in this process may open catalog.db but through SQLite: closing any other descriptor of it would drop
+// the locks that SQLite holds on it.
 #pragma once
 
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
 
 #include "storage/base/files.h"
 #include "storage/base/status.h"
-#include "storage/base/unique_fd.h"
 #include "storage/layout.h"
 #include "storage/reader_pool.h"
 #include "storage/writer.h"
@@ -28,7 +31,8 @@ class Catalog {
   };
 
   // Creates the state folder (0700) and the database when absent, takes the lock, migrates, notes that it is in use.
-  // Fails with kStorageBroken when another daemon lives there: "state folder /x is held by kprofd, pid 123, since ...".
+  // Fails with kStorageBroken when another daemon lives there: "state folder /x is held by kprofd, pid 123, since ...",
+  // and, having changed nothing, when the database is not a kprof catalog or is from a newer version.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
   // Notes a clean stop as the last commit.
@@ -45,7 +49,8 @@ class Catalog {
   Status QuickCheck(std::stop_token stop);
 
   // A consistent copy of the live catalog into a new file at `path` (online backup; restorable by putting it in place
-  // of catalog.db). Goes on while writers write. Removes what it wrote when it fails or is stopped.
+  // of catalog.db). Goes on while writers write. Removes what it wrote when it fails or is stopped. Fails with kUsage
+  // when `path` exists. From a worker.
   Status BackUp(const std::string& path, std::stop_token stop);
 
   // Size of the database with its WAL.
@@ -53,10 +58,13 @@ class Catalog {
 
  private:
   Catalog(const Options& options, Files& files);
+  Status TakeLock();
+  Status OpenDatabase();
+  Status CopyTo(const std::string& path, std::stop_token stop);
 
   const Options options_;
   Files& files_;
-  UniqueFd lock_;
+  std::unique_ptr<File> lock_;
   bool last_stop_was_unclean_ = false;
   std::unique_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;

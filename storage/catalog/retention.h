@@ -12,12 +12,13 @@
 namespace kprof {
 
 struct RetentionPolicy {
-  int64_t max_age_ns = 0;        // 0: no limit
+  int64_t max_age_ns = 0;          // 0: no limit
   int64_t max_artifact_bytes = 0;  // 0: no limit
 };
 
 // Ids to delete, oldest first, at most `limit` of them: every run ended longer ago than max_age_ns, then as many more
 // as bring the artifacts under max_artifact_bytes. Never an open or a pinned one.
-Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns, int64_t limit);
+Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
+                                                   int64_t limit);
 
 }  // namespace kprof

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,9 +42,9 @@ struct ArtifactRow {
 
 struct MetricRow {
   std::string name;
-  double value = 0;
+  double value = 0;  // NaN is kept, as null in SQL
   std::string unit;
-  std::string kernel;            // empty: the run as a whole
+  std::string kernel;  // empty: the run as a whole
   std::optional<int64_t> launch;
   bool operator==(const MetricRow&) const = default;
 };
@@ -60,7 +61,7 @@ struct RunRow {
   std::vector<std::string> devices;  // as leased: "cpu", "0", ...; empty: none
   bool pinned = false;
   bool shared = false;
-  bool attached = false;  // ends with its client
+  bool attached = false;        // ends with its client
   std::string idempotency_key;  // empty: none; unique per uid
   int64_t timeout_ms = 0;       // 0: none
   int64_t queue_timeout_ms = 0;
@@ -75,7 +76,7 @@ struct RunRow {
   int64_t stderr_bytes = 0;
   int64_t stderr_dropped_bytes = 0;
   std::vector<TrustReason> trust;
-  std::vector<ArtifactRow> artifacts;
+  std::vector<ArtifactRow> artifacts;  // read back by name
   std::vector<MetricRow> metrics;
   bool operator==(const RunRow&) const = default;
 };

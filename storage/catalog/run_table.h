@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -14,11 +15,13 @@
 
 namespace kprof {
 
-// With its devices and labels. Fails with kUsage when the id or (uid, idempotency_key) is taken.
+// With all that hangs on it. Fails with kUsage when the id or (uid, idempotency_key) is taken, or when an argument or
+// the environment has a zero byte.
 Status InsertRun(Db& db, const RunRow& run);
 
-// The row, its trust, artifacts and metrics become those of `run` (devices, labels, command and owner never change
-// after InsertRun; pinned is only changed by SetPinned). Fails with kNotFound.
+// State, shared, attached, times, exit, error, output sizes, trust, artifacts and metrics become those of `run`
+// (devices, labels, command, owner and limits never change after InsertRun; pinned is only changed by SetPinned). Fails
+// with kNotFound.
 Status UpdateRun(Db& db, const RunRow& run);
 
 Status SetPinned(Db& db, const std::string& id, bool pinned);
@@ -30,7 +33,8 @@ Status AddArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifac
 Status DeleteRun(Db& db, const std::string& id);
 
 Result<RunRow> ReadRun(Db& db, const std::string& id);  // kNotFound
-std::optional<RunRow> ReadRunByKey(Db& db, uint32_t uid, const std::string& idempotency_key);
+// Nothing when there is none; a failure to look is a failure, else a retried request would start a second run.
+Result<std::optional<RunRow>> ReadRunByKey(Db& db, uint32_t uid, const std::string& idempotency_key);
 
 // Runs that have not ended, oldest first: what a restart has to deal with. Bounded work: uses a partial index.
 Result<std::vector<RunRow>> ReadOpenRuns(Db& db);
@@ -39,18 +43,19 @@ Result<std::vector<RunRow>> ReadOpenRuns(Db& db);
 Result<std::string> ReadLastRunId(Db& db);
 
 struct RunFilter {
-  std::optional<uint32_t> uid;  // owner, or shared runs of others
-  std::vector<std::pair<std::string, std::string>> labels;  // all must match
-  std::vector<std::string> tools;    // any; empty: all
-  std::vector<RunState> states;      // any; empty: all
-  std::string before_id;             // only older than this one (exclusive): the paging cursor
-  int64_t limit = 100;               // REQUIRES: 1..1000
+  std::optional<uint32_t> uid;                              // owner, or shared runs of others
+  std::vector<std::pair<std::string, std::string>> labels;  // all must match; the first is looked up, name the rarest
+  std::vector<std::string> tools;                           // any; empty: all
+  std::vector<RunState> states;                             // any; empty: all
+  std::string before_id;                                    // only older than this one (exclusive): the paging cursor
+  int64_t limit = 100;                                      // REQUIRES: 1..1000
 };
-// Newest first.
+// Newest first. Fails with kUsage for more than 100 labels or tools.
 Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter);
 
 // Ids that start with `prefix`, newest first, at most `limit`.
-Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, std::optional<uint32_t> uid, int64_t limit);
+Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, std::optional<uint32_t> uid,
+                                            int64_t limit);
 // The id `back` places before the newest. kNotFound when there are not as many.
 Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid);
 

@@ -17,9 +17,6 @@ CREATE TABLE runs (
   uid INTEGER NOT NULL,
   tool TEXT NOT NULL,
   state INTEGER NOT NULL,               -- RunState
-  argv BLOB NOT NULL,                   -- each argument, then a zero byte
-  cwd BLOB NOT NULL,
-  environment BLOB NOT NULL,            -- each allow-listed NAME=value, then a zero byte
   pinned INTEGER NOT NULL DEFAULT 0,
   shared INTEGER NOT NULL DEFAULT 0,
   attached INTEGER NOT NULL DEFAULT 0,
@@ -37,9 +34,15 @@ CREATE TABLE runs (
   stdout_bytes INTEGER NOT NULL DEFAULT 0,
   stdout_dropped_bytes INTEGER NOT NULL DEFAULT 0,
   stderr_bytes INTEGER NOT NULL DEFAULT 0,
-  stderr_dropped_bytes INTEGER NOT NULL DEFAULT 0
+  stderr_dropped_bytes INTEGER NOT NULL DEFAULT 0,
+  -- Last, because they may be long: what is before them is read without their overflow pages.
+  cwd BLOB NOT NULL,
+  argv BLOB NOT NULL,                   -- each argument, then a zero byte
+  environment BLOB NOT NULL             -- each allow-listed NAME=value, then a zero byte
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX runs_by_key ON runs (uid, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX runs_by_owner ON runs (uid, id);
+CREATE INDEX runs_shared ON runs (id) WHERE shared = 1;
 CREATE INDEX runs_open ON runs (id) WHERE state < 4;
 CREATE INDEX runs_by_end ON runs (ended_ns) WHERE state >= 4 AND pinned = 0;
 
@@ -80,7 +83,7 @@ CREATE TABLE metrics (
   kernel TEXT NOT NULL,                 -- empty: the run as a whole
   launch INTEGER,
   name TEXT NOT NULL,
-  value REAL NOT NULL,
+  value REAL,                           -- null: not a number
   unit TEXT NOT NULL,
   PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
@@ -119,9 +122,11 @@ Status Apply(Db& db, int version) {
 
 }  // namespace
 
-int CatalogVersion() { return static_cast<int>(kMigrations.size()); }
+int CatalogVersion() {
+  return static_cast<int>(kMigrations.size());
+}
 
-Status MigrateCatalog(Db& db) {
+Status CheckCatalog(Db& db) {
   ASSIGN_OR_RETURN(int64_t application_id, db.QueryInteger("PRAGMA application_id"));
   ASSIGN_OR_RETURN(int64_t version, db.QueryInteger("PRAGMA user_version"));
   ASSIGN_OR_RETURN(int64_t tables, db.QueryInteger("SELECT count(*) FROM sqlite_schema"));
@@ -130,11 +135,17 @@ Status MigrateCatalog(Db& db) {
                 "choose another state folder");
   }
   if (version > CatalogVersion()) {
-    return Fail(ErrorCode::kStorageBroken, "open catalog",
-                "it is version " + std::to_string(version) + ", this kprofd knows up to " +
-                    std::to_string(CatalogVersion()),
-                "upgrade kprofd, or choose another state folder");
+    return Fail(
+        ErrorCode::kStorageBroken, "open catalog",
+        "it is version " + std::to_string(version) + ", this kprofd knows up to " + std::to_string(CatalogVersion()),
+        "upgrade kprofd, or choose another state folder");
   }
+  return OkStatus();
+}
+
+Status MigrateCatalog(Db& db) {
+  RETURN_IF_ERROR(CheckCatalog(db));
+  ASSIGN_OR_RETURN(int64_t version, db.QueryInteger("PRAGMA user_version"));
   for (int next = static_cast<int>(version) + 1; next <= CatalogVersion(); ++next) {
     Status status = Apply(db, next);
     if (!status.ok()) return status.In("migrate catalog to version " + std::to_string(next));

@@ -10,8 +10,11 @@ namespace kprof {
 // The version this build writes.
 int CatalogVersion();
 
-// Brings the database to CatalogVersion(). Fails with kStorageBroken when it is not a kprof catalog (application_id),
-// or is newer: "catalog is version 7, this kprofd knows up to 1; upgrade kprofd".
+// Changes nothing. Fails with kStorageBroken when the database is not a kprof catalog (application_id), or is newer:
+// "it is version 7, this kprofd knows up to 1; upgrade kprofd". An empty database is fine.
+Status CheckCatalog(Db& db);
+
+// Brings the database to CatalogVersion(). Fails as CheckCatalog does.
 Status MigrateCatalog(Db& db);
 
 }  // namespace kprof

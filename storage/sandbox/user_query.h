@@ -1,13 +1,14 @@
 // A query that somebody else wrote, run so that it can only read, only what its viewer may see, and only so much of the
-// machine: read-only connection of its own, one statement, an allow-list of actions and functions, the catalog through
-// views bound to the viewer, limits on time, rows, value size and temporary space.
+// machine: one statement, an allow-list of actions and functions (authorizer.h), limits on time, rows, value size,
+// memory (memory_quota.h) and temporary space (temp_space.h).
 //
-// The views' raw tables can be read from inside the views alone. SQLite tells its authorizer the name of the innermost
-// view, but a common table expression of the same name looks alike; so each query's views read through inner views whose
-// names are random and die with the query.
+// The SQL runs on a connection of its own that holds no data and can open no file. The catalog is there as virtual
+// tables, which read through a second, read-only connection and yield what the viewer may see (catalog_module.h, which
+// also says why they are not views).
 //
 // One thread at a time, any thread: Open and NextBatch may be called from different workers. Both block. While it lives
 // it may hold a read transaction, which keeps the WAL from shrinking: give up one that is not being read.
+// All that it reads is of one moment: that of its first row.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,17 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/sandbox/viewer.h"
 
 namespace kprof {
-
-struct Viewer {
-  uint32_t uid = 0;
-  bool sees_all = false;
-};
 
 struct QueryLimits {
   int64_t timeout_ms = 30'000;  // of work, not of waiting for the reader
   int64_t row_limit = 10'000;
   int64_t sql_bytes = 100'000;
-  int64_t value_bytes = 16 << 20;
-  int64_t temp_bytes = int64_t{1} << 30;  // sorts, DISTINCT, recursive queries
+  int64_t value_bytes = 1 << 20;             // of one value, and of all of a row
+  int64_t temp_bytes = int64_t{1} << 30;     // sorts, DISTINCT, recursive queries; in the catalog's folder
+  int64_t memory_bytes = int64_t{64} << 20;  // a query needs about 1 MiB to begin with
   int64_t batch_rows = 1024;
   int64_t batch_bytes = 256 << 10;
 };
@@ -41,6 +39,7 @@ struct SqlBytes {
   std::string bytes;
   bool operator==(const SqlBytes&) const = default;
 };
+// Text is always UTF-8; bytes of it that were not are shown as \xNN.
 using SqlValue = std::variant<std::monostate, int64_t, double, std::string, SqlBytes>;
 
 struct RowBatch {
@@ -50,8 +49,9 @@ struct RowBatch {
 
 class UserQuery {
  public:
-  // Fails with kUsage for SQL that does not parse (with SQLite's words), is empty, is more than one statement or too long;
-  // kNotPermitted for anything but reading what is offered.
+  // Fails with kUsage for SQL that does not parse (with SQLite's words, the place and what there is), is empty, is more
+  // than one statement, has parameters, or is too long or too complex; kNotPermitted for anything but reading what is
+  // offered; kTimedOut and kCancelled as NextBatch; otherwise as Db::Open.
   static Result<std::unique_ptr<UserQuery>> Open(const std::string& catalog_path, const Viewer& viewer,
                                                  const std::string& sql, const QueryLimits& limits,
                                                  std::stop_token stop);
@@ -61,9 +61,10 @@ class UserQuery {
 
   const std::vector<std::string>& column_names() const;
 
-  // The next rows; nothing when there are no more (or the row limit is reached, see truncated). Fails with kTimedOut at
-  // the time limit, kCancelled when the stop token fires, kStorageFull over temp_bytes, kUsage for a value over
-  // value_bytes or an error in the SQL's own arithmetic.
+  // The next rows, at least one; nothing when there are no more (or the row limit is reached, see truncated). Fails
+  // with kTimedOut at the time limit, kCancelled when the stop token fires, kStorageFull over temp_bytes, kUsage for a
+  // value or row over value_bytes, more than memory_bytes, or an error in the SQL's own arithmetic, kQueueFull when the
+  // catalog stays locked. After a failure it fails the same way again.
   Result<std::optional<RowBatch>> NextBatch();
 
   int64_t rows() const;

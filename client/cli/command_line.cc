@@ -1,0 +1,392 @@
+#include "client/cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "client/cli/durations.h"
+#include "client/cli/run_outcome.h"
+#include "client/cpp/version.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr char kWhat[] = "read the command line";
+
+Status Usage(std::string why, std::string remedy) {
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  return Fail(ErrorCode::kUsage, kWhat, std::move(why), std::move(remedy));
+}
+
+// The values as typed; Finish turns them into VerbArgs.
+struct Typed {
+  GlobalOptions global;
+  CaptureArgs capture;
+  RunsArgs runs;
+  DevicesArgs devices;
+  DeleteArgs del;
+  LogsArgs logs;
+  GetArtifactArgs get;
+  PutArtifactArgs put;
+  QueryArgs query;
+  BackupArgs backup;
+  CompletionArgs completion;
+  std::string run;  // of the verbs that take one
+  std::vector<std::string> labels;
+  std::vector<std::string> states;
+  std::string timeout;
+  std::string queue_timeout;
+  std::string clocks;
+  std::string format;
+};
+
+using Finish = std::function<Result<VerbArgs>()>;
+
+// Text that travels as text must be UTF-8.
+Status CheckText(const char* name, const std::string& value) {
+  if (IsUtf8(value)) return OkStatus();
+  return Usage(std::string(name) + " '" + ReadableText(value) + "' is not UTF-8", "write it in UTF-8");
+}
+
+Result<std::map<std::string, std::string>> ParseLabels(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> labels;
+  for (const std::string& text : texts) {
+    RETURN_IF_ERROR(CheckText("--label", text));
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Usage("--label '" + text + "' is not KEY=VALUE", "write it like --label model=llama");
+    }
+    labels[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return labels;
+}
+
+Result<int64_t> ParseOptionalDuration(const char* option, const std::string& text) {
+  if (text.empty()) return 0;
+  Result<int64_t> duration = ParseDurationMs(text);
+  if (!duration.ok()) {
+    return Usage(std::string(option) + " '" + text + "': " + duration.status().why(), duration.status().remedy());
+  }
+  return duration;
+}
+
+// The whole command line: CLI11's description, and for each verb how to finish it.
+class Grammar {
+ public:
+  Grammar() : app_("Measures on this node through kprofd, its profiling daemon.", "kprofctl") {
+    app_.fallthrough();  // global options may stand after the verb; inherited by the verbs
+    app_.require_subcommand(0, 1);
+    app_.set_version_flag("--version", "kprofctl " + std::string(ClientVersion()),
+                          "Print the client's version and exit");
+    app_.add_option("--socket", typed_.global.socket,
+                    "The daemon's socket (default: $KPROF_SOCKET, else the user's, else the system's)")
+        ->type_name("PATH");
+    app_.add_flag("--json", typed_.global.json, "Results and errors as one JSON object per line");
+    AddNodeVerbs();
+    AddCapture();
+    AddRunVerbs();
+    AddArtifacts();
+    AddDataVerbs();
+    for (auto& [verb, finish] : finish_) {
+      std::string also = "Also: --json and --socket PATH, before or after the verb.";
+      verb->footer(verb->get_footer().empty() ? also : verb->get_footer() + "\n\n" + also);
+    }
+    // Last: verbs inherit what is there when they are made.
+    app_.footer(
+        "RUN is an id, a unique prefix of one, @last or @last~N. Durations: 500ms 10s 5m 2h.\n"
+        "'kprofctl VERB --help' explains a verb.");
+  }
+  Grammar(const Grammar&) = delete;
+  Grammar& operator=(const Grammar&) = delete;
+
+  // `command`: what stood after -- of a capture.
+  Result<CommandLine> Parse(std::vector<std::string> words, std::vector<std::string> command) {
+    std::reverse(words.begin(), words.end());  // as CLI11 wants it
+    try {
+      app_.parse(words);
+    } catch (const CLI::CallForHelp&) {
+      return CommandLine{typed_.global, PrintText{app_.help()}};
+    } catch (const CLI::CallForAllHelp&) {
+      return CommandLine{typed_.global, PrintText{app_.help("", CLI::AppFormatMode::All)}};
+    } catch (const CLI::CallForVersion& version) {
+      return CommandLine{typed_.global, PrintText{std::string(version.what()) + "\n"}};
+    } catch (const CLI::ParseError& error) {
+      return Usage(error.what(), "see 'kprofctl " + UsedVerb() + "--help'");
+    }
+    typed_.capture.command = std::move(command);
+    RETURN_IF_ERROR(CheckText("RUN", typed_.run));
+    for (auto& [verb, finish] : finish_) {
+      // The innermost verb: `artifacts RUN get` is also an `artifacts`.
+      if (!verb->parsed() || !verb->get_subcommands().empty()) continue;
+      ASSIGN_OR_RETURN(VerbArgs args, finish());
+      return CommandLine{typed_.global, std::move(args)};
+    }
+    return Usage("no verb", "see 'kprofctl --help'");
+  }
+
+  bool HasVerb(const std::string& name) const {
+    for (const CLI::App* verb : app_.get_subcommands(nullptr)) {
+      if (verb->get_name() == name) return true;
+    }
+    return false;
+  }
+
+  CommandDescription Describe() const { return DescribeApp(app_); }
+
+ private:
+  CLI::App* AddVerb(const char* name, const char* help, Finish finish) {
+    CLI::App* verb = app_.add_subcommand(name, help);
+    finish_.emplace_back(verb, std::move(finish));
+    return verb;
+  }
+
+  CLI::App* AddRunVerb(const char* name, const char* help, Finish finish) {
+    CLI::App* verb = AddVerb(name, help, std::move(finish));
+    verb->add_option("RUN", typed_.run, "Which run")->required()->type_name("");
+    return verb;
+  }
+
+  // An option that may be given several times, one value each.
+  static void AddRepeated(CLI::App* verb, const char* name, const char* value, std::vector<std::string>& to,
+                          const char* help) {
+    verb->add_option(name, to, help)->allow_extra_args(false)->type_name(value);
+  }
+
+  // In words only where it is broken; --help needs no such detail.
+  static CLI::Validator Between(int64_t least, int64_t most) { return CLI::Range(least, most).description(""); }
+
+  void AddNodeVerbs() {
+    AddVerb("status", "The daemon: version, uptime, devices, queue, storage", [] { return VerbArgs(StatusArgs()); });
+    AddVerb("devices", "What can be measured on, and who holds it", [this] {
+      return VerbArgs(typed_.devices);
+    })->add_flag("--watch", typed_.devices.watch, "Again every second, until Ctrl-C");
+    AddVerb("doctor", "What on this node keeps kprofd from measuring well, each with its remedy",
+            [] { return VerbArgs(DoctorArgs()); });
+  }
+
+  void AddCapture() {
+    CLI::App* verb =
+        AddVerb("capture", "Queue a command, run it, keep what it leaves", [this] { return FinishCapture(); });
+    CaptureArgs& args = typed_.capture;
+    verb->add_option("TOOL", args.tool, "What measures: command")->required()->type_name("");
+    verb->add_option("--device", args.device, "0 | 0,1 | UUID | all | cpu | none (default: the first that is visible)")
+        ->type_name("SEL");
+    verb->add_option("--timeout", typed_.timeout, "End the command after this long")->type_name("DURATION");
+    verb->add_option("--queue-timeout", typed_.queue_timeout, "Give up when it has waited this long")
+        ->type_name("DURATION");
+    AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
+    verb->add_option("--cwd", args.cwd, "Where the command starts (default: here)")->type_name("DIR");
+    AddRepeated(verb, "--label", "K=V", typed_.labels, "A note by which runs are found (repeat)");
+    verb->add_option("--clocks", typed_.clocks, "none: leave the clocks alone")->type_name("POLICY");
+    verb->add_flag("--shared", args.shared, "Others may see the run");
+    verb->add_flag("--detach", args.detach, "Print the id and do not wait");
+    verb->footer(
+        "kprofctl capture TOOL [OPTIONS] -- CMD ARG...\n\n"
+        "The command follows after --. Ctrl-C cancels the run; a second one leaves at once.\n"
+        "Exits with 0 when the command did, with 7 when it failed; see docs/cli.md for the rest.\n\n"
+        "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10");
+  }
+
+  Result<VerbArgs> FinishCapture() {
+    CaptureArgs& args = typed_.capture;
+    RETURN_IF_ERROR(CheckText("TOOL", args.tool));
+    RETURN_IF_ERROR(CheckText("--device", args.device));
+    if (!typed_.clocks.empty() && typed_.clocks != "none") {
+      return Usage("--clocks '" + typed_.clocks + "' is not possible: this version does not control clocks",
+                   "leave it out, or say --clocks none");
+    }
+    ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", typed_.timeout));
+    ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", typed_.queue_timeout));
+    ASSIGN_OR_RETURN(args.labels, ParseLabels(typed_.labels));
+    if (args.tool == "command" && args.command.empty()) {
+      return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
+    }
+    return VerbArgs(args);
+  }
+
+  void AddRunVerbs() {
+    CLI::App* runs = AddVerb("runs", "Runs, newest first", [this] { return FinishRuns(); });
+    runs->add_option("--limit", typed_.runs.limit, "At most this many (default: 20)")
+        ->check(Between(1, 1'000'000'000))
+        ->type_name("N");
+    AddRepeated(runs, "--label", "K=V", typed_.labels, "Only runs with this label (repeat: all of them)");
+    AddRepeated(runs, "--tool", "TOOL", typed_.runs.tools, "Only runs of this tool (repeat: any of them)");
+    AddRepeated(runs, "--state", "STATE", typed_.states, "Only runs in this state (repeat: any of them)");
+
+    AddRunVerb("show", "All that is known of a run", [this] { return VerbArgs(ShowArgs{typed_.run}); });
+    AddRunVerb("wait", "Wait for a run's end; exits as the capture would",
+               [this] { return VerbArgs(WaitArgs{typed_.run}); });
+    AddRunVerb("cancel", "End a run", [this] { return VerbArgs(CancelArgs{typed_.run}); });
+    CLI::App* del = AddVerb("delete", "Remove ended runs and all they left", [this]() -> Result<VerbArgs> {
+      for (const std::string& run : typed_.del.runs) RETURN_IF_ERROR(CheckText("RUN", run));
+      return VerbArgs(typed_.del);
+    });
+    del->add_option("RUN", typed_.del.runs, "Which runs")->required()->type_name("");
+    AddRunVerb("pin", "Keep a run until it is unpinned", [this] { return VerbArgs(PinArgs{typed_.run, true}); });
+    AddRunVerb("unpin", "Let retention and delete have a run", [this] { return VerbArgs(PinArgs{typed_.run, false}); });
+
+    CLI::App* logs = AddRunVerb("logs", "What a run's command printed", [this] {
+      typed_.logs.run = typed_.run;
+      return VerbArgs(typed_.logs);
+    });
+    logs->add_flag("-f,--follow", typed_.logs.follow, "Go on until the run has ended");
+    logs->add_flag("--stderr", typed_.logs.from_stderr, "Its standard error instead of its standard output");
+  }
+
+  Result<VerbArgs> FinishRuns() {
+    ASSIGN_OR_RETURN(typed_.runs.labels, ParseLabels(typed_.labels));
+    for (const std::string& tool : typed_.runs.tools) RETURN_IF_ERROR(CheckText("--tool", tool));
+    for (const std::string& name : typed_.states) {
+      std::optional<v1::RunState> state = RunStateByName(name);
+      if (!state) {
+        return Usage("--state '" + name + "' is no state",
+                     "use queued, preparing, running, collecting, done, failed or cancelled");
+      }
+      typed_.runs.states.push_back(*state);
+    }
+    return VerbArgs(typed_.runs);
+  }
+
+  void AddArtifacts() {
+    CLI::App* verb =
+        AddRunVerb("artifacts", "Files that a run left", [this] { return VerbArgs(ListArtifactsArgs{typed_.run}); });
+    verb->require_subcommand(0, 1);
+    CLI::App* get = verb->add_subcommand("get", "Fetch one");
+    get->add_option("NAME", typed_.get.name, "Which")->required()->type_name("");
+    get->add_option("-o,--output", typed_.get.to, "Where to; - is standard output")->required()->type_name("FILE");
+    finish_.emplace_back(get, [this]() -> Result<VerbArgs> {
+      RETURN_IF_ERROR(CheckText("NAME", typed_.get.name));
+      typed_.get.run = typed_.run;
+      return VerbArgs(typed_.get);
+    });
+    CLI::App* put = verb->add_subcommand("put", "Add a file to an ended run");
+    put->add_option("FILE", typed_.put.from, "Which; - is standard input")->required()->type_name("");
+    put->add_option("--name", typed_.put.name, "What to call it (default: as the file is called)")->type_name("NAME");
+    finish_.emplace_back(put, [this] { return FinishPut(); });
+  }
+
+  Result<VerbArgs> FinishPut() {
+    PutArtifactArgs& args = typed_.put;
+    args.run = typed_.run;
+    if (args.name.empty()) args.name = args.from.substr(args.from.rfind('/') + 1);
+    if (args.from == "-" && args.name == "-") return Usage("standard input has no name", "give one with --name");
+    if (args.name.empty()) return Usage("'" + args.from + "' names no file", "name a file, or - with --name");
+    RETURN_IF_ERROR(CheckText("--name", args.name));
+    return VerbArgs(args);
+  }
+
+  void AddDataVerbs() {
+    CLI::App* query = AddVerb("query", "Ask the catalog with SQL", [this] { return FinishQuery(); });
+    query->add_option("SQL", typed_.query.sql, "SQL, @FILE, or - for standard input")->required()->type_name("");
+    query->add_option("--format", typed_.format, "table, csv, json or ndjson (default: table; with --json: json)")
+        ->type_name("FORMAT");
+    query->add_option("--timeout", typed_.timeout, "Give up after this long (default: 30s)")->type_name("DURATION");
+    query->add_option("--limit", typed_.query.limit, "At most this many rows (default: 10000)")
+        ->check(Between(1, 10'000'000))
+        ->type_name("N");
+    query->footer(
+        "Read-only, one statement. Tables and columns: docs/sql.md.\n\n"
+        "  kprofctl query 'SELECT id, state, exit_code FROM run ORDER BY id DESC LIMIT 5'");
+
+    CLI::App* backup = AddVerb("backup", "A consistent copy of the catalog, while the daemon works",
+                               [this] { return VerbArgs(typed_.backup); });
+    backup->add_option("FILE", typed_.backup.to, "Where to; - is standard output")->required()->type_name("");
+
+    CLI::App* completion = AddVerb("completion", "A script that makes a shell complete kprofctl",
+                                   [this] { return VerbArgs(typed_.completion); });
+    completion->add_option("SHELL", typed_.completion.shell, "bash, zsh or fish")
+        ->required()
+        ->type_name("")
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    completion->footer("  source <(kprofctl completion bash)");
+  }
+
+  Result<VerbArgs> FinishQuery() {
+    RETURN_IF_ERROR(CheckText("SQL", typed_.query.sql));
+    if (!typed_.format.empty()) {
+      typed_.query.format = RowFormatByName(typed_.format);
+      if (!typed_.query.format)
+        return Usage("--format '" + typed_.format + "' is none", "use table, csv, json or ndjson");
+    }
+    ASSIGN_OR_RETURN(typed_.query.timeout_ms, ParseOptionalDuration("--timeout", typed_.timeout));
+    return VerbArgs(typed_.query);
+  }
+
+  // "capture ", for the hint at its help; empty without a verb.
+  std::string UsedVerb() const {
+    for (const CLI::App* verb : app_.get_subcommands()) return verb->get_name() + " ";
+    return "";
+  }
+
+  static CommandDescription DescribeApp(const CLI::App& app) {
+    CommandDescription description;
+    description.name = app.get_name();
+    description.help = app.get_description();
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_positional()) continue;
+      OptionDescription entry;
+      for (const std::string& name : option->get_snames()) entry.spellings.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) entry.spellings.push_back("--" + name);
+      entry.takes_value = option->get_items_expected_max() > 0;
+      entry.help = option->get_description();
+      description.options.push_back(std::move(entry));
+    }
+    for (const CLI::App* command : app.get_subcommands(nullptr)) description.commands.push_back(DescribeApp(*command));
+    return description;
+  }
+
+  Typed typed_;
+  CLI::App app_;
+  std::vector<std::pair<CLI::App*, Finish>> finish_;
+};
+
+// The first word that is neither a global option nor its value: where a verb must stand. Nothing where an unknown
+// option comes before it: which word is a verb cannot be told then.
+std::optional<size_t> FindVerb(const std::vector<std::string>& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == "--socket") {
+      ++i;
+    } else if (args[i].empty() || args[i].front() != '-') {
+      return i;
+    } else if (args[i] != "--json" && !args[i].starts_with("--socket=")) {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
+  Grammar grammar;
+  std::vector<std::string> words = args;
+  std::vector<std::string> command;
+  if (std::optional<size_t> verb = FindVerb(words)) {
+    if (!grammar.HasVerb(words[*verb])) {
+      return Usage("there is no verb '" + ReadableText(words[*verb]) + "'", "see 'kprofctl --help'");
+    }
+    if (words[*verb] == "capture") {
+      // The command is bytes that nobody but its program interprets; CLI11 never sees them.
+      auto mark = std::find(words.begin(), words.end(), "--");
+      if (mark != words.end()) {
+        command.assign(mark + 1, words.end());
+        words.erase(mark, words.end());
+      }
+    }
+  }
+  return grammar.Parse(std::move(words), std::move(command));
+}
+
+bool WantsJson(const std::vector<std::string>& args) {
+  auto end = std::find(args.begin(), args.end(), "--");
+  return std::find(args.begin(), end, "--json") != end;
+}
+
+CommandDescription DescribeCommandLine() {
+  return Grammar().Describe();
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,147 @@
+// What the user asked for: arguments in, one struct per verb out. The only place that knows how options are spelled;
+// completion.h and --help are made from the same description, so neither can rot. Values are checked for form here
+// (durations, labels, formats); what they mean is checked by whoever uses them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/cli/rows.h"
+#include "kprof/v1/run.pb.h"
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+struct GlobalOptions {
+  std::string socket;  // empty: search
+  bool json = false;
+};
+
+// --help and --version: nothing but this text.
+struct PrintText {
+  std::string text;
+};
+
+struct StatusArgs {};
+
+struct DevicesArgs {
+  bool watch = false;
+};
+
+struct CaptureArgs {
+  std::string tool;
+  std::vector<std::string> command;  // bytes, as given after --
+  std::string device;
+  int64_t timeout_ms = 0;
+  int64_t queue_timeout_ms = 0;
+  std::vector<std::string> env;  // K=V or K; bytes
+  std::string cwd;
+  std::map<std::string, std::string> labels;
+  bool shared = false;
+  bool detach = false;
+};
+
+struct RunsArgs {
+  int64_t limit = 20;
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> tools;
+  std::vector<v1::RunState> states;
+};
+
+struct ShowArgs {
+  std::string run;
+};
+
+struct WaitArgs {
+  std::string run;
+};
+
+struct CancelArgs {
+  std::string run;
+};
+
+struct DeleteArgs {
+  std::vector<std::string> runs;
+};
+
+struct PinArgs {
+  std::string run;
+  bool pin = true;  // false: unpin
+};
+
+struct LogsArgs {
+  std::string run;
+  bool follow = false;
+  bool from_stderr = false;
+};
+
+struct ListArtifactsArgs {
+  std::string run;
+};
+
+struct GetArtifactArgs {
+  std::string run;
+  std::string name;
+  std::string to;  // a path or "-"
+};
+
+struct PutArtifactArgs {
+  std::string run;
+  std::string from;  // a path or "-"
+  std::string name;
+};
+
+struct QueryArgs {
+  std::string sql;  // SQL, @FILE or -
+  std::optional<RowFormat> format;
+  int64_t timeout_ms = 0;  // 0: the daemon's default
+  int64_t limit = 0;
+};
+
+struct BackupArgs {
+  std::string to;
+};
+
+struct DoctorArgs {};
+
+struct CompletionArgs {
+  std::string shell;
+};
+
+using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
+                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
+                              QueryArgs, BackupArgs, DoctorArgs, CompletionArgs>;
+
+struct CommandLine {
+  GlobalOptions global;
+  VerbArgs verb;
+};
+
+// `args` without the program's name. kUsage, in one line, for what cannot be understood.
+Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args);
+
+// Whether --json is among the options, for reporting an error of the rest.
+bool WantsJson(const std::vector<std::string>& args);
+
+// What can be typed, for completion.
+struct OptionDescription {
+  std::vector<std::string> spellings;  // "-o", "--output"
+  bool takes_value = false;
+  std::string help;
+};
+
+struct CommandDescription {
+  std::string name;
+  std::string help;
+  std::vector<OptionDescription> options;
+  std::vector<CommandDescription> commands;
+};
+
+// kprofctl itself, its verbs below it.
+CommandDescription DescribeCommandLine();
+
+}  // namespace kprof::cli

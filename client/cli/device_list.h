@@ -1,0 +1,17 @@
+// Devices as `status` and `devices` print them.
+#pragma once
+
+#include "client/cli/json_writer.h"
+#include "client/cli/output.h"
+#include "kprof/v1/node.pb.h"
+
+namespace kprof::cli {
+
+using DeviceList = google::protobuf::RepeatedPtrField<v1::Device>;
+
+// A JSON array.
+void WriteDevices(JsonWriter& json, const DeviceList& devices);
+
+void WriteDeviceTable(const DeviceList& devices, Output& output);
+
+}  // namespace kprof::cli

@@ -1,0 +1,27 @@
+// Spans and points in time as people write and read them. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+// "500ms", "10s", "5m", "2h": whole numbers with a unit. kUsage for anything else, for 0 and for more than a year.
+Result<int64_t> ParseDurationMs(std::string_view text);
+
+// "812 us", "45.3 ms", "1.234 s", "2m 03s", "5h 07m", "3d 04h". Negative: "0 s" (clocks can step).
+std::string FormatDuration(int64_t duration_ns);
+
+// For tables and progress: "4s", "3m", "5h", "12d".
+std::string FormatAge(int64_t duration_ns);
+
+// "2026-11-21 13:22:49" in the local time zone.
+std::string FormatTime(int64_t unix_ns);
+
+// Now by this machine's clock.
+int64_t NowUnixNs();
+
+}  // namespace kprof::cli

@@ -1,0 +1,100 @@
+#include "client/cli/follow_run.h"
+
+#include <poll.h>
+
+#include <array>
+
+#include "client/cli/durations.h"
+#include "client/cli/interrupts.h"
+#include "client/cli/progress.h"
+#include "client/cli/run_outcome.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int kTickMs = 200;
+
+// Tells the daemon; true when that need not be tried again.
+bool RequestCancel(const RunFollower::Connect& connect, const std::string& run_id, Output& output) {
+  Result<std::unique_ptr<KprofClient>> client = connect();
+  if (!client.ok()) return false;
+  v1::CancelRunRequest request;
+  request.set_id(run_id);
+  Result<v1::Run> run = (*client)->CancelRun(request);
+  if (run.ok() || run.status().code() == ErrorCode::kUsage) return true;  // usage: it has ended already
+  if (run.status().code() == ErrorCode::kNoDaemon) return false;
+  output.Note(run.status().ToString());
+  return true;
+}
+
+// Says in lines what the progress line would show, where there is no terminal.
+class Notes {
+ public:
+  Notes(Output& output, bool enabled) : output_(output), enabled_(enabled) {}
+
+  void OnUpdate(const v1::WatchRunResponse& update) {
+    int before = update.queue_position() - 1;
+    bool waits = update.run().state() == v1::RUN_STATE_QUEUED && before > 0;
+    if (enabled_ && waits && !said_queued_) {
+      said_queued_ = true;
+      output_.Note("run " + update.run().id() + " is queued, " + std::to_string(before) + " before it");
+    }
+    if (enabled_ && said_disconnected_) output_.Note("the connection to kprofd is back");
+    said_disconnected_ = false;
+  }
+
+  void OnDisconnected() {
+    if (enabled_ && !said_disconnected_) output_.Note("the connection to kprofd is lost; trying again");
+    said_disconnected_ = true;
+  }
+
+ private:
+  Output& output_;
+  const bool enabled_;
+  bool said_queued_ = false;
+  bool said_disconnected_ = false;
+};
+
+}  // namespace
+
+Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
+                          Output& output) {
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  RunFollower follower(connect, run_id, {.hold = options.hold, .reconnect_ms = options.reconnect_ms});
+  ProgressLine line(output, ProgressAllowed(output));
+  Notes notes(output, !line.enabled());
+  ProgressFacts facts;
+  bool cancel_wanted = false;
+  bool cancel_sent = false;
+
+  while (true) {
+    std::array<pollfd, 2> waits = {pollfd{follower.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
+    ::poll(waits.data(), cancel_wanted ? 1 : 2, line.enabled() || cancel_wanted != cancel_sent ? kTickMs : -1);
+
+    RunFollower::News news = follower.Take();
+    if (news.update) {
+      facts.latest = *news.update;
+      facts.received_ns = NowUnixNs();
+      notes.OnUpdate(facts.latest);
+    }
+    facts.disconnected = news.disconnected;
+    if (news.end) {
+      if (!news.end->ok()) return *news.end;
+      return facts.latest.run();
+    }
+    if (facts.disconnected) notes.OnDisconnected();
+
+    if (interrupts.first() != 0 && !cancel_wanted) {
+      if (!options.interrupt_cancels) return Fail(ErrorCode::kCancelled, "wait for run " + run_id, "interrupted");
+      cancel_wanted = true;
+      facts.cancelling = true;
+      if (!line.enabled()) output.Note("cancelling run " + run_id + "; a second Ctrl-C leaves at once");
+    }
+    if (facts.latest.has_run()) line.Show(ProgressText(facts, NowUnixNs()));
+    if (cancel_wanted && !cancel_sent) {
+      cancel_sent = RequestCancel(connect, run_id, output);
+    }
+  }
+}
+
+}  // namespace kprof::cli

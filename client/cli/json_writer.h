@@ -1,0 +1,45 @@
+// Writes JSON as docs/cli.md promises it: on one line; points in time as decimal strings; integers beyond 2^53 as
+// decimal strings; bytes that are not UTF-8 as the text \xNN; null instead of NaN and infinities. Knows no messages.
+//
+//   JsonWriter json(out);
+//   json.BeginObject().Key("id").String(id).Key("queued_ns").Time(ns).EndObject();
+//
+// Whoever calls keeps Begin and End paired and writes a Key before each value in an object; nothing checks it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kprof::cli {
+
+class JsonWriter {
+ public:
+  // Appends to `out`, which must outlive the writer; the caller may take away what is in it at any time.
+  explicit JsonWriter(std::string& out) : out_(out) {}
+
+  JsonWriter& BeginObject();
+  JsonWriter& EndObject();
+  JsonWriter& BeginArray();
+  JsonWriter& EndArray();
+  JsonWriter& Key(std::string_view key);
+
+  JsonWriter& String(std::string_view bytes);
+  JsonWriter& Int(int64_t value);
+  JsonWriter& Double(double value);
+  JsonWriter& Bool(bool value);
+  JsonWriter& Null();
+  // Nanoseconds since the Unix epoch.
+  JsonWriter& Time(int64_t unix_ns);
+
+ private:
+  void Separate();
+  void Quote(std::string_view bytes);
+
+  std::string& out_;
+  std::vector<bool> has_items_ = {false};  // of each open object or array
+  bool after_key_ = false;
+};
+
+}  // namespace kprof::cli

@@ -1,0 +1,56 @@
+// Files of the caller's that results go to and uploads come from; "-" is standard output or input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "client/cli/output.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof::cli {
+
+// A file that is there whole or not at all: written beside its place, synced, moved there by Commit. What is not a
+// plain file ("-", a pipe, /dev/null) is written directly. Destroyed without Commit it leaves nothing behind.
+class FileTarget {
+ public:
+  // `output` is used for "-". A new file gets `mode`, less the umask.
+  static Result<FileTarget> Open(const std::string& path, unsigned mode, Output& output);
+  FileTarget(FileTarget&&) = default;
+  FileTarget& operator=(FileTarget&&) = delete;
+  ~FileTarget();
+
+  Status Write(std::string_view bytes);
+  Status Commit();
+
+ private:
+  FileTarget(std::string path, Output* output) : path_(std::move(path)), output_(output) {}
+
+  std::string path_;
+  Output* output_;  // of "-", else null
+  UniqueFd fd_;
+  std::string partial_path_;  // empty: written directly
+};
+
+class FileSource {
+ public:
+  static Result<FileSource> Open(const std::string& path);
+
+  // Empty at the end.
+  Result<std::string> Read(size_t limit_bytes);
+  // Back to the start; false for what cannot be read twice.
+  bool Rewind();
+
+ private:
+  FileSource(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  std::string path_;
+  UniqueFd fd_;
+};
+
+// The whole of a file or of standard input; kUsage above `limit_bytes`.
+Result<std::string> ReadAll(const std::string& path, size_t limit_bytes);
+
+}  // namespace kprof::cli

@@ -1,0 +1,101 @@
+#include "client/cli/output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "client/cli/json_writer.h"
+#include "client/cli/terminal_text.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr size_t kBufferBytes = 64 << 10;
+
+// 0 or errno.
+int WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+size_t WidthOfTerminal(int fd) {
+  winsize size = {};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+Output::Output(int result_fd, int note_fd)
+    : result_fd_(result_fd),
+      note_fd_(note_fd),
+      result_is_terminal_(::isatty(result_fd) == 1),
+      note_is_terminal_(::isatty(note_fd) == 1) {}
+
+void Output::Write(std::string_view bytes) {
+  if (broken()) return;
+  buffer_ += bytes;
+  if (buffer_.size() >= kBufferBytes) (void)Flush();
+}
+
+Status Output::Flush() {
+  if (!broken() && !buffer_.empty()) {
+    int error = WriteAll(result_fd_, buffer_);
+    buffer_.clear();
+    if (error == EPIPE) {
+      reader_gone_ = true;
+    } else if (error != 0) {
+      failure_ = Fail(ErrorCode::kInternal, "write standard output", std::generic_category().message(error));
+    }
+  }
+  return failure_;
+}
+
+void Output::Note(std::string_view text) {
+  WriteToTerminal("kprofctl: " + TerminalText(text) + "\n");
+}
+
+void Output::NoteQuoted(std::string_view text) {
+  WriteToTerminal("  | " + TerminalText(text) + "\n");
+}
+
+void Output::ReportError(const Status& status, bool json) {
+  (void)Flush();  // in the order in which things happened, where both go to the same place
+  Note(status.ToString());
+  if (json) WriteToTerminal(ErrorJson(status) + "\n");
+}
+
+void Output::WriteToTerminal(std::string_view bytes) {
+  // There is nobody left to tell when this fails.
+  (void)WriteAll(note_fd_, bytes);
+}
+
+size_t Output::ResultWidth() const {
+  return result_is_terminal_ ? WidthOfTerminal(result_fd_) : 0;
+}
+size_t Output::NoteWidth() const {
+  return note_is_terminal_ ? WidthOfTerminal(note_fd_) : 0;
+}
+
+std::string ErrorJson(const Status& status) {
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Key("schema").String("kprof.error.v1").Key("code").String(ErrorName(status.code()));
+  json.Key("message").String(status.what() + ": " + status.why()).Key("remedy");
+  if (status.remedy().empty()) {
+    json.Null();
+  } else {
+    json.String(status.remedy());
+  }
+  json.EndObject();
+  return text;
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,56 @@
+// Where a verb's words go: results to standard output, notes, errors and progress to standard error. Results are
+// buffered; a reader that went away (`| head`) is no error, anything else that stops them from arriving is one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+class Output {
+ public:
+  // The descriptors stay the caller's.
+  Output(int result_fd, int note_fd);
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Results. Failures show in `broken` and in Flush.
+  void Write(std::string_view bytes);
+  // Everything written so far has left. A reader that went away is no failure.
+  Status Flush();
+  // Nothing written from now on arrives; a stream of results may as well end.
+  bool broken() const { return reader_gone_ || !failure_.ok(); }
+
+  // "kprofctl: text", made safe for a terminal.
+  void Note(std::string_view text);
+  // "  | text", made safe: a line of somebody else's.
+  void NoteQuoted(std::string_view text);
+  // "kprofctl: what: why; remedy", and with json also the object kprof.error.v1.
+  void ReportError(const Status& status, bool json);
+  // As it is, for progress.h.
+  void WriteToTerminal(std::string_view bytes);
+
+  bool result_is_terminal() const { return result_is_terminal_; }
+  bool note_is_terminal() const { return note_is_terminal_; }
+  // Columns of the terminal that shows results or notes; 0 when there is none.
+  size_t ResultWidth() const;
+  size_t NoteWidth() const;
+
+ private:
+  const int result_fd_;
+  const int note_fd_;
+  const bool result_is_terminal_;
+  const bool note_is_terminal_;
+
+  std::string buffer_;
+  bool reader_gone_ = false;
+  Status failure_;
+};
+
+// The error as kprof.error.v1, without a line end.
+std::string ErrorJson(const Status& status);
+
+}  // namespace kprof::cli

@@ -1,0 +1,65 @@
+#include "client/cli/run_outcome.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace kprof::cli {
+namespace {
+
+constexpr std::array<std::pair<v1::RunState, std::string_view>, 7> kStates = {{
+    {v1::RUN_STATE_QUEUED, "queued"},
+    {v1::RUN_STATE_PREPARING, "preparing"},
+    {v1::RUN_STATE_RUNNING, "running"},
+    {v1::RUN_STATE_COLLECTING, "collecting"},
+    {v1::RUN_STATE_DONE, "done"},
+    {v1::RUN_STATE_FAILED, "failed"},
+    {v1::RUN_STATE_CANCELLED, "cancelled"},
+}};
+
+}  // namespace
+
+std::string RunStateName(v1::RunState state) {
+  for (const auto& [value, name] : kStates) {
+    if (value == state) return std::string(name);
+  }
+  return "state-" + std::to_string(static_cast<int>(state));
+}
+
+std::optional<v1::RunState> RunStateByName(std::string_view name) {
+  for (const auto& [value, known] : kStates) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+bool IsEnded(v1::RunState state) {
+  return state == v1::RUN_STATE_DONE || state == v1::RUN_STATE_FAILED || state == v1::RUN_STATE_CANCELLED;
+}
+
+Status OutcomeOf(const v1::Run& run) {
+  if (!IsEnded(run.state()) || run.state() == v1::RUN_STATE_DONE) return OkStatus();
+  bool cancelled = run.state() == v1::RUN_STATE_CANCELLED;
+  ErrorCode fallback = cancelled ? ErrorCode::kCancelled : ErrorCode::kInternal;
+  std::optional<ErrorCode> known = ErrorCodeByName(run.error().code());
+  ErrorCode code = known && *known != ErrorCode::kOk ? *known : fallback;
+  std::string why = run.error().message();
+  if (why.empty()) why = run.error().code().empty() ? "no reason is known" : run.error().code();
+  return Fail(code, "run " + run.id() + (cancelled ? " was cancelled" : " failed"), why, run.error().remedy());
+}
+
+std::string ExitText(const v1::Run& run) {
+  if (run.has_exit_code()) return "exit " + std::to_string(run.exit_code());
+  if (!run.has_signal()) return "";
+  std::string text = "signal " + std::to_string(run.signal());
+  const char* name = ::sigabbrev_np(run.signal());
+  return name == nullptr ? text : text + " (" + name + ")";
+}
+
+int64_t DurationNs(const v1::Run& run, int64_t now_ns) {
+  int64_t begin = run.has_started_unix_ns() ? run.started_unix_ns() : run.queued_unix_ns();
+  int64_t end = run.has_ended_unix_ns() ? run.ended_unix_ns() : now_ns;
+  return end > begin ? end - begin : 0;
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,144 @@
+#include "client/cli/run_report.h"
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/durations.h"
+#include "client/cli/run_outcome.h"
+#include "client/cli/sizes.h"
+#include "client/cli/terminal_text.h"
+
+namespace kprof::cli {
+namespace {
+
+// "name      value", a name only on the first line of several.
+class Facts {
+ public:
+  void Add(std::string_view name, std::string_view safe_value) {
+    std::string label(name == last_ ? "" : name);
+    last_ = name;
+    label.resize(std::max<size_t>(label.size() + 1, 12), ' ');
+    text_ += label + std::string(safe_value) + "\n";
+  }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  std::string last_;
+};
+
+std::string DevicesOf(const v1::Run& run) {
+  std::string text;
+  for (const std::string& device : run.devices()) text += (text.empty() ? "" : ",") + device;
+  return text.empty() ? "none" : TerminalText(text);
+}
+
+std::string StateText(const v1::Run& run) {
+  std::string text = RunStateName(run.state());
+  if (std::string exit = ExitText(run); !exit.empty()) text += ", " + exit;
+  return text;
+}
+
+void AddError(Facts& facts, const v1::Run& run) {
+  if (!run.has_error()) return;
+  facts.Add("error", TerminalText(run.error().code() + ": " + run.error().message()));
+  if (!run.error().remedy().empty()) facts.Add("remedy", TerminalText(run.error().remedy()));
+}
+
+std::string OutputText(const char* name, int64_t printed_bytes, int64_t dropped_bytes) {
+  std::string text = std::string(name) + " " + FormatBytes(printed_bytes);
+  if (dropped_bytes > 0) text += " (" + FormatBytes(dropped_bytes) + " in the middle not kept)";
+  return text;
+}
+
+// "wall 1.2 s": the unit in the name goes where the amount says it.
+std::string MetricText(const v1::Metric& metric) {
+  std::string name = metric.name();
+  if (name.ends_with("_" + metric.unit())) name.resize(name.size() - metric.unit().size() - 1);
+  return name + " " + FormatAmount(metric.value(), metric.unit());
+}
+
+// Of the run as a whole; what single kernels measured is asked for with SQL.
+void AddResults(Facts& facts, const v1::Run& run) {
+  std::string whole;
+  for (const v1::Metric& metric : run.metrics()) {
+    if (metric.kernel().empty() && !metric.has_launch()) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
+  }
+  if (!whole.empty()) facts.Add("measured", TerminalText(whole));
+  facts.Add("output", OutputText("stdout", run.stdout_bytes(), run.stdout_dropped_bytes()) + ", " +
+                          OutputText("stderr", run.stderr_bytes(), run.stderr_dropped_bytes()));
+  for (const v1::Artifact& artifact : run.artifacts()) {
+    facts.Add("artifact", TerminalText(artifact.name()) + " (" + FormatBytes(artifact.size_bytes()) + ")");
+  }
+  if (run.trust().empty() && run.state() == v1::RUN_STATE_DONE) facts.Add("trust", "nothing speaks against it");
+  for (const v1::TrustReason& reason : run.trust()) {
+    facts.Add("trust", TerminalText(reason.code() + ": " + reason.message()));
+  }
+}
+
+}  // namespace
+
+std::string CommandOf(const v1::Run& run) {
+  return CommandText(std::vector<std::string_view>(run.argv().begin(), run.argv().end()));
+}
+
+std::string ShortReport(const v1::Run& run) {
+  Facts facts;
+  facts.Add("run", TerminalText(run.id()));
+  facts.Add("state", StateText(run));
+  AddError(facts, run);
+  if (run.has_started_unix_ns()) {
+    facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) + " on " + DevicesOf(run));
+  } else {
+    facts.Add("device", DevicesOf(run));
+  }
+  AddResults(facts, run);
+  facts.Add("next", "kprofctl show " + run.id());
+  if (run.stdout_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id());
+  if (run.stderr_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id() + " --stderr");
+  return facts.Take();
+}
+
+std::string FullReport(const v1::Run& run, int64_t now_ns) {
+  Facts facts;
+  facts.Add("run", TerminalText(run.id()));
+  facts.Add("state", StateText(run));
+  AddError(facts, run);
+  facts.Add("tool", TerminalText(run.tool()));
+  facts.Add("command", CommandOf(run));
+  facts.Add("cwd", TerminalText(run.cwd()));
+  facts.Add("device", DevicesOf(run));
+  facts.Add("uid", std::to_string(run.uid()));
+  for (const auto& [key, value] : std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
+    facts.Add("label", TerminalText(key + "=" + value));
+  }
+  facts.Add("queued", FormatTime(run.queued_unix_ns()));
+  if (run.has_started_unix_ns()) {
+    facts.Add("started", FormatTime(run.started_unix_ns()) + ", after " +
+                             FormatDuration(run.started_unix_ns() - run.queued_unix_ns()));
+  }
+  if (run.has_ended_unix_ns()) facts.Add("ended", FormatTime(run.ended_unix_ns()));
+  facts.Add(run.has_started_unix_ns() ? "took" : "waited", FormatDuration(DurationNs(run, now_ns)));
+  if (run.timeout_ms() > 0) facts.Add("timeout", FormatDuration(run.timeout_ms() * 1'000'000));
+  if (run.queue_timeout_ms() > 0)
+    facts.Add("timeout", "in the queue " + FormatDuration(run.queue_timeout_ms() * 1'000'000));
+  std::string marks = run.pinned() ? "pinned" : "not pinned";
+  marks += run.shared() ? ", shared" : ", private";
+  marks += run.attached() ? ", attached" : ", detached";
+  facts.Add("kept", marks);
+  for (const v1::EnvironmentVariable& variable : run.environment()) {
+    facts.Add("env", TerminalText(variable.name() + "=" + variable.value()));
+  }
+  AddResults(facts, run);
+  return facts.Take();
+}
+
+std::string OneLineReport(const v1::Run& run, int64_t now_ns) {
+  std::string text = "run " + TerminalText(run.id()) + " " + RunStateName(run.state());
+  text += (IsEnded(run.state()) ? " after " : " for ") + FormatDuration(DurationNs(run, now_ns));
+  if (std::string exit = ExitText(run); !exit.empty()) text += " (" + exit + ")";
+  return text;
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,45 @@
+// Columns of text, aligned for people. Cells are made safe for terminals here (terminal_text.h). The widths come from
+// the first thousand rows; later ones are written as they come, so a long table costs no memory.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kprof::cli {
+
+enum class Align { kLeft, kRight };
+
+struct TableColumn {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+class Table {
+ public:
+  using Write = std::function<void(std::string_view)>;
+
+  // With `width` above 0 the last column is shortened to make lines fit; 0: lines are as long as they need.
+  Table(std::vector<TableColumn> columns, size_t width, Write write);
+
+  // REQUIRES: as many cells as columns.
+  void AddRow(const std::vector<std::string>& cells);
+  // Writes what is still held back. Call once, last.
+  void Finish();
+
+ private:
+  void WriteHeld();
+  void WriteLine(const std::vector<std::string>& safe_cells);
+
+  // Set once.
+  const std::vector<TableColumn> columns_;
+  const size_t width_;
+  const Write write_;
+
+  std::vector<size_t> widths_;
+  std::vector<std::vector<std::string>> held_;  // title line first
+  bool holding_ = true;
+};
+
+}  // namespace kprof::cli

@@ -1,0 +1,123 @@
+#include "client/cli/json_writer.h"
+#include "client/cli/local_file.h"
+#include "client/cli/sizes.h"
+#include "client/cli/table.h"
+#include "client/cli/terminal_text.h"
+#include "client/cli/verbs.h"
+#include "storage/base/sha256.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr size_t kChunkBytes = 256 << 10;
+
+void WriteArtifact(JsonWriter& json, const v1::Artifact& artifact) {
+  json.Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
+  json.Key("sha256").String(artifact.sha256());
+}
+
+// One artifact as a result of its own.
+std::string ArtifactJson(const v1::Artifact& artifact) {
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Key("schema").String("kprof.artifact.v1");
+  WriteArtifact(json, artifact);
+  json.EndObject();
+  return text + "\n";
+}
+
+}  // namespace
+
+Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(v1::ListArtifactsResponse list, client->ListArtifacts(args.run));
+  Output& output = context.output;
+  if (context.global.json) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Key("schema").String("kprof.artifacts.v1").Key("artifacts").BeginArray();
+    for (const v1::Artifact& artifact : list.artifacts()) {
+      json.BeginObject();
+      WriteArtifact(json, artifact);
+      json.EndObject();
+    }
+    json.EndArray().EndObject();
+    output.Write(text + "\n");
+    return OkStatus();
+  }
+  Table table({{"SIZE", Align::kRight}, {"SHA256"}, {"NAME"}}, 0, [&](std::string_view line) { output.Write(line); });
+  for (const v1::Artifact& artifact : list.artifacts()) {
+    table.AddRow({FormatBytes(artifact.size_bytes()), artifact.sha256(), artifact.name()});
+  }
+  table.Finish();
+  return OkStatus();
+}
+
+Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
+  const std::string what = "get artifact " + args.name + " of run " + args.run;
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(FileTarget target, FileTarget::Open(args.to, 0666, context.output));
+  v1::DownloadArtifactRequest request;
+  request.set_id(args.run);
+  request.set_name(args.name);
+  v1::Artifact artifact;
+  std::string sent_sha256;
+  Sha256 received;
+  Status status = client->DownloadArtifact(request, [&](const v1::DownloadArtifactResponse& response) {
+    if (response.has_artifact()) artifact = response.artifact();
+    if (response.has_sha256()) sent_sha256 = response.sha256();
+    if (!response.has_data()) return OkStatus();
+    received.Add(response.data());
+    return target.Write(response.data());
+  });
+  if (args.to == "-" && context.output.broken()) return OkStatus();  // Flush tells whether that is a failure
+  RETURN_IF_ERROR(status);
+  std::string received_sha256 = received.Finish();
+  if (received_sha256 != sent_sha256) {
+    return Fail(ErrorCode::kInternal, what, "what arrived is not what was sent", "try again");
+  }
+  if (received_sha256 != artifact.sha256()) {
+    return Fail(ErrorCode::kStorageBroken, what, "its file was damaged on the node's disk", "check the disk");
+  }
+  RETURN_IF_ERROR(target.Commit());
+  if (args.to == "-") return OkStatus();
+  context.output.Write(context.global.json ? ArtifactJson(artifact)
+                                           : TerminalText(args.to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
+  return OkStatus();
+}
+
+Status RunVerb(const PutArtifactArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(FileSource source, FileSource::Open(args.from));
+  v1::UploadArtifactRequest::Header header;
+  header.set_id(args.run);
+  header.set_name(args.name);
+  // What can be read twice is checked by the daemon before it becomes visible.
+  if (source.Rewind()) {
+    Sha256 sum;
+    while (true) {
+      ASSIGN_OR_RETURN(std::string chunk, source.Read(kChunkBytes));
+      if (chunk.empty()) break;
+      sum.Add(chunk);
+    }
+    header.set_sha256(sum.Finish());
+    if (!source.Rewind()) return Fail(ErrorCode::kInternal, "read " + args.from, "it cannot be read twice");
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  Sha256 sent;
+  Result<v1::Artifact> artifact = client->UploadArtifact(header, [&]() -> Result<std::string> {
+    ASSIGN_OR_RETURN(std::string chunk, source.Read(kChunkBytes));
+    sent.Add(chunk);
+    return chunk;
+  });
+  if (!artifact.ok()) return artifact.status();
+  if (artifact->sha256() != sent.Finish()) {
+    return Fail(ErrorCode::kBadInput, "put artifact " + args.name, "what the daemon stored is not what was sent",
+                "delete the run or put the file under another name");
+  }
+  context.output.Write(context.global.json ? ArtifactJson(*artifact)
+                                           : "stored " + TerminalText(artifact->name()) + "  " +
+                                                 FormatBytes(artifact->size_bytes()) + "\n");
+  return OkStatus();
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,129 @@
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "client/cli/caller_facts.h"
+#include "client/cli/follow_run.h"
+#include "client/cli/run_json.h"
+#include "client/cli/run_outcome.h"
+#include "client/cli/run_report.h"
+#include "client/cli/utf8.h"
+#include "client/cli/verbs.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int64_t kTailBytes = 8192;
+constexpr size_t kTailLines = 10;
+
+// Names one wish to capture, however often it has to be sent.
+Result<std::string> NewIdempotencyKey() {
+  std::array<uint8_t, 16> random;
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return FailErrno(errno, "read random bytes");
+  }
+  std::string key;
+  for (uint8_t byte : random) key += HexEscape(byte).substr(2);
+  return key;
+}
+
+Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args) {
+  CallerFacts caller = ReadCallerFacts();
+  RETURN_IF_ERROR(ApplyEnvironment(args.env, caller.environment));
+  ASSIGN_OR_RETURN(std::string cwd, ResolveCwd(args.cwd, caller));
+  v1::SubmitRunRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_idempotency_key(), NewIdempotencyKey());
+  v1::RunSpec& spec = *request.mutable_spec();
+  spec.set_tool(args.tool);
+  for (const std::string& word : args.command) spec.add_argv(word);
+  spec.set_cwd(cwd);
+  for (const auto& [name, value] : caller.environment) {
+    v1::EnvironmentVariable& variable = *spec.add_environment();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
+  spec.set_umask(caller.umask);
+  for (v1::ResourceLimit& limit : caller.limits) *spec.add_limits() = limit;
+  spec.mutable_labels()->insert(args.labels.begin(), args.labels.end());
+  spec.set_device(args.device);
+  spec.set_timeout_ms(args.timeout_ms);
+  spec.set_queue_timeout_ms(args.queue_timeout_ms);
+  spec.set_shared(args.shared);
+  spec.set_attached(!args.detach);
+  return request;
+}
+
+// A daemon that is being restarted is back soon.
+Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(context.reconnect_ms);
+  while (true) {
+    Result<std::unique_ptr<KprofClient>> client = context.connect();
+    if (client.ok() || client.status().code() != ErrorCode::kNoDaemon || Clock::now() >= give_up) return client;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+// Once more when the connection broke: the daemon may or may not have heard us, and the key makes both come out right.
+Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  Result<v1::Run> run = client->SubmitRun(request);
+  if (run.ok() || run.status().code() != ErrorCode::kNoDaemon) return run;
+  ASSIGN_OR_RETURN(client, ConnectAgain(context));
+  return client->SubmitRun(request);
+}
+
+// The last lines of what it wrote to standard error, as notes.
+void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
+  int64_t kept_bytes = run.stderr_bytes() - run.stderr_dropped_bytes();
+  if (kept_bytes <= 0) return;
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  if (!client.ok()) return;
+  v1::ReadLogRequest request;
+  request.set_id(run.id());
+  request.set_stream(v1::OUTPUT_STREAM_STDERR);
+  request.set_offset_bytes(std::max<int64_t>(0, kept_bytes - kTailBytes));
+  std::string tail;
+  Status read = (*client)->ReadLog(request, [&](const v1::ReadLogResponse& response) {
+    tail += response.data();
+    if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+    return OkStatus();
+  });
+  if (!read.ok() || tail.empty()) return;
+  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
+  size_t begin = tail.size();
+  for (size_t lines = 0; lines < kTailLines && begin != std::string::npos && begin > 0; ++lines) {
+    begin = tail.rfind('\n', begin - 1);
+  }
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  context.output.Note("the end of its standard error (all of it: kprofctl logs " + run.id() + " --stderr):");
+  while (begin <= tail.size()) {
+    size_t end = std::min(tail.find('\n', begin), tail.size());
+    context.output.NoteQuoted(std::string_view(tail).substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
+  // First, because it needs a process without threads.
+  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
+  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context));
+  if (args.detach) {
+    context.output.Write(context.global.json ? RunJsonLine(submitted) : submitted.id() + "\n");
+    return OkStatus();
+  }
+  FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, submitted.id(), options, context.output));
+  context.output.Write(context.global.json ? RunJsonLine(run) : ShortReport(run));
+  (void)context.output.Flush();
+  if (run.state() == v1::RUN_STATE_FAILED && !context.global.json) NoteErrorOutput(run, context);
+  return OutcomeOf(run);
+}
+
+}  // namespace kprof::cli

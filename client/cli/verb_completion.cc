@@ -1,0 +1,12 @@
+#include "client/cli/completion.h"
+#include "client/cli/verbs.h"
+
+namespace kprof::cli {
+
+Status RunVerb(const CompletionArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::string script, CompletionScript(args.shell, DescribeCommandLine()));
+  context.output.Write(script);
+  return OkStatus();
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,72 @@
+#include "client/cli/json_writer.h"
+#include "client/cli/sizes.h"
+#include "client/cli/utf8.h"
+#include "client/cli/verbs.h"
+
+namespace kprof::cli {
+namespace {
+
+// One object per piece, cut between characters.
+class JsonPieces {
+ public:
+  JsonPieces(const LogsArgs& args, Output& output) : args_(args), output_(output) {}
+
+  void Add(const v1::ReadLogResponse& piece) {
+    // What was cut off before a gap stays cut off.
+    if (piece.dropped_bytes() > 0) Finish();
+    pending_ += piece.data();
+    size_t whole = WholeUtf8Size(pending_);
+    if (whole > 0 || piece.dropped_bytes() > 0) Write(pending_.substr(0, whole), piece.dropped_bytes());
+    pending_.erase(0, whole);
+  }
+
+  void Finish() {
+    if (!pending_.empty()) Write(pending_, 0);
+    pending_.clear();
+  }
+
+ private:
+  void Write(std::string_view data, int64_t dropped_bytes) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Key("schema").String("kprof.log.v1").Key("run").String(args_.run);
+    json.Key("stream").String(args_.from_stderr ? "stderr" : "stdout");
+    json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data).EndObject();
+    output_.Write(text + "\n");
+  }
+
+  const LogsArgs& args_;
+  Output& output_;
+  std::string pending_;
+};
+
+}  // namespace
+
+Status RunVerb(const LogsArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  Output& output = context.output;
+  v1::ReadLogRequest request;
+  request.set_id(args.run);
+  request.set_stream(args.from_stderr ? v1::OUTPUT_STREAM_STDERR : v1::OUTPUT_STREAM_STDOUT);
+  request.set_follow(args.follow);
+  JsonPieces pieces(args, output);
+  Status status = client->ReadLog(request, [&](const v1::ReadLogResponse& piece) {
+    if (context.global.json) {
+      pieces.Add(piece);
+    } else {
+      if (piece.dropped_bytes() > 0) {
+        (void)output.Flush();
+        output.Note(FormatBytes(piece.dropped_bytes()) + " in between were not kept");
+      }
+      output.Write(piece.data());
+    }
+    // A follower wants each piece when it comes.
+    if (args.follow) (void)output.Flush();
+    return output.broken() ? Fail(ErrorCode::kCancelled, "write standard output", "it takes no more") : OkStatus();
+  });
+  if (context.global.json) pieces.Finish();
+  if (output.broken()) return OkStatus();  // Flush tells whether that is a failure
+  return status;
+}
+
+}  // namespace kprof::cli

@@ -1,0 +1,276 @@
+#include "client/cpp/kprof_client.h"
+
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+
+#include "client/cpp/rpc_error.h"
+#include "client/cpp/version.h"
+#include "kprof/v1/node.grpc.pb.h"
+#include "kprof/v1/queries.grpc.pb.h"
+#include "kprof/v1/runs.grpc.pb.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+namespace {
+
+// A page of runs with long command lines is larger than gRPC's 4 MiB.
+constexpr int kMessageLimitBytes = 64 << 20;
+
+Status NoDaemon(const std::string& path, const std::string& why) {
+  return Fail(ErrorCode::kNoDaemon, "reach kprofd", "no daemon at " + path + " (" + why + ")",
+              "start one with 'kprofd --user'");
+}
+
+// We connect ourselves and hand gRPC the descriptor: no resolver, no reconnecting behind our back, and errno says
+// exactly what is wrong.
+Result<UniqueFd> ConnectSocket(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
+    return Fail(ErrorCode::kUsage, "reach kprofd", "'" + path + "' is not a possible socket path",
+                "name one of 1 to " + std::to_string(sizeof(address.sun_path) - 1) + " bytes with --socket");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return FailErrno(errno, "make a socket");
+  int rc;
+  do {
+    rc = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  } while (rc != 0 && errno == EINTR);
+  if (rc != 0) {
+    if (errno == EACCES || errno == EPERM) {
+      return Fail(ErrorCode::kNotPermitted, "reach kprofd", "the socket " + path + " may not be opened by this user",
+                  "ask who runs that daemon, or start one with 'kprofd --user'");
+    }
+    return NoDaemon(path, std::generic_category().message(errno));
+  }
+  int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) return FailErrno(errno, "set up a socket");
+  return fd;
+}
+
+RpcFailure FailureOf(const grpc::Status& status) {
+  return RpcFailure{static_cast<int>(status.error_code()), status.error_message(), status.error_details()};
+}
+
+std::string RunNamed(const char* act, const std::string& id) {
+  return std::string(act) + " run " + id;
+}
+
+}  // namespace
+
+struct KprofClient::Stubs {
+  Stubs(const std::shared_ptr<grpc::Channel>& channel, int64_t deadline_ms)
+      : node(v1::NodeService::NewStub(channel)),
+        runs(v1::RunsService::NewStub(channel)),
+        queries(v1::QueriesService::NewStub(channel)),
+        deadline_ms(deadline_ms) {}
+
+  void SetDeadline(grpc::ClientContext& context) const {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
+  }
+
+  Status Translate(const grpc::Status& status, const std::string& what) {
+    if (status.ok()) return OkStatus();
+    if (status.error_code() == grpc::UNIMPLEMENTED && status.error_details().empty()) {
+      grpc::ClientContext context;
+      SetDeadline(context);
+      v1::GetStatusResponse response;
+      grpc::Status asked = node->GetStatus(&context, v1::GetStatusRequest(), &response);
+      return VersionMismatch(what, asked.ok() ? response.version() : "", ClientVersion());
+    }
+    return StatusOfRpc(FailureOf(status), what);
+  }
+
+  template <typename Stub, typename Request, typename Response>
+  Result<Response> Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                        const Request& request, const std::string& what) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    Response response;
+    RETURN_IF_ERROR(Translate((stub.*method)(&context, request, &response), what));
+    return response;
+  }
+
+  template <typename Response, typename Open>
+  Status Stream(const Open& open, const OnMessage<Response>& on_message, const std::stop_token& stop,
+                const std::string& what) {
+    grpc::ClientContext context;
+    std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+    auto reader = open(context);
+    Response response;
+    Status refused;
+    while (refused.ok() && reader->Read(&response)) refused = on_message(response);
+    if (!refused.ok()) context.TryCancel();
+    grpc::Status status = reader->Finish();
+    if (!refused.ok()) return refused;
+    if (!status.ok() && stop.stop_requested()) return Fail(ErrorCode::kCancelled, what, "stopped by the caller");
+    return Translate(status, what);
+  }
+
+  // Set once.
+  std::unique_ptr<v1::NodeService::Stub> node;
+  std::unique_ptr<v1::RunsService::Stub> runs;
+  std::unique_ptr<v1::QueriesService::Stub> queries;
+  int64_t deadline_ms;
+};
+
+KprofClient::KprofClient(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
+KprofClient::~KprofClient() = default;
+
+Result<std::unique_ptr<KprofClient>> KprofClient::Connect(const std::string& socket_path, int64_t deadline_ms) {
+  ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageLimitBytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateCustomInsecureChannelFromFd("kprofd", fd.Release(), arguments);  // gRPC closes it
+  return std::unique_ptr<KprofClient>(new KprofClient(std::make_unique<Stubs>(channel, deadline_ms)));
+}
+
+Result<v1::GetStatusResponse> KprofClient::GetStatus() {
+  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(), "ask for the status");
+}
+
+Result<v1::ListDevicesResponse> KprofClient::ListDevices() {
+  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::ListDevices, v1::ListDevicesRequest(), "list devices");
+}
+
+Result<v1::DiagnoseResponse> KprofClient::Diagnose() {
+  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::Diagnose, v1::DiagnoseRequest(), "diagnose the node");
+}
+
+Status KprofClient::BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop) {
+  return stubs_->Stream<v1::BackUpCatalogResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->node->BackUpCatalog(&context, v1::BackUpCatalogRequest()); },
+      on_message, stop, "back up the catalog");
+}
+
+Result<v1::Run> KprofClient::SubmitRun(const v1::SubmitRunRequest& request) {
+  ASSIGN_OR_RETURN(auto response,
+                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::SubmitRun, request, "submit a run"));
+  return std::move(*response.mutable_run());
+}
+
+Result<v1::Run> KprofClient::GetRun(const std::string& id) {
+  v1::GetRunRequest request;
+  request.set_id(id);
+  ASSIGN_OR_RETURN(auto response,
+                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::GetRun, request, RunNamed("look up", id)));
+  return std::move(*response.mutable_run());
+}
+
+Result<v1::ListRunsResponse> KprofClient::ListRuns(const v1::ListRunsRequest& request) {
+  return stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListRuns, request, "list runs");
+}
+
+Status KprofClient::WatchRun(const v1::WatchRunRequest& request, const OnMessage<v1::WatchRunResponse>& on_message,
+                             std::stop_token stop) {
+  return stubs_->Stream<v1::WatchRunResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->runs->WatchRun(&context, request); }, on_message, stop,
+      RunNamed("follow", request.id()));
+}
+
+Result<v1::Run> KprofClient::WaitRun(const std::string& id, std::stop_token stop) {
+  grpc::ClientContext context;
+  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  v1::WaitRunRequest request;
+  request.set_id(id);
+  v1::WaitRunResponse response;
+  RETURN_IF_ERROR(stubs_->Translate(stubs_->runs->WaitRun(&context, request, &response), RunNamed("wait for", id)));
+  return std::move(*response.mutable_run());
+}
+
+Result<v1::Run> KprofClient::CancelRun(const v1::CancelRunRequest& request) {
+  ASSIGN_OR_RETURN(auto response, stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::CancelRun, request,
+                                               RunNamed("cancel", request.id())));
+  return std::move(*response.mutable_run());
+}
+
+Result<std::string> KprofClient::DeleteRun(const std::string& id) {
+  v1::DeleteRunRequest request;
+  request.set_id(id);
+  ASSIGN_OR_RETURN(auto response,
+                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::DeleteRun, request, RunNamed("delete", id)));
+  return std::move(*response.mutable_id());
+}
+
+Result<v1::Run> KprofClient::PinRun(const std::string& id) {
+  v1::PinRunRequest request;
+  request.set_id(id);
+  ASSIGN_OR_RETURN(auto response,
+                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::PinRun, request, RunNamed("pin", id)));
+  return std::move(*response.mutable_run());
+}
+
+Result<v1::Run> KprofClient::UnpinRun(const std::string& id) {
+  v1::UnpinRunRequest request;
+  request.set_id(id);
+  ASSIGN_OR_RETURN(auto response,
+                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::UnpinRun, request, RunNamed("unpin", id)));
+  return std::move(*response.mutable_run());
+}
+
+Status KprofClient::ReadLog(const v1::ReadLogRequest& request, const OnMessage<v1::ReadLogResponse>& on_message,
+                            std::stop_token stop) {
+  return stubs_->Stream<v1::ReadLogResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->runs->ReadLog(&context, request); }, on_message, stop,
+      RunNamed("read the log of", request.id()));
+}
+
+Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& id) {
+  v1::ListArtifactsRequest request;
+  request.set_id(id);
+  return stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListArtifacts, request,
+                      RunNamed("list the artifacts of", id));
+}
+
+Status KprofClient::DownloadArtifact(const v1::DownloadArtifactRequest& request,
+                                     const OnMessage<v1::DownloadArtifactResponse>& on_message, std::stop_token stop) {
+  return stubs_->Stream<v1::DownloadArtifactResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->runs->DownloadArtifact(&context, request); }, on_message, stop,
+      "get artifact " + request.name() + " of run " + request.id());
+}
+
+Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest::Header& header,
+                                                 const std::function<Result<std::string>()>& next_chunk) {
+  const std::string what = "put artifact " + header.name() + " into run " + header.id();
+  grpc::ClientContext context;
+  v1::UploadArtifactResponse response;
+  std::unique_ptr<grpc::ClientWriter<v1::UploadArtifactRequest>> writer =
+      stubs_->runs->UploadArtifact(&context, &response);
+  v1::UploadArtifactRequest request;
+  *request.mutable_header() = header;
+  bool open = writer->Write(request);
+  while (open) {
+    Result<std::string> chunk = next_chunk();
+    if (!chunk.ok()) {
+      context.TryCancel();
+      (void)writer->Finish();
+      return chunk.status();
+    }
+    if (chunk->empty()) break;
+    request.set_data(*std::move(chunk));
+    open = writer->Write(request);
+  }
+  if (open) writer->WritesDone();
+  RETURN_IF_ERROR(stubs_->Translate(writer->Finish(), what));
+  return std::move(*response.mutable_artifact());
+}
+
+Status KprofClient::Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,
+                          std::stop_token stop) {
+  return stubs_->Stream<v1::QueryResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->queries->Query(&context, request); }, on_message, stop,
+      "run the query");
+}
+
+}  // namespace kprof

@@ -1,0 +1,73 @@
+// kprofd's API for C++ programs: one method per call of kprof.v1, Status and Result instead of gRPC's types. What the
+// messages mean is written in proto/kprof/v1. Which socket to use is the caller's choice (client/cli/find_daemon.h).
+//
+// One connection; it is not made anew when it breaks: connect again (run_follower.h does so for a run). Any thread,
+// also several at once. Every method blocks: calls with one answer for at most the deadline, streams until they end,
+// `stop` is requested or the callback fails. A lost connection and a daemon that does not answer are kNoDaemon.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "kprof/v1/node.pb.h"
+#include "kprof/v1/queries.pb.h"
+#include "kprof/v1/runs.pb.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class KprofClient {
+ public:
+  // Fails with kNoDaemon when nobody listens there, kNotPermitted when the socket is not for us.
+  // `deadline_ms` holds for each call with one answer, WaitRun excepted.
+  static Result<std::unique_ptr<KprofClient>> Connect(const std::string& socket_path, int64_t deadline_ms = 30'000);
+  ~KprofClient();
+  KprofClient(const KprofClient&) = delete;
+  KprofClient& operator=(const KprofClient&) = delete;
+
+  // Called with each message of a stream; a failure ends the stream and becomes its result.
+  template <typename Message>
+  using OnMessage = std::function<Status(const Message&)>;
+
+  Result<v1::GetStatusResponse> GetStatus();
+  Result<v1::ListDevicesResponse> ListDevices();
+  Result<v1::DiagnoseResponse> Diagnose();
+  Status BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop = {});
+
+  Result<v1::Run> SubmitRun(const v1::SubmitRunRequest& request);
+  Result<v1::Run> GetRun(const std::string& id);
+  Result<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request);
+  Status WatchRun(const v1::WatchRunRequest& request, const OnMessage<v1::WatchRunResponse>& on_message,
+                  std::stop_token stop = {});
+  // Has no deadline. A run that failed or was cancelled is a failure with the code of its error.
+  Result<v1::Run> WaitRun(const std::string& id, std::stop_token stop = {});
+  Result<v1::Run> CancelRun(const v1::CancelRunRequest& request);
+  // The whole id of what is gone.
+  Result<std::string> DeleteRun(const std::string& id);
+  Result<v1::Run> PinRun(const std::string& id);
+  Result<v1::Run> UnpinRun(const std::string& id);
+  Status ReadLog(const v1::ReadLogRequest& request, const OnMessage<v1::ReadLogResponse>& on_message,
+                 std::stop_token stop = {});
+
+  Result<v1::ListArtifactsResponse> ListArtifacts(const std::string& id);
+  Status DownloadArtifact(const v1::DownloadArtifactRequest& request,
+                          const OnMessage<v1::DownloadArtifactResponse>& on_message, std::stop_token stop = {});
+  // Sends what `next_chunk` gives (at most 256 KiB each) until it gives an empty one; its failure is the result, and
+  // nothing is kept.
+  Result<v1::Artifact> UploadArtifact(const v1::UploadArtifactRequest::Header& header,
+                                      const std::function<Result<std::string>()>& next_chunk);
+
+  Status Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,
+               std::stop_token stop = {});
+
+ private:
+  struct Stubs;
+  explicit KprofClient(std::unique_ptr<Stubs> stubs);
+
+  std::unique_ptr<Stubs> stubs_;
+};
+
+}  // namespace kprof

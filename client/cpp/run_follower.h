@@ -1,0 +1,67 @@
+// Follows one run to its end from a thread of its own, and goes on following when the daemon restarts in between. With
+// hold, the run lives while this does. What to do with the news is the caller's.
+//
+// The object belongs to one thread; a thread inside talks to the daemon. News waits until it is taken; of several
+// changes the newest is kept, so nothing piles up. The destructor ends the stream and joins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "client/cpp/kprof_client.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class RunFollower {
+ public:
+  using Connect = std::function<Result<std::unique_ptr<KprofClient>>()>;
+
+  struct Options {
+    bool hold = false;
+    int64_t reconnect_ms = 10'000;  // how long after the stream broke; the daemon waits as long for a held run
+  };
+
+  // What happened since the last Take.
+  struct News {
+    std::optional<v1::WatchRunResponse> update;  // the newest state, if it changed
+    bool disconnected = false;                   // the stream is broken now, and being resumed
+    // It is over. OK: the run has ended and the last update says how. kLostDaemon: the daemon did not come back in
+    // time.
+    std::optional<Status> end;
+  };
+
+  // `connect` is called on the inner thread.
+  RunFollower(Connect connect, std::string run_id, Options options);
+  ~RunFollower();
+  RunFollower(const RunFollower&) = delete;
+  RunFollower& operator=(const RunFollower&) = delete;
+
+  // Readable (poll) while there is news.
+  int fd() const { return event_.get(); }
+  News Take();
+
+ private:
+  void Follow(const std::stop_token& stop);
+  // One connection's worth; true: `result` is final.
+  bool FollowOnce(const std::stop_token& stop, bool& got_news, Status& result);
+  void Tell(const std::function<void(News&)>& change);
+
+  // Set once.
+  const Connect connect_;
+  const std::string run_id_;
+  const Options options_;
+  UniqueFd event_;
+
+  std::mutex mu_;
+  News news_;  // guarded by mu_
+
+  std::jthread thread_;  // last: ends before what it uses
+};
+
+}  // namespace kprof

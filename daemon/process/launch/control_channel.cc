@@ -1,0 +1,73 @@
+#include "daemon/process/launch/control_channel.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace kprof {
+
+ControlChannel::ControlChannel(UniqueFd socket) : socket_(std::move(socket)) {
+  ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
+}
+
+void ControlChannel::Receive() {
+  if (closed_) return;
+  if (!has_files_) return ReceiveFiles();
+  char block[64 << 10];
+  ssize_t size = ::recv(socket_.get(), block, sizeof block, MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) {
+    closed_ = true;
+    return;
+  }
+  frames_.Add(std::string_view(block, static_cast<size_t>(size)));
+}
+
+std::optional<FrameReader::Frame> ControlChannel::Next() {
+  if (closed_) return std::nullopt;
+  Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
+  if (!frame.ok()) {
+    closed_ = true;
+    return std::nullopt;
+  }
+  return *std::move(frame);
+}
+
+void ControlChannel::Send(LaunchMessage type, std::string_view payload) {
+  if (closed_) return;
+  std::string frame = FrameOf(type, payload);
+  ssize_t sent = ::send(socket_.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(frame.size())) closed_ = true;
+}
+
+void ControlChannel::ReceiveFiles() {
+  char hello = 0;
+  iovec piece{&hello, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t size = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  size_t count = 0;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); size > 0 && part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    size_t fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < fds; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      UniqueFd owned(fd);
+      if (count < files_.size()) files_[count++] = std::move(owned);
+    }
+  }
+  has_files_ = true;
+  if (size != 1 || count != files_.size() || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
+}
+
+}  // namespace kprof

@@ -1,0 +1,83 @@
+#include "daemon/process/launch/process_tree.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "daemon/process/process_sweep.h"
+
+namespace kprof {
+namespace {
+
+int64_t ReadClock(clockid_t id) {
+  timespec now{};
+  clock_gettime(id, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+int64_t NanosOf(const timeval& time) {
+  return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1'000LL;
+}
+
+}  // namespace
+
+bool ProcessTree::Reap() {
+  while (true) {
+    int wait_status = 0;
+    pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) return false;  // ECHILD: nobody is left
+    if (pid == 0) return true;
+    if (pid == command_.pid) {
+      command_.wait_status = wait_status;
+      command_.ended_unix_ns = ReadClock(CLOCK_REALTIME);
+      command_.ended_mono_ns = ReadClock(CLOCK_MONOTONIC);
+    }
+    terminated_.erase(pid);
+    counted_.erase(pid);
+  }
+}
+
+std::vector<pid_t> ProcessTree::Find() {
+  std::vector<pid_t> found = FindDescendants(::getpid());
+  if (command_.wait_status) {
+    for (pid_t pid : found) {
+      if (counted_.insert(pid).second) ++leftovers_;
+    }
+  }
+  return found;
+}
+
+void ProcessTree::Terminate() {
+  SignalledProcesses signalled =
+      SignalAll([this] { return Find(); }, {SIGTERM, SIGCONT}, [this](pid_t pid) { return terminated_.contains(pid); });
+  terminated_.insert(signalled.reached.begin(), signalled.reached.end());
+  terminated_.insert(signalled.refused.begin(), signalled.refused.end());
+}
+
+ProcessTree::KillRound ProcessTree::Kill() {
+  SignalledProcesses signalled = FreezeAndKill([this] { return Find(); });
+  return {static_cast<int64_t>(signalled.reached.size()), static_cast<int64_t>(signalled.refused.size())};
+}
+
+int64_t ProcessTree::CountLiving() const {
+  return static_cast<int64_t>(FindDescendants(::getpid()).size());
+}
+
+TreeUsage ProcessTree::Usage() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  TreeUsage tree;
+  tree.user_cpu_ns = NanosOf(usage.ru_utime);
+  tree.system_cpu_ns = NanosOf(usage.ru_stime);
+  tree.max_rss_bytes = usage.ru_maxrss * 1024;
+  tree.voluntary_switches = usage.ru_nvcsw;
+  tree.involuntary_switches = usage.ru_nivcsw;
+  return tree;
+}
+
+}  // namespace kprof

@@ -1,0 +1,243 @@
+#include "daemon/process/launch/supervisor.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kNever = INT64_MAX;
+constexpr int64_t kNanosPerMilli = 1'000'000;
+constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
+constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
+constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
+constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
+
+int64_t MonoNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 * kNanosPerMilli + now.tv_nsec;
+}
+
+int64_t In(int64_t delay_ms) {
+  return MonoNs() + std::clamp<int64_t>(delay_ms, 0, kLongestGraceMs) * kNanosPerMilli;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile)
+    : channel_(std::move(control)),
+      child_signal_fd_(std::move(child_signal_fd)),
+      own_nofile_(own_nofile),
+      kill_at_ns_(kNever),
+      next_round_at_ns_(kNever),
+      give_up_at_ns_(kNever) {}
+
+int Supervisor::Run() {
+  while (!done_) {
+    Poll();
+    // A channel that is closed means the same at any moment: nobody wants the tree.
+    if (channel_.closed() && !killing_ && !done_) {
+      if (!child_) return kLaunchTreeGone;
+      BeginKill();
+    }
+    KeepDeadlines();
+  }
+  return unkillable_ == 0 ? kLaunchTreeGone : kLaunchTreeLeft;
+}
+
+void Supervisor::Poll() {
+  pollfd waits[5] = {
+      {channel_.closed() ? -1 : channel_.fd(), POLLIN, 0},
+      {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
+      {stdout_ ? stdout_->pump.fd() : -1, POLLIN, 0},
+      {stderr_ ? stderr_->pump.fd() : -1, POLLIN, 0},
+      {child_signal_fd_.get(), POLLIN, 0},
+  };
+  const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
+  timespec timeout{};
+  if (wake_at_ns != kNever) {
+    int64_t left_ns = std::max<int64_t>(0, wake_at_ns - MonoNs());
+    timeout.tv_sec = left_ns / (1000 * kNanosPerMilli);
+    timeout.tv_nsec = left_ns % (1000 * kNanosPerMilli);
+  }
+  if (::ppoll(waits, std::size(waits), wake_at_ns == kNever ? nullptr : &timeout, nullptr) <= 0) return;
+  if (waits[0].revents != 0) HearChannel();
+  if (waits[1].revents != 0) ReadReport();
+  if (waits[2].revents != 0) stdout_->pump.Turn();
+  if (waits[3].revents != 0) stderr_->pump.Turn();
+  if (waits[4].revents != 0) OnChildren();
+}
+
+void Supervisor::HearChannel() {
+  channel_.Receive();
+  while (std::optional<FrameReader::Frame> frame = channel_.Next()) {
+    switch (frame->type) {
+      case LaunchMessage::kPrepare: {
+        Result<LaunchRequest> request = DecodeLaunchRequest(frame->payload);
+        frame->payload = std::string();
+        if (request.ok() && CheckLaunchRequest(*request).ok() && !child_ && !done_) {
+          Prepare(*request);
+        } else if (!child_) {
+          channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure({"request", EBADMSG}));
+          done_ = true;
+        }
+        break;
+      }
+      case LaunchMessage::kGo:
+        if (child_ && !stop_asked_) child_->Go();
+        break;
+      case LaunchMessage::kStop:
+        if (Result<int64_t> grace_ms = DecodeStop(frame->payload); grace_ms.ok()) Stop(*grace_ms);
+        break;
+      default:
+        break;  // only we say those
+    }
+  }
+}
+
+void Supervisor::Prepare(const LaunchRequest& request) {
+  StartedChild started = StartCommandChild(request, own_nofile_);
+  if (!started.failure.step.empty()) {
+    channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure(started.failure));
+    done_ = true;
+    return;
+  }
+  child_.emplace(std::move(started.child));
+  tree_.SetCommand(child_->pid);
+  leftover_grace_ms_ = request.leftover_grace_ms;
+  const OutputLimits limits{request.output_head_bytes, request.output_tail_bytes};
+  auto& [out, err, progress] = channel_.files();
+  stdout_.emplace(std::move(child_->stdout_fd), out.get(), progress.get(), OutputStream::kStdout, limits);
+  stderr_.emplace(std::move(child_->stderr_fd), err.get(), progress.get(), OutputStream::kStderr, limits);
+}
+
+void Supervisor::Stop(int64_t grace_ms) {
+  if (!child_ || killing_ || done_) return;
+  // A second Stop only shortens: those that were told to end are not told again.
+  const bool first = !stop_asked_;
+  stop_asked_ = true;
+  if (!command_over_) stopped_ = true;
+  kill_at_ns_ = std::min(kill_at_ns_, In(grace_ms));
+  if (grace_ms > 0 && first) tree_.Terminate();
+}
+
+// A byte is readiness; the end of file is exec, or the end of the child before it.
+void Supervisor::ReadReport() {
+  if (!child_ || !child_->report_fd.valid()) return;
+  char byte = 0;
+  ssize_t size = ::read(child_->report_fd.get(), &byte, 1);
+  if (size < 0 && errno == EINTR) return;
+  if (size > 0) {
+    channel_.Send(LaunchMessage::kPrepared);
+    return;
+  }
+  child_->report_fd.Reset();
+  const ChildReport& report = *child_->report;
+  if (report.step[0] != '\0' || report.mono_ns == 0) return;  // told when it has been reaped
+  started_ = true;
+  channel_.Send(LaunchMessage::kStarted, EncodeCommandStarted({child_->pid, report.unix_ns, report.mono_ns}));
+}
+
+void Supervisor::OnChildren() {
+  signalfd_siginfo info[16];
+  [[maybe_unused]] ssize_t size = ::read(child_signal_fd_.get(), info, sizeof info);  // says only: look
+  if (!child_) return;
+  const bool some_left = tree_.Reap();
+  if (tree_.command().wait_status && !command_over_) {
+    command_over_ = true;
+    // The report is complete: nobody holds its other end any more.
+    while (child_->report_fd.valid()) ReadReport();
+    // Also under a Stop: what the command leaves gets no longer than any leftover.
+    if (some_left && !killing_) {
+      tree_.Terminate();
+      kill_at_ns_ = std::min(kill_at_ns_, In(leftover_grace_ms_));
+    }
+  }
+  if (!some_left) Finish();
+}
+
+void Supervisor::BeginKill() {
+  killing_ = true;
+  kill_at_ns_ = kNever;
+  give_up_at_ns_ = MonoNs() + kKillLimitNs;
+  round_delay_ns_ = kFirstRoundDelayNs;
+  took_kill_ = !command_over_;
+  KillAgain();
+}
+
+void Supervisor::KillAgain() {
+  ProcessTree::KillRound round = tree_.Kill();
+  next_round_at_ns_ = MonoNs() + round_delay_ns_;
+  round_delay_ns_ = std::min(2 * round_delay_ns_, kLongestRoundDelayNs);
+  if (round.refused > 0 && round.reached == 0) {
+    unkillable_ = round.refused;
+    Finish();
+  }
+}
+
+void Supervisor::KeepDeadlines() {
+  if (done_) return;
+  const int64_t now_ns = MonoNs();
+  if (now_ns >= give_up_at_ns_) {
+    unkillable_ = std::max<int64_t>(1, tree_.CountLiving());  // one at least, as Reap saw it
+    Finish();
+  } else if (now_ns >= kill_at_ns_) {
+    BeginKill();
+  } else if (now_ns >= next_round_at_ns_) {
+    KillAgain();
+  }
+}
+
+void Supervisor::Finish() {
+  if (done_) return;
+  done_ = true;
+  if (channel_.closed()) return;
+  stdout_->pump.Drain();
+  stderr_->pump.Drain();
+  const ChildReport& report = *child_->report;
+  if (report.step[0] != '\0') {
+    std::string step(report.step, ::strnlen(report.step, sizeof report.step));
+    channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure({std::move(step), report.error}));
+    return;
+  }
+  ReportEnd(ProcessTree::Usage());
+}
+
+void Supervisor::ReportEnd(const TreeUsage& usage) {
+  const ProcessTree::Command& command = tree_.command();
+  CommandEnded ended;
+  if (command.wait_status) {
+    const int status = *command.wait_status;
+    if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+    ended.ended_unix_ns = command.ended_unix_ns;
+    if (started_) ended.wall_ns = std::max<int64_t>(0, command.ended_mono_ns - child_->report->mono_ns);
+  }
+  ended.stopped = stopped_;
+  ended.killed = took_kill_ && ended.signal.value_or(SIGKILL) == SIGKILL && !ended.exit_code;
+  ended.user_cpu_ns = usage.user_cpu_ns;
+  ended.system_cpu_ns = usage.system_cpu_ns;
+  ended.max_rss_bytes = usage.max_rss_bytes;
+  ended.voluntary_switches = usage.voluntary_switches;
+  ended.involuntary_switches = usage.involuntary_switches;
+  ended.leftover_processes = std::max<int64_t>(0, tree_.leftovers() - unkillable_);
+  ended.unkillable_processes = unkillable_;
+  ended.stdout_bytes = stdout_->log.written_bytes();
+  ended.stdout_dropped_bytes = stdout_->log.dropped_bytes();
+  ended.stderr_bytes = stderr_->log.written_bytes();
+  ended.stderr_dropped_bytes = stderr_->log.dropped_bytes();
+  ended.output_error = stdout_->log.first_error() != 0 ? stdout_->log.first_error() : stderr_->log.first_error();
+  channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(ended));
+}
+
+}  // namespace kprof

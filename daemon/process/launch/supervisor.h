@@ -1,0 +1,73 @@
+// One command's life under the protocol of launch_protocol.h, from request to end. The only file here that decides
+// when.
+//
+// One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
+// at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
+// kill: what hangs in the kernel, or has changed identity, is counted and left.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "daemon/process/launch/command_child.h"
+#include "daemon/process/launch/control_channel.h"
+#include "daemon/process/launch/output_pump.h"
+#include "daemon/process/launch/process_tree.h"
+
+namespace kprof {
+
+class Supervisor {
+ public:
+  // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
+  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile);
+
+  // Returns the exit status (kLaunchTree...).
+  int Run();
+
+ private:
+  // One stream of output; a log outlives its pump.
+  struct Output {
+    OutputLogWriter log;
+    OutputPump pump;
+    Output(UniqueFd pipe_fd, int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
+        : log(log_fd, progress_fd, stream, limits), pump(std::move(pipe_fd), log) {}
+  };
+
+  void Poll();
+  void HearChannel();
+  void Prepare(const LaunchRequest& request);
+  void Stop(int64_t grace_ms);
+  void ReadReport();
+  void OnChildren();
+  void BeginKill();
+  void KillAgain();
+  void KeepDeadlines();
+  void Finish();
+  void ReportEnd(const TreeUsage& usage);
+
+  ControlChannel channel_;
+  UniqueFd child_signal_fd_;
+  const ResourceLimit own_nofile_;
+
+  std::optional<CommandChild> child_;
+  std::optional<Output> stdout_;
+  std::optional<Output> stderr_;
+  ProcessTree tree_;
+  int64_t leftover_grace_ms_ = 0;
+
+  bool started_ = false;  // Started was sent
+  bool stop_asked_ = false;
+  bool stopped_ = false;       // before the command ended
+  bool command_over_ = false;  // it has been reaped
+  bool took_kill_ = false;     // it was still there when we began to kill
+  bool killing_ = false;
+  bool done_ = false;
+  int64_t unkillable_ = 0;
+  // CLOCK_MONOTONIC; kNever when not set.
+  int64_t kill_at_ns_;        // TERM was sent; KILL follows
+  int64_t next_round_at_ns_;  // while killing
+  int64_t round_delay_ns_ = 0;
+  int64_t give_up_at_ns_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,311 @@
+#include "daemon/process/launch_protocol.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+constexpr size_t kHeaderBytes = 5;  // u32 length, u8 type
+constexpr size_t kTypeBytes = 1;
+
+class Encoder {
+ public:
+  template <typename T>
+  void Add(T value) {
+    auto bits = static_cast<uint64_t>(value);
+    for (size_t i = 0; i < sizeof(T); ++i) bytes_ += static_cast<char>(bits >> (8 * i) & 0xff);
+  }
+  void Add(const std::string& text) {
+    Add(static_cast<uint32_t>(text.size()));
+    bytes_ += text;
+  }
+  void Add(const std::vector<std::string>& texts) {
+    Add(static_cast<uint32_t>(texts.size()));
+    for (const std::string& text : texts) Add(text);
+  }
+  void Add(const std::optional<int32_t>& value) {
+    Add(static_cast<uint8_t>(value.has_value()));
+    Add(value.value_or(0));
+  }
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+// Reads one value after the other; the first that is not there makes the rest fail as well. Ask Ok() at the end.
+class Decoder {
+ public:
+  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  void Read(T& value) {
+    if (!Has(sizeof(T))) return;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < sizeof(T); ++i) bits |= uint64_t{static_cast<unsigned char>(rest_[i])} << (8 * i);
+    value = static_cast<T>(bits);
+    rest_.remove_prefix(sizeof(T));
+  }
+  void Read(bool& value) {
+    uint8_t byte = 0;
+    Read(byte);
+    if (byte > 1) bad_ = true;
+    value = byte == 1;
+  }
+  void Read(std::string& text) {
+    uint32_t size = 0;
+    Read(size);
+    if (!Has(size)) return;
+    text.assign(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+  }
+  // The caller's loop over a list: how many entries of at least `least_bytes` follow.
+  uint32_t ReadCount(size_t least_bytes) {
+    uint32_t count = 0;
+    Read(count);
+    if (bad_ || count > rest_.size() / least_bytes) {
+      bad_ = true;
+      return 0;
+    }
+    return count;
+  }
+  void Read(std::vector<std::string>& texts) {
+    texts.resize(ReadCount(sizeof(uint32_t)));
+    for (std::string& text : texts) {
+      Read(text);
+      if (bad_) return;
+    }
+  }
+  void Read(std::optional<int32_t>& value) {
+    bool present = false;
+    int32_t number = 0;
+    Read(present);
+    Read(number);
+    if (present) {
+      value = number;
+    } else if (number != 0) {
+      bad_ = true;
+    }
+  }
+  bool Ok() const { return !bad_ && rest_.empty(); }
+
+ private:
+  bool Has(size_t size) {
+    if (bad_ || rest_.size() < size) bad_ = true;
+    return !bad_;
+  }
+
+  std::string_view rest_;
+  bool bad_ = false;
+};
+
+// One list of fields per message, for both directions.
+template <typename Coder, typename Ended>
+void ForEachField(Coder&& field, Ended& ended) {
+  field(ended.exit_code);
+  field(ended.signal);
+  field(ended.stopped);
+  field(ended.killed);
+  field(ended.ended_unix_ns);
+  field(ended.wall_ns);
+  field(ended.user_cpu_ns);
+  field(ended.system_cpu_ns);
+  field(ended.max_rss_bytes);
+  field(ended.voluntary_switches);
+  field(ended.involuntary_switches);
+  field(ended.leftover_processes);
+  field(ended.unkillable_processes);
+  field(ended.stdout_bytes);
+  field(ended.stdout_dropped_bytes);
+  field(ended.stderr_bytes);
+  field(ended.stderr_dropped_bytes);
+  field(ended.output_error);
+}
+
+Status BadPayload(const char* message) {
+  return Fail(ErrorCode::kBadInput, std::string("read a ") + message + " message of kprof-launch",
+              "its bytes are not in the protocol's form", "use kprofd and kprof-launch of the same version");
+}
+
+bool IsLaunchMessage(uint8_t type) {
+  switch (static_cast<LaunchMessage>(type)) {
+    case LaunchMessage::kPrepare:
+    case LaunchMessage::kGo:
+    case LaunchMessage::kStop:
+    case LaunchMessage::kPrepared:
+    case LaunchMessage::kStarted:
+    case LaunchMessage::kLaunchFailed:
+    case LaunchMessage::kEnded:
+      return true;
+  }
+  return false;
+}
+
+bool HoldsNul(const std::vector<std::string>& texts) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [](const std::string& text) { return text.find('\0') != std::string::npos; });
+}
+
+}  // namespace
+
+Status CheckLaunchRequest(const LaunchRequest& request) {
+  const char* why = nullptr;
+  size_t size_bytes = 0;
+  for (const std::string& text : request.argv) size_bytes += text.size() + sizeof(uint32_t);
+  for (const std::string& text : request.environment) size_bytes += text.size() + sizeof(uint32_t);
+  constexpr size_t kRoomForRestBytes = 64 << 10;
+  if (request.argv.empty() || request.argv[0].empty()) {
+    why = "no program is named";
+  } else if (request.cwd.empty() || request.cwd[0] != '/') {
+    why = "its folder is not an absolute path";
+  } else if (HoldsNul(request.argv) || HoldsNul(request.environment) || request.cwd.find('\0') != std::string::npos) {
+    why = "an argument, a variable or the folder holds a NUL byte";
+  } else if (request.output_head_bytes < 0 || request.output_tail_bytes < 0 || request.leftover_grace_ms < 0) {
+    why = "a limit is negative";
+  } else if (size_bytes + request.cwd.size() + request.limits.size() * 20 + kRoomForRestBytes >
+             kLaunchFrameLimitBytes) {
+    why = "command line and environment are over 8 MiB";
+  }
+  if (why == nullptr) return OkStatus();
+  return Fail(ErrorCode::kUsage, "start a command", why, "correct the request");
+}
+
+std::string EncodeLaunchRequest(const LaunchRequest& request) {
+  Encoder out;
+  out.Add(request.argv);
+  out.Add(request.environment);
+  out.Add(request.cwd);
+  out.Add(request.umask);
+  out.Add(static_cast<uint32_t>(request.limits.size()));
+  for (const ResourceLimit& limit : request.limits) {
+    out.Add(limit.resource);
+    out.Add(limit.soft);
+    out.Add(limit.hard);
+  }
+  out.Add(request.output_head_bytes);
+  out.Add(request.output_tail_bytes);
+  out.Add(request.leftover_grace_ms);
+  return out.Take();
+}
+
+Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload) {
+  Decoder in(payload);
+  LaunchRequest request;
+  in.Read(request.argv);
+  in.Read(request.environment);
+  in.Read(request.cwd);
+  in.Read(request.umask);
+  request.limits.resize(in.ReadCount(sizeof(int32_t) + 2 * sizeof(uint64_t)));
+  for (ResourceLimit& limit : request.limits) {
+    in.Read(limit.resource);
+    in.Read(limit.soft);
+    in.Read(limit.hard);
+  }
+  in.Read(request.output_head_bytes);
+  in.Read(request.output_tail_bytes);
+  in.Read(request.leftover_grace_ms);
+  if (!in.Ok()) return BadPayload("Prepare");
+  return request;
+}
+
+std::string EncodeLaunchFailure(const LaunchFailure& failure) {
+  Encoder out;
+  out.Add(failure.step);
+  out.Add(failure.error);
+  return out.Take();
+}
+
+Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload) {
+  Decoder in(payload);
+  LaunchFailure failure;
+  in.Read(failure.step);
+  in.Read(failure.error);
+  if (!in.Ok()) return BadPayload("LaunchFailed");
+  return failure;
+}
+
+std::string EncodeCommandStarted(const CommandStarted& started) {
+  Encoder out;
+  out.Add(started.pid);
+  out.Add(started.unix_ns);
+  out.Add(started.mono_ns);
+  return out.Take();
+}
+
+Result<CommandStarted> DecodeCommandStarted(std::string_view payload) {
+  Decoder in(payload);
+  CommandStarted started;
+  in.Read(started.pid);
+  in.Read(started.unix_ns);
+  in.Read(started.mono_ns);
+  if (!in.Ok()) return BadPayload("Started");
+  return started;
+}
+
+std::string EncodeCommandEnded(const CommandEnded& ended) {
+  Encoder out;
+  ForEachField([&](const auto& field) { out.Add(field); }, ended);
+  return out.Take();
+}
+
+Result<CommandEnded> DecodeCommandEnded(std::string_view payload) {
+  Decoder in(payload);
+  CommandEnded ended;
+  ForEachField([&](auto& field) { in.Read(field); }, ended);
+  if (!in.Ok()) return BadPayload("Ended");
+  return ended;
+}
+
+std::string EncodeStop(int64_t grace_ms) {
+  Encoder out;
+  out.Add(grace_ms);
+  return out.Take();
+}
+
+Result<int64_t> DecodeStop(std::string_view payload) {
+  Decoder in(payload);
+  int64_t grace_ms = 0;
+  in.Read(grace_ms);
+  if (!in.Ok()) return BadPayload("Stop");
+  return grace_ms;
+}
+
+std::string FrameOf(LaunchMessage type, std::string_view payload) {
+  KPROF_CHECK(payload.size() + kTypeBytes <= kLaunchFrameLimitBytes);
+  Encoder out;
+  out.Add(static_cast<uint32_t>(payload.size() + kTypeBytes));
+  out.Add(static_cast<uint8_t>(type));
+  std::string frame = out.Take();
+  frame += payload;
+  return frame;
+}
+
+Result<std::optional<FrameReader::Frame>> FrameReader::Next() {
+  auto not_yet = [this] {
+    buffer_.erase(0, taken_bytes_);
+    taken_bytes_ = 0;
+    if (buffer_.empty()) buffer_.shrink_to_fit();  // a request is large, what follows is small
+    return std::optional<Frame>();
+  };
+  std::string_view rest = std::string_view(buffer_).substr(taken_bytes_);
+  if (rest.size() < kHeaderBytes) return not_yet();
+  uint32_t length = 0;
+  uint8_t type = 0;
+  Decoder header(rest);
+  header.Read(length);
+  header.Read(type);
+  if (length < kTypeBytes || length > kLaunchFrameLimitBytes || !IsLaunchMessage(type)) {
+    return Fail(
+        ErrorCode::kBadInput, "read from kprof-launch's channel",
+        "a frame of type " + std::to_string(type) + " with " + std::to_string(length) + " bytes is none of ours",
+        "use kprofd and kprof-launch of the same version");
+  }
+  const size_t payload_bytes = length - kTypeBytes;
+  if (rest.size() - kHeaderBytes < payload_bytes) return not_yet();
+  Frame frame{static_cast<LaunchMessage>(type), std::string(rest.substr(kHeaderBytes, payload_bytes))};
+  taken_bytes_ += kHeaderBytes + payload_bytes;
+  return std::optional<Frame>(std::move(frame));
+}
+
+}  // namespace kprof

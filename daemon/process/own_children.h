@@ -1,0 +1,40 @@
+// The children that this process started itself, and waits for itself. All others have come to it as subreaper: orphans
+// that are ended and reaped (process_sweep.h). Whoever starts a child in the daemon enters it here, in one step with
+// starting it.
+//
+// Any thread: a sweep asks from a worker while the io loop starts children, hence the mutex.
+#pragma once
+
+#include <sys/types.h>
+
+#include <mutex>
+#include <set>
+
+namespace kprof {
+
+class OwnChildren {
+ public:
+  // Calls `start`, which returns the pid of a new child or -1, and enters it before anyone can ask. `start` is short.
+  template <typename Start>
+  pid_t Add(Start start) {
+    std::lock_guard lock(mu_);
+    pid_t pid = start();
+    if (pid > 0) pids_.insert(pid);
+    return pid;
+  }
+  // REQUIRES: it has been waited for.
+  void Remove(pid_t pid) {
+    std::lock_guard lock(mu_);
+    pids_.erase(pid);
+  }
+  bool Has(pid_t pid) const {
+    std::lock_guard lock(mu_);
+    return pids_.contains(pid);
+  }
+
+ private:
+  mutable std::mutex mu_;
+  std::set<pid_t> pids_;  // guarded by mu_
+};
+
+}  // namespace kprof

@@ -1,0 +1,205 @@
+#include "daemon/process/process_sweep.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kFreezeRounds = 20;
+constexpr int64_t kDeathWaitMs = 200;
+
+// glibc of Debian 12 has pidfd_open, that of older build hosts has not; the numbers are the same everywhere.
+int PidfdOpen(pid_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
+
+int64_t MonoMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// A process held by descriptor, or, when descriptors have run out, by its number alone.
+struct Held {
+  UniqueFd pidfd;
+  bool confirmed = false;
+  bool refused = false;
+};
+
+// Returns errno.
+int Send(pid_t pid, const Held& held, int signal) {
+  long failed =
+      held.pidfd.valid() ? ::syscall(SYS_pidfd_send_signal, held.pidfd.get(), signal, nullptr, 0) : ::kill(pid, signal);
+  return failed == 0 ? 0 : errno;
+}
+
+// Adds what is new to `held` and confirms what was found before. Returns those that are confirmed by this look.
+std::vector<pid_t> Look(const std::vector<pid_t>& found, std::map<pid_t, Held>& held, bool& found_new) {
+  std::vector<pid_t> confirmed;
+  found_new = false;
+  for (pid_t pid : found) {
+    auto [at, added] = held.try_emplace(pid);
+    if (added) {
+      found_new = true;
+      at->second.pidfd.Reset(PidfdOpen(pid));
+      if (!at->second.pidfd.valid() && errno == ESRCH) held.erase(at);
+    } else if (!at->second.confirmed) {
+      at->second.confirmed = true;
+      confirmed.push_back(pid);
+    }
+  }
+  return confirmed;
+}
+
+SignalledProcesses Outcome(const std::map<pid_t, Held>& held) {
+  SignalledProcesses outcome;
+  for (const auto& [pid, process] : held) {
+    if (!process.confirmed) continue;
+    (process.refused ? outcome.refused : outcome.reached).push_back(pid);
+  }
+  return outcome;
+}
+
+std::map<pid_t, Held> Freeze(const FindProcesses& find) {
+  std::map<pid_t, Held> held;
+  for (int round = 0; round < kFreezeRounds; ++round) {
+    bool found_new = false;
+    std::vector<pid_t> confirmed = Look(find(), held, found_new);
+    for (pid_t pid : confirmed) held[pid].refused = Send(pid, held[pid], SIGSTOP) == EPERM;
+    if (confirmed.empty() && !found_new) break;
+  }
+  return held;
+}
+
+void Kill(std::map<pid_t, Held>& held) {
+  for (auto& [pid, process] : held) {
+    if (process.confirmed) process.refused = Send(pid, process, SIGKILL) == EPERM;
+  }
+}
+
+// Until all that were killed are dead, or the time is up.
+void AwaitDeaths(const std::map<pid_t, Held>& held) {
+  const int64_t deadline_ms = MonoMs() + kDeathWaitMs;
+  for (const auto& [pid, process] : held) {
+    if (!process.confirmed || process.refused || !process.pidfd.valid()) continue;
+    pollfd wait{process.pidfd.get(), POLLIN, 0};
+    int64_t left_ms = deadline_ms - MonoMs();
+    if (left_ms <= 0) return;
+    ::poll(&wait, 1, static_cast<int>(left_ms));
+  }
+}
+
+// The id in KPROF_RUN_ID, if the process carries one.
+std::optional<std::string> ReadMarker(const std::string& environ_path) {
+  UniqueFd file(::open(environ_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  std::string text(1, '\0');  // so that the first variable begins like the others
+  char block[64 << 10];
+  while (true) {
+    ssize_t size = ::read(file.get(), block, sizeof block);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    text.append(block, static_cast<size_t>(size));
+  }
+  static constexpr char kName[] = "\0KPROF_RUN_ID=";
+  size_t at = text.find(std::string_view(kName, sizeof kName - 1));
+  if (at == std::string::npos) return std::nullopt;
+  at += sizeof kName - 1;
+  return text.substr(at, text.find('\0', at) - at);
+}
+
+std::vector<pid_t> LivingPids(const std::vector<ProcessRow>& rows) {
+  std::vector<pid_t> pids;
+  for (const ProcessRow& row : rows) {
+    if (!row.dead()) pids.push_back(row.pid);
+  }
+  return pids;
+}
+
+}  // namespace
+
+std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
+                                       const std::string& proc_root) {
+  std::vector<pid_t> found;
+  for (const ProcessRow& row : ReadProcessTable(proc_root)) {
+    if (row.pid == ::getpid() || row.dead()) continue;
+    std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ");
+    if (marker && is_stale(*marker)) found.push_back(row.pid);
+  }
+  return found;
+}
+
+std::vector<pid_t> FindOrphans(pid_t parent, const std::function<bool(const ProcessRow&)>& is_own,
+                               const std::string& proc_root) {
+  std::vector<ProcessRow> table = ReadProcessTable(proc_root);
+  return LivingPids(RowsBelow(table, [&](const ProcessRow& row) { return row.parent == parent && !is_own(row); }));
+}
+
+std::vector<pid_t> FindDescendants(pid_t ancestor, const std::string& proc_root) {
+  std::vector<ProcessRow> table = ReadProcessTable(proc_root);
+  return LivingPids(RowsBelow(table, [&](const ProcessRow& row) { return row.parent == ancestor; }));
+}
+
+SignalledProcesses SignalAll(const FindProcesses& find, std::initializer_list<int> signals,
+                             const std::function<bool(pid_t)>& skip) {
+  auto find_wanted = [&] {
+    std::vector<pid_t> found = find();
+    if (skip) std::erase_if(found, skip);
+    return found;
+  };
+  std::map<pid_t, Held> held;
+  bool found_new = false;
+  Look(find_wanted(), held, found_new);
+  if (!found_new) return {};
+  std::vector<pid_t> again = find_wanted();
+  std::erase_if(again, [&](pid_t pid) { return !held.contains(pid); });
+  for (pid_t pid : Look(again, held, found_new)) {
+    for (int signal : signals) held[pid].refused |= Send(pid, held[pid], signal) == EPERM;
+  }
+  return Outcome(held);
+}
+
+SignalledProcesses FreezeAndKill(const FindProcesses& find) {
+  std::map<pid_t, Held> held = Freeze(find);
+  Kill(held);
+  return Outcome(held);
+}
+
+int KillAll(const FindProcesses& find, int rounds) {
+  std::set<pid_t> killed;
+  for (int round = 0; round < rounds; ++round) {
+    std::map<pid_t, Held> held = Freeze(find);
+    if (held.empty()) break;
+    Kill(held);
+    AwaitDeaths(held);
+    SignalledProcesses outcome = Outcome(held);
+    for (pid_t pid : outcome.reached) {
+      ::waitpid(pid, nullptr, WNOHANG);  // not a child of ours: ECHILD, and nothing to reap
+      killed.insert(pid);
+    }
+    if (outcome.reached.empty() && !outcome.refused.empty()) break;
+  }
+  return static_cast<int>(killed.size());
+}
+
+void ReapOrphans(const std::function<bool(const ProcessRow&)>& is_own) {
+  for (const ProcessRow& row : ReadProcessTable()) {
+    if (row.parent == ::getpid() && row.dead() && !is_own(row)) ::waitpid(row.pid, nullptr, WNOHANG);
+  }
+}
+
+}  // namespace kprof

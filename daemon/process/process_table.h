@@ -1,0 +1,41 @@
+// Who runs on this machine and who is whose parent, as /proc says. Knows nothing of signals; that is process_sweep.h.
+//
+// A table is a list of single looks, not one moment: processes come and go while it is read. Blocking, about 10 us per
+// process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kprof {
+
+struct ProcessRow {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';
+  int32_t threads = 0;
+  uint64_t start_ticks = 0;  // since boot, in clock ticks; pid and start_ticks together are never used twice
+  // Nothing of it runs any more, only its parent has not taken note. (A leader that ended before its threads is also
+  // called Z, and lives.)
+  bool dead() const { return (state == 'Z' || state == 'X') && threads <= 1; }
+  bool operator==(const ProcessRow&) const = default;
+};
+
+// Ordered by pid. Processes that vanish meanwhile are left out; so is what is not in the kernel's format.
+std::vector<ProcessRow> ReadProcessTable(const std::string& proc_root = "/proc");
+
+// The row in a line of /proc/<pid>/stat; pid 0 when it is not one.
+ProcessRow ParseProcessStat(const std::string& line);
+
+// The ticks of start_ticks that have passed by now.
+uint64_t StartTicksNow();
+
+// The rows that `is_root` picks, and all below them, deepest first.
+std::vector<ProcessRow> RowsBelow(const std::vector<ProcessRow>& table,
+                                  const std::function<bool(const ProcessRow&)>& is_root);
+
+}  // namespace kprof

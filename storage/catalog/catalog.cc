@@ -1,0 +1,202 @@
+#include "storage/catalog/catalog.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+#include "storage/catalog/schema.h"
+#include "storage/db.h"
+#include "storage/statement.h"
+
+namespace kprof {
+namespace {
+
+// Readers are up to four, and a commit empties their caches anyway.
+constexpr int64_t kReaderCacheBytes = 512 << 10;
+constexpr int kBackupStepPages = 256;
+constexpr auto kBackupPause = std::chrono::milliseconds(2);
+
+std::string ParentOf(const std::string& path) {
+  size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The folder and those above it.
+Status CreateFolders(Files& files, const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    RETURN_IF_ERROR(files.CreateFolder(path.substr(0, end)));
+    if (end == std::string::npos) return OkStatus();
+  }
+}
+
+// Makes the folder's name last, and those of the folders above, as far as we may open what they are in.
+void SyncFoldersAbove(Files& files, std::string path) {
+  for (std::string above = ParentOf(path); above != path; path = above, above = ParentOf(path)) {
+    (void)files.SyncFolder(above);
+    if (above == ".") return;
+  }
+}
+
+std::string IsoTime(std::time_t seconds) {
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
+}
+
+int64_t SizeOf(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : 0;
+}
+
+int StopRequested(void* stop) noexcept {
+  return static_cast<std::stop_token*>(stop)->stop_requested() ? 1 : 0;
+}
+
+struct FinishBackup {
+  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
+};
+
+constexpr const char* kReadCleanStop = "SELECT value FROM facts WHERE name = 'clean_stop'";
+constexpr const char* kSetUnclean = "UPDATE facts SET value = 0 WHERE name = 'clean_stop' AND value <> 0";
+constexpr const char* kSetClean = "UPDATE facts SET value = 1 WHERE name = 'clean_stop'";
+
+}  // namespace
+
+Catalog::Catalog(const Options& options, Files& files) : options_(options), files_(files) {}
+
+Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& files) {
+  std::unique_ptr<Catalog> catalog(new Catalog(options, files));
+  const std::string& folder = options.layout.state_folder;
+  Status status = CreateFolders(files, folder);
+  if (status.ok()) status = catalog->TakeLock();
+  if (status.ok()) status = files.CreateFolder(options.layout.RunsFolder());
+  if (status.ok()) status = catalog->OpenDatabase();
+  if (!status.ok()) return status.In("open catalog in state folder " + folder);
+  return catalog;
+}
+
+Catalog::~Catalog() {
+  if (writer_ != nullptr) {
+    (void)writer_->SubmitAndWait([](Db& db) { return db.Execute(kSetClean); });
+  }
+  readers_.reset();  // before the writer's last checkpoint, which they would stand in the way of
+  writer_.reset();
+}
+
+Status Catalog::TakeLock() {
+  const std::string path = options_.layout.LockPath();
+  Result<std::unique_ptr<File>> file = files_.Create(path);
+  if (!file.ok()) file = files_.OpenForWrite(path);
+  if (!file.ok()) return file.status();
+  if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);
+    Result<std::string> holder = ReadWholeFile(files_, path, 1000);
+    return Fail(ErrorCode::kStorageBroken, "lock state folder",
+                "state folder " + options_.layout.state_folder + " is held by kprofd, " +
+                    (holder.ok() && !holder->empty() ? *holder : "which has not yet said which"),
+                "stop it, or choose another state folder");
+  }
+  lock_ = std::move(*file);
+  std::string text = "pid " + std::to_string(::getpid()) + " since " + IsoTime(std::time(nullptr));
+  RETURN_IF_ERROR(lock_->Truncate(0));
+  return lock_->WriteAt(0, text);
+}
+
+Status Catalog::OpenDatabase() {
+  const std::string path = options_.layout.CatalogPath();
+  const bool is_new = SizeOf(path) == 0;
+  Db::Options for_looking{.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs};
+  {
+    // Without touching: it may be somebody else's, or from a newer version.
+    ASSIGN_OR_RETURN(Db db, Db::Open(path, for_looking));
+    RETURN_IF_ERROR(CheckCatalog(db));
+  }
+  ASSIGN_OR_RETURN(Db db, Db::Open(path, {.mode = Db::Mode::kReadWrite, .vfs = options_.vfs}));
+  RETURN_IF_ERROR(MigrateCatalog(db));
+  ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
+  last_stop_was_unclean_ = was_clean == 0;
+  RETURN_IF_ERROR(db.Execute(kSetUnclean));
+  if (is_new) {
+    RETURN_IF_ERROR(files_.SyncFolder(options_.layout.state_folder));
+    SyncFoldersAbove(files_, options_.layout.state_folder);
+  }
+
+  ReaderPool::Options readers{.limit = options_.reader_limit};
+  readers.db = {.mode = Db::Mode::kReadOnly, .vfs = options_.vfs, .cache_bytes = kReaderCacheBytes};
+  readers_ = std::make_unique<ReaderPool>(path, readers);
+  writer_ = std::make_unique<Writer>(std::move(db), options_.writer);
+  return OkStatus();
+}
+
+Status Catalog::QuickCheck(std::stop_token stop) {
+  // A connection of its own: a lent one would be missed for as long as this takes.
+  ASSIGN_OR_RETURN(Db db, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
+  sqlite3_progress_handler(db.handle(), 10'000, StopRequested, &stop);
+  Statement check(db, "PRAGMA quick_check(1)");
+  if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "check catalog", "no longer wanted");
+  if (!check.Next()) return check.status().In("check catalog");
+  if (check.Text(0) == "ok") return OkStatus();
+  return Fail(ErrorCode::kStorageBroken, "check catalog", std::string(check.Text(0)), "restore it from a backup");
+}
+
+Status Catalog::BackUp(const std::string& path, std::stop_token stop) {
+  Status status = [&]() -> Status {
+    Result<std::unique_ptr<File>> created = files_.Create(path);
+    if (created.ok()) return OkStatus();
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) == 0) {
+      return Fail(ErrorCode::kUsage, "create " + path, "it exists", "name a new file");
+    }
+    return created.status();
+  }();
+  if (!status.ok()) return status.In("back up catalog");
+  status = CopyTo(path, std::move(stop));
+  if (status.ok()) return OkStatus();
+  (void)files_.Remove(path);
+  (void)files_.Remove(path + "-journal");
+  return status.In("back up catalog to " + path);
+}
+
+Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
+  {
+    ASSIGN_OR_RETURN(Db from, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
+    ASSIGN_OR_RETURN(Db to, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs}));
+    // One snapshot for the whole copy; else each commit in the meantime would make it begin anew.
+    RETURN_IF_ERROR(from.Execute("BEGIN"));
+    RETURN_IF_ERROR(from.QueryInteger(kReadCleanStop).status());
+    std::unique_ptr<sqlite3_backup, FinishBackup> backup(
+        sqlite3_backup_init(to.handle(), "main", from.handle(), "main"));
+    if (backup == nullptr) return FailSqlite(to.handle(), sqlite3_extended_errcode(to.handle()), "begin to copy");
+    int result = SQLITE_OK;
+    while (result == SQLITE_OK) {
+      if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "copy pages", "no longer wanted");
+      result = sqlite3_backup_step(backup.get(), kBackupStepPages);
+      if (result == SQLITE_OK) std::this_thread::sleep_for(kBackupPause);  // leave the disk to others
+    }
+    result = sqlite3_backup_finish(backup.release());
+    if (result != SQLITE_OK) return FailSqlite(to.handle(), result, "copy pages");
+    // So that it stands alone, one file that opens even where nothing may be written, and is taken for what it is:
+    // consistent, as after a clean stop.
+    Statement stand_alone(to, "PRAGMA journal_mode = DELETE");
+    RETURN_IF_ERROR(stand_alone.Run());
+    RETURN_IF_ERROR(to.Execute(kSetClean));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(path));
+  RETURN_IF_ERROR(file->Sync());
+  return files_.SyncFolder(ParentOf(path));
+}
+
+int64_t Catalog::ReadSizeBytes() {
+  const std::string path = options_.layout.CatalogPath();
+  return SizeOf(path) + SizeOf(path + "-wal");
+}
+
+}  // namespace kprof

@@ -1,0 +1,39 @@
+#include "storage/catalog/retention.h"
+
+#include "storage/catalog/run_table.h"
+#include "storage/statement.h"
+
+namespace kprof {
+namespace {
+
+// An ordered walk of the index, stopped as soon as neither rule wants more.
+constexpr const char* kSelectEnded = R"sql(
+SELECT id, ended_ns, (SELECT total(size_bytes) FROM artifacts WHERE run_id = runs.id)
+FROM runs INDEXED BY runs_by_end
+WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL ORDER BY ended_ns, id
+)sql";
+
+}  // namespace
+
+Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
+                                                   int64_t limit) {
+  std::vector<std::string> ids;
+  if (policy.max_age_ns == 0 && policy.max_artifact_bytes == 0) return ids;
+  ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(db));
+  int64_t artifact_bytes = counts.artifact_bytes;
+
+  Statement ended(db, kSelectEnded);
+  while (static_cast<int64_t>(ids.size()) < limit && ended.Next()) {
+    bool too_old = policy.max_age_ns > 0 && ended.Integer(1) < now_ns - policy.max_age_ns;
+    bool too_much = policy.max_artifact_bytes > 0 && artifact_bytes > policy.max_artifact_bytes;
+    if (!too_old && !too_much) break;
+    int64_t size_bytes = ended.Integer(2);
+    if (!too_old && size_bytes == 0) continue;  // deleting it would not help
+    artifact_bytes -= size_bytes;
+    ids.emplace_back(ended.Text(0));
+  }
+  RETURN_IF_ERROR(ended.status());
+  return ids;
+}
+
+}  // namespace kprof

@@ -1,0 +1,120 @@
+#include "storage/db.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "storage/base/unique_fd.h"
+#include "storage/statement.h"
+
+namespace kprof {
+namespace {
+
+// The WAL is cut back to this when it starts anew. Together with SQLite's checkpoint every 1000 pages it stays about as
+// small, unless a reader holds on to an old state for long.
+constexpr int64_t kWalLimitBytes = 4 << 20;
+
+// SQLite would create the file with whatever rights the umask leaves; its WAL then inherits them.
+// O_EXCL, because closing a second descriptor of an open database would drop the locks of the first.
+Status CreateAbsent(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) return errno == EEXIST ? OkStatus() : FailErrno(errno, "create " + path);
+  if (::fchmod(fd.get(), 0600) != 0) return FailErrno(errno, "set the mode of " + path);
+  return OkStatus();
+}
+
+Status EnterWal(Db& db) {
+  Statement mode(db, "PRAGMA journal_mode = WAL");
+  if (!mode.Next()) return mode.status();
+  if (mode.Text(0) != "wal") {
+    return Fail(ErrorCode::kStorageBroken, "switch to a write-ahead log",
+                "SQLite stays in mode " + std::string(mode.Text(0)), "put the state folder on a local file system");
+  }
+  return OkStatus();
+}
+
+Status SetUp(Db& db, const Db::Options& options) {
+  std::string pragmas = "PRAGMA mmap_size = 0; PRAGMA foreign_keys = ON; PRAGMA cache_size = -" +
+                        std::to_string(options.cache_bytes / 1024) + ";";
+  if (options.mode == Db::Mode::kReadOnly) return db.Execute((pragmas + "PRAGMA query_only = ON;").c_str());
+  // temp_store: a savepoint's undo pages; a full /tmp shall not stop us.
+  pragmas += "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " +
+             std::to_string(kWalLimitBytes) + ";";
+  return db.Execute(pragmas.c_str());
+}
+
+}  // namespace
+
+Status FailSqlite(sqlite3* db, int result, std::string what) {
+  // The connection's message is about its latest call, which need not be the one that failed.
+  bool is_latest = db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (result & 0xff);
+  std::string why = is_latest ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+  int error = is_latest ? sqlite3_system_errno(db) : 0;
+  constexpr const char* kFreeSpace = "free space on that file system or lower the storage quota";
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+      return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), kFreeSpace);
+    case SQLITE_IOERR:
+      if (result == SQLITE_IOERR_NOMEM) return Fail(ErrorCode::kInternal, std::move(what), "out of memory");
+      if (error == ENOSPC || error == EDQUOT) {
+        return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), kFreeSpace);
+      }
+      return Fail(ErrorCode::kStorageBroken, std::move(what), why + " (" + sqlite3_errstr(result) + ")",
+                  "check the disk");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why), "restore the file from a backup");
+    case SQLITE_CANTOPEN:
+      if (error != 0) return FailErrno(error, std::move(what));
+      return Fail(ErrorCode::kInternal, std::move(what), std::move(why));
+    case SQLITE_INTERRUPT:
+      return Fail(ErrorCode::kCancelled, std::move(what), std::move(why));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Fail(ErrorCode::kQueueFull, std::move(what), std::move(why), "try again");
+    case SQLITE_AUTH:
+    case SQLITE_READONLY:
+      return Fail(ErrorCode::kNotPermitted, std::move(what), std::move(why));
+    case SQLITE_TOOBIG:
+      return Fail(ErrorCode::kUsage, std::move(what), std::move(why));
+    default:
+      return Fail(ErrorCode::kInternal, std::move(what), std::move(why));
+  }
+}
+
+Result<Db> Db::Open(const std::string& path, const Options& options) {
+  const bool writes = options.mode == Mode::kReadWrite;
+  if (writes) RETURN_IF_ERROR(CreateAbsent(path));
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+  sqlite3* handle = nullptr;
+  int result = sqlite3_open_v2(path.c_str(), &handle, flags, options.vfs);
+  Db db(handle);
+  if (result != SQLITE_OK) return FailSqlite(handle, result, "open " + path);
+  sqlite3_busy_timeout(handle, options.busy_timeout_ms);
+  Status status = SetUp(db, options);
+  // The first thing that reads the file.
+  if (status.ok()) status = db.QueryInteger("PRAGMA schema_version").status();
+  if (status.ok() && writes && options.wal) status = EnterWal(db);
+  if (status.ok() && writes && !options.wal) {
+    sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+  if (!status.ok()) return status.In("open " + path);
+  return db;
+}
+
+Status Db::Execute(const char* sql) {
+  int result = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
+  if (result == SQLITE_OK) return OkStatus();
+  return FailSqlite(handle_.get(), result, "run SQL \"" + std::string(sql).substr(0, 60) + "\"");
+}
+
+Result<int64_t> Db::QueryInteger(const char* sql) {
+  Statement query(*this, sql);
+  if (query.Next()) return query.Integer(0);
+  if (!query.status().ok()) return query.status();
+  return Fail(ErrorCode::kInternal, "run SQL \"" + std::string(sql).substr(0, 60) + "\"", "it gave no row");
+}
+
+}  // namespace kprof

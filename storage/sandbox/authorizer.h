@@ -1,0 +1,46 @@
+// What a user's statement may do: an allow-list, asked by SQLite while it prepares the statement. Reading the tables on
+// offer and json_each and json_tree, calling the functions of allowed_functions.h, SELECT and recursion; nothing else.
+// Keeps the first refusal in words. It is one of several fences; the connection it guards has nothing else to offer
+// (catalog_module.h) and can open no file (temp_space.h).
+//
+// Also ends a preparation that takes too long, as SQLite's progress handler is not asked then.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/base/status.h"
+#include "storage/sandbox/work_budget.h"
+
+struct sqlite3;
+
+namespace kprof {
+
+class Authorizer {
+ public:
+  explicit Authorizer(WorkBudget& budget) : budget_(budget) {}
+  Authorizer(const Authorizer&) = delete;
+  Authorizer& operator=(const Authorizer&) = delete;
+
+  // Must outlive the connection.
+  void Guard(sqlite3* db);
+
+  // Ok while nothing was refused.
+  const Status& refusal() const { return refusal_; }
+
+ private:
+  static int Ask(void* self, int action, const char* first, const char* second, const char* schema,
+                 const char* source) noexcept;
+  int Decide(int action, const char* first, const char* second);
+  int Refuse(std::string what);
+
+  WorkBudget& budget_;
+  int64_t functions_ = 0;
+  Status refusal_;
+};
+
+inline constexpr const char* kAllElse = "anything but reading the tables on offer";
+// "query: <what> is not allowed; ..."
+Status NotAllowed(std::string what);
+
+}  // namespace kprof

@@ -1,0 +1,17 @@
+// SQLite's own LIKE, GLOB, instr, replace and trim, with the same results, but with a bound on their time.
+//
+// The originals may take the product of their arguments' lengths: instr() of two well chosen texts of 8 MB runs for
+// hours, inside one instruction of SQLite's machine, where no progress handler is asked. These are linear, or (LIKE and
+// GLOB) ask the budget as they go and fail with SQLITE_INTERRUPT when it is spent.
+#pragma once
+
+#include <sqlite3.h>
+
+#include "storage/sandbox/work_budget.h"
+
+namespace kprof {
+
+// Replaces them on this connection. `budget` must outlive it. Returns SQLite's code.
+int RegisterBoundedFunctions(sqlite3* db, WorkBudget& budget);
+
+}  // namespace kprof

@@ -1,0 +1,59 @@
+// The catalog's tables as virtual tables on the connection that runs a user's query. Their rows are read through
+// another connection, of which that SQL knows nothing: there is no raw table it could name, and which rows are visible
+// is decided before a row exists for it.
+//
+// Why not views: SQLite folds a view into the query and is free to evaluate the user's conditions before the view's
+// own. Measured with 3.40: a label that its viewer must not see came out in the error message of
+// `SELECT * FROM label WHERE json_extract('{}', value)`. And the authorizer takes a common table expression for the
+// view whose name it bears, so "raw tables only from inside views" can be talked round.
+//
+// Equalities and ranges on plain columns, and the order of runs, are handed to the inner connection, so that looking up
+// a run costs microseconds; SQLite checks the conditions again.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/db.h"
+#include "storage/sandbox/catalog_tables.h"
+#include "storage/sandbox/viewer.h"
+
+namespace kprof {
+
+class CatalogModule {
+ public:
+  // `catalog` is the inner connection; it must outlive this object.
+  CatalogModule(Db& catalog, const Viewer& viewer);
+  CatalogModule(const CatalogModule&) = delete;
+  CatalogModule& operator=(const CatalogModule&) = delete;
+
+  // Adds the tables to the connection `user`, which must be closed before this object ends.
+  // REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
+  Status Offer(sqlite3* user);
+
+  // The first failure of the inner connection; SQLite reports only its code to the user's.
+  const Status& status() const { return status_; }
+
+  // The rest is for SQLite's callbacks. One table on offer:
+  struct Offered {
+    CatalogModule* module;
+    const CatalogTable* table;
+  };
+  sqlite3* catalog() { return catalog_.handle(); }
+  // The condition on the table's raw rows that the viewer may see them; empty when all are visible. `one_run`: they are
+  // narrowed to one run already; `in_order`: they are wanted in the order of their runs' ids.
+  std::string VisibleOnly(const CatalogTable& table, bool one_run, bool in_order) const;
+  // Remembers a failure of the inner connection, and returns it.
+  int Keep(int result) noexcept;
+
+ private:
+  Db& catalog_;
+  const Viewer viewer_;
+  std::vector<Offered> offered_;  // does not move after Offer: SQLite keeps pointers
+  Status status_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,105 @@
+#include "storage/sandbox/catalog_tables.h"
+
+namespace kprof {
+namespace {
+
+constexpr CatalogColumn kRunColumns[] = {
+    {"id", "TEXT", "r.id", "r.id"},
+    {"uid", "INTEGER", "r.uid", "r.uid"},
+    {"tool", "TEXT", "r.tool", "r.tool"},
+    {"state", "TEXT",
+     "CASE r.state WHEN 0 THEN 'queued' WHEN 1 THEN 'preparing' WHEN 2 THEN 'running' WHEN 3 THEN 'collecting' "
+     "WHEN 4 THEN 'done' WHEN 5 THEN 'failed' WHEN 6 THEN 'cancelled' END",
+     nullptr},
+    {"command", "TEXT", "command_text(r.argv)", nullptr},
+    {"cwd", "TEXT", "readable_text(r.cwd)", nullptr},
+    {"labels", "TEXT",
+     "(SELECT json_group_object(key, value) FROM (SELECT key, value FROM run_labels WHERE run_id = r.id ORDER BY key))",
+     nullptr},
+    {"devices", "TEXT",
+     "(SELECT json_group_array(device) FROM (SELECT device FROM run_devices WHERE run_id = r.id ORDER BY position))",
+     nullptr},
+    {"pinned", "INTEGER", "r.pinned", "r.pinned"},
+    {"shared", "INTEGER", "r.shared", "r.shared"},
+    {"attached", "INTEGER", "r.attached", "r.attached"},
+    {"timeout_ms", "INTEGER", "r.timeout_ms", "r.timeout_ms"},
+    {"queue_timeout_ms", "INTEGER", "r.queue_timeout_ms", "r.queue_timeout_ms"},
+    {"queued_ns", "INTEGER", "r.queued_ns", "r.queued_ns"},
+    {"started_ns", "INTEGER", "r.started_ns", "r.started_ns"},
+    {"ended_ns", "INTEGER", "r.ended_ns", "r.ended_ns"},
+    {"duration_ns", "INTEGER", "r.ended_ns - r.started_ns", nullptr},
+    {"exit_code", "INTEGER", "r.exit_code", "r.exit_code"},
+    {"signal", "INTEGER", "r.signal", "r.signal"},
+    {"error_code", "TEXT", "r.error_code", "r.error_code"},
+    {"error_message", "TEXT", "r.error_message", "r.error_message"},
+    {"error_remedy", "TEXT", "r.error_remedy", "r.error_remedy"},
+    {"stdout_bytes", "INTEGER", "r.stdout_bytes", "r.stdout_bytes"},
+    {"stdout_dropped_bytes", "INTEGER", "r.stdout_dropped_bytes", "r.stdout_dropped_bytes"},
+    {"stderr_bytes", "INTEGER", "r.stderr_bytes", "r.stderr_bytes"},
+    {"stderr_dropped_bytes", "INTEGER", "r.stderr_dropped_bytes", "r.stderr_dropped_bytes"},
+};
+
+constexpr CatalogColumn kDeviceColumns[] = {
+    {"run", "TEXT", "d.run_id", "d.run_id"},
+    {"position", "INTEGER", "d.position", "d.position"},
+    {"device", "TEXT", "d.device", "d.device"},
+};
+
+constexpr CatalogColumn kLabelColumns[] = {
+    {"run", "TEXT", "l.run_id", "l.run_id"},
+    {"key", "TEXT", "l.key", "l.key"},
+    {"value", "TEXT", "l.value", "l.value"},
+};
+
+constexpr CatalogColumn kArtifactColumns[] = {
+    {"run", "TEXT", "a.run_id", "a.run_id"},
+    {"name", "TEXT", "a.name", "a.name"},
+    {"size_bytes", "INTEGER", "a.size_bytes", "a.size_bytes"},
+    {"sha256", "TEXT", "a.sha256", "a.sha256"},
+};
+
+constexpr CatalogColumn kMetricColumns[] = {
+    {"run", "TEXT", "m.run_id", "m.run_id"},
+    {"kernel", "TEXT", "nullif(m.kernel, '')", "m.kernel"},  // null: the run as a whole
+    {"launch", "INTEGER", "m.launch", "m.launch"},
+    {"name", "TEXT", "m.name", "m.name"},
+    {"value", "REAL", "m.value", "m.value"},
+    {"unit", "TEXT", "m.unit", "m.unit"},
+    {"position", "INTEGER", "m.position", "m.position"},
+};
+
+constexpr CatalogColumn kTrustColumns[] = {
+    {"run", "TEXT", "t.run_id", "t.run_id"},
+    {"code", "TEXT", "t.code", "t.code"},
+    {"message", "TEXT", "t.message", "t.message"},
+    {"position", "INTEGER", "t.position", "t.position"},
+};
+
+constexpr CatalogTable kTables[] = {
+    {"run", "id", "runs AS r", "r.id", kRunColumns, 10'000, 1},
+    {"artifact", "run, name", "artifacts AS a", "a.run_id", kArtifactColumns, 50'000, 5},
+    {"metric", "run, position", "metrics AS m", "m.run_id", kMetricColumns, 500'000, 50},
+    {"label", "run, key", "run_labels AS l", "l.run_id", kLabelColumns, 30'000, 3},
+    {"device", "run, position", "run_devices AS d", "d.run_id", kDeviceColumns, 20'000, 2},
+    {"trust", "run, position", "run_trust AS t", "t.run_id", kTrustColumns, 20'000, 2},
+};
+
+}  // namespace
+
+std::span<const CatalogTable> CatalogTables() {
+  return kTables;
+}
+
+std::string CatalogTableNames() {
+  std::string names;
+  for (const CatalogTable& table : kTables) names += std::string(names.empty() ? "" : ", ") + table.name;
+  return names;
+}
+
+std::string CatalogColumnNames(const CatalogTable& table) {
+  std::string names;
+  for (const CatalogColumn& column : table.columns) names += std::string(names.empty() ? "" : ", ") + column.name;
+  return names;
+}
+
+}  // namespace kprof

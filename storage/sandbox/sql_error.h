@@ -1,0 +1,17 @@
+// SQLite's words about a user's SQL as a Status: where in the SQL it is, and what would be right instead (the tables
+// there are, the columns of those the SQL mentions).
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// REQUIRES: the connection's latest call failed, with a fault of the SQL.
+Status SqlError(sqlite3* db, std::string_view sql);
+
+}  // namespace kprof

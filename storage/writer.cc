@@ -1,0 +1,141 @@
+#include "storage/writer.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <iterator>
+#include <utility>
+
+namespace kprof {
+
+Writer::Writer(Db db, const Options& options) : options_(options), db_(std::move(db)), thread_([this] { Work(); }) {}
+
+Writer::~Writer() {
+  {
+    std::lock_guard lock(mu_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Writer::Submit(Job job, Done done) {
+  {
+    std::lock_guard lock(mu_);
+    if (queue_.size() < options_.queue_limit_jobs) {
+      queue_.push_back({std::move(job), std::move(done)});
+      wake_.notify_one();
+      return;
+    }
+  }
+  done(Fail(ErrorCode::kQueueFull, "write to the catalog",
+            std::to_string(options_.queue_limit_jobs) + " changes are waiting already", "try again"));
+}
+
+Status Writer::SubmitAndWait(Job job) {
+  std::mutex mu;
+  std::condition_variable finished;
+  std::optional<Status> result;
+  Submit(std::move(job), [&](Status status) {
+    std::lock_guard lock(mu);
+    result = std::move(status);
+    finished.notify_one();  // under the lock: the waiter's variables are gone once it has seen the result
+  });
+  std::unique_lock lock(mu);
+  finished.wait(lock, [&] { return result.has_value(); });
+  return *std::move(result);
+}
+
+int64_t Writer::commits() const {
+  std::lock_guard lock(mu_);
+  return commits_;
+}
+
+void Writer::Work() {
+  pthread_setname_np(pthread_self(), "kprofd-writer");
+  const auto idle = std::chrono::milliseconds(options_.checkpoint_idle_ms);
+  bool folded_back = false;  // nothing was written since the last checkpoint
+  std::vector<Entry> batch;
+  while (true) {
+    {
+      std::unique_lock lock(mu_);
+      auto has_news = [this] { return stopping_ || !queue_.empty(); };
+      if (folded_back) {
+        wake_.wait(lock, has_news);
+      } else if (!wake_.wait_for(lock, idle, has_news)) {
+        lock.unlock();
+        sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+        folded_back = true;  // or not wholly, when readers are in the way: the next idle period goes on
+        continue;
+      }
+      if (queue_.empty()) break;
+      size_t count = std::min(queue_.size(), options_.batch_limit_jobs);
+      std::move(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(count), std::back_inserter(batch));
+      queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(count));
+    }
+    CommitBatch(batch);
+    batch.clear();
+    folded_back = false;
+  }
+  Settle();
+}
+
+void Writer::CommitBatch(std::span<Entry> batch) {
+  std::vector<Status> results(batch.size());
+  std::optional<size_t> breaker = CommitTogether(batch, results);
+  for (size_t i = 0; breaker.has_value() && i < batch.size(); ++i) {
+    if (i != *breaker) CommitTogether(batch.subspan(i, 1), std::span(results).subspan(i, 1));
+  }
+  for (size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(results[i]));
+}
+
+// One transaction for all of them. Returns the job after which there was no transaction any more, if there was one: its
+// result stands, nothing of the others is in the database.
+std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<Status> results) {
+  Status begun = db_.Execute("BEGIN IMMEDIATE");
+  if (!begun.ok()) {
+    std::fill(results.begin(), results.end(), begun);
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    results[i] = RunInSavepoint(jobs[i].job);
+    if (db_.in_transaction()) continue;
+    if (results[i].ok())
+      results[i] = Fail(ErrorCode::kInternal, "write to the catalog", "the job ended its transaction");
+    return i;
+  }
+  Status committed = db_.Execute("COMMIT");
+  if (committed.ok()) {
+    std::lock_guard lock(mu_);
+    ++commits_;
+    return std::nullopt;
+  }
+  if (db_.in_transaction()) (void)db_.Execute("ROLLBACK");
+  for (Status& result : results) {
+    if (result.ok()) result = committed;
+  }
+  Settle();
+  return std::nullopt;
+}
+
+Status Writer::RunInSavepoint(const Job& job) {
+  RETURN_IF_ERROR(db_.Execute("SAVEPOINT job"));
+  Status status = job(db_);
+  if (status.ok()) status = db_.Execute("RELEASE job");
+  if (status.ok() || !db_.in_transaction()) return status;
+  // If the job cannot be undone alone, all of it is: the caller sees that the transaction is gone.
+  if (!db_.Execute("ROLLBACK TO job; RELEASE job").ok()) (void)db_.Execute("ROLLBACK");
+  return status;
+}
+
+// Folds the WAL back and empties it, unless readers are in the way or the disk refuses. Waits for no reader.
+void Writer::Settle() {
+  Result<int64_t> busy_timeout_ms = db_.QueryInteger("PRAGMA busy_timeout");
+  sqlite3_busy_timeout(db_.handle(), 0);
+  sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  sqlite3_busy_timeout(db_.handle(), busy_timeout_ms.ok() ? static_cast<int>(*busy_timeout_ms) : 0);
+}
+
+}  // namespace kprof

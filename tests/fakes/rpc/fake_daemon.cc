@@ -1,0 +1,190 @@
+#include "tests/fakes/rpc/fake_daemon.h"
+
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "kprof/v1/error.pb.h"
+#include "kprof/v1/node.grpc.pb.h"
+#include "kprof/v1/queries.grpc.pb.h"
+#include "kprof/v1/runs.grpc.pb.h"
+
+namespace kprof {
+namespace {
+
+grpc::Status ToGrpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  v1::ErrorDetail detail;
+  detail.set_code(std::string(ErrorName(status.code())));
+  detail.set_what(status.what());
+  detail.set_why(status.why());
+  detail.set_remedy(status.remedy());
+  v1::RpcStatus wire;
+  wire.set_code(static_cast<int>(CanonicalOf(status.code())));
+  wire.set_message(status.ToString());
+  wire.add_details()->PackFrom(detail);
+  return grpc::Status(static_cast<grpc::StatusCode>(wire.code()), wire.message(), wire.SerializeAsString());
+}
+
+grpc::Status Unimplemented() {
+  return grpc::Status(grpc::UNIMPLEMENTED, "");
+}
+
+template <typename Call, typename Request, typename Response>
+grpc::Status Answer(const Call& call, const Request* request, Response* response) {
+  return call ? ToGrpc(call(*request, *response)) : Unimplemented();
+}
+
+template <typename Call, typename Request, typename Response>
+grpc::Status Answer(const Call& call, grpc::ServerContext* context, const Request* request,
+                    grpc::ServerWriter<Response>* writer) {
+  if (!call) return Unimplemented();
+  FakeStream<Response> stream = {[writer](const Response& message) { return writer->Write(message); },
+                                 [context] { return context->IsCancelled(); }};
+  return ToGrpc(call(*request, stream));
+}
+
+class Node final : public v1::NodeService::Service {
+ public:
+  explicit Node(const FakeDaemon::Calls& calls) : calls_(calls) {}
+
+  grpc::Status GetStatus(grpc::ServerContext*, const v1::GetStatusRequest* request,
+                         v1::GetStatusResponse* response) override {
+    return Answer(calls_.get_status, request, response);
+  }
+  grpc::Status ListDevices(grpc::ServerContext*, const v1::ListDevicesRequest* request,
+                           v1::ListDevicesResponse* response) override {
+    return Answer(calls_.list_devices, request, response);
+  }
+  grpc::Status Diagnose(grpc::ServerContext*, const v1::DiagnoseRequest* request,
+                        v1::DiagnoseResponse* response) override {
+    return Answer(calls_.diagnose, request, response);
+  }
+  grpc::Status BackUpCatalog(grpc::ServerContext* context, const v1::BackUpCatalogRequest* request,
+                             grpc::ServerWriter<v1::BackUpCatalogResponse>* writer) override {
+    return Answer(calls_.back_up_catalog, context, request, writer);
+  }
+
+ private:
+  const FakeDaemon::Calls& calls_;
+};
+
+class Runs final : public v1::RunsService::Service {
+ public:
+  explicit Runs(const FakeDaemon::Calls& calls) : calls_(calls) {}
+
+  grpc::Status SubmitRun(grpc::ServerContext*, const v1::SubmitRunRequest* request,
+                         v1::SubmitRunResponse* response) override {
+    return Answer(calls_.submit_run, request, response);
+  }
+  grpc::Status GetRun(grpc::ServerContext*, const v1::GetRunRequest* request, v1::GetRunResponse* response) override {
+    return Answer(calls_.get_run, request, response);
+  }
+  grpc::Status ListRuns(grpc::ServerContext*, const v1::ListRunsRequest* request,
+                        v1::ListRunsResponse* response) override {
+    return Answer(calls_.list_runs, request, response);
+  }
+  grpc::Status WatchRun(grpc::ServerContext* context, const v1::WatchRunRequest* request,
+                        grpc::ServerWriter<v1::WatchRunResponse>* writer) override {
+    return Answer(calls_.watch_run, context, request, writer);
+  }
+  grpc::Status WaitRun(grpc::ServerContext*, const v1::WaitRunRequest* request,
+                       v1::WaitRunResponse* response) override {
+    return Answer(calls_.wait_run, request, response);
+  }
+  grpc::Status CancelRun(grpc::ServerContext*, const v1::CancelRunRequest* request,
+                         v1::CancelRunResponse* response) override {
+    return Answer(calls_.cancel_run, request, response);
+  }
+  grpc::Status DeleteRun(grpc::ServerContext*, const v1::DeleteRunRequest* request,
+                         v1::DeleteRunResponse* response) override {
+    return Answer(calls_.delete_run, request, response);
+  }
+  grpc::Status PinRun(grpc::ServerContext*, const v1::PinRunRequest* request, v1::PinRunResponse* response) override {
+    return Answer(calls_.pin_run, request, response);
+  }
+  grpc::Status UnpinRun(grpc::ServerContext*, const v1::UnpinRunRequest* request,
+                        v1::UnpinRunResponse* response) override {
+    return Answer(calls_.unpin_run, request, response);
+  }
+  grpc::Status ReadLog(grpc::ServerContext* context, const v1::ReadLogRequest* request,
+                       grpc::ServerWriter<v1::ReadLogResponse>* writer) override {
+    return Answer(calls_.read_log, context, request, writer);
+  }
+  grpc::Status ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
+                             v1::ListArtifactsResponse* response) override {
+    return Answer(calls_.list_artifacts, request, response);
+  }
+  grpc::Status DownloadArtifact(grpc::ServerContext* context, const v1::DownloadArtifactRequest* request,
+                                grpc::ServerWriter<v1::DownloadArtifactResponse>* writer) override {
+    return Answer(calls_.download_artifact, context, request, writer);
+  }
+  grpc::Status UploadArtifact(grpc::ServerContext* context, grpc::ServerReader<v1::UploadArtifactRequest>* reader,
+                              v1::UploadArtifactResponse* response) override {
+    if (!calls_.upload_artifact) return Unimplemented();
+    v1::UploadArtifactRequest::Header header;
+    std::string bytes;
+    v1::UploadArtifactRequest request;
+    while (reader->Read(&request)) {
+      if (request.has_header()) header = request.header();
+      bytes += request.data();
+    }
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    return ToGrpc(calls_.upload_artifact(header, bytes, *response));
+  }
+
+ private:
+  const FakeDaemon::Calls& calls_;
+};
+
+class Queries final : public v1::QueriesService::Service {
+ public:
+  explicit Queries(const FakeDaemon::Calls& calls) : calls_(calls) {}
+
+  grpc::Status Query(grpc::ServerContext* context, const v1::QueryRequest* request,
+                     grpc::ServerWriter<v1::QueryResponse>* writer) override {
+    return Answer(calls_.query, context, request, writer);
+  }
+
+ private:
+  const FakeDaemon::Calls& calls_;
+};
+
+}  // namespace
+
+struct FakeDaemon::Server {
+  explicit Server(const Calls& calls) : node(calls), runs(calls), queries(calls) {}
+
+  Node node;
+  Runs runs;
+  Queries queries;
+  std::unique_ptr<grpc::Server> grpc;
+};
+
+FakeDaemon::FakeDaemon(std::string socket_path) : socket_path_(std::move(socket_path)) {}
+FakeDaemon::~FakeDaemon() {
+  Stop();
+}
+
+void FakeDaemon::Start() {
+  KPROF_CHECK(server_ == nullptr);
+  ::unlink(socket_path_.c_str());
+  server_ = std::make_unique<Server>(calls);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket_path_, grpc::InsecureServerCredentials());
+  builder.RegisterService(&server_->node);
+  builder.RegisterService(&server_->runs);
+  builder.RegisterService(&server_->queries);
+  server_->grpc = builder.BuildAndStart();
+  KPROF_CHECK(server_->grpc != nullptr);
+}
+
+void FakeDaemon::Stop() {
+  if (server_ == nullptr) return;
+  server_->grpc->Shutdown(std::chrono::system_clock::now());
+  server_.reset();
+  ::unlink(socket_path_.c_str());
+}
+
+}  // namespace kprof

@@ -1,0 +1,79 @@
+// A daemon that says what a test tells it to: the real services of kprof.v1 on a real Unix socket, each call answered
+// by a function of the test's. A call without one is UNIMPLEMENTED, as from an older daemon. Failures travel as the
+// real ones do, with their ErrorDetail.
+//
+// Calls run on gRPC's threads, several at once. Stop (and the destructor) ends the calls that are open, as a daemon
+// that stops does; their functions must see `gone()` and return.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kprof/v1/node.pb.h"
+#include "kprof/v1/queries.pb.h"
+#include "kprof/v1/runs.pb.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// The server's end of a stream to the client.
+template <typename Message>
+struct FakeStream {
+  std::function<bool(const Message&)> write;  // false: the client has gone
+  std::function<bool()> gone;                 // also when the fake stops
+};
+
+class FakeDaemon {
+ public:
+  template <typename Request, typename Response>
+  using Unary = std::function<Status(const Request&, Response&)>;
+  template <typename Request, typename Response>
+  using Stream = std::function<Status(const Request&, FakeStream<Response>)>;
+
+  // Set before Start.
+  struct Calls {
+    Unary<v1::GetStatusRequest, v1::GetStatusResponse> get_status;
+    Unary<v1::ListDevicesRequest, v1::ListDevicesResponse> list_devices;
+    Unary<v1::DiagnoseRequest, v1::DiagnoseResponse> diagnose;
+    Stream<v1::BackUpCatalogRequest, v1::BackUpCatalogResponse> back_up_catalog;
+    Unary<v1::SubmitRunRequest, v1::SubmitRunResponse> submit_run;
+    Unary<v1::GetRunRequest, v1::GetRunResponse> get_run;
+    Unary<v1::ListRunsRequest, v1::ListRunsResponse> list_runs;
+    Stream<v1::WatchRunRequest, v1::WatchRunResponse> watch_run;
+    Unary<v1::WaitRunRequest, v1::WaitRunResponse> wait_run;
+    Unary<v1::CancelRunRequest, v1::CancelRunResponse> cancel_run;
+    Unary<v1::DeleteRunRequest, v1::DeleteRunResponse> delete_run;
+    Unary<v1::PinRunRequest, v1::PinRunResponse> pin_run;
+    Unary<v1::UnpinRunRequest, v1::UnpinRunResponse> unpin_run;
+    Stream<v1::ReadLogRequest, v1::ReadLogResponse> read_log;
+    Unary<v1::ListArtifactsRequest, v1::ListArtifactsResponse> list_artifacts;
+    Stream<v1::DownloadArtifactRequest, v1::DownloadArtifactResponse> download_artifact;
+    // All of an upload at once: the header and the bytes after it.
+    std::function<Status(const v1::UploadArtifactRequest::Header&, const std::string& bytes,
+                         v1::UploadArtifactResponse&)>
+        upload_artifact;
+    Stream<v1::QueryRequest, v1::QueryResponse> query;
+  };
+
+  explicit FakeDaemon(std::string socket_path);
+  ~FakeDaemon();
+  FakeDaemon(const FakeDaemon&) = delete;
+  FakeDaemon& operator=(const FakeDaemon&) = delete;
+
+  Calls calls;
+
+  // Listens; after Stop, again.
+  void Start();
+  void Stop();
+
+  const std::string& socket_path() const { return socket_path_; }
+
+ private:
+  struct Server;
+
+  const std::string socket_path_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,78 @@
+#include "daemon/base/worker_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <set>
+
+namespace kprof {
+namespace {
+
+TEST(WorkerPool, RunsJobsOnItsThreads) {
+  WorkerPool pool({.threads = 2});
+  std::latch both(2);
+  std::thread::id first;
+  std::thread::id second;
+  // Each waits for the other: they can only end on two threads.
+  ASSERT_TRUE(pool.Submit([&] {
+                    first = std::this_thread::get_id();
+                    both.arrive_and_wait();
+                  }).ok());
+  ASSERT_TRUE(pool.Submit([&] {
+                    second = std::this_thread::get_id();
+                    both.arrive_and_wait();
+                  }).ok());
+  both.wait();
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, std::this_thread::get_id());
+}
+
+TEST(WorkerPool, RefusesAJobWhenTheQueueIsFull) {
+  WorkerPool pool({.threads = 1, .queue_limit_jobs = 2});
+  std::latch begun(1);
+  std::latch go_on(1);
+  ASSERT_TRUE(pool.Submit([&] {
+                    begun.count_down();
+                    go_on.wait();
+                  }).ok());
+  begun.wait();
+  EXPECT_TRUE(pool.Submit([] {}).ok());
+  EXPECT_TRUE(pool.Submit([] {}).ok());
+  Status refused = pool.Submit([] {});
+  EXPECT_EQ(refused.code(), ErrorCode::kQueueFull);
+  go_on.count_down();
+}
+
+TEST(WorkerPool, RunsWhatIsQueuedBeforeItIsDestroyed) {
+  std::atomic<int> done = 0;
+  {
+    WorkerPool pool({.threads = 1});
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool.Submit([&] { ++done; }).ok());
+  }
+  EXPECT_EQ(done, 100);
+}
+
+TEST(WorkerPool, RunsAJobInsideSubmitWhenItHasNoThreads) {
+  WorkerPool pool({.threads = 0});
+  std::thread::id thread;
+  ASSERT_TRUE(pool.Submit([&] { thread = std::this_thread::get_id(); }).ok());
+  EXPECT_EQ(thread, std::this_thread::get_id());
+}
+
+TEST(WorkerPool, DestroysAJobRightAfterItHasRun) {
+  WorkerPool pool({.threads = 1});
+  struct Token {
+    explicit Token(std::latch& gone) : gone(gone) {}
+    ~Token() { gone.count_down(); }
+    std::latch& gone;
+  };
+  std::latch gone(1);
+  auto token = std::make_shared<Token>(gone);
+  ASSERT_TRUE(pool.Submit([token = std::move(token)] {}).ok());
+  gone.wait();  // no other job has to come for that
+}
+
+}  // namespace
+}  // namespace kprof

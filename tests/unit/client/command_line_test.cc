@@ -1,0 +1,167 @@
+#include "client/cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kprof::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Args = std::vector<std::string>;
+
+template <typename Verb>
+Verb Parsed(const Args& args) {
+  Result<CommandLine> line = ParseCommandLine(args);
+  EXPECT_TRUE(line.ok()) << line.status().ToString();
+  if (!line.ok() || !std::holds_alternative<Verb>(line->verb)) {
+    ADD_FAILURE() << "another verb";
+    return Verb();
+  }
+  return std::get<Verb>(line->verb);
+}
+
+TEST(CommandLine, TakesGlobalOptionsBeforeAndAfterTheVerb) {
+  for (const Args& args : {Args{"--json", "--socket", "/s", "status"}, Args{"status", "--json", "--socket=/s"},
+                           Args{"--json", "status", "--socket", "/s"}}) {
+    Result<CommandLine> line = ParseCommandLine(args);
+    ASSERT_TRUE(line.ok());
+    EXPECT_TRUE(line->global.json);
+    EXPECT_EQ(line->global.socket, "/s");
+  }
+  Result<CommandLine> nested = ParseCommandLine({"artifacts", "r", "get", "n", "-o", "f", "--json"});
+  ASSERT_TRUE(nested.ok());
+  EXPECT_TRUE(nested->global.json);
+}
+
+TEST(CommandLine, ReadsACapture) {
+  auto args =
+      Parsed<CaptureArgs>({"capture", "command", "--device", "0,1",      "--timeout", "5m",       "--queue-timeout=2h",
+                           "--env",   "A=1",     "--env",    "B",        "--cwd",     "/tmp",     "--label",
+                           "k=v=w",   "--label", "e=",       "--shared", "--detach",  "--clocks", "none",
+                           "--",      "python",  "--",       "-x",       "--json"});
+  EXPECT_EQ(args.tool, "command");
+  EXPECT_EQ(args.device, "0,1");
+  EXPECT_EQ(args.timeout_ms, 300'000);
+  EXPECT_EQ(args.queue_timeout_ms, 7'200'000);
+  EXPECT_THAT(args.env, ElementsAre("A=1", "B"));
+  EXPECT_EQ(args.cwd, "/tmp");
+  EXPECT_THAT(args.labels, ElementsAre(testing::Pair("e", ""), testing::Pair("k", "v=w")));
+  EXPECT_TRUE(args.shared);
+  EXPECT_TRUE(args.detach);
+  EXPECT_THAT(args.command, ElementsAre("python", "--", "-x", "--json"));
+}
+
+TEST(CommandLine, LeavesTheCommandsBytesAlone) {
+  auto args = Parsed<CaptureArgs>({"capture", "command", "--", "[a,b]", "", "\xff", "--help", "--json"});
+  EXPECT_THAT(args.command, ElementsAre("[a,b]", "", "\xff", "--help", "--json"));
+  Result<CommandLine> line = ParseCommandLine({"capture", "command", "--", "--json"});
+  ASSERT_TRUE(line.ok());
+  EXPECT_FALSE(line->global.json);
+}
+
+TEST(CommandLine, TakesRepeatedValuesAsTheyAre) {
+  EXPECT_THAT(Parsed<CaptureArgs>({"capture", "command", "--env", "[x]=[1,2]", "--", "a"}).env,
+              ElementsAre("[x]=[1,2]"));
+}
+
+TEST(CommandLine, LeavesOtherToolsToTheDaemon) {
+  EXPECT_EQ(Parsed<CaptureArgs>({"capture", "ncu"}).tool, "ncu");
+}
+
+TEST(CommandLine, ReadsTheOtherVerbs) {
+  EXPECT_TRUE(Parsed<DevicesArgs>({"devices", "--watch"}).watch);
+  EXPECT_EQ(Parsed<ShowArgs>({"show", "@last~2"}).run, "@last~2");
+  EXPECT_EQ(Parsed<ShowArgs>({"show", "runs"}).run, "runs");
+  EXPECT_EQ(Parsed<WaitArgs>({"wait", "r"}).run, "r");
+  EXPECT_EQ(Parsed<CancelArgs>({"cancel", "r"}).run, "r");
+  EXPECT_THAT(Parsed<DeleteArgs>({"delete", "a", "b", "c"}).runs, ElementsAre("a", "b", "c"));
+  EXPECT_TRUE(Parsed<PinArgs>({"pin", "r"}).pin);
+  EXPECT_FALSE(Parsed<PinArgs>({"unpin", "r"}).pin);
+  auto logs = Parsed<LogsArgs>({"logs", "r", "-f", "--stderr"});
+  EXPECT_TRUE(logs.follow && logs.from_stderr);
+  EXPECT_EQ(Parsed<ListArtifactsArgs>({"artifacts", "r"}).run, "r");
+  auto get = Parsed<GetArtifactArgs>({"artifacts", "r", "get", "n", "-o", "-"});
+  EXPECT_EQ(get.run + get.name + get.to, "rn-");
+  auto put = Parsed<PutArtifactArgs>({"artifacts", "r", "put", "/a/b.txt"});
+  EXPECT_EQ(put.run + put.from + put.name, "r/a/b.txtb.txt");
+  EXPECT_EQ(Parsed<PutArtifactArgs>({"artifacts", "r", "put", "-", "--name", "n"}).name, "n");
+  EXPECT_EQ(Parsed<BackupArgs>({"backup", "f"}).to, "f");
+  Parsed<DoctorArgs>({"doctor"});
+  EXPECT_EQ(Parsed<CompletionArgs>({"completion", "fish"}).shell, "fish");
+}
+
+TEST(CommandLine, ReadsFiltersOfRuns) {
+  auto args = Parsed<RunsArgs>(
+      {"runs", "--limit", "5", "--label", "a=1", "--tool", "command", "--state", "done", "--state", "failed"});
+  EXPECT_EQ(args.limit, 5);
+  EXPECT_EQ(args.labels.at("a"), "1");
+  EXPECT_THAT(args.tools, ElementsAre("command"));
+  EXPECT_THAT(args.states, ElementsAre(v1::RUN_STATE_DONE, v1::RUN_STATE_FAILED));
+  EXPECT_EQ(Parsed<RunsArgs>({"runs"}).limit, 20);
+}
+
+TEST(CommandLine, ReadsAQuery) {
+  auto args = Parsed<QueryArgs>({"query", "SELECT '[1,2]'", "--format", "csv", "--timeout", "1s", "--limit", "3"});
+  EXPECT_EQ(args.sql, "SELECT '[1,2]'");
+  EXPECT_EQ(args.format, RowFormat::kCsv);
+  EXPECT_EQ(args.timeout_ms, 1000);
+  EXPECT_EQ(args.limit, 3);
+  EXPECT_EQ(Parsed<QueryArgs>({"query", "-"}).sql, "-");
+  EXPECT_EQ(Parsed<QueryArgs>({"query", "--", "-- note\nSELECT 1"}).sql, "-- note\nSELECT 1");
+}
+
+TEST(CommandLine, HelpAndVersionAreText) {
+  EXPECT_THAT(Parsed<PrintText>({"--help"}).text, HasSubstr("capture"));
+  EXPECT_THAT(Parsed<PrintText>({"--version"}).text, testing::StartsWith("kprofctl "));
+  for (const CommandDescription& verb : DescribeCommandLine().commands) {
+    EXPECT_THAT(Parsed<PrintText>({verb.name, "--help"}).text, HasSubstr("Usage: kprofctl " + verb.name));
+  }
+}
+
+struct Refused {
+  Args args;
+  const char* says;
+};
+
+class BadCommandLine : public testing::TestWithParam<Refused> {};
+
+TEST_P(BadCommandLine, IsUsageInOneLine) {
+  Result<CommandLine> line = ParseCommandLine(GetParam().args);
+  ASSERT_FALSE(line.ok());
+  EXPECT_EQ(line.status().code(), ErrorCode::kUsage);
+  EXPECT_THAT(line.status().ToString(), HasSubstr(GetParam().says));
+  EXPECT_THAT(line.status().ToString(), testing::Not(HasSubstr("\n")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BadCommandLine,
+    testing::Values(
+        Refused{{}, "no verb; see 'kprofctl --help'"},
+        Refused{{"session", "open"}, "there is no verb 'session'; see 'kprofctl --help'"},
+        Refused{{"import", "f"}, "there is no verb 'import'"}, Refused{{"clocks"}, "there is no verb 'clocks'"},
+        Refused{{"--json", "--socket", "s", "report"}, "there is no verb 'report'"},
+        Refused{{""}, "there is no verb ''"}, Refused{{"--node", "h:1", "status"}, "--node"},
+        Refused{{"status", "extra"}, "extra"}, Refused{{"status", "--bogus"}, "--bogus"},
+        Refused{{"show"}, "RUN is required; see 'kprofctl show --help'"}, Refused{{"show", "\xff"}, "is not UTF-8"},
+        Refused{{"capture", "command"}, "there is no command to run"}, Refused{{"capture", "command", "true"}, "true"},
+        Refused{{"capture"}, "TOOL is required"},
+        Refused{{"capture", "command", "--clocks", "lock", "--", "a"}, "does not control clocks"},
+        Refused{{"capture", "command", "--timeout", "5", "--", "a"}, "write it like 500ms, 10s, 5m or 2h"},
+        Refused{{"capture", "command", "--label", "x", "--", "a"}, "--label 'x' is not KEY=VALUE"},
+        Refused{{"capture", "command", "--label", "=x", "--", "a"}, "is not KEY=VALUE"},
+        Refused{{"capture", "command", "--kernel", "k", "--", "a"}, "--kernel"},
+        Refused{{"runs", "--limit", "0"}, "--limit"}, Refused{{"runs", "--limit", "x"}, "--limit"},
+        Refused{{"runs", "--state", "asleep"}, "--state 'asleep' is no state"}, Refused{{"query"}, "SQL is required"},
+        Refused{{"query", "q", "--format", "xml"}, "use table, csv, json or ndjson"},
+        Refused{{"query", "\xff"}, "is not UTF-8"}, Refused{{"artifacts", "r", "get", "n"}, "--output is required"},
+        Refused{{"artifacts", "r", "put", "-"}, "standard input has no name"},
+        Refused{{"artifacts", "r", "put", "dir/"}, "names no file"}, Refused{{"completion", "tcsh"}, "tcsh"}));
+
+TEST(CommandLine, SeesJsonEvenWhereTheRestIsWrong) {
+  EXPECT_TRUE(WantsJson({"nonsense", "--json"}));
+  EXPECT_FALSE(WantsJson({"capture", "--", "--json"}));
+}
+
+}  // namespace
+}  // namespace kprof::cli

@@ -1,0 +1,153 @@
+#include "client/cpp/kprof_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <thread>
+
+#include "client/cpp/version.h"
+#include "storage/base/unique_fd.h"
+#include "tests/fakes/rpc/fake_daemon.h"
+#include "tests/unit/client/scratch_folder.h"
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+class KprofClientTest : public testing::Test {
+ protected:
+  std::unique_ptr<KprofClient> Connect() { return *KprofClient::Connect(daemon_.socket_path()); }
+
+  cli::ScratchFolder folder_;
+  FakeDaemon daemon_{folder_.Path("s")};
+};
+
+TEST_F(KprofClientTest, FailsWhereNobodyListens) {
+  EXPECT_EQ(KprofClient::Connect(folder_.Path("s")).status().code(), ErrorCode::kNoDaemon);
+  folder_.Put("file", "");
+  EXPECT_EQ(KprofClient::Connect(folder_.Path("file")).status().code(), ErrorCode::kNoDaemon);
+}
+
+TEST_F(KprofClientTest, PassesTheDaemonsErrorOn) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse&) {
+    return Fail(ErrorCode::kNotFound, "look up run " + request.id(), "there is none", "see 'kprofctl runs'");
+  };
+  daemon_.Start();
+  Status status = Connect()->GetRun("x").status();
+  EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+  EXPECT_EQ(status.ToString(), "look up run x: there is none; see 'kprofctl runs'");
+}
+
+TEST_F(KprofClientTest, NamesBothVersionsWhenTheDaemonDoesNotKnowACall) {
+  daemon_.calls.get_status = [](const v1::GetStatusRequest&, v1::GetStatusResponse& response) {
+    response.set_version("0.0.1");
+    return OkStatus();
+  };
+  daemon_.Start();
+  Status status = Connect()->PinRun("x").status();
+  EXPECT_EQ(status.code(), ErrorCode::kInternal);
+  EXPECT_EQ(status.why(), "kprofd 0.0.1 does not know this call: it is older than this client (" +
+                              std::string(ClientVersion()) + ")");
+  EXPECT_THAT(status.remedy(), HasSubstr("update kprofd"));
+}
+
+TEST_F(KprofClientTest, WaitRunAnswersWithTheRunOrItsError) {
+  daemon_.calls.wait_run = [](const v1::WaitRunRequest& request, v1::WaitRunResponse& response) {
+    if (request.id() == "bad") return Fail(ErrorCode::kTimedOut, "wait for run bad", "its time was up");
+    response.mutable_run()->set_id(request.id());
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Connect()->WaitRun("good")->id(), "good");
+  EXPECT_EQ(Connect()->WaitRun("bad").status().code(), ErrorCode::kTimedOut);
+}
+
+TEST_F(KprofClientTest, ACallbacksFailureEndsTheStream) {
+  daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
+    v1::ReadLogResponse response;
+    response.set_data(std::string(1 << 16, 'x'));
+    while (stream.write(response)) {
+    }
+    return OkStatus();
+  };
+  daemon_.Start();
+  int pieces = 0;
+  Status status = Connect()->ReadLog(v1::ReadLogRequest(), [&](const v1::ReadLogResponse&) {
+    return ++pieces < 3 ? OkStatus() : Fail(ErrorCode::kUsage, "take a piece", "enough");
+  });
+  EXPECT_EQ(status.why(), "enough");
+  EXPECT_EQ(pieces, 3);
+}
+
+TEST_F(KprofClientTest, AStreamEndsWhenItIsStopped) {
+  daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
+    stream.write(v1::ReadLogResponse());
+    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return OkStatus();
+  };
+  daemon_.Start();
+  std::stop_source stop;
+  Status status = Connect()->ReadLog(
+      v1::ReadLogRequest(),
+      [&](const v1::ReadLogResponse&) {
+        stop.request_stop();
+        return OkStatus();
+      },
+      stop.get_token());
+  EXPECT_EQ(status.code(), ErrorCode::kCancelled);
+}
+
+TEST_F(KprofClientTest, AnUploadCarriesHeaderAndBytes) {
+  daemon_.calls.upload_artifact = [](const v1::UploadArtifactRequest::Header& header, const std::string& bytes,
+                                     v1::UploadArtifactResponse& response) {
+    response.mutable_artifact()->set_name(header.name());
+    response.mutable_artifact()->set_size_bytes(static_cast<int64_t>(bytes.size()));
+    return OkStatus();
+  };
+  daemon_.Start();
+  v1::UploadArtifactRequest::Header header;
+  header.set_name("n");
+  int left = 3;
+  Result<v1::Artifact> artifact = Connect()->UploadArtifact(
+      header, [&]() -> Result<std::string> { return left-- > 0 ? std::string(1000, 'x') : std::string(); });
+  ASSERT_TRUE(artifact.ok());
+  EXPECT_EQ(artifact->name(), "n");
+  EXPECT_EQ(artifact->size_bytes(), 3000);
+}
+
+TEST_F(KprofClientTest, AnUploadThatCannotGoOnIsGivenUp) {
+  std::atomic<bool> stored = false;
+  daemon_.calls.upload_artifact = [&](const v1::UploadArtifactRequest::Header&, const std::string&,
+                                      v1::UploadArtifactResponse&) {
+    stored = true;
+    return OkStatus();
+  };
+  daemon_.Start();
+  Result<v1::Artifact> artifact = Connect()->UploadArtifact(
+      v1::UploadArtifactRequest::Header(),
+      []() -> Result<std::string> { return Fail(ErrorCode::kInternal, "read f", "Input/output error"); });
+  EXPECT_EQ(artifact.status().what(), "read f");
+  daemon_.Stop();
+  EXPECT_FALSE(stored);
+}
+
+// A socket that takes connections and never says a word.
+TEST_F(KprofClientTest, ADaemonThatDoesNotAnswerIsNoDaemon) {
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::strcpy(address.sun_path, folder_.Path("s").c_str());
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  std::unique_ptr<KprofClient> client = *KprofClient::Connect(folder_.Path("s"), 50);
+  Status status = client->GetStatus().status();
+  EXPECT_EQ(status.code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(status.why(), "kprofd does not answer");
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,44 @@
+#include "client/cli/run_json.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/client/sample_run.h"
+
+namespace kprof::cli {
+namespace {
+
+TEST(RunJson, IsTheObjectOfTheContract) {
+  EXPECT_EQ(
+      RunJsonLine(SampleRun()),
+      R"({"schema":"kprof.run.v1","id":"01jd0000000000000000000000","state":"failed","tool":"command",)"
+      R"("labels":{"model":"llama","zoo":"last"},"device":["cpu"],"command":["sh","-c","exit 3","\\xff"],"uid":1000,)"
+      R"("queued_ns":"1795267369000000000","started_ns":"1795267370000000000","ended_ns":"1795267371500000000",)"
+      R"("exit_code":3,"signal":null,)"
+      R"("error":{"code":"command_failed","message":"the command exited with 3","remedy":null},)"
+      R"("trust":[{"code":"processes_left","message":"2 processes outlived the command"}],"trace":null,)"
+      R"("metrics":{"wall_ns":1500000000,"voluntary_switches":7},)"
+      R"("artifacts":[{"name":"notes.txt","size_bytes":1536,"sha256":"ab12"}],)"
+      R"("cwd":"/home/someone","environment":{"CUDA_VISIBLE_DEVICES":"0"},)"
+      R"("pinned":true,"shared":false,"attached":false,"timeout_ms":60000,"queue_timeout_ms":null,)"
+      R"("stdout_bytes":2048,"stdout_dropped_bytes":1024,"stderr_bytes":10,"stderr_dropped_bytes":0})"
+      "\n");
+}
+
+TEST(RunJson, SaysNullForWhatIsNotKnownYet) {
+  v1::Run run;
+  run.set_id("01jd");
+  run.set_state(v1::RUN_STATE_QUEUED);
+  run.set_tool("command");
+  run.set_queued_unix_ns(5);
+  EXPECT_EQ(RunJsonLine(run),
+            R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
+            R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
+            R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],)"
+            R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
+            R"("queue_timeout_ms":null,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
+            R"("stderr_dropped_bytes":0})"
+            "\n");
+}
+
+}  // namespace
+}  // namespace kprof::cli

@@ -1,0 +1,58 @@
+#include "client/cli/run_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/client/sample_run.h"
+
+namespace kprof::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(RunReport, ShortOneSaysHowItEndedAndWhatNext) {
+  EXPECT_EQ(ShortReport(SampleRun()),
+            "run         01jd0000000000000000000000\n"
+            "state       failed, exit 3\n"
+            "error       command_failed: the command exited with 3\n"
+            "took        1.500 s on cpu\n"
+            "measured    wall 1.500 s, voluntary_switches 7\n"
+            "output      stdout 2.0 KiB (1.0 KiB in the middle not kept), stderr 10 B\n"
+            "artifact    notes.txt (1.5 KiB)\n"
+            "trust       processes_left: 2 processes outlived the command\n"
+            "next        kprofctl show 01jd0000000000000000000000\n"
+            "            kprofctl logs 01jd0000000000000000000000\n"
+            "            kprofctl logs 01jd0000000000000000000000 --stderr\n");
+}
+
+TEST(RunReport, FullOneHasEverything) {
+  std::string report = FullReport(SampleRun(), 0);
+  for (const char* part : {"command     sh -c 'exit 3' ", "cwd         /home/someone", "label       model=llama",
+                           "            zoo=last", "kept        pinned, private, detached", "timeout     1m 00s",
+                           "env         CUDA_VISIBLE_DEVICES=0", "took        1.500 s"}) {
+    EXPECT_THAT(report, HasSubstr(part));
+  }
+}
+
+TEST(RunReport, LetsNothingFromOutsideReachTheTerminal) {
+  v1::Run run = SampleRun();
+  run.add_argv("\x1b[2J");
+  run.set_cwd("/\x1b[2J");
+  (*run.mutable_labels())["\x1b[2J"] = "\x1b[2J";
+  run.mutable_error()->set_message("\x1b[2J");
+  run.mutable_trust(0)->set_message("\x1b[2J");
+  run.mutable_artifacts(0)->set_name("\x1b[2J");
+  run.mutable_environment(0)->set_value("\x1b[2J");
+  run.mutable_metrics(0)->set_name("\x1b[2J");
+  run.add_devices("\x1b[2J");
+  EXPECT_THAT(FullReport(run, 0), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(ShortReport(run), Not(HasSubstr("\x1b")));
+}
+
+TEST(RunReport, OneLineNamesStateAndExit) {
+  EXPECT_EQ(OneLineReport(SampleRun(), 0), "run 01jd0000000000000000000000 failed after 1.500 s (exit 3)");
+}
+
+}  // namespace
+}  // namespace kprof::cli

@@ -1,0 +1,43 @@
+#include "client/cli/terminal_text.h"
+
+#include <gtest/gtest.h>
+
+namespace kprof::cli {
+namespace {
+
+TEST(TerminalText, EscapesWhatWouldDriveTheTerminal) {
+  EXPECT_EQ(TerminalText("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(TerminalText("a\r\n\tb\x7f"), "a\\x0d\\n\\tb\\x7f");
+  EXPECT_EQ(TerminalText("\xc2\x9b"
+                         "31m"),
+            "\\x9b31m");
+  EXPECT_EQ(TerminalText("\xe2\x80\xae"
+                         "abc"),
+            "\\u{202e}abc");
+  EXPECT_EQ(TerminalText("\xff"), "\\xff");
+  EXPECT_EQ(TerminalText("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+}
+
+TEST(TerminalText, ShortensByCharactersNotBytes) {
+  EXPECT_EQ(Shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(Shortened("abcdefg", 6), "abc...");
+  EXPECT_EQ(Shortened("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 4), "\xc3\xbc...");
+  EXPECT_EQ(Shortened("abcdefg", 2), "..");
+  EXPECT_EQ(Shortened("abcdefg", 0), "");
+}
+
+TEST(TerminalText, QuotesCommandsAsAShellWouldWantThem) {
+  EXPECT_EQ(CommandText({"python", "a.py", "--n=3"}), "python a.py --n=3");
+  EXPECT_EQ(CommandText({"sh", "-c", "echo 'hi' $X", ""}), "sh -c 'echo '\\''hi'\\'' $X' ''");
+}
+
+TEST(TerminalText, MakesCommandsSafe) {
+  EXPECT_EQ(CommandText({"echo", "\x1b]0;x\x07"}), "echo '\\x1b]0;x\\x07'");
+}
+
+TEST(TerminalText, EscapesACommandOnce) {
+  EXPECT_EQ(CommandText({"\xff"}), "\\xff");
+}
+
+}  // namespace
+}  // namespace kprof::cli

@@ -1,0 +1,129 @@
+#include "daemon/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+class ConfigTest : public testing::Test {
+ protected:
+  std::string folder_ = testing::TempDir() + "kprof_config_" + std::to_string(getpid());
+
+  void SetUp() override {
+    std::filesystem::create_directories(folder_ + "/run");
+    std::ofstream(folder_ + "/launch") << "#!/bin/sh\n";
+    std::filesystem::permissions(folder_ + "/launch", std::filesystem::perms::owner_all);
+    setenv("XDG_STATE_HOME", (folder_ + "/state").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", (folder_ + "/run").c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Result<Config> Load(const std::string& text, ConfigFlags flags = {}) {
+    flags.file = folder_ + "/kprofd.toml";
+    std::ofstream(flags.file) << "launcher = \"" + folder_ + "/launch\"\n" + text;
+    return LoadUserConfig(flags);
+  }
+};
+
+TEST_F(ConfigTest, TakesItsPlacesFromTheEnvironment) {
+  Result<Config> config = Load("");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->state_folder, folder_ + "/state/kprof");
+  EXPECT_EQ(config->socket_path, folder_ + "/run/kprof/kprofd.sock");
+  unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_EQ(Load("")->socket_path, folder_ + "/state/kprof/kprofd.sock");
+}
+
+TEST_F(ConfigTest, FlagsOverrideTheFile) {
+  Result<Config> config =
+      Load("state_dir = \"/a\"\nsocket = \"/a/s\"\n", {.file = "", .state_folder = "/b/", .socket_path = "/b/s"});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->state_folder, "/b");
+  EXPECT_EQ(config->socket_path, "/b/s");
+}
+
+TEST_F(ConfigTest, AStateFolderOfItsOwnHasASocketOfItsOwn) {
+  EXPECT_EQ(Load("", {.file = "", .state_folder = "/b", .socket_path = ""})->socket_path, "/b/kprofd.sock");
+}
+
+TEST_F(ConfigTest, ReadsEverySetting) {
+  Result<Config> config = Load(R"(
+log_level = "warning"
+[queue]
+limit_runs = 5
+running_without_device = 3
+[output]
+head_bytes = 100
+tail_bytes = 8192
+[retention]
+max_age_hours = 2
+max_artifact_bytes = 1000
+[[device]]
+kind = "nvidia"
+uuid = "GPU-1"
+name = "H200"
+[[device]]
+id = "n0"
+kind = "neuron"
+cores = [0, 1]
+)");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->log_level, LogLevel::kWarning);
+  EXPECT_EQ(config->queue.queued, 5u);
+  EXPECT_EQ(config->queue.running_without_device, 3u);
+  EXPECT_EQ(config->output.head_bytes, 100);
+  EXPECT_EQ(config->output.tail_bytes, 8192);
+  EXPECT_EQ(config->retention.max_age_ns, 2LL * 3600 * 1'000'000'000);
+  EXPECT_EQ(config->retention.max_artifact_bytes, 1000);
+  ASSERT_EQ(config->accelerators.size(), 2u);
+  EXPECT_EQ(config->accelerators[0].id, "0");
+  EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));
+}
+
+TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
+  struct Case {
+    const char* text;
+    const char* says;
+  };
+  const Case cases[] = {
+      {"sockt = \"/x\"\n", ":2: there is no setting 'sockt' here; there are: "},
+      {"\n[queue]\nlimit = 5\n", ":4: [queue]: there is no setting 'limit'"},
+      {"state_dir = 5\n", ":2: 'state_dir' is not a string"},
+      {"[queue]\nlimit_runs = 0\n", ":3: [queue]: 'limit_runs' is not a whole number from 1"},
+      {"[queue]\nlimit_runs = \"5\"\n", ":3: [queue]: 'limit_runs' is not a whole number"},
+      {"queue = 5\n", ":2: 'queue' is not a table"},
+      {"[device]\n", "write [[device]]"},
+      {"[[device]]\nkind = \"abacus\"\n", "[[device]]: 'kind' is not one of nvidia, neuron, amd"},
+      {"[[device]]\nkind = \"neuron\"\n", "needs its 'cores'"},
+      {"[[device]]\nkind = \"amd\"\nid = \"cpu\"\n", "reserved"},
+      {"[[device]]\nkind = \"amd\"\nid = \"0\"\n[[device]]\nkind = \"amd\"\nid = \"0\"\n", "taken already"},
+      {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
+      {"log_level = \"loud\"\n", "debug, info, warning, error"},
+      {"this is no toml\n", ":2"},
+  };
+  for (const Case& c : cases) {
+    Result<Config> config = Load(c.text);
+    ASSERT_FALSE(config.ok()) << c.text;
+    EXPECT_EQ(config.status().code(), ErrorCode::kUsage) << c.text;
+    EXPECT_THAT(config.status().ToString(), HasSubstr(c.says));
+  }
+}
+
+TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
+  EXPECT_THAT(LoadUserConfig({.file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""}).status().ToString(),
+              HasSubstr("/nowhere/kprofd.toml"));
+  EXPECT_THAT(Load("").status().ok(), true);
+  std::filesystem::remove(folder_ + "/launch");
+  EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,41 @@
+#include "daemon/rpc/status_map.h"
+
+#include <gtest/gtest.h>
+
+#include "kprof/v1/error.pb.h"
+
+namespace kprof {
+namespace {
+
+v1::ErrorDetail DetailOf(const grpc::Status& status) {
+  v1::RpcStatus wire;
+  EXPECT_TRUE(wire.ParseFromString(status.error_details()));
+  EXPECT_EQ(wire.code(), status.error_code());
+  v1::ErrorDetail detail;
+  EXPECT_EQ(wire.details_size(), 1);
+  if (wire.details_size() == 1) EXPECT_TRUE(wire.details(0).UnpackTo(&detail));
+  return detail;
+}
+
+TEST(StatusMap, SuccessIsOk) { EXPECT_TRUE(ToGrpc(OkStatus()).ok()); }
+
+TEST(StatusMap, CarriesCodeAndAllFourPartsForEveryError) {
+  for (int i = static_cast<int>(ErrorCode::kInternal); i <= static_cast<int>(ErrorCode::kStorageBroken); ++i) {
+    auto code = static_cast<ErrorCode>(i);
+    grpc::Status status = ToGrpc(Fail(code, "what", "why", "remedy"));
+    EXPECT_EQ(static_cast<int>(status.error_code()), static_cast<int>(CanonicalOf(code)));
+    EXPECT_EQ(status.error_message(), "what: why; remedy");
+    v1::ErrorDetail detail = DetailOf(status);
+    EXPECT_EQ(detail.code(), ErrorName(code));
+    EXPECT_EQ(detail.what(), "what");
+    EXPECT_EQ(detail.why(), "why");
+    EXPECT_EQ(detail.remedy(), "remedy");
+  }
+}
+
+TEST(StatusMap, MakesBytesReadable) {
+  EXPECT_EQ(DetailOf(ToGrpc(Fail(ErrorCode::kNotFound, "open \xff", "\xc3\xa4"))).what(), "open \\xff");
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,274 @@
+#include "storage/catalog/catalog.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "storage/catalog/run_table.h"
+#include "storage/catalog/schema.h"
+#include "tests/fakes/storage/fault_files.h"
+#include "tests/fakes/storage/fault_plan.h"
+#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/sample_runs.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+class CatalogTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<Catalog>> Open() { return Catalog::Open(options_, *files_); }
+  mode_t ModeOf(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+  }
+  Status Insert(Catalog& catalog, const std::string& id) {
+    return catalog.writer().SubmitAndWait([&](Db& db) { return InsertRun(db, SampleRun(id)); });
+  }
+  // As a crash would leave it: a copy of the files of a living catalog.
+  Layout CopyOfLiving() {
+    Layout copy{folder_ / "crashed"};
+    fs::copy(options_.layout.state_folder, copy.state_folder);
+    return copy;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Files> files_ = MakePosixFiles();
+  Catalog::Options options_{.layout = {folder_ / "var/lib/kprof"}};
+};
+
+TEST_F(CatalogTest, CreatesItsFoldersForTheOwnerAlone) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  EXPECT_EQ(ModeOf(options_.layout.state_folder), 0700u);
+  EXPECT_EQ(ModeOf(options_.layout.RunsFolder()), 0700u);
+  EXPECT_EQ(ModeOf(options_.layout.CatalogPath()), 0600u);
+  EXPECT_EQ(ModeOf(options_.layout.LockPath()), 0600u);
+}
+
+TEST_F(CatalogTest, KeepsRunsFromOneLifeToTheNext) {
+  { ASSERT_TRUE(Insert(**Open(), "a").ok()); }
+  std::unique_ptr<Catalog> catalog = *Open();
+  EXPECT_EQ(*ReadRun(**catalog->readers().Borrow(), "a"), SampleRun("a"));
+}
+
+TEST_F(CatalogTest, ShowsReadersWhatTheWriterCommitted) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  ReaderPool::Lease reader = *catalog->readers().Borrow();
+  EXPECT_EQ(*ReadLastRunId(*reader), "");
+  ASSERT_TRUE(Insert(*catalog, "a").ok());
+  EXPECT_EQ(*ReadLastRunId(*reader), "a");
+}
+
+TEST_F(CatalogTest, RefusesASecondOpenerAndNamesTheFirst) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  Result<std::unique_ptr<Catalog>> second = Open();
+  ASSERT_EQ(second.status().code(), ErrorCode::kStorageBroken);
+  EXPECT_NE(second.status().why().find("is held by kprofd, pid " + std::to_string(::getpid()) + " since 20"),
+            std::string::npos)
+      << second.status().ToString();
+  EXPECT_TRUE(Insert(*catalog, "a").ok());
+  catalog.reset();
+  EXPECT_TRUE(Open().ok());
+}
+
+TEST_F(CatalogTest, TellsACleanStopFromACrash) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  EXPECT_FALSE(catalog->last_stop_was_unclean());
+  Layout crashed = CopyOfLiving();
+  catalog.reset();
+  EXPECT_FALSE((*Open())->last_stop_was_unclean());
+  {
+    std::unique_ptr<Catalog> after_crash = *Catalog::Open({.layout = crashed}, *files_);
+    EXPECT_TRUE(after_crash->last_stop_was_unclean());
+    EXPECT_TRUE(after_crash->QuickCheck({}).ok());
+  }
+  EXPECT_FALSE((*Catalog::Open({.layout = crashed}, *files_))->last_stop_was_unclean());
+}
+
+TEST_F(CatalogTest, LeavesOneFileAfterACleanStop) {
+  { ASSERT_TRUE(Insert(**Open(), "a").ok()); }
+  EXPECT_FALSE(fs::exists(options_.layout.CatalogPath() + "-wal"));
+}
+
+TEST_F(CatalogTest, RefusesANewerVersionUntouched) {
+  { ASSERT_TRUE(Open().ok()); }
+  {
+    Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite});
+    ASSERT_TRUE(db.Execute("PRAGMA user_version = 1000; CREATE TABLE of_the_future (x)").ok());
+  }
+  std::string before = ContentOf(options_.layout.CatalogPath());
+  Result<std::unique_ptr<Catalog>> catalog = Open();
+  ASSERT_EQ(catalog.status().code(), ErrorCode::kStorageBroken);
+  EXPECT_NE(catalog.status().ToString().find("it is version 1000, this kprofd knows up to"), std::string::npos);
+  EXPECT_EQ(ContentOf(options_.layout.CatalogPath()), before);
+}
+
+TEST_F(CatalogTest, RefusesANewerVersionUntouchedAfterACrashToo) {
+  { ASSERT_TRUE(Open().ok()); }
+  Layout crashed;
+  {
+    Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite});
+    ASSERT_TRUE(db.Execute("PRAGMA user_version = 1000").ok());
+    crashed = CopyOfLiving();
+  }
+  std::string before = ContentOf(crashed.CatalogPath()), wal_before = ContentOf(crashed.CatalogPath() + "-wal");
+  EXPECT_EQ(Catalog::Open({.layout = crashed}, *files_).status().code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(ContentOf(crashed.CatalogPath()), before);
+  EXPECT_EQ(ContentOf(crashed.CatalogPath() + "-wal"), wal_before);
+}
+
+TEST_F(CatalogTest, RefusesSomebodyElsesDatabaseUntouched) {
+  fs::create_directories(options_.layout.state_folder);
+  {
+    Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite, .wal = false});
+    ASSERT_TRUE(db.Execute("PRAGMA application_id = 7; CREATE TABLE theirs (x)").ok());
+  }
+  std::string before = ContentOf(options_.layout.CatalogPath());
+  EXPECT_EQ(Open().status().code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(ContentOf(options_.layout.CatalogPath()), before);
+}
+
+TEST_F(CatalogTest, SaysWhichFolderItMayNotMake) {
+  std::ofstream(folder_ / "file") << "x";
+  options_.layout.state_folder = folder_ / "file/kprof";
+  Status status = Open().status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.ToString().find(folder_ / "file"), std::string::npos) << status.ToString();
+}
+
+TEST_F(CatalogTest, QuickCheckFindsDamage) {
+  {
+    std::unique_ptr<Catalog> catalog = *Open();
+    for (int i = 0; i < 50; ++i) ASSERT_TRUE(Insert(*catalog, std::to_string(i)).ok());
+    EXPECT_TRUE(catalog->QuickCheck({}).ok());
+  }
+  {
+    // An index entry without its run, which no page checksum would show.
+    Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite});
+    int64_t root = *db.QueryInteger("SELECT rootpage FROM sqlite_schema WHERE name = 'runs'");
+    ASSERT_TRUE(db.Execute("PRAGMA wal_checkpoint(TRUNCATE)").ok());
+    std::fstream file(options_.layout.CatalogPath(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp((root - 1) * 4096 + 100);
+    file << std::string(3000, '\x55');
+  }
+  std::unique_ptr<Catalog> catalog = *Open();
+  EXPECT_EQ(catalog->QuickCheck({}).code(), ErrorCode::kStorageBroken);
+}
+
+TEST_F(CatalogTest, QuickCheckStopsWhenToldTo) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(catalog->QuickCheck(stop.get_token()).code(), ErrorCode::kCancelled);
+}
+
+TEST_F(CatalogTest, BacksUpWhileOthersWrite) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  RunRow big = SampleRun("");
+  big.argv.assign(1, std::string(20'000, 'x'));
+  for (int i = 1000; i < 1200; ++i) {
+    big.id = std::to_string(i);
+    catalog->writer().Submit([big](Db& db) { return InsertRun(db, big); }, [](Status) {});
+  }
+  ASSERT_TRUE(catalog->writer().SubmitAndWait([](Db&) { return OkStatus(); }).ok());
+  std::atomic<bool> done = false;
+  std::atomic<int> written = 0;
+  std::jthread writer([&] {
+    for (int i = 2000; !done; ++i, ++written) EXPECT_TRUE(Insert(*catalog, std::to_string(i)).ok());
+  });
+  while (written == 0) std::this_thread::yield();
+  Status status = catalog->BackUp(folder_ / "copy.db", {});
+  done = true;
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(ModeOf(folder_ / "copy.db"), 0600u);
+  EXPECT_FALSE(fs::exists(folder_ / "copy.db-journal"));
+
+  // Restored: put in place of a catalog, without ceremony.
+  Catalog::Options restored{.layout = {folder_ / "restored"}};
+  fs::create_directory(restored.layout.state_folder);
+  fs::copy(folder_ / "copy.db", restored.layout.CatalogPath());
+  std::unique_ptr<Catalog> copy = *Catalog::Open(restored, *files_);
+  EXPECT_FALSE(copy->last_stop_was_unclean());
+  EXPECT_TRUE(copy->QuickCheck({}).ok());
+  ReaderPool::Lease reader = *copy->readers().Borrow();
+  EXPECT_GE(ReadCounts(*reader)->runs, 201);
+  EXPECT_EQ(ReadCounts(*reader)->runs, *reader->QueryInteger("SELECT count(*) FROM runs"));
+  EXPECT_EQ(ReadRun(*reader, "1199")->argv, big.argv);
+}
+
+TEST_F(CatalogTest, BackupOpensWhereNothingMayBeWritten) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  ASSERT_TRUE(Insert(*catalog, "a").ok());
+  ASSERT_TRUE(catalog->BackUp(folder_ / "copy.db", {}).ok());
+  std::string uri = "file:" + (folder_ / "copy.db") + "?immutable=1";
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open_v2(uri.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, "SELECT * FROM runs", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_FALSE(fs::exists(folder_ / "copy.db-wal"));
+}
+
+TEST_F(CatalogTest, BackupOverwritesNothing) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  std::ofstream(folder_ / "copy.db") << "precious";
+  EXPECT_EQ(catalog->BackUp(folder_ / "copy.db", {}).code(), ErrorCode::kUsage);
+  EXPECT_EQ(ContentOf(folder_ / "copy.db"), "precious");
+}
+
+TEST_F(CatalogTest, StoppedBackupLeavesNothing) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(catalog->BackUp(folder_ / "copy.db", stop.get_token()).code(), ErrorCode::kCancelled);
+  EXPECT_FALSE(fs::exists(folder_ / "copy.db"));
+}
+
+TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
+  FaultPlan plan;
+  FaultVfs vfs(plan);
+  FaultFiles files(plan, MakePosixFiles());
+  options_.vfs = vfs.name();
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
+  ASSERT_TRUE(Insert(*catalog, "a").ok());
+  int failures = 0;
+  for (int64_t at = 1;; ++at) {
+    plan.FailAt(at, Fault::kNoSpace);
+    Status status = catalog->BackUp(folder_ / "copy.db", {});
+    if (!plan.has_failed()) {
+      EXPECT_TRUE(status.ok()) << status.ToString();
+      break;
+    }
+    if (!status.ok()) {
+      ++failures;
+      EXPECT_FALSE(fs::exists(folder_ / "copy.db")) << at;
+      EXPECT_FALSE(fs::exists(folder_ / "copy.db-journal")) << at;
+    }
+    plan.Heal();
+    ASSERT_TRUE(files.Remove(folder_ / "copy.db").ok());
+  }
+  EXPECT_GT(failures, 5);
+  EXPECT_TRUE(Insert(*catalog, "b").ok());
+  EXPECT_TRUE(catalog->QuickCheck({}).ok());
+}
+
+TEST_F(CatalogTest, KnowsItsSize) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  int64_t before = catalog->ReadSizeBytes();
+  ASSERT_TRUE(Insert(*catalog, "a").ok());
+  EXPECT_GT(catalog->ReadSizeBytes(), before);
+}
+
+}  // namespace
+}  // namespace kprof

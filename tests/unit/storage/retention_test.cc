@@ -1,0 +1,72 @@
+#include "storage/catalog/retention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/catalog/run_table.h"
+#include "storage/catalog/schema.h"
+#include "tests/fakes/storage/sample_runs.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+class RetentionTest : public testing::Test {
+ protected:
+  // Named so that the order of ids is not the order of ends.
+  RetentionTest() {
+    KPROF_CHECK(MigrateCatalog(db_).ok());
+    RunRow pinned = EndedRun("pinned", 1, 1000);
+    pinned.pinned = true;
+    RunRow endless = EndedRun("endless", 0, 1000);
+    endless.ended_ns.reset();
+    RunRow open = SampleRun("open");
+    open.artifacts = {{"x", 1000, ""}};
+    RunRow bare = EndedRun("bare", 150, 0);
+    bare.artifacts.clear();
+    for (const RunRow& run : {EndedRun("z_oldest", 100, 10), bare, EndedRun("y_middle", 200, 20),
+                              EndedRun("a_newest", 300, 30), pinned, endless, open}) {
+      KPROF_CHECK(InsertRun(db_, run).ok());
+    }
+  }
+
+  TemporaryFolder folder_;
+  Db db_ = *Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite});
+};
+
+TEST_F(RetentionTest, ChoosesByAgeThenBySizeOldestFirstAndNeverOpenOrPinned) {
+  struct Case {
+    const char* name;
+    RetentionPolicy policy;
+    int64_t now_ns;
+    int64_t limit;
+    std::vector<std::string> expected;
+  };
+  constexpr int64_t kKept = 3000;  // artifacts of those that are never chosen
+  const Case cases[] = {
+      {"no policy", {}, 1'000'000, 100, {}},
+      {"none too old", {.max_age_ns = 1000}, 500, 100, {}},
+      {"exactly as old as allowed", {.max_age_ns = 100}, 200, 100, {}},
+      {"one too old", {.max_age_ns = 100}, 201, 100, {"z_oldest"}},
+      {"all too old", {.max_age_ns = 1}, 1000, 100, {"z_oldest", "bare", "y_middle", "a_newest"}},
+      {"all too old, but a limit", {.max_age_ns = 1}, 1000, 2, {"z_oldest", "bare"}},
+      {"small enough", {.max_artifact_bytes = kKept + 60}, 1000, 100, {}},
+      {"one byte too much", {.max_artifact_bytes = kKept + 59}, 1000, 100, {"z_oldest"}},
+      {"the bare one would not help", {.max_artifact_bytes = kKept + 31}, 1000, 100, {"z_oldest", "y_middle"}},
+      {"more than can be freed", {.max_artifact_bytes = 1}, 1000, 100, {"z_oldest", "y_middle", "a_newest"}},
+      {"age, then size",
+       {.max_age_ns = 800, .max_artifact_bytes = kKept + 30},
+       951,
+       100,
+       {"z_oldest", "bare", "y_middle"}},
+      {"age alone suffices", {.max_age_ns = 800, .max_artifact_bytes = kKept + 50}, 901, 100, {"z_oldest"}},
+  };
+  for (const Case& c : cases) {
+    Result<std::vector<std::string>> ids = ChooseExpiredRuns(db_, c.policy, c.now_ns, c.limit);
+    ASSERT_TRUE(ids.ok()) << c.name << ids.status().ToString();
+    EXPECT_EQ(*ids, c.expected) << c.name;
+  }
+}
+
+}  // namespace
+}  // namespace kprof
