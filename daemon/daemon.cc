@@ -43,8 +43,8 @@ struct Daemon::Parts {
   RealClock clock;
   std::unique_ptr<Files> files = MakePosixFiles();
   DeviceList devices;
+  IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
-  IoLoop loop{clock};
   StorageHealth health;
   std::stop_source stop;  // of background work
   std::unique_ptr<SupervisorLauncher> launcher;

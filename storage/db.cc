@@ -48,10 +48,11 @@ Status SetUp(Db& db, const Db::Options& options) {
 }  // namespace
 
 Status FailSqlite(sqlite3* db, int result, std::string what) {
+  // Not sqlite3_system_errno: it is not set by what fails inside a commit.
+  const int error = errno;
   // The connection's message is about its latest call, which need not be the one that failed.
   bool is_latest = db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (result & 0xff);
   std::string why = is_latest ? sqlite3_errmsg(db) : sqlite3_errstr(result);
-  int error = is_latest ? sqlite3_system_errno(db) : 0;
   constexpr const char* kFreeSpace = "free space on that file system or lower the storage quota";
   switch (result & 0xff) {
     case SQLITE_FULL:
@@ -89,6 +90,7 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
   if (writes) RETURN_IF_ERROR(CreateAbsent(path));
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
   sqlite3* handle = nullptr;
+  errno = 0;
   int result = sqlite3_open_v2(path.c_str(), &handle, flags, options.vfs);
   Db db(handle);
   if (result != SQLITE_OK) return FailSqlite(handle, result, "open " + path);
@@ -105,6 +107,7 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
 }
 
 Status Db::Execute(const char* sql) {
+  errno = 0;  // see FailSqlite
   int result = sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr);
   if (result == SQLITE_OK) return OkStatus();
   return FailSqlite(handle_.get(), result, "run SQL \"" + std::string(sql).substr(0, 60) + "\"");

@@ -17,7 +17,8 @@ namespace kprof {
 // What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
 // caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted,
 // TOOBIG is kUsage, CANTOPEN is what errno says (absent is kNotFound), the rest is kInternal.
-// REQUIRES: called before anything else is done with `db`; it may be null.
+// REQUIRES: `db` may be null. errno was 0 before the call that failed, and nothing was called since: it is how SQLite
+// tells the reason of an IOERR or CANTOPEN.
 Status FailSqlite(sqlite3* db, int result, std::string what);
 
 class Db {

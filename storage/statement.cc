@@ -1,5 +1,6 @@
 #include "storage/statement.h"
 
+#include <cerrno>
 #include <string>
 
 namespace kprof {
@@ -52,6 +53,7 @@ Statement& Statement::BindMaybeText(int index, const std::optional<std::string>&
 
 bool Statement::Next() {
   if (!status_.ok()) return false;
+  errno = 0;  // see FailSqlite
   int result = sqlite3_step(handle_.get());
   if (result == SQLITE_ROW) return true;
   if (result != SQLITE_DONE) Keep(result, "run");

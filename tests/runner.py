@@ -306,7 +306,7 @@ class Reporter(unittest.TestResult):
 
 def run_python_suite(path, report, only):
     """The child: runs one suite file in this process."""
-    sys.path[:0] = [os.path.dirname(path), TESTS]
+    sys.path[:0] = [os.path.dirname(path), os.path.join(TESTS, "system")]  # kprof_testing.py is for all suites
     name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
@@ -481,6 +481,8 @@ def run_all(programs, settings, jobs):
                     outcome.seconds = seconds
             outcomes += found
             counts = count(found)
+            if not found:  # --only left nothing of it
+                continue
             mark = "FAIL" if counts["failed"] else "ok  "
             print(f"{mark} {program.name}: {summary(counts)} ({seconds:.1f} s)", flush=True)
     return outcomes

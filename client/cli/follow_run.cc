@@ -90,7 +90,7 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
       facts.cancelling = true;
       if (!line.enabled()) output.Note("cancelling run " + run_id + "; a second Ctrl-C leaves at once");
     }
-    if (facts.latest.has_run()) line.Show(ProgressText(facts, NowUnixNs()));
+    if (facts.latest.has_run() && !IsEnded(facts.latest.run().state())) line.Show(ProgressText(facts, NowUnixNs()));
     if (cancel_wanted && !cancel_sent) {
       cancel_sent = RequestCancel(connect, run_id, output);
     }

@@ -37,13 +37,19 @@ bool IsEnded(v1::RunState state) {
   return state == v1::RUN_STATE_DONE || state == v1::RUN_STATE_FAILED || state == v1::RUN_STATE_CANCELLED;
 }
 
+std::string ErrorMessage(const v1::Run& run) {
+  const std::string name = "run " + run.id() + ": ";
+  const std::string& message = run.error().message();
+  return message.starts_with(name) ? message.substr(name.size()) : message;
+}
+
 Status OutcomeOf(const v1::Run& run) {
   if (!IsEnded(run.state()) || run.state() == v1::RUN_STATE_DONE) return OkStatus();
   bool cancelled = run.state() == v1::RUN_STATE_CANCELLED;
   ErrorCode fallback = cancelled ? ErrorCode::kCancelled : ErrorCode::kInternal;
   std::optional<ErrorCode> known = ErrorCodeByName(run.error().code());
   ErrorCode code = known && *known != ErrorCode::kOk ? *known : fallback;
-  std::string why = run.error().message();
+  std::string why = ErrorMessage(run);
   if (why.empty()) why = run.error().code().empty() ? "no reason is known" : run.error().code();
   return Fail(code, "run " + run.id() + (cancelled ? " was cancelled" : " failed"), why, run.error().remedy());
 }

@@ -18,6 +18,9 @@ bool IsEnded(v1::RunState state);
 // OK for a run that is done or not over yet; else its error, with the code that gives kprofctl's exit code.
 Status OutcomeOf(const v1::Run& run);
 
+// The error's message without the run's own name in front, for where that has been said.
+std::string ErrorMessage(const v1::Run& run);
+
 // "exit 3", "signal 9 (KILL)", or "" while neither is known.
 std::string ExitText(const v1::Run& run);
 

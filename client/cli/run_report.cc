@@ -42,7 +42,7 @@ std::string StateText(const v1::Run& run) {
 
 void AddError(Facts& facts, const v1::Run& run) {
   if (!run.has_error()) return;
-  facts.Add("error", TerminalText(run.error().code() + ": " + run.error().message()));
+  facts.Add("error", TerminalText(run.error().code() + ": " + ErrorMessage(run)));
   if (!run.error().remedy().empty()) facts.Add("remedy", TerminalText(run.error().remedy()));
 }
 

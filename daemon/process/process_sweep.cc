@@ -19,7 +19,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kFreezeRounds = 20;
+constexpr int kFreezeRounds = 8;
 constexpr int64_t kDeathWaitMs = 200;
 
 // glibc of Debian 12 has pidfd_open, that of older build hosts has not; the numbers are the same everywhere.
@@ -177,6 +177,23 @@ SignalledProcesses FreezeAndKill(const FindProcesses& find) {
   std::map<pid_t, Held> held = Freeze(find);
   Kill(held);
   return Outcome(held);
+}
+
+int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int passes) {
+  int killed = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    bool found = false;
+    std::vector<pid_t> pids = ListProcesses();
+    for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {
+      ProcessRow row = ReadProcess(*pid);
+      if (row.pid <= 0 || row.parent != ::getpid() || row.dead() || is_own(row)) continue;
+      if (::kill(row.pid, SIGKILL) != 0) continue;
+      found = true;
+      ++killed;
+    }
+    if (!found) break;
+  }
+  return killed;
 }
 
 int KillAll(const FindProcesses& find, int rounds) {

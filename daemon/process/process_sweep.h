@@ -47,6 +47,11 @@ SignalledProcesses SignalAll(const FindProcesses& find, std::initializer_list<in
 // them. Does not wait for them to be gone.
 SignalledProcesses FreezeAndKill(const FindProcesses& find);
 
+// Kills children of this process that `is_own` does not claim, each the moment it is seen, the newest first. For those
+// that fork and end faster than FreezeAndKill can look twice: they are ours by then, and as nobody else reaps them
+// their pids cannot be used anew. Makes `passes` over /proc at most, until one finds nobody. Returns how many it hit.
+int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int passes = 20);
+
 // Freezes, kills, waits, and reaps those that are our children. Repeats until `find` finds none, or only what refuses,
 // or rounds run out; a round waits at most 200 ms. Returns how many were killed.
 int KillAll(const FindProcesses& find, int rounds = 50);

@@ -34,23 +34,34 @@ ProcessRow ParseProcessStat(const std::string& line) {
   return row;
 }
 
-std::vector<ProcessRow> ReadProcessTable(const std::string& proc_root) {
-  std::vector<ProcessRow> table;
+std::vector<pid_t> ListProcesses(const std::string& proc_root) {
+  std::vector<pid_t> pids;
   DIR* listing = ::opendir(proc_root.c_str());
-  if (listing == nullptr) return table;
+  if (listing == nullptr) return pids;
   while (dirent* entry = ::readdir(listing)) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    std::string path = std::string(entry->d_name) + "/stat";
-    UniqueFd stat(::openat(::dirfd(listing), path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!stat.valid()) continue;
-    char line[1024];
-    ssize_t size = ::read(stat.get(), line, sizeof line);
-    if (size <= 0) continue;
-    ProcessRow row = ParseProcessStat(std::string(line, static_cast<size_t>(size)));
-    if (row.pid > 0) table.push_back(row);
+    pids.push_back(static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10)));
   }
   ::closedir(listing);
-  std::sort(table.begin(), table.end(), [](const ProcessRow& a, const ProcessRow& b) { return a.pid < b.pid; });
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+ProcessRow ReadProcess(pid_t pid, const std::string& proc_root) {
+  UniqueFd stat(::open((proc_root + "/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!stat.valid()) return {};
+  char line[1024];
+  ssize_t size = ::read(stat.get(), line, sizeof line);
+  if (size <= 0) return {};
+  return ParseProcessStat(std::string(line, static_cast<size_t>(size)));
+}
+
+std::vector<ProcessRow> ReadProcessTable(const std::string& proc_root) {
+  std::vector<ProcessRow> table;
+  for (pid_t pid : ListProcesses(proc_root)) {
+    ProcessRow row = ReadProcess(pid, proc_root);
+    if (row.pid > 0) table.push_back(row);
+  }
   return table;
 }
 

@@ -28,6 +28,10 @@ struct ProcessRow {
 // Ordered by pid. Processes that vanish meanwhile are left out; so is what is not in the kernel's format.
 std::vector<ProcessRow> ReadProcessTable(const std::string& proc_root = "/proc");
 
+// The two halves of it. The list is ordered; a process that is gone has pid 0.
+std::vector<pid_t> ListProcesses(const std::string& proc_root = "/proc");
+ProcessRow ReadProcess(pid_t pid, const std::string& proc_root = "/proc");
+
 // The row in a line of /proc/<pid>/stat; pid 0 when it is not one.
 ProcessRow ParseProcessStat(const std::string& line);
 

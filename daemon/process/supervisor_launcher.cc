@@ -35,6 +35,9 @@ using boost::system::error_code;
 constexpr int kSupervisorControlFd = 3;
 // A supervisor whose work is over gives up on what it cannot kill after 10 s.
 constexpr int64_t kExitLimitNs = 20 * kNanosPerSecond;
+// 10 s at most for what hangs in the kernel: 200 ms a kill round.
+constexpr int kSweepRounds = 10;
+constexpr int kKillRounds = 5;
 constexpr int64_t kRetryNs = 100 * kNanosPerMilli;
 constexpr int64_t kAdoptedLookNs = 5 * kNanosPerSecond;
 
@@ -346,9 +349,14 @@ void SupervisorLauncher::Shared::Sweep(const std::string& marker, uint64_t since
       }
       return found;
     };
-    int killed = KillAll(find);
-    ReapOrphans(is_own);
-    bool some_left = !FindOrphans(::getpid(), is_own).empty();
+    int killed = 0;
+    bool some_left = true;
+    for (int round = 0; some_left && round < kSweepRounds; ++round) {
+      killed += KillChildrenAtSight(is_own);
+      killed += KillAll(find, kKillRounds);
+      ReapOrphans(is_own);
+      some_left = !FindOrphans(::getpid(), is_own).empty();
+    }
     LogInfo("swept what kprof-launch left", {{"run", marker}, {"killed", std::to_string(killed)}});
     IoLoop& loop = shared->loop;
     loop.Post([shared = std::move(shared), since_ticks, some_left, done = std::move(done)] {

@@ -90,14 +90,17 @@ Result<ArtifactRow> ArtifactUpload::Finish() {
   }
   RETURN_IF_ERROR(file_->Sync());
   file_.reset();
-  // On the writer thread, where nobody else adds or deletes: row, file and both folders, then the commit.
+  // On the writer thread, where nobody else adds or deletes: row, file and both folders, then the commit. A job may be
+  // run twice (writer.h); the file is moved once.
   RETURN_IF_ERROR(catalog_.writer().SubmitAndWait([&](Db& db) -> Status {
     ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id_));
     if (Has(run, name_)) return Taken("add artifact " + name_, name_);
     RETURN_IF_ERROR(AddArtifact(db, run_id_, artifact));
     RETURN_IF_ERROR(files_.CreateFolder(layout.RunFolder(run_id_)));
-    RETURN_IF_ERROR(files_.Rename(temporary_path_, layout.ArtifactPath(run_id_, name_)));
-    temporary_path_.clear();
+    if (!temporary_path_.empty()) {
+      RETURN_IF_ERROR(files_.Rename(temporary_path_, layout.ArtifactPath(run_id_, name_)));
+      temporary_path_.clear();
+    }
     RETURN_IF_ERROR(files_.SyncFolder(layout.RunFolder(run_id_)));
     return files_.SyncFolder(layout.RunsFolder());
   }));

@@ -76,6 +76,7 @@ Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Cl
   RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));
   RETURN_IF_ERROR(files.RemoveTree(layout.TemporaryFolder()));
   RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
+  RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));  // a spooled file is only as safe as its folder
   std::vector<RunRow> open;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());

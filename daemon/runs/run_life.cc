@@ -51,8 +51,9 @@ RunLife::~RunLife() = default;
 
 void RunLife::Commit(std::function<void(Status)> then) {
   parts_.catalog.writer().Submit([row = row_](Db& db) { return UpdateRun(db, row); },
-                                 [this, row = row_, then = std::move(then)](Status status) {
-                                   parts_.loop.Post([this, row, then, status] {
+                                 // The writer may answer when we are gone; what it posts then never runs.
+                                 [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
+                                   loop.Post([this, row, then, status] {
                                      if (status.ok()) events_.changed(row);
                                      then(status);
                                    });

@@ -65,6 +65,7 @@ Runs::~Runs() = default;
 void Runs::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
   for (auto& [id, open] : open_) {
+    StartQueueTimer(id);
     if (open.row.attached) StartHoldTimer(id);
   }
   StartReady();
@@ -79,8 +80,8 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   }
   const Tool* tool = FindTool(request.tool);
   if (tool == nullptr) {
-    return refuse(Fail(ErrorCode::kUsage, "submit run", "there is no tool '" + request.tool + "'",
-                       "use one of: " + ToolNames()));
+    return refuse(
+        Fail(ErrorCode::kUsage, "submit run", "there is no tool '" + request.tool + "'", "use one of: " + ToolNames()));
   }
   Status checked = tool->Check({request.argv, request.environment, request.cwd});
   if (!checked.ok()) return refuse(checked);
@@ -96,30 +97,31 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
 void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::string id,
                   std::function<void(Result<RunRow>)> done) {
   ++submitting_;
-  auto answer = [this, done = std::move(done)](Result<RunRow> row, bool is_new) {
-    parts_.loop.Post([this, done, row = std::move(row), is_new] {
+  // The writer may answer when we are gone: what runs on its thread has the parts, not us; what it posts then never runs.
+  auto answer = [this, &loop = parts_.loop, done = std::move(done)](Result<RunRow> row, bool is_new) {
+    loop.Post([this, done, row = std::move(row), is_new] {
       --submitting_;
       if (row.ok() && is_new) Enqueue(*row);
       done(row);
       if (stopped_) FinishStopping();
     });
   };
-  auto work = [this, request = std::move(request), devices = std::move(devices), id = std::move(id), answer]() mutable {
-    RunRow row = RowOf(request, std::move(devices), id, parts_.clock.unix_ns());
-    auto find_twin = [this, uid = row.uid, key = row.idempotency_key]() -> std::optional<RunRow> {
+  auto work = [parts = parts_, request = std::move(request), devices = std::move(devices), id = std::move(id), answer]() mutable {
+    RunRow row = RowOf(request, std::move(devices), id, parts.clock.unix_ns());
+    auto find_twin = [parts, uid = row.uid, key = row.idempotency_key]() -> std::optional<RunRow> {
       if (key.empty()) return std::nullopt;
-      Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+      Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
       if (!reader.ok()) return std::nullopt;
       Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, uid, key);
       return twin.ok() ? *twin : std::nullopt;
     };
     if (std::optional<RunRow> twin = find_twin()) return answer(*std::move(twin), false);
-    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), id, LaunchRequestOf(std::move(request)));
+    Status spooled = WriteSpool(parts.files, parts.catalog.layout(), id, LaunchRequestOf(std::move(request)));
     if (!spooled.ok()) return answer(spooled.In("submit run"), false);
-    parts_.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
-                                   [this, row, answer, find_twin](Status status) {
+    parts.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
+                                   [parts, row, answer, find_twin](Status status) {
                                      if (status.ok()) return answer(row, true);
-                                     (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row.id);
+                                     (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
                                      // Two requests with one key can pass each other; the later one finds the first.
                                      if (std::optional<RunRow> twin = find_twin()) return answer(*twin, false);
                                      answer(status.In("submit run"), false);
@@ -136,15 +138,21 @@ void Runs::Enqueue(RunRow row) {
   queue_.Add(id, row.devices);
   Open& open = open_[id];
   open.row = std::move(row);
-  if (open.row.queue_timeout_ms > 0) {
-    open.queue_timer = parts_.loop.After(open.row.queue_timeout_ms * kNanosPerMilli, [this, id] {
-      EndQueued(id, Fail(ErrorCode::kQueueTimeout, "run " + id, "it waited longer than its queue timeout",
-                         "give it more with --queue-timeout, or see kprofctl devices for who holds the device"));
-    });
-  }
+  StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
   StartReady();
   NotifyQueuedSoon();
+}
+
+// Counted from when it was queued, also across a restart.
+void Runs::StartQueueTimer(const std::string& id) {
+  Open& open = open_.at(id);
+  if (open.row.queue_timeout_ms == 0) return;
+  const int64_t ends_ns = open.row.queued_ns + open.row.queue_timeout_ms * kNanosPerMilli;
+  open.queue_timer = parts_.loop.After(std::max<int64_t>(0, ends_ns - parts_.clock.unix_ns()), [this, id] {
+    EndQueued(id, Fail(ErrorCode::kQueueTimeout, "run " + id, "it waited longer than its queue timeout",
+                       "give it more with --queue-timeout, or see kprofctl devices for who holds the device"));
+  });
 }
 
 void Runs::StartReady() {
@@ -185,7 +193,6 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   if (open.life || open.ending) return;
   queue_.Remove(id);
   SetEnd(open.row, reason, parts_.clock.unix_ns());
-  RemoveSpoolSoon(id);
   CommitEnd(id, kRetryFirstMs);
   StartReady();
   NotifyQueuedSoon();
@@ -199,13 +206,14 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
       [row = open.row](Db& db) { return UpdateRun(db, row); },
-      [this, id, retry_ms](Status status) {
-        parts_.loop.Post([this, id, retry_ms, status] {
+      [this, &loop = parts_.loop, id, retry_ms](Status status) {
+        loop.Post([this, id, retry_ms, status] {
           Open& open = open_.at(id);
           if (status.ok()) {
             LogInfo("run ended", {{"run", id},
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
+            RemoveSpoolSoon(id);  // of one that never started; not before its end is known
             Notify(id);
             return Forget(id);
           }
@@ -216,9 +224,8 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           }
           Notify(id);
           if (stopped_) return Forget(id);
-          open.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli, [this, id, retry_ms] {
-            CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs));
-          });
+          open.retry_timer = parts_.loop.After(
+              retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
         });
       });
 }
@@ -258,13 +265,15 @@ void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
     return DeleteRun(db, id);
   };
   // The row first: a crash in between leaves a folder of no run, which the next start removes.
-  parts_.catalog.writer().Submit(std::move(job), [this, id, done](Status status) {
-    auto answer = [this, done](Status result) { parts_.loop.Post([done, result] { done(result); }); };
-    if (!status.ok()) return answer(status);
-    Status submitted = parts_.workers.Submit([this, id, answer] {
-      answer(parts_.files.RemoveTree(parts_.catalog.layout().RunFolder(id)));
+  parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, done](Status status) {
+    loop.Post([this, id, done, status] {
+      if (!status.ok()) return done(status);
+      Status submitted = parts_.workers.Submit([parts = parts_, id, done] {
+        Status removed = parts.files.RemoveTree(parts.catalog.layout().RunFolder(id));
+        parts.loop.Post([done, removed] { done(removed); });
+      });
+      if (!submitted.ok()) done(OkStatus());
     });
-    if (!submitted.ok()) answer(OkStatus());
   });
 }
 
@@ -276,8 +285,8 @@ void Runs::SetPinned(const std::string& id, bool pinned, std::function<void(Resu
     ASSIGN_OR_RETURN(*row, ReadRun(db, id));
     return OkStatus();
   };
-  parts_.catalog.writer().Submit(std::move(job), [this, id, pinned, row, done](Status status) {
-    parts_.loop.Post([this, id, pinned, row, done, status] {
+  parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, pinned, row, done](Status status) {
+    loop.Post([this, id, pinned, row, done, status] {
       if (!status.ok()) return done(status);
       if (auto found = open_.find(id); found != open_.end()) found->second.row.pinned = pinned;
       done(std::move(*row));
@@ -372,9 +381,7 @@ void Runs::SweepExpired() {
     }
     parts_.loop.Post([this, ids = *expired] {
       for (const std::string& id : ids) {
-        Delete(id, [id](Status status) {
-          LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
-        });
+        Delete(id, [id](Status status) { LogInfo("run expired", {{"run", id}, {"result", status.ToString()}}); });
       }
       // More than one batch: go on soon.
       if (static_cast<int64_t>(ids.size()) == kRetentionBatch) SweepExpiredIn(kRetentionPauseMs);

@@ -89,6 +89,7 @@ class Runs {
               std::function<void(Result<RunRow>)> done);
   void Enqueue(RunRow row);
   void StartReady();
+  void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
   void OnLifeEnded(RunRow row);

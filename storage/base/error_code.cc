@@ -45,9 +45,15 @@ const Row& RowOf(ErrorCode code) {
 
 }  // namespace
 
-std::string_view ErrorName(ErrorCode code) { return RowOf(code).name; }
-CanonicalCode CanonicalOf(ErrorCode code) { return RowOf(code).canonical; }
-int ExitStatusOf(ErrorCode code) { return RowOf(code).exit_status; }
+std::string_view ErrorName(ErrorCode code) {
+  return RowOf(code).name;
+}
+CanonicalCode CanonicalOf(ErrorCode code) {
+  return RowOf(code).canonical;
+}
+int ExitStatusOf(ErrorCode code) {
+  return RowOf(code).exit_status;
+}
 
 std::optional<ErrorCode> ErrorCodeByName(std::string_view name) {
   for (const Row& row : kRows) {

@@ -1,6 +1,6 @@
 // The vocabulary of failure: what went wrong, as users, scripts and agents see it (docs/cli.md lists the same table).
-// One row per code: its stable name, the canonical gRPC code it travels as, and kprofctl's exit code. Knows no messages;
-// those are status.h.
+// One row per code: its stable name, the canonical gRPC code it travels as, and kprofctl's exit code. Knows no
+// messages; those are status.h.
 #pragma once
 
 #include <optional>

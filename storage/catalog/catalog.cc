@@ -178,11 +178,14 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
     int result = SQLITE_OK;
     while (result == SQLITE_OK) {
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "copy pages", "no longer wanted");
+      errno = 0;
       result = sqlite3_backup_step(backup.get(), kBackupStepPages);
       if (result == SQLITE_OK) std::this_thread::sleep_for(kBackupPause);  // leave the disk to others
     }
+    if (result != SQLITE_DONE) return FailSqlite(to.handle(), result, "copy pages");
+    errno = 0;
     result = sqlite3_backup_finish(backup.release());
-    if (result != SQLITE_OK) return FailSqlite(to.handle(), result, "copy pages");
+    if (result != SQLITE_OK) return FailSqlite(to.handle(), result, "finish the copy");
     // So that it stands alone, one file that opens even where nothing may be written, and is taken for what it is:
     // consistent, as after a clean stop.
     Statement stand_alone(to, "PRAGMA journal_mode = DELETE");

@@ -1,5 +1,5 @@
-// What `flood` prints: a byte is a function of its offset, so that a reader can check any piece by itself. Offsets a power
-// of two apart differ, so that a ring read at the wrong place shows.
+// What `flood` prints: a byte is a function of its offset, so that a reader can check any piece by itself. Offsets a
+// power of two apart differ, so that a ring read at the wrong place shows.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// fork_storm <lines>: that many lines of processes that never stand still: each forks its successor and ends, deaf to TERM,
-// in a session of its own. Says "storm" when all are on their way and ends; the storm itself dies down after 60 s.
+// fork_storm <lines>: that many lines of processes that never stand still: each forks its successor and ends, deaf to
+// TERM, in a session of its own. Says "storm" when all are on their way and ends; the storm itself dies down after 60
+// s.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// ignore_term [exit code]: ignores every polite signal, says "ready", and stays (five minutes at most). With an exit code
-// it leaves with it once it has been asked by TERM.
+// ignore_term [exit code]: ignores every polite signal, says "ready", and stays (five minutes at most). With an exit
+// code it leaves with it once it has been asked by TERM.
 #include <unistd.h>
 
 #include <csignal>

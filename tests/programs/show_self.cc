@@ -42,7 +42,7 @@ int main(int, char** argv) {
   std::printf("leads_group %d\n", ::getpgrp() == ::getpid());
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL) std::printf("handled %d\n", signal);
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) std::printf("ignored %d\n", signal);
   }
   sigset_t mask_now;
   ::sigprocmask(SIG_SETMASK, nullptr, &mask_now);

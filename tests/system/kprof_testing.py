@@ -53,7 +53,8 @@ def wait_until(condition, what, limit_s=LIMIT_S, every_s=0.01):
 # Processes.
 
 
-def _read(path):
+def read_file(path):
+    """Its bytes; none where it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -66,9 +67,9 @@ def living_processes():
     found = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
-            line = _read(f"/proc/{entry}/cmdline")
+            line = read_file(f"/proc/{entry}/cmdline")
             if line:
-                found[int(entry)] = (line, _read(f"/proc/{entry}/environ"))
+                found[int(entry)] = (line, read_file(f"/proc/{entry}/environ"))
     return found
 
 
@@ -86,7 +87,7 @@ def processes_with(text):
 
 def status_number(pid, field):
     """A number of /proc/pid/status: VmRSS in KiB, Threads..."""
-    for line in _read(f"/proc/{pid}/status").decode(errors="replace").splitlines():
+    for line in read_file(f"/proc/{pid}/status").decode(errors="replace").splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1])
     return 0
@@ -94,7 +95,7 @@ def status_number(pid, field):
 
 def children_of(pid):
     return [int(child) for task in (os.listdir(f"/proc/{pid}/task") if os.path.isdir(f"/proc/{pid}") else [])
-            for child in _read(f"/proc/{pid}/task/{task}/children").split()]
+            for child in read_file(f"/proc/{pid}/task/{task}/children").split()]
 
 
 def unique_seconds():
@@ -224,7 +225,7 @@ class Daemon:
         return self.process.pid
 
     def log(self):
-        return _read(self.log_path).decode(errors="replace")
+        return read_file(self.log_path).decode(errors="replace")
 
     def begin(self, environment=None):
         """Starts it and does not wait."""
@@ -327,7 +328,7 @@ class DaemonTest(unittest.TestCase):
         return self.path(name)
 
     def read(self, name):
-        return _read(self.path(name))
+        return read_file(self.path(name))
 
     def gate(self, name="gate"):
         """A shell line that waits until `open_gate(name)`."""

@@ -209,7 +209,7 @@ class EnvironmentTest(DaemonTest):
             self.assertEqual(sorted(out), sorted([f"PATH={os.environ['PATH']}", f"KPROF_RUN_ID={run['id']}"]))
 
     def stored_bytes(self, daemon):
-        return {name: open(os.path.join(daemon.state, name), "rb").read() for name in daemon.files()}
+        return {name: kprof_testing.read_file(os.path.join(daemon.state, name)) for name in daemon.files()}
 
     def test_secrets_reach_the_command_and_no_file_that_stays(self):
         secret = "s3cr3t-" + kprof_testing.unique_seconds()

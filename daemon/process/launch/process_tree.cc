@@ -61,6 +61,7 @@ void ProcessTree::Terminate() {
 
 ProcessTree::KillRound ProcessTree::Kill() {
   SignalledProcesses signalled = FreezeAndKill([this] { return Find(); });
+  KillChildrenAtSight([](const ProcessRow&) { return false; });
   return {static_cast<int64_t>(signalled.reached.size()), static_cast<int64_t>(signalled.refused.size())};
 }
 

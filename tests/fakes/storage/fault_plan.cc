@@ -131,8 +131,16 @@ void FaultPlan::NoteSyncFolder(const std::string& path) {
   }
 }
 
-void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {
+void FaultPlan::Forget() {
+  Heal();
   std::lock_guard lock(mu_);
+  nodes_.clear();
+  now_.clear();
+  safe_.clear();
+}
+
+void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {
+  std::unique_lock lock(mu_);
   std::mt19937_64 random(seed);
   const std::map<std::string, int> kept = survives == Survives::kEverything ? now_ : safe_;
 
@@ -170,12 +178,8 @@ void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {
     KPROF_CHECK(out.good());
     fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   }
-  nodes_.clear();
-  now_.clear();
-  safe_.clear();
-  ops_ = 0;
-  fail_at_ = 0;
-  has_failed_ = false;
+  lock.unlock();
+  Forget();
 }
 
 void FaultPlan::Apply(const Change& change, std::string& content) {

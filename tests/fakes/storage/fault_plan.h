@@ -73,6 +73,10 @@ class FaultPlan {
   // REQUIRES: every file is closed.
   void RestoreSynced(Survives survives, uint64_t seed = 0);
 
+  // Heals, and begins the books anew: what is on the disk now is taken as safe.
+  // REQUIRES: every file is closed.
+  void Forget();
+
  private:
   static constexpr int kFolder = -2;  // in the name tables: no content
 

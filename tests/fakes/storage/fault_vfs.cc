@@ -176,7 +176,11 @@ int Open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
   int result = door.real->xOpen(door.real, path, RealOf(file), flags, out_flags);
   if (result != SQLITE_OK) return result;
   OpenFile& open = Of(file);
-  open = {{&kMethods}, counts ? door.plan : nullptr, -1, creates && (flags & kJournals) != 0, path};
+  open = {{&kMethods},
+          counts ? door.plan : nullptr,
+          -1,
+          (flags & SQLITE_OPEN_CREATE) != 0 && (flags & kJournals) != 0,
+          path};
   if (creates) {
     open.node = door.plan->NoteCreated(path);
   } else if (counts) {

@@ -1,6 +1,6 @@
 // A SQLite VFS over the system's with a FaultPlan behind it. Give its name to Db::Options::vfs.
-// Like SQLite's own, it reports a write without space as SQLITE_FULL, and syncs the folder of a new journal or WAL
-// with the first sync of that file.
+// Like SQLite's own, it reports a write without space as SQLITE_FULL, and syncs the folder of a journal or WAL with
+// the first sync after it was opened.
 // Registered while it lives: the plan must outlive it, it every connection.
 #pragma once
 

@@ -9,7 +9,9 @@ namespace {
 
 constexpr int64_t kThen = 1'795'255'200'123'456'789;
 
-std::string Line(std::string value) { return FormatLogLine(LogLevel::kInfo, kThen, "it", {{"k", std::move(value)}}); }
+std::string Line(std::string value) {
+  return FormatLogLine(LogLevel::kInfo, kThen, "it", {{"k", std::move(value)}});
+}
 
 TEST(Log, WritesTimeLevelEventAndFieldsOnOneLine) {
   EXPECT_EQ(FormatLogLine(LogLevel::kWarning, kThen, "run ended", {{"run", "01j"}, {"state", "done"}}),

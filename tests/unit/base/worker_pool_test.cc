@@ -19,11 +19,13 @@ TEST(WorkerPool, RunsJobsOnItsThreads) {
   ASSERT_TRUE(pool.Submit([&] {
                     first = std::this_thread::get_id();
                     both.arrive_and_wait();
-                  }).ok());
+                  })
+                  .ok());
   ASSERT_TRUE(pool.Submit([&] {
                     second = std::this_thread::get_id();
                     both.arrive_and_wait();
-                  }).ok());
+                  })
+                  .ok());
   both.wait();
   EXPECT_NE(first, second);
   EXPECT_NE(first, std::this_thread::get_id());
@@ -36,7 +38,8 @@ TEST(WorkerPool, RefusesAJobWhenTheQueueIsFull) {
   ASSERT_TRUE(pool.Submit([&] {
                     begun.count_down();
                     go_on.wait();
-                  }).ok());
+                  })
+                  .ok());
   begun.wait();
   EXPECT_TRUE(pool.Submit([] {}).ok());
   EXPECT_TRUE(pool.Submit([] {}).ok());

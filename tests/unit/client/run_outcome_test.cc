@@ -51,6 +51,12 @@ TEST(RunOutcome, ACancelledRunIsCancelledEvenWithoutAReason) {
   EXPECT_EQ(outcome.ToString(), "run 01jd was cancelled: no reason is known");
 }
 
+TEST(RunOutcome, DoesNotNameTheRunTwice) {
+  v1::Run run = Ended(v1::RUN_STATE_FAILED, "timed_out");
+  run.mutable_error()->set_message("run 01jd: its time was up");
+  EXPECT_EQ(OutcomeOf(run).ToString(), "run 01jd failed: its time was up; remedy");
+}
+
 TEST(RunOutcome, NamesStatesBothWays) {
   for (v1::RunState state :
        {v1::RUN_STATE_QUEUED, v1::RUN_STATE_PREPARING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_COLLECTING,

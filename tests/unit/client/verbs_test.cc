@@ -2,9 +2,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 
@@ -257,9 +259,9 @@ TEST_F(VerbsTest, CaptureShowsTheEndOfTheErrorOutputOfWhatFailed) {
 
 TEST_F(VerbsTest, CaptureSaysOnceThatItIsQueued) {
   AnswerCaptures(Done());
-  daemon_.calls.watch_run = [](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+  daemon_.calls.watch_run = [this](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
     stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that it is seen before the next
+    while (captured_.Notes().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 2));
     stream.write(Watched(Done()));
     return OkStatus();
@@ -267,6 +269,51 @@ TEST_F(VerbsTest, CaptureSaysOnceThatItIsQueued) {
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
   EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, 2 before it\n");
+}
+
+// A terminal that remembers what was written to it.
+class FakeTerminal {
+ public:
+  FakeTerminal() : keyboard_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    KPROF_CHECK(::grantpt(keyboard_.get()) == 0 && ::unlockpt(keyboard_.get()) == 0);
+    screen_.Reset(::open(::ptsname(keyboard_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    KPROF_CHECK(screen_.valid());
+  }
+  int fd() const { return screen_.get(); }
+  const std::string& Shown() {
+    char bytes[4096];
+    pollfd wait = {keyboard_.get(), POLLIN, 0};
+    while (::poll(&wait, 1, 0) == 1) {
+      ssize_t got = ::read(keyboard_.get(), bytes, sizeof(bytes));
+      if (got <= 0) break;
+      shown_.append(bytes, static_cast<size_t>(got));
+    }
+    return shown_;
+  }
+
+ private:
+  UniqueFd keyboard_;
+  UniqueFd screen_;
+  std::string shown_;
+};
+
+TEST_F(VerbsTest, CaptureShowsProgressOnATerminalAndTakesItAway) {
+  ::setenv("TERM", "xterm", 1);
+  FakeTerminal terminal;
+  AnswerCaptures(Done());
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
+    while (terminal.Shown().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    stream.write(Watched(Done()));
+    return OkStatus();
+  };
+  daemon_.Start();
+  UniqueFd results(::memfd_create("results", MFD_CLOEXEC));
+  Output output(results.get(), terminal.fd());
+  EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--", "true"}, output), 0);
+  daemon_.Stop();
+  EXPECT_THAT(terminal.Shown(), StartsWith("\r01jd  queued 0s, 2 runs before it\x1b[K"));
+  EXPECT_THAT(terminal.Shown(), EndsWith("\r\x1b[K"));
 }
 
 TEST_F(VerbsTest, CaptureGoesOnAfterARestartOfTheDaemon) {

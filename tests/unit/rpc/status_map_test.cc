@@ -13,7 +13,9 @@ v1::ErrorDetail DetailOf(const grpc::Status& status) {
   EXPECT_EQ(wire.code(), status.error_code());
   v1::ErrorDetail detail;
   EXPECT_EQ(wire.details_size(), 1);
-  if (wire.details_size() == 1) EXPECT_TRUE(wire.details(0).UnpackTo(&detail));
+  if (wire.details_size() == 1) {
+    EXPECT_TRUE(wire.details(0).UnpackTo(&detail));
+  }
   return detail;
 }
 

@@ -100,8 +100,7 @@ class CatalogFaultsTest : public testing::Test {
 
   void Reset() {
     std::filesystem::remove_all(options_.layout.state_folder);
-    plan_.RestoreSynced(FaultPlan::Survives::kNothing);  // forgets the books
-    std::filesystem::remove_all(options_.layout.state_folder);
+    plan_.Forget();
   }
 
   int64_t CountOps() {

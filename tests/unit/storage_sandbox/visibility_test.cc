@@ -74,7 +74,6 @@ TEST_P(Hostile, QuestionsAreAnsweredAsIfTheHiddenWereNotThere) {
     const std::string without = Ask(Without().path(), viewer, GetParam()).Text();
     EXPECT_EQ(with, without);
     EXPECT_THAT(with, Not(HasSubstr("SECRET")));
-    EXPECT_THAT(with, Not(HasSubstr("r0")));
   }
 }
 

@@ -1,0 +1,260 @@
+"""The life of a run, and of what is beside it, as the crash tests play it again and again: two runs that end, one of which
+gets an artifact and one is deleted, a run that is in flight for a while, one that is queued behind it. And what must
+hold afterwards, whatever went wrong at whatever moment.
+"""
+
+import dataclasses
+import hashlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "system"))
+
+import faults as fault_books  # noqa: E402
+import kprof_testing  # noqa: E402
+from kprof_testing import Daemon, Ran, wait_until  # noqa: E402
+
+ARTIFACT = bytes(range(256)) * 300
+ENDED = ("done", "failed", "cancelled")
+# What each run prints: what is kept of it is this, or a beginning of it where it was cut off.
+OUTPUT = {
+    "ended": {"stdout.log": b"zero\n"},
+    "deleted": {"stdout.log": b"gone\n"},
+    "in flight": {"stdout.log": b"one\nthree\n", "stderr.log": b"two\n"},
+    "queued": {"stdout.log": b"queued\n"},
+}
+
+
+def need_faults():
+    kprof_testing.need_programs()
+    if kprof_testing.SANITIZER:
+        raise unittest.SkipTest("a sanitizer wants to be the first library itself")
+    for path in (fault_books.PRELOAD, fault_books.LAUNCH):
+        if not os.path.exists(path):
+            raise unittest.SkipTest(f"no {os.path.basename(path)}; build the tests")
+
+
+class Down(Exception):
+    """The daemon is gone."""
+
+
+@dataclasses.dataclass
+class Promises:
+    """What kprofctl has said with exit 0, or as the end of a run."""
+
+    ids: dict = dataclasses.field(default_factory=dict)  # name of OUTPUT -> id
+    ends: dict = dataclasses.field(default_factory=dict)  # name -> the run as it ended
+    artifact: bool = False
+    deleted: bool = False
+    delete_asked: bool = False
+
+
+class Life:
+    """One daemon under faults, in `folder`; and the same without, after `restart`."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        config = f'launcher = "{fault_books.LAUNCH}"\n'
+        self.daemon = Daemon(folder, config)
+        os.mkdir(self.daemon.state, 0o700)
+        self.faults = fault_books.Faults(folder, self.daemon.state)
+        self.promises = Promises()
+        self.errors = []  # (verb, error code) of what kprofctl was refused
+        self.artifact_path = os.path.join(folder, "artifact.bin")
+        self.gate = os.path.join(folder, "gate")
+        with open(self.artifact_path, "wb") as file:
+            file.write(ARTIFACT)
+
+    # Playing it.
+
+    def start(self):
+        """Down when it does not come up."""
+        self.daemon.begin(self.faults.environment)
+        deadline = time.monotonic() + kprof_testing.LIMIT_S
+        while not self.daemon.answers():
+            if self.daemon.process.poll() is not None:
+                raise Down
+            if time.monotonic() > deadline:
+                raise AssertionError("kprofd neither came up nor ended")
+            time.sleep(0.002)
+
+    def ask(self, *args):
+        """A kprofctl that is given up when the daemon is gone. The answer, or None where it was refused."""
+        process = self.daemon.ctl.start("--json", *args)
+        deadline = time.monotonic() + kprof_testing.LIMIT_S
+        while True:
+            try:
+                out, err = process.communicate(timeout=0.05)
+                break
+            except subprocess.TimeoutExpired:
+                if self.daemon.process.poll() is not None:
+                    # An answer that was on its way still counts.
+                    time.sleep(0.05)
+                    process.kill()
+                    out, err = process.communicate()
+                    break
+                if time.monotonic() > deadline:
+                    process.kill()
+                    process.communicate()
+                    raise AssertionError(f"kprofctl {args} hangs") from None
+        ran = Ran(args, process.returncode, out, err)
+        if ran.code == 0 or (args[0] == "wait" and out):
+            return ran.json
+        if self.daemon.process.poll() is not None:
+            raise Down
+        if ran.code < 0:
+            raise AssertionError(f"kprofctl died: {ran}")
+        self.errors.append((args[0], ran.error["code"]))
+        return None
+
+    def submit(self, name, script):
+        run = self.ask("capture", "command", "--detach", "--label", f"name={name}", "--", "sh", "-c", script)
+        if run:
+            self.promises.ids[name] = run["id"]
+
+    def wait(self, name):
+        if name in self.promises.ids:
+            end = self.ask("wait", self.promises.ids[name])
+            if end:
+                self.promises.ends[name] = end
+
+    def play(self):
+        """From the start of the daemon to its stop. Down where the fault ends it before."""
+        self.start()
+        self.submit("ended", "echo zero")
+        self.submit("deleted", "echo gone")
+        self.wait("ended")
+        self.wait("deleted")
+        self.submit("in flight", f"echo one; echo two >&2; until [ -e {self.gate} ]; do sleep 0.01; done; echo three")
+        self.submit("queued", "echo queued")
+        if "ended" in self.promises.ids:
+            self.promises.artifact = bool(self.ask("artifacts", self.promises.ids["ended"], "put", self.artifact_path))
+        if "deleted" in self.promises.ids:
+            self.promises.delete_asked = True
+            self.promises.deleted = bool(self.ask("delete", self.promises.ids["deleted"]))
+        with open(self.gate, "wb"):
+            pass
+        self.wait("in flight")
+        self.wait("queued")
+
+    def stop(self):
+        """In good order, still under faults. Down when it was killed instead."""
+        if self.daemon.stop() < 0:
+            raise Down
+
+    def bury(self):
+        """After a kill or a cut: the daemon is reaped, and with the power all its processes went."""
+        self.daemon.process.wait(timeout=kprof_testing.LIMIT_S)
+        if self.faults.power_is_off:
+            def left():
+                pids = [pid for pid in self.faults.pids() if os.path.exists(f"/proc/{pid}/exe")]
+                return pids + kprof_testing.processes_with(self.folder)
+            while pids := left():
+                for pid in pids:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                time.sleep(0.005)
+        # A run that is queued shall get through now.
+        with open(self.gate, "wb"):
+            pass
+
+    # What must hold afterwards.
+
+    def restart(self):
+        """Without faults. The seconds until it listens."""
+        return self.daemon.start()
+
+    def check(self):
+        """All promises kept, nothing left behind; then one more run, and a clean stop. Returns {name: state}."""
+        promises, ctl = self.promises, self.daemon.ctl
+        listed = {run["id"]: run for run in ctl.json("runs", "--limit", "100")["runs"]}
+        for name, run_id in promises.ids.items():
+            if name != "deleted" or not promises.delete_asked:
+                assert run_id in listed, f"the run '{name}' was acknowledged and is gone"
+        if promises.deleted:
+            assert promises.ids["deleted"] not in listed, "a deleted run is back"
+        states = {}
+        for run in listed.values():
+            name = run["labels"]["name"]
+            run = listed[run["id"]] = ctl.wait(run["id"]) if run["state"] not in ENDED else run
+            states[name] = run["state"] + (":" + run["error"]["code"] if run["error"] else "")
+            assert not kprof_testing.processes_of_run(run["id"]), f"processes of '{name}' are alive"
+            self.check_run(name, run)
+        self.check_nothing_is_left(listed)
+        again = ctl.capture("sh", "-c", "echo again", options=("--label", "name=again"))
+        assert again["state"] == "done", again
+        listed[again["id"]] = again
+        wait_until(lambda: ctl.json("status")["storage"]["health"] == "ok", "quick_check to find it healthy")
+        assert self.daemon.stop() == 0, self.daemon.log()
+        self.check_catalog(len(listed))
+        return states
+
+    def check_run(self, name, run):
+        promised = self.promises.ends.get(name)
+        if promised:
+            for fact in ("state", "exit_code", "signal", "error", "ended_ns"):
+                assert run[fact] == promised[fact], f"'{name}' had ended with {fact} {promised[fact]}, now {run[fact]}"
+        names = {artifact["name"] for artifact in run["artifacts"]}
+        if promised:
+            assert {artifact["name"] for artifact in promised["artifacts"]} <= names, f"'{name}' lost artifacts: {names}"
+        if name == "ended" and self.promises.artifact:
+            assert "artifact.bin" in names, "an artifact that was acknowledged is gone"
+        for artifact in run["artifacts"]:
+            path = os.path.join(self.daemon.run_folder(run["id"]), artifact["name"])
+            with open(path, "rb") as file:
+                content = file.read()
+            assert len(content) == artifact["size_bytes"], f"'{name}': {artifact} has {len(content)} bytes"
+            assert hashlib.sha256(content).hexdigest() == artifact["sha256"], f"'{name}': {artifact} is damaged"
+            whole = ARTIFACT if artifact["name"] == "artifact.bin" else OUTPUT[name][artifact["name"]]
+            assert whole == content or (run["state"] != "done" and whole.startswith(content)), f"'{name}': {content[:100]}"
+        if run["state"] == "done" and name in OUTPUT:
+            assert set(OUTPUT[name]) <= names, f"'{name}' is done without its output: {names}"
+
+    def check_nothing_is_left(self, listed):
+        expected = {f"runs/{run['id']}/{artifact['name']}" for run in listed.values() for artifact in run["artifacts"]}
+
+        def strays():
+            found = {name for name in self.daemon.files() if name.split("/")[0] in ("runs", "spool", "tmp")}
+            folders = {f"runs/{name}" for name in os.listdir(os.path.join(self.daemon.state, "runs"))}
+            return (found ^ expected) | (folders - {name.rpartition("/")[0] for name in expected})
+        wait_until(lambda: not strays(), f"what belongs to no run to go: {sorted(strays())}", limit_s=10 * kprof_testing.SLOW)
+
+    def check_catalog(self, runs):
+        database = sqlite3.connect(self.daemon.catalog())
+        try:
+            found = database.execute("PRAGMA integrity_check").fetchall()
+            assert found == [("ok",)], found
+            assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+            facts = dict(database.execute("SELECT name, value FROM facts"))
+            counted = database.execute("SELECT count(*) FROM runs").fetchone()[0]
+            summed = database.execute("SELECT total(size_bytes) FROM artifacts").fetchone()[0]
+            assert facts == {"clean_stop": 1, "runs": counted, "artifact_bytes": int(summed)}, facts
+            assert counted == runs, (counted, runs)
+        finally:
+            database.close()
+
+    def close(self):
+        """Whatever happened, nothing of it goes on."""
+        if self.daemon.process and self.daemon.process.poll() is None:
+            self.daemon.process.kill()
+            self.daemon.process.wait()
+        for pid in self.faults.pids():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    if b"kprof" in file.read():
+                        os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        for pid in kprof_testing.processes_with(self.folder):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.faults.close()

@@ -1,0 +1,113 @@
+"""A disk that is full, or broken, at every operation of a run's life: once, or from then on until it is mended. The daemon
+lives and answers, what could not be kept says so with `storage_full` or `storage_broken`, and nothing needs a restart.
+
+By default each operation meets one of the four, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
+"""
+
+import collections
+import concurrent.futures
+import random
+import time
+import traceback
+import unittest
+
+import kprof_testing
+import scripted_life
+from kprof_testing import LONG, temporary_folder
+
+THREADS = 2
+
+# name -> (what the preload does, for how long, what may be said of it)
+FAULTS = {
+    "full once": ("enospc", False, "storage_full"),
+    "full from then on": ("enospc", True, "storage_full"),
+    "broken once": ("eio", False, "storage_broken"),
+    "broken from then on": ("eio", True, "storage_broken"),
+}
+
+
+def count_operations():
+    with temporary_folder("d-") as folder:
+        life = scripted_life.Life(folder)
+        try:
+            life.play()
+            life.stop()
+            return life.faults.ops
+        finally:
+            life.close()
+
+
+def run_case(fault, at):
+    """(outcome, what it hit, failure or None)."""
+    kind, lasting, code = FAULTS[fault]
+    with temporary_folder("d-") as folder:
+        life = scripted_life.Life(folder)
+        try:
+            life.faults.arm(at, kind, lasting)
+            outcome = play(life, code)
+            life.restart()
+            life.check()
+            return outcome, life.faults.what, None
+        except (Exception, scripted_life.Down):  # noqa: BLE001 (the case is named below)
+            return "FAILED", life.faults.what, f"{traceback.format_exc()}\n{life.daemon.log()[-4000:]}"
+        finally:
+            life.close()
+
+
+def play(life, code):
+    try:
+        life.start()
+    except scripted_life.Down:
+        status = life.daemon.process.wait(timeout=kprof_testing.LIMIT_S)
+        assert status == kprof_testing.EXIT[code], f"it refused to start with exit {status}"
+        return "refused to start"
+    life.start = lambda: None  # play goes on from here
+    life.play()
+    assert life.ask("status")["pid"] == life.daemon.pid
+    for verb, refused in life.errors:
+        assert refused == code, f"{verb} was refused with {refused}"
+    ends = {name: end["error"]["code"] if end["error"] else "done" for name, end in life.promises.ends.items()}
+    assert set(ends.values()) <= {"done", code}, ends
+    fired = life.faults.fired
+    life.faults.heal()
+    again = life.daemon.ctl.capture("sh", "-c", "echo again", options=("--label", "name=again"))
+    assert again["state"] == "done", again
+    assert life.daemon.stop() == 0
+    if not fired:
+        return "never came to it"
+    refused = [verb for verb, _ in life.errors]
+    failed = [name for name, end in ends.items() if end != "done"]
+    words = (["refused: " + ", ".join(refused)] if refused else []) + (["failed: " + ", ".join(failed)] if failed else [])
+    return "; ".join(words) or "no difference"
+
+
+class DiskFull(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        scripted_life.need_faults()
+        cls.operations = count_operations()
+
+    def test_every_operation_survives_a_full_or_broken_disk(self):
+        began = time.monotonic()
+        numbers = range(1, self.operations + 1)
+        names = list(FAULTS)
+        turn = random.randrange(len(names))
+        cases = [(fault, at) for fault in names for at in numbers] if LONG else [
+            (names[(at + turn) % len(names)], at) for at in numbers]
+        outcomes = {fault: collections.Counter() for fault in FAULTS}
+        failures = []
+        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+            for (fault, at), (outcome, hit, failure) in zip(cases, pool.map(lambda case: run_case(*case), cases)):
+                outcomes[fault][outcome] += 1
+                if failure:
+                    failures.append(f"--- {fault} at operation {at} ({hit})\n{failure}")
+        print(f"{self.operations} operations of a life, {len(cases)} cases in {time.monotonic() - began:.0f} s")
+        for fault in FAULTS:
+            print(f"{fault}: {sum(outcomes[fault].values())} cases")
+            for outcome, count in outcomes[fault].most_common():
+                print(f"  {count:5}  {outcome}")
+        self.assertEqual(len(failures), 0, f"{len(failures)} cases failed\n" + "\n".join(failures[:5]))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,347 @@
+"""kprofd itself: starting, stopping, refusing, backing up; and a client that finds none."""
+
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import unittest
+
+import kprof_testing
+from kprof_testing import Client, Daemon, DaemonTest, running_daemon, temporary_folder, wait_until
+
+
+def fact(state, name):
+    database = sqlite3.connect(f"file:{os.path.join(state, 'catalog.db')}?mode=ro", uri=True)
+    try:
+        return database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()[0]
+    finally:
+        database.close()
+
+
+class NoDaemonTest(unittest.TestCase):
+    def setUp(self):
+        kprof_testing.need_programs()
+        self.folder = self.enterContext(temporary_folder())
+
+    def test_a_client_says_so_and_how_to_start_one(self):
+        ctl = Client(os.path.join(self.folder, "none.sock"))
+        for verb in (("status",), ("runs",), ("capture", "command", "--", "true"), ("query", "SELECT 1"), ("show", "@last"),
+                     ("logs", "@last"), ("wait", "@last"), ("artifacts", "@last"), ("backup", os.path.join(self.folder, "b")), ("doctor",)):
+            with self.subTest(verb=verb):
+                ran = ctl.run("--json", *verb, expect="no_daemon")
+                self.assertEqual(ran.error["code"], "no_daemon")
+                self.assertIn("kprofd --user", ran.error["remedy"])
+                self.assertEqual(ran.out, b"")
+        self.assertEqual(os.listdir(self.folder), [], "nothing is left by a verb that failed")
+
+    def test_so_it_does_without_a_named_socket(self):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "XDG_RUNTIME_DIR": self.folder}
+        done = subprocess.run([kprof_testing.KPROFCTL, "status"], env=environment, capture_output=True, text=True,
+                              timeout=kprof_testing.LIMIT_S, check=False)
+        if os.path.exists("/run/kprofd/kprofd.sock"):
+            self.skipTest("a system daemon runs on this machine")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("kprofd --user", done.stderr)
+
+    def test_a_socket_that_nobody_listens_at_is_no_daemon(self):
+        path = os.path.join(self.folder, "dead.sock")
+        with socket.socket(socket.AF_UNIX) as dead:
+            dead.bind(path)
+        Client(path).run("status", expect="no_daemon")
+
+    def test_a_path_that_can_be_no_socket_is_usage(self):
+        Client("/tmp/" + "x" * 200).run("status", expect="usage")
+
+    def test_system_mode_is_refused_clearly(self):
+        done = subprocess.run([kprof_testing.KPROFD, "--state-dir", self.folder], capture_output=True, text=True,
+                              timeout=kprof_testing.LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--user", done.stderr)
+
+
+class StartStopTest(unittest.TestCase):
+    def setUp(self):
+        kprof_testing.need_programs()
+        self.folder = self.enterContext(temporary_folder())
+        self.daemon = Daemon(self.folder)
+        self.addCleanup(self.daemon.stop)
+
+    def refused(self, *options):
+        done = subprocess.run([kprof_testing.KPROFD, "--user", *options], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def test_its_files_are_the_owners_alone(self):
+        self.daemon.start()
+        run = self.daemon.ctl.capture("echo", "x")["id"]
+        for path in (self.daemon.state, self.daemon.run_folder(run), os.path.join(self.daemon.state, "spool")):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
+        for path in (self.daemon.catalog(), self.daemon.catalog("catalog.db-wal"), os.path.join(self.daemon.run_folder(run), "stdout.log")):
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600, path)
+        self.assertEqual(stat.S_IMODE(os.stat(self.daemon.socket).st_mode), 0o600)
+
+    def test_a_second_daemon_on_the_same_state_folder_is_refused(self):
+        self.daemon.start()
+        done = self.refused("--state-dir", self.daemon.state, "--socket", os.path.join(self.folder, "other.sock"))
+        self.assertIn(f"pid {self.daemon.pid}", done.stderr)
+        self.assertIn(self.daemon.state, done.stderr)
+        self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)
+
+    def test_a_second_daemon_on_the_same_socket_is_refused(self):
+        self.daemon.start()
+        done = self.refused("--state-dir", os.path.join(self.folder, "other"), "--socket", self.daemon.socket)
+        self.assertIn(self.daemon.socket, done.stderr)
+        self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)
+
+    def test_a_file_in_place_of_the_socket_is_left_alone(self):
+        with open(self.daemon.socket, "w", encoding="utf-8") as file:
+            file.write("precious")
+        self.assertIn(self.daemon.socket, self.refused("--state-dir", self.daemon.state, "--socket", self.daemon.socket).stderr)
+        with open(self.daemon.socket, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_a_state_folder_that_cannot_be_made_is_told(self):
+        with open(os.path.join(self.folder, "file"), "wb"):
+            pass
+        self.assertIn(os.path.join(self.folder, "file"), self.refused("--state-dir", os.path.join(self.folder, "file", "state")).stderr)
+
+    def test_a_catalog_that_is_none_is_refused_and_left_alone(self):
+        os.mkdir(self.daemon.state)
+        for content in (b"not a database at all" * 100, self.foreign_database()):
+            with open(self.daemon.catalog(), "wb") as file:
+                file.write(content)
+            done = self.refused("--state-dir", self.daemon.state)
+            self.assertIn("catalog", done.stderr)
+            with open(self.daemon.catalog(), "rb") as file:
+                self.assertEqual(file.read(), content)
+
+    def foreign_database(self):
+        path = os.path.join(self.folder, "foreign.db")
+        database = sqlite3.connect(path)
+        database.execute("CREATE TABLE precious (x)")
+        database.commit()
+        database.close()
+        with open(path, "rb") as file:
+            return file.read()
+
+    def test_a_catalog_of_a_newer_version_is_refused_and_left_alone(self):
+        self.daemon.start()
+        self.daemon.stop()
+        database = sqlite3.connect(self.daemon.catalog())
+        database.execute("PRAGMA user_version = 1000")
+        database.close()
+        with open(self.daemon.catalog(), "rb") as file:
+            before = file.read()
+        self.assertIn("1000", self.refused("--state-dir", self.daemon.state).stderr)
+        with open(self.daemon.catalog(), "rb") as file:
+            self.assertEqual(file.read(), before)
+
+    def test_it_stops_in_good_order(self):
+        self.daemon.start()
+        seconds = kprof_testing.unique_seconds()
+        running = self.daemon.ctl.detach("sh", "-c", f"sleep {seconds}")
+        queued = self.daemon.ctl.detach("echo", "I waited")
+        self.daemon.ctl.wait_for_state(running, "running")
+        self.assertEqual(fact(self.daemon.state, "clean_stop"), 0)
+        self.assertEqual(self.daemon.stop(), 0)
+        wait_until(lambda: not kprof_testing.processes_with(seconds), "the command to be gone")
+        self.assertFalse(os.path.exists(self.daemon.socket))
+        self.assertEqual(fact(self.daemon.state, "clean_stop"), 1)
+        self.assertNotIn("catalog.db-wal", self.daemon.files())
+        self.daemon.start()
+        run = self.daemon.ctl.wait(running, expect="lost_daemon")
+        self.assertEqual((run["state"], run["error"]["code"]), ("failed", "lost_daemon"))
+        self.assertEqual(self.daemon.ctl.wait(queued, expect=0)["state"], "done")
+
+    def test_each_of_its_signals_stops_it(self):
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            self.daemon.start()
+            self.daemon.process.send_signal(number)
+            self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
+
+    def test_a_follower_survives_a_restart(self):
+        self.daemon.start()
+        first = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
+        second = self.daemon.ctl.detach("true")
+        waiting = self.daemon.ctl.start("--json", "wait", second)
+        self.daemon.ctl.wait_for_state(first, "running")
+        self.daemon.kill()
+        self.daemon.start()
+        out, err = waiting.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(waiting.returncode, 0, err)
+        self.assertIn(b'"state":"done"', out)
+
+    def test_queue_timeouts_hold_across_a_restart(self):
+        self.daemon.start()
+        gate = os.path.join(self.folder, "gate")
+        self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
+        first = self.daemon.ctl.detach("sh", "-c", f"until [ -e {gate} ]; do sleep 0.02; done")
+        second = self.daemon.ctl.detach("true", options=("--queue-timeout", "1500ms"))
+        self.daemon.kill()
+        self.daemon.start()
+        self.daemon.ctl.wait_for_state(first, "running")
+        self.assertEqual(self.daemon.ctl.wait(second, expect="queue_timeout")["error"]["code"], "queue_timeout")
+        with open(gate, "wb"):
+            pass
+        self.daemon.ctl.wait(first, expect=0)
+
+
+class ConfigTest(unittest.TestCase):
+    def setUp(self):
+        kprof_testing.need_programs()
+        self.folder = self.enterContext(temporary_folder())
+
+    def check(self, text):
+        path = os.path.join(self.folder, "c.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return subprocess.run([kprof_testing.KPROFD, "--check-config", "--config", path], capture_output=True, text=True,
+                              timeout=kprof_testing.LIMIT_S, check=False), path
+
+    def test_good_settings_are_good(self):
+        done, _ = self.check('log_level = "debug"\n[[device]]\nkind = "nvidia"\n[queue]\nlimit_runs = 5\n')
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_example_of_the_docs_is_good(self):
+        with open(os.path.join(kprof_testing.ROOT, "docs", "configuration.md"), encoding="utf-8") as file:
+            example = file.read().partition("```toml\n")[2].partition("```")[0]
+        done, _ = self.check("\n".join(line for line in example.splitlines() if not line.startswith("launcher")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_complaints_name_the_line(self):
+        for line, text in ((1, "nonsense = 1\n"), (2, "\nlog_level = 7\n"), (3, '# a\n# b\nstate_dir = "unended\n'),
+                           (3, "[queue]\n\nlimit_runs = 0\n"), (2, "[queue]\nlimit = 3\n"), (2, "[output]\ntail_bytes = 12\n"),
+                           (4, '[[device]]\nkind = "nvidia"\n\n[[device]]\nid = "0"\nkind = "nvidia"\n'),
+                           (2, '[[device]]\nkind = "abacus"\n'), (1, "queue = 5\n"), (1, '[[device]]\nkind = "neuron"\n')):
+            with self.subTest(text=text):
+                done, path = self.check(text)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, rf"{path}:{line}\b|{path}:{line - 1}\b" if "abacus" in text else rf"{path}:{line}\b")
+                self.assertEqual(len(done.stderr.splitlines()), 1)
+
+    def test_a_file_that_is_not_there_is_told(self):
+        done = subprocess.run([kprof_testing.KPROFD, "--check-config", "--config", "/nonexistent.toml"], capture_output=True,
+                              text=True, timeout=kprof_testing.LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/nonexistent.toml", done.stderr)
+
+
+class StatusTest(DaemonTest):
+    def test_status_has_its_shape(self):
+        status = self.ctl.json("status")
+        self.assertEqual(status["schema"], "kprof.status.v1")
+        self.assertEqual((status["mode"], status["pid"], status["uid"]), ("user", self.daemon.pid, os.getuid()))
+        self.assertEqual(status["socket"], self.daemon.socket)
+        self.assertEqual(status["storage"]["state_dir"], self.daemon.state)
+        self.assertEqual(status["storage"]["health"], "ok")
+        self.assertEqual(set(status["queue"]), {"queued", "running", "limit"})
+        self.assertIn(str(self.daemon.pid), self.ctl.run("status").text)
+
+    def test_versions_are_told(self):
+        for program in (kprof_testing.KPROFD, kprof_testing.KPROFCTL):
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=kprof_testing.LIMIT_S, check=True)
+            self.assertRegex(done.stdout, rf"^{os.path.basename(program)} \d+\.\d+\.\d+\n$")
+
+    def test_every_verb_has_help(self):
+        verbs = ("status", "devices", "capture", "runs", "show", "wait", "cancel", "delete", "pin", "unpin", "logs", "artifacts",
+                 "query", "backup", "doctor", "completion")
+        overview = self.ctl.run("--help").text
+        for verb in verbs:
+            self.assertIn(verb, overview)
+            self.assertIn("--json", self.ctl.run(verb, "--help").text)
+        self.ctl.run("nonsense", expect="usage")
+        self.ctl.run(expect="usage")
+
+    def test_doctor_has_remedies(self):
+        answer = self.ctl.json("doctor")
+        self.assertEqual(answer["schema"], "kprof.doctor.v1")
+        self.assertIn("free_space", [diagnosis["check"] for diagnosis in answer["diagnoses"]])
+        for diagnosis in answer["diagnoses"]:
+            self.assertIn(diagnosis["level"], ("ok", "warning", "problem"))
+            if diagnosis["level"] != "ok":
+                self.assertTrue(diagnosis["remedy"], diagnosis)
+        self.assertIn("free_space", self.ctl.run("doctor").text)
+
+    def test_completion_scripts_parse(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.ctl.run("completion", shell).text
+            for word in ("capture", "artifacts", "--queue-timeout"):
+                self.assertIn(word.lstrip("-"), script)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=script, text=True, timeout=kprof_testing.LIMIT_S, check=True)
+        self.ctl.run("completion", "powershell", expect="usage")
+
+    def test_bash_completes_verbs(self):
+        script = self.ctl.run("completion", "bash").text
+        probe = script + '\nCOMP_WORDS=(kprofctl ca); COMP_CWORD=1; COMP_LINE="kprofctl ca"; COMP_POINT=11\n'
+        probe += '"$(complete -p kprofctl | sed \'s/.*-F \\([^ ]*\\).*/\\1/\')" kprofctl ca kprofctl; echo "${COMPREPLY[@]}"\n'
+        done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, timeout=kprof_testing.LIMIT_S, check=True)
+        self.assertEqual(sorted(done.stdout.split()), ["cancel", "capture"], done.stderr)
+
+
+class BackUpTest(DaemonTest):
+    def test_a_daemon_starts_on_a_backup(self):
+        run = self.ctl.capture("echo", "kept", options=("--label", "k=v"))
+        failed = self.ctl.capture("false", expect="command_failed")
+        done = self.ctl.json("backup", self.path("b.db"))
+        self.assertEqual((done["schema"], done["size_bytes"]), ("kprof.backup.v1", os.path.getsize(self.path("b.db"))))
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("b.db")).st_mode), 0o600)
+        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
+        restored = Daemon(self.path("restored"))
+        os.makedirs(restored.state)
+        os.rename(self.path("b.db"), restored.catalog())
+        restored.start()
+        try:
+            self.assertEqual(restored.ctl.show(run["id"]), run)
+            self.assertEqual(restored.ctl.show(failed["id"]), failed)
+            self.assertEqual(restored.ctl.json("status")["storage"]["health"], "ok")
+            self.assertEqual(restored.ctl.capture("true")["state"], "done")
+            # The files are not part of a backup: that is said, not crashed over.
+            ran = restored.ctl.run("--json", "artifacts", run["id"], "get", "stdout.log", "-o", self.path("x"), expect=None)
+            self.assertNotEqual(ran.code, 0)
+            self.assertTrue(ran.error["message"])
+        finally:
+            self.assertEqual(restored.stop(), 0)
+
+    def test_a_backup_taken_while_runs_come_and_go_is_whole(self):
+        runs = [self.ctl.detach("true") for _ in range(20)]
+        self.ctl.run("backup", self.path("b.db"))
+        for run in runs:
+            self.ctl.wait(run, expect=0)
+        database = sqlite3.connect(self.path("b.db"))
+        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        database.close()
+
+    def test_a_backup_goes_to_standard_output_too(self):
+        out = self.ctl.run("backup", "-").out
+        self.assertTrue(out.startswith(b"SQLite format 3\0"))
+
+    def test_one_that_cannot_be_written_leaves_nothing(self):
+        self.ctl.run("backup", "/nonexistent/b.db", expect=None)
+        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
+
+
+class RetentionTest(unittest.TestCase):
+    def test_old_runs_give_way_to_the_quota_when_the_daemon_starts(self):
+        kprof_testing.need_programs()
+        with temporary_folder() as folder:
+            daemon = Daemon(folder)
+            daemon.start()
+            runs = [daemon.ctl.capture("sh", "-c", "head -c 100000 /dev/zero")["id"] for _ in range(4)]
+            daemon.ctl.run("pin", runs[0])
+            daemon.stop()
+            daemon = Daemon(folder, "[retention]\nmax_artifact_bytes = 250000\n")
+            daemon.start()
+            try:
+                wait_until(lambda: [run["id"] for run in daemon.ctl.json("runs")["runs"]] == [runs[3], runs[0]], "the quota to hold")
+                wait_until(lambda: sorted(os.listdir(os.path.join(daemon.state, "runs"))) == [runs[0], runs[3]], "the folders to go")
+            finally:
+                daemon.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

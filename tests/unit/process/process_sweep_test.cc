@@ -1,0 +1,186 @@
+#include "daemon/process/process_sweep.h"
+
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace kprof {
+namespace {
+
+// A /proc of our own making.
+class FakeProcTest : public testing::Test {
+ protected:
+  FakeProcTest() {
+    std::string folder = testing::TempDir() + "proc_XXXXXX";
+    root_ = ::mkdtemp(folder.data());
+  }
+  ~FakeProcTest() override { std::filesystem::remove_all(root_); }
+
+  void Add(pid_t pid, pid_t parent, const std::string& name = "x", char state = 'S', int threads = 1,
+           const std::string& environment = "") {
+    std::string folder = root_ + "/" + std::to_string(pid);
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder + "/stat") << pid << " (" << name << ") " << state << " " << parent
+                                    << " 1 1 0 -1 4194304 10 20 30 40 50 60 70 80 20 0 " << threads << " 0 "
+                                    << 1000 + pid << " 12345 67 18446744073709551615 0 0\n";
+    std::ofstream(folder + "/environ") << environment;
+  }
+
+  std::string root_;
+};
+
+TEST_F(FakeProcTest, ReadsNamesThatLookLikeFields) {
+  Add(10, 1, "a) S 99 (b");
+  std::vector<ProcessRow> table = ReadProcessTable(root_);
+  ASSERT_EQ(table.size(), 1u);
+  EXPECT_EQ(table[0], (ProcessRow{.pid = 10, .parent = 1, .state = 'S', .threads = 1, .start_ticks = 1010}));
+}
+
+TEST_F(FakeProcTest, LeavesOutWhatIsNoProcess) {
+  Add(10, 1);
+  std::filesystem::create_directory(root_ + "/self");
+  std::filesystem::create_directory(root_ + "/11");  // vanished
+  std::filesystem::create_directory(root_ + "/12");
+  std::ofstream(root_ + "/12/stat") << "12 (cut) S 1";
+  EXPECT_EQ(ReadProcessTable(root_).size(), 1u);
+}
+
+TEST_F(FakeProcTest, FindsDescendantsDeepestFirst) {
+  Add(10, 1);
+  Add(20, 10);
+  Add(5, 20);
+  Add(30, 5);
+  Add(21, 10);
+  Add(40, 2);
+  std::vector<pid_t> found = FindDescendants(10, root_);
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found.front(), 30);
+  EXPECT_EQ(found[1], 5);
+}
+
+TEST_F(FakeProcTest, LeavesOutTheDeadButNotALeaderWhoseThreadsLive) {
+  Add(10, 1);
+  Add(11, 10, "dead", 'Z', 1);
+  Add(12, 10, "headless", 'Z', 3);
+  EXPECT_EQ(FindDescendants(10, root_), std::vector<pid_t>{12});
+}
+
+TEST_F(FakeProcTest, EndsOnRowsThatFormARing) {
+  Add(10, 12);
+  Add(11, 10);
+  Add(12, 11);
+  EXPECT_EQ(FindDescendants(10, root_).size(), 3u);
+}
+
+TEST_F(FakeProcTest, FindsOrphansWithTheirDescendantsButNotOurOwn) {
+  Add(100, 1);
+  Add(101, 100, "supervisor");
+  Add(102, 101, "its command");
+  Add(103, 100, "orphan");
+  Add(104, 103, "its child");
+  std::vector<pid_t> found = FindOrphans(
+      100, [](const ProcessRow& row) { return row.pid == 101; }, root_);
+  EXPECT_EQ(found, (std::vector<pid_t>{104, 103}));
+}
+
+TEST_F(FakeProcTest, FindsMarkersOnlyWhereTheyAreAVariable) {
+  using std::string_literals::operator""s;
+  Add(10, 1, "x", 'S', 1, "A=b\0KPROF_RUN_ID=run1\0C=d\0"s);
+  Add(11, 1, "x", 'S', 1, "KPROF_RUN_ID=run1"s);
+  Add(12, 1, "x", 'S', 1, "XKPROF_RUN_ID=run1\0"s);
+  Add(13, 1, "x", 'S', 1, "KPROF_RUN_ID=run2\0"s);
+  Add(14, 1, "x", 'Z', 1, "KPROF_RUN_ID=run1\0"s);
+  Add(15, 1, "x", 'S', 1, "A=KPROF_RUN_ID=run1\0"s);
+  Add(16, 1);
+  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, root_),
+            (std::vector<pid_t>{10, 11}));
+}
+
+TEST(ProcessSweep, FindsNothingWhereThereIsNoProc) {
+  EXPECT_TRUE(ReadProcessTable("/does/not/exist").empty());
+}
+
+TEST(ProcessSweep, SeesItselfInTheRealProc) {
+  std::vector<ProcessRow> table = ReadProcessTable();
+  auto self = std::find_if(table.begin(), table.end(), [](const ProcessRow& row) { return row.pid == ::getpid(); });
+  ASSERT_NE(self, table.end());
+  EXPECT_EQ(self->parent, ::getppid());
+  EXPECT_FALSE(self->dead());
+  EXPECT_LE(self->start_ticks, StartTicksNow());
+  EXPECT_GT(self->start_ticks + 24 * 3600 * 100, StartTicksNow());
+}
+
+// A child of ours that is deaf to TERM, with an environment of its own.
+class RealChild {
+ public:
+  explicit RealChild(const std::string& variable) {
+    std::string program = KPROF_BIN_DIR "/ignore_term";
+    std::string entry = variable;
+    char* arguments[] = {program.data(), nullptr};
+    char* environment[] = {entry.data(), nullptr};
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments, environment), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(ends[0], &byte, 1), 1);  // "ready"
+    ::close(ends[0]);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST(ProcessSweep, KillsAndReapsMarkedProcesses) {
+  RealChild child("KPROF_RUN_ID=sweep-test-1");
+  auto find = [] { return FindMarkedProcesses([](const std::string& id) { return id == "sweep-test-1"; }); };
+  EXPECT_EQ(find(), std::vector<pid_t>{child.pid()});
+  EXPECT_EQ(KillAll(find), 1);
+  EXPECT_TRUE(find().empty());
+  EXPECT_EQ(::waitpid(child.pid(), nullptr, WNOHANG), -1);  // reaped
+}
+
+TEST(ProcessSweep, KillsNothingWhenNothingIsFound) {
+  EXPECT_EQ(KillAll([] { return std::vector<pid_t>(); }), 0);
+}
+
+TEST(ProcessSweep, DoesNotTouchAProcessThatIsFoundOnlyOnce) {
+  RealChild child("A=b");
+  int looks = 0;
+  SignalledProcesses signalled =
+      SignalAll([&] { return ++looks == 1 ? std::vector<pid_t>{child.pid()} : std::vector<pid_t>(); }, {SIGKILL});
+  EXPECT_TRUE(signalled.reached.empty());
+  EXPECT_EQ(::waitpid(child.pid(), nullptr, WNOHANG), 0);
+  EXPECT_EQ(
+      KillAll([&] { return ::kill(child.pid(), 0) == 0 ? std::vector<pid_t>{child.pid()} : std::vector<pid_t>(); }), 1);
+}
+
+TEST(ProcessSweep, ReapsDeadOrphansAndNoOthers) {
+  RealChild ours("A=b");
+  RealChild orphan("A=b");
+  for (pid_t pid : {ours.pid(), orphan.pid()}) {
+    ::kill(pid, SIGKILL);
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  }
+  ReapOrphans([&](const ProcessRow& row) { return row.pid != orphan.pid(); });
+  EXPECT_EQ(::waitpid(orphan.pid(), nullptr, WNOHANG), -1);
+  EXPECT_EQ(::waitpid(ours.pid(), nullptr, WNOHANG), ours.pid());
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,142 @@
+// What becomes of a run when the disk fails under it, at every single write of its life.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+// One life: submitted, run, ended; a second one waits behind it. What was acknowledged is noted.
+struct Life {
+  std::string first;
+  std::string second;
+  bool first_ended = false;
+};
+
+// Goes as far as the faults let it. `answered` says how far the outside was told.
+class FaultyLife : public RunsFixture {
+ public:
+  Life Live() {
+    Life life;
+    Result<RunRow> first = Submit(Command());
+    if (!first.ok()) return life;
+    life.first = first->id;
+    Result<RunRow> second = Submit(Command());
+    if (second.ok()) life.second = second->id;
+    runs_->Watch(life.first, [&](const Runs::View& view) { Seen(view); });
+    std::optional<Runs::View> now = runs_->FindOpen(life.first);
+    if (now) Seen(*now);
+    bool played = Until([&] { return seen_end_ || launcher_->count() > 0; });
+    EXPECT_TRUE(played);
+    if (!seen_end_ && launcher_->count() > 0) {
+      launcher_->at(0).Prepared();
+      EXPECT_TRUE(Until([&] { return seen_end_ || launcher_->at(0).go_calls > 0 || launcher_->at(0).destroyed; }));
+      if (launcher_->at(0).go_calls > 0) {
+        launcher_->at(0).Started();
+        launcher_->at(0).Ended(ExitCode(0));
+      }
+    }
+    EXPECT_TRUE(Until([&] { return seen_end_; }));
+    life.first_ended = last_.state == RunState::kDone;
+    return life;
+  }
+
+  void Seen(const Runs::View& view) {
+    last_ = view.row;
+    if (IsTerminal(view.row.state)) seen_end_ = true;
+  }
+
+  RunRow last_;
+  bool seen_end_ = false;
+};
+
+size_t CountLaunchesOf(FakeLauncher& launcher, const std::string& id) {
+  size_t count = 0;
+  for (size_t i = 0; i < launcher.count(); ++i) count += launcher.at(i).marker == id ? 1 : 0;
+  return count;
+}
+
+int64_t OpsOfALife() {
+  FaultyLife run;
+  EXPECT_TRUE(run.Open().ok());
+  run.plan_.FailAt(INT64_MAX, Fault::kNoSpace);
+  EXPECT_TRUE(run.Live().first_ended);
+  return run.plan_.ops();
+}
+
+TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
+  const int64_t ops = OpsOfALife();
+  ASSERT_GT(ops, 10);
+  int refused = 0;
+  int failed = 0;
+  for (int64_t at = 1; at <= ops; ++at) {
+    FaultyLife run;
+    ASSERT_TRUE(run.Open().ok());
+    run.plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+    Life life = run.Live();
+    const size_t launches = life.second.empty() ? 0 : CountLaunchesOf(*run.launcher_, life.first);
+    run.plan_.Heal();
+    if (life.first.empty()) {
+      ++refused;
+    } else if (!life.first_ended) {
+      ++failed;
+      ASSERT_TRUE(run.last_.error) << "at " << at;
+      EXPECT_EQ(run.last_.error->code, "storage_full") << "at " << at;
+    }
+    // With space again its end is written down, and the daemon goes on as if nothing had been.
+    if (!life.first.empty()) {
+      run.Pass(60'000);
+      EXPECT_TRUE(run.HasEnded(life.first)) << "at " << at;
+      EXPECT_TRUE(IsTerminal(run.Stored(life.first).state));
+    }
+    if (!life.second.empty()) {
+      // It ran into the full disk as well, or it gets its turn.
+      EXPECT_TRUE(run.Until([&] {
+        return run.launcher_->count() > launches || !run.runs_->FindOpen(life.second).has_value();
+      })) << "at " << at;
+    }
+    run.Close();
+    EXPECT_TRUE(run.Open().ok()) << "at " << at;
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(failed, 0);
+}
+
+TEST(RunsFaults, APowerCutLosesNothingThatWasAnswered) {
+  const int64_t ops = OpsOfALife();
+  for (FaultPlan::Survives survives :
+       {FaultPlan::Survives::kNothing, FaultPlan::Survives::kEverything, FaultPlan::Survives::kSome}) {
+    for (int64_t at = 1; at <= ops; ++at) {
+      FaultyLife run;
+      ASSERT_TRUE(run.Open().ok());
+      run.plan_.FailAt(at, Fault::kPowerCut);
+      Life life = run.Live();
+      run.Close();
+      run.plan_.RestoreSynced(survives, static_cast<uint64_t>(at));
+      Status opened = run.Open();
+      ASSERT_TRUE(opened.ok()) << "at " << at << ": " << opened.ToString();
+      if (!life.first.empty()) {
+        RunRow row = run.Stored(life.first);
+        if (life.first_ended) {
+          EXPECT_EQ(row.state, RunState::kDone) << "at " << at;
+        } else if (IsTerminal(row.state) && row.state != RunState::kDone) {
+          EXPECT_EQ(row.error->code, "lost_daemon") << "at " << at;
+        }
+      }
+      if (!life.second.empty()) {
+        RunRow row = run.Stored(life.second);
+        EXPECT_TRUE(!IsTerminal(row.state) || row.error->code == "lost_daemon") << "at " << at;
+        if (row.state == RunState::kQueued) {
+          EXPECT_TRUE(run.Until([&] { return run.launcher_->count() > 0; }));
+        }
+      }
+      EXPECT_TRUE(run.catalog_->QuickCheck({}).ok()) << "at " << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kprof

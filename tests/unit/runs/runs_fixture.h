@@ -1,0 +1,151 @@
+// The runs room with everything real but processes and time: a catalog on disk, files and SQLite behind one fault plan,
+// the writer on its thread, workers inline.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/runs/recovery.h"
+#include "daemon/runs/runs.h"
+#include "storage/catalog/run_table.h"
+#include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/process/fake_launcher.h"
+#include "tests/fakes/storage/fault_files.h"
+#include "tests/fakes/storage/fault_plan.h"
+#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+
+class RunsFixture {
+ public:
+  RunsFixture() : vfs_(plan_), files_(plan_, MakePosixFiles()) {}
+  ~RunsFixture() { Close(); }
+
+  // A start of the daemon: opens, recovers, begins. What it says when it fails.
+  Status Open() {
+    Catalog::Options options;
+    options.layout = Layout{folder_ / "state"};
+    options.vfs = vfs_.name();
+    ASSIGN_OR_RETURN(catalog_, Catalog::Open(options, files_));
+    ASSIGN_OR_RETURN(std::vector<RunRow> queued, RecoverRuns(*catalog_, files_, clock_, output_));
+    std::string last_id;
+    {
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog_->readers().Borrow());
+      ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
+    }
+    launcher_ = std::make_unique<FakeLauncher>();
+    loop_ = std::make_unique<IoLoop>(clock_);
+    workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
+    RunParts parts{*loop_, clock_, *workers_, files_, *catalog_, *launcher_, devices_, output_};
+    runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(queued));
+    loop_->RunUntilIdle();  // this thread is the loop's
+    runs_->Begin();
+    loop_->RunUntilIdle();
+    return OkStatus();
+  }
+
+  // The daemon is gone, without a word to anybody.
+  void Close() {
+    runs_.reset();
+    workers_.reset();
+    // Answers of the writer that are still to come find the loop alive.
+    catalog_.reset();
+    loop_.reset();
+    launcher_.reset();
+  }
+
+  // Turns the loop until it is so. Commits come from another thread, in their own time; the bound only catches hangs.
+  bool Until(const std::function<bool()>& is_so) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (true) {
+      loop_->RunUntilIdle();
+      if (is_so()) return true;
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+  }
+
+  // Time passes, and what was due happens.
+  void Pass(int64_t ms) {
+    clock_.Advance(ms * kNanosPerMilli);
+    loop_->RunUntilIdle();
+  }
+
+  static RunRequest Command(const std::string& program = "/bin/true") {
+    RunRequest request;
+    request.uid = 1000;
+    request.tool = "command";
+    request.argv = {program};
+    request.environment = {"PATH=/bin", "MY_SECRET=s3cret"};
+    request.cwd = "/";
+    request.device = "cpu";
+    return request;
+  }
+
+  // Answers with the row or the refusal.
+  Result<RunRow> Submit(RunRequest request) {
+    std::optional<Result<RunRow>> answer;
+    runs_->Submit(std::move(request), [&](Result<RunRow> row) { answer = std::move(row); });
+    EXPECT_TRUE(Until([&] { return answer.has_value(); }));
+    return *answer;
+  }
+  std::string SubmitOk(RunRequest request = Command()) {
+    Result<RunRow> row = Submit(std::move(request));
+    EXPECT_TRUE(row.ok()) << row.status().ToString();
+    return row.ok() ? row->id : "";
+  }
+
+  // Plays a launch from its beginning to Go.
+  bool GoesOn(size_t launch) {
+    if (!Until([&] { return launcher_->count() > launch; })) return false;
+    launcher_->at(launch).Prepared();
+    if (!Until([&] { return launcher_->at(launch).go_calls > 0; })) return false;
+    launcher_->at(launch).Started();
+    return true;
+  }
+  static CommandEnded ExitCode(int code) {
+    CommandEnded ended;
+    ended.exit_code = code;
+    ended.ended_unix_ns = 1'800'000'001LL * kNanosPerSecond;
+    ended.wall_ns = 5;
+    return ended;
+  }
+
+  bool HasEnded(const std::string& id) {
+    return Until([&] { return !runs_->FindOpen(id).has_value(); });
+  }
+  // As the catalog has it.
+  RunRow Stored(const std::string& id) {
+    Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+    Result<RunRow> row = ReadRun(**reader, id);
+    EXPECT_TRUE(row.ok()) << row.status().ToString();
+    return row.ok() ? *row : RunRow();
+  }
+
+  const Layout& layout() { return catalog_->layout(); }
+
+  TemporaryFolder folder_;
+  FaultPlan plan_;
+  FaultVfs vfs_;
+  FaultFiles files_;
+  FakeClock clock_;
+  DeviceList devices_{{Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
+                       Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};
+  OutputLimits output_;
+  Runs::Options options_;
+  std::unique_ptr<FakeLauncher> launcher_;
+  std::unique_ptr<IoLoop> loop_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<Runs> runs_;
+};
+
+}  // namespace kprof

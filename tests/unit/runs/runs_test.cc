@@ -1,0 +1,338 @@
+#include "daemon/runs/runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class RunsTest : public testing::Test, protected RunsFixture {
+ protected:
+  void SetUp() override {
+    Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+};
+
+Status Cancelled() { return Fail(ErrorCode::kCancelled, "run", "its owner cancelled it"); }
+
+TEST_F(RunsTest, TakesARunFromSubmitToDone) {
+  std::string id = SubmitOk();
+  EXPECT_EQ(Stored(id).tool, "command");
+  ASSERT_TRUE(GoesOn(0));
+  EXPECT_EQ(launcher_->at(0).marker, id);
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  RunRow row = Stored(id);
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_EQ(row.exit_code, 0);
+  EXPECT_FALSE(row.error);
+  EXPECT_EQ(row.metrics.size(), 6u);
+  EXPECT_EQ(runs_->queue().HolderOf("cpu"), "");
+}
+
+TEST_F(RunsTest, CommitsEachStateBeforeItActsOnIt) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_GE(Stored(id).state, RunState::kPreparing);  // before anything was launched
+  launcher_->at(0).Prepared();
+  ASSERT_TRUE(Until([&] { return launcher_->at(0).go_calls == 1; }));
+  EXPECT_EQ(Stored(id).state, RunState::kRunning);  // before anything was executed
+  launcher_->at(0).Started();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+}
+
+TEST_F(RunsTest, RunsOneAtATimePerDevice) {
+  std::string first = SubmitOk();
+  std::string second = SubmitOk();
+  RunRequest on_gpu = Command();
+  on_gpu.device = "1";
+  std::string third = SubmitOk(on_gpu);
+  ASSERT_TRUE(GoesOn(0));
+  ASSERT_TRUE(GoesOn(1));
+  EXPECT_EQ(launcher_->at(1).marker, third);
+  EXPECT_EQ(launcher_->count(), 2u);
+  EXPECT_EQ(runs_->FindOpen(second)->queue_position, 1);
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(GoesOn(2));
+  EXPECT_EQ(launcher_->at(2).marker, second);
+}
+
+TEST_F(RunsTest, GivesTheCommandItsWholeEnvironmentAndExactlyItsDevices) {
+  RunRequest request = Command();
+  request.device = "1";
+  request.environment.push_back("CUDA_VISIBLE_DEVICES=0,1");
+  std::string id = SubmitOk(request);
+  ASSERT_TRUE(GoesOn(0));
+  EXPECT_THAT(launcher_->at(0).request.environment, Contains("MY_SECRET=s3cret"));
+  EXPECT_THAT(launcher_->at(0).request.environment, Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
+  EXPECT_THAT(launcher_->at(0).request.environment, Not(Contains("CUDA_VISIBLE_DEVICES=0,1")));
+  for (const auto& [name, value] : Stored(id).environment) EXPECT_NE(name, "MY_SECRET");
+  EXPECT_FALSE(std::filesystem::exists(layout().SpoolPath(id)));
+}
+
+TEST_F(RunsTest, SaysWhyACommandFailed) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Ended(ExitCode(3));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kFailed);
+  EXPECT_EQ(Stored(id).error->code, "command_failed");
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("exit code 3"));
+
+  std::string killed = SubmitOk();
+  ASSERT_TRUE(GoesOn(1));
+  CommandEnded ended = ExitCode(0);
+  ended.exit_code.reset();
+  ended.signal = 11;
+  launcher_->at(1).Ended(ended);
+  ASSERT_TRUE(HasEnded(killed));
+  EXPECT_EQ(Stored(killed).signal, 11);
+  EXPECT_THAT(Stored(killed).error->message, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(RunsTest, KeepsTheReasonOfALaunchThatFailed) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->at(0).Failed(Fail(ErrorCode::kToolMissing, "start 'foo'", "no such program", "check the name"));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).error->code, "tool_missing");
+  EXPECT_FALSE(Stored(id).started_ns);
+
+  launcher_->FailNext(Fail(ErrorCode::kSpawnFailed, "start", "no processes left"));
+  std::string next = SubmitOk();
+  ASSERT_TRUE(HasEnded(next));
+  EXPECT_EQ(Stored(next).error->code, "spawn_failed");
+}
+
+TEST_F(RunsTest, FailsWithLostDaemonWhenTheSupervisorDies) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Lost(Fail(ErrorCode::kInternal, "supervise", "it was killed by signal 9"));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kFailed);
+  EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+}
+
+TEST_F(RunsTest, CancelsAQueuedRunAtOnce) {
+  SubmitOk();
+  std::string waiting = SubmitOk();
+  ASSERT_TRUE(runs_->Stop(waiting, Cancelled(), 100).ok());
+  ASSERT_TRUE(HasEnded(waiting));
+  EXPECT_EQ(Stored(waiting).state, RunState::kCancelled);
+  EXPECT_EQ(Stored(waiting).error->code, "cancelled");
+  EXPECT_FALSE(std::filesystem::exists(layout().SpoolPath(waiting)));
+  EXPECT_EQ(runs_->Stop(waiting, Cancelled(), 100).status().code(), ErrorCode::kUsage);
+}
+
+TEST_F(RunsTest, StopsARunningCommandWithGraceAndCallsItCancelled) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  ASSERT_TRUE(runs_->Stop(id, Cancelled(), 1234).ok());
+  EXPECT_THAT(launcher_->at(0).stop_graces_ms, ElementsAre(1234));
+  CommandEnded ended = ExitCode(0);
+  ended.exit_code.reset();
+  ended.signal = 15;
+  ended.stopped = true;
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+  EXPECT_EQ(Stored(id).signal, 15);
+}
+
+TEST_F(RunsTest, NeverStartsACommandThatWasCancelledWhilePreparing) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  ASSERT_TRUE(runs_->Stop(id, Cancelled(), 0).ok());
+  launcher_->at(0).Prepared();
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(launcher_->at(0).go_calls, 0);
+  EXPECT_TRUE(launcher_->at(0).destroyed);
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(id)));
+}
+
+TEST_F(RunsTest, EndsARunAtItsTimeout) {
+  RunRequest request = Command();
+  request.timeout_ms = 2500;
+  std::string id = SubmitOk(request);
+  ASSERT_TRUE(GoesOn(0));
+  Pass(2499);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  Pass(1);
+  EXPECT_EQ(launcher_->at(0).stop_graces_ms.size(), 1u);
+  CommandEnded ended = ExitCode(0);
+  ended.stopped = true;
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).error->code, "timed_out");
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("2.5"));
+}
+
+TEST_F(RunsTest, EndsAQueuedRunAtItsQueueTimeout) {
+  SubmitOk();
+  RunRequest request = Command();
+  request.queue_timeout_ms = 1000;
+  std::string id = SubmitOk(request);
+  Pass(1000);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kFailed);
+  EXPECT_EQ(Stored(id).error->code, "queue_timeout");
+}
+
+TEST_F(RunsTest, EndsAnAttachedRunThatNobodyHolds) {
+  RunRequest request = Command();
+  request.attached = true;
+  std::string id = SubmitOk(request);
+  ASSERT_TRUE(GoesOn(0));
+  runs_->Hold(id);
+  Pass(60'000);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  runs_->Unhold(id);
+  Pass(9'000);
+  runs_->Hold(id);  // resumed in time
+  Pass(60'000);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  runs_->Unhold(id);
+  Pass(10'000);
+  EXPECT_EQ(launcher_->at(0).stop_graces_ms.size(), 1u);
+  CommandEnded ended = ExitCode(0);
+  ended.stopped = true;
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+  EXPECT_EQ(Stored(id).error->code, "client_gone");
+}
+
+TEST_F(RunsTest, AnswersTheSameKeyWithTheSameRun) {
+  RunRequest request = Command();
+  request.idempotency_key = "once";
+  std::string id = SubmitOk(request);
+  EXPECT_EQ(SubmitOk(request), id);
+  request.uid = 2000;
+  EXPECT_NE(SubmitOk(request), id);  // another caller's key is another key
+  EXPECT_EQ(runs_->queue().queued() + runs_->queue().running(), 2u);
+}
+
+TEST_F(RunsTest, RefusesWhatItCannotDoAndQueuesNothing) {
+  RunRequest unknown_tool = Command();
+  unknown_tool.tool = "oracle";
+  EXPECT_EQ(Submit(unknown_tool).status().code(), ErrorCode::kUsage);
+  RunRequest unknown_device = Command();
+  unknown_device.device = "9";
+  EXPECT_EQ(Submit(unknown_device).status().code(), ErrorCode::kUsage);
+  RunRequest nothing = Command();
+  nothing.argv.clear();
+  EXPECT_EQ(Submit(nothing).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(runs_->queue().queued() + runs_->queue().running(), 0u);
+}
+
+TEST_F(RunsTest, TellsWatchersEachStateAndTheEndLast) {
+  std::string id = SubmitOk();
+  std::vector<RunState> seen;
+  runs_->Watch(id, [&](const Runs::View& view) { seen.push_back(view.row.state); });
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back(), RunState::kDone);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_THAT(seen, Contains(RunState::kRunning));
+}
+
+TEST_F(RunsTest, TellsThoseWhoWaitTheirPlaceAsItChanges) {
+  SubmitOk();
+  std::string second = SubmitOk();
+  std::string third = SubmitOk();
+  Pass(200);
+  int position = -1;
+  runs_->Watch(third, [&](const Runs::View& view) { position = view.queue_position; });
+  ASSERT_TRUE(runs_->Stop(second, Cancelled(), 0).ok());
+  Pass(200);
+  EXPECT_EQ(position, 1);
+}
+
+TEST_F(RunsTest, DeletesAnEndedRunWithItsFilesButNoOpenOrPinnedOne) {
+  std::string id = SubmitOk();
+  auto try_delete = [&] {
+    std::optional<Status> answer;
+    runs_->Delete(id, [&](Status status) { answer = status; });
+    EXPECT_TRUE(Until([&] { return answer.has_value(); }));
+    return *answer;
+  };
+  EXPECT_EQ(try_delete().code(), ErrorCode::kUsage);
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  std::optional<Result<RunRow>> pinned;
+  runs_->SetPinned(id, true, [&](Result<RunRow> row) { pinned = std::move(row); });
+  ASSERT_TRUE(Until([&] { return pinned.has_value(); }));
+  EXPECT_TRUE((*pinned)->pinned);
+  EXPECT_THAT(try_delete().ToString(), HasSubstr("pinned"));
+  runs_->SetPinned(id, false, [](const Result<RunRow>&) {});
+  EXPECT_TRUE(try_delete().ok());
+  EXPECT_EQ(try_delete().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(id)));
+}
+
+TEST_F(RunsTest, KeepsAPinThatIsSetWhileTheCommandRuns) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  bool answered = false;
+  runs_->SetPinned(id, true, [&](const Result<RunRow>&) { answered = true; });
+  ASSERT_TRUE(Until([&] { return answered; }));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_TRUE(Stored(id).pinned);
+}
+
+TEST_F(RunsTest, EndsWhatRunsWhenTheDaemonStopsAndLeavesTheQueue) {
+  std::string running = SubmitOk();
+  std::string waiting = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  bool stopped = false;
+  runs_->StopAll(777, [&] { stopped = true; });
+  EXPECT_THAT(launcher_->at(0).stop_graces_ms, ElementsAre(777));
+  EXPECT_EQ(Submit(Command()).status().code(), ErrorCode::kNoDaemon);
+  EXPECT_FALSE(stopped);
+  CommandEnded ended = ExitCode(0);
+  ended.stopped = true;
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(Until([&] { return stopped; }));
+  EXPECT_EQ(Stored(running).error->code, "lost_daemon");
+  EXPECT_EQ(Stored(waiting).state, RunState::kQueued);
+  Close();
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(GoesOn(0));
+  EXPECT_EQ(launcher_->at(0).marker, waiting);
+  EXPECT_THAT(launcher_->at(0).request.environment, Contains("MY_SECRET=s3cret"));
+}
+
+TEST_F(RunsTest, DeletesRunsThatAreTooOld) {
+  Close();
+  options_.retention.max_age_ns = 3600 * kNanosPerSecond;
+  ASSERT_TRUE(Open().ok());
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  Pass(2 * 3600 * 1000);
+  auto is_gone = [&] {
+    Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+    return ReadRun(**reader, id).status().code() == ErrorCode::kNotFound;
+  };
+  EXPECT_TRUE(Until(is_gone));
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,205 @@
+#include "storage/sandbox/bounded_functions.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "storage/sandbox/work_budget.h"
+
+namespace kprof {
+namespace {
+
+struct Close {
+  void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+};
+using Connection = std::unique_ptr<sqlite3, Close>;
+
+Connection OpenMemory() {
+  sqlite3* db = nullptr;
+  EXPECT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  return Connection(db);
+}
+
+// The result and its type, or the error.
+std::string Evaluate(sqlite3* db, const std::string& expression, const std::vector<std::string>& texts) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(db, ("SELECT " + expression).c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    return sqlite3_errmsg(db);
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    sqlite3_bind_text(statement, static_cast<int>(i + 1), texts[i].data(), static_cast<int>(texts[i].size()),
+                      SQLITE_TRANSIENT);
+  }
+  std::string result;
+  if (sqlite3_step(statement) == SQLITE_ROW) {
+    const void* bytes = sqlite3_column_blob(statement, 0);
+    result = std::to_string(sqlite3_column_type(statement, 0)) + ":" +
+             std::string(static_cast<const char*>(bytes == nullptr ? "" : bytes),
+                         static_cast<size_t>(sqlite3_column_bytes(statement, 0)));
+  } else {
+    result = sqlite3_errmsg(db);
+  }
+  sqlite3_finalize(statement);
+  return result;
+}
+
+class BoundedFunctions : public ::testing::Test {
+ protected:
+  BoundedFunctions() { EXPECT_EQ(RegisterBoundedFunctions(ours_.get(), budget_), SQLITE_OK); }
+
+  void ExpectAlike(const std::string& expression, const std::vector<std::string>& texts = {}) {
+    std::string shown = expression;
+    for (const std::string& text : texts) shown += "\n  '" + text + "'";
+    EXPECT_EQ(Evaluate(ours_.get(), expression, texts), Evaluate(theirs_.get(), expression, texts)) << shown;
+  }
+
+  WorkBudget budget_{60'000, {}};
+  Connection ours_ = OpenMemory();
+  Connection theirs_ = OpenMemory();
+};
+
+TEST_F(BoundedFunctions, AgreeWithTheOriginalsOnOddArguments) {
+  for (const char* expression : {"instr('abc', 'c')",
+                                 "instr('abc', '')",
+                                 "instr('', '')",
+                                 "instr('', 'a')",
+                                 "instr(NULL, 'a')",
+                                 "instr('a', NULL)",
+                                 "instr(x'616263', x'62')",
+                                 "instr('abc', x'62')",
+                                 "instr(x'c3a4c3b6', 'ö')",
+                                 "instr('äöü', 'ü')",
+                                 "instr(1234, 3)",
+                                 "instr(x'', x'')",
+                                 "instr(x'80', cast(x'80' AS TEXT))",
+                                 "instr(cast(x'4180' AS TEXT), cast(x'80' AS TEXT))",
+                                 "replace('aXbX', 'X', '--')",
+                                 "replace('abc', '', 'x')",
+                                 "replace('abc', 'b', NULL)",
+                                 "replace(NULL, 'b', 'c')",
+                                 "replace('abc', NULL, 'c')",
+                                 "replace(1212, 1, 3)",
+                                 "replace('aaa', 'aa', 'b')",
+                                 "replace(x'6162', 'a', 'c')",
+                                 "replace('', 'a', 'b')",
+                                 "typeof(replace(1212, '', 3))",
+                                 "replace('abc', '', NULL)",
+                                 "replace('abc', 'abc', '')",
+                                 "trim('  a  ')",
+                                 "trim('xxaxx', 'x')",
+                                 "ltrim('xyxa', 'yx')",
+                                 "rtrim('axyx', 'yx')",
+                                 "trim('')",
+                                 "trim('   ')",
+                                 "trim(NULL)",
+                                 "trim('a', NULL)",
+                                 "trim('a', '')",
+                                 "trim('äaä', 'ä')",
+                                 "trim('ääa', 'xä')",
+                                 "trim(1221, 1)",
+                                 "typeof(trim(x'2061'))",
+                                 "'abc' LIKE 'A_C'",
+                                 "'abc' LIKE '%'",
+                                 "'' LIKE ''",
+                                 "'' LIKE '%'",
+                                 "'a' LIKE ''",
+                                 "NULL LIKE 'a'",
+                                 "'a' LIKE NULL",
+                                 "'a%' LIKE 'a!%' ESCAPE '!'",
+                                 "'ab' LIKE 'a!%' ESCAPE '!'",
+                                 "'a' LIKE 'a!' ESCAPE '!'",
+                                 "'a' LIKE 'a' ESCAPE ''",
+                                 "'a' LIKE 'a' ESCAPE 'xy'",
+                                 "'a' LIKE 'a' ESCAPE NULL",
+                                 "'a%b' LIKE 'a%%b' ESCAPE '%'",
+                                 "'a_b' LIKE 'a__b' ESCAPE '_'",
+                                 "'Ä' LIKE 'ä'",
+                                 "'äb' LIKE '_B'",
+                                 "x'61' LIKE 'a'",
+                                 "'a' LIKE x'61'",
+                                 "12 LIKE 1||'%'",
+                                 "'abc' GLOB 'a*'",
+                                 "'abc' GLOB 'A*'",
+                                 "'abc' GLOB '[a-c]bc'",
+                                 "'abc' GLOB '[^a]bc'",
+                                 "']x' GLOB '[]]x'",
+                                 "'-' GLOB '[a-]'",
+                                 "'b' GLOB '[a-'",
+                                 "'b' GLOB '['",
+                                 "'^' GLOB '[\\^]'",
+                                 "'a' GLOB '[^]'",
+                                 "'ä' GLOB '[ä-ö]'",
+                                 "x'61' GLOB 'a'",
+                                 "cast(x'610062' AS TEXT) LIKE 'a'",
+                                 "cast(x'610062' AS TEXT) GLOB 'a*b'"}) {
+    ExpectAlike(expression);
+  }
+}
+
+TEST_F(BoundedFunctions, AgreeWithTheOriginalsOnAnythingAtAll) {
+  std::mt19937 random(1);
+  // Few letters, so that they meet; characters of all lengths, and bytes that are not UTF-8.
+  const std::vector<std::string> pieces = {"a",        "b",    "A",    "B",
+                                           "%",        "_",    "*",    "?",
+                                           "[",        "]",    "^",    "-",
+                                           "!",        "ä",    "€",    "\xf0\x9f\x98\x80",
+                                           "\x80",     "\xff", "\xc3", "\xed\xa0\x80",
+                                           "\xc0\x80", " "};
+  const auto text = [&](size_t longest) {
+    std::string out;
+    for (size_t n = random() % (longest + 1); n > 0; --n)
+      out += pieces[random() % (random() % 2 == 0 ? 6 : pieces.size())];
+    return out;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    ExpectAlike("?1 LIKE ?2", {text(10), text(8)});
+    ExpectAlike("?1 LIKE ?2 ESCAPE '!'", {text(10), text(8)});
+    ExpectAlike("?1 GLOB ?2", {text(10), text(8)});
+    ExpectAlike("instr(?1, ?2)", {text(12), text(2)});
+    ExpectAlike("replace(?1, ?2, ?3)", {text(12), text(2), text(2)});
+    if (HasFailure()) break;
+  }
+}
+
+TEST_F(BoundedFunctions, TrimAgreesOnTextThatIsUtf8) {
+  std::mt19937 random(2);
+  const std::vector<std::string> pieces = {"a", "b", "ä", "ö", "€", "\xf0\x9f\x98\x80", " "};
+  const auto text = [&](size_t longest) {
+    std::string out;
+    for (size_t n = random() % (longest + 1); n > 0; --n) out += pieces[random() % pieces.size()];
+    return out;
+  };
+  for (int i = 0; i < 5'000; ++i) {
+    for (const char* expression : {"trim(?1, ?2)", "ltrim(?1, ?2)", "rtrim(?1, ?2)"})
+      ExpectAlike(expression, {text(10), text(3)});
+    if (HasFailure()) break;
+  }
+}
+
+// Each takes minutes to hours with the originals.
+TEST_F(BoundedFunctions, AreFastWhereTheOriginalsAreQuadratic) {
+  for (const char* expression : {"instr(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || 'b')",
+                                 "length(replace(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || 'b', ''))",
+                                 "length(trim(hex(zeroblob(4000000)), hex(randomblob(1000000)) || '0'))"}) {
+    EXPECT_FALSE(Evaluate(ours_.get(), expression, {}).empty());
+  }
+}
+
+TEST_F(BoundedFunctions, EndPatternsThatTakeTooLong) {
+  WorkBudget spent(0, {});
+  ASSERT_EQ(RegisterBoundedFunctions(ours_.get(), spent), SQLITE_OK);
+  EXPECT_EQ(Evaluate(ours_.get(), "hex(zeroblob(20000)) LIKE '%0000000000000000001%'", {}), "interrupted");
+  EXPECT_EQ(Evaluate(ours_.get(), "hex(zeroblob(20000)) GLOB '*0000000000000000001*'", {}), "interrupted");
+  EXPECT_EQ(Evaluate(ours_.get(), "trim(hex(zeroblob(20000)), '0')", {}), "interrupted");
+}
+
+TEST_F(BoundedFunctions, FailForTextOverTheLimit) {
+  sqlite3_limit(ours_.get(), SQLITE_LIMIT_LENGTH, 1000);
+  EXPECT_EQ(Evaluate(ours_.get(), "replace(hex(zeroblob(400)), '0', 'xx')", {}), "string or blob too big");
+}
+
+}  // namespace
+}  // namespace kprof
