@@ -58,6 +58,7 @@ class TableRows : public RowWriter {
 
   void Begin(const std::vector<std::string>& columns) override {
     std::vector<TableColumn> titles;
+    titles.reserve(columns.size());
     for (const std::string& column : columns) titles.push_back({column, Align::kLeft});
     table_.emplace(std::move(titles), 0, [this](std::string_view line) { output_.Write(line); });
   }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "client/cpp/run_follower.h"
+
 namespace kprof::cli {
 namespace {
 
@@ -31,10 +33,6 @@ std::optional<v1::RunState> RunStateByName(std::string_view name) {
     if (known == name) return value;
   }
   return std::nullopt;
-}
-
-bool IsEnded(v1::RunState state) {
-  return state == v1::RUN_STATE_DONE || state == v1::RUN_STATE_FAILED || state == v1::RUN_STATE_CANCELLED;
 }
 
 std::string ErrorMessage(const v1::Run& run) {

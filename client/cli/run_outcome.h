@@ -13,7 +13,6 @@ namespace kprof::cli {
 // "queued", ...; "state-9" for one that a newer daemon has.
 std::string RunStateName(v1::RunState state);
 std::optional<v1::RunState> RunStateByName(std::string_view name);
-bool IsEnded(v1::RunState state);
 
 // OK for a run that is done or not over yet; else its error, with the code that gives kprofctl's exit code.
 Status OutcomeOf(const v1::Run& run);

@@ -8,6 +8,7 @@
 #include "client/cli/run_outcome.h"
 #include "client/cli/sizes.h"
 #include "client/cli/terminal_text.h"
+#include "client/cpp/run_follower.h"
 
 namespace kprof::cli {
 namespace {
@@ -111,7 +112,9 @@ std::string FullReport(const v1::Run& run, int64_t now_ns) {
   facts.Add("device", DevicesOf(run));
   facts.Add("uid", std::to_string(run.uid()));
   for (const auto& [key, value] : std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
-    facts.Add("label", TerminalText(key + "=" + value));
+    std::string label = key;
+    label.append("=").append(value);
+    facts.Add("label", TerminalText(label));
   }
   facts.Add("queued", FormatTime(run.queued_unix_ns()));
   if (run.has_started_unix_ns()) {

@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetryEvery(100);
 
-bool IsEnded(v1::RunState state) {
-  return state == v1::RUN_STATE_DONE || state == v1::RUN_STATE_FAILED || state == v1::RUN_STATE_CANCELLED;
-}
-
 // A daemon that stops ends its streams with UNAVAILABLE or CANCELLED; one that dies just closes the socket.
 bool MeansDaemonGone(const Status& status) {
   return status.code() == ErrorCode::kNoDaemon || status.code() == ErrorCode::kCancelled;
@@ -28,6 +24,10 @@ void Pause(const std::stop_token& stop, std::chrono::milliseconds duration) {
 }
 
 }  // namespace
+
+bool IsEnded(v1::RunState state) {
+  return state == v1::RUN_STATE_DONE || state == v1::RUN_STATE_FAILED || state == v1::RUN_STATE_CANCELLED;
+}
 
 RunFollower::RunFollower(Connect connect, std::string run_id, Options options)
     : connect_(std::move(connect)),

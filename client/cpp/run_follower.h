@@ -18,6 +18,9 @@
 
 namespace kprof {
 
+// Done, failed or cancelled: nothing changes any more.
+bool IsEnded(v1::RunState state);
+
 class RunFollower {
  public:
   using Connect = std::function<Result<std::unique_ptr<KprofClient>>()>;

@@ -1,5 +1,5 @@
 // Starts a command under the supervisor `kprof-launch` and follows it. The door to processes: tests of the state
-// machine put a fake here (tests/fakes/fake_launcher.h).
+// machine put a fake here (tests/fakes/process/fake_launcher.h).
 //
 // Io loop only. Nothing blocks. Events come from the loop, never from inside a call. Destroying a Launched closes its
 // channel: the supervisor then kills the tree, and no further event comes.

@@ -200,8 +200,8 @@ int Filter(sqlite3_vtab_cursor* base, int computed, const char* plan, int count,
     sqlite3_stmt* rows = nullptr;
     const int result = sqlite3_prepare_v3(offered.module->catalog(), sql.data(), static_cast<int>(sql.size()),
                                           SQLITE_PREPARE_PERSISTENT, &rows, nullptr);
-    cursor.rows.reset(rows);
     if (result != SQLITE_OK) return offered.module->Keep(result);
+    cursor.rows.reset(rows);
     cursor.plan = plan;
     cursor.computed = computed;
   }

@@ -162,7 +162,7 @@ Status UserQuery::State::OpenCatalog(const std::string& path, const Viewer& view
   Db::Options options;
   options.mode = Db::Mode::kReadOnly;
   options.cache_bytes = kCatalogCacheBytes;
-  options.busy_timeout_ms = ClampToInt(std::min(limits.timeout_ms, kLongestBusyMs));
+  options.busy_timeout_ms = ClampToInt(std::min(limits.timeout_ms / 2, kLongestBusyMs));
   ASSIGN_OR_RETURN(catalog, Db::Open(path, options));
   sqlite3_progress_handler(catalog->handle(), kCatalogStepsPerClockReading, IsSpent, &budget);
   // So that all tables are read as of one moment.

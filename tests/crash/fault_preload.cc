@@ -82,16 +82,17 @@ void Unlock() {
   pthread_mutex_unlock(&control->mutex);
 }
 
-__attribute__((constructor)) void Begin() {
+// False, and nothing is counted, where the environment does not ask for it.
+bool Begin() {
   const char* path = getenv("KPROF_FAULT_CONTROL");
   const char* root_path = getenv("KPROF_FAULT_ROOT");
   const char* image_path = getenv("KPROF_FAULT_IMAGE");
-  if (path == nullptr || root_path == nullptr || image_path == nullptr) return;
+  if (path == nullptr || root_path == nullptr || image_path == nullptr) return false;
   int fd = open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return;
+  if (fd < 0) return false;
   void* mapped = mmap(nullptr, sizeof(Control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
-  if (mapped == MAP_FAILED) return;
+  if (mapped == MAP_FAILED) return false;
   root = root_path;
   image = image_path;
   auto* shared = static_cast<Control*>(mapped);
@@ -115,7 +116,10 @@ __attribute__((constructor)) void Begin() {
     }
   }
   Unlock();
+  return true;
 }
+
+[[maybe_unused]] const bool begun = Begin();  // after the strings above
 
 bool IsWatched(const std::string& path) {
   return path == root || (path.size() > root.size() && path.starts_with(root) && path[root.size()] == '/');

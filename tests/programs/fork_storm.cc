@@ -1,5 +1,5 @@
 // fork_storm <lines>: that many lines of processes that never stand still: each forks its successor and ends, deaf to
-// TERM, in a session of its own. Says "storm" when all are on their way and ends; the storm itself dies down after 60
+// TERM, in a session of its own. Says "storm" when all are on their way and ends; the storm itself dies down after 10
 // s.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,9 +13,9 @@ namespace {
 [[noreturn]] void Run() {
   ::setsid();
   std::signal(SIGTERM, SIG_IGN);
-  const std::time_t end = std::time(nullptr) + 60;
+  const std::time_t end = std::time(nullptr) + 10;
   while (std::time(nullptr) < end) {
-    ::usleep(500);
+    ::usleep(4000);
     pid_t next = ::fork();
     if (next > 0) ::_exit(0);
   }

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -197,14 +198,28 @@ class Client:
         return wait_until(look, f"run {run} to be {' or '.join(states)}", limit_s, every_s=0.02)
 
 
+def read_line(stream):
+    """A line of a pipe that nothing was read from but by this."""
+    line = b""
+    while not line.endswith(b"\n"):
+        if not select.select([stream], [], [], LIMIT_S)[0]:
+            raise AssertionError(f"waited {LIMIT_S} s for a line; so far {line}")
+        byte = os.read(stream.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line
+
+
 # kprofd.
 
 
 class Daemon:
     """A kprofd on a state folder and a socket under `folder`, which stays when it stops."""
 
-    def __init__(self, folder, config="", environment=None):
+    def __init__(self, folder, config="", environment=None, identity=None):
         self.folder = folder
+        self.identity = identity or {}  # user, group... of Popen
         self.state = os.path.join(folder, "state")
         self.socket = os.path.join(folder, "s.sock")
         self.log_path = os.path.join(folder, "kprofd.log")
@@ -231,7 +246,7 @@ class Daemon:
         """Starts it and does not wait."""
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=dict(self.environment, **(environment or {})))
+                                            env=dict(self.environment, **(environment or {})), **self.identity)
 
     def answers(self):
         with socket.socket(socket.AF_UNIX) as probe:

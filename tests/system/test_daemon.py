@@ -13,10 +13,11 @@ import kprof_testing
 from kprof_testing import Client, Daemon, DaemonTest, running_daemon, temporary_folder, wait_until
 
 
-def fact(state, name):
-    database = sqlite3.connect(f"file:{os.path.join(state, 'catalog.db')}?mode=ro", uri=True)
+def clean_stop(state):
+    """Whether the last daemon ended in good order, as the catalog says it. Only where no daemon lives."""
+    database = sqlite3.connect(os.path.join(state, "catalog.db"))
     try:
-        return database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()[0]
+        return database.execute("SELECT value FROM facts WHERE name = 'clean_stop'").fetchone()[0]
     finally:
         database.close()
 
@@ -146,16 +147,22 @@ class StartStopTest(unittest.TestCase):
         running = self.daemon.ctl.detach("sh", "-c", f"sleep {seconds}")
         queued = self.daemon.ctl.detach("echo", "I waited")
         self.daemon.ctl.wait_for_state(running, "running")
-        self.assertEqual(fact(self.daemon.state, "clean_stop"), 0)
         self.assertEqual(self.daemon.stop(), 0)
         wait_until(lambda: not kprof_testing.processes_with(seconds), "the command to be gone")
         self.assertFalse(os.path.exists(self.daemon.socket))
-        self.assertEqual(fact(self.daemon.state, "clean_stop"), 1)
         self.assertNotIn("catalog.db-wal", self.daemon.files())
+        self.assertEqual(clean_stop(self.daemon.state), 1)
         self.daemon.start()
         run = self.daemon.ctl.wait(running, expect="lost_daemon")
         self.assertEqual((run["state"], run["error"]["code"]), ("failed", "lost_daemon"))
         self.assertEqual(self.daemon.ctl.wait(queued, expect=0)["state"], "done")
+
+    def test_a_kill_is_no_clean_stop(self):
+        self.daemon.start()
+        self.daemon.kill()
+        self.assertEqual(clean_stop(self.daemon.state), 0)
+        self.daemon.start()
+        wait_until(lambda: self.daemon.ctl.json("status")["storage"]["health"] == "ok", "the catalog to be checked")
 
     def test_each_of_its_signals_stops_it(self):
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -166,14 +173,16 @@ class StartStopTest(unittest.TestCase):
     def test_a_follower_survives_a_restart(self):
         self.daemon.start()
         first = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
-        second = self.daemon.ctl.detach("true")
-        waiting = self.daemon.ctl.start("--json", "wait", second)
         self.daemon.ctl.wait_for_state(first, "running")
+        self.daemon.ctl.detach("true")
+        waiting = self.daemon.ctl.start("--json", "capture", "command", "--", "true")
+        self.assertIn(b"is queued, 1 before it", kprof_testing.read_line(waiting.stderr))
         self.daemon.kill()
         self.daemon.start()
         out, err = waiting.communicate(timeout=kprof_testing.LIMIT_S)
         self.assertEqual(waiting.returncode, 0, err)
         self.assertIn(b'"state":"done"', out)
+        self.assertEqual(self.daemon.ctl.wait(first, expect="lost_daemon")["error"]["code"], "lost_daemon")
 
     def test_queue_timeouts_hold_across_a_restart(self):
         self.daemon.start()

@@ -10,6 +10,9 @@ import kprof_testing
 from kprof_testing import DaemonTest, wait_until
 
 
+NOBODY = 65534
+
+
 class ArgumentsTest(DaemonTest):
     def test_a_command_line_of_64_kib_runs(self):
         words = [f"{i:07}" for i in range(8192)]
@@ -90,16 +93,34 @@ class LaunchTest(DaemonTest):
         self.assertIn("plain", self.failed(self.write("plain", b"just text"), code="spawn_failed"))
         script = self.write("script", b"#!/no/such/interpreter\n")
         os.chmod(script, 0o755)
-        self.assertIn("script", self.failed(script, code="tool_missing"))
+        self.assertIn("script", self.failed(script, code="spawn_failed"))
         self.assertIn(self.folder, self.failed(self.folder, code="spawn_failed"))
 
     def test_a_folder_that_is_not_there_is_named(self):
         self.assertIn("/no/such/folder", self.failed("true", code="spawn_failed", options=("--cwd", "/no/such/folder")))
 
-    @unittest.skipIf(os.getuid() == 0, "root may enter any folder")
     def test_a_folder_that_may_not_be_entered_is_named(self):
         os.mkdir(self.path("locked"), 0o000)
-        self.assertIn("locked", self.failed("true", code="spawn_failed", options=("--cwd", self.path("locked"))))
+        if os.getuid() != 0:
+            self.assertIn("locked", self.failed("true", code="spawn_failed", options=("--cwd", self.path("locked"))))
+            return
+        # Root may enter any folder: so a daemon and a client of somebody else's.
+        nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        with kprof_testing.temporary_folder() as folder:
+            os.chown(folder, NOBODY, NOBODY)
+            os.chmod(self.folder, 0o755)
+            daemon = kprof_testing.Daemon(folder, identity=nobody)
+            try:
+                daemon.start()
+            except (AssertionError, OSError) as error:
+                self.skipTest(f"the programs cannot be run by uid {NOBODY}: {error}")
+            try:
+                ran = daemon.ctl.run("--json", "capture", "command", "--cwd", self.path("locked"), "--", "true",
+                                     expect="spawn_failed", **nobody)
+                self.assertIn("locked", ran.json["error"]["message"])
+                self.assertTrue(ran.json["error"]["remedy"])
+            finally:
+                daemon.stop()
 
     def test_a_folder_that_went_away_under_the_caller_is_told(self):
         os.mkdir(self.path("gone"))
@@ -125,7 +146,7 @@ class LaunchTest(DaemonTest):
 ESCAPES = {
     "in the background": "sleep {token} &",
     "in a session of its own": "setsid sleep {token} &",
-    "forked twice": "sh -c 'sh -c \"setsid sleep {token} &\" &'",
+    "forked twice": "sh -c 'sh -c \"setsid sleep {token} &\" &' &",
     "without its environment": "env -i setsid sleep {token} &",
     "ignoring TERM": "sh -c 'trap \"\" TERM HUP INT; setsid sleep {token} & sleep {token}' &",
     "stopped": "sh -c 'kill -STOP $$; sleep {token}' &",
@@ -147,6 +168,7 @@ class EscapeTest(DaemonTest):
             with self.subTest(name):
                 token = kprof_testing.unique_seconds()
                 run = self.ctl.detach("sh", "-c", line.format(token=token) + f" echo ready; sleep {token}")
+                self.addCleanup(self.ctl.run, "cancel", run, expect=None)
                 wait_until(lambda run=run: self.log_of(run) == b"ready\n", "the command to begin")
                 self.ctl.run("cancel", run)
                 self.ctl.wait(run, expect="cancelled")
@@ -160,14 +182,14 @@ class EscapeTest(DaemonTest):
         self.assert_nothing_runs(token, run=run["id"])
 
     def test_a_command_that_forks_all_the_time_ends(self):
-        # Each child forks the next and ends: whoever looks finds somebody else.
+        # Each child forks the next and ends: whoever looks finds somebody else. One stays, so that the run goes on.
         token = kprof_testing.unique_seconds()
-        code = "import os, time\nwhile True:\n  if os.fork(): os._exit(0)\n  os.setsid()\n  time.sleep(0.001)\n"
+        code = ("import os, time\nprint('begun', flush=True)\nif os.fork(): time.sleep(1000)\n"
+                "while True:\n  if os.fork(): os._exit(0)\n  os.setsid()\n  time.sleep(0.001)\n")
         run = self.ctl.detach("/usr/bin/python3", "-S", "-E", "-c", code, token)
-        self.ctl.wait_for_state(run, "running")
-        time.sleep(0.2)
-        self.ctl.run("cancel", run, expect=None)
-        self.ctl.wait(run, limit_s=60 * kprof_testing.SLOW)
+        wait_until(lambda: self.log_of(run) == b"begun\n", "the command to begin")
+        self.ctl.run("cancel", run)
+        self.ctl.wait(run, expect="cancelled", limit_s=60 * kprof_testing.SLOW)
         self.assert_nothing_runs(token, run=run)
 
     def test_output_held_open_by_what_escaped_does_not_hold_the_run(self):

@@ -116,9 +116,9 @@ class LogsTest(DaemonTest):
     def test_a_log_is_followed_while_it_is_written(self):
         run = self.ctl.detach("sh", "-c", f"echo first; {self.gate('a')}; echo second; {self.gate('b')}; echo third")
         follower = self.ctl.start("logs", run, "-f")
-        self.assertEqual(follower.stdout.readline(), b"first\n")
+        self.assertEqual(kprof_testing.read_line(follower.stdout), b"first\n")
         self.open_gate("a")
-        self.assertEqual(follower.stdout.readline(), b"second\n")
+        self.assertEqual(kprof_testing.read_line(follower.stdout), b"second\n")
         self.assertIsNone(follower.poll())
         self.assertEqual(self.log_of(run), b"first\nsecond\n", "without -f it ends with what is there")
         self.open_gate("b")
@@ -156,7 +156,7 @@ class LogsTest(DaemonTest):
     def test_a_reader_that_goes_away_ends_nothing_else(self):
         run = self.ctl.detach("sh", "-c", f"yes | head -c 5000; {self.gate()}")
         follower = self.ctl.start("logs", run, "-f")
-        follower.stdout.readline()
+        kprof_testing.read_line(follower.stdout)
         follower.kill()
         follower.communicate()
         self.open_gate()

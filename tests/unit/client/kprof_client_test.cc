@@ -20,6 +20,10 @@ using testing::HasSubstr;
 
 class KprofClientTest : public testing::Test {
  protected:
+  void SetUp() override {
+    if (kUnderThreadSanitizer) GTEST_SKIP() << "gRPC is not instrumented";
+  }
+
   std::unique_ptr<KprofClient> Connect() { return *KprofClient::Connect(daemon_.socket_path()); }
 
   cli::ScratchFolder folder_;

@@ -25,6 +25,10 @@ void WaitUntilGone(const FakeStream<v1::WatchRunResponse>& stream) {
 
 class RunFollowerTest : public testing::Test {
  protected:
+  void SetUp() override {
+    if (kUnderThreadSanitizer) GTEST_SKIP() << "gRPC is not instrumented";
+  }
+
   RunFollower::Connect Connect() {
     return [this] { return KprofClient::Connect(daemon_.socket_path()); };
   }

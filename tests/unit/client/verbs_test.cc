@@ -65,6 +65,10 @@ v1::WatchRunResponse Watched(const v1::Run& run, int queue_position = 0) {
 
 class VerbsTest : public testing::Test {
  protected:
+  void SetUp() override {
+    if (kUnderThreadSanitizer) GTEST_SKIP() << "gRPC is not instrumented";
+  }
+
   int Kprofctl(std::vector<std::string> args) {
     args.insert(args.begin(), {"--socket", daemon_.socket_path()});
     int exit_status = RunKprofctl(args, captured_.output(), 2000);

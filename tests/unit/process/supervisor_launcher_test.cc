@@ -75,6 +75,13 @@ pid_t ParentOf(pid_t pid) {
   return -1;
 }
 
+// Not just any number: kill takes -1 for everybody.
+void Kill(pid_t pid, int signal = SIGKILL) {
+  ASSERT_GT(pid, 1);
+  ASSERT_NE(pid, ::getpid());
+  ::kill(pid, signal);
+}
+
 // One launch and all that was heard of it.
 struct Command {
   std::string folder;
@@ -376,6 +383,7 @@ TEST_F(SupervisorLauncherTest, SaysThatTheFolderMayNotBeEntered) {
     failed = Run(request).failed;
   });
   without_rights.join();
+  std::filesystem::permissions(request.cwd, std::filesystem::perms::owner_all);
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->code(), ErrorCode::kSpawnFailed);
   EXPECT_EQ(failed->why(), "permission denied");
@@ -590,7 +598,7 @@ TEST_F(SupervisorLauncherTest, SweepsTheTreeOfAKilledSupervisorAndReportsItLost)
   const pid_t escaped = command.EscapedPid();
   Command& other = Start({kBin + "/ignore_term"});  // of another supervisor: not to be touched
   WaitForOutput(other, "ready");
-  ::kill(ParentOf(command.started->pid), SIGKILL);
+  Kill(ParentOf(command.started->pid));
   WaitUntil([&] { return command.over(); }, "lost");
   ASSERT_TRUE(command.lost);
   EXPECT_NE(command.lost->ToString().find("killed by signal 9"), std::string::npos);
@@ -607,7 +615,7 @@ TEST_F(SupervisorLauncherTest, ReportsASupervisorLostThatIsKilledBeforeGo) {
   WaitUntil([&] { return command.prepared > 0; }, "Prepared");
   std::vector<pid_t> tree = FindDescendants(::getpid());  // the child that waits for Go, and its supervisor
   ASSERT_EQ(tree.size(), 2u);
-  ::kill(tree[1], SIGKILL);
+  Kill(tree[1]);
   WaitUntil([&] { return command.over(); }, "lost");
   EXPECT_TRUE(command.lost);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
@@ -620,9 +628,10 @@ TEST_F(SupervisorLauncherTest, SweepsAStormOfForksThatAKilledSupervisorLeft) {
   Command& command = Start(request);
   WaitForOutput(command, "storm");
   std::vector<pid_t> tree = FindDescendants(::getpid());
+  ASSERT_FALSE(tree.empty());
   const pid_t supervisor = tree.back();  // the deepest come first
   ASSERT_EQ(ParentOf(supervisor), ::getpid());
-  ::kill(supervisor, SIGKILL);
+  Kill(supervisor);
   WaitUntil([&] { return command.over(); }, "lost");
   EXPECT_TRUE(command.lost);
   EXPECT_TRUE(FindDescendants(::getpid()).empty());
@@ -659,10 +668,10 @@ TEST_F(SupervisorLauncherTest, LeavesChildrenOfOtherRoomsAloneWhenItSweeps) {
     }
     return pid;
   });
-  ::kill(ParentOf(command.started->pid), SIGKILL);
+  Kill(ParentOf(command.started->pid));
   WaitUntil([&] { return command.over(); }, "lost");
   EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
-  ::kill(child, SIGKILL);
+  Kill(child);
   ::waitpid(child, nullptr, 0);
   launcher_->own_children().Remove(child);
 }
@@ -672,7 +681,7 @@ TEST_F(SupervisorLauncherTest, DoesNotHearTheSignalsOfTheDaemonsTerminal) {
   WaitForOutput(command, "ready");
   const pid_t supervisor = ParentOf(command.started->pid);
   EXPECT_NE(::getpgid(supervisor), ::getpgrp());
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) ::kill(supervisor, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) Kill(supervisor, signal);
   command.launched->Stop(0);
   WaitUntil([&] { return command.over(); }, "the end");
   EXPECT_TRUE(command.ended);

@@ -1,0 +1,2 @@
+-- What failed, and why?
+SELECT id, error_code, error_message, exit_code FROM run WHERE state = 'failed'

@@ -1,0 +1,1 @@
+SELECT * FROM run WHERE json_extract('{}', command)

@@ -1,0 +1,1 @@
+SELECT * FROM label WHERE json_extract('{}', value) = 1

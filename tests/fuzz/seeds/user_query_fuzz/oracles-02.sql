@@ -1,0 +1,1 @@
+SELECT * FROM label WHERE key = 'path' AND value LIKE '$.S%' AND json_extract('{}', value || ' x')

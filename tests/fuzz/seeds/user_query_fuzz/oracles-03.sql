@@ -1,0 +1,1 @@
+SELECT * FROM label WHERE value LIKE '%SECRET%' AND json(value)

@@ -1,0 +1,1 @@
+SELECT * FROM trust WHERE CASE WHEN message LIKE 'SEC%' THEN json('{' || message) END

@@ -1,0 +1,1 @@
+SELECT * FROM metric WHERE unit = 'SECRET' AND json('{') = 1

@@ -1,0 +1,1 @@
+SELECT * FROM metric WHERE kernel = 'gemm SECRET' AND printf('%s', zeroblob(99999999)) = 1

@@ -1,0 +1,1 @@
+SELECT * FROM device WHERE device = 'SECRET' AND zeroblob(99999999)

@@ -1,0 +1,1 @@
+SELECT * FROM label ORDER BY json_extract('{}', value)

@@ -1,0 +1,1 @@
+SELECT count(*) FROM main.run_labels

@@ -1,0 +1,1 @@
+WITH run AS (SELECT * FROM main.runs) SELECT * FROM run

@@ -1,0 +1,1 @@
+WITH run AS (SELECT * FROM runs) SELECT * FROM run

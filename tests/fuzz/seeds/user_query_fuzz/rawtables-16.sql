@@ -1,0 +1,1 @@
+WITH run AS MATERIALIZED (SELECT * FROM main.runs) SELECT command FROM run

@@ -1,0 +1,1 @@
+WITH label AS (SELECT * FROM main.run_labels) SELECT * FROM label, run
