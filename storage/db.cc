@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -68,6 +69,11 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
     case SQLITE_NOTADB:
       return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why), "restore the file from a backup");
     case SQLITE_CANTOPEN:
+      // Where SQLite cannot create a file, it tries to open it, and says how that failed.
+      if (error == ENOENT && db != nullptr && ::access(sqlite3_db_filename(db, "main"), F_OK) == 0) {
+        return Fail(ErrorCode::kStorageBroken, std::move(what), "a file beside it cannot be created",
+                    "check the folder's free space and rights");
+      }
       if (error != 0) return FailErrno(error, std::move(what));
       return Fail(ErrorCode::kInternal, std::move(what), std::move(why));
     case SQLITE_INTERRUPT:

@@ -95,10 +95,6 @@ Result<std::string> FileSource::Read(size_t limit_bytes) {
   return bytes;
 }
 
-bool FileSource::Rewind() {
-  return ::lseek(fd_.get(), 0, SEEK_SET) == 0;
-}
-
 Result<std::string> ReadAll(const std::string& path, size_t limit_bytes) {
   ASSIGN_OR_RETURN(FileSource source, FileSource::Open(path));
   ASSIGN_OR_RETURN(std::string bytes, source.Read(limit_bytes + 1));

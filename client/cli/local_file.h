@@ -40,8 +40,6 @@ class FileSource {
 
   // Empty at the end.
   Result<std::string> Read(size_t limit_bytes);
-  // Back to the start; false for what cannot be read twice.
-  bool Rewind();
 
  private:
   FileSource(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}

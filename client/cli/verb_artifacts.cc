@@ -91,29 +91,9 @@ Status RunVerb(const PutArtifactArgs& args, const VerbContext& context) {
   v1::UploadArtifactRequest::Header header;
   header.set_id(args.run);
   header.set_name(args.name);
-  // What can be read twice is checked by the daemon before it becomes visible.
-  if (source.Rewind()) {
-    Sha256 sum;
-    while (true) {
-      ASSIGN_OR_RETURN(std::string chunk, source.Read(kChunkBytes));
-      if (chunk.empty()) break;
-      sum.Add(chunk);
-    }
-    header.set_sha256(sum.Finish());
-    if (!source.Rewind()) return Fail(ErrorCode::kInternal, "read " + args.from, "it cannot be read twice");
-  }
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  Sha256 sent;
-  Result<v1::Artifact> artifact = client->UploadArtifact(header, [&]() -> Result<std::string> {
-    ASSIGN_OR_RETURN(std::string chunk, source.Read(kChunkBytes));
-    sent.Add(chunk);
-    return chunk;
-  });
+  Result<v1::Artifact> artifact = client->UploadArtifact(header, [&] { return source.Read(kChunkBytes); });
   if (!artifact.ok()) return artifact.status();
-  if (artifact->sha256() != sent.Finish()) {
-    return Fail(ErrorCode::kBadInput, "put artifact " + args.name, "what the daemon stored is not what was sent",
-                "delete the run or put the file under another name");
-  }
   context.output.Write(context.global.json ? ArtifactJson(*artifact)
                                            : "stored " + TerminalText(artifact->name()) + "  " +
                                                  FormatBytes(artifact->size_bytes()) + "\n");

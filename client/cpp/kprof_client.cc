@@ -16,6 +16,7 @@
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
+#include "storage/base/sha256.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -249,6 +250,7 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
       stubs_->runs->UploadArtifact(&context, &response);
   v1::UploadArtifactRequest request;
   *request.mutable_header() = header;
+  Sha256 sum;
   bool open = writer->Write(request);
   while (open) {
     Result<std::string> chunk = next_chunk();
@@ -258,10 +260,15 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
       return chunk.status();
     }
     if (chunk->empty()) break;
+    sum.Add(*chunk);
     request.set_data(*std::move(chunk));
     open = writer->Write(request);
   }
-  if (open) writer->WritesDone();
+  if (open) {
+    request.set_sha256(sum.Finish());
+    writer->Write(request);
+    writer->WritesDone();
+  }
   RETURN_IF_ERROR(stubs_->Translate(writer->Finish(), what));
   return std::move(*response.mutable_artifact());
 }

@@ -2,7 +2,8 @@
 // machine put a fake here (tests/fakes/process/fake_launcher.h).
 //
 // Io loop only. Nothing blocks. Events come from the loop, never from inside a call. Destroying a Launched closes its
-// channel: the supervisor then kills the tree, and no further event comes.
+// channel: the supervisor then kills the tree, and no further event comes. It may be destroyed from inside its own
+// events.
 #pragma once
 
 #include <functional>
@@ -45,6 +46,7 @@ class Launched {
 class Launcher {
  public:
   virtual ~Launcher() = default;
+  // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed).
   // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
   // supervisor can be found (process_sweep.h).
   virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,

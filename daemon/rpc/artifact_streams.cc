@@ -138,7 +138,6 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     });
     if (!submitted.ok()) Finish(ToGrpc(submitted));
   }
-  void OnCancel() override { cancelled_ = true; }
   void OnDone() override { delete this; }
 
  private:
@@ -149,8 +148,11 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
       case v1::UploadArtifactRequest::kData:
         if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "bytes came before the header");
         return upload_->Add(message_.data());
+      case v1::UploadArtifactRequest::kSha256:
+        sha256_ = message_.sha256();
+        return OkStatus();
       default:
-        return Fail(ErrorCode::kUsage, "add artifact", "a message has neither header nor bytes");
+        return Fail(ErrorCode::kUsage, "add artifact", "a message has neither header nor bytes nor sha256");
     }
   }
 
@@ -163,15 +165,18 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
           run, LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
     }
     ASSIGN_OR_RETURN(upload_,
-                     ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name(), header.sha256()));
+                     ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name()));
     return OkStatus();
   }
 
   Status FinishUpload() {
-    // The stream ends in the same way when the client has sent all and when it is gone.
-    if (cancelled_) return Fail(ErrorCode::kCancelled, "add artifact", "the client went away");
     if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "the stream ended before its header");
-    ASSIGN_OR_RETURN(ArtifactRow artifact, upload_->Finish());
+    // The stream ends in the same way when the client has sent all and when it is gone; only the sum tells.
+    if (!sha256_) {
+      return Fail(ErrorCode::kBadInput, "add artifact", "the stream ended without the sha256 of its bytes",
+                  "send it again, with its sum last");
+    }
+    ASSIGN_OR_RETURN(ArtifactRow artifact, upload_->Finish(*sha256_));
     FillArtifact(artifact, *response_.mutable_artifact());
     return OkStatus();
   }
@@ -181,7 +186,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   v1::UploadArtifactResponse& response_;
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;
-  std::atomic<bool> cancelled_{false};
+  std::optional<std::string> sha256_;
 };
 
 }  // namespace

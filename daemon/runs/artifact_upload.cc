@@ -23,10 +23,6 @@ std::string RandomName() {
   return name;
 }
 
-bool IsSha256(const std::string& text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
 Status Taken(const std::string& act, const std::string& name) {
   return Fail(ErrorCode::kUsage, act, "the run has an artifact of that name", "choose another name than " + name);
 }
@@ -38,13 +34,8 @@ bool Has(const RunRow& run, const std::string& name) {
 
 }  // namespace
 
-ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name,
-                               std::string expected_sha256)
-    : catalog_(catalog),
-      files_(files),
-      run_id_(std::move(run_id)),
-      name_(std::move(name)),
-      expected_sha256_(std::move(expected_sha256)) {}
+ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name)
+    : catalog_(catalog), files_(files), run_id_(std::move(run_id)), name_(std::move(name)) {}
 
 ArtifactUpload::~ArtifactUpload() {
   file_.reset();
@@ -52,8 +43,7 @@ ArtifactUpload::~ArtifactUpload() {
 }
 
 Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, const RunRow& run,
-                                                              const std::string& name,
-                                                              const std::string& expected_sha256) {
+                                                              const std::string& name) {
   const std::string act = "add artifact '" + ReadableText(name.substr(0, 200)) + "' to run " + run.id;
   if (!IsTerminal(run.state)) return Fail(ErrorCode::kUsage, act, "the run has not ended", "wait for it first");
   if (!IsSafeName(name) || IsReservedArtifactName(name)) {
@@ -61,10 +51,7 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
                 "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
   }
   if (Has(run, name)) return Taken(act, name);
-  if (!expected_sha256.empty() && !IsSha256(expected_sha256)) {
-    return Fail(ErrorCode::kBadInput, act, "the sha256 is not 64 lower-case hex digits");
-  }
-  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, run.id, name, expected_sha256));
+  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, run.id, name));
   std::string path = catalog.layout().TemporaryFolder() + "/" + RandomName();
   ASSIGN_OR_RETURN(upload->file_, files.Create(path));
   upload->temporary_path_ = std::move(path);
@@ -81,12 +68,13 @@ Status ArtifactUpload::Add(std::span<const char> bytes) {
   return OkStatus();
 }
 
-Result<ArtifactRow> ArtifactUpload::Finish() {
+Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
   const Layout& layout = catalog_.layout();
   ArtifactRow artifact{name_, size_bytes_, sum_.Finish()};
-  if (!expected_sha256_.empty() && expected_sha256_ != artifact.sha256) {
+  if (expected_sha256 != artifact.sha256) {
     return Fail(ErrorCode::kBadInput, "add artifact " + name_,
-                "its sha256 is " + artifact.sha256 + ", not " + expected_sha256_ + " as announced", "send it again");
+                "its sha256 is " + artifact.sha256 + ", not " + ReadableText(expected_sha256.substr(0, 64)) + " as sent",
+                "send it again");
   }
   RETURN_IF_ERROR(file_->Sync());
   file_.reset();

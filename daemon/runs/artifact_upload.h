@@ -19,10 +19,9 @@ class ArtifactUpload {
  public:
   static constexpr int64_t kLimitBytes = int64_t{16} << 30;
 
-  // `expected_sha256` may be empty. Fails with kUsage for an unsafe, reserved or taken name and for a run that has not
-  // ended; kBadInput for a checksum that is none.
+  // Fails with kUsage for an unsafe, reserved or taken name and for a run that has not ended.
   static Result<std::unique_ptr<ArtifactUpload>> Begin(Catalog& catalog, Files& files, const RunRow& run,
-                                                       const std::string& name, const std::string& expected_sha256);
+                                                       const std::string& name);
   ~ArtifactUpload();
   ArtifactUpload(const ArtifactUpload&) = delete;
   ArtifactUpload& operator=(const ArtifactUpload&) = delete;
@@ -30,17 +29,16 @@ class ArtifactUpload {
   // Fails with kUsage over kLimitBytes, kStorageFull.
   Status Add(std::span<const char> bytes);
 
-  // Durable and visible when it returns. kBadInput when the checksum does not match.
-  Result<ArtifactRow> Finish();
+  // Durable and visible when it returns. kBadInput when the bytes have another sum.
+  Result<ArtifactRow> Finish(const std::string& expected_sha256);
 
  private:
-  ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name, std::string expected_sha256);
+  ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name);
 
   Catalog& catalog_;
   Files& files_;
   const std::string run_id_;
   const std::string name_;
-  const std::string expected_sha256_;
   std::string temporary_path_;  // empty once it is in place
   std::unique_ptr<File> file_;
   Sha256 sum_;

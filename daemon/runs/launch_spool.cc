@@ -29,8 +29,12 @@ Status WriteSpool(Files& files, const Layout& layout, const std::string& run_id,
 
 Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::string& run_id) {
   const std::string path = layout.SpoolPath(run_id);
-  ASSIGN_OR_RETURN(std::string content, ReadWholeFile(files, path, kLaunchFrameLimitBytes));
-  std::string_view view = content;
+  Result<std::string> content = ReadWholeFile(files, path, kLaunchFrameLimitBytes);
+  if (!content.ok() && content.status().code() == ErrorCode::kNotFound) {
+    return Fail(ErrorCode::kStorageBroken, "read " + path, "the file is gone", "submit the run again");
+  }
+  if (!content.ok()) return content.status();
+  std::string_view view = *content;
   Status damaged = Fail(ErrorCode::kStorageBroken, "read " + path, "its checksum does not match its content",
                         "submit the run again");
   if (view.size() < kHeaderBytes || !view.starts_with(kMagic)) return damaged;

@@ -97,7 +97,8 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
 void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::string id,
                   std::function<void(Result<RunRow>)> done) {
   ++submitting_;
-  // The writer may answer when we are gone: what runs on its thread has the parts, not us; what it posts then never runs.
+  // The writer may answer when we are gone: what runs on its thread has the parts, not us; what it posts then never
+  // runs.
   auto answer = [this, &loop = parts_.loop, done = std::move(done)](Result<RunRow> row, bool is_new) {
     loop.Post([this, done, row = std::move(row), is_new] {
       --submitting_;
@@ -106,7 +107,8 @@ void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::str
       if (stopped_) FinishStopping();
     });
   };
-  auto work = [parts = parts_, request = std::move(request), devices = std::move(devices), id = std::move(id), answer]() mutable {
+  auto work = [parts = parts_, request = std::move(request), devices = std::move(devices), id = std::move(id),
+               answer]() mutable {
     RunRow row = RowOf(request, std::move(devices), id, parts.clock.unix_ns());
     auto find_twin = [parts, uid = row.uid, key = row.idempotency_key]() -> std::optional<RunRow> {
       if (key.empty()) return std::nullopt;
@@ -119,13 +121,13 @@ void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::str
     Status spooled = WriteSpool(parts.files, parts.catalog.layout(), id, LaunchRequestOf(std::move(request)));
     if (!spooled.ok()) return answer(spooled.In("submit run"), false);
     parts.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
-                                   [parts, row, answer, find_twin](Status status) {
-                                     if (status.ok()) return answer(row, true);
-                                     (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
-                                     // Two requests with one key can pass each other; the later one finds the first.
-                                     if (std::optional<RunRow> twin = find_twin()) return answer(*twin, false);
-                                     answer(status.In("submit run"), false);
-                                   });
+                                  [parts, row, answer, find_twin](Status status) {
+                                    if (status.ok()) return answer(row, true);
+                                    (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
+                                    // Two requests with one key can pass each other; the later one finds the first.
+                                    if (std::optional<RunRow> twin = find_twin()) return answer(*twin, false);
+                                    answer(status.In("submit run"), false);
+                                  });
   };
   auto shared_work = std::make_shared<decltype(work)>(std::move(work));  // shared: std::function copies
   Status submitted = parts_.workers.Submit([shared_work] { (*shared_work)(); });
@@ -180,8 +182,7 @@ void Runs::StartReady() {
 void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
   Open& open = open_.at(id);
-  row.pinned = open.row.pinned;
-  open.row = std::move(row);
+  open.end = std::move(row);
   CommitEnd(id, kRetryFirstMs);
   // The command is gone: its devices go to the next run, whose first commit joins this one's last.
   queue_.Remove(id);
@@ -190,9 +191,10 @@ void Runs::OnLifeEnded(RunRow row) {
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
   Open& open = open_.at(id);
-  if (open.life || open.ending) return;
+  if (open.life || open.end) return;
   queue_.Remove(id);
-  SetEnd(open.row, reason, parts_.clock.unix_ns());
+  open.end = open.row;
+  SetEnd(*open.end, reason, parts_.clock.unix_ns());
   CommitEnd(id, kRetryFirstMs);
   StartReady();
   NotifyQueuedSoon();
@@ -200,16 +202,18 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
 
 void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   Open& open = open_.at(id);
-  open.ending = true;
   open.hold_timer.Cancel();
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
-      [row = open.row](Db& db) { return UpdateRun(db, row); },
+      [row = *open.end](Db& db) { return UpdateRun(db, row); },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {
         loop.Post([this, id, retry_ms, status] {
           Open& open = open_.at(id);
+          const bool pinned = open.row.pinned;  // changed by SetPinned alone
           if (status.ok()) {
+            open.row = *open.end;
+            open.row.pinned = pinned;
             LogInfo("run ended", {{"run", id},
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
@@ -219,9 +223,11 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           }
           // It has ended all the same; say so to those who wait, and keep trying to write it down.
           LogError("the end of a run cannot be stored", {{"run", id}, {"error", status.ToString()}});
-          if (open.row.state == RunState::kDone) {
-            SetEnd(open.row, status.In("store run " + id), parts_.clock.unix_ns());
+          if (open.end->state == RunState::kDone) {
+            SetEnd(*open.end, status.In("store run " + id), parts_.clock.unix_ns());
           }
+          open.row = *open.end;
+          open.row.pinned = pinned;
           Notify(id);
           if (stopped_) return Forget(id);
           open.retry_timer = parts_.loop.After(
@@ -241,7 +247,7 @@ Result<RunRow> Runs::Stop(const std::string& id, const Status& reason, int64_t g
   const std::string what = "cancel run " + id;
   if (found == open_.end()) return Fail(ErrorCode::kUsage, what, "it has ended already");
   Open& open = found->second;
-  if (open.ending) return Fail(ErrorCode::kUsage, what, "it has ended already");
+  if (open.end) return Fail(ErrorCode::kUsage, what, "it has ended already");
   if (!open.life) {
     RunRow row = open.row;
     EndQueued(id, reason);
@@ -330,7 +336,7 @@ void Runs::Unhold(const std::string& id) {
 
 void Runs::StartHoldTimer(const std::string& id) {
   Open& open = open_.at(id);
-  if (open.ending) return;
+  if (open.end) return;
   open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
     (void)Stop(id,
                Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
@@ -403,7 +409,7 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
     open.hold_timer.Cancel();
     open.queue_timer.Cancel();
     if (open.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
-    if (!open.life || open.ending) continue;
+    if (!open.life || open.end) continue;
     open.life->Stop(Fail(ErrorCode::kLostDaemon, "run " + id, "kprofd was stopped while it ran", "run it again"),
                     grace_ms);
   }

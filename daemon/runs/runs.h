@@ -75,9 +75,9 @@ class Runs {
 
  private:
   struct Open {
-    RunRow row;
+    RunRow row;                     // as it is known to all: what is durable
     std::unique_ptr<RunLife> life;  // none while it waits
-    bool ending = false;            // its end is being committed
+    std::optional<RunRow> end;      // its end, while that is being committed
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;

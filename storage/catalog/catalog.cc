@@ -93,8 +93,12 @@ Catalog::~Catalog() {
 
 Status Catalog::TakeLock() {
   const std::string path = options_.layout.LockPath();
-  Result<std::unique_ptr<File>> file = files_.Create(path);
-  if (!file.ok()) file = files_.OpenForWrite(path);
+  Result<std::unique_ptr<File>> file = files_.OpenForWrite(path);
+  if (!file.ok() && file.status().code() == ErrorCode::kNotFound) {
+    file = files_.Create(path);
+    // Two first starts at once: one creates it, both open it.
+    if (!file.ok() && files_.OpenForRead(path).ok()) file = files_.OpenForWrite(path);
+  }
   if (!file.ok()) return file.status();
   if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);

@@ -11,8 +11,8 @@ import time
 import traceback
 import unittest
 
-import kprof_testing
 import scripted_life
+import kprof_testing
 from kprof_testing import LONG, temporary_folder
 
 THREADS = 2
@@ -43,6 +43,7 @@ def run_case(fault, at):
     with temporary_folder("d-") as folder:
         life = scripted_life.Life(folder)
         try:
+            life.may_fail = True
             life.faults.arm(at, kind, lasting)
             outcome = play(life, code)
             life.restart()

@@ -9,8 +9,8 @@ import signal
 import time
 import unittest
 
-import kprof_testing
 import scripted_life  # noqa: F401 (puts tests/system on the path)
+import kprof_testing
 from kprof_testing import LONG, Daemon, temporary_folder, wait_until
 
 TIMES = 300 if LONG else 30

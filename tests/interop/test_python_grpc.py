@@ -275,9 +275,11 @@ class RunsTest(KprofdTest):
         self.assertEqual(messages[-1].sha256, artifact.sha256)
 
     def upload(self, run, name, data, sha256):
-        header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=name, sha256=sha256)
+        header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=name)
         messages = [runs_pb2.UploadArtifactRequest(header=header)]
         messages += [runs_pb2.UploadArtifactRequest(data=data[at:at + 100000]) for at in range(0, len(data), 100000)]
+        if sha256 is not None:
+            messages.append(runs_pb2.UploadArtifactRequest(sha256=sha256))
         return self.runs.UploadArtifact(iter(messages), timeout=DEADLINE_S).artifact
 
     def test_upload_comes_back_as_it_was(self):
@@ -292,6 +294,13 @@ class RunsTest(KprofdTest):
         run = self.finished(b"true")
         failure = self.failure_of(lambda: self.upload(run, "notes.bin", b"abc", "0" * 64))
         self.assertEqual(failure.code(), grpc.StatusCode.INVALID_ARGUMENT)
+        self.assertEqual(detail_of(failure).code, "bad_input")
+        listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
+        self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])
+
+    def test_upload_that_breaks_off_keeps_nothing(self):
+        run = self.finished(b"true")
+        failure = self.failure_of(lambda: self.upload(run, "notes.bin", b"abc", None))
         self.assertEqual(detail_of(failure).code, "bad_input")
         listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
         self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])

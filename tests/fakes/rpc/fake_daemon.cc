@@ -10,6 +10,7 @@
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
 
+#include "storage/base/sha256.h"
 namespace kprof {
 namespace {
 
@@ -125,12 +126,17 @@ class Runs final : public v1::RunsService::Service {
     if (!calls_.upload_artifact) return Unimplemented();
     v1::UploadArtifactRequest::Header header;
     std::string bytes;
+    std::string sha256;
     v1::UploadArtifactRequest request;
     while (reader->Read(&request)) {
       if (request.has_header()) header = request.header();
       bytes += request.data();
+      if (request.has_sha256()) sha256 = request.sha256();
     }
     if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    if (sha256 != Sha256Of(bytes)) {
+      return ToGrpc(Fail(ErrorCode::kBadInput, "put artifact", "the sum does not match"));
+    }
     return ToGrpc(calls_.upload_artifact(header, bytes, *response));
   }
 

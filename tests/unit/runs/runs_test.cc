@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <future>
 
 #include "tests/unit/runs/runs_fixture.h"
 
@@ -23,7 +24,9 @@ class RunsTest : public testing::Test, protected RunsFixture {
   }
 };
 
-Status Cancelled() { return Fail(ErrorCode::kCancelled, "run", "its owner cancelled it"); }
+Status Cancelled() {
+  return Fail(ErrorCode::kCancelled, "run", "its owner cancelled it");
+}
 
 TEST_F(RunsTest, TakesARunFromSubmitToDone) {
   std::string id = SubmitOk();
@@ -248,6 +251,54 @@ TEST_F(RunsTest, TellsWatchersEachStateAndTheEndLast) {
   EXPECT_EQ(seen.back(), RunState::kDone);
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_THAT(seen, Contains(RunState::kRunning));
+}
+
+TEST_F(RunsTest, ShowsNoEndBeforeItIsDurable) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  // The writer is held up from the moment when the end is on its way to it.
+  std::promise<void> release;
+  auto held_up = [released = release.get_future().share()](Db&) {
+    released.wait();
+    return OkStatus();
+  };
+  runs_->Watch(id, [&](const Runs::View& view) {
+    if (view.row.state == RunState::kCollecting) catalog_->writer().Submit(held_up, [](const Status&) {});
+  });
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(Until([&] { return runs_->queue().running() == 0; }));  // all but the commit is over
+  EXPECT_EQ(runs_->FindOpen(id)->row.state, RunState::kCollecting);
+  release.set_value();
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kDone);
+}
+
+TEST_F(RunsTest, KeepsNoEnvironmentOfARunThatNeverStarted) {
+  std::string failed = SubmitOk();
+  std::string cancelled = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_TRUE(std::filesystem::exists(layout().SpoolPath(failed)));
+  ASSERT_TRUE(runs_->Stop(cancelled, Cancelled(), 0).ok());
+  launcher_->at(0).Failed(Fail(ErrorCode::kToolMissing, "start 'foo'", "no such program", "check the name"));
+  ASSERT_TRUE(HasEnded(failed));
+  ASSERT_TRUE(HasEnded(cancelled));
+  EXPECT_FALSE(std::filesystem::exists(layout().SpoolPath(failed)));
+  EXPECT_FALSE(std::filesystem::exists(layout().SpoolPath(cancelled)));
+}
+
+TEST_F(RunsTest, CountsAQueueTimeoutAcrossARestart) {
+  SubmitOk();
+  SubmitOk();
+  RunRequest impatient = Command();
+  impatient.queue_timeout_ms = 1000;
+  std::string third = SubmitOk(impatient);
+  Pass(600);
+  Close();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(runs_->FindOpen(third)->row.state, RunState::kQueued);
+  Pass(600);
+  ASSERT_TRUE(HasEnded(third));
+  EXPECT_EQ(Stored(third).error->code, "queue_timeout");
 }
 
 TEST_F(RunsTest, TellsThoseWhoWaitTheirPlaceAsItChanges) {
