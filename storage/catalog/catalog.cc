@@ -96,8 +96,9 @@ Status Catalog::TakeLock() {
   Result<std::unique_ptr<File>> file = files_.OpenForWrite(path);
   if (!file.ok() && file.status().code() == ErrorCode::kNotFound) {
     file = files_.Create(path);
-    // Two first starts at once: one creates it, both open it.
-    if (!file.ok() && files_.OpenForRead(path).ok()) file = files_.OpenForWrite(path);
+    if (Result<std::unique_ptr<File>> made = files_.OpenForWrite(path); !file.ok() && made.ok()) {
+      file = std::move(made);  // by another daemon's first start, just now
+    }
   }
   if (!file.ok()) return file.status();
   if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {

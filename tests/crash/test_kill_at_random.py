@@ -118,7 +118,7 @@ class KillAtRandom(unittest.TestCase):
             token = kprof_testing.unique_seconds()
             client = self.daemon.ctl.start("capture", "command", "--label", f"token={token}", "--", "sh", "-c",
                                            f"echo begun; {ESCAPES.format(t=token)} sleep {token}")
-            self.pause()
+            time.sleep(0.01 + 0.2 * self.random.random())  # it takes a moment to connect
             client.kill()
             client.communicate()
             found = self.daemon.ctl.json("runs", "--label", f"token={token}")["runs"]

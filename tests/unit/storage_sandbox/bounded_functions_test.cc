@@ -179,11 +179,12 @@ TEST_F(BoundedFunctions, TrimAgreesOnTextThatIsUtf8) {
   }
 }
 
-// Each takes minutes to hours with the originals.
+// Each takes most of a minute or more with the originals.
 TEST_F(BoundedFunctions, AreFastWhereTheOriginalsAreQuadratic) {
-  for (const char* expression : {"instr(hex(zeroblob(1000000)), hex(zeroblob(500000)) || 'b')",
-                                 "length(replace(hex(zeroblob(1000000)), hex(zeroblob(500000)) || 'b', ''))",
-                                 "length(trim(hex(zeroblob(1000000)), hex(randomblob(200000)) || '0'))"}) {
+  for (const char* expression :
+       {"instr(hex(zeroblob(1000000)), hex(zeroblob(500000)) || 'b')",
+        "length(replace(hex(zeroblob(1000000)), hex(zeroblob(500000)) || 'b', ''))",
+        "length(trim(hex(zeroblob(1000000)), replace(hex(zeroblob(200000)), '0', 'x') || '0'))"}) {
     EXPECT_FALSE(Evaluate(ours_.get(), expression, {}).empty());
   }
 }
