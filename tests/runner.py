@@ -36,6 +36,7 @@ ROOT = os.path.dirname(TESTS)
 PYTHON = "/usr/bin/python3"
 SUITES = ("crash", "system", "interop")  # the slowest first, so that two at a time end together
 OUTPUT_LINES_SHOWN = 150
+LINE_CHARACTERS_SHOWN = 2000
 MARKER = "KPROF_TEST_PROGRAM"
 
 
@@ -443,7 +444,8 @@ def settings_of(preset, build_dir, long):
         environment["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
         environment["LSAN_OPTIONS"] = f"suppressions={TESTS}/lsan.supp:print_suppressions=0"
     if preset == "tsan":
-        environment["TSAN_OPTIONS"] = f"suppressions={TESTS}/tsan.supp:second_deadlock_stack=1:history_size=4"
+        environment["TSAN_OPTIONS"] = (
+            f"suppressions={TESTS}/tsan.supp:ignore_noninstrumented_modules=1:second_deadlock_stack=1:history_size=5")
         # GCC 12's runtime does not start where addresses are more random than it knows.
         with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as file:
             too_random = int(file.read()) > 28
@@ -513,7 +515,8 @@ def print_report(outcomes):
     for outcome in (o for o in outcomes if o.result == "failed"):
         print(f"\nFAILED {outcome.name}")
         for line in outcome.text.rstrip().splitlines():
-            print(f"    {line}")
+            rest = f" [{len(line)} characters]" if len(line) > LINE_CHARACTERS_SHOWN else ""
+            print(f"    {line[:LINE_CHARACTERS_SHOWN]}{rest}")
 
 
 def seconds_argument(text):

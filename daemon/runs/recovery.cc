@@ -43,29 +43,36 @@ Status StoreEnd(Catalog& catalog, const RunRow& run) {
   return catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
 }
 
-// The names in a run's folder that the catalog does not know.
-Result<std::vector<std::string>> UnknownFiles(Db& db, Files& files, const Layout& layout, const std::string& run_id) {
+// What a run's folder holds that the catalog does not know.
+struct Leftovers {
+  std::vector<std::string> names;
+  bool whole_folder = false;  // of a run that has ended and left nothing
+};
+
+Result<Leftovers> FindLeftovers(Db& db, Files& files, const Layout& layout, const std::string& run_id) {
   ASSIGN_OR_RETURN(std::vector<FolderEntry> inside, files.List(layout.RunFolder(run_id)));
   ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id));
-  std::vector<std::string> unknown;
-  if (!IsTerminal(run.state)) return unknown;
+  Leftovers leftovers;
+  if (!IsTerminal(run.state)) return leftovers;
+  leftovers.whole_folder = run.artifacts.empty();
   std::set<std::string> known;
   for (const ArtifactRow& artifact : run.artifacts) known.insert(artifact.name);
-  for (const FolderEntry& file : inside) {
-    if (!known.contains(file.name)) unknown.push_back(file.name);
+  for (const FolderEntry& entry : inside) {
+    if (!known.contains(entry.name)) leftovers.names.push_back(entry.name);
   }
-  return unknown;
+  return leftovers;
 }
 
-Status RemoveUnknownFiles(Catalog& catalog, Files& files, const std::string& run_id) {
+Status RemoveLeftovers(Catalog& catalog, Files& files, const std::string& run_id) {
   // Asked again on the writer thread: there, no upload is between its file and its row.
   return catalog.writer().SubmitAndWait([&](Db& db) -> Status {
-    ASSIGN_OR_RETURN(std::vector<std::string> unknown, UnknownFiles(db, files, catalog.layout(), run_id));
-    for (const std::string& name : unknown) {
+    const Layout& layout = catalog.layout();
+    ASSIGN_OR_RETURN(Leftovers leftovers, FindLeftovers(db, files, layout, run_id));
+    for (const std::string& name : leftovers.names) {
       LogInfo("removing a file of no artifact", {{"run", run_id}, {"name", name}});
-      RETURN_IF_ERROR(files.Remove(catalog.layout().ArtifactPath(run_id, name)));
+      RETURN_IF_ERROR(files.RemoveTree(layout.ArtifactPath(run_id, name)));
     }
-    return OkStatus();
+    return leftovers.whole_folder ? files.RemoveTree(layout.RunFolder(run_id)) : OkStatus();
   });
 }
 
@@ -109,12 +116,14 @@ Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_i
   for (const FolderEntry& entry : folders) {
     if (stop.stop_requested()) return OkStatus();
     if (entry.name >= before_id) continue;
-    Result<std::vector<std::string>> unknown = UnknownFiles(*reader, files, layout, entry.name);
-    if (unknown.ok()) {
-      if (!unknown->empty()) RETURN_IF_ERROR(RemoveUnknownFiles(catalog, files, entry.name));
+    Result<Leftovers> leftovers = FindLeftovers(*reader, files, layout, entry.name);
+    if (leftovers.ok()) {
+      if (!leftovers->names.empty() || leftovers->whole_folder) {
+        RETURN_IF_ERROR(RemoveLeftovers(catalog, files, entry.name));
+      }
       continue;
     }
-    if (unknown.status().code() != ErrorCode::kNotFound) return unknown.status();
+    if (leftovers.status().code() != ErrorCode::kNotFound) return leftovers.status();
     LogInfo("removing the folder of no run", {{"name", entry.name}});
     RETURN_IF_ERROR(files.RemoveTree(layout.RunFolder(entry.name)));
   }
@@ -123,7 +132,8 @@ Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_i
     if (stop.stop_requested()) return OkStatus();
     if (entry.name >= before_id) continue;
     Result<RunRow> run = ReadRun(*reader, entry.name);
-    if (run.ok() && run->state == RunState::kQueued) continue;
+    // Of an open run, even one that is no longer queued: it may be about to read it.
+    if (run.ok() && !IsTerminal(run->state)) continue;
     if (!run.ok() && run.status().code() != ErrorCode::kNotFound) return run.status();
     RETURN_IF_ERROR(RemoveSpool(files, layout, entry.name));
   }

@@ -35,8 +35,9 @@ Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std
     if (out.size_bytes > 0) collected.artifacts.push_back({std::string(name), out.size_bytes, out.sha256});
     return OkStatus();
   };
-  RETURN_IF_ERROR(finish(kStdoutName, OutputStream::kStdout, collected.stdout_log));
+  // In the order of their names, as the catalog lists them.
   RETURN_IF_ERROR(finish(kStderrName, OutputStream::kStderr, collected.stderr_log));
+  RETURN_IF_ERROR(finish(kStdoutName, OutputStream::kStdout, collected.stdout_log));
   RETURN_IF_ERROR(files.Remove(progress));
   if (collected.artifacts.empty()) {
     RETURN_IF_ERROR(files.RemoveTree(folder));

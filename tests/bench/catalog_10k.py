@@ -32,7 +32,9 @@ def fill(state, runs):
     choose = random.Random(1)
     began_ms = int(time.time() * 1000) - runs * 60_000
     ids = []
-    environment = b"".join(name + b"=" + b"x" * 60 + b"\0" for name in (b"PATH", b"LANG", b"CUDA_HOME", b"OMP_NUM_THREADS", b"PYTHONPATH"))
+    names = (b"PATH", b"LANG", b"CUDA_HOME", b"OMP_NUM_THREADS", b"PYTHONPATH")
+    environment = b"".join(name + b"=" + b"x" * 60 + b"\0" for name in names)
+    metrics = ("wall_ns", "user_cpu_ns", "system_cpu_ns", "max_rss_bytes", "voluntary_switches", "involuntary_switches")
     insert = ("INSERT INTO runs (id, uid, tool, state, timeout_ms, queue_timeout_ms, queued_ns, started_ns, ended_ns, exit_code, "
               "error_code, error_message, error_remedy, stdout_bytes, cwd, argv, environment) "
               "VALUES (?, ?, 'command', ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, 6, ?, ?, ?)")
@@ -41,16 +43,18 @@ def fill(state, runs):
         ids.append(run)
         queued_ns = (began_ms + number * 60_000) * 1_000_000
         failed = number % 10 == 0
-        error = ("command_failed", f"run {run}: the command ended with exit code 1", f"see kprofctl logs {run}") if failed else (None,) * 3
+        error = (None,) * 3
+        if failed:
+            error = ("command_failed", f"run {run}: the command ended with exit code 1", f"see kprofctl logs {run}")
         argv = b"python\0train.py\0--steps\0" + str(number).encode() + b"\0--config\0" + b"c" * choose.randrange(20, 200) + b"\0"
-        database.execute(insert, (run, os.getuid(), 5 if failed else 4, queued_ns, queued_ns + 10**6, queued_ns + 10**9, int(failed),
-                                  *error, b"/home/somebody/project", argv, environment))
+        database.execute(insert, (run, os.getuid(), 5 if failed else 4, queued_ns, queued_ns + 10**6, queued_ns + 10**9,
+                                  int(failed), *error, b"/home/somebody/project", argv, environment))
         database.execute("INSERT INTO run_devices VALUES (?, 0, 'cpu')", (run,))
         database.executemany("INSERT INTO run_labels VALUES (?, ?, ?)",
                              [(run, "model", f"m{number % 20}"), (run, "try", str(number)), (run, "user", "somebody")])
         database.execute("INSERT INTO artifacts VALUES (?, 'stdout.log', 6, ?)", (run, "0" * 64))
-        for position, name in enumerate(("wall_ns", "user_cpu_ns", "system_cpu_ns", "max_rss_bytes", "voluntary_switches", "involuntary_switches")):
-            database.execute("INSERT INTO metrics VALUES (?, ?, '', NULL, ?, ?, 'ns')", (run, position, name, choose.random() * 1e9))
+        database.executemany("INSERT INTO metrics VALUES (?, ?, '', NULL, ?, ?, 'ns')",
+                             [(run, position, name, choose.random() * 1e9) for position, name in enumerate(metrics)])
         folder = os.path.join(state, "runs", run)
         os.mkdir(folder, 0o700)
         with open(os.path.join(folder, "stdout.log"), "wb") as file:
@@ -105,7 +109,8 @@ QUERIES = {
     "newest 5": "SELECT id, state, duration_ns FROM run ORDER BY id DESC LIMIT 5",
     "count by state": "SELECT state, count(*) FROM run GROUP BY state",
     "a metric over all runs": "SELECT avg(value), max(value) FROM metric WHERE name = 'wall_ns'",
-    "runs with a label": "SELECT r.id FROM label l JOIN run r ON r.id = l.run WHERE l.key = 'model' AND l.value = 'm7' ORDER BY r.id DESC LIMIT 20",
+    "runs with a label": "SELECT r.id FROM label l JOIN run r ON r.id = l.run WHERE l.key = 'model' AND l.value = 'm7' "
+                         "ORDER BY r.id DESC LIMIT 20",
 }
 
 
@@ -113,8 +118,13 @@ def measure_calls(daemon, wire, ids, calls):
     choose = random.Random(2)
     some = max(20, calls // 10)
     ctl = daemon.ctl
-    kprofctl = {"version (no daemon involved)": lambda: ("--version",), "status": lambda: ("status",), "runs --limit 20": lambda: ("runs", "--limit", "20"),
-                "show RUN": lambda: ("show", choose.choice(ids)), "show @last": lambda: ("show", "@last")}
+    kprofctl = {
+        "--version (without a daemon)": lambda: ("--version",),
+        "status": lambda: ("status",),
+        "runs --limit 20": lambda: ("runs", "--limit", "20"),
+        "show RUN": lambda: ("show", choose.choice(ids)),
+        "show @last": lambda: ("show", "@last"),
+    }
     kprofctl.update({f"query, {name}": lambda sql=sql: ("query", sql) for name, sql in QUERIES.items()})
     for name, arguments in kprofctl.items():
         print(bench_support.line(f"kprofctl {name}", [bench_support.timed(ctl.run, *arguments())[0] for _ in range(some)]))
@@ -127,8 +137,10 @@ def measure_calls(daemon, wire, ids, calls):
             "ListRuns of 20": lambda: runs.ListRuns(wire.runs_pb2.ListRunsRequest(page_size=20), timeout=LIMIT_S),
             "GetRun": lambda: runs.GetRun(wire.runs_pb2.GetRunRequest(id=choose.choice(ids)), timeout=LIMIT_S),
         }
-        one_channel.update({f"Query, {name}": lambda sql=sql: list(queries.Query(wire.queries_pb2.QueryRequest(sql=sql), timeout=LIMIT_S))
-                            for name, sql in QUERIES.items()})
+
+        def query(sql):
+            return list(queries.Query(wire.queries_pb2.QueryRequest(sql=sql), timeout=LIMIT_S))
+        one_channel.update({f"Query, {name}": lambda sql=sql: query(sql) for name, sql in QUERIES.items()})
         for name, call in one_channel.items():
             call()
             print(bench_support.line(f"one channel, {name}", [bench_support.timed(call)[0] for _ in range(calls)]))

@@ -3,9 +3,11 @@ gets an artifact and one is deleted, a run that is in flight for a while, one th
 hold afterwards, whatever went wrong at whatever moment.
 """
 
+import collections
 import dataclasses
 import hashlib
 import os
+import random
 import re
 import signal
 import sqlite3
@@ -39,6 +41,25 @@ def need_faults():
     for path in (fault_books.PRELOAD, fault_books.LAUNCH):
         if not os.path.exists(path):
             raise unittest.SkipTest(f"no {os.path.basename(path)}; build the tests")
+
+
+def choose_cases(faults, operations):
+    """[(fault, operation number)]: all of all with KPROF_LONG, else every third operation with the faults in turn, from
+    a random beginning."""
+    numbers = range(1, operations + 1)
+    if kprof_testing.LONG:
+        return [(fault, at) for fault in faults for at in numbers]
+    names, turn = list(faults), random.randrange(1000)
+    return [(names[(at // 3 + turn) % len(names)], at) for at in numbers if (at + turn) % 3 == 0]
+
+
+def explain(failures):
+    """Of [(case, what it hit, traceback and log)]: how many of each reason, then the first few in full."""
+    reasons = collections.Counter(text.split("\n\n")[0].strip().splitlines()[-1] for _, _, text in failures)
+    lines = [f"{len(failures)} cases failed"] + [f"  {count:4}  {reason[:200]}" for reason, count in reasons.most_common()]
+    for case, hit, text in failures[:5]:
+        lines.append(f"--- {case[0]} at operation {case[1]} ({hit})\n{text}")
+    return "\n".join(lines)
 
 
 class Down(Exception):

@@ -1,19 +1,18 @@
 """A disk that is full, or broken, at every operation of a run's life: once, or from then on until it is mended. The daemon
 lives and answers, what could not be kept says so with `storage_full` or `storage_broken`, and nothing needs a restart.
 
-By default each operation meets one of the four, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
+By default every third operation meets one of the four, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
 """
 
 import collections
 import concurrent.futures
-import random
 import time
 import traceback
 import unittest
 
 import scripted_life
 import kprof_testing
-from kprof_testing import LONG, temporary_folder
+from kprof_testing import temporary_folder
 
 THREADS = 2
 
@@ -66,7 +65,9 @@ def play(life, code):
     life.play()
     assert life.ask("status")["pid"] == life.daemon.pid
     for verb, refused in life.errors:
-        assert refused == code, f"{verb} was refused with {refused}"
+        # A run whose end could not be stored is not over for those who add to it or delete it.
+        allowed = (code, "usage") if verb in ("artifacts", "delete") else (code,)
+        assert refused in allowed, f"{verb} was refused with {refused}"
     ends = {name: end["error"]["code"] if end["error"] else "done" for name, end in life.promises.ends.items()}
     assert set(ends.values()) <= {"done", code}, ends
     fired = life.faults.fired
@@ -90,24 +91,20 @@ class DiskFull(unittest.TestCase):
 
     def test_every_operation_survives_a_full_or_broken_disk(self):
         began = time.monotonic()
-        numbers = range(1, self.operations + 1)
-        names = list(FAULTS)
-        turn = random.randrange(len(names))
-        cases = [(fault, at) for fault in names for at in numbers] if LONG else [
-            (names[(at + turn) % len(names)], at) for at in numbers]
+        cases = scripted_life.choose_cases(FAULTS, self.operations)
         outcomes = {fault: collections.Counter() for fault in FAULTS}
         failures = []
         with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-            for (fault, at), (outcome, hit, failure) in zip(cases, pool.map(lambda case: run_case(*case), cases)):
-                outcomes[fault][outcome] += 1
+            for case, (outcome, hit, failure) in zip(cases, pool.map(lambda case: run_case(*case), cases)):
+                outcomes[case[0]][outcome] += 1
                 if failure:
-                    failures.append(f"--- {fault} at operation {at} ({hit})\n{failure}")
+                    failures.append((case, hit, failure))
         print(f"{self.operations} operations of a life, {len(cases)} cases in {time.monotonic() - began:.0f} s")
         for fault in FAULTS:
             print(f"{fault}: {sum(outcomes[fault].values())} cases")
             for outcome, count in outcomes[fault].most_common():
                 print(f"  {count:5}  {outcome}")
-        self.assertEqual(len(failures), 0, f"{len(failures)} cases failed\n" + "\n".join(failures[:5]))
+        self.assertFalse(failures, scripted_life.explain(failures))
 
 
 if __name__ == "__main__":

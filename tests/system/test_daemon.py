@@ -30,7 +30,8 @@ class NoDaemonTest(unittest.TestCase):
     def test_a_client_says_so_and_how_to_start_one(self):
         ctl = Client(os.path.join(self.folder, "none.sock"))
         for verb in (("status",), ("runs",), ("capture", "command", "--", "true"), ("query", "SELECT 1"), ("show", "@last"),
-                     ("logs", "@last"), ("wait", "@last"), ("artifacts", "@last"), ("backup", os.path.join(self.folder, "b")), ("doctor",)):
+                     ("logs", "@last"), ("wait", "@last"), ("artifacts", "@last"), ("doctor",),
+                     ("backup", os.path.join(self.folder, "b"))):
             with self.subTest(verb=verb):
                 ran = ctl.run("--json", *verb, expect="no_daemon")
                 self.assertEqual(ran.error["code"], "no_daemon")
@@ -81,7 +82,8 @@ class StartStopTest(unittest.TestCase):
         run = self.daemon.ctl.capture("echo", "x")["id"]
         for path in (self.daemon.state, self.daemon.run_folder(run), os.path.join(self.daemon.state, "spool")):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
-        for path in (self.daemon.catalog(), self.daemon.catalog("catalog.db-wal"), os.path.join(self.daemon.run_folder(run), "stdout.log")):
+        for path in (self.daemon.catalog(), self.daemon.catalog("catalog.db-wal"),
+                     os.path.join(self.daemon.run_folder(run), "stdout.log")):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600, path)
         self.assertEqual(stat.S_IMODE(os.stat(self.daemon.socket).st_mode), 0o600)
 
@@ -108,7 +110,8 @@ class StartStopTest(unittest.TestCase):
     def test_a_state_folder_that_cannot_be_made_is_told(self):
         with open(os.path.join(self.folder, "file"), "wb"):
             pass
-        self.assertIn(os.path.join(self.folder, "file"), self.refused("--state-dir", os.path.join(self.folder, "file", "state")).stderr)
+        done = self.refused("--state-dir", os.path.join(self.folder, "file", "state"))
+        self.assertIn(os.path.join(self.folder, "file"), done.stderr)
 
     def test_a_catalog_that_is_none_is_refused_and_left_alone(self):
         os.mkdir(self.daemon.state)
@@ -225,11 +228,11 @@ class ConfigTest(unittest.TestCase):
         for line, text in ((1, "nonsense = 1\n"), (2, "\nlog_level = 7\n"), (3, '# a\n# b\nstate_dir = "unended\n'),
                            (3, "[queue]\n\nlimit_runs = 0\n"), (2, "[queue]\nlimit = 3\n"), (2, "[output]\ntail_bytes = 12\n"),
                            (4, '[[device]]\nkind = "nvidia"\n\n[[device]]\nid = "0"\nkind = "nvidia"\n'),
-                           (2, '[[device]]\nkind = "abacus"\n'), (1, "queue = 5\n"), (1, '[[device]]\nkind = "neuron"\n')):
+                           (1, '[[device]]\nkind = "abacus"\n'), (1, "queue = 5\n"), (1, '[[device]]\nkind = "neuron"\n')):
             with self.subTest(text=text):
                 done, path = self.check(text)
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, rf"{path}:{line}\b|{path}:{line - 1}\b" if "abacus" in text else rf"{path}:{line}\b")
+                self.assertRegex(done.stderr, rf"{path}:{line}\b")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_a_file_that_is_not_there_is_told(self):
@@ -252,7 +255,8 @@ class StatusTest(DaemonTest):
 
     def test_versions_are_told(self):
         for program in (kprof_testing.KPROFD, kprof_testing.KPROFCTL):
-            done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=kprof_testing.LIMIT_S, check=True)
+            done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=kprof_testing.LIMIT_S,
+                                  check=True)
             self.assertRegex(done.stdout, rf"^{os.path.basename(program)} \d+\.\d+\.\d+\n$")
 
     def test_every_verb_has_help(self):
@@ -346,8 +350,11 @@ class RetentionTest(unittest.TestCase):
             daemon = Daemon(folder, "[retention]\nmax_artifact_bytes = 250000\n")
             daemon.start()
             try:
-                wait_until(lambda: [run["id"] for run in daemon.ctl.json("runs")["runs"]] == [runs[3], runs[0]], "the quota to hold")
-                wait_until(lambda: sorted(os.listdir(os.path.join(daemon.state, "runs"))) == [runs[0], runs[3]], "the folders to go")
+                def kept():
+                    return [run["id"] for run in daemon.ctl.json("runs")["runs"]]
+                wait_until(lambda: kept() == [runs[3], runs[0]], "the quota to hold")
+                folder = os.path.join(daemon.state, "runs")
+                wait_until(lambda: sorted(os.listdir(folder)) == [runs[0], runs[3]], "the folders to go")
             finally:
                 daemon.stop()
 

@@ -63,7 +63,8 @@ class ArgumentsTest(DaemonTest):
         run = self.ctl.capture("true", options=("--label", "k=naïve ✓ \x1b[31m"))
         self.assertEqual(run["labels"], {"k": "naïve ✓ \x1b[31m"})
         self.assertNotIn(b"\x1b", self.ctl.run("show", run["id"]).out)
-        self.assertEqual([found["id"] for found in self.ctl.json("runs", "--label", "k=naïve ✓ \x1b[31m")["runs"]], [run["id"]])
+        found = self.ctl.json("runs", "--label", "k=naïve ✓ \x1b[31m")["runs"]
+        self.assertEqual([one["id"] for one in found], [run["id"]])
 
     def test_empty_arguments_are_arguments(self):
         run = self.ctl.capture("/usr/bin/python3", "-c", "import sys; print(sys.argv[1:])", "", "--", "")
@@ -176,8 +177,8 @@ class EscapeTest(DaemonTest):
 
     def test_a_command_that_ignores_term_is_killed_after_the_grace(self):
         token = kprof_testing.unique_seconds()
-        run = self.ctl.capture("sh", "-c", f"trap '' TERM INT HUP; while :; do sleep {token}; done", options=("--timeout", "100ms"),
-                               expect="timed_out", limit_s=60 * kprof_testing.SLOW)
+        run = self.ctl.capture("sh", "-c", f"trap '' TERM INT HUP; while :; do sleep {token}; done",
+                               options=("--timeout", "100ms"), expect="timed_out", limit_s=60 * kprof_testing.SLOW)
         self.assertEqual(run["signal"], signal.SIGKILL)
         self.assert_nothing_runs(token, run=run["id"])
 

@@ -22,7 +22,8 @@ class QueryTest(DaemonTest):
         self.assertEqual(set(answer), {"schema", "columns", "rows", "truncated", "elapsed_ms"})
         self.assertEqual(answer["schema"], "kprof.rows.v1")
         self.assertEqual(answer["columns"], ["id", "state", "exit_code", "error_code"])
-        self.assertEqual(answer["rows"], [[self.first["id"], "done", 0, None], [self.second["id"], "failed", 2, "command_failed"]])
+        self.assertEqual(answer["rows"], [[self.first["id"], "done", 0, None],
+                                          [self.second["id"], "failed", 2, "command_failed"]])
         self.assertIs(answer["truncated"], False)
         self.assertEqual(self.ctl.run("query", "--format", "json", "SELECT 1 AS one").json["rows"], [[1]])
 
@@ -31,7 +32,8 @@ class QueryTest(DaemonTest):
         self.assertEqual([json.loads(line)["state"] for line in lines], ["done", "failed"])
 
     def test_csv_can_be_read(self):
-        rows = list(csv.reader(io.StringIO(self.ctl.run("query", "--format", "csv", "SELECT command, exit_code FROM run ORDER BY id").text)))
+        ran = self.ctl.run("query", "--format", "csv", "SELECT command, exit_code FROM run ORDER BY id")
+        rows = list(csv.reader(io.StringIO(ran.text)))
         self.assertEqual(rows[0], ["command", "exit_code"])
         self.assertIn("a, b", rows[1][0])
         self.assertEqual(rows[2][1], "2")
@@ -42,14 +44,16 @@ class QueryTest(DaemonTest):
         self.assertEqual(len(lines), 3)
 
     def test_large_numbers_stay_exact(self):
-        answer = self.ctl.json("query", f"SELECT started_ns, 9007199254740993 AS big, 1.5 AS real FROM run WHERE id = '{self.first['id']}'")
+        sql = f"SELECT started_ns, 9007199254740993 AS big, 1.5 AS real FROM run WHERE id = '{self.first['id']}'"
+        answer = self.ctl.json("query", sql)
         self.assertEqual(answer["rows"], [[self.first["started_ns"], "9007199254740993", 1.5]])
 
     def test_what_hangs_on_a_run_is_there(self):
         rows = self.ctl.json("query", "SELECT key, value FROM label")["rows"]
         self.assertEqual(rows, [["k", "v"]])
         rows = self.ctl.json("query", f"SELECT name, size_bytes, sha256 FROM artifact WHERE run = '{self.first['id']}'")["rows"]
-        self.assertEqual(rows, [[artifact[key] for key in ("name", "size_bytes", "sha256")] for artifact in self.first["artifacts"]])
+        keys = ("name", "size_bytes", "sha256")
+        self.assertEqual(rows, [[artifact[key] for key in keys] for artifact in self.first["artifacts"]])
         rows = self.ctl.json("query", f"SELECT value FROM metric WHERE run = '{self.first['id']}' AND name = 'wall_ns'")["rows"]
         self.assertEqual(rows, [[self.first["metrics"]["wall_ns"]]])
 

@@ -39,7 +39,8 @@ class RunsTest(DaemonTest):
         self.assertEqual(self.listed("--label", "parity=odd", "--label", "n=3"), [self.ids[3]])
         self.assertEqual(self.listed("--state", "done"), [self.ids[i] for i in (6, 3, 0)])
         self.assertEqual(self.listed("--state", "done", "--state", "failed", "--limit", "50"), self.ids[::-1])
-        self.assertEqual(self.listed("--tool", "command", "--label", "parity=even", "--state", "done"), [self.ids[6], self.ids[0]])
+        self.assertEqual(self.listed("--tool", "command", "--label", "parity=even", "--state", "done"),
+                         [self.ids[6], self.ids[0]])
         self.assertEqual(self.listed("--tool", "ncu"), [])
         self.assertEqual(self.listed("--label", "parity=neither"), [])
         self.ctl.run("runs", "--state", "sleepy", expect="usage")
@@ -192,8 +193,9 @@ class ArtifactsTest(DaemonTest):
         self.assertEqual(os.listdir(self.folder).count("back"), 1)
         # The same through pipes.
         name = self.path("trace.bin")
-        piped = subprocess.run(["sh", "-c", f"cat {name} | {' '.join(self.ctl.command('artifacts', self.run_id, 'put', '-', '--name', 'piped'))}"],
-                               env=self.ctl.environment, capture_output=True, timeout=kprof_testing.LIMIT_S, check=True)
+        put_piped = " ".join(self.ctl.command("artifacts", self.run_id, "put", "-", "--name", "piped"))
+        piped = subprocess.run(["sh", "-c", f"cat {name} | {put_piped}"], env=self.ctl.environment, capture_output=True,
+                               timeout=kprof_testing.LIMIT_S, check=True)
         self.assertIn(b"stored piped", piped.stdout)
         self.assertEqual(self.ctl.run("artifacts", self.run_id, "get", "piped", "-o", "-").out, content)
 
@@ -219,7 +221,8 @@ class ArtifactsTest(DaemonTest):
                 ran = self.ctl.run("--json", "artifacts", self.run_id, "put", source, "--name", name, expect="usage")
                 self.assertEqual(ran.error["code"], "usage")
                 if name != "stdout.log":
-                    ran = self.ctl.run("--json", "artifacts", self.run_id, "get", name, "-o", self.path("out"), expect="not_found")
+                    ran = self.ctl.run("--json", "artifacts", self.run_id, "get", name, "-o", self.path("out"),
+                                       expect="not_found")
                     self.assertEqual(ran.error["code"], "not_found")
                     self.assertFalse(os.path.exists(self.path("out")))
         ran = self.ctl.run("--json", "artifacts", self.run_id, "put", source, "--name", b"\xff", expect="usage")
