@@ -99,7 +99,8 @@ class TableReader {
   const toml::array* Tables(std::string_view key) {
     const toml::node* node = Take(key);
     if (node == nullptr) return nullptr;
-    if (!node->is_array_of_tables()) Complain(*node, key, "is not a list of tables; write [[" + std::string(key) + "]]");
+    if (!node->is_array_of_tables())
+      Complain(*node, key, "is not a list of tables; write [[" + std::string(key) + "]]");
     return node->as_array();
   }
 

@@ -33,7 +33,9 @@ constexpr uint32_t kRootUid = 0;
 
 }  // namespace
 
-const char* DaemonVersion() { return KPROF_VERSION; }
+const char* DaemonVersion() {
+  return KPROF_VERSION;
+}
 
 // In the order of construction; destroyed in reverse.
 struct Daemon::Parts {
@@ -141,7 +143,9 @@ void Daemon::Parts::StopAll() {
 
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-Daemon::~Daemon() { parts_->StopAll(); }
+Daemon::~Daemon() {
+  parts_->StopAll();
+}
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config) {
   auto parts = std::make_unique<Parts>(config);

@@ -1,4 +1,5 @@
-// Builds every part in order, hands each what it needs, stops them in reverse: the only place that sees the whole house.
+// Builds every part in order, hands each what it needs, stops them in reverse: the only place that sees the whole
+// house.
 //
 // The thread that calls Start and Stop is the main thread; the io loop runs on one of its own.
 #pragma once

@@ -79,4 +79,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace kprof
 
-int main(int argc, char** argv) { return kprof::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return kprof::Main(argc, argv);
+}

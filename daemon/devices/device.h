@@ -15,8 +15,8 @@ struct Device {
   std::string id;  // what --device takes: "cpu", "0"...
   DeviceKind kind = DeviceKind::kCpu;
   std::string name;
-  std::string uuid;           // as the vendor's runtime takes it; "cpu" has none
-  std::vector<int> cores;     // kNeuron: its NeuronCores, by the runtime's numbers
+  std::string uuid;        // as the vendor's runtime takes it; "cpu" has none
+  std::vector<int> cores;  // kNeuron: its NeuronCores, by the runtime's numbers
   bool operator==(const Device&) const = default;
 };
 

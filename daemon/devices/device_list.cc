@@ -131,7 +131,8 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
     std::set<int> cores = ParseCores(neuron);
     for (const Device& device : devices_) {
       if (device.kind != DeviceKind::kNeuron) continue;
-      bool named = std::any_of(device.cores.begin(), device.cores.end(), [&](int core) { return cores.contains(core); });
+      bool named =
+          std::any_of(device.cores.begin(), device.cores.end(), [&](int core) { return cores.contains(core); });
       if (named) ids.push_back(device.id);
     }
   }

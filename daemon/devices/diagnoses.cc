@@ -51,7 +51,8 @@ Diagnosis CheckClockSource(const std::string& root) {
   std::optional<std::string> source =
       ReadLine(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
   if (!source) return Ok(check, "not known");
-  if (*source == "tsc" || *source == "kvm-clock" || *source == "arch_sys_counter" || *source == "hyperv_clocksource_tsc_page") {
+  if (*source == "tsc" || *source == "kvm-clock" || *source == "arch_sys_counter" ||
+      *source == "hyperv_clocksource_tsc_page") {
     return Ok(check, "the clock source is " + *source);
   }
   return Warning(check, "the clock source is " + *source + ": reading the time is slow",
@@ -64,7 +65,8 @@ Diagnosis CheckLoad(const std::string& root) {
   if (!line) return Ok(check, "not known");
   double load = std::strtod(line->c_str(), nullptr);
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  std::string figures = "load " + line->substr(0, line->find(' ')) + " on " + std::to_string(processors) + " processors";
+  std::string figures =
+      "load " + line->substr(0, line->find(' ')) + " on " + std::to_string(processors) + " processors";
   if (load <= 0.5 * static_cast<double>(processors)) return Ok(check, figures);
   return Warning(check, figures + ": others use the host", "see who with top; measure when it is quiet");
 }

@@ -161,11 +161,10 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     RunRow run;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
-      ASSIGN_OR_RETURN(
-          run, LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
+      ASSIGN_OR_RETURN(run,
+                       LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
     }
-    ASSIGN_OR_RETURN(upload_,
-                     ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name()));
+    ASSIGN_OR_RETURN(upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name()));
     return OkStatus();
   }
 

@@ -9,8 +9,8 @@ namespace kprof {
 
 enum class RunAction { kSee, kChange };
 
-// A run that may not even be seen is kNotFound: its existence is nobody's business. One that may be seen but not changed
-// is kNotPermitted. `act` is what the message says: "cancel run 01j...".
+// A run that may not even be seen is kNotFound: its existence is nobody's business. One that may be seen but not
+// changed is kNotPermitted. `act` is what the message says: "cancel run 01j...".
 Status AuthorizeRun(const Caller& caller, RunAction action, const RunRow& run, const std::string& act);
 
 }  // namespace kprof

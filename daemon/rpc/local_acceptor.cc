@@ -65,8 +65,7 @@ struct LocalAcceptor::State {
 
   void AcceptAll() {
     while (true) {
-      UniqueFd connection(
-          ::accept4(descriptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      UniqueFd connection(::accept4(descriptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!connection.valid()) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno == EAGAIN || errno == EWOULDBLOCK) return WaitForNext();

@@ -1,5 +1,5 @@
-// The Unix socket: listens, reads who connects from the socket itself (SO_PEERCRED), refuses whoever has no business here
-// and hands the rest to their server. Knows no gRPC.
+// The Unix socket: listens, reads who connects from the socket itself (SO_PEERCRED), refuses whoever has no business
+// here and hands the rest to their server. Knows no gRPC.
 //
 // Io loop only.
 #pragma once

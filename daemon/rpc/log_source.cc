@@ -25,14 +25,14 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       return NextOfKept(message);
     }
     if (run.state != RunState::kRunning) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
-    Result<OutputPiece> piece =
-        ReadLiveOutput(parts_.files, Path(run.id, LogName()), Path(run.id, kProgressName), Stream(), limits_, offset_,
-                       kChunkBytes);
+    Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run.id, LogName()), Path(run.id, kProgressName),
+                                               Stream(), limits_, offset_, kChunkBytes);
     // The files change their form once it has ended; what was read across that moment does not count.
     ASSIGN_OR_RETURN(run, ReadRunRow(stop));
     if (run.state != RunState::kRunning) return Next(message, stop);
     if (!piece.ok()) return piece.status();
-    if (piece->bytes.empty() && piece->dropped_bytes == 0) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
+    if (piece->bytes.empty() && piece->dropped_bytes == 0)
+      return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
     offset_ = piece->next_offset;
     was_live_ = true;
     message.set_data(std::move(piece->bytes));
@@ -57,7 +57,8 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     return run;
   }
 
-  // Finds where in the kept log to go on. Its bytes are those printed, except for one line in place of what was dropped.
+  // Finds where in the kept log to go on. Its bytes are those printed, except for one line in place of what was
+  // dropped.
   Status OpenKept(const RunRow& run) {
     kept_ = true;
     const int64_t printed_bytes = Stream() == OutputStream::kStderr ? run.stderr_bytes : run.stdout_bytes;
@@ -103,8 +104,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 }  // namespace
 
 std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
-                                                               const v1::ReadLogRequest& request,
-                                                               OutputLimits limits) {
+                                                               const v1::ReadLogRequest& request, OutputLimits limits) {
   return std::make_unique<LogSource>(parts, caller, request, limits);
 }
 

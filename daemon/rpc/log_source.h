@@ -12,7 +12,6 @@
 namespace kprof {
 
 std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
-                                                               const v1::ReadLogRequest& request,
-                                                               OutputLimits limits);
+                                                               const v1::ReadLogRequest& request, OutputLimits limits);
 
 }  // namespace kprof

@@ -17,8 +17,8 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
                                         v1::ListDevicesResponse* response) override;
   grpc::ServerUnaryReactor* Diagnose(grpc::CallbackServerContext* context, const v1::DiagnoseRequest* request,
                                      v1::DiagnoseResponse* response) override;
-  grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* BackUpCatalog(
-      grpc::CallbackServerContext* context, const v1::BackUpCatalogRequest* request) override;
+  grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* BackUpCatalog(grpc::CallbackServerContext* context,
+                                                                     const v1::BackUpCatalogRequest* request) override;
 
  private:
   // Io loop.

@@ -105,7 +105,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   std::stop_source stop_;
   std::atomic<bool> writing_{false};
   std::atomic<int64_t> writes_done_{0};
-  Response message_;     // one call of Next, or one write, at a time
+  Response message_;        // one call of Next, or one write, at a time
   IoLoop::Timer timer_;     // io loop
   IoLoop::Timer patience_;  // io loop
 };

@@ -81,9 +81,8 @@ void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& n
       if (std::optional<Runs::View> open = parts.runs.FindOpen(row->id)) return then(open->row);
       if (IsTerminal(row->state)) return then(row);
       // It ended between the read and now: its end is in the catalog.
-      Status submitted = parts.workers.Submit([&parts, id = row->id, read, then] {
-        parts.loop.Post([row = read(id), then] { then(row); });
-      });
+      Status submitted = parts.workers.Submit(
+          [&parts, id = row->id, read, then] { parts.loop.Post([row = read(id), then] { then(row); }); });
       if (!submitted.ok()) then(submitted);
     });
   };

@@ -2,8 +2,12 @@
 
 namespace kprof {
 
-v1::RunState ToWire(RunState state) { return static_cast<v1::RunState>(static_cast<int>(state) + 1); }
-RunState FromWire(v1::RunState state) { return static_cast<RunState>(static_cast<int>(state) - 1); }
+v1::RunState ToWire(RunState state) {
+  return static_cast<v1::RunState>(static_cast<int>(state) + 1);
+}
+RunState FromWire(v1::RunState state) {
+  return static_cast<RunState>(static_cast<int>(state) - 1);
+}
 
 static_assert(static_cast<int>(RunState::kQueued) + 1 == v1::RUN_STATE_QUEUED);
 static_assert(static_cast<int>(RunState::kCancelled) + 1 == v1::RUN_STATE_CANCELLED);

@@ -106,9 +106,8 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
   LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "cancel run",
             [this, reactor, response, grace_ms](Result<RunRow> row) {
               if (row.ok()) {
-                std::string why = row->uid == caller_.uid
-                                      ? "its owner cancelled it"
-                                      : "uid " + std::to_string(caller_.uid) + " cancelled it";
+                std::string why = row->uid == caller_.uid ? "its owner cancelled it"
+                                                          : "uid " + std::to_string(caller_.uid) + " cancelled it";
                 row = parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms);
               }
               if (row.ok()) FillRun(*row, *response->mutable_run());
@@ -132,8 +131,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext
   return reactor;
 }
 
-void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor,
-                                v1::Run* out) {
+void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor, v1::Run* out) {
   LookUpRun(parts_, caller_, name, RunAction::kChange, pinned ? "pin run" : "unpin run",
             [this, pinned, reactor, out](Result<RunRow> row) {
               if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));

@@ -34,8 +34,7 @@ class RunsServiceImpl final : public v1::RunsService::CallbackService {
                                      v1::UnpinRunResponse* response) override;
   grpc::ServerWriteReactor<v1::ReadLogResponse>* ReadLog(grpc::CallbackServerContext* context,
                                                          const v1::ReadLogRequest* request) override;
-  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context,
-                                          const v1::ListArtifactsRequest* request,
+  grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context, const v1::ListArtifactsRequest* request,
                                           v1::ListArtifactsResponse* response) override;
   grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* DownloadArtifact(
       grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) override;

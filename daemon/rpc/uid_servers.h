@@ -1,6 +1,6 @@
-// One gRPC server without ports per uid: connections are handed to the server of whoever connected, so a handler's caller
-// is fixed by construction and no client can speak for another. Health and reflection answer on each.
-// Who may connect is the acceptor's business (local_acceptor.h).
+// One gRPC server without ports per uid: connections are handed to the server of whoever connected, so a handler's
+// caller is fixed by construction and no client can speak for another. Health and reflection answer on each. Who may
+// connect is the acceptor's business (local_acceptor.h).
 //
 // Io loop only, but for Shutdown.
 #pragma once

@@ -10,8 +10,8 @@
 namespace kprof {
 namespace {
 
-// What both calls share: following a run on the io loop, and ending once. All fields belong to the loop; gRPC's reactions
-// post to it, and the last of them posts the deletion, so nothing posted comes after it.
+// What both calls share: following a run on the io loop, and ending once. All fields belong to the loop; gRPC's
+// reactions post to it, and the last of them posts the deletion, so nothing posted comes after it.
 class Follower {
  public:
   Follower(const RpcParts& parts, bool hold) : parts_(parts), hold_(hold) {}

@@ -1,5 +1,5 @@
-// RunsService.WatchRun and WaitRun: calls that follow one run until it has ended. They live on the io loop, where the run
-// does; a slow reader misses intermediate states, never the last.
+// RunsService.WatchRun and WaitRun: calls that follow one run until it has ended. They live on the io loop, where the
+// run does; a slow reader misses intermediate states, never the last.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

@@ -72,9 +72,10 @@ Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
   const Layout& layout = catalog_.layout();
   ArtifactRow artifact{name_, size_bytes_, sum_.Finish()};
   if (expected_sha256 != artifact.sha256) {
-    return Fail(ErrorCode::kBadInput, "add artifact " + name_,
-                "its sha256 is " + artifact.sha256 + ", not " + ReadableText(expected_sha256.substr(0, 64)) + " as sent",
-                "send it again");
+    return Fail(
+        ErrorCode::kBadInput, "add artifact " + name_,
+        "its sha256 is " + artifact.sha256 + ", not " + ReadableText(expected_sha256.substr(0, 64)) + " as sent",
+        "send it again");
   }
   RETURN_IF_ERROR(file_->Sync());
   file_.reset();

@@ -1,6 +1,6 @@
-// Takes a file that a client adds to an ended run: into the state folder's tmp, then in one step into the run's folder and
-// the catalog. Nothing of it is visible before, nothing is left of one that was given up.
-// One thread at a time. Blocking: from a worker.
+// Takes a file that a client adds to an ended run: into the state folder's tmp, then in one step into the run's folder
+// and the catalog. Nothing of it is visible before, nothing is left of one that was given up. One thread at a time.
+// Blocking: from a worker.
 #pragma once
 
 #include <memory>

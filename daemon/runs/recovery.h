@@ -17,8 +17,8 @@ namespace kprof {
 // Before serving; blocking. Returns the queued runs in their order, ready to be queued again.
 Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
 
-// Folders and spool files of no run, unfinished copies. Not urgent: from a worker, once the daemon serves. Runs that are
-// submitted meanwhile are safe: only names older than `before_id` are looked at.
+// Folders and spool files of no run, unfinished copies. Not urgent: from a worker, once the daemon serves. Runs that
+// are submitted meanwhile are safe: only names older than `before_id` are looked at.
 Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop);
 
 }  // namespace kprof

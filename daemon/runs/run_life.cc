@@ -157,8 +157,8 @@ void RunLife::OnStarted(const CommandStarted& started) {
   });
   if (row_.timeout_ms <= 0) return;
   timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] {
-    Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id, "it ran longer than its timeout of " + SecondsText(row_.timeout_ms),
-              "give it more with --timeout"),
+    Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
+              "it ran longer than its timeout of " + SecondsText(row_.timeout_ms), "give it more with --timeout"),
          kTimeoutGraceMs);
   });
 }
@@ -198,8 +198,8 @@ void RunLife::BeginCollecting() {
 void RunLife::Collect() {
   files_ = RunFiles();
   auto job = [this, id = row_.id] {
-    auto collected = std::make_shared<Result<Collected>>(
-        CollectRunFolder(parts_.files, parts_.catalog.layout(), id, parts_.output));
+    auto collected =
+        std::make_shared<Result<Collected>>(CollectRunFolder(parts_.files, parts_.catalog.layout(), id, parts_.output));
     parts_.loop.Post([this, collected] { OnCollected(std::move(*collected)); });
   };
   Status submitted = parts_.workers.Submit(std::move(job));

@@ -1,6 +1,6 @@
 // One run from the moment it has its devices until its end is known: preparing, running, collecting. Each state is
-// committed before it is acted on: nothing is set up before `preparing` is durable, nothing is executed before `running`
-// is. Does not queue and does not commit the end; that is runs.h, which owns it.
+// committed before it is acted on: nothing is set up before `preparing` is durable, nothing is executed before
+// `running` is. Does not queue and does not commit the end; that is runs.h, which owns it.
 //
 // Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
 // (not from inside the call).
@@ -61,7 +61,7 @@ class RunLife {
   bool prepared_ = false;           // the supervisor is ready
   bool running_committed_ = false;  // and so are we
   bool went_ = false;
-  bool ended_ = false;              // the command is over, or never will be
+  bool ended_ = false;  // the command is over, or never will be
   std::optional<CommandEnded> command_;
   std::optional<Status> stop_reason_;
   std::optional<Status> error_;  // why the run fails; the first one counts

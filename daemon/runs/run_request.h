@@ -30,7 +30,7 @@ struct RunRequest {
 };
 
 struct RunRequestLimits {
-  size_t command_bytes = 2 << 20;      // argv and environment together; the kernel's own limit is near
+  size_t command_bytes = 2 << 20;  // argv and environment together; the kernel's own limit is near
   size_t arguments = 16384;
   size_t variables = 16384;
   size_t labels = 64;

@@ -8,18 +8,33 @@ namespace {
 
 constexpr size_t kValueLimitBytes = 4096;
 
-constexpr std::array<std::string_view, 19> kNames = {
-    "PATH",       "LD_LIBRARY_PATH", "PYTHONPATH",       "VIRTUAL_ENV", "CONDA_DEFAULT_ENV", "CONDA_PREFIX", "LANG",
-    "TZ",         "RANK",            "LOCAL_RANK",       "WORLD_SIZE",  "LOCAL_WORLD_SIZE",  "GROUP_RANK",   "NODE_RANK",
-    "HOSTNAME",   "MALLOC_ARENA_MAX", "LD_PRELOAD",      "TRITON_CACHE_DIR", "PYTHONHASHSEED"};
+constexpr std::array<std::string_view, 19> kNames = {"PATH",
+                                                     "LD_LIBRARY_PATH",
+                                                     "PYTHONPATH",
+                                                     "VIRTUAL_ENV",
+                                                     "CONDA_DEFAULT_ENV",
+                                                     "CONDA_PREFIX",
+                                                     "LANG",
+                                                     "TZ",
+                                                     "RANK",
+                                                     "LOCAL_RANK",
+                                                     "WORLD_SIZE",
+                                                     "LOCAL_WORLD_SIZE",
+                                                     "GROUP_RANK",
+                                                     "NODE_RANK",
+                                                     "HOSTNAME",
+                                                     "MALLOC_ARENA_MAX",
+                                                     "LD_PRELOAD",
+                                                     "TRITON_CACHE_DIR",
+                                                     "PYTHONHASHSEED"};
 
 constexpr std::array<std::string_view, 19> kPrefixes = {
-    "LC_",    "CUDA_", "NVIDIA_", "NCCL_",  "NEURON_", "NEURONCORE_", "XLA_",   "TORCH_", "PYTORCH_", "OMP_",
-    "MKL_",   "ROCR_", "HIP_",    "GOMP_",  "TRITON_", "FI_",         "JAX_",   "TF_XLA_", "SLURM_JOB_"};
+    "LC_",  "CUDA_", "NVIDIA_", "NCCL_", "NEURON_", "NEURONCORE_", "XLA_", "TORCH_",  "PYTORCH_",  "OMP_",
+    "MKL_", "ROCR_", "HIP_",    "GOMP_", "TRITON_", "FI_",         "JAX_", "TF_XLA_", "SLURM_JOB_"};
 
 // A word of a name that suggests that its value is nobody else's business, whatever list the name is on.
-constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN",  "SECRET",     "PASSWORD", "PASSWD", "KEY",
-                                                          "CREDENTIAL", "AUTH", "COOKIE",   "PRIVATE"};
+constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN",      "SECRET", "PASSWORD", "PASSWD", "KEY",
+                                                          "CREDENTIAL", "AUTH",   "COOKIE",   "PRIVATE"};
 
 }  // namespace
 

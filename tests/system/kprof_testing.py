@@ -296,8 +296,8 @@ class Daemon:
 
 
 @contextlib.contextmanager
-def temporary_folder(prefix="k-"):
-    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
+def temporary_folder(prefix="k-", within=None):
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=within))
     try:
         yield folder
     finally:

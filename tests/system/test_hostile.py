@@ -101,24 +101,25 @@ class LaunchTest(DaemonTest):
         self.assertIn("/no/such/folder", self.failed("true", code="spawn_failed", options=("--cwd", "/no/such/folder")))
 
     def test_a_folder_that_may_not_be_entered_is_named(self):
-        os.mkdir(self.path("locked"), 0o000)
         if os.getuid() != 0:
+            os.mkdir(self.path("locked"), 0o000)
             self.assertIn("locked", self.failed("true", code="spawn_failed", options=("--cwd", self.path("locked"))))
             return
-        # Root may enter any folder: so a daemon and a client of somebody else's.
+        # Root may enter any folder: so a daemon and a client of somebody else's, where they may go.
         nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        with kprof_testing.temporary_folder() as folder:
+        with kprof_testing.temporary_folder(within="/tmp") as folder:
+            locked = os.path.join(folder, "locked")
+            os.mkdir(locked, 0o000)
             os.chown(folder, NOBODY, NOBODY)
-            os.chmod(self.folder, 0o755)
             daemon = kprof_testing.Daemon(folder, identity=nobody)
             try:
                 daemon.start()
-            except (AssertionError, OSError) as error:
-                self.skipTest(f"the programs cannot be run by uid {NOBODY}: {error}")
+            except PermissionError as error:
+                self.skipTest(f"uid {NOBODY} may not execute the programs: {error}")
             try:
-                ran = daemon.ctl.run("--json", "capture", "command", "--cwd", self.path("locked"), "--", "true",
-                                     expect="spawn_failed", **nobody)
-                self.assertIn("locked", ran.json["error"]["message"])
+                ran = daemon.ctl.run("--json", "capture", "command", "--cwd", locked, "--", "true", expect="spawn_failed",
+                                     cwd="/", **nobody)
+                self.assertIn(locked, ran.json["error"]["message"])
                 self.assertTrue(ran.json["error"]["remedy"])
             finally:
                 daemon.stop()

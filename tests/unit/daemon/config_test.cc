@@ -118,8 +118,9 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
 }
 
 TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
-  EXPECT_THAT(LoadUserConfig({.file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""}).status().ToString(),
-              HasSubstr("/nowhere/kprofd.toml"));
+  EXPECT_THAT(
+      LoadUserConfig({.file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""}).status().ToString(),
+      HasSubstr("/nowhere/kprofd.toml"));
   EXPECT_THAT(Load("").status().ok(), true);
   std::filesystem::remove(folder_ + "/launch");
   EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));

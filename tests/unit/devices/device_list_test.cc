@@ -62,7 +62,8 @@ TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
 
 TEST(DeviceList, MakesExactlyTheLeasedDevicesVisible) {
   DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb"), Neuron("n0", {0, 1}), Neuron("n1", {2, 3})});
-  EXPECT_THAT(list.VisibilityVariables({"1"}), ElementsAre("CUDA_VISIBLE_DEVICES=GPU-bbbb", "NEURON_RT_VISIBLE_CORES="));
+  EXPECT_THAT(list.VisibilityVariables({"1"}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=GPU-bbbb", "NEURON_RT_VISIBLE_CORES="));
   EXPECT_THAT(list.VisibilityVariables({"0", "1", "n1"}),
               ElementsAre("CUDA_VISIBLE_DEVICES=GPU-aaaa,GPU-bbbb", "NEURON_RT_VISIBLE_CORES=2,3"));
   EXPECT_THAT(list.VisibilityVariables({"cpu"}), ElementsAre("CUDA_VISIBLE_DEVICES=", "NEURON_RT_VISIBLE_CORES="));

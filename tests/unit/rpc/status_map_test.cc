@@ -19,7 +19,9 @@ v1::ErrorDetail DetailOf(const grpc::Status& status) {
   return detail;
 }
 
-TEST(StatusMap, SuccessIsOk) { EXPECT_TRUE(ToGrpc(OkStatus()).ok()); }
+TEST(StatusMap, SuccessIsOk) {
+  EXPECT_TRUE(ToGrpc(OkStatus()).ok());
+}
 
 TEST(StatusMap, CarriesCodeAndAllFourPartsForEveryError) {
   for (int i = static_cast<int>(ErrorCode::kInternal); i <= static_cast<int>(ErrorCode::kStorageBroken); ++i) {

@@ -9,7 +9,9 @@
 namespace kprof {
 namespace {
 
-RunQueue::Limits Small() { return {.queued = 4, .running_without_device = 2}; }
+RunQueue::Limits Small() {
+  return {.queued = 4, .running_without_device = 2};
+}
 
 TEST(RunQueue, StartsInOrderOnePerDevice) {
   RunQueue queue(Small());

@@ -20,7 +20,9 @@ RunRequest Good() {
   return request;
 }
 
-TEST(CheckRunRequest, TakesBytesThatAreNotUtf8) { EXPECT_TRUE(CheckRunRequest(Good()).ok()); }
+TEST(CheckRunRequest, TakesBytesThatAreNotUtf8) {
+  EXPECT_TRUE(CheckRunRequest(Good()).ok());
+}
 
 TEST(CheckRunRequest, TakesAVeryLongCommandLine) {
   RunRequest request = Good();
@@ -48,7 +50,10 @@ TEST(CheckRunRequest, RefusesEachThingThatIsOff) {
       {"usable name", [](RunRequest& r) { r.labels[""] = "x"; }},
       {"not UTF-8", [](RunRequest& r) { r.labels["a"] = "\xff"; }},
       {"bytes", [](RunRequest& r) { r.labels["a"] = std::string(5000, 'x'); }},
-      {"labels", [](RunRequest& r) { for (int i = 0; i < 100; ++i) r.labels[std::to_string(i)] = ""; }},
+      {"labels",
+       [](RunRequest& r) {
+         for (int i = 0; i < 100; ++i) r.labels[std::to_string(i)] = "";
+       }},
       {"negative", [](RunRequest& r) { r.timeout_ms = -1; }},
       {"30 days", [](RunRequest& r) { r.queue_timeout_ms = INT64_MAX; }},
       {"idempotency", [](RunRequest& r) { r.idempotency_key = std::string(65, 'x'); }},

@@ -96,7 +96,8 @@ TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
       // It ran into the full disk as well, or it gets its turn.
       EXPECT_TRUE(run.Until([&] {
         return run.launcher_->count() > launches || !run.runs_->FindOpen(life.second).has_value();
-      })) << "at " << at;
+      })) << "at "
+          << at;
     }
     run.Close();
     EXPECT_TRUE(run.Open().ok()) << "at " << at;

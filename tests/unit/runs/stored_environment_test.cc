@@ -10,7 +10,8 @@ using testing::ElementsAre;
 using testing::Pair;
 
 TEST(StoredEnvironment, KeepsWhatExplainsAMeasurement) {
-  for (const char* name : {"PATH", "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "NEURON_RT_NUM_CORES", "RANK", "OMP_NUM_THREADS"}) {
+  for (const char* name :
+       {"PATH", "CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "NEURON_RT_NUM_CORES", "RANK", "OMP_NUM_THREADS"}) {
     EXPECT_TRUE(IsStoredVariable(name)) << name;
   }
 }
