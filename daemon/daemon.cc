@@ -27,6 +27,7 @@ namespace {
 
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
+constexpr size_t kQueryWorkers = 2;
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr uint32_t kRootUid = 0;
@@ -57,6 +58,7 @@ struct Daemon::Parts {
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
+  WorkerPool queries{{.threads = kQueryWorkers, .queue_limit_jobs = 256}};
   std::thread io_thread;
 
   // Runs `task` on the loop and waits until it calls what it is given.
@@ -87,7 +89,7 @@ Status Daemon::Parts::Build() {
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(queued));
   NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(
-      RpcParts{loop, clock, workers, bulk, *files, *catalog, devices, *runs, health, std::move(node)});
+      RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs, health, std::move(node)});
   UidServers::PrepareProcess();
   servers = std::make_unique<UidServers>(*rpc, config.output);
 

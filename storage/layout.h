@@ -8,6 +8,7 @@
 //     <name>                  files it left
 //   spool/<id>              what a queued run needs to start (its whole environment); gone once it started
 //   tmp/                    unfinished copies; emptied at start
+//   lost/                   what was found and belongs to no run of the catalog
 //
 // Pure names; creates nothing. Names from outside are checked by IsSafeName before they get here.
 #pragma once
@@ -26,6 +27,7 @@ struct Layout {
   std::string RunFolder(std::string_view run_id) const { return RunsFolder() + "/" + std::string(run_id); }
   std::string SpoolFolder() const { return state_folder + "/spool"; }
   std::string SpoolPath(std::string_view run_id) const { return SpoolFolder() + "/" + std::string(run_id); }
+  std::string LostFolder() const { return state_folder + "/lost"; }
   std::string TemporaryFolder() const { return state_folder + "/tmp"; }
   std::string ArtifactPath(std::string_view run_id, std::string_view file) const {
     return RunFolder(run_id) + "/" + std::string(file);

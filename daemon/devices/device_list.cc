@@ -4,6 +4,8 @@
 #include <charconv>
 #include <set>
 
+#include "storage/base/readable_text.h"
+
 namespace kprof {
 namespace {
 
@@ -120,10 +122,13 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
   const char* neuron = FindVariable(environment, "NEURON_RT_VISIBLE_CORES");
   if (cuda != nullptr) {
     for (std::string_view part : SplitAtCommas(cuda)) {
+      int ordinal = 0;  // CUDA counts its own devices only
       for (const Device& device : devices_) {
         if (device.kind != DeviceKind::kNvidia) continue;
         // CUDA takes an unambiguous beginning of a uuid as well.
-        if (device.id == part || (part.starts_with("GPU-") && device.uuid.starts_with(part))) ids.push_back(device.id);
+        bool named = part == std::to_string(ordinal) || (part.starts_with("GPU-") && device.uuid.starts_with(part));
+        if (named) ids.push_back(device.id);
+        ++ordinal;
       }
     }
   }
@@ -137,6 +142,14 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
     }
   }
   if (!ids.empty()) return Select(Joined(ids), {});
+  // Who sees no device (empty, or -1) gets none; who names one that is not there is not given another.
+  for (const char* named : {cuda, neuron}) {
+    if (named == nullptr || *named == '\0' || std::string_view(named).starts_with("-")) continue;
+    return Fail(ErrorCode::kUsage, "select a device",
+                "the environment makes '" + ReadableText(named) + "' visible, which this node does not have",
+                "name one of: " + Names() + ", none");
+  }
+  if (cuda != nullptr || neuron != nullptr) return std::vector<std::string>{"cpu"};
   return std::vector<std::string>{devices_[1].id};
 }
 

@@ -21,7 +21,7 @@ class DeviceList {
   // The ids that a selector names, in the node's order: "0", "0,1", a uuid, "all" (every accelerator), "cpu"; "none"
   // gives an empty list. An empty selector: the devices that CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES of
   // `environment`
-  // ("NAME=value") name, else the first accelerator, else cpu.
+  // ("NAME=value") name (cpu when they are set and name none), else the first accelerator, else cpu.
   // Fails with kUsage for what the node does not have, and says what it has.
   Result<std::vector<std::string>> Select(std::string_view selector, const std::vector<std::string>& environment) const;
 

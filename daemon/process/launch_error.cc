@@ -37,10 +37,10 @@ Status ExecError(int error, const std::string& what, const LaunchSubject& subjec
     case ENOENT:
     case ENOTDIR:
       if (is_path) {
-        return Fail(ErrorCode::kToolMissing, what, "no such program, seen from " + Shown(subject.cwd),
+        return Fail(ErrorCode::kSpawnFailed, what, "no such program, seen from " + Shown(subject.cwd),
                     "check the path");
       }
-      return Fail(ErrorCode::kToolMissing, what, "no such program in PATH " + Shown(subject.path),
+      return Fail(ErrorCode::kSpawnFailed, what, "no such program in PATH " + Shown(subject.path),
                   "check the name or give a path");
     case EACCES:
     case EPERM:

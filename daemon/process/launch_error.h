@@ -18,7 +18,7 @@ struct LaunchSubject {
 
 LaunchSubject SubjectOf(const LaunchRequest& request);
 
-// kToolMissing when the program is not there, kSpawnFailed otherwise. Valid UTF-8, whatever the bytes of the request.
+// kSpawnFailed. Valid UTF-8, whatever the bytes of the request.
 Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject);
 
 }  // namespace kprof

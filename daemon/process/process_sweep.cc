@@ -103,8 +103,8 @@ void AwaitDeaths(const std::map<pid_t, Held>& held) {
   }
 }
 
-// The id in KPROF_RUN_ID, if the process carries one.
-std::optional<std::string> ReadMarker(const std::string& environ_path) {
+// The id in KPROF_RUN_ID, if the process carries one, and `also` where that is not empty.
+std::optional<std::string> ReadMarker(const std::string& environ_path, const std::string& also) {
   UniqueFd file(::open(environ_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   std::string text(1, '\0');  // so that the first variable begins like the others
@@ -116,6 +116,7 @@ std::optional<std::string> ReadMarker(const std::string& environ_path) {
     text.append(block, static_cast<size_t>(size));
   }
   static constexpr char kName[] = "\0KPROF_RUN_ID=";
+  if (!also.empty() && text.find('\0' + also + '\0') == std::string::npos) return std::nullopt;
   size_t at = text.find(std::string_view(kName, sizeof kName - 1));
   if (at == std::string::npos) return std::nullopt;
   at += sizeof kName - 1;
@@ -132,12 +133,12 @@ std::vector<pid_t> LivingPids(const std::vector<ProcessRow>& rows) {
 
 }  // namespace
 
-std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
+std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale, const std::string& also,
                                        const std::string& proc_root) {
   std::vector<pid_t> found;
   for (const ProcessRow& row : ReadProcessTable(proc_root)) {
     if (row.pid == ::getpid() || row.dead()) continue;
-    std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ");
+    std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ", also);
     if (marker && is_stale(*marker)) found.push_back(row.pid);
   }
   return found;

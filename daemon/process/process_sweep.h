@@ -17,9 +17,10 @@
 namespace kprof {
 
 // Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's. Never this process.
-// Only processes of this uid can be read, so only those are found.
+// Only processes of this uid can be read, so only those are found. With `also` ("NAME=value"): only those that carry
+// that variable, too.
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
-                                       const std::string& proc_root = "/proc");
+                                       const std::string& also = "", const std::string& proc_root = "/proc");
 
 // All descendants of the children of `parent` that `is_own` does not claim, deepest first, the children included;
 // living ones only. `is_own` is asked after /proc has been read: a child that is entered before it can run is never

@@ -54,7 +54,7 @@ Status DiagnoseStorage(const RpcParts& parts, const std::string& health, v1::Dia
   }
   bool healthy = health == "ok" || health == "checking";
   AddDiagnosis({"catalog", healthy ? DiagnosisLevel::kOk : DiagnosisLevel::kProblem, "the catalog: " + health,
-                healthy ? "" : "stop kprofd and restore a backup, or move catalog.db away"},
+                healthy ? "" : "stop kprofd and restore a backup (docs/cli.md)"},
                out);
   return OkStatus();
 }

@@ -85,7 +85,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
 grpc::ServerWriteReactor<v1::QueryResponse>* QueriesServiceImpl::Query(grpc::CallbackServerContext* context,
                                                                        const v1::QueryRequest* request) {
   // A query holds a read transaction, which keeps the catalog's WAL from shrinking: one that nobody reads is given up.
-  return new PullStream<v1::QueryResponse>(parts_.loop, parts_.bulk,
+  return new PullStream<v1::QueryResponse>(parts_.loop, parts_.queries,
                                            std::make_unique<QuerySource>(parts_, caller_, *request), context);
 }
 

@@ -30,7 +30,8 @@ struct RpcParts {
   IoLoop& loop;
   const Clock& clock;
   WorkerPool& workers;  // short work: rows, small files
-  WorkerPool& bulk;     // long work: queries, streams of bytes, backups
+  WorkerPool& bulk;     // streams of bytes: logs, artifacts, backups
+  WorkerPool& queries;  // user SQL, which may take its time without keeping anybody else waiting
   Files& files;
   Catalog& catalog;
   const DeviceList& devices;

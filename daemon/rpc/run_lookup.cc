@@ -22,6 +22,7 @@ std::optional<int64_t> ParseLast(std::string_view name) {
   int64_t back = 0;
   if (name[0] != '~') return std::nullopt;
   auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), back);
+  if (error == std::errc::result_out_of_range) return INT64_MAX;
   if (error != std::errc() || end != name.data() + name.size() || back < 0) return std::nullopt;
   return back;
 }
@@ -36,9 +37,10 @@ Result<std::string> ResolveName(Db& db, const Caller& caller, const std::string&
   std::optional<uint32_t> uid;
   if (!caller.is_operator) uid = caller.uid;
   if (std::optional<int64_t> back = ParseLast(name)) return ReadRecentRunId(db, *back, uid);
-  if (!LooksLikeRunId(name)) {
+  if (name.empty() || name[0] == '@') {
     return Fail(ErrorCode::kUsage, act, "that is not a run id", "give an id, a beginning of one, @last or @last~N");
   }
+  if (!LooksLikeRunId(name)) return Fail(ErrorCode::kNotFound, act, "there is no such run");
   const std::string prefix = LowerCase(name);
   if (prefix.size() == kRunIdLength) return prefix;
   ASSIGN_OR_RETURN(std::vector<std::string> ids, FindRunIds(db, prefix, uid, 2));

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int32_t kDefaultPageSize = 50;
 constexpr int32_t kMaxPageSize = 1000;
+constexpr int64_t kPortionRuns = 50;
+constexpr size_t kPageBytes = 1 << 20;
 constexpr int64_t kDefaultGraceMs = 5000;
 constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
 
@@ -38,6 +40,28 @@ Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& requ
   }
   filter.before_id = request.page_token();
   return filter;
+}
+
+// Up to the page's size, and no further than a message can carry: command lines may be long. Read in small portions,
+// so that what is not sent is hardly read.
+Status FillPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
+  int64_t left = filter.limit;
+  size_t page_bytes = 0;
+  while (left > 0) {
+    filter.limit = std::min(left, kPortionRuns);
+    ASSIGN_OR_RETURN(std::vector<RunRow> rows, kprof::ListRuns(db, filter));
+    for (const RunRow& row : rows) {
+      FillRun(row, *page.add_runs());
+      page_bytes += page.runs(page.runs_size() - 1).ByteSizeLong();
+      filter.before_id = row.id;
+      if (page_bytes >= kPageBytes) break;
+    }
+    left -= static_cast<int64_t>(rows.size());
+    if (page_bytes >= kPageBytes) break;
+    if (static_cast<int64_t>(rows.size()) < filter.limit) return OkStatus();  // that was the last
+  }
+  page.set_next_page_token(filter.before_id);
+  return OkStatus();
 }
 
 }  // namespace
@@ -79,10 +103,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext*
   FinishOnWorker(parts_.workers, reactor, [this, request, response]() -> Status {
     ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller_, *request));
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
-    ASSIGN_OR_RETURN(std::vector<RunRow> rows, kprof::ListRuns(*reader, filter));
-    for (const RunRow& row : rows) FillRun(row, *response->add_runs());
-    if (static_cast<int64_t>(rows.size()) == filter.limit) response->set_next_page_token(rows.back().id);
-    return OkStatus();
+    return FillPage(*reader, filter, *response);
   });
   return reactor;
 }

@@ -11,13 +11,17 @@ namespace kprof {
 namespace {
 
 // What both calls share: following a run on the io loop, and ending once. All fields belong to the loop; gRPC's
-// reactions post to it, and the last of them posts the deletion, so nothing posted comes after it.
+// reactions post to it. It goes when gRPC is done with it and the look-up, which goes over a worker, has come back.
 class Follower {
  public:
   Follower(const RpcParts& parts, bool hold) : parts_(parts), hold_(hold) {}
 
   void Begin(const Caller& caller, const std::string& name, const std::string& act) {
-    LookUpRun(parts_, caller, name, RunAction::kSee, act, [this](Result<RunRow> row) {
+    // Whoever holds a run decides how long it lives.
+    const RunAction action = hold_ ? RunAction::kChange : RunAction::kSee;
+    LookUpRun(parts_, caller, name, action, act, [this](Result<RunRow> row) {
+      looking_up_ = false;
+      if (released_) return DeleteSelf();
       if (finished_) return;
       if (!row.ok()) return Failed(row.status());
       run_id_ = row->id;
@@ -37,6 +41,12 @@ class Follower {
     watch_ = 0;
   }
 
+  // gRPC is done with the call.
+  void Release() {
+    released_ = true;
+    if (!looking_up_) DeleteSelf();
+  }
+
   const RpcParts& parts() const { return parts_; }
   bool finished() const { return finished_; }
 
@@ -44,6 +54,7 @@ class Follower {
   virtual ~Follower() = default;
   virtual void Changed(const Runs::View& view) = 0;
   virtual void Failed(const Status& status) = 0;
+  virtual void DeleteSelf() = 0;
 
  private:
   const RpcParts& parts_;
@@ -51,6 +62,8 @@ class Follower {
   std::string run_id_;
   Runs::WatchId watch_ = 0;
   bool finished_ = false;
+  bool looking_up_ = true;
+  bool released_ = false;
 };
 
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>, private Follower {
@@ -72,7 +85,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
     parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
-    parts().loop.Post([this] { delete this; });
+    parts().loop.Post([this] { Release(); });
   }
 
  private:
@@ -81,6 +94,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
     if (!writing_) SendPending();
   }
   void Failed(const Status& status) override { End(ToGrpc(status)); }
+  void DeleteSelf() override { delete this; }
 
   void SendPending() {
     if (finished()) return;
@@ -122,7 +136,7 @@ class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
     parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
-    parts().loop.Post([this] { delete this; });
+    parts().loop.Post([this] { Release(); });
   }
 
  private:
@@ -132,6 +146,7 @@ class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
     End(ToGrpc(StatusOfEnd(view.row)));
   }
   void Failed(const Status& status) override { End(ToGrpc(status)); }
+  void DeleteSelf() override { delete this; }
 
   void End(const grpc::Status& status) {
     if (finished()) return;

@@ -8,18 +8,20 @@
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_id.h"
+#include "daemon/runs/state_marker.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
 
 // Processes that carry the id of a run of ours that is not running: all of them, as nothing runs yet.
-void EndStaleProcesses(Db& db) {
+void EndStaleProcesses(Db& db, const Layout& layout) {
   auto is_stale = [&](const std::string& id) {
     if (!LooksLikeRunId(id) || id.size() != kRunIdLength) return false;
     return ReadRun(db, id).ok();
   };
-  int ended = KillAll([&] { return FindMarkedProcesses(is_stale); });
+  const std::string ours = StateMarker(layout);
+  int ended = KillAll([&] { return FindMarkedProcesses(is_stale, ours); });
   if (ended > 0) LogWarning("ended processes of lost runs", {{"count", std::to_string(ended)}});
 }
 
@@ -63,14 +65,25 @@ Result<Leftovers> FindLeftovers(Db& db, Files& files, const Layout& layout, cons
   return leftovers;
 }
 
+// Out of the way, but there: an older catalog that was put in place, or none, knows less than the folders hold.
+Status MoveToLost(Files& files, const Layout& layout, const std::string& path, const std::string& name) {
+  RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
+  std::string target = layout.LostFolder() + "/" + name;
+  // A name that is taken already, by an earlier find, gets a time behind it.
+  if (files.OpenForRead(target).ok() || files.List(target).ok()) {
+    target += "." + std::to_string(RealClock().unix_ns());
+  }
+  return files.Rename(path, target);
+}
+
 Status RemoveLeftovers(Catalog& catalog, Files& files, const std::string& run_id) {
   // Asked again on the writer thread: there, no upload is between its file and its row.
   return catalog.writer().SubmitAndWait([&](Db& db) -> Status {
     const Layout& layout = catalog.layout();
     ASSIGN_OR_RETURN(Leftovers leftovers, FindLeftovers(db, files, layout, run_id));
     for (const std::string& name : leftovers.names) {
-      LogInfo("removing a file of no artifact", {{"run", run_id}, {"name", name}});
-      RETURN_IF_ERROR(files.RemoveTree(layout.ArtifactPath(run_id, name)));
+      LogWarning("a file of no artifact goes to lost/", {{"run", run_id}, {"name", name}});
+      RETURN_IF_ERROR(MoveToLost(files, layout, layout.ArtifactPath(run_id, name), run_id + "." + name));
     }
     return leftovers.whole_folder ? files.RemoveTree(layout.RunFolder(run_id)) : OkStatus();
   });
@@ -88,7 +101,7 @@ Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Cl
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
     ASSIGN_OR_RETURN(open, ReadOpenRuns(*reader));
-    EndStaleProcesses(*reader);
+    EndStaleProcesses(*reader, layout);
   }
   std::vector<RunRow> queued;
   for (RunRow& run : open) {
@@ -124,8 +137,8 @@ Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_i
       continue;
     }
     if (leftovers.status().code() != ErrorCode::kNotFound) return leftovers.status();
-    LogInfo("removing the folder of no run", {{"name", entry.name}});
-    RETURN_IF_ERROR(files.RemoveTree(layout.RunFolder(entry.name)));
+    LogWarning("a folder of no run goes to lost/", {{"name", entry.name}});
+    RETURN_IF_ERROR(MoveToLost(files, layout, layout.RunFolder(entry.name), entry.name));
   }
   ASSIGN_OR_RETURN(std::vector<FolderEntry> spools, files.List(layout.SpoolFolder()));
   for (const FolderEntry& entry : spools) {

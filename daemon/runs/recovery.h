@@ -1,5 +1,5 @@
 // What a start does about the runs of the daemon before it: ends processes that nobody supervises any more, fails what
-// was in flight (`lost_daemon`), keeps the queue, removes what belongs to no run.
+// was in flight (`lost_daemon`), keeps the queue, puts what belongs to no run out of the way.
 #pragma once
 
 #include <stop_token>
@@ -17,8 +17,9 @@ namespace kprof {
 // Before serving; blocking. Returns the queued runs in their order, ready to be queued again.
 Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
 
-// Folders and spool files of no run, unfinished copies. Not urgent: from a worker, once the daemon serves. Runs that
-// are submitted meanwhile are safe: only names older than `before_id` are looked at.
+// Folders of no run and files of no artifact go to lost/, never away: perhaps it is the catalog that is too old. Spool
+// files of no queued run are removed. Not urgent: from a worker, once the daemon serves. Runs that are submitted
+// meanwhile are safe: only names older than `before_id` are looked at.
 Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop);
 
 }  // namespace kprof

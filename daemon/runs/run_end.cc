@@ -3,6 +3,11 @@
 #include "storage/base/readable_text.h"
 
 namespace kprof {
+namespace {
+
+constexpr size_t kMessageLimitBytes = 4096;
+
+}  // namespace
 
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns) {
   if (!row.ended_ns) row.ended_ns = now_unix_ns;
@@ -13,8 +18,9 @@ void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns
   }
   bool cancelled = error->code() == ErrorCode::kCancelled || error->code() == ErrorCode::kClientGone;
   row.state = cancelled ? RunState::kCancelled : RunState::kFailed;
-  row.error = RunError{std::string(ErrorName(error->code())), ReadableText(error->what() + ": " + error->why()),
-                       ReadableText(error->remedy())};
+  row.error = RunError{std::string(ErrorName(error->code())),
+                       ClippedText(error->what() + ": " + error->why(), kMessageLimitBytes),
+                       ClippedText(error->remedy(), kMessageLimitBytes)};
 }
 
 Status StatusOfEnd(const RunRow& row) {

@@ -5,6 +5,7 @@
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/signal_name.h"
+#include "daemon/runs/state_marker.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -83,6 +84,7 @@ void RunLife::PrepareFiles() {
     for (const std::string& variable : parts_.devices.VisibilityVariables(leased)) {
       SetVariable(request.environment, variable);
     }
+    SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
     request.output_head_bytes = parts_.output.head_bytes;
     request.output_tail_bytes = parts_.output.tail_bytes;
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
@@ -151,10 +153,9 @@ void RunLife::GoWhenReady() {
 void RunLife::OnStarted(const CommandStarted& started) {
   row_.started_ns = started.unix_ns;
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
-  (void)parts_.workers.Submit([this, id = row_.id] {
-    // One that cannot be removed now is swept at the next start.
-    (void)RemoveSpool(parts_.files, parts_.catalog.layout(), id);
-  });
+  // Nobody waits for this, so it must not know us. One that cannot be removed now is swept at the next start.
+  (void)parts_.workers.Submit(
+      [parts = parts_, id = row_.id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), id); });
   if (row_.timeout_ms <= 0) return;
   timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,

@@ -7,7 +7,7 @@
 namespace kprof {
 
 void RunQueue::Add(const std::string& id, std::vector<std::string> devices) {
-  KPROF_CHECK(!full() && !waiting_by_id_.contains(id) && !running_.contains(id));
+  KPROF_CHECK(!waiting_by_id_.contains(id) && !running_.contains(id));
   for (const std::string& device : devices) ++waiting_for_[device];
   if (devices.empty()) ++waiting_without_device_;
   waiting_.push_back(Entry{id, std::move(devices)});

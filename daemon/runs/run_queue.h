@@ -26,7 +26,8 @@ class RunQueue {
   size_t running() const { return running_.size(); }
   size_t limit() const { return limits_.queued; }
 
-  // REQUIRES: not full, the id is not here. Devices are distinct.
+  // REQUIRES: the id is not here. Devices are distinct. Takes more than the limit, too: refusing is up to who asks
+  // full().
   void Add(const std::string& id, std::vector<std::string> devices);
 
   // Takes the next run that may start and gives it its devices; empty when none may.

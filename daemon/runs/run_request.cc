@@ -73,6 +73,17 @@ Status CheckTimeout(const char* field, int64_t timeout_ms, int64_t limit_ms) {
 }  // namespace
 
 Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits) {
+  if (request.tool.size() > limits.name_bytes)
+    return RefuseSize("the tool", request.tool.size(), limits.name_bytes, "bytes");
+  if (request.device.size() > limits.name_bytes) {
+    return RefuseSize("the device selector", request.device.size(), limits.name_bytes, "bytes");
+  }
+  if (request.cwd.size() > limits.path_bytes) {
+    return RefuseSize("the working folder", request.cwd.size(), limits.path_bytes, "bytes");
+  }
+  if (request.limits.size() > limits.resource_limits) {
+    return RefuseSize("the request", request.limits.size(), limits.resource_limits, "resource limits");
+  }
   RETURN_IF_ERROR(CheckStrings(request, limits));
   RETURN_IF_ERROR(CheckLabels(request, limits));
   RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, limits.timeout_ms));

@@ -34,6 +34,9 @@ struct RunRequestLimits {
   size_t arguments = 16384;
   size_t variables = 16384;
   size_t labels = 64;
+  size_t path_bytes = 4096;  // of the working folder
+  size_t name_bytes = 1024;  // of tool and device selector
+  size_t resource_limits = 64;
   size_t label_key_bytes = 64;
   size_t label_value_bytes = 1024;
   size_t idempotency_key_bytes = 64;

@@ -275,7 +275,12 @@ void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
     loop.Post([this, id, done, status] {
       if (!status.ok()) return done(status);
       Status submitted = parts_.workers.Submit([parts = parts_, id, done] {
-        Status removed = parts.files.RemoveTree(parts.catalog.layout().RunFolder(id));
+        // First to where a start cleans up, in one step: a crash leaves no folder of no run.
+        const Layout& layout = parts.catalog.layout();
+        const std::string going = layout.TemporaryFolder() + "/deleted-" + id;
+        Status removed = parts.files.Rename(layout.RunFolder(id), going);
+        if (removed.ok()) removed = parts.files.RemoveTree(going);
+        if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
         parts.loop.Post([done, removed] { done(removed); });
       });
       if (!submitted.ok()) done(OkStatus());
@@ -369,7 +374,7 @@ void Runs::NotifyQueuedSoon() {
 }
 
 void Runs::RemoveSpoolSoon(const std::string& id) {
-  (void)parts_.workers.Submit([this, id] { (void)RemoveSpool(parts_.files, parts_.catalog.layout(), id); });
+  (void)parts_.workers.Submit([parts = parts_, id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), id); });
 }
 
 void Runs::SweepExpired() {

@@ -59,4 +59,12 @@ std::string ReadableText(std::string_view bytes) {
   return text;
 }
 
+std::string ClippedText(std::string_view bytes, size_t limit_bytes) {
+  if (bytes.size() <= limit_bytes) return ReadableText(bytes);
+  // Not in the middle of a character.
+  size_t end = limit_bytes;
+  while (end > 0 && limit_bytes - end < 4 && (static_cast<unsigned char>(bytes[end]) & 0xc0) == 0x80) --end;
+  return ReadableText(bytes.substr(0, end)) + "...";
+}
+
 }  // namespace kprof

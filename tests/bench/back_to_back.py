@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """From the end of one run to the exec of the next, over runs of /bin/true that wait in the queue; and beside it, in turns
-of the same length, the bare fork+exec+wait of the same program.
+of the same length, the bare fork+exec+wait of the same program and the bare fdatasync of one written page: a run is
+committed three times between the two moments, one after the other, and the disk may be most of it. TMPDIR chooses the
+disk; with TMPDIR=/dev/shm there is none.
 
     KPROF_BIN=build/release/bin tests/bench/back_to_back.py [--runs 1000] [--turns 10]
 """
@@ -26,6 +28,19 @@ def bare(times):
     return seconds
 
 
+def syncs(folder, times):
+    """Seconds of each fdatasync after a page was written."""
+    fd = os.open(os.path.join(folder, "page"), os.O_RDWR | os.O_CREAT)
+    seconds = []
+    for number in range(times):
+        os.pwrite(fd, bytes(4096), number % 64 * 4096)
+        began = time.perf_counter()
+        os.fdatasync(fd)
+        seconds.append(time.perf_counter() - began)
+    os.close(fd)
+    return seconds
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
@@ -35,7 +50,7 @@ def main():
     wire = bench_support.stubs()
     bench_support.print_machine()
 
-    gaps, cycles, added, spawns, walls = [], [], [], [], []
+    gaps, cycles, added, spawns, walls, disk = [], [], [], [], [], []
     with running_daemon() as daemon, grpc.insecure_channel("unix:" + daemon.socket) as channel:
         runs = wire.runs_pb2_grpc.RunsServiceStub(channel)
 
@@ -60,12 +75,14 @@ def main():
                 walls.append((after.ended_unix_ns - after.started_unix_ns) / 1e9)
             now = bare(per_turn)
             spawns += now
+            disk += syncs(daemon.folder, per_turn // 2)
             typical = bench_support.percentile(now, 50)
             added += [cycle - typical for cycle in cycles[-per_turn:]]
     print(bench_support.line("end of a run to exec of the next", gaps))
     print(bench_support.line("exec to end of a run of /bin/true", walls))
     print(bench_support.line("end to end: a run of /bin/true", cycles))
     print(bench_support.line("bare fork+exec+wait of /bin/true", spawns))
+    print(bench_support.line("bare fdatasync of a page", disk))
     print(bench_support.line("added: end to end less the bare median of its turn", added))
 
 

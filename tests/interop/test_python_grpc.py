@@ -305,6 +305,28 @@ class RunsTest(KprofdTest):
         listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
         self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])
 
+    def test_watches_and_waits_that_are_cancelled_at_once_harm_nobody(self):
+        run = self.submit(b"sleep", b"20")
+        for _ in range(5):
+            calls = [self.runs.WatchRun(runs_pb2.WatchRunRequest(id=run.id)) for _ in range(100)]
+            calls += [self.runs.WaitRun.future(runs_pb2.WaitRunRequest(id=run.id)) for _ in range(100)]
+            for call in calls:
+                call.cancel()
+        self.assertEqual(self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=DEADLINE_S).run.id, run.id)
+        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=DEADLINE_S)
+
+    def test_a_long_list_comes_in_pages_that_any_client_takes(self):
+        ids = [self.submit(b"true", *[b"x" * 100000] * 15).id for _ in range(6)]
+        listed, token = [], ""
+        while True:
+            page = self.runs.ListRuns(runs_pb2.ListRunsRequest(page_token=token), timeout=DEADLINE_S)
+            listed += [run.id for run in page.runs]
+            token = page.next_page_token
+            if not token:
+                break
+        self.assertLessEqual(set(ids), set(listed))
+        self.assertEqual(len(listed), len(set(listed)))
+
     def test_log_can_be_followed_while_it_is_written(self):
         run = self.submit(b"sh", b"-c", b"echo one; sleep 0.5; echo two; echo three >&2")
         self.assertEqual(self.read_log(run, follow=True), b"one\ntwo\n")

@@ -231,7 +231,7 @@ class EnvironmentTest(DaemonTest):
         self.open_gate()
         self.ctl.wait(blocker, expect=0)
         self.ctl.wait(waiting, expect=0)
-        self.ctl.wait(unstartable[0], expect="tool_missing")
+        self.ctl.wait(unstartable[0], expect="spawn_failed")
         wait_until(lambda: not os.listdir(os.path.join(self.daemon.state, "spool")), "the spool to be empty")
         for name, content in self.stored_bytes(self.daemon).items():
             # The first run's own command line holds it in two halves.

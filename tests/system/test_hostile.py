@@ -86,9 +86,9 @@ class LaunchTest(DaemonTest):
         return run["error"]["message"]
 
     def test_a_missing_program_is_named(self):
-        self.assertIn("nosuchprogram", self.failed("nosuchprogram", code="tool_missing"))
-        self.assertIn("/no/such/program", self.failed("/no/such/program", code="tool_missing"))
-        self.assertIn("./relative", self.failed("./relative", code="tool_missing"))
+        self.assertIn("nosuchprogram", self.failed("nosuchprogram", code="spawn_failed"))
+        self.assertIn("/no/such/program", self.failed("/no/such/program", code="spawn_failed"))
+        self.assertIn("./relative", self.failed("./relative", code="spawn_failed"))
 
     def test_a_file_that_cannot_be_executed_is_told(self):
         self.assertIn("plain", self.failed(self.write("plain", b"just text"), code="spawn_failed"))

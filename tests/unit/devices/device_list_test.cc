@@ -54,8 +54,10 @@ TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
   EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=1"}), ElementsAre("1"));
   EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=GPU-bbbb"}), ElementsAre("1"));
   EXPECT_THAT(SelectOk(gpus, "", {"NEURON_RT_VISIBLE_CORES=3-4"}), ElementsAre("n0", "n1"));
-  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=99"}), ElementsAre("0"));
-  EXPECT_THAT(SelectOk(gpus, "", {"NEURON_RT_VISIBLE_CORES=0-99999999"}), ElementsAre("0"));
+  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES="}), ElementsAre("cpu"));
+  EXPECT_THAT(SelectOk(gpus, "", {"CUDA_VISIBLE_DEVICES=-1"}), ElementsAre("cpu"));
+  EXPECT_EQ(gpus.Select("", {"CUDA_VISIBLE_DEVICES=99"}).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(gpus.Select("", {"NEURON_RT_VISIBLE_CORES=0-99999999"}).status().code(), ErrorCode::kUsage);
   EXPECT_THAT(SelectOk(gpus, "", {}), ElementsAre("0"));
   EXPECT_THAT(SelectOk(DeviceList({}), "", {"CUDA_VISIBLE_DEVICES=0"}), ElementsAre("cpu"));
 }

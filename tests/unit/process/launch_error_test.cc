@@ -19,8 +19,8 @@ TEST(LaunchError, NamesTheActTheCauseAndTheRemedy) {
   const LaunchRequest name{.argv = {"foo"}, .environment = {"PATH=/usr/bin:/bin"}, .cwd = "/x"};
   const LaunchRequest path{.argv = {"./foo"}, .cwd = "/x"};
   EXPECT_EQ(Said({"exec", ENOENT}, name),
-            "tool_missing: start 'foo': no such program in PATH /usr/bin:/bin; check the name or give a path");
-  EXPECT_EQ(Said({"exec", ENOENT}, path), "tool_missing: start './foo': no such program, seen from /x; check the path");
+            "spawn_failed: start 'foo': no such program in PATH /usr/bin:/bin; check the name or give a path");
+  EXPECT_EQ(Said({"exec", ENOENT}, path), "spawn_failed: start './foo': no such program, seen from /x; check the path");
   EXPECT_EQ(Said({"exec", EACCES}, path),
             "spawn_failed: start './foo': it may not be executed; check that it is a program, its mode (chmod +x), and "
             "the modes of the folders above it");

@@ -101,7 +101,7 @@ TEST_F(FakeProcTest, FindsMarkersOnlyWhereTheyAreAVariable) {
   Add(14, 1, "x", 'Z', 1, "KPROF_RUN_ID=run1\0"s);
   Add(15, 1, "x", 'S', 1, "A=KPROF_RUN_ID=run1\0"s);
   Add(16, 1);
-  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, root_),
+  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", root_),
             (std::vector<pid_t>{10, 11}));
 }
 

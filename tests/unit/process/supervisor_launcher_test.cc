@@ -323,7 +323,7 @@ TEST_F(SupervisorLauncherTest, SaysThatTheProgramIsMissingBeforeGo) {
   Command& command = Launch(Request({"no-such-program"}));
   WaitUntil([&] { return command.over() || command.prepared > 0; }, "the failure");
   ASSERT_TRUE(command.failed);
-  EXPECT_EQ(command.failed->code(), ErrorCode::kToolMissing);
+  EXPECT_EQ(command.failed->code(), ErrorCode::kSpawnFailed);
   EXPECT_EQ(command.failed->ToString(),
             "start 'no-such-program': no such program in PATH /usr/bin:/bin; check the name or give a path");
 }

@@ -37,6 +37,13 @@ TEST(StatusMap, CarriesCodeAndAllFourPartsForEveryError) {
   }
 }
 
+TEST(StatusMap, FitsIntoATrailerHoweverLongTheTextIs) {
+  const std::string text(100'000, 'x');
+  grpc::Status status = ToGrpc(Fail(ErrorCode::kUsage, text, text, text));
+  EXPECT_LT(status.error_message().size() + status.error_details().size() * 4 / 3, 8000u);
+  EXPECT_EQ(DetailOf(status).code(), "usage");
+}
+
 TEST(StatusMap, MakesBytesReadable) {
   EXPECT_EQ(DetailOf(ToGrpc(Fail(ErrorCode::kNotFound, "open \xff", "\xc3\xa4"))).what(), "open \\xff");
 }

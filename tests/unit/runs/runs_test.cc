@@ -369,6 +369,24 @@ TEST_F(RunsTest, EndsWhatRunsWhenTheDaemonStopsAndLeavesTheQueue) {
   EXPECT_THAT(launcher_->at(0).request.environment, Contains("MY_SECRET=s3cret"));
 }
 
+TEST_F(RunsTest, TakesBackAQueueThatIsLongerThanItsLimit) {
+  for (int i = 0; i < 3; ++i) SubmitOk();
+  Close();
+  options_.queue.queued = 1;
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(Submit(Command()).status().code(), ErrorCode::kQueueFull);
+  EXPECT_GE(runs_->queue().queued(), 1u);
+}
+
+TEST_F(RunsTest, PutsTheFoldersOfNoRunOutOfTheWayAndKeepsThem) {
+  const std::string stray = layout().RunFolder("0000000000000000");
+  std::filesystem::create_directory(stray);
+  ASSERT_TRUE(files_.Create(stray + "/result.bin").ok());
+  ASSERT_TRUE(RemoveOrphans(*catalog_, files_, "zzzzzzzzzzzzzzzz", {}).ok());
+  EXPECT_FALSE(std::filesystem::exists(stray));
+  EXPECT_TRUE(std::filesystem::exists(layout().LostFolder() + "/0000000000000000/result.bin"));
+}
+
 TEST_F(RunsTest, DeletesRunsThatAreTooOld) {
   Close();
   options_.retention.max_age_ns = 3600 * kNanosPerSecond;
