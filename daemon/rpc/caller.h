@@ -1,5 +1,5 @@
 // Who is asking: known from the socket (SO_PEERCRED at connect), never from what the client says. A handler's Caller is
-// fixed by construction: each uid has a server of its own (local_servers.h).
+// fixed by construction: each uid has a server of its own (uid_servers.h).
 #pragma once
 
 #include <cstdint>
