@@ -14,6 +14,7 @@ import time
 import grpc
 
 import bench_support
+import kprof_testing
 from kprof_testing import LIMIT_S, Daemon, temporary_folder, wait_until
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -100,7 +101,10 @@ def main():
                 print(bench_support.line(f"start after {name}, until kprofctl status has answered", answering))
             daemon.start()
             wait_until(lambda: daemon.ctl.json("status")["storage"]["health"] == "ok", "the catalog to be checked")
+            before_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
             measure_calls(daemon, wire, ids, arguments.calls)
+            after_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
+            print(f"memory: {before_kib / 1024:.1f} MiB before the calls, {after_kib / 1024:.1f} MiB after them")
         finally:
             daemon.stop()
 

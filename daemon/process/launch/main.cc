@@ -62,7 +62,7 @@ kprof::ResourceLimit RaiseDescriptorLimit() {
 
 int main() {
   if (!IsSocket(kControlFd)) {
-    Say("kprof-launch is started by kprofd, not by hand; use kprofctl run\n");
+    Say("kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
     return 2;
   }
   FillStandardDescriptors();

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::filesystem::path Repository() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../..";
+  return KPROF_SOURCE_DIR;
 }
 
 std::string ReadAll(const std::filesystem::path& path) {
