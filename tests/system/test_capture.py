@@ -194,6 +194,7 @@ class EnvironmentTest(DaemonTest):
         run = self.ctl.capture("env", "-0", env=environment)
         got = dict(entry.split(b"=", 1) for entry in self.log_of(run["id"]).split(b"\0") if entry)
         self.assertEqual(got.pop(b"KPROF_RUN_ID"), run["id"].encode())
+        self.assertRegex(got.pop(b"KPROF_STATE"), rb"^\d+-\d+$")
         self.assertEqual(got, {os.fsencode(name): os.fsencode(value) for name, value in environment.items()})
 
     def test_env_options_add_and_override(self):
@@ -206,6 +207,7 @@ class EnvironmentTest(DaemonTest):
         with kprof_testing.running_daemon(environment={"ONLY_OF_THE_DAEMON": "1"}) as daemon:
             run = daemon.ctl.capture("env", env={"PATH": os.environ["PATH"]})
             out = daemon.ctl.run("logs", run["id"]).out.decode().split()
+            out = [line for line in out if not line.startswith("KPROF_STATE=")]
             self.assertEqual(sorted(out), sorted([f"PATH={os.environ['PATH']}", f"KPROF_RUN_ID={run['id']}"]))
 
     def stored_bytes(self, daemon):
