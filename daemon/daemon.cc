@@ -75,7 +75,7 @@ struct Daemon::Parts {
 
 Status Daemon::Parts::Build() {
   ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
-  ASSIGN_OR_RETURN(std::vector<RunRow> queued, RecoverRuns(*catalog, *files, clock, config.output));
+  ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock, config.output));
   std::string last_id;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
@@ -86,7 +86,7 @@ Status Daemon::Parts::Build() {
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
-  runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(queued));
+  runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(
       RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs, health, std::move(node)});
@@ -111,7 +111,8 @@ Status Daemon::Parts::Build() {
   return OkStatus();
 }
 
-// What need not be done before serving: the check that only a crash makes worth its time, and what belongs to no run.
+// What need not be done before serving: the check that only a crash makes worth its time, the reserve of space, and
+// what belongs to no run.
 void Daemon::Parts::CheckCatalog() {
   const bool check = catalog->last_stop_was_unclean();
   if (check) {
@@ -124,6 +125,8 @@ void Daemon::Parts::CheckCatalog() {
       if (!checked.ok()) LogError("the catalog is damaged", {{"error", checked.ToString()}});
       loop.Post([this, checked] { health.text = checked.ok() ? "ok" : checked.ToString(); });
     }
+    Status reserved = catalog->reserve().Fill();
+    if (!reserved.ok()) LogWarning("no space is in reserve", {{"error", reserved.ToString()}});
     Status removed = RemoveOrphans(*catalog, *files, before_id, token);
     if (!removed.ok()) LogWarning("orphans were not removed", {{"error", removed.ToString()}});
   });
@@ -146,7 +149,15 @@ void Daemon::Parts::StopAll() {
 Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Daemon::~Daemon() {
+  Stop();
+}
+
+void Daemon::Stop() {
   parts_->StopAll();
+}
+
+void Daemon::KillRuns() {
+  parts_->loop.Post([parts = parts_.get()] { parts->runs->KillAll(); });
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config) {

@@ -17,7 +17,12 @@ class Daemon {
   static Result<std::unique_ptr<Daemon>> Start(const Config& config);
 
   // In this order: health says NOT_SERVING, the socket closes, runs are ended (TERM, grace, KILL) and their ends
-  // committed, calls are ended, the catalog notes a clean stop.
+  // committed, calls are ended. Returns when all is over; a second call does nothing.
+  void Stop();
+  // While another thread is in Stop: the runs get no more grace.
+  void KillRuns();
+
+  // Stops; the catalog notes a clean stop.
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;

@@ -10,6 +10,7 @@ namespace kprof {
 struct Flags {
   bool user = false;
   bool check_config = false;
+  std::string restore;  // a backup's path; empty: serve
   ConfigFlags config;
 };
 

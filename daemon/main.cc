@@ -6,10 +6,14 @@
 
 #include <csignal>
 #include <cstdio>
+#include <stop_token>
+#include <thread>
 
 #include "daemon/base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
+#include "storage/base/files.h"
+#include "storage/catalog/catalog_restore.h"
 
 namespace kprof {
 namespace {
@@ -37,6 +41,16 @@ sigset_t PrepareProcess() {
   return ends;
 }
 
+// Whoever signals twice wants it now.
+void WatchForSecondSignal(const sigset_t& ends, Daemon& daemon, const std::stop_token& stopped) {
+  const timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
+  while (!stopped.stop_requested()) {
+    if (sigtimedwait(&ends, nullptr, &pause) <= 0) continue;
+    LogInfo("kprofd ends its runs at once");
+    daemon.KillRuns();
+  }
+}
+
 int Serve(const Config& config, const sigset_t& ends) {
   Result<std::unique_ptr<Daemon>> daemon = Daemon::Start(config);
   if (!daemon.ok()) return Complain(daemon.status().In("start kprofd"));
@@ -48,8 +62,21 @@ int Serve(const Config& config, const sigset_t& ends) {
   int signal_number = 0;
   sigwait(&ends, &signal_number);
   LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
+  {
+    std::jthread impatience([&](const std::stop_token& stopped) { WatchForSecondSignal(ends, **daemon, stopped); });
+    (*daemon)->Stop();
+  }
   daemon->reset();
   LogInfo("kprofd has stopped");
+  return 0;
+}
+
+int Restore(const Config& config, const std::string& backup) {
+  umask(0077);
+  Result<RestoredCatalog> restored = RestoreCatalog(Layout{config.state_folder}, backup, *MakePosixFiles());
+  if (!restored.ok()) return Complain(restored.status());
+  std::printf("kprofd: the catalog of %s is now that of %s\n", config.state_folder.c_str(), backup.c_str());
+  if (!restored->replaced.empty()) std::printf("kprofd: the one before it is %s\n", restored->replaced.c_str());
   return 0;
 }
 
@@ -71,6 +98,7 @@ int Main(int argc, char** argv) {
                 config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
     return 0;
   }
+  if (!flags->restore.empty()) return Restore(*config, flags->restore);
   sigset_t ends = PrepareProcess();
   SetLogLevel(config->log_level);
   return Serve(*config, ends);

@@ -1,6 +1,8 @@
 // Where things lie under the state folder:
 //
 //   catalog.db              what is asked across runs (SQLite, WAL)
+//   catalog.db.restored     a backup that takes its place at the next moment (catalog_restore.h)
+//   reserve                 space for a start and a delete on a full disk (space_reserve.h)
 //   state.lock              held (flock) by the one daemon that lives here; its text says who
 //   runs/<id>/              a run's folder, mode 0700
 //     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_log.h
@@ -8,7 +10,7 @@
 //     <name>                  files it left
 //   spool/<id>              what a queued run needs to start (its whole environment); gone once it started
 //   tmp/                    unfinished copies; emptied at start
-//   lost/                   what was found and belongs to no run of the catalog
+//   lost/                   what was found and belongs to no run of the catalog; catalogs that a restore replaced
 //
 // Pure names; creates nothing. Names from outside are checked by IsSafeName before they get here.
 #pragma once
@@ -22,6 +24,8 @@ struct Layout {
   std::string state_folder;
 
   std::string CatalogPath() const { return state_folder + "/catalog.db"; }
+  std::string RestoredCatalogPath() const { return state_folder + "/catalog.db.restored"; }
+  std::string ReservePath() const { return state_folder + "/reserve"; }
   std::string LockPath() const { return state_folder + "/state.lock"; }
   std::string RunsFolder() const { return state_folder + "/runs"; }
   std::string RunFolder(std::string_view run_id) const { return RunsFolder() + "/" + std::string(run_id); }

@@ -41,8 +41,27 @@ RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& cloc
   return run;
 }
 
-Status StoreEnd(Catalog& catalog, const RunRow& run) {
-  return catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
+// For what a start can do without, on a disk that is full or broken.
+void WarnIf(const Status& failed, const char* text) {
+  if (!failed.ok()) LogWarning(text, {{"error", failed.ToString()}});
+}
+
+// Unfinished copies go; the folder itself stays, which a full disk might not give back.
+Status EmptyTemporaryFolder(Files& files, const Layout& layout) {
+  RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> entries, files.List(layout.TemporaryFolder()));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = layout.TemporaryFolder() + "/" + entry.name;
+    RETURN_IF_ERROR(entry.is_folder ? files.RemoveTree(path) : files.Remove(path));
+  }
+  return OkStatus();
+}
+
+void StoreEnd(Catalog& catalog, RunRow run, RecoveredRuns& recovered) {
+  Status stored = catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
+  if (stored.ok()) return;
+  LogError("the end of a run cannot be stored", {{"run", run.id}, {"error", stored.ToString()}});
+  recovered.unstored.push_back(std::move(run));
 }
 
 // What a run's folder holds that the catalog does not know.
@@ -89,66 +108,77 @@ Status RemoveLeftovers(Catalog& catalog, Files& files, const std::string& run_id
   });
 }
 
+Status RemoveOrphanedFolder(Catalog& catalog, Files& files, const std::string& name, std::stop_token stop) {
+  const Layout& layout = catalog.layout();
+  Result<Leftovers> leftovers = [&]() -> Result<Leftovers> {
+    // Given back at once: what removes something waits for the writer.
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
+    return FindLeftovers(*reader, files, layout, name);
+  }();
+  if (leftovers.ok()) {
+    const bool nothing = leftovers->names.empty() && !leftovers->whole_folder;
+    return nothing ? OkStatus() : RemoveLeftovers(catalog, files, name);
+  }
+  if (leftovers.status().code() != ErrorCode::kNotFound) return leftovers.status();
+  LogWarning("a folder of no run goes to lost/", {{"name", name}});
+  return MoveToLost(files, layout, layout.RunFolder(name), name);
+}
+
+Status RemoveOrphanedSpool(Catalog& catalog, Files& files, const std::string& name, std::stop_token stop) {
+  {
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
+    Result<RunRow> run = ReadRun(*reader, name);
+    // Of an open run, even one that is no longer queued: it may be about to read it.
+    if (run.ok() && !IsTerminal(run->state)) return OkStatus();
+    if (!run.ok() && run.status().code() != ErrorCode::kNotFound) return run.status();
+  }
+  return RemoveSpool(files, catalog.layout(), name);
+}
+
 }  // namespace
 
-Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits) {
+Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits) {
   const Layout& layout = catalog.layout();
   RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));
-  RETURN_IF_ERROR(files.RemoveTree(layout.TemporaryFolder()));
-  RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
-  RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));  // a spooled file is only as safe as its folder
+  WarnIf(EmptyTemporaryFolder(files, layout), "unfinished copies are not removed");
+  // A spooled file is only as safe as its folder.
+  WarnIf(files.SyncFolder(layout.state_folder), "the state folder's names may not outlast a loss of power");
   std::vector<RunRow> open;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
     ASSIGN_OR_RETURN(open, ReadOpenRuns(*reader));
     EndStaleProcesses(*reader, layout);
   }
-  std::vector<RunRow> queued;
+  RecoveredRuns recovered;
   for (RunRow& run : open) {
     if (run.state == RunState::kQueued) {
       Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
       if (spooled.ok()) {
-        queued.push_back(std::move(run));
+        recovered.queued.push_back(std::move(run));
         continue;
       }
       LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
       SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
-      RETURN_IF_ERROR(StoreEnd(catalog, run));
+      StoreEnd(catalog, std::move(run), recovered);
       continue;
     }
     LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
-    RETURN_IF_ERROR(StoreEnd(catalog, LostRun(std::move(run), files, layout, clock, limits)));
+    StoreEnd(catalog, LostRun(std::move(run), files, layout, clock, limits), recovered);
   }
-  return queued;
+  return recovered;
 }
 
 Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop) {
   const Layout& layout = catalog.layout();
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
   ASSIGN_OR_RETURN(std::vector<FolderEntry> folders, files.List(layout.RunsFolder()));
   for (const FolderEntry& entry : folders) {
     if (stop.stop_requested()) return OkStatus();
-    if (entry.name >= before_id) continue;
-    Result<Leftovers> leftovers = FindLeftovers(*reader, files, layout, entry.name);
-    if (leftovers.ok()) {
-      if (!leftovers->names.empty() || leftovers->whole_folder) {
-        RETURN_IF_ERROR(RemoveLeftovers(catalog, files, entry.name));
-      }
-      continue;
-    }
-    if (leftovers.status().code() != ErrorCode::kNotFound) return leftovers.status();
-    LogWarning("a folder of no run goes to lost/", {{"name", entry.name}});
-    RETURN_IF_ERROR(MoveToLost(files, layout, layout.RunFolder(entry.name), entry.name));
+    if (entry.name < before_id) RETURN_IF_ERROR(RemoveOrphanedFolder(catalog, files, entry.name, stop));
   }
   ASSIGN_OR_RETURN(std::vector<FolderEntry> spools, files.List(layout.SpoolFolder()));
   for (const FolderEntry& entry : spools) {
     if (stop.stop_requested()) return OkStatus();
-    if (entry.name >= before_id) continue;
-    Result<RunRow> run = ReadRun(*reader, entry.name);
-    // Of an open run, even one that is no longer queued: it may be about to read it.
-    if (run.ok() && !IsTerminal(run->state)) continue;
-    if (!run.ok() && run.status().code() != ErrorCode::kNotFound) return run.status();
-    RETURN_IF_ERROR(RemoveSpool(files, layout, entry.name));
+    if (entry.name < before_id) RETURN_IF_ERROR(RemoveOrphanedSpool(catalog, files, entry.name, stop));
   }
   return OkStatus();
 }

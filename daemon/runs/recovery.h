@@ -14,8 +14,12 @@
 
 namespace kprof {
 
-// Before serving; blocking. Returns the queued runs in their order, ready to be queued again.
-Result<std::vector<RunRow>> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
+struct RecoveredRuns {
+  std::vector<RunRow> queued;    // in their order, ready to be queued again
+  std::vector<RunRow> unstored;  // as they ended, but that cannot be written down now, as on a full disk
+};
+// Before serving; blocking.
+Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
 
 // Folders of no run and files of no artifact go to lost/, never away: perhaps it is the catalog that is too old. Spool
 // files of no queued run are removed. Not urgent: from a worker, once the daemon serves. Runs that are submitted

@@ -38,6 +38,15 @@ RunRow RowOf(const RunRequest& request, std::vector<std::string> devices, std::s
   return row;
 }
 
+// The run that the same caller submitted with the same key, if any.
+std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
+  if (row.idempotency_key.empty()) return std::nullopt;
+  Result<ReaderPool::Lease> reader = catalog.readers().Borrow();
+  if (!reader.ok()) return std::nullopt;
+  Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, row.uid, row.idempotency_key);
+  return twin.ok() ? *twin : std::nullopt;
+}
+
 LaunchRequest LaunchRequestOf(RunRequest request) {
   LaunchRequest launch;
   launch.argv = std::move(request.argv);
@@ -50,13 +59,18 @@ LaunchRequest LaunchRequestOf(RunRequest request) {
 
 }  // namespace
 
-Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, std::vector<RunRow> queued)
+Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
     : parts_(parts), options_(options), ids_(parts.clock, last_id), queue_(options.queue) {
-  for (RunRow& row : queued) {
+  for (RunRow& row : recovered.queued) {
     // Taken back however many there are: they were accepted once.
     queue_.Add(row.id, row.devices);
     const std::string id = row.id;
     open_[id].row = std::move(row);
+  }
+  for (RunRow& row : recovered.unstored) {
+    Open& open = open_[row.id];
+    open.row = row;
+    open.end = std::move(row);
   }
 }
 
@@ -65,6 +79,10 @@ Runs::~Runs() = default;
 void Runs::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
   for (auto& [id, open] : open_) {
+    if (open.end) {
+      CommitEnd(id, kRetryFirstMs);
+      continue;
+    }
     StartQueueTimer(id);
     if (open.row.attached) StartHoldTimer(id);
   }
@@ -110,23 +128,21 @@ void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::str
   auto work = [parts = parts_, request = std::move(request), devices = std::move(devices), id = std::move(id),
                answer]() mutable {
     RunRow row = RowOf(request, std::move(devices), id, parts.clock.unix_ns());
-    auto find_twin = [parts, uid = row.uid, key = row.idempotency_key]() -> std::optional<RunRow> {
-      if (key.empty()) return std::nullopt;
-      Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
-      if (!reader.ok()) return std::nullopt;
-      Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, uid, key);
-      return twin.ok() ? *twin : std::nullopt;
-    };
-    if (std::optional<RunRow> twin = find_twin()) return answer(*std::move(twin), false);
+    if (std::optional<RunRow> twin = FindTwin(parts.catalog, row)) return answer(*std::move(twin), false);
     Status spooled = WriteSpool(parts.files, parts.catalog.layout(), id, LaunchRequestOf(std::move(request)));
     if (!spooled.ok()) return answer(spooled.In("submit run"), false);
+    auto refuse = [parts, row, answer](const Status& status) {
+      (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
+      // Two requests with one key can pass each other; the later one finds the first.
+      if (std::optional<RunRow> twin = FindTwin(parts.catalog, row)) return answer(*twin, false);
+      answer(status.In("submit run"), false);
+    };
     parts.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
-                                  [parts, row, answer, find_twin](Status status) {
+                                  [parts, row, answer, refuse](Status status) {
                                     if (status.ok()) return answer(row, true);
-                                    (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
-                                    // Two requests with one key can pass each other; the later one finds the first.
-                                    if (std::optional<RunRow> twin = find_twin()) return answer(*twin, false);
-                                    answer(status.In("submit run"), false);
+                                    // The writer has others waiting.
+                                    Status submitted = parts.workers.Submit([refuse, status] { refuse(status); });
+                                    if (!submitted.ok()) answer(status.In("submit run"), false);
                                   });
   };
   auto shared_work = std::make_shared<decltype(work)>(std::move(work));  // shared: std::function copies
@@ -260,32 +276,50 @@ Result<RunRow> Runs::Stop(const std::string& id, const Status& reason, int64_t g
 void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   const std::string what = "delete run " + id;
-  if (open_.contains(id)) {
-    Status refused = Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
+  if (auto found = open_.find(id); found != open_.end()) {
+    Status refused = IsTerminal(found->second.row.state)
+                         ? Fail(ErrorCode::kStorageFull, what, "its end is not yet stored",
+                                "delete other runs, or free space on the state folder's file system, and try again")
+                         : Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
     return parts_.loop.Post([done, refused] { done(refused); });
   }
-  auto job = [id, what](Db& db) -> Status {
+  DeleteRow(id, /*may_release_reserve=*/true, std::move(done));
+}
+
+void Runs::DeleteRow(const std::string& id, bool may_release_reserve, std::function<void(Status)> done) {
+  auto job = [id](Db& db) -> Status {
+    const std::string what = "delete run " + id;
     ASSIGN_OR_RETURN(RunRow row, ReadRun(db, id));
     if (!IsTerminal(row.state)) return Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
     if (row.pinned) return Fail(ErrorCode::kUsage, what, "it is pinned", "unpin it first");
     return DeleteRun(db, id);
   };
-  // The row first: a crash in between leaves a folder of no run, which the next start removes.
-  parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, done](Status status) {
-    loop.Post([this, id, done, status] {
-      if (!status.ok()) return done(status);
-      Status submitted = parts_.workers.Submit([parts = parts_, id, done] {
-        // First to where a start cleans up, in one step: a crash leaves no folder of no run.
-        const Layout& layout = parts.catalog.layout();
-        const std::string going = layout.TemporaryFolder() + "/deleted-" + id;
-        Status removed = parts.files.Rename(layout.RunFolder(id), going);
-        if (removed.ok()) removed = parts.files.RemoveTree(going);
-        if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
-        parts.loop.Post([done, removed] { done(removed); });
+  // The row first: a crash in between leaves a folder of no run, which the next start puts out of the way.
+  parts_.catalog.writer().Submit(std::move(job), [=, this, &loop = parts_.loop](Status status) {
+    loop.Post([=, this] {
+      if (status.ok()) return DeleteFiles(id, done);
+      if (status.code() != ErrorCode::kStorageFull || !may_release_reserve) return done(status);
+      Status submitted = parts_.workers.Submit([=, this, parts = parts_] {
+        const bool released = parts.catalog.reserve().Release();
+        parts.loop.Post([=, this] { released ? DeleteRow(id, /*may_release_reserve=*/false, done) : done(status); });
       });
-      if (!submitted.ok()) done(OkStatus());
+      if (!submitted.ok()) done(status);
     });
   });
+}
+
+void Runs::DeleteFiles(const std::string& id, std::function<void(Status)> done) {
+  Status submitted = parts_.workers.Submit([parts = parts_, id, done] {
+    // First to where a start cleans up, in one step: a crash leaves no folder of no run.
+    const Layout& layout = parts.catalog.layout();
+    const std::string going = layout.TemporaryFolder() + "/deleted-" + id;
+    Status removed = parts.files.Rename(layout.RunFolder(id), going);
+    if (removed.ok()) removed = parts.files.RemoveTree(going);
+    if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
+    (void)parts.catalog.reserve().Fill();                              // for the next time; now there may be space
+    parts.loop.Post([done, removed] { done(removed); });
+  });
+  if (!submitted.ok()) done(OkStatus());
 }
 
 void Runs::SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done) {
@@ -419,6 +453,13 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
                     grace_ms);
   }
   FinishStopping();
+}
+
+void Runs::KillAll() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (auto& [id, open] : open_) {
+    if (open.life && !open.end) open.life->Stop(OkStatus(), 0);
+  }
 }
 
 void Runs::FinishStopping() {

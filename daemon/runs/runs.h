@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/runs/recovery.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_parts.h"
@@ -31,8 +32,8 @@ class Runs {
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
   };
-  // `queued`: what a restart found (recovery.h), in order. `last_id`: the catalog's newest.
-  Runs(const RunParts& parts, const Options& options, const std::string& last_id, std::vector<RunRow> queued);
+  // `recovered`: what a restart found. `last_id`: the catalog's newest.
+  Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
   ~Runs();
 
   // Starts what may start. Once, when the loop runs.
@@ -44,7 +45,7 @@ class Runs {
   // Ends an open run with this error. kUsage when it has ended, or its command has.
   Result<RunRow> Stop(const std::string& id, const Status& reason, int64_t grace_ms);
 
-  // Removes an ended run and its files. kUsage when it is open or pinned.
+  // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned.
   void Delete(const std::string& id, std::function<void(Status)> done);
 
   // A pinned run survives retention and Delete. Answers with the row as it is then.
@@ -72,6 +73,8 @@ class Runs {
   // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
   // committed.
   void StopAll(int64_t grace_ms, std::function<void()> done);
+  // After StopAll: no more grace.
+  void KillAll();
 
  private:
   struct Open {
@@ -85,6 +88,8 @@ class Runs {
     std::map<WatchId, std::function<void(const View&)>> watchers;
   };
 
+  void DeleteRow(const std::string& id, bool may_release_reserve, std::function<void(Status)> done);
+  void DeleteFiles(const std::string& id, std::function<void(Status)> done);
   void Insert(RunRequest request, std::vector<std::string> devices, std::string id,
               std::function<void(Result<RunRow>)> done);
   void Enqueue(RunRow row);

@@ -60,6 +60,9 @@ class Files {
 // The real one.
 std::unique_ptr<Files> MakePosixFiles();
 
+// The folder and those above it.
+Status CreateFolders(Files& files, const std::string& path);
+
 // The whole of a small file. Fails with kUsage above `limit_bytes`.
 Result<std::string> ReadWholeFile(Files& files, const std::string& path, int64_t limit_bytes);
 

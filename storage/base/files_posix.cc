@@ -182,6 +182,13 @@ std::unique_ptr<Files> MakePosixFiles() {
   return std::make_unique<PosixFiles>();
 }
 
+Status CreateFolders(Files& files, const std::string& path) {
+  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    RETURN_IF_ERROR(files.CreateFolder(path.substr(0, end)));
+    if (end == std::string::npos) return OkStatus();
+  }
+}
+
 Result<std::string> ReadWholeFile(Files& files, const std::string& path, int64_t limit_bytes) {
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForRead(path));
   ASSIGN_OR_RETURN(int64_t size_bytes, file->ReadSize());

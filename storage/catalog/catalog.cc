@@ -1,17 +1,15 @@
 #include "storage/catalog/catalog.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <ctime>
-#include <thread>
 #include <utility>
 
+#include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
+#include "storage/db_copy.h"
+#include "storage/state_lock.h"
 #include "storage/statement.h"
 
 namespace kprof {
@@ -19,21 +17,11 @@ namespace {
 
 // Readers are up to four, and a commit empties their caches anyway.
 constexpr int64_t kReaderCacheBytes = 512 << 10;
-constexpr int kBackupStepPages = 256;
-constexpr auto kBackupPause = std::chrono::milliseconds(2);
 
 std::string ParentOf(const std::string& path) {
   size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// The folder and those above it.
-Status CreateFolders(Files& files, const std::string& path) {
-  for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-    RETURN_IF_ERROR(files.CreateFolder(path.substr(0, end)));
-    if (end == std::string::npos) return OkStatus();
-  }
 }
 
 // Makes the folder's name last, and those of the folders above, as far as we may open what they are in.
@@ -42,13 +30,6 @@ void SyncFoldersAbove(Files& files, std::string path) {
     (void)files.SyncFolder(above);
     if (above == ".") return;
   }
-}
-
-std::string IsoTime(std::time_t seconds) {
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
 }
 
 int64_t SizeOf(const std::string& path) {
@@ -60,25 +41,23 @@ int StopRequested(void* stop) noexcept {
   return static_cast<std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
 
-struct FinishBackup {
-  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
-};
-
 constexpr const char* kReadCleanStop = "SELECT value FROM facts WHERE name = 'clean_stop'";
 constexpr const char* kSetUnclean = "UPDATE facts SET value = 0 WHERE name = 'clean_stop' AND value <> 0";
 constexpr const char* kSetClean = "UPDATE facts SET value = 1 WHERE name = 'clean_stop'";
 
 }  // namespace
 
-Catalog::Catalog(const Options& options, Files& files) : options_(options), files_(files) {}
+Catalog::Catalog(const Options& options, Files& files)
+    : options_(options), files_(files), reserve_(files, options.layout.ReservePath()) {}
 
 Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& files) {
   std::unique_ptr<Catalog> catalog(new Catalog(options, files));
   const std::string& folder = options.layout.state_folder;
   Status status = CreateFolders(files, folder);
-  if (status.ok()) status = catalog->TakeLock();
-  if (status.ok()) status = files.CreateFolder(options.layout.RunsFolder());
+  if (status.ok()) status = catalog->TakeOver();
   if (status.ok()) status = catalog->OpenDatabase();
+  // On a full disk there is no room for what SQLite keeps beside an open database. Whoever is to make room needs us.
+  if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->OpenDatabase();
   if (!status.ok()) return status.In("open catalog in state folder " + folder);
   return catalog;
 }
@@ -91,28 +70,10 @@ Catalog::~Catalog() {
   writer_.reset();
 }
 
-Status Catalog::TakeLock() {
-  const std::string path = options_.layout.LockPath();
-  Result<std::unique_ptr<File>> file = files_.OpenForWrite(path);
-  if (!file.ok() && file.status().code() == ErrorCode::kNotFound) {
-    file = files_.Create(path);
-    if (Result<std::unique_ptr<File>> made = files_.OpenForWrite(path); !file.ok() && made.ok()) {
-      file = std::move(made);  // by another daemon's first start, just now
-    }
-  }
-  if (!file.ok()) return file.status();
-  if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);
-    Result<std::string> holder = ReadWholeFile(files_, path, 1000);
-    return Fail(ErrorCode::kStorageBroken, "lock state folder",
-                "state folder " + options_.layout.state_folder + " is held by kprofd, " +
-                    (holder.ok() && !holder->empty() ? *holder : "which has not yet said which"),
-                "stop it, or choose another state folder");
-  }
-  lock_ = std::move(*file);
-  std::string text = "pid " + std::to_string(::getpid()) + " since " + IsoTime(std::time(nullptr));
-  RETURN_IF_ERROR(lock_->Truncate(0));
-  return lock_->WriteAt(0, text);
+Status Catalog::TakeOver() {
+  ASSIGN_OR_RETURN(lock_, TakeStateLock(options_.layout, files_));
+  RETURN_IF_ERROR(FinishRestore(options_.layout, files_).status());
+  return files_.CreateFolder(options_.layout.RunsFolder());
 }
 
 Status Catalog::OpenDatabase() {
@@ -128,7 +89,9 @@ Status Catalog::OpenDatabase() {
   RETURN_IF_ERROR(MigrateCatalog(db));
   ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
   last_stop_was_unclean_ = was_clean == 0;
-  RETURN_IF_ERROR(db.Execute(kSetUnclean));
+  Status marked = db.Execute(kSetUnclean);
+  // On a full disk it does without: should it crash then, the next start does not look for damage.
+  if (!marked.ok() && marked.code() != ErrorCode::kStorageFull) return marked;
   if (is_new) {
     RETURN_IF_ERROR(files_.SyncFolder(options_.layout.state_folder));
     SyncFoldersAbove(files_, options_.layout.state_folder);
@@ -174,27 +137,8 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
   {
     ASSIGN_OR_RETURN(Db from, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
     ASSIGN_OR_RETURN(Db to, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs}));
-    // One snapshot for the whole copy; else each commit in the meantime would make it begin anew.
-    RETURN_IF_ERROR(from.Execute("BEGIN"));
-    RETURN_IF_ERROR(from.QueryInteger(kReadCleanStop).status());
-    std::unique_ptr<sqlite3_backup, FinishBackup> backup(
-        sqlite3_backup_init(to.handle(), "main", from.handle(), "main"));
-    if (backup == nullptr) return FailSqlite(to.handle(), sqlite3_extended_errcode(to.handle()), "begin to copy");
-    int result = SQLITE_OK;
-    while (result == SQLITE_OK) {
-      if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "copy pages", "no longer wanted");
-      errno = 0;
-      result = sqlite3_backup_step(backup.get(), kBackupStepPages);
-      if (result == SQLITE_OK) std::this_thread::sleep_for(kBackupPause);  // leave the disk to others
-    }
-    if (result != SQLITE_DONE) return FailSqlite(to.handle(), result, "copy pages");
-    errno = 0;
-    result = sqlite3_backup_finish(backup.release());
-    if (result != SQLITE_OK) return FailSqlite(to.handle(), result, "finish the copy");
-    // So that it stands alone, one file that opens even where nothing may be written, and is taken for what it is:
-    // consistent, as after a clean stop.
-    Statement stand_alone(to, "PRAGMA journal_mode = DELETE");
-    RETURN_IF_ERROR(stand_alone.Run());
+    RETURN_IF_ERROR(CopyDb(from, to, stop));
+    // It is taken for what it is: consistent, as after a clean stop.
     RETURN_IF_ERROR(to.Execute(kSetClean));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(path));

@@ -1,5 +1,6 @@
-// The catalog: what is known across runs, in catalog.db. Owns the writer, the readers, the lock on the state folder and
-// the marks that tell a clean stop from a crash. Rows are run_table.h, retention is retention.h.
+// The catalog: what is known across runs, in catalog.db. Owns the writer, the readers, the lock on the state folder,
+// the reserve of space and the marks that tell a clean stop from a crash. Rows are run_table.h, retention is
+// retention.h.
 //
 // Any thread. Open blocks (start-up only).
 //
@@ -15,6 +16,7 @@
 
 #include "storage/base/files.h"
 #include "storage/base/status.h"
+#include "storage/catalog/space_reserve.h"
 #include "storage/layout.h"
 #include "storage/reader_pool.h"
 #include "storage/writer.h"
@@ -30,9 +32,10 @@ class Catalog {
     size_t reader_limit = 4;
   };
 
-  // Creates the state folder (0700) and the database when absent, takes the lock, migrates, notes that it is in use.
-  // Fails with kStorageBroken when another daemon lives there: "state folder /x is held by kprofd, pid 123, since ...",
-  // and, having changed nothing, when the database is not a kprof catalog or is from a newer version.
+  // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, migrates, notes that
+  // it is in use. Fails as TakeStateLock does when another daemon lives there and, having changed nothing, with
+  // kStorageBroken when the database is not a kprof catalog or is from a newer version.
+  // On a full disk an existing catalog opens, with the space of the reserve if need be.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
   // Notes a clean stop as the last commit.
@@ -41,6 +44,9 @@ class Catalog {
   Writer& writer() { return *writer_; }
   ReaderPool& readers() { return *readers_; }
   const Layout& layout() const { return options_.layout; }
+
+  // What a delete may use on a full disk.
+  SpaceReserve& reserve() { return reserve_; }
 
   // Whether whoever was here last ended without saying so; then QuickCheck is worth its time.
   bool last_stop_was_unclean() const { return last_stop_was_unclean_; }
@@ -58,12 +64,13 @@ class Catalog {
 
  private:
   Catalog(const Options& options, Files& files);
-  Status TakeLock();
+  Status TakeOver();
   Status OpenDatabase();
   Status CopyTo(const std::string& path, std::stop_token stop);
 
   const Options options_;
   Files& files_;
+  SpaceReserve reserve_;
   std::unique_ptr<File> lock_;
   bool last_stop_was_unclean_ = false;
   std::unique_ptr<ReaderPool> readers_;

@@ -173,6 +173,22 @@ class StartStopTest(unittest.TestCase):
             self.daemon.process.send_signal(number)
             self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
 
+    def test_a_second_signal_ends_its_runs_at_once(self):
+        self.daemon.start()
+        seconds = kprof_testing.unique_seconds()
+        ready = os.path.join(self.folder, "ready")
+        # It minds no TERM: alone, the first signal would wait for its grace.
+        run = self.daemon.ctl.detach("sh", "-c", f"trap '' TERM; touch {ready}; while :; do sleep {seconds}; done")
+        wait_until(lambda: os.path.exists(ready), "the command to be deaf")
+        self.daemon.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "kprofd is stopping" in self.daemon.log(), "kprofd to begin to stop")
+        self.daemon.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
+        self.assertIn("ends its runs at once", self.daemon.log())
+        self.assertEqual(kprof_testing.processes_with(seconds), [])
+        self.daemon.start()
+        self.assertEqual(self.daemon.ctl.wait(run, expect="lost_daemon")["error"]["code"], "lost_daemon")
+
     def test_a_follower_survives_a_restart(self):
         self.daemon.start()
         first = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
@@ -336,6 +352,60 @@ class BackUpTest(DaemonTest):
     def test_one_that_cannot_be_written_leaves_nothing(self):
         self.ctl.run("backup", "/nonexistent/b.db", expect=None)
         self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
+
+
+class RestoreTest(unittest.TestCase):
+    def setUp(self):
+        kprof_testing.need_programs()
+        self.folder = self.enterContext(temporary_folder())
+        self.daemon = Daemon(self.folder)
+        self.daemon.start()
+        self.addCleanup(self.daemon.stop)
+        self.backup = os.path.join(self.folder, "b.db")
+
+    def restore(self, backup):
+        return subprocess.run([*self.daemon.command(), "--restore", backup], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
+
+    def test_a_backup_takes_the_place_of_a_killed_daemons_catalog(self):
+        known = self.daemon.ctl.capture("echo", "known")
+        self.daemon.ctl.run("backup", self.backup)
+        forgotten = self.daemon.ctl.capture("echo", "forgotten")["id"]
+        self.daemon.kill()
+        self.assertTrue(os.path.exists(self.daemon.catalog("catalog.db-wal")))
+        done = self.restore(self.backup)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        replaced = done.stdout.split()[-1]
+        self.daemon.start()
+        self.assertEqual([run["id"] for run in self.daemon.ctl.json("runs")["runs"]], [known["id"]])
+        self.assertEqual(self.daemon.ctl.show(known["id"]), known)
+        self.assertEqual(self.daemon.ctl.run("logs", known["id"]).out, b"known\n")
+        # Nothing of the other one is lost, neither its rows nor its files.
+        wait_until(lambda: os.path.exists(os.path.join(self.daemon.state, "lost", forgotten, "stdout.log")), "its files")
+        database = sqlite3.connect(replaced)
+        self.assertEqual(database.execute("SELECT count(*) FROM runs").fetchall(), [(2,)])
+        database.close()
+
+    def test_it_is_refused_while_the_daemon_lives(self):
+        run = self.daemon.ctl.capture("true")["id"]
+        self.daemon.ctl.run("backup", self.backup)
+        done = self.restore(self.backup)
+        self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
+        self.assertIn(f"pid {self.daemon.pid}", done.stderr)
+        self.assertEqual(self.daemon.ctl.show(run)["id"], run)
+
+    def test_what_is_no_backup_is_refused_and_changes_nothing(self):
+        run = self.daemon.ctl.capture("true")["id"]
+        self.daemon.kill()
+        for content in (b"", b"hello", b"SQLite format 3\0" + bytes(5000)):
+            with open(self.backup, "wb") as file:
+                file.write(content)
+            done = self.restore(self.backup)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(self.backup, done.stderr)
+        self.assertIn("no such", self.restore(self.backup + "x").stderr.lower())
+        self.daemon.start()
+        self.assertEqual(self.daemon.ctl.show(run)["id"], run)
 
 
 class RetentionTest(unittest.TestCase):

@@ -88,13 +88,17 @@ TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
     }
     // With space again its end is written down, and the daemon goes on as if nothing had been.
     if (!life.first.empty()) {
-      run.Pass(60'000);
-      EXPECT_TRUE(run.HasEnded(life.first)) << "at " << at;
+      EXPECT_TRUE(run.Until([&] {
+        run.Pass(60'000);
+        return !run.runs_->FindOpen(life.first);
+      })) << "at "
+          << at;
       EXPECT_TRUE(IsTerminal(run.Stored(life.first).state));
     }
     if (!life.second.empty()) {
       // It ran into the full disk as well, or it gets its turn.
       EXPECT_TRUE(run.Until([&] {
+        run.Pass(60'000);  // what could not be stored is tried again
         return run.launcher_->count() > launches || !run.runs_->FindOpen(life.second).has_value();
       })) << "at "
           << at;
@@ -104,6 +108,70 @@ TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
   }
   EXPECT_GT(refused, 0);
   EXPECT_GT(failed, 0);
+}
+
+// A start on a full disk, after a crash with a run in flight: it serves, shows the run as ended, takes in what is
+// queued and writes the end down once it can.
+TEST(RunsFaults, AStartOnAFullDiskServes) {
+  FaultyLife run;
+  ASSERT_TRUE(run.Open().ok());
+  std::string lost = run.SubmitOk();
+  std::string queued = run.SubmitOk();
+  ASSERT_TRUE(run.GoesOn(0));
+  const std::string state = run.layout().state_folder;
+  std::filesystem::copy(state, state + ".killed", std::filesystem::copy_options::recursive);
+  run.Close();
+  std::filesystem::remove_all(state);
+  std::filesystem::rename(state + ".killed", state);
+  run.plan_.Forget();
+
+  run.plan_.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  Status opened = run.Open();
+  ASSERT_TRUE(opened.ok()) << opened.ToString();
+  std::optional<Runs::View> view = run.runs_->FindOpen(lost);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->row.state, RunState::kFailed);
+  EXPECT_EQ(view->row.error->code, "lost_daemon");
+  EXPECT_FALSE(IsTerminal(run.Stored(lost).state));
+  EXPECT_TRUE(run.runs_->FindOpen(queued));
+  std::optional<Status> deleted;
+  run.runs_->Delete(lost, [&](Status status) { deleted = status; });
+  ASSERT_TRUE(run.Until([&] { return deleted.has_value(); }));
+  EXPECT_EQ(deleted->code(), ErrorCode::kStorageFull);
+  EXPECT_NE(deleted->why().find("not yet stored"), std::string::npos);
+
+  run.plan_.Heal();
+  EXPECT_TRUE(run.Until([&] {
+    run.Pass(60'000);
+    return !run.runs_->FindOpen(lost);
+  }));
+  EXPECT_EQ(run.Stored(lost).error->code, "lost_daemon");
+}
+
+TEST(RunsFaults, ADeleteOnAFullDiskUsesTheReserve) {
+  FaultyLife run;
+  ASSERT_TRUE(run.Open().ok());
+  std::string id = run.SubmitOk();
+  ASSERT_TRUE(run.GoesOn(0));
+  run.launcher_->at(0).Ended(RunsFixture::ExitCode(0));
+  ASSERT_TRUE(run.HasEnded(id));
+  ASSERT_TRUE(run.catalog_->reserve().Fill().ok());
+  auto remove = [&] {
+    std::optional<Status> deleted;
+    run.runs_->Delete(id, [&](Status status) { deleted = status; });
+    EXPECT_TRUE(run.Until([&] { return deleted.has_value(); }));
+    return deleted.value_or(OkStatus());
+  };
+  // Full for good: the reserve is given, which does not help here.
+  run.plan_.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  EXPECT_EQ(remove().code(), ErrorCode::kStorageFull);
+  run.plan_.Heal();
+  // Full until the reserve is given: the first commit fails, the next one finds space.
+  ASSERT_TRUE(run.catalog_->reserve().Fill().ok());
+  run.plan_.FailAt(1, Fault::kNoSpace);
+  EXPECT_TRUE(remove().ok());
+  EXPECT_TRUE(run.plan_.has_failed());
+  EXPECT_TRUE(run.catalog_->reserve().Release());  // it is there again
 }
 
 TEST(RunsFaults, APowerCutLosesNothingThatWasAnswered) {

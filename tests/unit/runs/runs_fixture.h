@@ -35,7 +35,7 @@ class RunsFixture {
     options.layout = Layout{folder_ / "state"};
     options.vfs = vfs_.name();
     ASSIGN_OR_RETURN(catalog_, Catalog::Open(options, files_));
-    ASSIGN_OR_RETURN(std::vector<RunRow> queued, RecoverRuns(*catalog_, files_, clock_, output_));
+    ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog_, files_, clock_, output_));
     std::string last_id;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog_->readers().Borrow());
@@ -45,7 +45,7 @@ class RunsFixture {
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
     RunParts parts{*loop_, clock_, *workers_, files_, *catalog_, *launcher_, devices_, output_};
-    runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(queued));
+    runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
     loop_->RunUntilIdle();

@@ -1,0 +1,104 @@
+#include "storage/catalog/catalog_restore.h"
+
+#include <sys/stat.h>
+
+#include <array>
+
+#include "storage/catalog/schema.h"
+#include "storage/db.h"
+#include "storage/db_copy.h"
+#include "storage/state_lock.h"
+#include "storage/statement.h"
+
+namespace kprof {
+namespace {
+
+bool IsThere(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+Status CheckBackup(Db& db) {
+  Status checked = CheckCatalog(db);
+  if (!checked.ok()) return checked;
+  Statement check(db, "PRAGMA quick_check(1)");
+  if (!check.Next()) return check.status();
+  if (check.Text(0) != "ok") {
+    return Fail(ErrorCode::kStorageBroken, "check the backup", std::string(check.Text(0)), "use another backup");
+  }
+  ASSIGN_OR_RETURN(int64_t tables, db.QueryInteger("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'"));
+  if (tables == 1) return OkStatus();
+  return Fail(ErrorCode::kBadInput, "check the backup", "it has no runs table: it is no backup of a catalog",
+              "use a file that kprofctl backup wrote");
+}
+
+// What was made of a backup is consistent, as after a clean stop.
+Status CopyMarkedClean(Db& backup, const std::string& path, const char* vfs) {
+  ASSIGN_OR_RETURN(Db copy, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = vfs}));
+  RETURN_IF_ERROR(CopyDb(backup, copy, {}));
+  return copy.Execute("UPDATE facts SET value = 1 WHERE name = 'clean_stop'");
+}
+
+// Once it returns, the restore will happen, now or at the next start.
+Status StageRestore(const std::string& backup_path, const Layout& layout, Files& files, const char* vfs) {
+  const std::string copy_path = layout.RestoredCatalogPath() + ".partial";
+  Status staged = [&]() -> Status {
+    RETURN_IF_ERROR(files.Remove(copy_path));
+    RETURN_IF_ERROR(files.Remove(copy_path + "-journal"));
+    {
+      ASSIGN_OR_RETURN(Db backup, Db::Open(backup_path, {.vfs = vfs}));
+      RETURN_IF_ERROR(CheckBackup(backup));
+      RETURN_IF_ERROR(CopyMarkedClean(backup, copy_path, vfs));
+    }
+    {
+      ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForWrite(copy_path));
+      RETURN_IF_ERROR(file->Sync());
+    }
+    RETURN_IF_ERROR(files.Rename(copy_path, layout.RestoredCatalogPath()));
+    return files.SyncFolder(layout.state_folder);
+  }();
+  if (staged.ok()) return OkStatus();
+  (void)files.Remove(copy_path);
+  (void)files.Remove(copy_path + "-journal");
+  return staged;
+}
+
+}  // namespace
+
+Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
+                                       const char* vfs) {
+  auto restore = [&]() -> Result<RestoredCatalog> {
+    RETURN_IF_ERROR(CreateFolders(files, layout.state_folder));
+    ASSIGN_OR_RETURN(std::unique_ptr<File> lock, TakeStateLock(layout, files));
+    RETURN_IF_ERROR(StageRestore(backup_path, layout, files, vfs));
+    return FinishRestore(layout, files);
+  };
+  Result<RestoredCatalog> restored = restore();
+  if (!restored.ok()) return restored.status().In("restore the catalog from " + backup_path);
+  return restored;
+}
+
+Result<RestoredCatalog> FinishRestore(const Layout& layout, Files& files) {
+  struct stat restored {};
+  if (::lstat(layout.RestoredCatalogPath().c_str(), &restored) != 0) return RestoredCatalog();
+  auto finish = [&]() -> Result<RestoredCatalog> {
+    RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
+    // The same name each time, should this be interrupted: its parts belong together.
+    const std::string lost = layout.LostFolder() + "/catalog-" + std::to_string(restored.st_mtime) + ".db";
+    // The WAL last: an old database that has lost it would be older than it was, a new one that found it would break.
+    for (const char* part : std::to_array({"-shm", "", "-wal"})) {
+      const std::string path = layout.CatalogPath() + part;
+      if (IsThere(path)) RETURN_IF_ERROR(files.Rename(path, lost + part));
+    }
+    RETURN_IF_ERROR(files.SyncFolder(layout.LostFolder()));
+    RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
+    RETURN_IF_ERROR(files.Rename(layout.RestoredCatalogPath(), layout.CatalogPath()));
+    RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
+    return RestoredCatalog{IsThere(lost) ? lost : std::string()};
+  };
+  Result<RestoredCatalog> finished = finish();
+  if (!finished.ok()) return finished.status().In("put the restored catalog in place");
+  return finished;
+}
+
+}  // namespace kprof

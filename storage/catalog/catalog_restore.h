@@ -1,0 +1,27 @@
+// Puts a backup in the catalog's place, while nobody serves from it, so that a crash at any moment leaves either the
+// old catalog or the new one: the checked copy gets a name that every later start acts on, then the old one goes to
+// lost/ with all its files, then the copy takes its name. Blocking.
+#pragma once
+
+#include <string>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/layout.h"
+
+namespace kprof {
+
+struct RestoredCatalog {
+  std::string replaced;  // where the catalog is that was there before; empty: there was none
+};
+
+// Takes the lock of the state folder, which is created when absent, for as long as it takes. Fails with kUsage while a
+// daemon lives there, kBadInput for what is no backup of a catalog, kStorageBroken for a damaged one, having changed
+// nothing. `vfs`: as in Db::Options.
+Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
+                                       const char* vfs = nullptr);
+
+// Does what is left of a restore that was interrupted, if any. REQUIRES: the state folder's lock is held.
+Result<RestoredCatalog> FinishRestore(const Layout& layout, Files& files);
+
+}  // namespace kprof

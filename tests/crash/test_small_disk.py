@@ -1,0 +1,122 @@
+"""A file system that is really full: a small one in memory, filled to its last byte while a run is in flight. The daemon
+lives, starts again, deletes, and makes up for everything once there is space.
+"""
+
+import contextlib
+import ctypes
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "system"))
+
+import kprof_testing  # noqa: E402
+from kprof_testing import Daemon, temporary_folder, unique_seconds, wait_until  # noqa: E402
+
+SIZE = "6m"
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUSER = 0x10000000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+
+
+def become_able_to_mount():
+    """Mounts of our own, in a user namespace where we are not root."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    uid, gid = os.getuid(), os.getgid()
+    flags = CLONE_NEWNS | (CLONE_NEWUSER if uid != 0 else 0)
+    if libc.unshare(flags) != 0:
+        raise unittest.SkipTest(f"no mounts of our own here: {os.strerror(ctypes.get_errno())}")
+    if uid != 0:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(text)
+    libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None)
+    return libc
+
+
+class SmallDisk(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        kprof_testing.need_programs()
+        cls.libc = become_able_to_mount()
+
+    def setUp(self):
+        self.folder = self.enterContext(temporary_folder("f-"))
+        self.daemon = Daemon(self.folder)
+        os.mkdir(self.daemon.state, 0o700)
+        if self.libc.mount(b"kprof", os.fsencode(self.daemon.state), b"tmpfs", 0, f"size={SIZE},mode=700".encode()) != 0:
+            self.skipTest(f"no small file system here: {os.strerror(ctypes.get_errno())}")
+        self.addCleanup(self.libc.umount2, os.fsencode(self.daemon.state), 2)
+        self.ctl = self.daemon.ctl
+        self.filler = os.path.join(self.daemon.state, "filler")
+
+    def fill(self):
+        with open(self.filler, "ab", buffering=0) as file:
+            for size in (65536, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(b"x" * size)
+
+    def free(self):
+        os.unlink(self.filler)
+
+    def wait_for_reserve(self):
+        wait_until(lambda: os.path.exists(os.path.join(self.daemon.state, "reserve")), "the reserve")
+        time.sleep(0.1)
+
+    def test_a_full_disk_is_survived_and_made_up_for(self):
+        self.daemon.start()
+        self.addCleanup(self.daemon.stop)
+        self.wait_for_reserve()
+        big = self.ctl.capture("sh", "-c", "head -c 1500000 /dev/zero")["id"]
+        small = self.ctl.capture("echo", "kept")["id"]
+        in_flight = self.ctl.detach("sleep", unique_seconds())
+        self.ctl.wait_for_state(in_flight, "running")
+        self.fill()
+
+        # It says so, and lives.
+        refused = self.ctl.run("--json", "capture", "command", "--", "true", expect="storage_full")
+        self.assertEqual(refused.error["code"], "storage_full")
+        self.assertEqual(self.ctl.json("status")["pid"], self.daemon.pid)
+
+        # It starts on it, after a crash and after a clean stop.
+        self.daemon.kill()
+        self.daemon.start()
+        lost = self.ctl.show(in_flight)
+        self.assertEqual((lost["state"], lost["error"]["code"]), ("failed", "lost_daemon"))
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.start()
+        self.assertEqual(self.ctl.show(in_flight)["state"], "failed")
+        self.assertEqual(self.ctl.show(small)["state"], "done")
+
+        # What is deleted makes room, with nobody's help from outside.
+        self.ctl.run("delete", big)
+        self.assertFalse(os.path.exists(self.daemon.run_folder(big)))
+        self.assertEqual(self.ctl.capture("echo", "again")["state"], "done")
+        self.assertEqual(self.ctl.run("logs", small).out, b"kept\n")
+
+        self.fill()
+        self.free()
+        self.assertEqual(self.ctl.capture("echo", "again")["state"], "done")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.start()
+        self.assertEqual(self.ctl.show(in_flight)["error"]["code"], "lost_daemon")
+
+    def test_without_its_reserve_a_start_says_what_to_do(self):
+        self.daemon.start()
+        self.wait_for_reserve()
+        self.assertEqual(self.daemon.stop(), 0)
+        os.unlink(os.path.join(self.daemon.state, "reserve"))
+        self.fill()
+        self.daemon.begin()
+        self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), kprof_testing.EXIT["storage_full"])
+        self.assertIn("free space on", self.daemon.log())
+        self.free()
+        self.daemon.start()
+        self.assertEqual(self.ctl.capture("true")["state"], "done")
+        self.assertEqual(self.daemon.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,182 @@
+#include "storage/catalog/catalog_restore.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/run_table.h"
+#include "tests/fakes/storage/fault_files.h"
+#include "tests/fakes/storage/fault_plan.h"
+#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/sample_runs.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CatalogRestoreTest : public testing::Test {
+ protected:
+  // A backup that knows run "a"; the catalog itself knows "b", too, in its WAL.
+  void MakeBackupAndGoOn() {
+    {
+      std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+      ASSERT_TRUE(Insert(*catalog, "a"));
+      ASSERT_TRUE(catalog->BackUp(backup_, {}).ok());
+    }
+    std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+    ASSERT_TRUE(Insert(*catalog, "b"));
+    // As a kill leaves it: taken away while it is open.
+    fs::copy(options_.layout.state_folder, folder_ / "killed");
+    catalog.reset();
+    fs::remove_all(options_.layout.state_folder);
+    fs::rename(folder_ / "killed", options_.layout.state_folder);
+    ASSERT_TRUE(fs::exists(options_.layout.CatalogPath() + "-wal"));
+    plan_.Forget();
+  }
+  static bool Insert(Catalog& catalog, const std::string& id) {
+    return catalog.writer().SubmitAndWait([&](Db& db) { return InsertRun(db, SampleRun(id)); }).ok();
+  }
+  Result<RestoredCatalog> Restore() { return RestoreCatalog(options_.layout, backup_, files_, vfs_.name()); }
+
+  std::set<std::string> RunsIn(const Layout& layout) {
+    Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout, .vfs = vfs_.name()}, files_);
+    EXPECT_TRUE(catalog.ok()) << catalog.status().ToString();
+    if (!catalog.ok()) return {};
+    EXPECT_TRUE((*catalog)->QuickCheck({}).ok());
+    ReaderPool::Lease reader = *(*catalog)->readers().Borrow();
+    std::set<std::string> ids;
+    for (const RunRow& run : *ListRuns(*reader, {})) ids.insert(run.id);
+    return ids;
+  }
+  std::set<std::string> Runs() { return RunsIn(options_.layout); }
+
+  void WriteBackup(const std::string& bytes) { std::ofstream(backup_, std::ios::binary) << bytes; }
+
+  TemporaryFolder folder_;
+  FaultPlan plan_;
+  FaultVfs vfs_{plan_};
+  FaultFiles files_{plan_, MakePosixFiles()};
+  Catalog::Options options_{.layout = {folder_ / "state"}, .vfs = vfs_.name()};
+  std::string backup_ = folder_ / "backup.db";
+};
+
+TEST_F(CatalogRestoreTest, TheBackupTakesThePlaceOfACatalogWithAWal) {
+  MakeBackupAndGoOn();
+  Result<RestoredCatalog> restored = Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status().ToString();
+  EXPECT_EQ(Runs(), std::set<std::string>({"a"}));
+  // The other one is still there, whole.
+  Layout old{folder_ / "old"};
+  fs::create_directory(old.state_folder);
+  fs::copy(restored->replaced, old.CatalogPath());
+  fs::copy(restored->replaced + "-wal", old.CatalogPath() + "-wal");
+  EXPECT_EQ(RunsIn(old), std::set<std::string>({"a", "b"}));
+}
+
+TEST_F(CatalogRestoreTest, ARestoredCatalogWasStoppedInGoodOrder) {
+  MakeBackupAndGoOn();
+  ASSERT_TRUE(Restore().ok());
+  EXPECT_FALSE((*Catalog::Open(options_, files_))->last_stop_was_unclean());
+}
+
+TEST_F(CatalogRestoreTest, AFolderThatIsNotThereIsMade) {
+  MakeBackupAndGoOn();
+  options_.layout.state_folder = folder_ / "new/state";
+  Result<RestoredCatalog> restored = Restore();
+  ASSERT_TRUE(restored.ok()) << restored.status().ToString();
+  EXPECT_EQ(restored->replaced, "");
+  EXPECT_EQ(Runs(), std::set<std::string>({"a"}));
+}
+
+TEST_F(CatalogRestoreTest, IsRefusedWhileADaemonLivesThere) {
+  MakeBackupAndGoOn();
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+  Result<RestoredCatalog> restored = Restore();
+  ASSERT_EQ(restored.status().code(), ErrorCode::kUsage);
+  EXPECT_NE(restored.status().ToString().find("is held by kprofd, pid"), std::string::npos);
+}
+
+TEST_F(CatalogRestoreTest, WhatIsNoBackupChangesNothing) {
+  MakeBackupAndGoOn();
+  const std::string good = [&] {
+    std::ifstream in(backup_, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  std::string torn = good.substr(0, good.size() / 2);
+  std::string newer = good;
+  newer[63] = 77;  // user_version
+  std::string scribbled = good;
+  for (size_t i = 4096; i + 4096 < scribbled.size(); i += 64) scribbled[i] = static_cast<char>(scribbled[i] ^ 0x5a);
+  for (const std::string& bad : {std::string(), std::string("no database at all\n"), torn, newer, scribbled}) {
+    WriteBackup(bad);
+    Result<RestoredCatalog> restored = Restore();
+    EXPECT_FALSE(restored.ok());
+    EXPECT_NE(restored.status().ToString().find(backup_), std::string::npos) << restored.status().ToString();
+    EXPECT_FALSE(fs::exists(options_.layout.RestoredCatalogPath()));
+    EXPECT_FALSE(fs::exists(options_.layout.RestoredCatalogPath() + ".partial"));
+  }
+  fs::remove(backup_);
+  EXPECT_EQ(Restore().status().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(Runs(), std::set<std::string>({"a", "b"}));
+}
+
+// The old catalog or the new one, whole, whatever happens at whatever moment; the new one once it was said to be.
+TEST_F(CatalogRestoreTest, SurvivesALossOfPowerAtAnyOperation) {
+  MakeBackupAndGoOn();
+  const std::string pristine = folder_ / "pristine";
+  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
+  plan_.Heal();
+  ASSERT_TRUE(Restore().ok());
+  const int64_t ops = plan_.ops();
+  ASSERT_GT(ops, 8);
+  int old_ones = 0;
+  int new_ones = 0;
+  for (FaultPlan::Survives survives :
+       {FaultPlan::Survives::kNothing, FaultPlan::Survives::kEverything, FaultPlan::Survives::kSome}) {
+    for (int64_t at = 1; at <= ops + 1; ++at) {
+      fs::remove_all(options_.layout.state_folder);
+      fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
+      plan_.Forget();
+      plan_.FailAt(at, Fault::kPowerCut);
+      const bool said = Restore().ok();
+      plan_.RestoreSynced(survives, static_cast<uint64_t>(at));
+      const std::set<std::string> runs = Runs();
+      const bool is_new = runs == std::set<std::string>({"a"});
+      ASSERT_TRUE(is_new || runs == std::set<std::string>({"a", "b"})) << "at " << at;
+      EXPECT_TRUE(is_new || !said) << "at " << at;
+      ++(is_new ? new_ones : old_ones);
+    }
+  }
+  EXPECT_GT(old_ones, 0);
+  EXPECT_GT(new_ones, 0);
+}
+
+TEST_F(CatalogRestoreTest, AFullDiskLeavesTheOldOneOrIsEndedByTheNextStart) {
+  MakeBackupAndGoOn();
+  const std::string pristine = folder_ / "pristine";
+  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
+  plan_.Heal();
+  ASSERT_TRUE(Restore().ok());
+  const int64_t ops = plan_.ops();
+  for (int64_t at = 1; at <= ops; ++at) {
+    fs::remove_all(options_.layout.state_folder);
+    fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
+    plan_.Forget();
+    plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+    EXPECT_FALSE(Restore().ok() && plan_.failed_op() != FaultPlan::Op::kTruncate &&
+                 plan_.failed_op() != FaultPlan::Op::kWrite)
+        << "at " << at;
+    plan_.Heal();
+    const std::set<std::string> runs = Runs();
+    EXPECT_TRUE(runs == std::set<std::string>({"a"}) || runs == std::set<std::string>({"a", "b"})) << "at " << at;
+    EXPECT_TRUE(Restore().ok()) << "at " << at;
+  }
+}
+
+}  // namespace
+}  // namespace kprof
