@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+import time
 import unittest
 
 import kprof_testing
@@ -153,6 +154,18 @@ class LogsTest(DaemonTest):
         self.assertEqual(self.log_of(run["id"]), content)
         pieces = [line for line in self.ctl.run("--json", "logs", run["id"]).text.splitlines()]
         self.assertTrue(pieces and all('"schema":"kprof.log.v1"' in piece for piece in pieces))
+
+    def test_a_follower_that_misses_much_hears_of_it_seldom(self):
+        # Each burst is more than is kept, so nearly each leaves a gap.
+        burst = "import sys, time\nfor _ in range(150):\n  sys.stdout.write('x' * 50000); sys.stdout.flush(); time.sleep(0.01)"
+        began = time.monotonic()
+        run = self.ctl.detach("/usr/bin/python3", "-c", burst)
+        ran = self.ctl.run("logs", run, "-f")
+        notes = ran.err.decode().splitlines()
+        self.assertGreater(len(notes), 0)
+        self.assertLess(len(notes), time.monotonic() - began + 3)
+        self.assertTrue(all(note.endswith("were not kept") for note in notes), notes)
+        self.assertIn("in all" if len(notes) > 1 else "in between", notes[-1])
 
     def test_a_reader_that_goes_away_ends_nothing_else(self):
         run = self.ctl.detach("sh", "-c", f"yes | head -c 5000; {self.gate()}")

@@ -538,6 +538,22 @@ TEST_F(VerbsTest, LogsAreTheBytesThemselves) {
   EXPECT_EQ(notes_, "kprofctl: 2.0 KiB in between were not kept\n");
 }
 
+TEST_F(VerbsTest, LogsWithManyGapsSayHowMuchIsMissingInAFewNotes) {
+  daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
+    v1::ReadLogResponse response;
+    response.set_data("x");
+    response.set_dropped_bytes(1024);
+    for (int i = 0; i < 200; ++i) stream.write(response);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"logs", "r", "-f"}), 0);
+  EXPECT_EQ(results_, std::string(200, 'x'));
+  EXPECT_THAT(notes_, StartsWith("kprofctl: 1.0 KiB in between were not kept\n"));
+  EXPECT_THAT(notes_, EndsWith("kprofctl: 200.0 KiB in all were not kept\n"));
+  EXPECT_LT(std::count(notes_.begin(), notes_.end(), '\n'), 20);
+}
+
 TEST_F(VerbsTest, LogsAsJsonAreCutBetweenCharacters) {
   daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
     for (const char* data : {"a\xe2\x82", "\xac", "z\xe2"}) {
