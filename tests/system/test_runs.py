@@ -76,6 +76,18 @@ class RunsTest(DaemonTest):
         ran = self.ctl.run(b"--json", b"show", b"\xff\xfe", expect="usage")
         self.assertEqual(ran.error["code"], "usage")
 
+    def test_an_error_names_what_was_asked_for(self):
+        for verb, act in (("show", "show run"), ("wait", "wait for run"), ("cancel", "cancel run"), ("delete", "delete run"),
+                          ("pin", "pin run"), ("unpin", "unpin run"), ("logs", "read log of run"),
+                          ("artifacts", "list artifacts of run")):
+            for name, expect in (("zzzz", "not_found"), ("z" * 16, "not_found"), ("@last~100000", "not_found"), ("@x", "usage"),
+                                 (self.ids[0][:2], "usage")):
+                with self.subTest(verb=verb, name=name):
+                    ran = self.ctl.run(verb, name, expect=expect)
+                    self.assertTrue(ran.err.decode().startswith(f"kprofctl: {act} {name}: "), ran)
+                    error = self.ctl.run("--json", verb, name, expect=expect).error
+                    self.assertTrue(error["message"].startswith(f"{act} {name}: "), error)
+
     def test_show_is_for_people_too(self):
         text = self.ctl.run("show", self.ids[1]).text
         for word in (self.ids[1], "failed", "exit 1", "parity=odd", "command_failed"):

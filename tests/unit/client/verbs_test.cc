@@ -473,6 +473,17 @@ TEST_F(VerbsTest, ShowOfAnUnknownRunIsFour) {
   EXPECT_EQ(notes_, "kprofctl: look up run x: there is none\n");
 }
 
+TEST_F(VerbsTest, AVerbThatFindsNoRunFailsInItsOwnWords) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse&) {
+    return Fail(ErrorCode::kNotFound, "show run x", "there is none", "look");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"wait", "x"}), 4);
+  EXPECT_EQ(Kprofctl({"delete", "x"}), 4);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: wait for run x: there is none; look\n"
+                                 "kprofctl: delete run x: there is none; look\n"));
+}
+
 TEST_F(VerbsTest, CancelPinAndUnpinSayWhatTheyDid) {
   daemon_.calls.cancel_run = [](const v1::CancelRunRequest&, v1::CancelRunResponse& response) {
     *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
@@ -511,7 +522,7 @@ TEST_F(VerbsTest, DeleteKnowsAllNamesBeforeItDeletesAndKeepsGoing) {
   EXPECT_EQ(Kprofctl({"delete", "x", "@last", "p", "@last~1"}), 4);
   EXPECT_THAT(deleted, ElementsAre("whole-@last", "whole-@last~1"));
   EXPECT_EQ(results_, "deleted run whole-@last\ndeleted run whole-@last~1\n");
-  EXPECT_THAT(notes_, HasSubstr("look up run x: there is none\n"));
+  EXPECT_THAT(notes_, HasSubstr("delete run x: there is none\n"));
   EXPECT_THAT(notes_, HasSubstr("delete run p: it is pinned; unpin it first\n"));
   deleted.clear();
   EXPECT_EQ(Kprofctl({"delete", "a", "--json"}), 0);
