@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "client/cli/find_run.h"
 #include "client/cli/gap_notes.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/utf8.h"
@@ -51,6 +52,10 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
   Output& output = context.output;
   v1::ReadLogRequest request;
   request.set_id(args.run);
+  if (context.global.json) {
+    ASSIGN_OR_RETURN(v1::Run run, FindRun(*client, args.run, "read log of run"));
+    request.set_id(run.id());
+  }
   request.set_stream(args.from_stderr ? v1::OUTPUT_STREAM_STDERR : v1::OUTPUT_STREAM_STDOUT);
   request.set_follow(args.follow);
   JsonPieces pieces(request.id(), args.from_stderr, output);

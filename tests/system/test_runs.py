@@ -167,6 +167,16 @@ class LogsTest(DaemonTest):
         pieces = [line for line in self.ctl.run("--json", "logs", run["id"]).text.splitlines()]
         self.assertTrue(pieces and all('"schema":"kprof.log.v1"' in piece for piece in pieces))
 
+    def test_json_names_the_run_by_its_id(self):
+        run = self.ctl.capture("echo", "x")["id"]
+        self.assertEqual(self.ctl.json("logs", "@last")["run"], run)
+        for verb in (("wait",), ("pin",), ("unpin",), ("show",)):
+            self.assertEqual(self.ctl.json(*verb, "@last")["id"], run, verb)
+        self.assertEqual(self.ctl.json("delete", "@last")["deleted"], [run])
+        run = self.ctl.detach("sleep", "100")
+        self.assertEqual(self.ctl.json("cancel", "@last")["id"], run)
+        self.ctl.wait(run, expect="cancelled")
+
     def test_a_follower_that_misses_much_hears_of_it_seldom(self):
         # Each burst is more than is kept, so nearly each leaves a gap.
         burst = "import sys, time\nfor _ in range(150):\n  sys.stdout.write('x' * 50000); sys.stdout.flush(); time.sleep(0.01)"

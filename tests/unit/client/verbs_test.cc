@@ -480,8 +480,10 @@ TEST_F(VerbsTest, AVerbThatFindsNoRunFailsInItsOwnWords) {
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"wait", "x"}), 4);
   EXPECT_EQ(Kprofctl({"delete", "x"}), 4);
+  EXPECT_EQ(Kprofctl({"logs", "x", "--json"}), 4);
   EXPECT_THAT(notes_, StartsWith("kprofctl: wait for run x: there is none; look\n"
-                                 "kprofctl: delete run x: there is none; look\n"));
+                                 "kprofctl: delete run x: there is none; look\n"
+                                 "kprofctl: read log of run x: there is none; look\n"));
 }
 
 TEST_F(VerbsTest, CancelPinAndUnpinSayWhatTheyDid) {
@@ -565,8 +567,14 @@ TEST_F(VerbsTest, LogsWithManyGapsSayHowMuchIsMissingInAFewNotes) {
   EXPECT_LT(std::count(notes_.begin(), notes_.end(), '\n'), 20);
 }
 
-TEST_F(VerbsTest, LogsAsJsonAreCutBetweenCharacters) {
-  daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
+TEST_F(VerbsTest, LogsAsJsonNameTheRunAndAreCutBetweenCharacters) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
+    EXPECT_EQ(request.id(), "@last");
+    *response.mutable_run() = Done();
+    return OkStatus();
+  };
+  daemon_.calls.read_log = [](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+    EXPECT_EQ(request.id(), "01jd");
     for (const char* data : {"a\xe2\x82", "\xac", "z\xe2"}) {
       v1::ReadLogResponse response;
       response.set_data(data);
@@ -575,8 +583,8 @@ TEST_F(VerbsTest, LogsAsJsonAreCutBetweenCharacters) {
     return OkStatus();
   };
   daemon_.Start();
-  EXPECT_EQ(Kprofctl({"logs", "r", "--stderr", "--json"}), 0);
-  const std::string head = R"({"schema":"kprof.log.v1","run":"r","stream":"stderr","dropped_bytes":0,"data":)";
+  EXPECT_EQ(Kprofctl({"logs", "@last", "--stderr", "--json"}), 0);
+  const std::string head = R"({"schema":"kprof.log.v1","run":"01jd","stream":"stderr","dropped_bytes":0,"data":)";
   EXPECT_EQ(results_, head + "\"a\"}\n" + head + "\"\xe2\x82\xac\"}\n" + head + "\"z\"}\n" + head + "\"\\\\xe2\"}\n");
 }
 
