@@ -104,7 +104,7 @@ Status Catalog::TakeLock() {
   if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);
     Result<std::string> holder = ReadWholeFile(files_, path, 1000);
-    return Fail(ErrorCode::kStorageBroken, "lock state folder",
+    return Fail(ErrorCode::kUsage, "lock state folder",
                 "state folder " + options_.layout.state_folder + " is held by kprofd, " +
                     (holder.ok() && !holder->empty() ? *holder : "which has not yet said which"),
                 "stop it, or choose another state folder");

@@ -31,8 +31,8 @@ class Catalog {
   };
 
   // Creates the state folder (0700) and the database when absent, takes the lock, migrates, notes that it is in use.
-  // Fails with kStorageBroken when another daemon lives there: "state folder /x is held by kprofd, pid 123, since ...",
-  // and, having changed nothing, when the database is not a kprof catalog or is from a newer version.
+  // Fails with kUsage when another daemon lives there: "state folder /x is held by kprofd, pid 123 since ...", and with
+  // kStorageBroken, having changed nothing, when the database is not a kprof catalog or is from a newer version.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
   // Notes a clean stop as the last commit.

@@ -90,6 +90,7 @@ class StartStopTest(unittest.TestCase):
     def test_a_second_daemon_on_the_same_state_folder_is_refused(self):
         self.daemon.start()
         done = self.refused("--state-dir", self.daemon.state, "--socket", os.path.join(self.folder, "other.sock"))
+        self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
         self.assertIn(f"pid {self.daemon.pid}", done.stderr)
         self.assertIn(self.daemon.state, done.stderr)
         self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)

@@ -74,7 +74,7 @@ TEST_F(CatalogTest, ShowsReadersWhatTheWriterCommitted) {
 TEST_F(CatalogTest, RefusesASecondOpenerAndNamesTheFirst) {
   std::unique_ptr<Catalog> catalog = *Open();
   Result<std::unique_ptr<Catalog>> second = Open();
-  ASSERT_EQ(second.status().code(), ErrorCode::kStorageBroken);
+  ASSERT_EQ(second.status().code(), ErrorCode::kUsage);
   EXPECT_NE(second.status().why().find("is held by kprofd, pid " + std::to_string(::getpid()) + " since 20"),
             std::string::npos)
       << second.status().ToString();
