@@ -1,17 +1,15 @@
 #include "storage/catalog/catalog.h"
 
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <ctime>
 #include <thread>
 #include <utility>
 
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
+#include "storage/state_lock.h"
 #include "storage/statement.h"
 
 namespace kprof {
@@ -42,13 +40,6 @@ void SyncFoldersAbove(Files& files, std::string path) {
     (void)files.SyncFolder(above);
     if (above == ".") return;
   }
-}
-
-std::string IsoTime(std::time_t seconds) {
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
 }
 
 int64_t SizeOf(const std::string& path) {
@@ -92,27 +83,8 @@ Catalog::~Catalog() {
 }
 
 Status Catalog::TakeLock() {
-  const std::string path = options_.layout.LockPath();
-  Result<std::unique_ptr<File>> file = files_.OpenForWrite(path);
-  if (!file.ok() && file.status().code() == ErrorCode::kNotFound) {
-    file = files_.Create(path);
-    if (Result<std::unique_ptr<File>> made = files_.OpenForWrite(path); !file.ok() && made.ok()) {
-      file = std::move(made);  // by another daemon's first start, just now
-    }
-  }
-  if (!file.ok()) return file.status();
-  if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);
-    Result<std::string> holder = ReadWholeFile(files_, path, 1000);
-    return Fail(ErrorCode::kUsage, "lock state folder",
-                "state folder " + options_.layout.state_folder + " is held by kprofd, " +
-                    (holder.ok() && !holder->empty() ? *holder : "which has not yet said which"),
-                "stop it, or choose another state folder");
-  }
-  lock_ = std::move(*file);
-  std::string text = "pid " + std::to_string(::getpid()) + " since " + IsoTime(std::time(nullptr));
-  RETURN_IF_ERROR(lock_->Truncate(0));
-  return lock_->WriteAt(0, text);
+  ASSIGN_OR_RETURN(lock_, TakeStateLock(options_.layout, files_));
+  return OkStatus();
 }
 
 Status Catalog::OpenDatabase() {
