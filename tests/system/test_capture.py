@@ -159,6 +159,18 @@ class CaptureTest(DaemonTest):
         self.ctl.run("capture", "nosuchtool", "--", "true", expect="usage")
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
+    def test_what_later_versions_have_is_told_apart_from_a_typo(self):
+        for words in (("session", "open"), ("import", "f"), ("clocks", "status"), ("report", "@last"), ("compare", "a"),
+                      ("analyze", "summary", "@last"), ("--node", "h:1", "status"), ("query", "--run", "@last", "SELECT 1"),
+                      ("capture", "command", "--priority", "3", "--", "true"), ("capture", "command", "--exclusive", "--", "true"),
+                      ("capture", "command", "--clocks", "lock", "--", "true")):
+            with self.subTest(words=words):
+                error = self.ctl.run("--json", *words, expect="usage").error
+                self.assertIn("is not part of this version of kprofctl", error["message"])
+                self.assertTrue(error["remedy"])
+        out = self.ctl.run("capture", "command", "--clocks", "none", "--", "echo", "--priority", "--clocks", "lock")
+        self.assertEqual(self.log_of("@last"), b"--priority --clocks lock\n", out)
+
     def test_global_options_stand_before_or_after_the_verb(self):
         process = self.ctl.start("status", "--json")
         out, _ = process.communicate(timeout=kprof_testing.LIMIT_S)

@@ -109,8 +109,8 @@ TEST_F(VerbsTest, WithoutADaemonExitIsThreeAndTheRemedyIsNamed) {
 }
 
 TEST_F(VerbsTest, AMistakeOnTheCommandLineIsTwo) {
-  EXPECT_EQ(Kprofctl({"session", "list"}), 2);
-  EXPECT_EQ(notes_, "kprofctl: read the command line: there is no verb 'session'; see 'kprofctl --help'\n");
+  EXPECT_EQ(Kprofctl({"sesion", "list"}), 2);
+  EXPECT_EQ(notes_, "kprofctl: read the command line: there is no verb 'sesion'; see 'kprofctl --help'\n");
 }
 
 TEST_F(VerbsTest, StatusShowsBothVersions) {
