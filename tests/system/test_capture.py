@@ -227,12 +227,13 @@ class EnvironmentTest(DaemonTest):
 
     def test_secrets_reach_the_command_and_no_file_that_stays(self):
         secret = "s3cr3t-" + kprof_testing.unique_seconds()
-        environment = dict(self.ctl.environment, MY_API_TOKEN=secret, CUDA_SECRET=secret, HF_HOME=secret, OMP_NUM_THREADS="5")
+        environment = dict(self.ctl.environment, MY_API_TOKEN=secret, CUDA_SECRET=secret, HF_HOME=secret, OMP_NUM_THREADS="5",
+                           CUDA_db_pass=secret, TORCH_HUB=f"https://me:{secret}@host/x")
         run = self.ctl.capture("sh", "-c", f'test "$MY_API_TOKEN" = "{secret[:3]}""{secret[3:]}" && echo "$HF_HOME" | wc -c',
                                env=environment)
         self.assertEqual(run["state"], "done")
         self.assertEqual(run["environment"]["OMP_NUM_THREADS"], "5")
-        self.assertTrue({"MY_API_TOKEN", "CUDA_SECRET", "HF_HOME"}.isdisjoint(run["environment"]))
+        self.assertTrue({"MY_API_TOKEN", "CUDA_SECRET", "HF_HOME", "CUDA_db_pass", "TORCH_HUB"}.isdisjoint(run["environment"]))
         # What waits keeps its environment in the spool, and nowhere else; what has started keeps it nowhere.
         blocker = self.ctl.detach("sh", "-c", self.gate())
         waiting = self.ctl.detach("true", env=environment)
