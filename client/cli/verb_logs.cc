@@ -3,8 +3,8 @@
 #include "client/cli/find_run.h"
 #include "client/cli/gap_notes.h"
 #include "client/cli/json_writer.h"
-#include "client/cli/utf8.h"
 #include "client/cli/verbs.h"
+#include "storage/base/utf8.h"
 
 namespace kprof::cli {
 namespace {
