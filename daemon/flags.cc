@@ -5,6 +5,16 @@
 #include "daemon/daemon.h"
 
 namespace kprof {
+namespace {
+
+// What unit files may already say: this version listens at its socket alone.
+Status CheckOff(const std::string& option, const std::string& value) {
+  if (value == "off") return OkStatus();
+  return Fail(ErrorCode::kUsage, "read the command line", option + " other than off is not part of this version",
+              "leave it out, or say " + option + " off");
+}
+
+}  // namespace
 
 std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   Flags flags;
@@ -14,14 +24,25 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   app.add_option("--config", flags.config.file, "read settings from this file")->type_name("FILE");
   app.add_flag("--check-config", flags.check_config, "say what is wrong with the settings, and exit");
   app.add_option("--restore", flags.restore, "put this backup in the catalog's place, and exit")->type_name("FILE");
+  app.add_flag("--release-clocks", flags.release_clocks, "undo what a killed kprofd may have left locked, and exit");
   app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->type_name("DIR");
   app.add_option("--socket", flags.config.socket_path, "listen at this path")->type_name("PATH");
+  std::string http = "off";
+  std::string listen = "off";
+  app.add_option("--http", http, "off: this version serves no web pages")->type_name("off");
+  app.add_option("--listen", listen, "off: this version listens at its socket alone")->type_name("off");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;
     *exit_status = asked ? app.exit(error) : 2;
     if (!asked) std::cerr << "kprofd: read the command line: " << error.what() << "; see kprofd --help\n";
+    return std::nullopt;
+  }
+  for (const Status& checked : {CheckOff("--http", http), CheckOff("--listen", listen)}) {
+    if (checked.ok()) continue;
+    *exit_status = ExitStatusOf(checked.code());
+    std::cerr << "kprofd: " << checked.ToString() << "\n";
     return std::nullopt;
   }
   return flags;

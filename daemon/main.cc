@@ -14,6 +14,7 @@
 #include "daemon/flags.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog_restore.h"
+#include "storage/state_lock.h"
 
 namespace kprof {
 namespace {
@@ -80,11 +81,23 @@ int Restore(const Config& config, const std::string& backup) {
   return 0;
 }
 
+// For whoever cleans up after a kprofd, a unit's ExecStopPost say. This version locks no clocks, so all there is to
+// find out is that no living daemon has the state folder: that one alone would know what it holds.
+int ReleaseClocks(const Config& config) {
+  umask(0077);
+  std::unique_ptr<Files> files = MakePosixFiles();
+  Result<std::unique_ptr<File>> lock = TakeStateLock({.state_folder = config.state_folder}, *files);
+  const bool never_used = !lock.ok() && lock.status().code() == ErrorCode::kNotFound;
+  if (!lock.ok() && !never_used) return Complain(lock.status().In("release clocks"));
+  std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   int exit_status = 0;
   std::optional<Flags> flags = ParseFlags(argc, argv, &exit_status);
   if (!flags) return exit_status;
-  if (!flags->user && !flags->check_config) {
+  if (!flags->user && !flags->check_config && !flags->release_clocks) {
     return Complain(Fail(ErrorCode::kUsage, "start kprofd", "system mode is not part of this version",
                          "start it as yourself with kprofd --user"));
   }
@@ -99,6 +112,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (!flags->restore.empty()) return Restore(*config, flags->restore);
+  if (flags->release_clocks) return ReleaseClocks(*config);
   sigset_t ends = PrepareProcess();
   SetLogLevel(config->log_level);
   return Serve(*config, ends);

@@ -54,14 +54,13 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
   // The connection's message is about its latest call, which need not be the one that failed.
   bool is_latest = db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (result & 0xff);
   std::string why = is_latest ? sqlite3_errmsg(db) : sqlite3_errstr(result);
-  constexpr const char* kFreeSpace = "free space on that file system or lower the storage quota";
   switch (result & 0xff) {
     case SQLITE_FULL:
-      return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), kFreeSpace);
+      return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), RemedyOfFull(ENOSPC));
     case SQLITE_IOERR:
       if (result == SQLITE_IOERR_NOMEM) return Fail(ErrorCode::kInternal, std::move(what), "out of memory");
       if (error == ENOSPC || error == EDQUOT) {
-        return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), kFreeSpace);
+        return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), RemedyOfFull(error));
       }
       return Fail(ErrorCode::kStorageBroken, std::move(what), why + " (" + sqlite3_errstr(result) + ")",
                   "check the disk");

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/durations.h"
+#include "client/cli/later_versions.h"
 #include "client/cli/run_outcome.h"
 #include "client/cpp/version.h"
 #include "storage/base/readable_text.h"
@@ -39,7 +40,7 @@ struct Typed {
   std::vector<std::string> states;
   std::string timeout;
   std::string queue_timeout;
-  std::string clocks;
+  std::string clocks;  // none, see later_versions.h
   std::string format;
 };
 
@@ -194,10 +195,6 @@ class Grammar {
     CaptureArgs& args = typed_.capture;
     RETURN_IF_ERROR(CheckText("TOOL", args.tool));
     RETURN_IF_ERROR(CheckText("--device", args.device));
-    if (!typed_.clocks.empty() && typed_.clocks != "none") {
-      return Usage("--clocks '" + typed_.clocks + "' is not possible: this version does not control clocks",
-                   "leave it out, or say --clocks none");
-    }
     ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", typed_.timeout));
     ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", typed_.queue_timeout));
     ASSIGN_OR_RETURN(args.labels, ParseLabels(typed_.labels));
@@ -364,7 +361,9 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
   Grammar grammar;
   std::vector<std::string> words = args;
   std::vector<std::string> command;
-  if (std::optional<size_t> verb = FindVerb(words)) {
+  std::optional<size_t> verb = FindVerb(words);
+  RETURN_IF_ERROR(CheckNotOfLaterVersion(verb ? words[*verb] : "", words));
+  if (verb) {
     if (!grammar.HasVerb(words[*verb])) {
       return Usage("there is no verb '" + ReadableText(words[*verb]) + "'", "see 'kprofctl --help'");
     }

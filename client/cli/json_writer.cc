@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "client/cli/number_text.h"
-#include "client/cli/utf8.h"
+#include "storage/base/utf8.h"
 
 namespace kprof::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "client/cli/utf8.h"
+#include "storage/base/utf8.h"
 
 namespace kprof::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
-#include "client/cli/utf8.h"
 #include "client/cli/verbs.h"
+#include "storage/base/utf8.h"
 
 namespace kprof::cli {
 namespace {

@@ -1,3 +1,4 @@
+#include "client/cli/find_run.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/terminal_text.h"
 #include "client/cli/verbs.h"
@@ -20,7 +21,7 @@ Status RunVerb(const DeleteArgs& args, const VerbContext& context) {
   // All names first: `delete @last @last~1` means the last two, and @last moves with each delete.
   std::vector<std::string> ids;
   for (const std::string& name : args.runs) {
-    Result<v1::Run> run = client->GetRun(name);
+    Result<v1::Run> run = FindRun(*client, name, "delete run");
     if (run.ok()) {
       ids.push_back(run->id());
     } else {

@@ -1,7 +1,10 @@
+#include <chrono>
+
+#include "client/cli/find_run.h"
+#include "client/cli/gap_notes.h"
 #include "client/cli/json_writer.h"
-#include "client/cli/sizes.h"
-#include "client/cli/utf8.h"
 #include "client/cli/verbs.h"
+#include "storage/base/utf8.h"
 
 namespace kprof::cli {
 namespace {
@@ -9,7 +12,8 @@ namespace {
 // One object per piece, cut between characters.
 class JsonPieces {
  public:
-  JsonPieces(const LogsArgs& args, Output& output) : args_(args), output_(output) {}
+  JsonPieces(std::string run_id, bool from_stderr, Output& output)
+      : run_id_(std::move(run_id)), from_stderr_(from_stderr), output_(output) {}
 
   void Add(const v1::ReadLogResponse& piece) {
     // What was cut off before a gap stays cut off.
@@ -29,13 +33,14 @@ class JsonPieces {
   void Write(std::string_view data, int64_t dropped_bytes) {
     std::string text;
     JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.log.v1").Key("run").String(args_.run);
-    json.Key("stream").String(args_.from_stderr ? "stderr" : "stdout");
+    json.BeginObject().Key("schema").String("kprof.log.v1").Key("run").String(run_id_);
+    json.Key("stream").String(from_stderr_ ? "stderr" : "stdout");
     json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data).EndObject();
     output_.Write(text + "\n");
   }
 
-  const LogsArgs& args_;
+  const std::string run_id_;
+  const bool from_stderr_;
   Output& output_;
   std::string pending_;
 };
@@ -47,16 +52,21 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
   Output& output = context.output;
   v1::ReadLogRequest request;
   request.set_id(args.run);
+  if (context.global.json) {
+    ASSIGN_OR_RETURN(v1::Run run, FindRun(*client, args.run, "read log of run"));
+    request.set_id(run.id());
+  }
   request.set_stream(args.from_stderr ? v1::OUTPUT_STREAM_STDERR : v1::OUTPUT_STREAM_STDOUT);
   request.set_follow(args.follow);
-  JsonPieces pieces(args, output);
+  JsonPieces pieces(request.id(), args.from_stderr, output);
+  GapNotes gaps;
   Status status = client->ReadLog(request, [&](const v1::ReadLogResponse& piece) {
     if (context.global.json) {
       pieces.Add(piece);
     } else {
-      if (piece.dropped_bytes() > 0) {
+      if (auto note = gaps.OnPiece(piece.dropped_bytes(), std::chrono::steady_clock::now())) {
         (void)output.Flush();
-        output.Note(FormatBytes(piece.dropped_bytes()) + " in between were not kept");
+        output.Note(*note);
       }
       output.Write(piece.data());
     }
@@ -66,6 +76,10 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
   });
   if (context.global.json) pieces.Finish();
   if (output.broken()) return OkStatus();  // Flush tells whether that is a failure
+  if (auto note = gaps.AtEnd()) {
+    (void)output.Flush();
+    output.Note(*note);
+  }
   return status;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "daemon/base/io_loop.h"
@@ -18,6 +19,9 @@
 #include "daemon/process/own_children.h"
 
 namespace kprof {
+
+class AdoptedProcesses;
+class Supervisor;
 
 class SupervisorLauncher final : public Launcher {
  public:
@@ -37,11 +41,11 @@ class SupervisorLauncher final : public Launcher {
   int64_t supervisors() const;
 
  private:
-  class Supervised;
-  class Handle;
-  struct Shared;
+  IoLoop& loop_;
+  const std::string program_;
   // Shared with pending handlers of the io loop and jobs of the pool, which outlive us.
-  std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<AdoptedProcesses> adopted_;
+  const std::shared_ptr<std::set<Supervisor*>> not_reaped_;
 };
 
 }  // namespace kprof

@@ -13,6 +13,7 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kLast = "@last";
+constexpr size_t kNameLimitBytes = 64;
 
 // N of "@last~N", 0 of "@last"; nothing for what is neither.
 std::optional<int64_t> ParseLast(std::string_view name) {
@@ -52,18 +53,23 @@ Result<std::string> ResolveName(Db& db, const Caller& caller, const std::string&
   return ids[0];
 }
 
+std::string FullAct(const std::string& act, const std::string& name) {
+  return act + " " + ClippedText(name, kNameLimitBytes);
+}
+
 }  // namespace
 
 Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, RunAction action,
                                const std::string& act) {
-  const std::string full_act = act + " " + ReadableText(std::string_view(name).substr(0, 64));
+  const std::string full_act = FullAct(act, name);
   auto look = [&]() -> Result<RunRow> {
     ASSIGN_OR_RETURN(std::string id, ResolveName(db, caller, name, full_act));
     return ReadRun(db, id);
   };
   Result<RunRow> row = look();
   if (!row.ok()) {
-    if (row.status().code() != ErrorCode::kNotFound) return row;
+    const Status& failure = row.status();
+    if (failure.code() != ErrorCode::kNotFound) return failure.what() == full_act ? failure : failure.In(full_act);
     return Fail(ErrorCode::kNotFound, full_act, "there is no such run", "list yours with kprofctl runs");
   }
   RETURN_IF_ERROR(AuthorizeRun(caller, action, *row, full_act));
@@ -73,23 +79,24 @@ Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& 
 void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, RunAction action,
                const std::string& act, std::function<void(Result<RunRow>)> then) {
   auto read = [&parts, caller, action, act](const std::string& which) -> Result<RunRow> {
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
-    return LookUpStoredRun(*reader, caller, which, action, act);
+    Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
+    if (!reader.ok()) return reader.status().In(FullAct(act, which));
+    return LookUpStoredRun(**reader, caller, which, action, act);
   };
-  auto job = [&parts, name, read, then] {
+  auto job = [&parts, name, act, read, then] {
     Result<RunRow> row = read(name);
-    parts.loop.Post([&parts, row = std::move(row), read, then] {
+    parts.loop.Post([&parts, act, row = std::move(row), read, then] {
       if (!row.ok()) return then(row);
       if (std::optional<Runs::View> open = parts.runs.FindOpen(row->id)) return then(open->row);
       if (IsTerminal(row->state)) return then(row);
       // It ended between the read and now: its end is in the catalog.
       Status submitted = parts.workers.Submit(
           [&parts, id = row->id, read, then] { parts.loop.Post([row = read(id), then] { then(row); }); });
-      if (!submitted.ok()) then(submitted);
+      if (!submitted.ok()) then(submitted.In(FullAct(act, row->id)));
     });
   };
   Status submitted = parts.workers.Submit(std::move(job));
-  if (!submitted.ok()) parts.loop.Post([then, submitted] { then(submitted); });
+  if (!submitted.ok()) parts.loop.Post([then, refused = submitted.In(FullAct(act, name))] { then(refused); });
 }
 
 }  // namespace kprof

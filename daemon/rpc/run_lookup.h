@@ -11,11 +11,11 @@
 
 namespace kprof {
 
-// On a worker, with a lent reader.
+// On a worker, with a lent reader. `act` ("cancel run") and the name begin the message of any failure.
 Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, RunAction action,
                                const std::string& act);
 
-// From any thread; `then` is called on the io loop. `act` begins the message of a failure: "cancel run".
+// The same from any thread, also for a run that is open; `then` is called on the io loop.
 void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, RunAction action,
                const std::string& act, std::function<void(Result<RunRow>)> then);
 

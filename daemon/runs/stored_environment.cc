@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace kprof {
 namespace {
@@ -32,16 +33,28 @@ constexpr std::array<std::string_view, 19> kPrefixes = {
     "LC_",  "CUDA_", "NVIDIA_", "NCCL_", "NEURON_", "NEURONCORE_", "XLA_", "TORCH_",  "PYTORCH_",  "OMP_",
     "MKL_", "ROCR_", "HIP_",    "GOMP_", "TRITON_", "FI_",         "JAX_", "TF_XLA_", "SLURM_JOB_"};
 
-// A word of a name that suggests that its value is nobody else's business, whatever list the name is on.
-constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN",      "SECRET", "PASSWORD", "PASSWD", "KEY",
-                                                          "CREDENTIAL", "AUTH",   "COOKIE",   "PRIVATE"};
+// Parts of names, whatever list the name is on. PASS is also PASSWORD and PASSWD, CRED also CREDENTIAL.
+constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN", "SECRET", "PASS",   "PWD",    "KEY",
+                                                          "CRED",  "AUTH",   "COOKIE", "PRIVATE"};
+constexpr std::array<std::string_view, 2> kFoldersOfTheShell = {"PWD", "OLDPWD"};
 
 }  // namespace
 
+bool IsSecretName(std::string_view name) {
+  std::string upper(name);
+  std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (std::find(kFoldersOfTheShell.begin(), kFoldersOfTheShell.end(), upper) != kFoldersOfTheShell.end()) return false;
+  return std::any_of(kSecretWords.begin(), kSecretWords.end(),
+                     [&](std::string_view word) { return upper.find(word) != std::string::npos; });
+}
+
+bool HasUrlCredentials(std::string_view value) {
+  size_t url = value.find("://");
+  return url != std::string_view::npos && value.find('@', url) != std::string_view::npos;
+}
+
 bool IsStoredVariable(std::string_view name) {
-  for (std::string_view word : kSecretWords) {
-    if (name.find(word) != std::string_view::npos) return false;
-  }
+  if (IsSecretName(name)) return false;
   if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
@@ -52,6 +65,7 @@ std::vector<std::pair<std::string, std::string>> StoredEnvironment(const std::ve
   for (const std::string& entry : environment) {
     size_t equals = entry.find('=');
     if (equals == std::string::npos || !IsStoredVariable(std::string_view(entry).substr(0, equals))) continue;
+    if (HasUrlCredentials(std::string_view(entry).substr(equals + 1))) continue;
     stored.emplace_back(entry.substr(0, equals), entry.substr(equals + 1, kValueLimitBytes));
   }
   std::sort(stored.begin(), stored.end());

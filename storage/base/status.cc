@@ -34,7 +34,7 @@ Status FailErrno(int error, std::string what, std::string remedy) {
     case ENOSPC:
     case EDQUOT:
       code = ErrorCode::kStorageFull;
-      if (remedy.empty()) remedy = "free space on that file system or lower the storage quota";
+      if (remedy.empty()) remedy = RemedyOfFull(error);
       break;
     case EACCES:
     case EPERM:
@@ -52,6 +52,11 @@ Status FailErrno(int error, std::string what, std::string remedy) {
       break;
   }
   return Status(code, std::move(what), std::generic_category().message(error), std::move(remedy));
+}
+
+const char* RemedyOfFull(int error) {
+  return error == EDQUOT ? "free some of this user's quota on that file system, or have it raised"
+                         : "free space on that file system";
 }
 
 void CheckFailed(const char* condition, const char* file, int line) {

@@ -51,6 +51,9 @@ Status Fail(ErrorCode code, std::string what, std::string why, std::string remed
 // ENOENT to not_found, EIO to storage_broken, the rest to internal) and says it in words.
 Status FailErrno(int error, std::string what, std::string remedy = {});
 
+// What helps where there is no room: EDQUOT is a user's quota, anything else the file system.
+const char* RemedyOfFull(int error);
+
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
 
 // For our own mistakes only; input, however odd, never trips it. Stays on in release.

@@ -159,6 +159,18 @@ class CaptureTest(DaemonTest):
         self.ctl.run("capture", "nosuchtool", "--", "true", expect="usage")
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
+    def test_what_later_versions_have_is_told_apart_from_a_typo(self):
+        for words in (("session", "open"), ("import", "f"), ("clocks", "status"), ("report", "@last"), ("compare", "a"),
+                      ("analyze", "summary", "@last"), ("--node", "h:1", "status"), ("query", "--run", "@last", "SELECT 1"),
+                      ("capture", "command", "--priority", "3", "--", "true"), ("capture", "command", "--exclusive", "--", "true"),
+                      ("capture", "command", "--clocks", "lock", "--", "true")):
+            with self.subTest(words=words):
+                error = self.ctl.run("--json", *words, expect="usage").error
+                self.assertIn("is not part of this version of kprofctl", error["message"])
+                self.assertTrue(error["remedy"])
+        out = self.ctl.run("capture", "command", "--clocks", "none", "--", "echo", "--priority", "--clocks", "lock")
+        self.assertEqual(self.log_of("@last"), b"--priority --clocks lock\n", out)
+
     def test_global_options_stand_before_or_after_the_verb(self):
         process = self.ctl.start("status", "--json")
         out, _ = process.communicate(timeout=kprof_testing.LIMIT_S)
@@ -215,12 +227,13 @@ class EnvironmentTest(DaemonTest):
 
     def test_secrets_reach_the_command_and_no_file_that_stays(self):
         secret = "s3cr3t-" + kprof_testing.unique_seconds()
-        environment = dict(self.ctl.environment, MY_API_TOKEN=secret, CUDA_SECRET=secret, HF_HOME=secret, OMP_NUM_THREADS="5")
+        environment = dict(self.ctl.environment, MY_API_TOKEN=secret, CUDA_SECRET=secret, HF_HOME=secret, OMP_NUM_THREADS="5",
+                           CUDA_db_pass=secret, TORCH_HUB=f"https://me:{secret}@host/x")
         run = self.ctl.capture("sh", "-c", f'test "$MY_API_TOKEN" = "{secret[:3]}""{secret[3:]}" && echo "$HF_HOME" | wc -c',
                                env=environment)
         self.assertEqual(run["state"], "done")
         self.assertEqual(run["environment"]["OMP_NUM_THREADS"], "5")
-        self.assertTrue({"MY_API_TOKEN", "CUDA_SECRET", "HF_HOME"}.isdisjoint(run["environment"]))
+        self.assertTrue({"MY_API_TOKEN", "CUDA_SECRET", "HF_HOME", "CUDA_db_pass", "TORCH_HUB"}.isdisjoint(run["environment"]))
         # What waits keeps its environment in the spool, and nowhere else; what has started keeps it nowhere.
         blocker = self.ctl.detach("sh", "-c", self.gate())
         waiting = self.ctl.detach("true", env=environment)

@@ -90,9 +90,47 @@ class StartStopTest(unittest.TestCase):
     def test_a_second_daemon_on_the_same_state_folder_is_refused(self):
         self.daemon.start()
         done = self.refused("--state-dir", self.daemon.state, "--socket", os.path.join(self.folder, "other.sock"))
+        self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
         self.assertIn(f"pid {self.daemon.pid}", done.stderr)
         self.assertIn(self.daemon.state, done.stderr)
         self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)
+
+    def release_clocks(self):
+        return subprocess.run([kprof_testing.KPROFD, "--user", "--release-clocks", "--state-dir", self.daemon.state],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
+
+    def test_release_clocks_finds_nothing_held(self):
+        done = self.release_clocks()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertFalse(os.path.exists(self.daemon.state), "it makes no state folder")
+        self.daemon.start()
+        self.daemon.kill()
+        before = self.daemon.files()
+        done = self.release_clocks()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, f"kprofd: no clocks are held (state {self.daemon.state})\n")
+        self.assertEqual(self.daemon.files(), before)
+        self.daemon.start()
+
+    def test_release_clocks_leaves_a_living_daemon_alone(self):
+        self.daemon.start()
+        done = self.release_clocks()
+        self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
+        self.assertTrue(done.stderr.startswith("kprofd: release clocks: "), done.stderr)
+        self.assertIn(f"state folder {self.daemon.state} is held by kprofd, pid {self.daemon.pid} since", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)
+
+    def test_other_ways_to_listen_may_be_off_and_nothing_else(self):
+        command = self.daemon.command
+        self.daemon.command = lambda: [*command(), "--http", "off", "--listen=off"]
+        self.daemon.start()
+        for option in ("--http", "--listen"):
+            for value in ("127.0.0.1:8080", ""):
+                done = self.refused("--state-dir", os.path.join(self.folder, "other"), option, value)
+                self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
+                self.assertEqual(done.stderr, f"kprofd: read the command line: {option} other than off is not part of this "
+                                              f"version; leave it out, or say {option} off\n")
 
     def test_a_second_daemon_on_the_same_socket_is_refused(self):
         self.daemon.start()

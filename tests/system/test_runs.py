@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+import time
 import unittest
 
 import kprof_testing
@@ -74,6 +75,18 @@ class RunsTest(DaemonTest):
                 self.assertIn(self.ctl.run("--json", "show", name, expect=None).code, (2, 4))
         ran = self.ctl.run(b"--json", b"show", b"\xff\xfe", expect="usage")
         self.assertEqual(ran.error["code"], "usage")
+
+    def test_an_error_names_what_was_asked_for(self):
+        for verb, act in (("show", "show run"), ("wait", "wait for run"), ("cancel", "cancel run"), ("delete", "delete run"),
+                          ("pin", "pin run"), ("unpin", "unpin run"), ("logs", "read log of run"),
+                          ("artifacts", "list artifacts of run")):
+            for name, expect in (("zzzz", "not_found"), ("z" * 16, "not_found"), ("@last~100000", "not_found"), ("@x", "usage"),
+                                 (self.ids[0][:2], "usage")):
+                with self.subTest(verb=verb, name=name):
+                    ran = self.ctl.run(verb, name, expect=expect)
+                    self.assertTrue(ran.err.decode().startswith(f"kprofctl: {act} {name}: "), ran)
+                    error = self.ctl.run("--json", verb, name, expect=expect).error
+                    self.assertTrue(error["message"].startswith(f"{act} {name}: "), error)
 
     def test_show_is_for_people_too(self):
         text = self.ctl.run("show", self.ids[1]).text
@@ -153,6 +166,28 @@ class LogsTest(DaemonTest):
         self.assertEqual(self.log_of(run["id"]), content)
         pieces = [line for line in self.ctl.run("--json", "logs", run["id"]).text.splitlines()]
         self.assertTrue(pieces and all('"schema":"kprof.log.v1"' in piece for piece in pieces))
+
+    def test_json_names_the_run_by_its_id(self):
+        run = self.ctl.capture("echo", "x")["id"]
+        self.assertEqual(self.ctl.json("logs", "@last")["run"], run)
+        for verb in (("wait",), ("pin",), ("unpin",), ("show",)):
+            self.assertEqual(self.ctl.json(*verb, "@last")["id"], run, verb)
+        self.assertEqual(self.ctl.json("delete", "@last")["deleted"], [run])
+        run = self.ctl.detach("sleep", "100")
+        self.assertEqual(self.ctl.json("cancel", "@last")["id"], run)
+        self.ctl.wait(run, expect="cancelled")
+
+    def test_a_follower_that_misses_much_hears_of_it_seldom(self):
+        # Each burst is more than is kept, so nearly each leaves a gap.
+        burst = "import sys, time\nfor _ in range(150):\n  sys.stdout.write('x' * 50000); sys.stdout.flush(); time.sleep(0.01)"
+        began = time.monotonic()
+        run = self.ctl.detach("/usr/bin/python3", "-c", burst)
+        ran = self.ctl.run("logs", run, "-f")
+        notes = ran.err.decode().splitlines()
+        self.assertGreater(len(notes), 0)
+        self.assertLess(len(notes), time.monotonic() - began + 3)
+        self.assertTrue(all(note.endswith("were not kept") for note in notes), notes)
+        self.assertIn("in all" if len(notes) > 1 else "in between", notes[-1])
 
     def test_a_reader_that_goes_away_ends_nothing_else(self):
         run = self.ctl.detach("sh", "-c", f"yes | head -c 5000; {self.gate()}")

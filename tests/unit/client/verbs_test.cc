@@ -109,8 +109,8 @@ TEST_F(VerbsTest, WithoutADaemonExitIsThreeAndTheRemedyIsNamed) {
 }
 
 TEST_F(VerbsTest, AMistakeOnTheCommandLineIsTwo) {
-  EXPECT_EQ(Kprofctl({"session", "list"}), 2);
-  EXPECT_EQ(notes_, "kprofctl: read the command line: there is no verb 'session'; see 'kprofctl --help'\n");
+  EXPECT_EQ(Kprofctl({"sesion", "list"}), 2);
+  EXPECT_EQ(notes_, "kprofctl: read the command line: there is no verb 'sesion'; see 'kprofctl --help'\n");
 }
 
 TEST_F(VerbsTest, StatusShowsBothVersions) {
@@ -473,6 +473,19 @@ TEST_F(VerbsTest, ShowOfAnUnknownRunIsFour) {
   EXPECT_EQ(notes_, "kprofctl: look up run x: there is none\n");
 }
 
+TEST_F(VerbsTest, AVerbThatFindsNoRunFailsInItsOwnWords) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse&) {
+    return Fail(ErrorCode::kNotFound, "show run x", "there is none", "look");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"wait", "x"}), 4);
+  EXPECT_EQ(Kprofctl({"delete", "x"}), 4);
+  EXPECT_EQ(Kprofctl({"logs", "x", "--json"}), 4);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: wait for run x: there is none; look\n"
+                                 "kprofctl: delete run x: there is none; look\n"
+                                 "kprofctl: read log of run x: there is none; look\n"));
+}
+
 TEST_F(VerbsTest, CancelPinAndUnpinSayWhatTheyDid) {
   daemon_.calls.cancel_run = [](const v1::CancelRunRequest&, v1::CancelRunResponse& response) {
     *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
@@ -511,7 +524,7 @@ TEST_F(VerbsTest, DeleteKnowsAllNamesBeforeItDeletesAndKeepsGoing) {
   EXPECT_EQ(Kprofctl({"delete", "x", "@last", "p", "@last~1"}), 4);
   EXPECT_THAT(deleted, ElementsAre("whole-@last", "whole-@last~1"));
   EXPECT_EQ(results_, "deleted run whole-@last\ndeleted run whole-@last~1\n");
-  EXPECT_THAT(notes_, HasSubstr("look up run x: there is none\n"));
+  EXPECT_THAT(notes_, HasSubstr("delete run x: there is none\n"));
   EXPECT_THAT(notes_, HasSubstr("delete run p: it is pinned; unpin it first\n"));
   deleted.clear();
   EXPECT_EQ(Kprofctl({"delete", "a", "--json"}), 0);
@@ -538,8 +551,30 @@ TEST_F(VerbsTest, LogsAreTheBytesThemselves) {
   EXPECT_EQ(notes_, "kprofctl: 2.0 KiB in between were not kept\n");
 }
 
-TEST_F(VerbsTest, LogsAsJsonAreCutBetweenCharacters) {
+TEST_F(VerbsTest, LogsWithManyGapsSayHowMuchIsMissingInAFewNotes) {
   daemon_.calls.read_log = [](const v1::ReadLogRequest&, FakeStream<v1::ReadLogResponse> stream) {
+    v1::ReadLogResponse response;
+    response.set_data("x");
+    response.set_dropped_bytes(1024);
+    for (int i = 0; i < 200; ++i) stream.write(response);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"logs", "r", "-f"}), 0);
+  EXPECT_EQ(results_, std::string(200, 'x'));
+  EXPECT_THAT(notes_, StartsWith("kprofctl: 1.0 KiB in between were not kept\n"));
+  EXPECT_THAT(notes_, EndsWith("kprofctl: 200.0 KiB in all were not kept\n"));
+  EXPECT_LT(std::count(notes_.begin(), notes_.end(), '\n'), 20);
+}
+
+TEST_F(VerbsTest, LogsAsJsonNameTheRunAndAreCutBetweenCharacters) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
+    EXPECT_EQ(request.id(), "@last");
+    *response.mutable_run() = Done();
+    return OkStatus();
+  };
+  daemon_.calls.read_log = [](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+    EXPECT_EQ(request.id(), "01jd");
     for (const char* data : {"a\xe2\x82", "\xac", "z\xe2"}) {
       v1::ReadLogResponse response;
       response.set_data(data);
@@ -548,8 +583,8 @@ TEST_F(VerbsTest, LogsAsJsonAreCutBetweenCharacters) {
     return OkStatus();
   };
   daemon_.Start();
-  EXPECT_EQ(Kprofctl({"logs", "r", "--stderr", "--json"}), 0);
-  const std::string head = R"({"schema":"kprof.log.v1","run":"r","stream":"stderr","dropped_bytes":0,"data":)";
+  EXPECT_EQ(Kprofctl({"logs", "@last", "--stderr", "--json"}), 0);
+  const std::string head = R"({"schema":"kprof.log.v1","run":"01jd","stream":"stderr","dropped_bytes":0,"data":)";
   EXPECT_EQ(results_, head + "\"a\"}\n" + head + "\"\xe2\x82\xac\"}\n" + head + "\"z\"}\n" + head + "\"\\\\xe2\"}\n");
 }
 

@@ -23,6 +23,64 @@ TEST(StoredEnvironment, NeverKeepsASecretWhateverItsPrefix) {
   }
 }
 
+TEST(StoredEnvironment, KnowsSecretsByTheirNames) {
+  struct Case {
+    const char* name;
+    bool secret;
+  };
+  const Case cases[] = {
+      {"HF_TOKEN", true},
+      {"hf_token", true},
+      {"Nccl_Secret", true},
+      {"DB_PASS", true},
+      {"PGPASSWORD", true},
+      {"MYSQL_PASSWD", true},
+      {"SSH_PASSPHRASE", true},
+      {"MYSQL_PWD", true},
+      {"PWD_OF_DB", true},
+      {"SLURM_JOB_CRED", true},
+      {"GOOGLE_APPLICATION_CREDENTIALS", true},
+      {"HTTP_AUTHORIZATION", true},
+      {"SSH_AUTH_SOCK", true},
+      {"api_key", true},
+      {"SESSION_COOKIE", true},
+      {"cuda_private_x", true},
+      {"PWD", false},
+      {"OLDPWD", false},
+      {"PATH", false},
+      {"CUDA_VISIBLE_DEVICES", false},
+      {"NCCL_DEBUG", false},
+      {"", false},
+  };
+  for (const Case& c : cases) EXPECT_EQ(IsSecretName(c.name), c.secret) << c.name;
+}
+
+TEST(StoredEnvironment, KnowsUrlsThatLogIn) {
+  struct Case {
+    const char* value;
+    bool has;
+  };
+  const Case cases[] = {
+      {"https://user:pass@host/path", true},
+      {"https://token@host", true},
+      {"ftp://u:p/w@host", true},
+      {"http://proxy:1,https://u:p@proxy:2", true},
+      {"--xla_dump_to=s3://id:key@bucket --xla_x=1", true},
+      {"https://host/path", false},
+      {"tcp://10.0.0.1:29500", false},
+      {"user@host", false},
+      {"a@b,tcp://host", false},
+      {"", false},
+  };
+  for (const Case& c : cases) EXPECT_EQ(HasUrlCredentials(c.value), c.has) << c.value;
+}
+
+TEST(StoredEnvironment, DropsWhatLogsInAlsoBehindWhereItIsCut) {
+  auto stored = StoredEnvironment({"NCCL_PROXY=http://u:p@h", "XLA_FLAGS=http://u:" + std::string(10000, 'p') + "@h",
+                                   "TORCH_URL=http://h", "Cuda_x=1", "CUDA_pass=2"});
+  EXPECT_THAT(stored, ElementsAre(Pair("TORCH_URL", "http://h")));
+}
+
 TEST(StoredEnvironment, SortsAndCutsLongValues) {
   auto stored = StoredEnvironment({"RANK=1", "SECRET=x", "PATH=" + std::string(10000, 'p')});
   EXPECT_THAT(stored, ElementsAre(Pair("PATH", std::string(4096, 'p')), Pair("RANK", "1")));

@@ -147,6 +147,7 @@ TEST_F(DbTest, WordsOfAnOlderFailureAreNotTakenForTheLatest) {
   Db db = *Db::Open(path_, kReadWrite);
   ASSERT_FALSE(db.Execute("nonsense").ok());
   EXPECT_EQ(FailSqlite(db.handle(), SQLITE_FULL, "write").why(), "database or disk is full");
+  EXPECT_EQ(FailSqlite(db.handle(), SQLITE_FULL, "write").remedy(), "free space on that file system");
   EXPECT_EQ(FailSqlite(nullptr, SQLITE_NOMEM, "open").why(), "out of memory");
 }
 

@@ -34,6 +34,14 @@ TEST(StatusTest, MapsErrnoToCodes) {
   for (auto [error, code] : cases) EXPECT_EQ(FailErrno(error, "x").code(), code) << error;
 }
 
+TEST(StatusTest, RemedyTellsAFullFileSystemFromAQuota) {
+  EXPECT_EQ(FailErrno(ENOSPC, "write /x").ToString(),
+            "write /x: No space left on device; free space on that file system");
+  EXPECT_EQ(FailErrno(EDQUOT, "write /x").remedy(),
+            "free some of this user's quota on that file system, or have it raised");
+  EXPECT_EQ(FailErrno(ENOSPC, "write /x", "choose another place").remedy(), "choose another place");
+}
+
 Result<std::unique_ptr<int>> Make(bool works) {
   if (!works) return Fail(ErrorCode::kBadInput, "make", "told so");
   return std::make_unique<int>(7);

@@ -1,8 +1,8 @@
-#include "client/cli/utf8.h"
+#include "storage/base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace kprof::cli {
+namespace kprof {
 namespace {
 
 TEST(Utf8, StepsOverWholeCharacters) {
@@ -35,4 +35,4 @@ TEST(Utf8, DoesNotWaitForBytesThatCanNeverBecomeACharacter) {
 }
 
 }  // namespace
-}  // namespace kprof::cli
+}  // namespace kprof

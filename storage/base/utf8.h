@@ -1,5 +1,6 @@
-// Going through bytes that may be UTF-8, one character at a time, for whoever treats some characters in its own way
-// (json_writer.h, terminal_text.h). Making them readable as they are is storage/base/readable_text.h. Pure functions.
+// Going through bytes that may be UTF-8, one character at a time: the one place that knows what is valid. Making bytes
+// readable as they are is readable_text.h; the client's JSON and terminal output treat some characters in their own
+// way. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace kprof::cli {
+namespace kprof {
 
 // One step through bytes that may be UTF-8: a code point, or one byte that is part of none.
 struct Utf8Step {
@@ -26,4 +27,4 @@ size_t WholeUtf8Size(std::string_view bytes);
 // "\x1b", for a byte or a control character.
 std::string HexEscape(uint8_t byte);
 
-}  // namespace kprof::cli
+}  // namespace kprof

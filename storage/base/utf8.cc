@@ -1,6 +1,6 @@
-#include "client/cli/utf8.h"
+#include "storage/base/utf8.h"
 
-namespace kprof::cli {
+namespace kprof {
 namespace {
 
 // How long the character must be that starts with this byte; 0 for a byte that starts none.
@@ -48,4 +48,4 @@ std::string HexEscape(uint8_t byte) {
   return {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
 }
 
-}  // namespace kprof::cli
+}  // namespace kprof

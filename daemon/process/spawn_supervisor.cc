@@ -1,0 +1,92 @@
+#include "daemon/process/spawn_supervisor.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "daemon/process/process_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kSupervisorControlFd = 3;
+
+// posix_spawn is a vfork: nothing of this process is copied, and no code of ours runs in the child.
+// Returns errno.
+int SpawnProcess(const std::string& program, int control_fd, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, control_fd, kSupervisorControlFd);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kSupervisorControlFd + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  sigset_t none;
+  sigemptyset(&none);
+  // A group of its own: Ctrl-C at the daemon's terminal is not meant for what runs under it.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  std::string name = program.substr(program.rfind('/') + 1);
+  char* argv[] = {name.data(), nullptr};
+  int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+// The first byte, with the files. Returns errno.
+int SendFiles(int socket, const OutputFiles& files) {
+  const std::array<int, 3> fds = {files.stdout_fd, files.stderr_fd, files.progress_fd};
+  char hello = 0;
+  iovec piece{&hello, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof fds);
+  std::memcpy(CMSG_DATA(part), fds.data(), sizeof fds);
+  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : errno;
+}
+
+}  // namespace
+
+Result<SpawnedSupervisor> SpawnSupervisor(const std::string& program, const OutputFiles& files, OwnChildren& own) {
+  const std::string what = "start the supervisor " + program;
+  auto fail = [&](int error) {
+    return Status(ErrorCode::kSpawnFailed, what, FailErrno(error, what).why(),
+                  "check that kprof is installed whole, and the limits of processes and open files");
+  };
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(errno);
+  UniqueFd ours(ends[0]);
+  UniqueFd theirs(ends[1]);
+  if (int error = SendFiles(ours.get(), files); error != 0) return fail(error);
+  const uint64_t start_ticks = StartTicksNow();
+  int spawn_error = 0;
+  pid_t pid = own.Add([&]() -> pid_t {
+    pid_t spawned = -1;
+    spawn_error = SpawnProcess(program, theirs.get(), spawned);
+    return spawn_error == 0 ? spawned : -1;
+  });
+  if (pid < 0) return fail(spawn_error);
+  return SpawnedSupervisor{std::move(ours), pid, start_ticks};
+}
+
+}  // namespace kprof

@@ -1,0 +1,73 @@
+#include "client/cli/later_versions.h"
+
+#include <gtest/gtest.h>
+
+#include "client/cli/command_line.h"
+
+namespace kprof::cli {
+namespace {
+
+using Args = std::vector<std::string>;
+
+TEST(LaterVersions, AreToldApartFromMistakes) {
+  struct Case {
+    Args args;
+    const char* what;
+  };
+  const Case cases[] = {
+      {{"session", "open", "--ttl", "5m"}, "the verb 'session'"},
+      {{"import", "f"}, "the verb 'import'"},
+      {{"report", "--help"}, "the verb 'report'"},
+      {{"analyze", "--list"}, "the verb 'analyze'"},
+      {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},
+      {{"export", "a"}, "the verb 'export'"},
+      {{"--json", "--socket", "s", "clocks", "status"}, "the verb 'clocks'"},
+      {{"open", "a"}, "the verb 'open'"},
+      {{"rank-exec"}, "the verb 'rank-exec'"},
+      {{"mcp"}, "the verb 'mcp'"},
+      {{"--node", "h:1", "status"}, "--node"},
+      {{"status", "--node=h:1"}, "--node"},
+      {{"status", "--ca", "f"}, "--ca"},
+      {{"query", "--run", "@last", "SELECT 1"}, "--run"},
+      {{"capture", "command", "--priority=3", "--", "a"}, "--priority"},
+      {{"capture", "command", "--exclusive", "--", "a"}, "--exclusive"},
+      {{"capture", "command", "--session", "s", "--", "a"}, "--session"},
+      {{"capture", "command", "--baseline", "r", "--", "a"}, "--baseline"},
+      {{"capture", "command", "--kernel", "k", "--", "a"}, "--kernel"},
+      {{"capture", "command", "--version", "v", "--", "a"}, "--version"},
+      {{"capture", "command", "--params", "{}", "--", "a"}, "--params"},
+      {{"capture", "command", "--clocks", "lock", "--", "a"}, "--clocks other than none"},
+      {{"capture", "command", "--clocks=lock!", "--", "a"}, "--clocks other than none"},
+      {{"capture", "command", "--clocks", "none", "--clocks", "base", "--", "a"}, "--clocks other than none"},
+  };
+  for (const Case& c : cases) {
+    Result<CommandLine> line = ParseCommandLine(c.args);
+    ASSERT_FALSE(line.ok()) << c.what;
+    EXPECT_EQ(line.status().code(), ErrorCode::kUsage) << c.what;
+    EXPECT_EQ(line.status().why(), std::string(c.what) + " is not part of this version of kprofctl");
+    EXPECT_NE(line.status().remedy(), "") << c.what;
+  }
+}
+
+TEST(LaterVersions, DoNotStandInTheWayOfThisOne) {
+  const Args cases[] = {
+      {"capture", "command", "--clocks", "none", "--", "a", "--priority", "3", "--clocks", "lock"},
+      {"capture", "command", "--clocks=none", "--label", "priority=3", "--label=--kernel=1", "--", "a"},
+      {"query", "--", "--run"},
+      {"show", "session"},
+      {"--version"},
+  };
+  for (const Args& args : cases) {
+    Result<CommandLine> line = ParseCommandLine(args);
+    EXPECT_TRUE(line.ok()) << line.status().ToString();
+  }
+}
+
+TEST(LaterVersions, HaveNoVerbThatIsHere) {
+  for (const CommandDescription& verb : DescribeCommandLine().commands) {
+    EXPECT_TRUE(CheckNotOfLaterVersion(verb.name, {verb.name}).ok()) << verb.name;
+  }
+}
+
+}  // namespace
+}  // namespace kprof::cli
