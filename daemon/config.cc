@@ -72,8 +72,8 @@ class TableReader {
 
   void Text(std::string_view key, std::string& out) {
     if (const toml::node* node = Take(key)) {
-      auto value = node->value<std::string>();
-      if (!value || !node->is_string()) return Complain(*node, key, "is not a string");
+      auto value = node->value_exact<std::string>();
+      if (!value) return Complain(*node, key, "is not a string");
       // A path would end at a zero byte, and a device's name at one in a command's environment.
       if (std::any_of(value->begin(), value->end(), IsControl)) {
         return Complain(*node, key, "holds a control character");
@@ -84,8 +84,8 @@ class TableReader {
 
   void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
     if (const toml::node* node = Take(key)) {
-      auto value = node->value<int64_t>();
-      if (!value || !node->is_integer() || *value < low || *value > high) {
+      auto value = node->value_exact<int64_t>();
+      if (!value || *value < low || *value > high) {
         Complain(*node, key, "is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
       } else {
         out = *value;
@@ -98,7 +98,7 @@ class TableReader {
       const toml::array* array = node->as_array();
       if (array == nullptr) return Complain(*node, key, "is not a list of numbers");
       for (const toml::node& element : *array) {
-        auto value = element.value<int64_t>();
+        auto value = element.value_exact<int64_t>();
         if (!value || *value < 0 || *value > 65535) return Complain(element, key, "holds what is no core number");
         out.push_back(static_cast<int>(*value));
       }
