@@ -1,9 +1,9 @@
 """Builds a preset, runs every test program of it, and says what passed, failed and was skipped, by name.
 
 A test program is a gtest binary (build/<preset>/bin/unit_*), a Python suite (tests/{system,interop,crash}/test_*.py,
-stdlib unittest), or, with --fuzz, a fuzzer. Each runs in a session of its own, with a folder of its own as TMPDIR and a
-time limit; output is shown for failures only. Two more things count as failures: a process that a program leaves
-behind, and a sanitizer's report from any process below it.
+stdlib unittest), a fuzz target with its seeds (replay_*_fuzz), or, with --fuzz, a fuzzer. Each runs in a session of its
+own, with a folder of its own as TMPDIR and a time limit; output is shown for failures only. Two more things count as
+failures: a process that a program leaves behind, and a sanitizer's report from any process below it.
 
 What the tests may rely on, in their environment:
   KPROF_BIN         the folder of the programs under test
@@ -405,12 +405,28 @@ def fuzz_programs(build, only, seconds):
             os.path.join(build, "bin", name), f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048",
             f"-artifact_prefix={crashes}/{name}-", corpus,
         ]
-        seeds = os.path.join(TESTS, "fuzz", "seeds", name)
-        if os.path.isdir(seeds):
-            command.append(seeds)
+        words = os.path.join(TESTS, "fuzz", f"{name}.dict")
+        if os.path.exists(words):
+            command.insert(1, f"-dict={words}")
+        if os.path.isdir(seeds_of(name)):
+            command.append(seeds_of(name))
         # A fuzzer prints its report, with the input that caused it, to standard error.
         programs.append(Program(name, command, seconds + 180, read_fuzzer))
     return programs
+
+
+def replay_programs(build, only, limit_s, wrapper):
+    """Each fuzz target fed with its seeds, once: what CI without clang has of it."""
+    programs = []
+    for name in fuzzer_names():
+        path = os.path.join(build, "bin", f"replay_{name}")
+        if os.access(path, os.X_OK) and (not only or only.search(f"replay_{name}")):
+            programs.append(Program(f"replay_{name}", wrapper + [path, seeds_of(name)], limit_s, read_fuzzer))
+    return programs
+
+
+def seeds_of(name):
+    return os.path.join(TESTS, "fuzz", "seeds", name)
 
 
 def fuzzer_names():
@@ -569,6 +585,7 @@ def main():
         else:
             programs = python_programs(only, limit_s)
             programs += gtest_programs(settings.build, only, limit_s, settings.wrapper, settings.environment)
+            programs += replay_programs(settings.build, only, limit_s, settings.wrapper)
             if settings.wrapper:
                 for program in programs:
                     if program.command[0] == PYTHON:

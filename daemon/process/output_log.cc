@@ -23,7 +23,7 @@ Result<std::optional<OutputProgress>> ReadProgressOnce(File& file, OutputStream 
   constexpr auto kMost = static_cast<uint64_t>(INT64_MAX / 2);
   if (progress.claimed_bytes > kMost || progress.printed_bytes > kMost || progress.finished_size_bytes > kMost ||
       progress.finished_dropped_bytes > kMost || progress.written_bytes > progress.claimed_bytes ||
-      progress.written_bytes > progress.printed_bytes) {
+      progress.written_bytes > progress.printed_bytes || progress.finished_dropped_bytes > progress.printed_bytes) {
     return std::optional<OutputProgress>();
   }
   return std::optional(progress);
@@ -120,7 +120,8 @@ FinishedParts PartsOf(const OutputProgress& progress, OutputLimits limits, int64
       parts.tail_end = gone_round ? parts.head_end : std::max(parts.head_end, raw_size_bytes);
     }
   }
-  // `finished` tells a finished file by its size, so it must differ from the raw one.
+  // `finished` tells a finished file by its size, so it must differ from the raw one. Where nothing is left to drop,
+  // FinishOutput cuts the raw one.
   while (parts.size() == raw_size_bytes && parts.size() != parts.kept() && parts.tail_begin < parts.tail_end) {
     ++parts.tail_begin;
   }
@@ -129,7 +130,7 @@ FinishedParts PartsOf(const OutputProgress& progress, OutputLimits limits, int64
 
 Result<std::string> SumFile(File& file, int64_t size_bytes) {
   Sha256 sum;
-  std::string block(kBlockBytes, '\0');
+  std::string block(std::min(kBlockBytes, static_cast<size_t>(size_bytes)), '\0');
   for (int64_t at = 0; at < size_bytes;) {
     ASSIGN_OR_RETURN(size_t size, file.ReadAt(at, block));
     if (size == 0) break;
@@ -186,7 +187,10 @@ Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, co
       return OkStatus();
     }));
     ASSIGN_OR_RETURN(std::optional<OutputProgress> after, ReadProgress(*progress_file, stream));
-    if (!after) return piece;
+    if (!after) {  // nothing can be told of what was read
+      piece.bytes.clear();
+      return piece;
+    }
     if (begin >= limits.head_bytes) {
       const int64_t overtaken =
           std::clamp<int64_t>(OldestInRing(*after, limits) - begin, 0, static_cast<int64_t>(piece.bytes.size()));
@@ -245,8 +249,17 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
     return finished;
   }
 
+  if (parts.size() == 0) {  // the ring's first bytes were being written, and none of them can be told
+    RETURN_IF_ERROR(files.Remove(log_path));
+    return finished;
+  }
   ASSIGN_OR_RETURN(finished.sha256, WriteParts(files, log, partial_path, parts, limits));
   finished.size_bytes = parts.size();
+  if (finished.size_bytes == raw_size_bytes) {
+    // Nothing behind the head is kept, and a line happens to be as long: see PartsOf.
+    RETURN_IF_ERROR(log.Truncate(parts.head_end));
+    RETURN_IF_ERROR(log.Sync());
+  }
   progress->finished_size_bytes = static_cast<uint64_t>(finished.size_bytes);
   progress->finished_dropped_bytes = static_cast<uint64_t>(finished.dropped_bytes);
   RETURN_IF_ERROR((*progress_file)->WriteAt(OutputProgressOffset(stream), EncodeOutputProgress(*progress)));

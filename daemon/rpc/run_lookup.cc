@@ -23,9 +23,8 @@ std::optional<int64_t> ParseLast(std::string_view name) {
   int64_t back = 0;
   if (name[0] != '~') return std::nullopt;
   auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), back);
-  if (error == std::errc::result_out_of_range) return INT64_MAX;
-  if (error != std::errc() || end != name.data() + name.size() || back < 0) return std::nullopt;
-  return back;
+  if (error == std::errc::invalid_argument || end != name.data() + name.size() || name[1] == '-') return std::nullopt;
+  return error == std::errc::result_out_of_range ? INT64_MAX : back;
 }
 
 std::string LowerCase(std::string_view text) {

@@ -8,7 +8,8 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kMagic = "kprofspool1\n";
-constexpr size_t kHeaderBytes = kMagic.size() + 64 + 1;
+constexpr size_t kSumBytes = 64;
+constexpr size_t kHeaderBytes = kMagic.size() + kSumBytes + 1;
 
 }  // namespace
 
@@ -33,14 +34,24 @@ Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::s
   if (!content.ok() && content.status().code() == ErrorCode::kNotFound) {
     return Fail(ErrorCode::kStorageBroken, "read " + path, "the file is gone", "submit the run again");
   }
+  auto damaged = [&](const std::string& why) {
+    return Fail(ErrorCode::kStorageBroken, "read " + path, why, "submit the run again");
+  };
+  if (!content.ok() && content.status().code() == ErrorCode::kUsage)
+    return damaged(content.status().why());  // its size
   if (!content.ok()) return content.status();
   std::string_view view = *content;
-  Status damaged = Fail(ErrorCode::kStorageBroken, "read " + path, "its checksum does not match its content",
-                        "submit the run again");
-  if (view.size() < kHeaderBytes || !view.starts_with(kMagic)) return damaged;
+  if (view.size() < kHeaderBytes || !view.starts_with(kMagic) || view[kHeaderBytes - 1] != '\n') {
+    return damaged("it does not begin as a launch file does");
+  }
   std::string_view payload = view.substr(kHeaderBytes);
-  if (Sha256Of(payload) != view.substr(kMagic.size(), 64)) return damaged;
-  return DecodeLaunchRequest(payload);
+  if (Sha256Of(payload) != view.substr(kMagic.size(), kSumBytes)) {
+    return damaged("its checksum does not match its content");
+  }
+  Result<LaunchRequest> request = DecodeLaunchRequest(payload);
+  if (!request.ok()) return damaged(request.status().why());
+  if (Status makes_sense = CheckLaunchRequest(*request); !makes_sense.ok()) return damaged(makes_sense.why());
+  return request;
 }
 
 Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id) {

@@ -17,7 +17,8 @@ namespace kprof {
 // Durable, name and all, when it returns. Leaves nothing behind when it fails.
 Status WriteSpool(Files& files, const Layout& layout, const std::string& run_id, const LaunchRequest& request);
 
-// kStorageBroken when it is damaged or gone: every run that has not started yet has one.
+// What it returns passes CheckLaunchRequest. kStorageBroken when it is damaged or gone: every run that has not started
+// yet has one.
 Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::string& run_id);
 
 Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id);

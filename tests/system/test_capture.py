@@ -216,11 +216,17 @@ class EnvironmentTest(DaemonTest):
         self.assertEqual(self.log_of(run["id"]), b"from here,after,a=b\n")
 
     def test_nothing_of_the_daemons_own_environment_arrives(self):
-        with kprof_testing.running_daemon(environment={"ONLY_OF_THE_DAEMON": "1"}) as daemon:
-            run = daemon.ctl.capture("env", env={"PATH": os.environ["PATH"]})
-            out = daemon.ctl.run("logs", run["id"]).out.decode().split()
+        # A client under a sanitizer needs its options (suppressions, where to report); they then are the client's. The
+        # daemon's own differ by one that changes nothing.
+        options = {name: os.environ[name] for name in kprof_testing.SANITIZER_OPTIONS if name in os.environ}
+        environment = {"ONLY_OF_THE_DAEMON": "1", **{name: value + ":verbosity=0" for name, value in options.items()}}
+        with kprof_testing.running_daemon(environment=environment) as daemon:
+            own = {"PATH": os.environ["PATH"], **options}
+            run = daemon.ctl.capture("env", env=own)
+            out = daemon.ctl.run("logs", run["id"]).out.decode().splitlines()
             out = [line for line in out if not line.startswith("KPROF_STATE=")]
-            self.assertEqual(sorted(out), sorted([f"PATH={os.environ['PATH']}", f"KPROF_RUN_ID={run['id']}"]))
+            expected = [f"{name}={value}" for name, value in own.items()] + [f"KPROF_RUN_ID={run['id']}"]
+            self.assertEqual(sorted(out), sorted(expected))
 
     def stored_bytes(self, daemon):
         return {name: kprof_testing.read_file(os.path.join(daemon.state, name)) for name in daemon.files()}

@@ -108,6 +108,19 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
       {"log_level = \"loud\"\n", "debug, info, warning, error"},
       {"this is no toml\n", ":2"},
+      {"[queue]\nlimit_runs = 1e40\n", ":3: [queue]: 'limit_runs' is not a whole number"},
+      {"[[device]]\nkind = \"neuron\"\ncores = [0, 1.0]\n", ":4: [[device]]: 'cores' holds what is no core number"},
+      {"[[device]]\nkind = \"neuron\"\ncores = [0, 655e36]\n", "'cores' holds what is no core number"},
+      {"[[device]]\nkind = \"neuron\"\ncores = [true]\n", "'cores' holds what is no core number"},
+      // What toml++ 3.3 is not sure of itself about.
+      {"[[$device]]\n", ":2"},
+      {"socket = \u03e3\n", ":2"},
+      {"\u00e9 = 5\n", ":2"},
+      {"state_dir = \"/a\\u0000b\"\n", ":2: 'state_dir' holds a control character"},
+      {"socket = \"\"\"\n/a\nb\"\"\"\n", ":2: 'socket' holds a control character"},
+      {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-1\\u0000\"\n", ":4: [[device]]: 'uuid' holds a control character"},
+      {"[[device]]\nkind = \"nvidia\"\nid = \"a\\rb\"\n", "'id' holds a control character"},
+      {"\"a\\nb\" = 1\n", ":2: there is no setting 'a?b' here"},
   };
   for (const Case& c : cases) {
     Result<Config> config = Load(c.text);

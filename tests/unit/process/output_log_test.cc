@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "storage/base/sha256.h"
+#include "tests/fakes/storage/memory_files.h"
 #include "tests/programs/flood_pattern.h"
 
 namespace kprof {
@@ -275,6 +276,59 @@ TEST_F(OutputLogTest, FinishesAgainAfterACutAtAnyPoint) {
   std::ofstream(log_path_, std::ios::binary | std::ios::trunc) << raw;
   EXPECT_EQ(Finish(limits).dropped_bytes, 30);
   EXPECT_EQ(ReadFile(log_path_), expected);
+}
+
+// A finished file is told by its size: a raw one that has that size already must not pass for it.
+TEST_F(OutputLogTest, FinishesAgainAfterACutALogThatHasTheFinishedSizeByChance) {
+  const OutputLimits limits{10, 60};
+  const std::string expected = Pattern(0, 10) + Marker(90);
+  MemoryFiles files;
+  files.Put("log", Pattern(0, static_cast<int64_t>(expected.size())));  // it lost its end in a crash
+  const auto progress = EncodeOutputProgress({.claimed_bytes = 100, .written_bytes = 100, .printed_bytes = 100});
+  files.Put("progress", std::string(progress.begin(), progress.end()));
+  const MemoryFiles before = files.Copy();
+  ASSERT_TRUE(FinishOutput(files, "log", "progress", OutputStream::kStdout, limits).ok());
+  ASSERT_EQ(*files.Find("log"), expected);
+  for (int64_t at = 1; at <= files.changes(); ++at) {
+    MemoryFiles again = before.Copy();
+    again.CutAt(at);
+    EXPECT_FALSE(FinishOutput(again, "log", "progress", OutputStream::kStdout, limits).ok());
+    again.CutAt(0);
+    EXPECT_TRUE(FinishOutput(again, "log", "progress", OutputStream::kStdout, limits).ok());
+    EXPECT_EQ(*again.Find("log"), expected) << "cut at change " << at;
+  }
+}
+
+TEST_F(OutputLogTest, RemovesALogOfWhichNothingCanBeTold) {
+  // Killed within the first write, longer than the ring, of a log that has no head.
+  ASSERT_EQ(::pwrite(log_.get(), Pattern(0, 7).data(), 7, 0), 7);
+  SetProgress({.claimed_bytes = 25, .written_bytes = 0, .printed_bytes = 0});
+  EXPECT_EQ(Finish({0, 10}).size_bytes, 0);
+  EXPECT_FALSE(std::filesystem::exists(log_path_));
+}
+
+TEST_F(OutputLogTest, TakesNoProgressThatDroppedMoreThanWasPrinted) {
+  ASSERT_EQ(::pwrite(log_.get(), "hello", 5, 0), 5);
+  SetProgress({.claimed_bytes = 5,
+               .written_bytes = 5,
+               .printed_bytes = 5,
+               .finished_size_bytes = 5,
+               .finished_dropped_bytes = 6});
+  EXPECT_EQ(Finish({2, 2}).dropped_bytes, 0);
+}
+
+TEST_F(OutputLogTest, GivesALiveReaderNothingWhenTheProgressIsLostMeanwhile) {
+  MemoryFiles files;
+  files.Put("log", "hello");
+  const auto progress = EncodeOutputProgress({.claimed_bytes = 5, .written_bytes = 5, .printed_bytes = 5});
+  files.Put("progress", std::string(progress.begin(), progress.end()));
+  files.before_read = [&](int64_t read) {
+    if (read == 3) files.Find("progress")->clear();  // behind two looks at it, with the log's bytes
+  };
+  Result<OutputPiece> piece = ReadLiveOutput(files, "log", "progress", OutputStream::kStdout, {10, 10}, 1, 100);
+  ASSERT_TRUE(piece.ok());
+  EXPECT_EQ(piece->bytes, "");
+  EXPECT_EQ(piece->next_offset, 1);
 }
 
 TEST_F(OutputLogTest, NeverGivesALiveReaderAWrongByteWhileTheRingTurns) {

@@ -73,6 +73,17 @@ TEST_F(RunLookupTest, FailsInTheWordsOfWhatWasAskedFor) {
   }
 }
 
+// What is no name is told apart from a name of nothing, however large its number.
+TEST_F(RunLookupTest, KnowsAMistakeFromAMiss) {
+  for (const char* miss : {"02", "no id!", "1m7z76yx6njyrmh20", "@last~2", "@last~99999999999999999999"}) {
+    EXPECT_EQ(Find(miss).status().code(), ErrorCode::kNotFound) << miss;
+  }
+  for (const char* mistake : {"", "@first", "@last1", "@last~", "@last~-1", "@last~+1", "@last~ 1",
+                              "@last~99999999999999999999x", "@last~-99999999999999999999"}) {
+    EXPECT_EQ(Find(mistake).status().code(), ErrorCode::kUsage) << mistake;
+  }
+}
+
 TEST_F(RunLookupTest, ACatalogThatCannotBeReadFailsSoToo) {
   ASSERT_TRUE(db_.Execute("ALTER TABLE runs RENAME TO gone").ok());
   for (const char* name : {"@last", "1m", kFirst}) {

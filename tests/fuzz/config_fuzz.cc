@@ -1,0 +1,106 @@
+// Any text at all as a configuration file. What is taken must be in range, with paths and names that a system call and
+// a command's environment take as they are, and the same the second time; what is not taken must be complained about
+// in one line of text that names the file.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "daemon/config.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kGibi = int64_t{1} << 30;
+
+bool HoldsControl(const std::string& text) {
+  for (unsigned char c : text) {
+    if (c < 0x20 || c == 0x7f) return true;
+  }
+  return false;
+}
+
+void CheckPath(const std::string& path) {
+  KPROF_CHECK(!path.empty() && path[0] == '/' && (path.size() == 1 || path.back() != '/'));
+  KPROF_CHECK(!HoldsControl(path));
+}
+
+void CheckDevices(const std::vector<Device>& devices) {
+  std::set<std::string> ids;
+  for (const Device& device : devices) {
+    KPROF_CHECK(ids.insert(device.id).second);
+    KPROF_CHECK(!device.id.empty() && device.id != "cpu" && device.id != "all" && device.id != "none");
+    KPROF_CHECK(device.id.find_first_of(", @") == std::string::npos);
+    KPROF_CHECK(!HoldsControl(device.id) && !HoldsControl(device.name) && !HoldsControl(device.uuid));
+    KPROF_CHECK(device.kind != DeviceKind::kCpu);
+    KPROF_CHECK(device.kind != DeviceKind::kNeuron || !device.cores.empty());
+    for (int core : device.cores) KPROF_CHECK(core >= 0 && core <= 65535);
+  }
+}
+
+void CheckConfig(const Config& config) {
+  CheckPath(config.state_folder);
+  CheckPath(config.socket_path);
+  KPROF_CHECK(!HoldsControl(config.launcher_path) && ::access(config.launcher_path.c_str(), X_OK) == 0);
+  KPROF_CHECK(config.log_level >= LogLevel::kDebug && config.log_level <= LogLevel::kError);
+  KPROF_CHECK(config.queue.queued >= 1 && config.queue.queued <= 1'000'000);
+  KPROF_CHECK(config.queue.running_without_device >= 1 && config.queue.running_without_device <= 1024);
+  KPROF_CHECK(config.output.head_bytes >= 0 && config.output.head_bytes <= kGibi);
+  KPROF_CHECK(config.output.tail_bytes >= 4096 && config.output.tail_bytes <= kGibi);
+  KPROF_CHECK(config.retention.max_age_ns >= 0 && config.retention.max_artifact_bytes >= 0);
+  CheckDevices(config.accelerators);
+}
+
+// A file of our own that has a name and is on no disk.
+class TextFile {
+ public:
+  TextFile() : fd_(::memfd_create("kprofd.toml", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(fd_)) {}
+  const std::string& path() const { return path_; }
+  void Put(std::string_view text) {
+    KPROF_CHECK(::ftruncate(fd_, 0) == 0);
+    KPROF_CHECK(::pwrite(fd_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  }
+
+ private:
+  const int fd_;
+  const std::string path_;
+};
+
+void Check(std::string_view input) {
+  static TextFile file;
+  static const bool prepared = [] {
+    return ::setenv("XDG_STATE_HOME", "/state", 1) == 0 && ::unsetenv("XDG_RUNTIME_DIR") == 0;
+  }();
+  KPROF_CHECK(prepared);
+  // A supervisor that is there, unless the text names one itself.
+  std::string text = input.find("launcher") == input.npos ? "launcher = '/bin/sh'\n" : "";
+  text += input;
+  file.Put(text);
+  const ConfigFlags flags{.file = file.path(), .state_folder = "", .socket_path = ""};
+  const Result<Config> config = LoadUserConfig(flags);
+  const Result<Config> again = LoadUserConfig(flags);
+  KPROF_CHECK(config.ok() == again.ok());
+  if (config.ok()) {
+    CheckConfig(*config);
+    KPROF_CHECK(config->state_folder == again->state_folder && config->accelerators == again->accelerators);
+    return;
+  }
+  const std::string complaint = config.status().ToString();
+  KPROF_CHECK(config.status().code() == ErrorCode::kUsage);
+  KPROF_CHECK(IsUtf8(complaint) && !HoldsControl(complaint));
+  KPROF_CHECK(complaint == again.status().ToString());
+}
+
+}  // namespace
+}  // namespace kprof
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  kprof::Check(std::string_view(reinterpret_cast<const char*>(data), size));
+  return 0;
+}

@@ -1,0 +1,245 @@
+// make_fuzz_seeds FOLDER: writes the seeds that are bytes, made by our own encoders and writers, into
+// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz and FOLDER/output_log_fuzz. The same bytes each time:
+//
+//   build/release/bin/make_fuzz_seeds tests/fuzz/seeds
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "daemon/process/launch_protocol.h"
+#include "daemon/process/output_log.h"
+#include "storage/base/sha256.h"
+#include "tests/programs/flood_pattern.h"
+
+namespace kprof {
+namespace {
+
+class SeedFolder {
+ public:
+  SeedFolder(const std::string& folder, const std::string& name) : path_(folder + "/" + name) {
+    std::filesystem::create_directories(path_);
+  }
+  void Add(const std::string& name, const std::string& bytes) const {
+    std::ofstream file(path_ + "/" + name, std::ios::binary);
+    file << bytes;
+    KPROF_CHECK(file.flush().good());
+  }
+
+ private:
+  const std::string path_;
+};
+
+std::string Number(uint64_t value, size_t bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+LaunchRequest SmallRequest() {
+  LaunchRequest request;
+  request.argv = {"true"};
+  request.cwd = "/";
+  return request;
+}
+
+LaunchRequest FullRequest() {
+  LaunchRequest request;
+  request.argv = {"/bin/sh", "-c", "echo \"$GREETING\"", std::string("\xff\x01", 2), ""};
+  request.environment = {"PATH=/usr/bin:/bin", "GREETING=hello", "EMPTY="};
+  request.cwd = "/tmp/a folder";
+  request.umask = 077;
+  request.limits = {{.resource = 7, .soft = 1024, .hard = 4096}, {.resource = 4, .soft = 0, .hard = UINT64_MAX}};
+  request.output_head_bytes = 100;
+  request.output_tail_bytes = 4096;
+  request.leftover_grace_ms = 50;
+  return request;
+}
+
+CommandEnded FullEnded() {
+  CommandEnded ended;
+  ended.signal = 9;
+  ended.stopped = ended.killed = true;
+  ended.ended_unix_ns = 1'800'000'000'000'000'000;
+  ended.wall_ns = 5'000'000;
+  ended.user_cpu_ns = 3;
+  ended.max_rss_bytes = 1 << 20;
+  ended.leftover_processes = 2;
+  ended.unkillable_processes = 1;
+  ended.stdout_bytes = 10'000;
+  ended.stdout_dropped_bytes = 5'804;
+  ended.output_error = 28;
+  return ended;
+}
+
+void MakeProtocolSeeds(const SeedFolder& folder) {
+  CommandEnded exited;
+  exited.exit_code = 3;
+  const std::string small = EncodeLaunchRequest(SmallRequest());
+  const std::string full = EncodeLaunchRequest(FullRequest());
+  const std::string ended = EncodeCommandEnded(FullEnded());
+  const std::string failed = EncodeLaunchFailure({.step = "interpreter", .error = 2});
+  const std::string started = EncodeCommandStarted({.pid = 4711, .unix_ns = 1'800'000'000'000'000'000, .mono_ns = 5});
+  // The first byte: so many bytes, less one, come at a time.
+  folder.Add("request_small", '\x00' + small);
+  folder.Add("request_full", '\x1f' + full);
+  folder.Add("failure", '\x00' + failed);
+  folder.Add("started", '\x00' + started);
+  folder.Add("ended_exit", '\x00' + EncodeCommandEnded(exited));
+  folder.Add("ended_signal", '\x00' + ended);
+  folder.Add("stop", '\x00' + EncodeStop(2000));
+  folder.Add("process_stat", '\x00' + std::string("4711 (a) b) S 1 4711 4711 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 "
+                                                  "123456 2895872 224 18446744073709551615 1 1 0 0\n"));
+  const std::string to_supervisor = FrameOf(LaunchMessage::kPrepare, full) + FrameOf(LaunchMessage::kGo) +
+                                    FrameOf(LaunchMessage::kStop, EncodeStop(0));
+  const std::string to_daemon = FrameOf(LaunchMessage::kPrepared) + FrameOf(LaunchMessage::kStarted, started) +
+                                FrameOf(LaunchMessage::kEnded, ended);
+  folder.Add("frames_to_supervisor", '\xff' + to_supervisor);
+  folder.Add("frames_to_supervisor_slowly", '\x00' + to_supervisor);
+  folder.Add("frames_to_daemon", '\x06' + to_daemon);
+  folder.Add("frame_of_failure", '\x7f' + FrameOf(LaunchMessage::kLaunchFailed, failed));
+  folder.Add("frames_cut", '\x10' + to_daemon.substr(0, to_daemon.size() - 3));
+}
+
+void MakeSpoolSeeds(const SeedFolder& folder) {
+  const std::string small = EncodeLaunchRequest(SmallRequest());
+  const std::string full = EncodeLaunchRequest(FullRequest());
+  LaunchRequest no_program = FullRequest();
+  no_program.argv.clear();
+  const auto file_of = [](const std::string& payload) { return "kprofspool1\n" + Sha256Of(payload) + "\n" + payload; };
+  folder.Add("file_small", 'f' + file_of(small));
+  folder.Add("file_full", 'f' + file_of(full));
+  folder.Add("file_empty_payload", 'f' + file_of(""));
+  folder.Add("file_cut", 'f' + file_of(full).substr(0, 100));
+  folder.Add("payload_small", 'p' + small);
+  folder.Add("payload_full", 'p' + full);
+  folder.Add("payload_without_program", 'p' + EncodeLaunchRequest(no_program));
+  folder.Add("payload_cut", 'p' + full.substr(0, full.size() - 1));
+  folder.Add("payload_with_more", 'p' + full + "x");
+  folder.Add("damaged_magic", 'd' + Number(10, 4) + '\x03' + full);
+  folder.Add("damaged_sum", 'd' + Number(20, 4) + '\x20' + small);
+  folder.Add("damaged_newline", 'd' + Number(76, 4) + '\x01' + small);
+  folder.Add("damaged_payload", 'd' + Number(90, 4) + '\x80' + small);
+}
+
+// What the real writer leaves of so many bytes of each stream.
+struct Written {
+  std::string progress;
+  std::string log;
+};
+
+std::string Content(int fd) {
+  std::string bytes(1 << 12, '\0');
+  const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
+  KPROF_CHECK(size >= 0);
+  bytes.resize(static_cast<size_t>(size));
+  return bytes;
+}
+
+Written Write(OutputLimits limits, OutputStream stream, int64_t count) {
+  UniqueFd log(::memfd_create("log", MFD_CLOEXEC));
+  UniqueFd progress(::memfd_create("progress", MFD_CLOEXEC));
+  OutputLogWriter writer(log.get(), progress.get(), stream, limits);
+  for (int64_t at = 0; at < count;) {
+    std::string piece;
+    for (int64_t end = std::min(count, at + 7); at < end; ++at) piece += FloodByte(at);
+    writer.Write(piece);
+  }
+  std::string bytes = Content(progress.get());
+  bytes.resize(2 * kOutputProgressBytes);
+  return {bytes, Content(log.get())};
+}
+
+std::string ProgressOf(const OutputProgress& progress) {
+  const auto bytes = EncodeOutputProgress(progress);
+  return std::string(bytes.begin(), bytes.end()) + std::string(kOutputProgressBytes, '\0');
+}
+
+// An input of output_log_fuzz.cc.
+struct LogCase {
+  uint8_t head = 10;
+  uint8_t tail = 10;
+  uint8_t flags = 0;
+  uint8_t cut_at = 3;
+  uint8_t read_limit = 200;
+  uint8_t changing_read = 3;
+  uint64_t offset = 5;
+  std::string progress;
+  std::string next_progress;
+  std::string log;
+
+  std::string Bytes() const {
+    std::string bytes;
+    for (uint8_t byte : {head, tail, flags, cut_at, read_limit, changing_read}) bytes += static_cast<char>(byte);
+    return bytes + Number(offset, 8) + progress + next_progress + log;
+  }
+};
+
+void MakeLogSeeds(const SeedFolder& folder) {
+  const OutputLimits limits{10, 10};
+  const auto out = [&](int64_t count) { return Write(limits, OutputStream::kStdout, count); };
+  const auto add = [&](const std::string& name, LogCase c, const Written& written, const std::string& next) {
+    c.progress = written.progress;
+    c.next_progress = next;
+    c.log = written.log;
+    folder.Add(name, c.Bytes());
+  };
+  add("nothing_printed", {}, out(0), out(3).progress);
+  add("in_the_head", {}, out(7), out(14).progress);
+  add("in_the_ring", {}, out(17), out(22).progress);
+  add("gone_round", {.cut_at = 4}, out(50), out(57).progress);
+  add("gone_round_often", {.read_limit = 3, .offset = 40}, out(200), out(207).progress);
+  add("overtaken", {.offset = 40}, out(50), out(57).progress);
+  add("overtaken_by_all", {.offset = 40}, out(50), out(80).progress);
+  add("stderr", {.flags = 1}, Write(limits, OutputStream::kStderr, 50),
+      Write(limits, OutputStream::kStderr, 60).progress);
+  add("no_progress_file", {.flags = 2}, out(50), out(50).progress);
+  add("progress_cut", {.flags = 4, .cut_at = 41}, out(50), out(50).progress);
+  add("no_log", {.flags = 8}, out(50), out(50).progress);
+  add("old_partial", {.flags = 16, .cut_at = 1}, out(50), out(50).progress);
+  add("no_tail_kept", {.tail = 0}, Write({10, 0}, OutputStream::kStdout, 30), out(50).progress);
+  add("no_head_kept", {.head = 0}, Write({0, 10}, OutputStream::kStdout, 30), out(50).progress);
+  Written lost_end = out(50);
+  lost_end.log.resize(12);
+  add("lost_its_end", {}, lost_end, out(50).progress);
+  // Finished, it has the size that it has now.
+  Written same_size = Write({10, 60}, OutputStream::kStdout, 100);
+  same_size.log.resize(42);
+  add("same_size_finished", {.tail = 60, .cut_at = 6}, same_size, same_size.progress);
+  Written unnoted = out(7);
+  unnoted.log = out(14).log;
+  add("not_yet_noted", {}, unnoted, out(14).progress);
+  Written claimed = out(25);
+  claimed.progress = ProgressOf({.claimed_bytes = 29, .written_bytes = 25, .printed_bytes = 25});
+  add("claimed_only", {}, claimed, out(29).progress);
+  Written full_disk = out(13);
+  full_disk.progress = ProgressOf({.claimed_bytes = 13, .written_bytes = 13, .printed_bytes = 40});
+  add("disk_full", {}, full_disk, full_disk.progress);
+  Written nonsense = out(50);
+  nonsense.progress = ProgressOf({.claimed_bytes = 1, .written_bytes = UINT64_MAX, .printed_bytes = 3});
+  add("nonsense", {}, nonsense, out(50).progress);
+  Written finished = out(50);
+  finished.progress = ProgressOf({.claimed_bytes = 50,
+                                  .written_bytes = 50,
+                                  .printed_bytes = 50,
+                                  .finished_size_bytes = finished.log.size(),
+                                  .finished_dropped_bytes = 30});
+  add("finished", {}, finished, ProgressOf({}));
+}
+
+}  // namespace
+}  // namespace kprof
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_fuzz_seeds FOLDER\n");
+    return 2;
+  }
+  kprof::MakeProtocolSeeds({argv[1], "launch_protocol_fuzz"});
+  kprof::MakeSpoolSeeds({argv[1], "launch_spool_fuzz"});
+  kprof::MakeLogSeeds({argv[1], "output_log_fuzz"});
+  return 0;
+}

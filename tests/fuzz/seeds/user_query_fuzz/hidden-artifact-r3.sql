@@ -1,0 +1,1 @@
+SELECT * FROM artifact WHERE run = 'r3'

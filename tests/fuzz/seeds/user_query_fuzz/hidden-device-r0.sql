@@ -1,0 +1,1 @@
+SELECT * FROM device WHERE run = 'r0'

@@ -1,0 +1,1 @@
+SELECT l.key, t.message, m.value FROM (SELECT 'r0' AS id UNION SELECT 'r1') AS w LEFT JOIN label AS l ON l.run = w.id LEFT JOIN trust AS t ON t.run = w.id LEFT JOIN metric AS m ON m.run = w.id

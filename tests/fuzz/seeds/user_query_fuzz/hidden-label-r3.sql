@@ -1,0 +1,1 @@
+SELECT * FROM label WHERE run = 'r3'

@@ -1,0 +1,1 @@
+SELECT * FROM metric WHERE run = 'r3'

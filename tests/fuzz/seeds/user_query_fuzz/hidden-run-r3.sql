@@ -1,0 +1,1 @@
+SELECT * FROM run WHERE id = 'r3'

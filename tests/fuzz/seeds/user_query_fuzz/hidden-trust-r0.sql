@@ -1,0 +1,1 @@
+SELECT * FROM trust WHERE run = 'r0'

@@ -1,0 +1,137 @@
+"""State folders that earlier versions left (tests/data/README.md), under the daemon of today."""
+
+import hashlib
+import os
+import shutil
+import unittest
+
+import kprof_testing
+from kprof_testing import Daemon, temporary_folder, wait_until
+
+CONFIG = "[output]\nhead_bytes = 100\ntail_bytes = 4096\n"
+SECOND = 10**9
+BEGIN_S = 1_750_000_000
+VOLATILE = "set by this daemon"  # times and the numbers of a run that it ran itself
+
+
+def lines(begin, end):
+    """What the commands of the example print."""
+    return b"".join(b"line %05d\n" % number for number in range(end // 11 + 1))[begin:end]
+
+
+def dropped(count):
+    return b"\n[kprof: %d bytes dropped here]\n" % count
+
+
+def artifact(name, content):
+    return {"name": name, "size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def run(run_id, queued_s, **rest):
+    """A run as kprofctl shows it; what is not said is as most have it."""
+    expected = {
+        "schema": "kprof.run.v1", "id": run_id, "state": "failed", "tool": "command", "labels": {}, "device": ["cpu"],
+        "command": ["/bin/sh", "-c", "true"], "uid": 1000, "queued_ns": str((BEGIN_S + queued_s) * SECOND),
+        "started_ns": str((BEGIN_S + queued_s) * SECOND + SECOND // 2),
+        "ended_ns": str((BEGIN_S + queued_s + 2) * SECOND),
+        "exit_code": None, "signal": None, "error": None, "trust": [], "trace": None, "metrics": {}, "artifacts": [],
+        "cwd": "/", "environment": {"OMP_NUM_THREADS": "4"}, "pinned": False, "shared": False, "attached": False,
+        "timeout_ms": None, "queue_timeout_ms": None, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
+        "stderr_dropped_bytes": 0,
+    }
+    assert rest.keys() <= expected.keys(), rest
+    return expected | rest
+
+
+def error(run_id, code, why, remedy=None):
+    return {"code": code, "message": f"run {run_id}: {why}", "remedy": remedy}
+
+
+def lost(run_id):
+    return error(run_id, "lost_daemon", "kprofd died under it", "run it again")
+
+
+LOGS = {
+    ("1jxt21q00d0ne000", "stdout.log"): lines(0, 100) + dropped(1804) + lines(1904, 6000),
+    ("1jxt237tgrvnn000", "stdout.log"): lines(0, 100) + dropped(2304) + lines(2404, 6000),
+    ("1jxt237tgrvnn000", "stderr.log"): lines(0, 44),
+    ("1jxt23hk0c011000", "stdout.log"): lines(0, 100) + dropped(804) + lines(904, 5000),
+    ("1jxt23vbgqveve00", "stdout.log"): b"hello\n0077\n/\n",
+}
+
+
+def log(run_id, name="stdout.log"):
+    return artifact(name, LOGS[run_id, name])
+
+
+# Newest first, once the queued one has run.
+RUNS_OF_VERSION_1 = [
+    run("1jxt23vbgqveve00", 70, state="done", command=["/bin/sh", "-c", 'echo "$GREETING"; umask; pwd'],
+        labels={"kept": "yes"}, started_ns=VOLATILE, ended_ns=VOLATILE, exit_code=0, metrics=VOLATILE,
+        artifacts=[log("1jxt23vbgqveve00")], stdout_bytes=13),
+    run("1jxt23hk0c011000", 60, exit_code=0, error=lost("1jxt23hk0c011000"), ended_ns=VOLATILE,
+        artifacts=[log("1jxt23hk0c011000")], stdout_bytes=5000, stdout_dropped_bytes=804),
+    run("1jxt237tgrvnn000", 50, error=lost("1jxt237tgrvnn000"), ended_ns=VOLATILE,
+        artifacts=[log("1jxt237tgrvnn000", "stderr.log"), log("1jxt237tgrvnn000")],
+        stdout_bytes=6000, stdout_dropped_bytes=2304, stderr_bytes=44),
+    run("1jxt22y20prep000", 40, error=lost("1jxt22y20prep000"), started_ns=None, ended_ns=VOLATILE),
+    run("1jxt22m9gcance00", 30, state="cancelled", error=error("1jxt22m9gcance00", "cancelled", "it was cancelled"),
+        started_ns=None),
+    run("1jxt22ah0t1me000", 20, signal=9, timeout_ms=1000,
+        error=error("1jxt22ah0t1me000", "timed_out", "it ran longer than 1 s", "give it more")),
+    run("1jxt220rgfa11000", 10, exit_code=3, artifacts=[artifact("stderr.log", lines(0, 33))], stderr_bytes=33,
+        error=error("1jxt220rgfa11000", "command_failed", "the command ended with exit code 3")),
+    run("1jxt21q00d0ne000", 0, state="done", exit_code=0, command=["/bin/sh", "-c", "make report.txt"],
+        labels={"branch": "main", "size": "4096"}, device=["0", "1"], pinned=True, shared=True, timeout_ms=60000,
+        queue_timeout_ms=5000, metrics={"wall_ms": 1500},
+        trust=[{"code": "clocks_unlocked", "message": "clocks were not locked"},
+               {"code": "shared_gpu", "message": "others used GPU 0"}],
+        artifacts=[artifact("report.txt", b"all is well\n"), artifact("stderr.log", lines(0, 22)),
+                   log("1jxt21q00d0ne000")],
+        stdout_bytes=6000, stdout_dropped_bytes=1804, stderr_bytes=22),
+]
+
+
+class OldStateTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        kprof_testing.need_programs()
+
+    def daemon_on_copy_of(self, state):
+        daemon = Daemon(self.enterContext(temporary_folder()), CONFIG)
+        shutil.copytree(os.path.join(kprof_testing.ROOT, "tests", "data", state), daemon.state)
+        daemon.start()
+        self.addCleanup(daemon.stop)
+        return daemon
+
+    def test_version_1(self):
+        daemon = self.daemon_on_copy_of("state-v1")
+        daemon.ctl.wait("1jxt23vbgqveve00", expect="done")
+        listed = daemon.ctl.json("runs", "--limit", "100")["runs"]
+        for shown, expected in zip(listed, RUNS_OF_VERSION_1):
+            for field in [name for name, value in expected.items() if value == VOLATILE]:
+                self.assertTrue(shown[field], field)
+                shown[field] = VOLATILE
+            self.assertEqual(shown, expected)
+        self.assertEqual(len(listed), len(RUNS_OF_VERSION_1))
+
+        for (run_id, name), content in LOGS.items():
+            options = ["--stderr"] if name == "stderr.log" else []
+            self.assertEqual(daemon.ctl.run("logs", run_id, *options).out, content, (run_id, name))
+        metrics = daemon.ctl.json("query", "SELECT kernel, launch, name, value, unit FROM metric WHERE run = "
+                                           "'1jxt21q00d0ne000' ORDER BY position")["rows"]
+        self.assertEqual(metrics, [[None, None, "wall_ms", 1500, "ms"], ["gemm", 0, "gpu_ms", 0.125, "ms"],
+                                   ["gemm", 1, "gpu_ms", 0.25, "ms"]])
+        # What is left is what the catalog knows.
+        known = ["state.lock", "catalog.db"]
+        known += [os.path.join("runs", shown["id"], found["name"]) for shown in listed for found in shown["artifacts"]]
+        wait_until(lambda: [name for name in daemon.files() if not name.startswith("catalog.db-")] == sorted(known),
+                   "the folder to hold what the catalog knows and no more")
+        wait_until(lambda: daemon.ctl.json("status")["storage"]["health"] == "ok", "the check after an unclean stop")
+        # It goes on from there.
+        self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
+
+
+if __name__ == "__main__":
+    unittest.main()

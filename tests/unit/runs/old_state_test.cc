@@ -1,0 +1,103 @@
+// The state folders of earlier versions, tests/data/state-v*, as a start finds them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/recovery.h"
+#include "storage/base/sha256.h"
+#include "storage/catalog/run_table.h"
+#include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+// What the commands printed: tests/data/README.md.
+std::string Lines(size_t begin, size_t end) {
+  std::string text;
+  for (size_t line = 0; text.size() < end; ++line) {
+    const std::string number = std::to_string(line);
+    text += "line " + std::string(5 - number.size(), '0') + number + "\n";
+  }
+  return text.substr(begin, end - begin);
+}
+
+class OldStateTest : public testing::Test {
+ protected:
+  Layout Copy(const std::string& state) {
+    std::filesystem::copy(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state, folder_ / "state",
+                          std::filesystem::copy_options::recursive);
+    return Layout{folder_ / "state"};
+  }
+
+  TemporaryFolder folder_;
+  FakeClock clock_;
+  std::unique_ptr<Files> files_ = MakePosixFiles();
+};
+
+TEST_F(OldStateTest, SpoolOfVersion1) {
+  const Layout layout = Copy("state-v1");
+  LaunchRequest expected;
+  expected.argv = {"/bin/sh", "-c", "echo \"$GREETING\"; umask; pwd"};
+  expected.environment = {"PATH=/usr/bin:/bin", "GREETING=hello", "OMP_NUM_THREADS=4"};
+  expected.cwd = "/";
+  expected.umask = 077;
+  expected.limits = {{.resource = 4, .soft = 0, .hard = 0}};
+  Result<LaunchRequest> request = ReadSpool(*files_, layout, "1jxt23vbgqveve00");
+  ASSERT_TRUE(request.ok()) << request.status().ToString();
+  EXPECT_EQ(*request, expected);
+  // As does today's code, or its version must be another.
+  ASSERT_TRUE(WriteSpool(*files_, layout, "again", expected).ok());
+  EXPECT_EQ(*ReadWholeFile(*files_, layout.SpoolPath("again"), 1 << 20),
+            *ReadWholeFile(*files_, layout.SpoolPath("1jxt23vbgqveve00"), 1 << 20));
+}
+
+TEST_F(OldStateTest, FoldersOfLostRunsOfVersion1) {
+  const Layout layout = Copy("state-v1");
+  Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout}, *files_);
+  ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
+  EXPECT_TRUE((*catalog)->last_stop_was_unclean());
+  Result<std::vector<RunRow>> queued = RecoverRuns(**catalog, *files_, clock_, {.head_bytes = 100, .tail_bytes = 4096});
+  ASSERT_TRUE(queued.ok()) << queued.status().ToString();
+  ASSERT_EQ(queued->size(), 1u);
+  EXPECT_EQ(queued->front().id, "1jxt23vbgqveve00");
+
+  struct Case {
+    const char* id;
+    std::string stdout_log;
+    int64_t printed_bytes;
+    int64_t dropped_bytes;
+    std::string stderr_log;
+  };
+  const Case cases[] = {
+      {"1jxt22y20prep000", "", 0, 0, ""},
+      {"1jxt237tgrvnn000", Lines(0, 100) + "\n[kprof: 2304 bytes dropped here]\n" + Lines(2404, 6000), 6000, 2304,
+       Lines(0, 44)},
+      {"1jxt23hk0c011000", Lines(0, 100) + "\n[kprof: 804 bytes dropped here]\n" + Lines(904, 5000), 5000, 804, ""},
+  };
+  auto reader = (*catalog)->readers().Borrow();
+  ASSERT_TRUE(reader.ok());
+  for (const Case& c : cases) {
+    Result<RunRow> row = ReadRun(**reader, c.id);
+    ASSERT_TRUE(row.ok()) << c.id;
+    EXPECT_EQ(row->state, RunState::kFailed) << c.id;
+    EXPECT_EQ(row->error->code, "lost_daemon") << c.id;
+    EXPECT_EQ(row->ended_ns, clock_.unix_ns()) << c.id;
+    EXPECT_EQ(row->stdout_bytes, c.printed_bytes) << c.id;
+    EXPECT_EQ(row->stdout_dropped_bytes, c.dropped_bytes) << c.id;
+    EXPECT_EQ(row->stderr_bytes, static_cast<int64_t>(c.stderr_log.size())) << c.id;
+    std::vector<ArtifactRow> expected;
+    for (const auto& [name, content] : {std::pair{"stderr.log", c.stderr_log}, std::pair{"stdout.log", c.stdout_log}}) {
+      if (content.empty()) continue;
+      expected.push_back({name, static_cast<int64_t>(content.size()), Sha256Of(content)});
+      EXPECT_EQ(*ReadWholeFile(*files_, layout.ArtifactPath(c.id, name), 1 << 20), content) << c.id;
+    }
+    EXPECT_EQ(row->artifacts, expected) << c.id;
+    Result<std::vector<FolderEntry>> left = files_->List(layout.RunFolder(c.id));
+    EXPECT_EQ(left.ok() ? left->size() : 0, expected.size()) << c.id;
+  }
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,96 @@
+// The catalogs of earlier versions, tests/data/state-v*/catalog.db, read with today's code.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "storage/catalog/run_table.h"
+#include "storage/catalog/schema.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+class OldCatalogTest : public testing::Test {
+ protected:
+  Db OpenCopy(const std::string& state) {
+    std::filesystem::copy_file(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state + "/catalog.db",
+                               folder_ / "catalog.db");
+    Result<Db> db = Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite});
+    EXPECT_TRUE(db.ok()) << db.status().ToString();
+    return *std::move(db);
+  }
+
+  TemporaryFolder folder_;
+};
+
+RunRow PlainRun(const std::string& id, int64_t queued_s) {
+  RunRow run;
+  run.id = id;
+  run.uid = 1000;
+  run.tool = "command";
+  run.argv = {"/bin/sh", "-c", "true"};
+  run.cwd = "/";
+  run.environment = {{"OMP_NUM_THREADS", "4"}};
+  run.devices = {"cpu"};
+  run.queued_ns = (1'750'000'000 + queued_s) * 1'000'000'000;
+  return run;
+}
+
+TEST_F(OldCatalogTest, Version1) {
+  Db db = OpenCopy("state-v1");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 1);
+  Status migrated = MigrateCatalog(db);
+  ASSERT_TRUE(migrated.ok()) << migrated.ToString();
+  EXPECT_EQ(*db.QueryInteger("PRAGMA user_version"), CatalogVersion());
+  EXPECT_EQ(*db.QueryInteger("SELECT value FROM facts WHERE name = 'clean_stop'"), 0);
+
+  // Each field of a row is in one of these at least.
+  RunRow done = PlainRun("1jxt21q00d0ne000", 0);
+  done.state = RunState::kDone;
+  done.argv = {"/bin/sh", "-c", "make report.txt"};
+  done.labels = {{"branch", "main"}, {"size", "4096"}};
+  done.devices = {"0", "1"};
+  done.pinned = done.shared = true;
+  done.idempotency_key = "first";
+  done.timeout_ms = 60'000;
+  done.queue_timeout_ms = 5'000;
+  done.started_ns = 1'750'000'000'500'000'000;
+  done.ended_ns = 1'750'000'002'000'000'000;
+  done.exit_code = 0;
+  done.stdout_bytes = 6000;
+  done.stdout_dropped_bytes = 1804;
+  done.stderr_bytes = 22;
+  done.trust = {{"clocks_unlocked", "clocks were not locked"}, {"shared_gpu", "others used GPU 0"}};
+  done.artifacts = {{"report.txt", 12, "d40b628baf7f757149f5b6d6d6aca317d478ef3a29433064d21cfdd06fb33b8d"},
+                    {"stderr.log", 22, "5b317d30ae352cb03bb81f88f668e7cb1e73b54f6554b7bc825c83cfdd11c231"},
+                    {"stdout.log", 4230, "40d17d9efbfc0d8722cf528a9e6fd881761aa1774dbb6e593d8036d24f84b3fb"}};
+  done.metrics = {{.name = "wall_ms", .value = 1500, .unit = "ms"},
+                  {.name = "gpu_ms", .value = 0.125, .unit = "ms", .kernel = "gemm", .launch = 0},
+                  {.name = "gpu_ms", .value = 0.25, .unit = "ms", .kernel = "gemm", .launch = 1}};
+  RunRow timed_out = PlainRun("1jxt22ah0t1me000", 20);
+  timed_out.state = RunState::kFailed;
+  timed_out.started_ns = 1'750'000'020'500'000'000;
+  timed_out.ended_ns = 1'750'000'022'000'000'000;
+  timed_out.signal = 9;
+  timed_out.timeout_ms = 1000;
+  timed_out.error = RunError{"timed_out", "run 1jxt22ah0t1me000: it ran longer than 1 s", "give it more"};
+  RunRow queued = PlainRun("1jxt23vbgqveve00", 70);
+  queued.argv = {"/bin/sh", "-c", "echo \"$GREETING\"; umask; pwd"};
+  queued.labels = {{"kept", "yes"}};
+  for (const RunRow& expected : {done, timed_out, queued}) {
+    Result<RunRow> row = ReadRun(db, expected.id);
+    ASSERT_TRUE(row.ok()) << row.status().ToString();
+    EXPECT_TRUE(*row == expected) << expected.id;
+  }
+
+  std::string states;
+  for (const RunRow& row : *ListRuns(db, {})) states += std::string(RunStateName(row.state)) + " ";
+  EXPECT_EQ(states, "queued collecting running preparing cancelled failed failed done ");
+  EXPECT_EQ(ReadOpenRuns(db)->size(), 4u);
+  EXPECT_EQ(ReadCounts(db)->runs, 8);
+  EXPECT_EQ(ReadCounts(db)->artifact_bytes, 12 + 22 + 4230 + 33);
+  EXPECT_TRUE(InsertRun(db, PlainRun("1jxt24000000000", 80)).ok());
+}
+
+}  // namespace
+}  // namespace kprof
