@@ -48,7 +48,6 @@ void WarnIf(const Status& failed, const char* text) {
 
 // Unfinished copies go; the folder itself stays, which a full disk might not give back.
 Status EmptyTemporaryFolder(Files& files, const Layout& layout) {
-  RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
   ASSIGN_OR_RETURN(std::vector<FolderEntry> entries, files.List(layout.TemporaryFolder()));
   for (const FolderEntry& entry : entries) {
     const std::string path = layout.TemporaryFolder() + "/" + entry.name;
@@ -61,7 +60,7 @@ void StoreEnd(Catalog& catalog, RunRow run, RecoveredRuns& recovered) {
   Status stored = catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
   if (stored.ok()) return;
   LogError("the end of a run cannot be stored", {{"run", run.id}, {"error", stored.ToString()}});
-  recovered.unstored.push_back(std::move(run));
+  recovered.unstored.push_back({std::move(run), stored});
 }
 
 // What a run's folder holds that the catalog does not know.
@@ -140,6 +139,7 @@ Status RemoveOrphanedSpool(Catalog& catalog, Files& files, const std::string& na
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits) {
   const Layout& layout = catalog.layout();
   RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));
+  RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
   WarnIf(EmptyTemporaryFolder(files, layout), "unfinished copies are not removed");
   // A spooled file is only as safe as its folder.
   WarnIf(files.SyncFolder(layout.state_folder), "the state folder's names may not outlast a loss of power");

@@ -15,8 +15,13 @@
 namespace kprof {
 
 struct RecoveredRuns {
-  std::vector<RunRow> queued;    // in their order, ready to be queued again
-  std::vector<RunRow> unstored;  // as they ended, but that cannot be written down now, as on a full disk
+  std::vector<RunRow> queued;  // in their order, ready to be queued again
+  // As they ended, which could not be written down, as on a full disk.
+  struct Unstored {
+    RunRow row;
+    Status why;
+  };
+  std::vector<Unstored> unstored;
 };
 // Before serving; blocking.
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);

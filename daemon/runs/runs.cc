@@ -67,10 +67,11 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
     const std::string id = row.id;
     open_[id].row = std::move(row);
   }
-  for (RunRow& row : recovered.unstored) {
-    Open& open = open_[row.id];
-    open.row = row;
-    open.end = std::move(row);
+  for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
+    Open& open = open_[unstored.row.id];
+    open.row = unstored.row;
+    open.end = std::move(unstored.row);
+    open.end_refused = std::move(unstored.why);
   }
 }
 
@@ -244,6 +245,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           }
           open.row = *open.end;
           open.row.pinned = pinned;
+          open.end_refused = status;
           Notify(id);
           if (stopped_) return Forget(id);
           open.retry_timer = parts_.loop.After(
@@ -277,10 +279,9 @@ void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   const std::string what = "delete run " + id;
   if (auto found = open_.find(id); found != open_.end()) {
-    Status refused = IsTerminal(found->second.row.state)
-                         ? Fail(ErrorCode::kStorageFull, what, "its end is not yet stored",
-                                "delete other runs, or free space on the state folder's file system, and try again")
-                         : Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
+    const Status& end_refused = found->second.end_refused;
+    Status refused = end_refused.ok() ? Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first")
+                                      : end_refused.In(what + ", whose end is not yet stored");
     return parts_.loop.Post([done, refused] { done(refused); });
   }
   DeleteRow(id, /*may_release_reserve=*/true, std::move(done));

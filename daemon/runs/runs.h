@@ -81,6 +81,7 @@ class Runs {
     RunRow row;                     // as it is known to all: what is durable
     std::unique_ptr<RunLife> life;  // none while it waits
     std::optional<RunRow> end;      // its end, while that is being committed
+    Status end_refused;             // why it could not be, the last time
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;

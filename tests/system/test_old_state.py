@@ -124,7 +124,7 @@ class OldStateTest(unittest.TestCase):
         self.assertEqual(metrics, [[None, None, "wall_ms", 1500, "ms"], ["gemm", 0, "gpu_ms", 0.125, "ms"],
                                    ["gemm", 1, "gpu_ms", 0.25, "ms"]])
         # What is left is what the catalog knows.
-        known = ["state.lock", "catalog.db"]
+        known = ["state.lock", "catalog.db", "reserve"]
         known += [os.path.join("runs", shown["id"], found["name"]) for shown in listed for found in shown["artifacts"]]
         wait_until(lambda: [name for name in daemon.files() if not name.startswith("catalog.db-")] == sorted(known),
                    "the folder to hold what the catalog knows and no more")

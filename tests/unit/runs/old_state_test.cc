@@ -58,10 +58,11 @@ TEST_F(OldStateTest, FoldersOfLostRunsOfVersion1) {
   Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout}, *files_);
   ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
   EXPECT_TRUE((*catalog)->last_stop_was_unclean());
-  Result<std::vector<RunRow>> queued = RecoverRuns(**catalog, *files_, clock_, {.head_bytes = 100, .tail_bytes = 4096});
-  ASSERT_TRUE(queued.ok()) << queued.status().ToString();
-  ASSERT_EQ(queued->size(), 1u);
-  EXPECT_EQ(queued->front().id, "1jxt23vbgqveve00");
+  Result<RecoveredRuns> recovered = RecoverRuns(**catalog, *files_, clock_, {.head_bytes = 100, .tail_bytes = 4096});
+  ASSERT_TRUE(recovered.ok()) << recovered.status().ToString();
+  ASSERT_EQ(recovered->queued.size(), 1u);
+  EXPECT_EQ(recovered->queued.front().id, "1jxt23vbgqveve00");
+  EXPECT_TRUE(recovered->unstored.empty());
 
   struct Case {
     const char* id;

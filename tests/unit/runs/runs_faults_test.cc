@@ -138,7 +138,7 @@ TEST(RunsFaults, AStartOnAFullDiskServes) {
   run.runs_->Delete(lost, [&](Status status) { deleted = status; });
   ASSERT_TRUE(run.Until([&] { return deleted.has_value(); }));
   EXPECT_EQ(deleted->code(), ErrorCode::kStorageFull);
-  EXPECT_NE(deleted->why().find("not yet stored"), std::string::npos);
+  EXPECT_NE(deleted->ToString().find("not yet stored"), std::string::npos);
 
   run.plan_.Heal();
   EXPECT_TRUE(run.Until([&] {
