@@ -5,8 +5,9 @@
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/launch_spool.h"
+#include "daemon/runs/run_deletion.h"
 #include "daemon/runs/run_end.h"
-#include "daemon/runs/stored_environment.h"
+#include "daemon/runs/run_submission.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -18,44 +19,6 @@ constexpr int64_t kNotifyQueuedMs = 100;
 constexpr int64_t kRetentionPeriodMs = 10 * 60 * 1000;
 constexpr int64_t kRetentionPauseMs = 1000;
 constexpr int64_t kRetentionBatch = 100;
-
-RunRow RowOf(const RunRequest& request, std::vector<std::string> devices, std::string id, int64_t now_unix_ns) {
-  RunRow row;
-  row.id = std::move(id);
-  row.uid = request.uid;
-  row.tool = request.tool;
-  row.argv = request.argv;
-  row.cwd = request.cwd;
-  row.environment = StoredEnvironment(request.environment);
-  row.labels = request.labels;
-  row.devices = std::move(devices);
-  row.shared = request.shared;
-  row.attached = request.attached;
-  row.idempotency_key = request.idempotency_key;
-  row.timeout_ms = request.timeout_ms;
-  row.queue_timeout_ms = request.queue_timeout_ms;
-  row.queued_ns = now_unix_ns;
-  return row;
-}
-
-// The run that the same caller submitted with the same key, if any.
-std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
-  if (row.idempotency_key.empty()) return std::nullopt;
-  Result<ReaderPool::Lease> reader = catalog.readers().Borrow();
-  if (!reader.ok()) return std::nullopt;
-  Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, row.uid, row.idempotency_key);
-  return twin.ok() ? *twin : std::nullopt;
-}
-
-LaunchRequest LaunchRequestOf(RunRequest request) {
-  LaunchRequest launch;
-  launch.argv = std::move(request.argv);
-  launch.environment = std::move(request.environment);
-  launch.cwd = std::move(request.cwd);
-  launch.umask = request.umask;
-  launch.limits = std::move(request.limits);
-  return launch;
-}
 
 }  // namespace
 
@@ -116,39 +79,17 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
 void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::string id,
                   std::function<void(Result<RunRow>)> done) {
   ++submitting_;
-  // The writer may answer when we are gone: what runs on its thread has the parts, not us; what it posts then never
-  // runs.
-  auto answer = [this, &loop = parts_.loop, done = std::move(done)](Result<RunRow> row, bool is_new) {
-    loop.Post([this, done, row = std::move(row), is_new] {
-      --submitting_;
-      if (row.ok() && is_new) Enqueue(*row);
-      done(row);
-      if (stopped_) FinishStopping();
-    });
-  };
-  auto work = [parts = parts_, request = std::move(request), devices = std::move(devices), id = std::move(id),
-               answer]() mutable {
-    RunRow row = RowOf(request, std::move(devices), id, parts.clock.unix_ns());
-    if (std::optional<RunRow> twin = FindTwin(parts.catalog, row)) return answer(*std::move(twin), false);
-    Status spooled = WriteSpool(parts.files, parts.catalog.layout(), id, LaunchRequestOf(std::move(request)));
-    if (!spooled.ok()) return answer(spooled.In("submit run"), false);
-    auto refuse = [parts, row, answer](const Status& status) {
-      (void)RemoveSpool(parts.files, parts.catalog.layout(), row.id);
-      // Two requests with one key can pass each other; the later one finds the first.
-      if (std::optional<RunRow> twin = FindTwin(parts.catalog, row)) return answer(*twin, false);
-      answer(status.In("submit run"), false);
-    };
-    parts.catalog.writer().Submit([row](Db& db) { return InsertRun(db, row); },
-                                  [parts, row, answer, refuse](Status status) {
-                                    if (status.ok()) return answer(row, true);
-                                    // The writer has others waiting.
-                                    Status submitted = parts.workers.Submit([refuse, status] { refuse(status); });
-                                    if (!submitted.ok()) answer(status.In("submit run"), false);
-                                  });
-  };
-  auto shared_work = std::make_shared<decltype(work)>(std::move(work));  // shared: std::function copies
-  Status submitted = parts_.workers.Submit([shared_work] { (*shared_work)(); });
-  if (!submitted.ok()) answer(submitted.In("submit run"), false);
+  StoreSubmittedRun(parts_, std::move(request), std::move(devices), std::move(id),
+                    [this, done = std::move(done)](Result<SubmittedRun> stored) {
+                      --submitting_;
+                      if (!stored.ok()) {
+                        done(stored.status());
+                      } else {
+                        if (stored->is_new) Enqueue(stored->row);
+                        done(stored->row);
+                      }
+                      if (stopped_) FinishStopping();
+                    });
 }
 
 void Runs::Enqueue(RunRow row) {
@@ -284,43 +225,7 @@ void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
                                       : end_refused.In(what + ", whose end is not yet stored");
     return parts_.loop.Post([done, refused] { done(refused); });
   }
-  DeleteRow(id, /*may_release_reserve=*/true, std::move(done));
-}
-
-void Runs::DeleteRow(const std::string& id, bool may_release_reserve, std::function<void(Status)> done) {
-  auto job = [id](Db& db) -> Status {
-    const std::string what = "delete run " + id;
-    ASSIGN_OR_RETURN(RunRow row, ReadRun(db, id));
-    if (!IsTerminal(row.state)) return Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
-    if (row.pinned) return Fail(ErrorCode::kUsage, what, "it is pinned", "unpin it first");
-    return DeleteRun(db, id);
-  };
-  // The row first: a crash in between leaves a folder of no run, which the next start puts out of the way.
-  parts_.catalog.writer().Submit(std::move(job), [=, this, &loop = parts_.loop](Status status) {
-    loop.Post([=, this] {
-      if (status.ok()) return DeleteFiles(id, done);
-      if (status.code() != ErrorCode::kStorageFull || !may_release_reserve) return done(status);
-      Status submitted = parts_.workers.Submit([=, this, parts = parts_] {
-        const bool released = parts.catalog.reserve().Release();
-        parts.loop.Post([=, this] { released ? DeleteRow(id, /*may_release_reserve=*/false, done) : done(status); });
-      });
-      if (!submitted.ok()) done(status);
-    });
-  });
-}
-
-void Runs::DeleteFiles(const std::string& id, std::function<void(Status)> done) {
-  Status submitted = parts_.workers.Submit([parts = parts_, id, done] {
-    // First to where a start cleans up, in one step: a crash leaves no folder of no run.
-    const Layout& layout = parts.catalog.layout();
-    const std::string going = layout.TemporaryFolder() + "/deleted-" + id;
-    Status removed = parts.files.Rename(layout.RunFolder(id), going);
-    if (removed.ok()) removed = parts.files.RemoveTree(going);
-    if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
-    (void)parts.catalog.reserve().Fill();                              // for the next time; now there may be space
-    parts.loop.Post([done, removed] { done(removed); });
-  });
-  if (!submitted.ok()) done(OkStatus());
+  DeleteEndedRun(parts_, id, std::move(done));
 }
 
 void Runs::SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done) {

@@ -89,8 +89,6 @@ class Runs {
     std::map<WatchId, std::function<void(const View&)>> watchers;
   };
 
-  void DeleteRow(const std::string& id, bool may_release_reserve, std::function<void(Status)> done);
-  void DeleteFiles(const std::string& id, std::function<void(Status)> done);
   void Insert(RunRequest request, std::vector<std::string> devices, std::string id,
               std::function<void(Result<RunRow>)> done);
   void Enqueue(RunRow row);

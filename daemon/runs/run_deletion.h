@@ -1,0 +1,17 @@
+// Deletes a run that has ended: its row, then its files. Whether it may go is asked of the row itself; runs that are
+// open are runs.h's business.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/runs/run_parts.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// Io loop only; `done` is called from it. On a full disk it uses the catalog's reserve, and fills it again afterwards.
+// Fails with kUsage when the run is open or pinned, kNotFound when there is none.
+void DeleteEndedRun(const RunParts& parts, const std::string& id, std::function<void(Status)> done);
+
+}  // namespace kprof

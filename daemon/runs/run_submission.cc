@@ -1,0 +1,112 @@
+#include "daemon/runs/run_submission.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/stored_environment.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+RunRow RowOf(const RunRequest& request, std::vector<std::string> devices, std::string id, int64_t now_unix_ns) {
+  RunRow row;
+  row.id = std::move(id);
+  row.uid = request.uid;
+  row.tool = request.tool;
+  row.argv = request.argv;
+  row.cwd = request.cwd;
+  row.environment = StoredEnvironment(request.environment);
+  row.labels = request.labels;
+  row.devices = std::move(devices);
+  row.shared = request.shared;
+  row.attached = request.attached;
+  row.idempotency_key = request.idempotency_key;
+  row.timeout_ms = request.timeout_ms;
+  row.queue_timeout_ms = request.queue_timeout_ms;
+  row.queued_ns = now_unix_ns;
+  return row;
+}
+
+// The run that the same caller submitted with the same key, if any.
+std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
+  if (row.idempotency_key.empty()) return std::nullopt;
+  Result<ReaderPool::Lease> reader = catalog.readers().Borrow();
+  if (!reader.ok()) return std::nullopt;
+  Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, row.uid, row.idempotency_key);
+  return twin.ok() ? *twin : std::nullopt;
+}
+
+LaunchRequest LaunchRequestOf(RunRequest request) {
+  LaunchRequest launch;
+  launch.argv = std::move(request.argv);
+  launch.environment = std::move(request.environment);
+  launch.cwd = std::move(request.cwd);
+  launch.umask = request.umask;
+  launch.limits = std::move(request.limits);
+  return launch;
+}
+
+// Knows the parts and not who asked: what it posts when that one is gone never runs.
+class Submission : public std::enable_shared_from_this<Submission> {
+ public:
+  Submission(const RunParts& parts, RunRequest request, std::function<void(Result<SubmittedRun>)> done)
+      : parts_(parts), request_(std::move(request)), done_(std::move(done)) {}
+
+  void Begin(std::vector<std::string> devices, std::string id) {
+    OnWorker([self = shared_from_this(), devices = std::move(devices), id = std::move(id)] {
+      self->row_ = RowOf(self->request_, devices, id, self->parts_.clock.unix_ns());
+      self->Store();
+    });
+  }
+
+ private:
+  void OnWorker(std::function<void()> work) {
+    Status submitted = parts_.workers.Submit(std::move(work));
+    if (!submitted.ok()) Refuse(submitted);
+  }
+
+  void Store() {
+    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+      return Answer(SubmittedRun{*std::move(twin), false});
+    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, LaunchRequestOf(std::move(request_)));
+    if (!spooled.ok()) return Refuse(spooled);
+    parts_.catalog.writer().Submit([row = row_](Db& db) { return InsertRun(db, row); },
+                                   [self = shared_from_this()](const Status& inserted) {
+                                     if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
+                                     // The writer has others waiting.
+                                     self->OnWorker([self, inserted] { self->TakeBack(inserted); });
+                                   });
+  }
+
+  void TakeBack(const Status& why) {
+    (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row_.id);
+    // Two requests with one key can pass each other; the later one finds the first.
+    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+      return Answer(SubmittedRun{*std::move(twin), false});
+    Refuse(why);
+  }
+
+  void Refuse(const Status& why) { Answer(why.In("submit run")); }
+
+  void Answer(Result<SubmittedRun> stored) {
+    parts_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
+  }
+
+  const RunParts parts_;
+  RunRequest request_;
+  RunRow row_;
+  std::function<void(Result<SubmittedRun>)> done_;
+};
+
+}  // namespace
+
+void StoreSubmittedRun(const RunParts& parts, RunRequest request, std::vector<std::string> devices, std::string id,
+                       std::function<void(Result<SubmittedRun>)> done) {
+  KPROF_ON_IO_LOOP(parts.loop);
+  std::make_shared<Submission>(parts, std::move(request), std::move(done))->Begin(std::move(devices), std::move(id));
+}
+
+}  // namespace kprof
