@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/runs/artifact_upload.h"
@@ -126,21 +127,34 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
  public:
   UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response)
       : parts_(parts), caller_(caller), response_(response) {
-    StartRead(&message_);
+    Read();
   }
 
   void OnReadDone(bool ok) override {
+    to_grpc_.Take();
     Status submitted = parts_.bulk.Submit([this, ok] {
       Status status = ok ? Take() : FinishUpload();
       if (!status.ok()) upload_.reset();
-      if (!status.ok() || !ok) return Finish(ToGrpc(status));
-      StartRead(&message_);
+      if (!status.ok() || !ok) return End(status);
+      Read();
     });
-    if (!submitted.ok()) Finish(ToGrpc(submitted));
+    if (!submitted.ok()) End(submitted);
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    to_grpc_.Take();
+    delete this;
+  }
 
  private:
+  void Read() {
+    to_grpc_.Give();
+    StartRead(&message_);
+  }
+  void End(const Status& status) {
+    to_grpc_.Give();
+    Finish(ToGrpc(status));
+  }
+
   Status Take() {
     switch (message_.part_case()) {
       case v1::UploadArtifactRequest::kHeader:
@@ -183,6 +197,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   const RpcParts& parts_;
   const Caller caller_;
   v1::UploadArtifactResponse& response_;
+  HandOver to_grpc_;
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;
   std::optional<std::string> sha256_;
