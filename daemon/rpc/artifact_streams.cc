@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/runs/artifact_upload.h"
@@ -122,39 +121,61 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   bool ended_ = false;
 };
 
-// One read in flight, each message handled on a bulk worker before the next is read.
+// One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing
+// has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
 class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response)
-      : parts_(parts), caller_(caller), response_(response) {
-    Read();
+  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response, Places::Place place)
+      : parts_(parts), caller_(caller), response_(response), place_(std::move(place)) {
+    parts_.loop.Post([this] { Read(); });
   }
 
   void OnReadDone(bool ok) override {
-    to_grpc_.Take();
-    Status submitted = parts_.bulk.Submit([this, ok] {
-      Status status = ok ? Take() : FinishUpload();
-      if (!status.ok()) upload_.reset();
-      if (!status.ok() || !ok) return End(status);
-      Read();
-    });
-    if (!submitted.ok()) End(submitted);
+    parts_.loop.Post([this, ok] { OnRead(ok); });
   }
+  // The timer is the loop's, so the end is, too.
   void OnDone() override {
-    to_grpc_.Take();
-    delete this;
+    parts_.loop.Post([this] { delete this; });
   }
 
  private:
+  // Io loop, these four.
   void Read() {
-    to_grpc_.Give();
+    idle_timer_ = parts_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
     StartRead(&message_);
   }
+
+  void OnRead(bool ok) {
+    if (given_up_) return;
+    idle_timer_.Cancel();
+    Status submitted = parts_.bulk.Submit([this, ok] {
+      Status status = ok ? Take() : FinishUpload();
+      const bool more = ok && status.ok();
+      if (!more) upload_.reset();
+      parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
+    });
+    if (!submitted.ok()) End(submitted);
+  }
+
+  // The read in flight comes back when gRPC has ended the call.
+  void GiveUp() {
+    given_up_ = true;
+    Status silent = Fail(ErrorCode::kTimedOut, "add artifact",
+                         "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s", "send it again");
+    Status submitted = parts_.bulk.Submit([this, silent] {
+      upload_.reset();
+      parts_.loop.Post([this, silent] { End(silent); });
+    });
+    if (!submitted.ok()) End(silent);
+  }
+
   void End(const Status& status) {
-    to_grpc_.Give();
+    upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
+    place_.reset();   // before the client knows, who may begin the next at once
     Finish(ToGrpc(status));
   }
 
+  // Bulk workers, from here on.
   Status Take() {
     switch (message_.part_case()) {
       case v1::UploadArtifactRequest::kHeader:
@@ -178,7 +199,8 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
       ASSIGN_OR_RETURN(run,
                        LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
     }
-    ASSIGN_OR_RETURN(upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name()));
+    ASSIGN_OR_RETURN(
+        upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
     return OkStatus();
   }
 
@@ -197,10 +219,19 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   const RpcParts& parts_;
   const Caller caller_;
   v1::UploadArtifactResponse& response_;
-  HandOver to_grpc_;
+  std::optional<Places::Place> place_;  // io loop
+  IoLoop::Timer idle_timer_;            // io loop; pending while it reads
+  bool given_up_ = false;               // io loop
+  // One read, or one worker, at a time.
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;
   std::optional<std::string> sha256_;
+};
+
+class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  explicit RefusedUpload(const Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
 };
 
 }  // namespace
@@ -216,7 +247,9 @@ std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const Rp
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
                                                                 v1::UploadArtifactResponse& response) {
-  return new UploadCall(parts, caller, response);
+  Result<Places::Place> place = parts.limits.uploads.Take(caller.uid, "add artifact", "uploads");
+  if (!place.ok()) return new RefusedUpload(place.status());
+  return new UploadCall(parts, caller, response, *std::move(place));
 }
 
 }  // namespace kprof

@@ -6,6 +6,7 @@
 // cancelled when the client has not taken a message for kUnreadLimitMs.
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
