@@ -15,19 +15,17 @@ Places::Place::~Place() {
 }
 
 Result<Places::Place> Places::Take(uint32_t uid, const std::string& act, const std::string& things) {
+  auto refuse = [&](const std::string& whose, int taken) {
+    return Fail(ErrorCode::kQueueFull, act,
+                "as many " + things + whose + " as may be at a time are under way: " + std::to_string(taken),
+                "try again when one has ended");
+  };
   std::lock_guard lock(mu_);
-  auto of_uid = taken_by_uid_.find(uid);
-  if (of_uid != taken_by_uid_.end() && of_uid->second >= options_.limit_per_uid) {
-    return Fail(ErrorCode::kQueueFull, act,
-                std::to_string(of_uid->second) + " " + things + " of uid " + std::to_string(uid) +
-                    " are under way already, which is the limit",
-                "try again when one of them has ended");
+  if (auto of_uid = taken_by_uid_.find(uid);
+      of_uid != taken_by_uid_.end() && of_uid->second >= options_.limit_per_uid) {
+    return refuse(" of uid " + std::to_string(uid), of_uid->second);
   }
-  if (taken_ >= options_.limit) {
-    return Fail(ErrorCode::kQueueFull, act,
-                std::to_string(taken_) + " " + things + " are under way already, which is the limit",
-                "try again when one of them has ended");
-  }
+  if (taken_ >= options_.limit) return refuse("", taken_);
   ++taken_;
   ++taken_by_uid_[uid];
   return Place(*this, uid);

@@ -36,7 +36,7 @@ class Places {
     Places* places_;  // none: moved from
     uint32_t uid_;
   };
-  // Fails with kQueueFull: "`act`: 16 `things` of uid 1000 are under way already".
+  // Fails with kQueueFull: "`act`: as many `things` of uid 1000 as may be at a time are under way: 16".
   Result<Place> Take(uint32_t uid, const std::string& act, const std::string& things);
 
  private:

@@ -91,19 +91,11 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
 
 class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
  public:
-  explicit BackUpSource(const RpcParts& parts) : parts_(parts) {}
-  ~BackUpSource() override {
-    if (!path_.empty()) (void)parts_.files.Remove(path_);
-  }
+  BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
 
   Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
-    if (!chunks_.open()) {
-      path_ = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
-      RETURN_IF_ERROR(parts_.catalog.BackUp(path_, stop));
-      ASSIGN_OR_RETURN(std::unique_ptr<File> file, parts_.files.OpenForRead(path_));
-      chunks_.Open(std::move(file));
-    }
+    if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
     ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
     if (bytes.empty()) {
       ended_ = true;
@@ -115,8 +107,25 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   }
 
  private:
+  // The copy loses its name as soon as it is open: whatever ends us, it takes no space any longer. A crash before that
+  // leaves it to the next start, which empties the folder.
+  Status Open(std::stop_token stop) {
+    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
+    place_.emplace(std::move(place));
+    const std::string path =
+        parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
+    RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
+    Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
+    Status removed = parts_.files.Remove(path);
+    if (!file.ok()) return file.status();
+    RETURN_IF_ERROR(removed);
+    chunks_.Open(*std::move(file));
+    return OkStatus();
+  }
+
   const RpcParts& parts_;
-  std::string path_;
+  const Caller caller_;
+  std::optional<Places::Place> place_;
   FileChunks chunks_;
   bool ended_ = false;
 };
@@ -241,8 +250,8 @@ std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
   return std::make_unique<DownloadSource>(parts, caller, request);
 }
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts) {
-  return std::make_unique<BackUpSource>(parts);
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller) {
+  return std::make_unique<BackUpSource>(parts, caller);
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,

@@ -17,7 +17,8 @@ namespace kprof {
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
     const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request);
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts);
+// Writes a copy of the catalog first, so one at a time: the next fails with kQueueFull.
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller);
 
 // An upload whose client sends nothing for so long is given up.
 constexpr int64_t kUploadIdleLimitMs = 60'000;

@@ -10,12 +10,14 @@ namespace kprof {
 struct StreamLimits {
   static constexpr int kUploads = 64;
   static constexpr int kUploadsPerUid = 16;
+  static constexpr int kBackUps = 1;  // each writes the whole catalog once more
 
   // max_artifact_bytes: of the retention policy; 0: no limit.
   explicit StreamLimits(int64_t max_artifact_bytes) : upload_bytes(max_artifact_bytes) {}
 
   Places uploads{{.limit = kUploads, .limit_per_uid = kUploadsPerUid}};
   UploadBytes upload_bytes;
+  Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
 };
 
 }  // namespace kprof

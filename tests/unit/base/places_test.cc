@@ -16,10 +16,10 @@ TEST(Places, AreBoundedInAllAndPerUser) {
   ASSERT_FALSE(of_one.ok());
   EXPECT_EQ(of_one.status().code(), ErrorCode::kQueueFull);
   EXPECT_EQ(of_one.status().ToString(),
-            "dig: 2 holes of uid 1 are under way already, which is the limit; try again when one of them has ended");
+            "dig: as many holes of uid 1 as may be at a time are under way: 2; try again when one has ended");
   Result<Places::Place> of_all = places.Take(2, "dig", "holes");
   ASSERT_FALSE(of_all.ok());
-  EXPECT_EQ(of_all.status().why(), "3 holes are under way already, which is the limit");
+  EXPECT_EQ(of_all.status().why(), "as many holes as may be at a time are under way: 3");
 }
 
 TEST(Places, AreFreeAgainWhenTheirHoldersAreGone) {

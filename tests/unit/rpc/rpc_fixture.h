@@ -100,7 +100,6 @@ class RpcFixture {
   // Set before Start.
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   int64_t max_artifact_bytes_ = 0;
-  Files* other_files_ = nullptr;  // instead of files_, for what the services do
 
   void Start() {
     static const bool prepared = (UidServers::PrepareProcess(), true);
@@ -133,8 +132,15 @@ class RpcFixture {
 
   void Stop() {
     if (!servers_) return;
+    std::thread passing([this] {  // a stream that waits for its timer sees the end then
+      while (!stop_turning_) {
+        clock_.Advance(10 * kNanosPerMilli);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
     servers_->Shutdown(0);
     stop_turning_ = true;
+    passing.join();
     turning_.join();
     servers_.reset();
     query_pool_.reset();
@@ -235,9 +241,10 @@ class RpcFixture {
     return response.run().id();
   }
   // The last one launched ends so.
-  void EndLast(int exit_code = 0) {
+  void EndLast(int exit_code = 0, bool stopped = false) {
     OnLoop([&] {
       CommandEnded ended;
+      ended.stopped = stopped;
       ended.exit_code = exit_code;
       ended.ended_unix_ns = clock_.unix_ns();
       ended.wall_ns = 5;
@@ -251,7 +258,7 @@ class RpcFixture {
   std::vector<FolderEntry> TemporaryFiles() { return *files().List(layout().TemporaryFolder()); }
 
   const Layout& layout() { return catalog_->layout(); }
-  Files& files() { return other_files_ != nullptr ? *other_files_ : files_; }
+  FaultFiles& files() { return files_; }
 
   TemporaryFolder folder_;
   FaultPlan plan_;
