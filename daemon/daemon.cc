@@ -15,6 +15,7 @@
 #include "daemon/process/supervisor_launcher.h"
 #include "daemon/rpc/local_acceptor.h"
 #include "daemon/rpc/rpc_parts.h"
+#include "daemon/rpc/stream_limits.h"
 #include "daemon/rpc/uid_servers.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
@@ -40,7 +41,8 @@ const char* DaemonVersion() {
 
 // In the order of construction; destroyed in reverse.
 struct Daemon::Parts {
-  explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
+  explicit Parts(const Config& config)
+      : config(config), devices(config.accelerators), stream_limits(config.retention.max_artifact_bytes) {}
 
   const Config config;
   RealClock clock;
@@ -49,6 +51,7 @@ struct Daemon::Parts {
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
   StorageHealth health;
+  StreamLimits stream_limits;
   std::stop_source stop;  // of background work
   std::unique_ptr<SupervisorLauncher> launcher;
   std::unique_ptr<Runs> runs;
@@ -88,8 +91,8 @@ Status Daemon::Parts::Build() {
   run_options.retention = config.retention;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
-  rpc = std::make_unique<RpcParts>(
-      RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs, health, std::move(node)});
+  rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
+                                            stream_limits, health, std::move(node)});
   UidServers::PrepareProcess();
   servers = std::make_unique<UidServers>(*rpc, config.output);
 

@@ -91,19 +91,11 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
 
 class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
  public:
-  explicit BackUpSource(const RpcParts& parts) : parts_(parts) {}
-  ~BackUpSource() override {
-    if (!path_.empty()) (void)parts_.files.Remove(path_);
-  }
+  BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
 
   Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
-    if (!chunks_.open()) {
-      path_ = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
-      RETURN_IF_ERROR(parts_.catalog.BackUp(path_, stop));
-      ASSIGN_OR_RETURN(std::unique_ptr<File> file, parts_.files.OpenForRead(path_));
-      chunks_.Open(std::move(file));
-    }
+    if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
     ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
     if (bytes.empty()) {
       ended_ = true;
@@ -115,32 +107,84 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   }
 
  private:
+  // The copy loses its name as soon as it is open: whatever ends us, it takes no space any longer. A crash before that
+  // leaves it to the next start, which empties the folder.
+  Status Open(std::stop_token stop) {
+    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
+    place_.emplace(std::move(place));
+    const std::string path =
+        parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
+    RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
+    Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
+    Status removed = parts_.files.Remove(path);
+    if (!file.ok()) return file.status();
+    RETURN_IF_ERROR(removed);
+    chunks_.Open(*std::move(file));
+    return OkStatus();
+  }
+
   const RpcParts& parts_;
-  std::string path_;
+  const Caller caller_;
+  std::optional<Places::Place> place_;
   FileChunks chunks_;
   bool ended_ = false;
 };
 
-// One read in flight, each message handled on a bulk worker before the next is read.
+// One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing
+// has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
 class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response)
-      : parts_(parts), caller_(caller), response_(response) {
-    StartRead(&message_);
+  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response, Places::Place place)
+      : parts_(parts), caller_(caller), response_(response), place_(std::move(place)) {
+    parts_.loop.Post([this] { Read(); });
   }
 
   void OnReadDone(bool ok) override {
-    Status submitted = parts_.bulk.Submit([this, ok] {
-      Status status = ok ? Take() : FinishUpload();
-      if (!status.ok()) upload_.reset();
-      if (!status.ok() || !ok) return Finish(ToGrpc(status));
-      StartRead(&message_);
-    });
-    if (!submitted.ok()) Finish(ToGrpc(submitted));
+    parts_.loop.Post([this, ok] { OnRead(ok); });
   }
-  void OnDone() override { delete this; }
+  // The timer is the loop's, so the end is, too.
+  void OnDone() override {
+    parts_.loop.Post([this] { delete this; });
+  }
 
  private:
+  // Io loop, these four.
+  void Read() {
+    idle_timer_ = parts_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
+    StartRead(&message_);
+  }
+
+  void OnRead(bool ok) {
+    if (given_up_) return;
+    idle_timer_.Cancel();
+    Status submitted = parts_.bulk.Submit([this, ok] {
+      Status status = ok ? Take() : FinishUpload();
+      const bool more = ok && status.ok();
+      if (!more) upload_.reset();
+      parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
+    });
+    if (!submitted.ok()) End(submitted);
+  }
+
+  // The read in flight comes back when gRPC has ended the call.
+  void GiveUp() {
+    given_up_ = true;
+    Status silent = Fail(ErrorCode::kTimedOut, "add artifact",
+                         "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s", "send it again");
+    Status submitted = parts_.bulk.Submit([this, silent] {
+      upload_.reset();
+      parts_.loop.Post([this, silent] { End(silent); });
+    });
+    if (!submitted.ok()) End(silent);
+  }
+
+  void End(const Status& status) {
+    upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
+    place_.reset();   // before the client knows, who may begin the next at once
+    Finish(ToGrpc(status));
+  }
+
+  // Bulk workers, from here on.
   Status Take() {
     switch (message_.part_case()) {
       case v1::UploadArtifactRequest::kHeader:
@@ -164,7 +208,8 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
       ASSIGN_OR_RETURN(run,
                        LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
     }
-    ASSIGN_OR_RETURN(upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, run, header.name()));
+    ASSIGN_OR_RETURN(
+        upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
     return OkStatus();
   }
 
@@ -183,9 +228,19 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   const RpcParts& parts_;
   const Caller caller_;
   v1::UploadArtifactResponse& response_;
+  std::optional<Places::Place> place_;  // io loop
+  IoLoop::Timer idle_timer_;            // io loop; pending while it reads
+  bool given_up_ = false;               // io loop
+  // One read, or one worker, at a time.
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;
   std::optional<std::string> sha256_;
+};
+
+class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  explicit RefusedUpload(const Status& status) { Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
 };
 
 }  // namespace
@@ -195,13 +250,15 @@ std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
   return std::make_unique<DownloadSource>(parts, caller, request);
 }
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts) {
-  return std::make_unique<BackUpSource>(parts);
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller) {
+  return std::make_unique<BackUpSource>(parts, caller);
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
                                                                 v1::UploadArtifactResponse& response) {
-  return new UploadCall(parts, caller, response);
+  Result<Places::Place> place = parts.limits.uploads.Take(caller.uid, "add artifact", "uploads");
+  if (!place.ok()) return new RefusedUpload(place.status());
+  return new UploadCall(parts, caller, response, *std::move(place));
 }
 
 }  // namespace kprof

@@ -3,6 +3,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdint>
 #include <memory>
 
 #include "daemon/rpc/caller.h"
@@ -16,9 +17,13 @@ namespace kprof {
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
     const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request);
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts);
+// Writes a copy of the catalog first, so one at a time: the next fails with kQueueFull.
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller);
 
-// Owns itself.
+// An upload whose client sends nothing for so long is given up.
+constexpr int64_t kUploadIdleLimitMs = 60'000;
+
+// Owns itself. Ends at once with kQueueFull when as many are under way as may be (stream_limits.h).
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
                                                                 v1::UploadArtifactResponse& response);
 

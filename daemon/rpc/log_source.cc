@@ -73,6 +73,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       missed_bytes_ = left_bytes - there_bytes;
       offset_ = found->size_bytes - there_bytes;
     }
+    offset_ = std::min(offset_, found->size_bytes);  // read no further than a file can have
     ASSIGN_OR_RETURN(file_, parts_.files.OpenForRead(Path(run.id, LogName())));
     return OkStatus();
   }

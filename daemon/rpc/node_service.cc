@@ -129,12 +129,14 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
 }
 
 grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCatalog(
-    grpc::CallbackServerContext* /*context*/, const v1::BackUpCatalogRequest* /*request*/) {
+    grpc::CallbackServerContext* context, const v1::BackUpCatalogRequest* /*request*/) {
   if (!caller_.is_operator) {
     return new FailedStream<v1::BackUpCatalogResponse>(
         Fail(ErrorCode::kNotPermitted, "back up the catalog", "it holds everybody's runs", "ask an operator"));
   }
-  return new PullStream<v1::BackUpCatalogResponse>(parts_.loop, parts_.bulk, MakeBackUpSource(parts_));
+  // A backup holds the one place there is, and its copy's disk: one that nobody reads is given up.
+  return new PullStream<v1::BackUpCatalogResponse>(parts_.loop, parts_.bulk, MakeBackUpSource(parts_, caller_),
+                                                   context);
 }
 
 }  // namespace kprof

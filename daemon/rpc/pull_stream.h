@@ -6,6 +6,7 @@
 // cancelled when the client has not taken a message for kUnreadLimitMs.
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/status_map.h"
 #include "storage/base/status.h"
 
@@ -49,25 +51,33 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
     if (impatient_ != nullptr) {
       loop_.Post([this] { CheckIsRead(-1); });
     }
+    to_grpc_.Give();
     PullSoon();
   }
 
   void OnWriteDone(bool ok) override {
+    to_grpc_.Take();
     writing_ = false;
     writes_done_.fetch_add(1, std::memory_order_relaxed);
     if (!ok) stop_.request_stop();
     PullSoon();
   }
-  void OnCancel() override { stop_.request_stop(); }
+  void OnCancel() override {
+    to_grpc_.Take();
+    stop_.request_stop();
+  }
   // The timer is the loop's, so the end is, too.
   void OnDone() override {
+    to_grpc_.Take();
     loop_.Post([this] { delete this; });
   }
 
  private:
   void PullSoon() {
     Status submitted = pool_.Submit([this] { Pull(); });
-    if (!submitted.ok()) this->Finish(ToGrpc(submitted));
+    if (submitted.ok()) return;
+    to_grpc_.Give();
+    this->Finish(ToGrpc(submitted));
   }
 
   void Pull() {
@@ -78,6 +88,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
     switch (*pulled) {
       case Pulled::kMessage:
         writing_ = true;
+        to_grpc_.Give();
         return this->StartWrite(&message_);
       case Pulled::kEnd:
         return End(grpc::Status::OK);
@@ -95,6 +106,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   void End(const grpc::Status& status) {
     source_.reset();  // here, where it may block
+    to_grpc_.Give();
     this->Finish(status);
   }
 
@@ -103,6 +115,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   grpc::CallbackServerContext* const impatient_;
   std::unique_ptr<PullSource<Response>> source_;
   std::stop_source stop_;
+  HandOver to_grpc_;
   std::atomic<bool> writing_{false};
   std::atomic<int64_t> writes_done_{0};
   Response message_;        // one call of Next, or one write, at a time

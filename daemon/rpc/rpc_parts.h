@@ -7,6 +7,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
+#include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
@@ -36,6 +37,7 @@ struct RpcParts {
   Catalog& catalog;
   const DeviceList& devices;
   Runs& runs;
+  StreamLimits& limits;
   const StorageHealth& health;
   NodeInfo node;
 };

@@ -1,5 +1,10 @@
 #include "daemon/rpc/runs_service.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
 #include "daemon/rpc/artifact_streams.h"
 #include "daemon/rpc/log_source.h"
 #include "daemon/rpc/pull_stream.h"
@@ -20,6 +25,10 @@ constexpr size_t kPageBytes = 1 << 20;
 constexpr int64_t kDefaultGraceMs = 5000;
 constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
 
+// In which of these a run may still be in the catalog whose end could not be stored yet (a full disk). So may a queued
+// one, but of those there may be ten thousand, and whoever asks for ended runs would have them all read.
+constexpr RunState kStatesOfUnstoredEnds[] = {RunState::kPreparing, RunState::kRunning, RunState::kCollecting};
+
 Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& request) {
   RunFilter filter;
   if (!caller.is_operator) filter.uid = caller.uid;
@@ -33,6 +42,9 @@ Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& requ
                   "update kprofd, or leave the state out");
     }
     filter.states.push_back(FromWire(static_cast<v1::RunState>(state)));
+  }
+  if (std::any_of(filter.states.begin(), filter.states.end(), IsTerminal)) {
+    filter.states.insert(filter.states.end(), std::begin(kStatesOfUnstoredEnds), std::end(kStatesOfUnstoredEnds));
   }
   if (!request.page_token().empty() && !LooksLikeRunId(request.page_token())) {
     return Fail(ErrorCode::kUsage, "list runs", "the page token is not one of this daemon's",
@@ -62,6 +74,39 @@ Status FillPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
   }
   page.set_next_page_token(filter.before_id);
   return OkStatus();
+}
+
+// Which of some runs, open in the catalog, have ended as far as Runs knows. Io loop, a few at a time.
+struct EndSearch {
+  std::vector<std::string> ids;
+  std::function<void(std::vector<RunRow>)> then;
+  size_t next = 0;
+  std::vector<RunRow> ended;
+};
+void GoOn(const RpcParts& parts, const std::shared_ptr<EndSearch>& search) {
+  const size_t end = std::min(search->next + static_cast<size_t>(kPortionRuns), search->ids.size());
+  for (; search->next < end; ++search->next) {
+    std::optional<Runs::View> open = parts.runs.FindOpen(search->ids[search->next]);
+    if (open && IsTerminal(open->row.state)) search->ended.push_back(std::move(open->row));
+  }
+  if (end == search->ids.size()) return search->then(std::move(search->ended));
+  parts.loop.Post([&parts, search] { GoOn(parts, search); });
+}
+
+// Runs that have ended become what they are; then those go that were read only because they might have.
+void OverlayEnds(const std::vector<RunRow>& ended, const v1::ListRunsRequest& request, v1::ListRunsResponse& page) {
+  for (v1::Run& run : *page.mutable_runs()) {
+    auto found = std::find_if(ended.begin(), ended.end(), [&](const RunRow& row) { return row.id == run.id(); });
+    if (found == ended.end()) continue;
+    run.Clear();
+    FillRun(*found, run);
+  }
+  if (request.states().empty()) return;
+  auto unwanted = [&](const v1::Run& run) {
+    return std::find(request.states().begin(), request.states().end(), run.state()) == request.states().end();
+  };
+  page.mutable_runs()->erase(std::remove_if(page.mutable_runs()->begin(), page.mutable_runs()->end(), unwanted),
+                             page.mutable_runs()->end());
 }
 
 }  // namespace
@@ -100,11 +145,28 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext*
                                                     const v1::ListRunsRequest* request,
                                                     v1::ListRunsResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  FinishOnWorker(parts_.workers, reactor, [this, request, response]() -> Status {
+  auto read = [this, request, response]() -> Status {
     ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller_, *request));
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
     return FillPage(*reader, filter, *response);
+  };
+  // From the catalog; then, if some are open there, by way of Runs, which may know better.
+  Status submitted = parts_.workers.Submit([this, read, reactor, request, response] {
+    Status status = read();
+    auto search = std::make_shared<EndSearch>();  // shared: std::function copies
+    for (const v1::Run& run : response->runs()) {
+      if (!IsTerminal(FromWire(run.state()))) search->ids.push_back(run.id());
+    }
+    if (!status.ok() || search->ids.empty()) return reactor->Finish(ToGrpc(status));
+    search->then = [this, reactor, request, response](std::vector<RunRow> ended) {
+      FinishOnWorker(parts_.workers, reactor, [ended = std::move(ended), request, response] {
+        OverlayEnds(ended, *request, *response);
+        return OkStatus();
+      });
+    };
+    parts_.loop.Post([this, search] { GoOn(parts_, search); });
   });
+  if (!submitted.ok()) reactor->Finish(ToGrpc(submitted));
   return reactor;
 }
 

@@ -1,5 +1,6 @@
 #include "daemon/rpc/uid_servers.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -44,6 +45,9 @@ struct UidServers::Server {
 };
 
 void UidServers::PrepareProcess() {
+  // Kept for good: the last server's end would otherwise shut the library down, and wait up to 10 s for a poller of its
+  // own that lives for writes that met a slow client.
+  grpc_init();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 }

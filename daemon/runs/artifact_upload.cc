@@ -6,6 +6,7 @@
 
 #include "daemon/runs/run_folder.h"
 #include "storage/base/readable_text.h"
+#include "storage/catalog/retention.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -34,16 +35,17 @@ bool Has(const RunRow& run, const std::string& name) {
 
 }  // namespace
 
-ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, std::string run_id, std::string name)
-    : catalog_(catalog), files_(files), run_id_(std::move(run_id)), name_(std::move(name)) {}
+ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, UploadBytes& bytes, std::string run_id, std::string name)
+    : catalog_(catalog), files_(files), bytes_(bytes), run_id_(std::move(run_id)), name_(std::move(name)) {}
 
 ArtifactUpload::~ArtifactUpload() {
   file_.reset();
   if (!temporary_path_.empty()) (void)files_.Remove(temporary_path_);
+  bytes_.Shrink(size_bytes_);
 }
 
-Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, const RunRow& run,
-                                                              const std::string& name) {
+Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
+                                                              const RunRow& run, const std::string& name) {
   const std::string act = "add artifact '" + ReadableText(name.substr(0, 200)) + "' to run " + run.id;
   if (!IsTerminal(run.state)) return Fail(ErrorCode::kUsage, act, "the run has not ended", "wait for it first");
   if (!IsSafeName(name) || IsReservedArtifactName(name)) {
@@ -51,7 +53,12 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
                 "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
   }
   if (Has(run, name)) return Taken(act, name);
-  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, run.id, name));
+  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, bytes, run.id, name));
+  if (bytes.max_artifact_bytes() > 0) {
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
+    ASSIGN_OR_RETURN(upload->lasting_bytes_, ReadLastingArtifactBytes(*reader, run.id));
+    RETURN_IF_ERROR(upload->Grow(0));
+  }
   std::string path = catalog.layout().TemporaryFolder() + "/" + RandomName();
   ASSIGN_OR_RETURN(upload->file_, files.Create(path));
   upload->temporary_path_ = std::move(path);
@@ -62,9 +69,22 @@ Status ArtifactUpload::Add(std::span<const char> bytes) {
   if (size_bytes_ + static_cast<int64_t>(bytes.size()) > kLimitBytes) {
     return Fail(ErrorCode::kUsage, "add artifact " + name_, "it is over the limit of 16 GiB");
   }
+  RETURN_IF_ERROR(Grow(static_cast<int64_t>(bytes.size())));
   RETURN_IF_ERROR(file_->Append(bytes));
   sum_.Add(bytes);
-  size_bytes_ += static_cast<int64_t>(bytes.size());
+  return OkStatus();
+}
+
+Status ArtifactUpload::Grow(int64_t by_bytes) {
+  if (!bytes_.Grow(by_bytes, lasting_bytes_)) {
+    return Fail(ErrorCode::kStorageFull, "add artifact " + name_,
+                "all artifacts together may have " + std::to_string(bytes_.max_artifact_bytes()) + " bytes, and " +
+                    std::to_string(lasting_bytes_) +
+                    " of them are of runs that stay (pinned, not ended, or this one), " +
+                    std::to_string(bytes_.bytes()) + " of unfinished uploads, this one included",
+                "delete or unpin runs, or raise max_artifact_bytes in kprofd's [retention]");
+  }
+  size_bytes_ += by_bytes;
   return OkStatus();
 }
 

@@ -117,6 +117,14 @@ Status Catalog::QuickCheck(std::stop_token stop) {
 
 Status Catalog::BackUp(const std::string& path, std::stop_token stop) {
   Status status = [&]() -> Status {
+    const int64_t needed_bytes = ReadSizeBytes() + kBackUpSpareBytes;
+    ASSIGN_OR_RETURN(int64_t free_bytes, files_.ReadFreeBytes(ParentOf(path)));
+    if (free_bytes < needed_bytes) {
+      return Fail(ErrorCode::kStorageFull, "make room for the copy",
+                  "it takes " + std::to_string(needed_bytes) + " bytes free in " + ParentOf(path) + ", and there are " +
+                      std::to_string(free_bytes),
+                  "free some, or delete runs");
+    }
     Result<std::unique_ptr<File>> created = files_.Create(path);
     if (created.ok()) return OkStatus();
     struct stat info {};

@@ -56,8 +56,10 @@ class Catalog {
 
   // A consistent copy of the live catalog into a new file at `path` (online backup; restorable by putting it in place
   // of catalog.db). Goes on while writers write. Removes what it wrote when it fails or is stopped. Fails with kUsage
-  // when `path` exists. From a worker.
+  // when `path` exists, with kStorageFull, having written nothing, when the copy would leave less than
+  // kBackUpSpareBytes free. From a worker.
   Status BackUp(const std::string& path, std::stop_token stop);
+  static constexpr int64_t kBackUpSpareBytes = 64 << 20;
 
   // Size of the database with its WAL.
   int64_t ReadSizeBytes();

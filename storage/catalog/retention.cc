@@ -13,6 +13,12 @@ FROM runs INDEXED BY runs_by_end
 WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL ORDER BY ended_ns, id
 )sql";
 
+constexpr const char* kSumRemovable = R"sql(
+SELECT total((SELECT total(size_bytes) FROM artifacts WHERE run_id = runs.id))
+FROM runs INDEXED BY runs_by_end
+WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL AND id <> ?1
+)sql";
+
 }  // namespace
 
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
@@ -34,6 +40,14 @@ Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy
   }
   RETURN_IF_ERROR(ended.status());
   return ids;
+}
+
+Result<int64_t> ReadLastingArtifactBytes(Db& db, const std::string& id) {
+  ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(db));
+  Statement removable(db, kSumRemovable);
+  removable.BindText(1, id);
+  if (!removable.Next()) return removable.status();
+  return counts.artifact_bytes - removable.Integer(0);
 }
 
 }  // namespace kprof

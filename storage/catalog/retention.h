@@ -21,4 +21,8 @@ struct RetentionPolicy {
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
                                                    int64_t limit);
 
+// The bytes of artifacts that no policy removes: of open and pinned runs, and of run `id`, which is to stay.
+// Walks the index of ended runs: not free in a large catalog.
+Result<int64_t> ReadLastingArtifactBytes(Db& db, const std::string& id);
+
 }  // namespace kprof

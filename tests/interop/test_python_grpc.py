@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -83,15 +84,21 @@ def detail_of(error):
 class KprofdTest(unittest.TestCase):
     """One daemon for all tests of a class."""
 
+    CONFIG = ""
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="i-")
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.socket = os.path.join(cls.folder, "s")
         cls.log_path = os.path.join(cls.folder, "log")
+        config_path = os.path.join(cls.folder, "kprofd.toml")
+        with open(config_path, "w", encoding="utf-8") as config:
+            config.write(cls.CONFIG)
         with open(cls.log_path, "wb") as log:
             cls.daemon = subprocess.Popen(
-                [os.path.join(BIN, "kprofd"), "--user", "--state-dir", os.path.join(cls.folder, "state"), "--socket", cls.socket],
+                [os.path.join(BIN, "kprofd"), "--user", "--state-dir", os.path.join(cls.folder, "state"), "--socket", cls.socket,
+                 "--config", config_path],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         cls.addClassCleanup(cls.stop_daemon)
         cls.channel = grpc.insecure_channel("unix:" + cls.socket)
@@ -119,6 +126,23 @@ class KprofdTest(unittest.TestCase):
         spec = runs_pb2.RunSpec(tool="command", argv=argv, cwd=os.fsencode(self.folder), labels=labels or {}, **rest)
         spec.environment.add(name=b"PATH", value=b"/usr/bin:/bin")
         return self.runs.SubmitRun(runs_pb2.SubmitRunRequest(spec=spec), timeout=DEADLINE_S).run
+
+    def upload(self, run, name, data, sha256):
+        header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=name)
+        messages = [runs_pb2.UploadArtifactRequest(header=header)]
+        messages += [runs_pb2.UploadArtifactRequest(data=data[at:at + 100000]) for at in range(0, len(data), 100000)]
+        if sha256 is not None:
+            messages.append(runs_pb2.UploadArtifactRequest(sha256=sha256))
+        return self.runs.UploadArtifact(iter(messages), timeout=DEADLINE_S).artifact
+
+    def temporary_files(self):
+        return os.listdir(os.path.join(self.folder, "state", "tmp"))
+
+    def wait_until(self, is_so):
+        deadline = time.monotonic() + DEADLINE_S
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
 
     def follow(self, run):
         """All that WatchRun says, until the run has ended."""
@@ -274,14 +298,6 @@ class RunsTest(KprofdTest):
         self.assertEqual(messages[-1].sha256, hashlib.sha256(data).hexdigest())
         self.assertEqual(messages[-1].sha256, artifact.sha256)
 
-    def upload(self, run, name, data, sha256):
-        header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=name)
-        messages = [runs_pb2.UploadArtifactRequest(header=header)]
-        messages += [runs_pb2.UploadArtifactRequest(data=data[at:at + 100000]) for at in range(0, len(data), 100000)]
-        if sha256 is not None:
-            messages.append(runs_pb2.UploadArtifactRequest(sha256=sha256))
-        return self.runs.UploadArtifact(iter(messages), timeout=DEADLINE_S).artifact
-
     def test_upload_comes_back_as_it_was(self):
         run, data = self.finished(b"true"), os.urandom(300001)
         artifact = self.upload(run, "notes.bin", data, hashlib.sha256(data).hexdigest())
@@ -304,6 +320,29 @@ class RunsTest(KprofdTest):
         self.assertEqual(detail_of(failure).code, "bad_input")
         listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
         self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])
+
+    def test_uploads_beyond_a_users_share_are_refused_and_a_broken_one_makes_room(self):
+        run, calls, more = self.finished(b"true"), [], threading.Event()
+        self.addCleanup(more.set)
+
+        def messages(number):
+            header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=f"part{number}")
+            yield runs_pb2.UploadArtifactRequest(header=header)
+            more.wait()
+
+        for number in range(16):
+            calls.append(self.runs.UploadArtifact.future(messages(number), timeout=DEADLINE_S))
+        self.wait_until(lambda: len(self.temporary_files()) == 16)
+        failure = self.failure_of(lambda: self.upload(run, "more", b"abc", hashlib.sha256(b"abc").hexdigest()))
+        self.assertEqual(failure.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        detail = detail_of(failure)
+        self.assertEqual(detail.code, "queue_full")
+        self.assertIn("uploads of uid", detail.why)
+        self.assertTrue(detail.remedy)
+        for call in calls:
+            call.cancel()
+        self.wait_until(lambda: not self.temporary_files())
+        self.upload(run, "more", b"abc", hashlib.sha256(b"abc").hexdigest())
 
     def test_watches_and_waits_that_are_cancelled_at_once_harm_nobody(self):
         run = self.submit(b"sleep", b"20")
@@ -385,6 +424,24 @@ class RunsTest(KprofdTest):
         self.assertLess(again.state, run_pb2.RUN_STATE_COLLECTING)
         self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=DEADLINE_S)
         self.follow(run)
+
+
+class QuotaTest(KprofdTest):
+    CONFIG = "[retention]\nmax_artifact_bytes = 1000000\n"
+
+    def test_an_upload_that_cannot_stay_is_refused_before_it_fills_the_disk(self):
+        run, data = self.finished(b"true"), os.urandom(600000)
+        self.upload(run, "first", data, hashlib.sha256(data).hexdigest())
+        failure = self.failure_of(lambda: self.upload(run, "second", data, hashlib.sha256(data).hexdigest()))
+        self.assertEqual(failure.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        detail = detail_of(failure)
+        self.assertEqual(detail.code, "storage_full")
+        self.assertIn("1000000 bytes", detail.why)
+        self.assertIn("max_artifact_bytes", detail.remedy)
+        self.assertEqual(self.temporary_files(), [])
+        # Of another run it may stay: retention can remove the first one.
+        other = self.finished(b"true")
+        self.upload(other, "second", data, hashlib.sha256(data).hexdigest())
 
 
 class QueriesTest(KprofdTest):

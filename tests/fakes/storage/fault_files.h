@@ -2,6 +2,8 @@
 // Any thread, as Files. The plan must outlive it and every file it opened.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,13 +26,20 @@ class FaultFiles final : public Files {
   Status RemoveTree(const std::string& path) override;
   Status SyncFolder(const std::string& path) override;
   Result<std::vector<FolderEntry>> List(const std::string& path) override { return real_->List(path); }
-  Result<int64_t> ReadFreeBytes(const std::string& path) override { return real_->ReadFreeBytes(path); }
+  Result<int64_t> ReadFreeBytes(const std::string& path) override {
+    if (int64_t free_bytes = free_bytes_; free_bytes >= 0) return free_bytes;
+    return real_->ReadFreeBytes(path);
+  }
+
+  // What ReadFreeBytes says from now on, wherever; -1: the truth.
+  void SayFree(int64_t bytes) { free_bytes_ = bytes; }
 
  private:
   Status Judge(FaultPlan::Op op, const std::string& what);
 
   FaultPlan& plan_;
   std::unique_ptr<Files> real_;
+  std::atomic<int64_t> free_bytes_{-1};
 };
 
 }  // namespace kprof

@@ -235,6 +235,20 @@ TEST_F(CatalogTest, StoppedBackupLeavesNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "copy.db"));
 }
 
+TEST_F(CatalogTest, BackupThatWouldFillTheDiskWritesNothing) {
+  FaultPlan plan;
+  FaultFiles files(plan, MakePosixFiles());
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
+  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
+  Status status = catalog->BackUp(folder_ / "copy.db", {});
+  EXPECT_EQ(status.code(), ErrorCode::kStorageFull);
+  EXPECT_NE(status.ToString().find(std::to_string(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes)),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_ / "copy.db"));
+  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes);
+  EXPECT_TRUE(catalog->BackUp(folder_ / "copy.db", {}).ok());
+}
+
 TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
   FaultPlan plan;
   FaultVfs vfs(plan);

@@ -68,5 +68,13 @@ TEST_F(RetentionTest, ChoosesByAgeThenBySizeOldestFirstAndNeverOpenOrPinned) {
   }
 }
 
+TEST_F(RetentionTest, WhatLastsIsOfOpenAndPinnedRunsAndTheOneAskedFor) {
+  EXPECT_EQ(*ReadLastingArtifactBytes(db_, "a_newest"), 3030);
+  EXPECT_EQ(*ReadLastingArtifactBytes(db_, "bare"), 3000);
+  EXPECT_EQ(*ReadLastingArtifactBytes(db_, "pinned"), 3000);
+  ASSERT_TRUE(SetPinned(db_, "y_middle", true).ok());
+  EXPECT_EQ(*ReadLastingArtifactBytes(db_, "bare"), 3020);
+}
+
 }  // namespace
 }  // namespace kprof

@@ -1,0 +1,49 @@
+// A bounded number of things under way at a time, in all and per user. Whoever gets no place is told so at once; nobody
+// waits for one. Knows nothing of the things.
+//
+// Any thread. Must outlive its places.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class Places {
+ public:
+  struct Options {
+    int limit = 0;          // in all
+    int limit_per_uid = 0;  // of one user
+  };
+  explicit Places(const Options& options) : options_(options) {}
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  // Destroying it gives it back.
+  class Place {
+   public:
+    Place(Place&& other) noexcept;
+    Place& operator=(Place&& other) = delete;
+    ~Place();
+
+   private:
+    friend class Places;
+    Place(Places& places, uint32_t uid) : places_(&places), uid_(uid) {}
+    Places* places_;  // none: moved from
+    uint32_t uid_;
+  };
+  // Fails with kQueueFull: "`act`: as many `things` of uid 1000 as may be at a time are under way: 16".
+  Result<Place> Take(uint32_t uid, const std::string& act, const std::string& things);
+
+ private:
+  const Options options_;
+  std::mutex mu_;
+  int taken_ = 0;                           // guarded by mu_
+  std::map<uint32_t, int> taken_by_uid_{};  // guarded by mu_; no zeros
+};
+
+}  // namespace kprof

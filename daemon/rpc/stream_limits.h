@@ -1,0 +1,23 @@
+// What bounds the streams that fill the disk; one for the servers of all callers.
+// Any thread.
+#pragma once
+
+#include "daemon/base/places.h"
+#include "daemon/runs/upload_bytes.h"
+
+namespace kprof {
+
+struct StreamLimits {
+  static constexpr int kUploads = 64;
+  static constexpr int kUploadsPerUid = 16;
+  static constexpr int kBackUps = 1;  // each writes the whole catalog once more
+
+  // max_artifact_bytes: of the retention policy; 0: no limit.
+  explicit StreamLimits(int64_t max_artifact_bytes) : upload_bytes(max_artifact_bytes) {}
+
+  Places uploads{{.limit = kUploads, .limit_per_uid = kUploadsPerUid}};
+  UploadBytes upload_bytes;
+  Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
+};
+
+}  // namespace kprof

@@ -1,0 +1,239 @@
+#include "daemon/rpc/log_source.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace kprof {
+namespace {
+
+class LogSourceTest : public testing::Test, public RpcFixture {
+ protected:
+  struct Reading {
+    Reading(RpcClient& client, const std::string& id, bool follow, int64_t offset = 0,
+            v1::OutputStream stream = v1::OUTPUT_STREAM_STDOUT) {
+      v1::ReadLogRequest request;
+      request.set_id(id);
+      request.set_follow(follow);
+      request.set_offset_bytes(offset);
+      request.set_stream(stream);
+      reader = client.runs->ReadLog(&context, request);
+    }
+    // One message more; false at the end.
+    bool Next() {
+      v1::ReadLogResponse message;
+      if (!reader->Read(&message)) return false;
+      bytes += message.data();
+      dropped_bytes += message.dropped_bytes();
+      return true;
+    }
+    grpc::Status ReadAll() {
+      while (Next()) {
+      }
+      return reader->Finish();
+    }
+    CallContext context;
+    std::unique_ptr<grpc::ClientReader<v1::ReadLogResponse>> reader;
+    std::string bytes;
+    int64_t dropped_bytes = 0;
+  };
+
+  // What the supervisor does with what the command prints.
+  class Printer {
+   public:
+    Printer(RpcFixture& fixture, const std::string& id, OutputStream stream = OutputStream::kStdout)
+        : log_(*fixture.files().OpenForWrite(
+              fixture.layout().ArtifactPath(id, stream == OutputStream::kStdout ? kStdoutName : kStderrName))),
+          progress_(*fixture.files().OpenForWrite(fixture.layout().ArtifactPath(id, kProgressName))),
+          writer_(log_->fd(), progress_->fd(), stream, fixture.output_) {}
+    void Print(std::string_view text) { writer_.Write(text); }
+
+   private:
+    std::unique_ptr<File> log_;
+    std::unique_ptr<File> progress_;
+    OutputLogWriter writer_;
+  };
+
+  // The clock goes on until the reading has come to its end.
+  grpc::Status FollowToTheEnd(Reading& reading) {
+    std::atomic<bool> ended{false};
+    std::thread ticking([&] {
+      while (!ended) {
+        clock_.Advance(50 * kNanosPerMilli);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    grpc::Status status = reading.ReadAll();
+    ended = true;
+    ticking.join();
+    return status;
+  }
+  // The same, until it has so many bytes.
+  bool FollowUntil(Reading& reading, size_t bytes) {
+    std::atomic<bool> there{false};
+    std::thread ticking([&] {
+      while (!there) {
+        clock_.Advance(50 * kNanosPerMilli);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    while (reading.bytes.size() < bytes && reading.Next()) {
+    }
+    there = true;
+    ticking.join();
+    return reading.bytes.size() >= bytes;
+  }
+};
+
+// Every line says where it begins.
+std::string Lines(int64_t from, int64_t to) {
+  std::string text;
+  for (int64_t at = from; at < to; at += 10) {
+    std::string number = std::to_string(at);
+    text += std::string(9 - number.size(), '0') + number + "\n";
+  }
+  return text;
+}
+
+TEST_F(LogSourceTest, AKeptLogIsReadFromAnyOffset) {
+  Start();
+  RpcClient client = Connect();
+  const std::string content = Lines(0, 600'000);
+  const std::string id = StoreEnded("0100000000000000", {{"stdout.log", content}, {"stderr.log", "e"}});
+  struct Case {
+    int64_t offset;
+    std::string expected;
+  };
+  const Case cases[] = {{0, content},    {1, content.substr(1)}, {262'144, content.substr(262'144)},
+                        {599'999, "\n"}, {600'000, ""},          {INT64_MAX, ""}};
+  for (const Case& c : cases) {
+    for (bool follow : {false, true}) {
+      Reading reading(client, id, follow, c.offset);
+      EXPECT_TRUE(reading.ReadAll().ok()) << c.offset;
+      EXPECT_TRUE(reading.bytes == c.expected) << c.offset;
+      EXPECT_EQ(reading.dropped_bytes, 0);
+    }
+  }
+  Reading of_stderr(client, id, false, 0, v1::OUTPUT_STREAM_STDERR);
+  EXPECT_TRUE(of_stderr.ReadAll().ok());
+  EXPECT_EQ(of_stderr.bytes, "e");
+  Reading negative(client, id, false, -1);
+  EXPECT_EQ(negative.ReadAll().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  Reading unknown(client, "0222", false);
+  EXPECT_EQ(unknown.ReadAll().error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(LogSourceTest, ARunThatPrintedNothingHasAnEmptyLog) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = StoreEnded("0100000000000000");
+  Reading reading(client, id, true);
+  EXPECT_TRUE(reading.ReadAll().ok());
+  EXPECT_EQ(reading.bytes, "");
+}
+
+TEST_F(LogSourceTest, WithoutFollowItEndsWhereThePrintingIs) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer out(*this, id);
+  out.Print("so far");
+  Reading reading(client, id, false);
+  EXPECT_TRUE(reading.ReadAll().ok());
+  EXPECT_EQ(reading.bytes, "so far");
+  Reading beyond(client, id, false, INT64_MAX);
+  EXPECT_TRUE(beyond.ReadAll().ok());
+  EXPECT_EQ(beyond.bytes, "");
+  const std::string queued = SubmitRun(client);
+  Reading of_queued(client, queued, false);
+  EXPECT_TRUE(of_queued.ReadAll().ok());
+  EXPECT_EQ(of_queued.bytes, "");
+}
+
+TEST_F(LogSourceTest, FollowingSeesEachPieceAndEndsWithTheRun) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer out(*this, id);
+  Printer err(*this, id, OutputStream::kStderr);
+  Reading reading(client, id, true);
+  std::string printed;
+  for (const char* piece : {"one\n", "two\n", "three\n"}) {
+    out.Print(piece);
+    err.Print("not this\n");
+    printed += piece;
+    ASSERT_TRUE(FollowUntil(reading, printed.size()));
+    EXPECT_EQ(reading.bytes, printed);
+  }
+  EndLast();
+  EXPECT_TRUE(FollowToTheEnd(reading).ok());
+  EXPECT_EQ(reading.bytes, printed);
+  EXPECT_EQ(reading.dropped_bytes, 0);
+}
+
+TEST_F(LogSourceTest, WhatWasOverwrittenBeforeItWasReadIsCounted) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer out(*this, id);
+  out.Print(Lines(0, 10'000));  // head and tail are 1,000 each
+  Reading reading(client, id, false);
+  EXPECT_TRUE(reading.ReadAll().ok());
+  EXPECT_EQ(reading.bytes, Lines(0, 1000) + Lines(9000, 10'000));
+  EXPECT_EQ(reading.dropped_bytes, 8000);
+}
+
+TEST_F(LogSourceTest, ARunThatEndsBetweenTwoPiecesLosesNothingThatIsKept) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer out(*this, id);
+  out.Print(Lines(0, 1500));
+  Reading reading(client, id, true);
+  ASSERT_TRUE(FollowUntil(reading, 1500));
+  // The clock stands still, so this is all seen at once, when it has ended.
+  out.Print(Lines(1500, 10'000));
+  EndLast();
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_TRUE(FollowToTheEnd(reading).ok());
+  EXPECT_EQ(reading.bytes, Lines(0, 1500) + Lines(9000, 10'000));
+  EXPECT_EQ(reading.dropped_bytes, 7500);
+  // Whoever comes now gets the file as it is, with its line about what is missing.
+  Reading later(client, id, false);
+  EXPECT_TRUE(later.ReadAll().ok());
+  EXPECT_TRUE(later.bytes.starts_with(Lines(0, 1000)));
+  EXPECT_TRUE(later.bytes.ends_with(Lines(9000, 10'000)));
+  EXPECT_NE(later.bytes.find("8000"), std::string::npos);
+}
+
+TEST_F(LogSourceTest, FollowingBeginsBeforeTheRunDoes) {
+  Start();
+  RpcClient client = Connect();
+  const std::string first = RunningRun(client);
+  const std::string second = SubmitRun(client);
+  Reading reading(client, second, true);
+  EndLast();
+  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.count() == 2; }));
+  OnLoop([&] { launcher_.last().Prepared(); });
+  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.last().go_calls > 0; }));
+  OnLoop([&] { launcher_.last().Started(); });
+  Printer(*this, second).Print("at last");
+  ASSERT_TRUE(FollowUntil(reading, 7));
+  EndLast();
+  EXPECT_TRUE(FollowToTheEnd(reading).ok());
+  EXPECT_EQ(reading.bytes, "at last");
+}
+
+TEST_F(LogSourceTest, AFollowerThatGoesIsForgotten) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer(*this, id).Print("x");
+  Reading reading(client, id, true);
+  ASSERT_TRUE(FollowUntil(reading, 1));
+  reading.context.TryCancel();
+  EXPECT_EQ(FollowToTheEnd(reading).error_code(), grpc::StatusCode::CANCELLED);
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,292 @@
+// The rpc room with everything real but processes and time: the servers of each uid on socket pairs, a catalog on disk,
+// files and SQLite behind one fault plan, the pools' threads, and an io loop on a thread of its own that goes by the
+// fake clock. Clients are gRPC's own, in this process.
+#pragma once
+
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/rpc/uid_servers.h"
+#include "daemon/runs/run_folder.h"
+#include "kprof/v1/error.pb.h"
+#include "kprof/v1/node.grpc.pb.h"
+#include "kprof/v1/queries.grpc.pb.h"
+#include "kprof/v1/runs.grpc.pb.h"
+#include "storage/base/sha256.h"
+#include "storage/catalog/run_table.h"
+#include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/process/fake_launcher.h"
+#include "tests/fakes/storage/fault_files.h"
+#include "tests/fakes/storage/fault_plan.h"
+#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/sample_runs.h"
+#include "tests/fakes/storage/temporary_folder.h"
+
+namespace kprof {
+
+// What a client of one uid has.
+struct RpcClient {
+  explicit RpcClient(std::shared_ptr<grpc::Channel> channel)
+      : channel(channel),
+        node(v1::NodeService::NewStub(channel)),
+        runs(v1::RunsService::NewStub(channel)),
+        queries(v1::QueriesService::NewStub(channel)) {}
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::NodeService::Stub> node;
+  std::unique_ptr<v1::RunsService::Stub> runs;
+  std::unique_ptr<v1::QueriesService::Stub> queries;
+};
+
+// A call's context; the bound only catches hangs.
+struct CallContext : grpc::ClientContext {
+  CallContext() { set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60)); }
+};
+
+// Holds every thread of a pool until it is let go.
+class StalledPool {
+ public:
+  StalledPool(WorkerPool& pool, size_t threads) : held_(std::make_shared<Held>(static_cast<ptrdiff_t>(threads))) {
+    for (size_t i = 0; i < threads; ++i) {
+      KPROF_CHECK(pool.Submit([held = held_] {
+                        held->here.count_down();
+                        held->go_on.wait();
+                      })
+                      .ok());
+    }
+    held_->here.wait();
+  }
+  ~StalledPool() { LetGo(); }
+  StalledPool(const StalledPool&) = delete;
+  StalledPool& operator=(const StalledPool&) = delete;
+  void LetGo() {
+    if (!held_->go_on.try_wait()) held_->go_on.count_down();
+  }
+
+ private:
+  struct Held {
+    explicit Held(ptrdiff_t threads) : here(threads) {}
+    std::latch here;
+    std::latch go_on{1};
+  };
+  const std::shared_ptr<Held> held_;  // shared with the jobs, which may wake when we are gone
+};
+
+class RpcFixture {
+ public:
+  static constexpr size_t kWorkers = 2;
+  static constexpr size_t kBulkWorkers = 2;
+  static constexpr size_t kQueryWorkers = 2;
+  static constexpr uint32_t kUid = 1000;
+
+  RpcFixture() : vfs_(plan_), files_(plan_, MakePosixFiles()) {}
+  ~RpcFixture() { Stop(); }
+  RpcFixture(const RpcFixture&) = delete;
+  RpcFixture& operator=(const RpcFixture&) = delete;
+
+  // Set before Start.
+  OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
+  int64_t max_artifact_bytes_ = 0;
+
+  void Start() {
+    static const bool prepared = (UidServers::PrepareProcess(), true);
+    (void)prepared;
+    Catalog::Options options;
+    options.layout = Layout{folder_ / "state"};
+    options.vfs = vfs_.name();
+    catalog_ = *Catalog::Open(options, files());
+    KPROF_CHECK(files().CreateFolder(layout().TemporaryFolder()).ok());
+    KPROF_CHECK(files().CreateFolder(layout().SpoolFolder()).ok());
+    loop_ = std::make_unique<IoLoop>(clock_);
+    workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kWorkers, .queue_limit_jobs = 1024});
+    bulk_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kBulkWorkers, .queue_limit_jobs = 1024});
+    query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
+    RunParts run_parts{*loop_, clock_, *workers_, files(), *catalog_, launcher_, devices_, output_};
+    runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
+    limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
+    parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
+                                                 devices_, *runs_, *limits_, health_, NodeInfo{"test", "user", "/s"}});
+    servers_ = std::make_unique<UidServers>(*parts_, output_);
+    turning_ = std::thread([this] {
+      while (!stop_turning_) {
+        loop_->RunUntilIdle();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+      loop_->RunUntilIdle();
+    });
+    OnLoop([this] { runs_->Begin(); });
+  }
+
+  void Stop() {
+    if (!servers_) return;
+    std::thread passing([this] {  // a stream that waits for its timer sees the end then
+      while (!stop_turning_) {
+        clock_.Advance(10 * kNanosPerMilli);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    servers_->Shutdown(0);
+    stop_turning_ = true;
+    passing.join();
+    turning_.join();
+    servers_.reset();
+    query_pool_.reset();
+    bulk_.reset();
+    workers_.reset();
+    loop_->RunUntilIdle();
+    runs_.reset();
+    catalog_.reset();
+    loop_.reset();
+  }
+
+  // A connection of that user.
+  RpcClient Connect(uint32_t uid = kUid, bool is_operator = false) {
+    int ends[2];
+    KPROF_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    OnLoop([&] { servers_->Serve(Caller{uid, is_operator}, UniqueFd(ends[0])); });
+    return RpcClient(grpc::CreateInsecureChannelFromFd("test", ends[1]));
+  }
+
+  void OnLoop(const std::function<void()>& task) {
+    std::promise<void> done;
+    loop_->Post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
+  // Waits until it is so, looking from this thread.
+  static bool Until(const std::function<bool()>& is_so) {
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is_so()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+  // The same, looking from the io loop.
+  bool UntilOnLoop(const std::function<bool()>& is_so) {
+    return Until([&] {
+      bool so = false;
+      OnLoop([&] { so = is_so(); });
+      return so;
+    });
+  }
+  // Time passes until it is so, so much at a time.
+  bool Passing(int64_t step_ms, const std::function<bool()>& is_so) {
+    return Until([&] {
+      clock_.Advance(step_ms * kNanosPerMilli);
+      return is_so();
+    });
+  }
+
+  // A run of the catalog, ended or not, without its Runs knowing.
+  std::string Store(RunRow row) {
+    Status stored = catalog_->writer().SubmitAndWait([&](Db& db) { return InsertRun(db, row); });
+    EXPECT_TRUE(stored.ok()) << stored.ToString();
+    return row.id;
+  }
+  // An ended one with these artifacts.
+  std::string StoreEnded(const std::string& id, const std::vector<std::pair<std::string, std::string>>& artifacts = {},
+                         uint32_t uid = kUid) {
+    RunRow row = EndedRun(id, 1'700'000'000'000'000'000, 0);
+    row.uid = uid;
+    row.artifacts.clear();
+    KPROF_CHECK(files().CreateFolder(layout().RunFolder(id)).ok());
+    for (const auto& [name, content] : artifacts) {
+      row.artifacts.push_back({name, static_cast<int64_t>(content.size()), Sha256Of(content)});
+      std::unique_ptr<File> file = *files().Create(layout().ArtifactPath(id, name));
+      KPROF_CHECK(file->Append(content).ok());
+      if (name == kStdoutName) row.stdout_bytes = static_cast<int64_t>(content.size());
+    }
+    return Store(std::move(row));
+  }
+
+  // Submits a command and plays it until it runs.
+  std::string RunningRun(RpcClient& client, bool attached = false) {
+    size_t before = 0;
+    OnLoop([&] { before = launcher_.count(); });
+    std::string id = SubmitRun(client, attached);
+    EXPECT_TRUE(UntilOnLoop([&] { return launcher_.count() > before; }));
+    OnLoop([&] { launcher_.last().Prepared(); });
+    EXPECT_TRUE(UntilOnLoop([&] { return launcher_.last().go_calls > 0; }));
+    OnLoop([&] { launcher_.last().Started(); });
+    return id;
+  }
+  std::string SubmitRun(RpcClient& client, bool attached = false) {
+    v1::SubmitRunRequest request;
+    request.mutable_spec()->set_tool("command");
+    request.mutable_spec()->add_argv("/bin/true");
+    request.mutable_spec()->set_cwd("/");
+    request.mutable_spec()->set_device("cpu");
+    request.mutable_spec()->set_attached(attached);
+    v1::SubmitRunResponse response;
+    CallContext context;
+    grpc::Status status = client.runs->SubmitRun(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.run().id();
+  }
+  // The last one launched ends so.
+  void EndLast(int exit_code = 0, bool stopped = false) {
+    OnLoop([&] {
+      CommandEnded ended;
+      ended.stopped = stopped;
+      ended.exit_code = exit_code;
+      ended.ended_unix_ns = clock_.unix_ns();
+      ended.wall_ns = 5;
+      launcher_.last().Ended(ended);
+    });
+  }
+  bool HasEnded(const std::string& id) {
+    return UntilOnLoop([&] { return !runs_->FindOpen(id).has_value(); });
+  }
+
+  std::vector<FolderEntry> TemporaryFiles() { return *files().List(layout().TemporaryFolder()); }
+
+  const Layout& layout() { return catalog_->layout(); }
+  FaultFiles& files() { return files_; }
+
+  TemporaryFolder folder_;
+  FaultPlan plan_;
+  FaultVfs vfs_;
+  FaultFiles files_;
+  FakeClock clock_;
+  DeviceList devices_{{}};
+  FakeLauncher launcher_;
+  StorageHealth health_;
+  std::unique_ptr<IoLoop> loop_;
+  std::unique_ptr<Catalog> catalog_;
+  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<WorkerPool> bulk_;
+  std::unique_ptr<WorkerPool> query_pool_;
+  std::unique_ptr<Runs> runs_;
+  std::unique_ptr<StreamLimits> limits_;
+  std::unique_ptr<RpcParts> parts_;
+  std::unique_ptr<UidServers> servers_;
+  std::atomic<bool> stop_turning_{false};
+  std::thread turning_;
+};
+
+// The ErrorDetail in a failed call's trailer.
+inline v1::ErrorDetail DetailOf(const grpc::Status& status) {
+  v1::RpcStatus wire;
+  v1::ErrorDetail detail;
+  if (wire.ParseFromString(status.error_details()) && wire.details_size() == 1) wire.details(0).UnpackTo(&detail);
+  return detail;
+}
+
+}  // namespace kprof

@@ -1,0 +1,86 @@
+#include "daemon/rpc/runs_service.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace kprof {
+namespace {
+
+class RunsServiceTest : public testing::Test, public RpcFixture {
+ protected:
+  // Ids and states, newest first, in pages of that many.
+  std::vector<std::pair<std::string, v1::RunState>> List(RpcClient& client, const std::vector<v1::RunState>& states,
+                                                         int32_t page_size = 0) {
+    std::vector<std::pair<std::string, v1::RunState>> runs;
+    v1::ListRunsRequest request;
+    for (v1::RunState state : states) request.add_states(state);
+    request.set_page_size(page_size);
+    do {
+      v1::ListRunsResponse page;
+      CallContext context;
+      grpc::Status status = client.runs->ListRuns(&context, request, &page);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      for (const v1::Run& run : page.runs()) runs.emplace_back(run.id(), run.state());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return runs;
+  }
+  v1::Run Get(RpcClient& client, const std::string& id) {
+    v1::GetRunRequest request;
+    request.set_id(id);
+    v1::GetRunResponse response;
+    CallContext context;
+    grpc::Status status = client.runs->GetRun(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.run();
+  }
+};
+
+using Listed = std::vector<std::pair<std::string, v1::RunState>>;
+
+TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
+  Start();
+  RpcClient client = Connect();
+  const std::string done = StoreEnded("0000000000000001");
+  const std::string id = RunningRun(client);
+  ASSERT_EQ(Get(client, id).state(), v1::RUN_STATE_RUNNING);
+  plan_.FailAt(1, Fault::kNoSpace, true);
+  EndLast();
+  ASSERT_TRUE(UntilOnLoop([&] { return IsTerminal(runs_->FindOpen(id)->row.state); }));
+
+  const v1::Run shown = Get(client, id);
+  EXPECT_EQ(shown.state(), v1::RUN_STATE_FAILED);
+  EXPECT_EQ(shown.error().code(), "storage_full");
+  EXPECT_EQ(List(client, {}), (Listed{{id, v1::RUN_STATE_FAILED}, {done, v1::RUN_STATE_DONE}}));
+  EXPECT_EQ(List(client, {v1::RUN_STATE_FAILED}), (Listed{{id, v1::RUN_STATE_FAILED}}));
+  EXPECT_EQ(List(client, {v1::RUN_STATE_PREPARING, v1::RUN_STATE_RUNNING, v1::RUN_STATE_COLLECTING}), Listed());
+  EXPECT_EQ(List(client, {v1::RUN_STATE_DONE}), (Listed{{done, v1::RUN_STATE_DONE}}));
+  EXPECT_EQ(List(client, {v1::RUN_STATE_DONE}, 1), (Listed{{done, v1::RUN_STATE_DONE}}));
+
+  plan_.Heal();
+  EXPECT_TRUE(Passing(1000, [&] {
+    bool stored = false;
+    OnLoop([&] { stored = !runs_->FindOpen(id).has_value(); });
+    return stored;
+  }));
+  EXPECT_EQ(Get(client, id).ShortDebugString(), shown.ShortDebugString());
+  EXPECT_EQ(List(client, {v1::RUN_STATE_FAILED}), (Listed{{id, v1::RUN_STATE_FAILED}}));
+}
+
+TEST_F(RunsServiceTest, AskingForEndedRunsDoesNotListOpenOnes) {
+  Start();
+  RpcClient client = Connect();
+  const std::string done = StoreEnded("0000000000000001");
+  const std::string running = RunningRun(client);
+  const std::string queued = SubmitRun(client);
+  EXPECT_EQ(List(client, {v1::RUN_STATE_DONE}), (Listed{{done, v1::RUN_STATE_DONE}}));
+  EXPECT_EQ(List(client, {v1::RUN_STATE_RUNNING}), (Listed{{running, v1::RUN_STATE_RUNNING}}));
+  EXPECT_EQ(List(client, {v1::RUN_STATE_QUEUED, v1::RUN_STATE_DONE}),
+            (Listed{{queued, v1::RUN_STATE_QUEUED}, {done, v1::RUN_STATE_DONE}}));
+  EXPECT_EQ(List(client, {}, 1),
+            (Listed{{queued, v1::RUN_STATE_QUEUED}, {running, v1::RUN_STATE_RUNNING}, {done, v1::RUN_STATE_DONE}}));
+}
+
+}  // namespace
+}  // namespace kprof
