@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/status_map.h"
@@ -70,10 +71,12 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
  public:
   WatchStream(const RpcParts& parts, const Caller& caller, const v1::WatchRunRequest& request)
       : Follower(parts, request.hold()) {
+    to_grpc_.Give();
     Begin(caller, request.id(), "watch run");
   }
 
   void OnWriteDone(bool ok) override {
+    to_grpc_.Take();
     parts().loop.Post([this, ok] {
       writing_ = false;
       if (finished()) return;
@@ -82,9 +85,11 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
     });
   }
   void OnCancel() override {
+    to_grpc_.Take();
     parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
+    to_grpc_.Take();
     parts().loop.Post([this] { Release(); });
   }
 
@@ -118,6 +123,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
     Finish(status);
   }
 
+  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   v1::WatchRunResponse message_;
   std::optional<Runs::View> pending_;
   bool writing_ = false;
@@ -129,13 +135,16 @@ class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
   WaitCall(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
            v1::WaitRunResponse& response)
       : Follower(parts, false), response_(response) {
+    to_grpc_.Give();
     Begin(caller, request.id(), "wait for run");
   }
 
   void OnCancel() override {
+    to_grpc_.Take();
     parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
+    to_grpc_.Take();
     parts().loop.Post([this] { Release(); });
   }
 
@@ -154,6 +163,7 @@ class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
     Finish(status);
   }
 
+  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   v1::WaitRunResponse& response_;
 };
 
