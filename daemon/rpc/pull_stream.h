@@ -12,6 +12,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <utility>
 
@@ -48,7 +49,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   PullStream(IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
              grpc::CallbackServerContext* impatient = nullptr)
       : loop_(loop), pool_(pool), impatient_(impatient), source_(std::move(source)) {
-    if (impatient_ != nullptr) {
+    if (impatient != nullptr) {
       loop_.Post([this] { CheckIsRead(-1); });
     }
     to_grpc_.Give();
@@ -69,6 +70,10 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   // The timer is the loop's, so the end is, too.
   void OnDone() override {
     to_grpc_.Take();
+    {
+      std::lock_guard lock(context_mu_);
+      impatient_ = nullptr;  // gone when this returns
+    }
     loop_.Post([this] { delete this; });
   }
 
@@ -100,7 +105,11 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   // Io loop. Compares the number of messages taken with that of a while ago.
   void CheckIsRead(int64_t before) {
     int64_t now = writes_done_.load(std::memory_order_relaxed);
-    if (now == before && writing_.load(std::memory_order_relaxed)) return impatient_->TryCancel();
+    if (now == before && writing_.load(std::memory_order_relaxed)) {
+      std::lock_guard lock(context_mu_);
+      if (impatient_ != nullptr) impatient_->TryCancel();
+      return;
+    }
     patience_ = loop_.After(kUnreadLimitMs * kNanosPerMilli, [this, now] { CheckIsRead(now); });
   }
 
@@ -112,7 +121,8 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   IoLoop& loop_;
   WorkerPool& pool_;
-  grpc::CallbackServerContext* const impatient_;
+  std::mutex context_mu_;
+  grpc::CallbackServerContext* impatient_;  // guarded by context_mu_; null once the call is over
   std::unique_ptr<PullSource<Response>> source_;
   std::stop_source stop_;
   HandOver to_grpc_;
