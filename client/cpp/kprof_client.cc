@@ -1,6 +1,7 @@
 #include "client/cpp/kprof_client.h"
 
 #include <fcntl.h>
+#include <grpc/grpc.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
@@ -128,6 +129,10 @@ KprofClient::KprofClient(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)
 KprofClient::~KprofClient() = default;
 
 Result<std::unique_ptr<KprofClient>> KprofClient::Connect(const std::string& socket_path, int64_t deadline_ms) {
+  // gRPC stays up: the last channel's end would otherwise shut it down, and wait up to 10 s for a poller of its own
+  // that it has once a write met a full socket.
+  static const bool stays_up = (grpc_init(), true);
+  (void)stays_up;
   ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageLimitBytes);
