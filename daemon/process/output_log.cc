@@ -119,6 +119,8 @@ FinishedParts PartsOf(const OutputProgress& progress, int64_t raw_size_bytes) {
   while (parts.size() == raw_size_bytes && parts.size() != parts.kept() && parts.tail_begin < parts.tail_end) {
     ++parts.tail_begin;
   }
+  // Of the ring nothing is kept: then one line counts all that is missing, as it does once the raw one has been cut.
+  if (parts.tail_begin == parts.tail_end) parts.tail_begin = parts.tail_end = parts.head_end;
   return parts;
 }
 

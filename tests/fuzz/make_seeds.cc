@@ -209,6 +209,12 @@ void MakeLogSeeds(const SeedFolder& folder) {
   Written same_size = Write({10, 60}, OutputStream::kStdout, 100);
   same_size.log.resize(42);
   add("same_size_finished", {.tail = 60, .cut_at = 6}, same_size, same_size.progress);
+  // Two lines, for what was claimed and for what no disk took, would make it that size too.
+  Written same_size_full_disk = Write({10, 60}, OutputStream::kStdout, 100);
+  same_size_full_disk.log.resize(81, 'x');
+  same_size_full_disk.progress =
+      ProgressOf({.limits = {10, 60}, .claimed_bytes = 1000, .written_bytes = 42, .printed_bytes = 700'000'000});
+  add("same_size_finished_disk_full", {.tail = 60, .cut_at = 6}, same_size_full_disk, same_size_full_disk.progress);
   Written unnoted = out(7);
   unnoted.log = out(14).log;
   add("not_yet_noted", {}, unnoted, out(14).progress);

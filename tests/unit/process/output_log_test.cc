@@ -213,6 +213,16 @@ TEST_F(OutputLogTest, TrustsNoRingByteThatWasClaimedWhenTheWriterDied) {
   EXPECT_EQ(Finish().dropped_bytes, 9);
 }
 
+TEST_F(OutputLogTest, CountsAllThatIsMissingInOneLineWhereNothingOfTheEndIsKept) {
+  {
+    OutputLogWriter writer = Writer({10, 10});
+    writer.Write(Pattern(0, 25));
+  }
+  SetProgress({.limits = {10, 10}, .claimed_bytes = 45, .written_bytes = 25, .printed_bytes = 60});
+  EXPECT_EQ(Finish().dropped_bytes, 50);
+  EXPECT_EQ(ReadFile(log_path_), Pattern(0, 10) + Marker(50));
+}
+
 TEST_F(OutputLogTest, TakesBytesThatTheWriterHadNoTimeToNote) {
   OutputLimits limits{10, 10};
   OutputLogWriter writer = Writer(limits);
