@@ -224,8 +224,8 @@ Status ReadFile(const std::string& file, Config& config) {
   }
   if (const toml::table* table = reader.Table("output")) {
     TableReader output(*table, file, "[output]: ");
-    output.Integer("head_bytes", 0, int64_t{1} << 30, config.output.head_bytes);
-    output.Integer("tail_bytes", 4096, int64_t{1} << 30, config.output.tail_bytes);
+    output.Integer("head_bytes", 0, kMostOutputLimitBytes, config.output.head_bytes);
+    output.Integer("tail_bytes", 4096, kMostOutputLimitBytes, config.output.tail_bytes);
     RETURN_IF_ERROR(output.Finish());
   }
   if (const toml::table* table = reader.Table("retention")) {

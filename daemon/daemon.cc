@@ -78,7 +78,7 @@ struct Daemon::Parts {
 
 Status Daemon::Parts::Build() {
   ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
-  ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock, config.output));
+  ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   std::string last_id;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
@@ -94,7 +94,7 @@ Status Daemon::Parts::Build() {
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
                                             stream_limits, health, std::move(node)});
   UidServers::PrepareProcess();
-  servers = std::make_unique<UidServers>(*rpc, config.output);
+  servers = std::make_unique<UidServers>(*rpc);
 
   // In user mode everything is the user's own: nobody else has business here, but root, who could be anybody.
   auto connected = [this, own_uid = getuid()](const LocalAcceptor::Peer& peer, UniqueFd connection) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/process/output_log.h"
+
 namespace kprof {
 namespace {
 
@@ -163,6 +165,8 @@ Status CheckLaunchRequest(const LaunchRequest& request) {
     why = "an argument, a variable or the folder holds a NUL byte";
   } else if (request.output_head_bytes < 0 || request.output_tail_bytes < 0 || request.leftover_grace_ms < 0) {
     why = "a limit is negative";
+  } else if (request.output_head_bytes > kMostOutputLimitBytes || request.output_tail_bytes > kMostOutputLimitBytes) {
+    why = "a limit of its output is over 1 GiB";
   } else if (size_bytes + request.cwd.size() + request.limits.size() * 20 + kRoomForRestBytes >
              kLaunchFrameLimitBytes) {
     why = "command line and environment are over 8 MiB";

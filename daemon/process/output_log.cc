@@ -14,19 +14,11 @@ constexpr int kLookTries = 16;
 constexpr int kReadTries = 4;
 constexpr size_t kBlockBytes = 256 << 10;
 
-// Nothing when the file is too short or says what no writer writes.
+// Nothing also when the file is too short.
 Result<std::optional<OutputProgress>> ReadProgressOnce(File& file, OutputStream stream) {
   std::array<char, kOutputProgressBytes> bytes{};
   ASSIGN_OR_RETURN(size_t size, file.ReadAt(OutputProgressOffset(stream), bytes));
-  if (size < bytes.size()) return std::optional<OutputProgress>();
-  OutputProgress progress = DecodeOutputProgress(bytes);
-  constexpr auto kMost = static_cast<uint64_t>(INT64_MAX / 2);
-  if (progress.claimed_bytes > kMost || progress.printed_bytes > kMost || progress.finished_size_bytes > kMost ||
-      progress.finished_dropped_bytes > kMost || progress.written_bytes > progress.claimed_bytes ||
-      progress.written_bytes > progress.printed_bytes || progress.finished_dropped_bytes > progress.printed_bytes) {
-    return std::optional<OutputProgress>();
-  }
-  return std::optional(progress);
+  return size < bytes.size() ? std::nullopt : DecodeOutputProgress(bytes);
 }
 
 // A read that meets a write may see half of it; two looks that agree do not.
@@ -41,8 +33,9 @@ Result<std::optional<OutputProgress>> ReadProgress(File& file, OutputStream stre
 }
 
 // The oldest byte behind the head that is still there.
-int64_t OldestInRing(const OutputProgress& progress, OutputLimits limits) {
-  return std::max(limits.head_bytes, static_cast<int64_t>(progress.claimed_bytes) - limits.tail_bytes);
+int64_t OldestInRing(const OutputProgress& progress) {
+  return std::max(progress.limits.head_bytes,
+                  static_cast<int64_t>(progress.claimed_bytes) - progress.limits.tail_bytes);
 }
 
 // Where byte `at` lies, and how many from there on lie behind each other.
@@ -94,15 +87,16 @@ struct FinishedParts {
 
 // A writer that was killed between a write and its note of it: as long as the ring has not gone round, what is in the
 // file is what was printed.
-void TakeUnnotedBytes(OutputProgress& progress, OutputLimits limits, int64_t raw_size_bytes) {
+void TakeUnnotedBytes(OutputProgress& progress, int64_t raw_size_bytes) {
   const auto raw = static_cast<uint64_t>(raw_size_bytes);
   if (progress.printed_bytes != progress.written_bytes || raw <= progress.written_bytes) return;
-  const auto room = static_cast<uint64_t>(limits.head_bytes + limits.tail_bytes);
+  const auto room = static_cast<uint64_t>(progress.limits.head_bytes + progress.limits.tail_bytes);
   if (progress.claimed_bytes > room || raw > room) return;
   progress.claimed_bytes = progress.written_bytes = progress.printed_bytes = raw;
 }
 
-FinishedParts PartsOf(const OutputProgress& progress, OutputLimits limits, int64_t raw_size_bytes) {
+FinishedParts PartsOf(const OutputProgress& progress, int64_t raw_size_bytes) {
+  const OutputLimits& limits = progress.limits;
   FinishedParts parts;
   const auto written = static_cast<int64_t>(progress.written_bytes);
   parts.printed = static_cast<int64_t>(progress.printed_bytes);
@@ -110,7 +104,7 @@ FinishedParts PartsOf(const OutputProgress& progress, OutputLimits limits, int64
   parts.tail_begin = parts.tail_end = parts.head_end;
   if (written > limits.head_bytes) {
     parts.tail_end = written;
-    parts.tail_begin = limits.tail_bytes == 0 ? written : std::min(written, OldestInRing(progress, limits));
+    parts.tail_begin = limits.tail_bytes == 0 ? written : std::min(written, OldestInRing(progress));
     // A file that lost its end, in a crash of the machine: what is there of the ring no longer says which bytes it
     // holds, unless it has not gone round yet.
     const int64_t whole_size = std::min(written, limits.head_bytes + limits.tail_bytes);
@@ -125,6 +119,8 @@ FinishedParts PartsOf(const OutputProgress& progress, OutputLimits limits, int64
   while (parts.size() == raw_size_bytes && parts.size() != parts.kept() && parts.tail_begin < parts.tail_end) {
     ++parts.tail_begin;
   }
+  // Of the ring nothing is kept: then one line counts all that is missing, as it does once the raw one has been cut.
+  if (parts.tail_begin == parts.tail_end) parts.tail_begin = parts.tail_end = parts.head_end;
   return parts;
 }
 
@@ -160,7 +156,7 @@ Result<std::string> WriteParts(Files& files, File& log, const std::string& parti
 }  // namespace
 
 Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
-                                   OutputStream stream, OutputLimits limits, int64_t offset, int64_t limit_bytes) {
+                                   OutputStream stream, int64_t offset, int64_t limit_bytes) {
   ASSIGN_OR_RETURN(std::unique_ptr<File> progress_file, files.OpenForRead(progress_path));
   ASSIGN_OR_RETURN(std::unique_ptr<File> log, files.OpenForRead(log_path));
   const int64_t asked_offset = std::max<int64_t>(0, offset);
@@ -169,10 +165,12 @@ Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, co
   for (int i = 0; i < kReadTries; ++i) {
     ASSIGN_OR_RETURN(std::optional<OutputProgress> before, ReadProgress(*progress_file, stream));
     if (!before) return piece;
+    const OutputLimits limits = before->limits;
+    piece.limits = limits;
     const auto written = static_cast<int64_t>(before->written_bytes);
     const auto printed = static_cast<int64_t>(before->printed_bytes);
     int64_t begin = asked_offset;
-    if (begin >= limits.head_bytes) begin = std::max(begin, std::min(written, OldestInRing(*before, limits)));
+    if (begin >= limits.head_bytes) begin = std::max(begin, std::min(written, OldestInRing(*before)));
     if (begin >= written) {
       // Nothing new, or only bytes that are gone.
       piece.next_offset = std::max(asked_offset, printed);
@@ -187,13 +185,13 @@ Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, co
       return OkStatus();
     }));
     ASSIGN_OR_RETURN(std::optional<OutputProgress> after, ReadProgress(*progress_file, stream));
-    if (!after) {  // nothing can be told of what was read
+    if (!after || after->limits != limits) {  // nothing can be told of what was read
       piece.bytes.clear();
       return piece;
     }
     if (begin >= limits.head_bytes) {
       const int64_t overtaken =
-          std::clamp<int64_t>(OldestInRing(*after, limits) - begin, 0, static_cast<int64_t>(piece.bytes.size()));
+          std::clamp<int64_t>(OldestInRing(*after) - begin, 0, static_cast<int64_t>(piece.bytes.size()));
       piece.bytes.erase(0, static_cast<size_t>(overtaken));
       begin += overtaken;
     }
@@ -205,7 +203,7 @@ Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, co
 }
 
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
-                                    OutputStream stream, OutputLimits limits) {
+                                    OutputStream stream) {
   FinishedOutput finished;
   Result<std::unique_ptr<File>> opened = files.OpenForWrite(log_path);
   if (!opened.ok() && opened.status().code() == ErrorCode::kNotFound) return finished;
@@ -233,8 +231,8 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
     finished.printed_bytes = static_cast<int64_t>(progress->printed_bytes);
     finished.dropped_bytes = static_cast<int64_t>(progress->finished_dropped_bytes);
   } else {
-    TakeUnnotedBytes(*progress, limits, raw_size_bytes);
-    parts = PartsOf(*progress, limits, raw_size_bytes);
+    TakeUnnotedBytes(*progress, raw_size_bytes);
+    parts = PartsOf(*progress, raw_size_bytes);
     finished.printed_bytes = parts.printed;
     finished.dropped_bytes = parts.printed - parts.kept();
   }
@@ -253,7 +251,7 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
     RETURN_IF_ERROR(files.Remove(log_path));
     return finished;
   }
-  ASSIGN_OR_RETURN(finished.sha256, WriteParts(files, log, partial_path, parts, limits));
+  ASSIGN_OR_RETURN(finished.sha256, WriteParts(files, log, partial_path, parts, progress->limits));
   finished.size_bytes = parts.size();
   if (finished.size_bytes == raw_size_bytes) {
     // Nothing behind the head is kept, and a line happens to be as long: see PartsOf.

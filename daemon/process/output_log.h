@@ -3,8 +3,11 @@
 // it says how much was printed, so that a reader can follow live and knows what it missed.
 //
 //   stdout.log:       [ head: bytes 0 .. head ) [ ring: byte T lies at head + (T - head) % tail )
-//   output.progress:  per stream, stdout first: u64 claimed, written, printed, finished size,
-//                     finished dropped (little-endian)
+//   output.progress:  per stream, stdout first, 64 bytes: "kprofop1" (magic and version), u64 head_bytes, tail_bytes,
+//                     claimed, written, printed, finished size, finished dropped (little-endian)
+//
+// The limits lie beside the log because they are the log's: what is configured may change between a crash and the start
+// after it. The writer notes them before it writes a byte.
 //
 // The writer raises `claimed` before it overwrites ring bytes and `written` after, so a reader that finds claimed - p
 // <= tail after its read knows that byte p was still there. `printed` is above `written` only once a write has failed:
@@ -15,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,12 +30,17 @@ namespace kprof {
 struct OutputLimits {
   int64_t head_bytes = 4 << 20;
   int64_t tail_bytes = 4 << 20;
+  bool operator==(const OutputLimits&) const = default;
 };
+
+// The most of either. A record that says more is nonsense, so whoever lowers this no longer understands older logs.
+constexpr int64_t kMostOutputLimitBytes = int64_t{1} << 30;
 
 enum class OutputStream { kStdout = 0, kStderr = 1 };
 
 // A stream's part of the progress file.
 struct OutputProgress {
+  OutputLimits limits;
   uint64_t claimed_bytes = 0;
   uint64_t written_bytes = 0;
   uint64_t printed_bytes = 0;
@@ -40,20 +49,20 @@ struct OutputProgress {
   bool operator==(const OutputProgress&) const = default;
 };
 
-constexpr size_t kOutputProgressBytes = 40;
+constexpr size_t kOutputProgressBytes = 64;
 constexpr int64_t OutputProgressOffset(OutputStream stream) {
   return static_cast<int64_t>(stream) * static_cast<int64_t>(kOutputProgressBytes);
 }
 std::array<char, kOutputProgressBytes> EncodeOutputProgress(const OutputProgress& progress);
-OutputProgress DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes);
+// Nothing when it is of another version, or says what no writer writes.
+std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes);
 
 // The supervisor's side. One thread. Plain descriptors, no allocation per write; a failed write is remembered
 // (first_error) and later output only counted, so that a full disk never stops the command.
 class OutputLogWriter {
  public:
-  // The descriptors are borrowed, opened for writing, not for appending.
-  OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
-      : log_fd_(log_fd), progress_fd_(progress_fd), stream_(stream), limits_(limits) {}
+  // The descriptors are borrowed, opened for writing, not for appending. Notes the limits at once.
+  OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits);
   void Write(std::span<const char> bytes);
 
   int64_t written_bytes() const { return written_bytes_; }
@@ -80,12 +89,13 @@ struct OutputPiece {
   int64_t dropped_bytes = 0;
   std::string bytes;
   int64_t next_offset = 0;  // where to read on
+  OutputLimits limits;      // the log's
 };
 
 // Reads what was printed from `offset` on, at most limit_bytes; empty when there is nothing new. Not for a finished
 // log. Any thread.
 Result<OutputPiece> ReadLiveOutput(Files& files, const std::string& log_path, const std::string& progress_path,
-                                   OutputStream stream, OutputLimits limits, int64_t offset, int64_t limit_bytes);
+                                   OutputStream stream, int64_t offset, int64_t limit_bytes);
 
 struct FinishedOutput {
   int64_t size_bytes = 0;  // of the file now; 0: there is no file
@@ -95,9 +105,10 @@ struct FinishedOutput {
 };
 
 // Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. A log of
-// no bytes is removed. Also does this after a crash, from whatever the progress file says (without one the log counts
-// as complete), and again after a crash of its own. The writer must be gone. The progress file stays. From a worker.
+// no bytes is removed. Also does this after a crash, from whatever the progress file says (where that is nothing, or
+// nonsense, the log counts as complete), and again after a crash of its own. The writer must be gone. The progress file
+// stays; once it is removed, how much the log dropped is only told by whoever kept the answer. From a worker.
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
-                                    OutputStream stream, OutputLimits limits);
+                                    OutputStream stream);
 
 }  // namespace kprof

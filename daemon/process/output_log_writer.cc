@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "daemon/process/output_log.h"
 
 namespace kprof {
 namespace {
+
+constexpr std::string_view kMagic = "kprofop1";
 
 void PutU64(char* out, uint64_t value) {
   for (size_t i = 0; i < sizeof value; ++i) out[i] = static_cast<char>(value >> (8 * i) & 0xff);
@@ -23,17 +26,42 @@ uint64_t GetU64(const char* bytes) {
 
 std::array<char, kOutputProgressBytes> EncodeOutputProgress(const OutputProgress& progress) {
   std::array<char, kOutputProgressBytes> bytes{};
-  PutU64(bytes.data(), progress.claimed_bytes);
-  PutU64(bytes.data() + 8, progress.written_bytes);
-  PutU64(bytes.data() + 16, progress.printed_bytes);
-  PutU64(bytes.data() + 24, progress.finished_size_bytes);
-  PutU64(bytes.data() + 32, progress.finished_dropped_bytes);
+  std::copy(kMagic.begin(), kMagic.end(), bytes.begin());
+  PutU64(bytes.data() + 8, static_cast<uint64_t>(progress.limits.head_bytes));
+  PutU64(bytes.data() + 16, static_cast<uint64_t>(progress.limits.tail_bytes));
+  PutU64(bytes.data() + 24, progress.claimed_bytes);
+  PutU64(bytes.data() + 32, progress.written_bytes);
+  PutU64(bytes.data() + 40, progress.printed_bytes);
+  PutU64(bytes.data() + 48, progress.finished_size_bytes);
+  PutU64(bytes.data() + 56, progress.finished_dropped_bytes);
   return bytes;
 }
 
-OutputProgress DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes) {
-  return {GetU64(bytes.data()), GetU64(bytes.data() + 8), GetU64(bytes.data() + 16), GetU64(bytes.data() + 24),
-          GetU64(bytes.data() + 32)};
+std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutputProgressBytes> bytes) {
+  if (!std::equal(kMagic.begin(), kMagic.end(), bytes.begin())) return std::nullopt;
+  const uint64_t head = GetU64(bytes.data() + 8);
+  const uint64_t tail = GetU64(bytes.data() + 16);
+  constexpr auto kMostLimit = static_cast<uint64_t>(kMostOutputLimitBytes);
+  if (head > kMostLimit || tail > kMostLimit) return std::nullopt;
+  OutputProgress progress;
+  progress.limits = {static_cast<int64_t>(head), static_cast<int64_t>(tail)};
+  progress.claimed_bytes = GetU64(bytes.data() + 24);
+  progress.written_bytes = GetU64(bytes.data() + 32);
+  progress.printed_bytes = GetU64(bytes.data() + 40);
+  progress.finished_size_bytes = GetU64(bytes.data() + 48);
+  progress.finished_dropped_bytes = GetU64(bytes.data() + 56);
+  constexpr auto kMost = static_cast<uint64_t>(INT64_MAX / 2);
+  if (progress.claimed_bytes > kMost || progress.printed_bytes > kMost || progress.finished_size_bytes > kMost ||
+      progress.finished_dropped_bytes > kMost || progress.written_bytes > progress.claimed_bytes ||
+      progress.written_bytes > progress.printed_bytes || progress.finished_dropped_bytes > progress.printed_bytes) {
+    return std::nullopt;
+  }
+  return progress;
+}
+
+OutputLogWriter::OutputLogWriter(int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
+    : log_fd_(log_fd), progress_fd_(progress_fd), stream_(stream), limits_(limits) {
+  Publish();
 }
 
 void OutputLogWriter::Write(std::span<const char> bytes) {
@@ -80,9 +108,11 @@ int64_t OutputLogWriter::dropped_bytes() const {
   return written_bytes_ - in_head - std::max<int64_t>(0, stored_bytes_ - oldest);
 }
 
-// Best effort: a progress file that cannot be written costs live reading, not the run.
+// Best effort: a progress file that cannot be written costs live reading, and the order of a ring that has gone round,
+// not the run.
 void OutputLogWriter::Publish() {
   OutputProgress progress;
+  progress.limits = limits_;
   progress.claimed_bytes = static_cast<uint64_t>(claimed_bytes_);
   progress.written_bytes = static_cast<uint64_t>(stored_bytes_);
   // While a piece is being written it is not printed yet; see the header for what a difference means.

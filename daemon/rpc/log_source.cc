@@ -1,7 +1,9 @@
 #include "daemon/rpc/log_source.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "daemon/process/output_log.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/runs/run_folder.h"
 #include "storage/catalog/run_table.h"
@@ -13,8 +15,8 @@ constexpr int64_t kChunkBytes = 256 << 10;
 
 class LogSource final : public PullSource<v1::ReadLogResponse> {
  public:
-  LogSource(const RpcParts& parts, const Caller& caller, const v1::ReadLogRequest& request, OutputLimits limits)
-      : parts_(parts), caller_(caller), request_(request), limits_(limits), offset_(request.offset_bytes()) {}
+  LogSource(const RpcParts& parts, const Caller& caller, const v1::ReadLogRequest& request)
+      : parts_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
 
   Result<Pulled> Next(v1::ReadLogResponse& message, std::stop_token stop) override {
     if (offset_ < 0) return Fail(ErrorCode::kUsage, "read log", "the offset is negative");
@@ -26,7 +28,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     }
     if (run.state != RunState::kRunning) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
     Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run.id, LogName()), Path(run.id, kProgressName),
-                                               Stream(), limits_, offset_, kChunkBytes);
+                                               Stream(), offset_, kChunkBytes);
     // The files change their form once it has ended; what was read across that moment does not count.
     ASSIGN_OR_RETURN(run, ReadRunRow(stop));
     if (run.state != RunState::kRunning) return Next(message, stop);
@@ -34,7 +36,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     if (piece->bytes.empty() && piece->dropped_bytes == 0)
       return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
     offset_ = piece->next_offset;
-    was_live_ = true;
+    live_limits_ = piece->limits;
     message.set_data(std::move(piece->bytes));
     message.set_dropped_bytes(piece->dropped_bytes);
     return Pulled::kMessage;
@@ -67,9 +69,9 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
                               [&](const ArtifactRow& artifact) { return artifact.name == LogName(); });
     if (found == run.artifacts.end()) return OkStatus();
-    if (was_live_ && dropped_bytes > 0 && offset_ > limits_.head_bytes) {
+    if (live_limits_ && dropped_bytes > 0 && offset_ > live_limits_->head_bytes) {
       int64_t left_bytes = printed_bytes - offset_;
-      int64_t there_bytes = std::min(left_bytes, limits_.tail_bytes);
+      int64_t there_bytes = std::min(left_bytes, live_limits_->tail_bytes);
       missed_bytes_ = left_bytes - there_bytes;
       offset_ = found->size_bytes - there_bytes;
     }
@@ -93,11 +95,10 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   const RpcParts& parts_;
   const Caller caller_;
   const v1::ReadLogRequest request_;
-  const OutputLimits limits_;
   std::string run_id_;
   int64_t offset_;
   int64_t missed_bytes_ = 0;
-  bool was_live_ = false;
+  std::optional<OutputLimits> live_limits_;  // once something was read from the live log
   bool kept_ = false;
   std::unique_ptr<File> file_;
 };
@@ -105,8 +106,8 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 }  // namespace
 
 std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
-                                                               const v1::ReadLogRequest& request, OutputLimits limits) {
-  return std::make_unique<LogSource>(parts, caller, request, limits);
+                                                               const v1::ReadLogRequest& request) {
+  return std::make_unique<LogSource>(parts, caller, request);
 }
 
 }  // namespace kprof

@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "daemon/process/output_log.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/rpc_parts.h"
@@ -12,6 +11,6 @@
 namespace kprof {
 
 std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
-                                                               const v1::ReadLogRequest& request, OutputLimits limits);
+                                                               const v1::ReadLogRequest& request);
 
 }  // namespace kprof

@@ -242,8 +242,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext*
 
 grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::CallbackServerContext* /*context*/,
                                                                         const v1::ReadLogRequest* request) {
-  return new PullStream<v1::ReadLogResponse>(parts_.loop, parts_.bulk,
-                                             MakeLogSource(parts_, caller_, *request, output_));
+  return new PullStream<v1::ReadLogResponse>(parts_.loop, parts_.bulk, MakeLogSource(parts_, caller_, *request));
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* context,

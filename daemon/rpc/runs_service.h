@@ -2,7 +2,6 @@
 // Handlers run on gRPC's threads and never block.
 #pragma once
 
-#include "daemon/process/output_log.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/runs.grpc.pb.h"
@@ -11,8 +10,7 @@ namespace kprof {
 
 class RunsServiceImpl final : public v1::RunsService::CallbackService {
  public:
-  RunsServiceImpl(const RpcParts& parts, const Caller& caller, OutputLimits output)
-      : parts_(parts), caller_(caller), output_(output) {}
+  RunsServiceImpl(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
 
   grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
                                       v1::SubmitRunResponse* response) override;
@@ -46,7 +44,6 @@ class RunsServiceImpl final : public v1::RunsService::CallbackService {
 
   const RpcParts& parts_;
   const Caller caller_;
-  const OutputLimits output_;
 };
 
 }  // namespace kprof

@@ -28,8 +28,8 @@ constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsServi
 
 // Order matters: the server is destroyed before its services.
 struct UidServers::Server {
-  Server(const RpcParts& parts, const Caller& caller, OutputLimits output)
-      : node(parts, caller), runs(parts, caller, output), queries(parts, caller) {}
+  Server(const RpcParts& parts, const Caller& caller)
+      : node(parts, caller), runs(parts, caller), queries(parts, caller) {}
 
   void SetServing(bool serving) {
     grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
@@ -52,14 +52,14 @@ void UidServers::PrepareProcess() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 }
 
-UidServers::UidServers(const RpcParts& parts, OutputLimits output) : parts_(parts), output_(output) {}
+UidServers::UidServers(const RpcParts& parts) : parts_(parts) {}
 UidServers::~UidServers() = default;
 
 void UidServers::Serve(const Caller& caller, UniqueFd connection) {
   KPROF_ON_IO_LOOP(parts_.loop);
   std::unique_ptr<Server>& entry = servers_[caller.uid];
   if (!entry) {
-    entry = std::make_unique<Server>(parts_, caller, output_);
+    entry = std::make_unique<Server>(parts_, caller);
     grpc::ServerBuilder builder;
     builder.RegisterService(&entry->node);
     builder.RegisterService(&entry->runs);

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 
-#include "daemon/process/output_log.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "storage/base/unique_fd.h"
@@ -21,7 +20,7 @@ class UidServers {
   // Once per process, before the first server: health and reflection are process-wide switches of gRPC.
   static void PrepareProcess();
 
-  UidServers(const RpcParts& parts, OutputLimits output);
+  UidServers(const RpcParts& parts);
   ~UidServers();
 
   // Hands a connected socket over.
@@ -36,7 +35,6 @@ class UidServers {
  private:
   struct Server;
   const RpcParts& parts_;
-  const OutputLimits output_;
   std::map<uint32_t, std::unique_ptr<Server>> servers_;
 };
 

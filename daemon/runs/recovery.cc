@@ -26,8 +26,8 @@ void EndStaleProcesses(Db& db, const Layout& layout) {
 }
 
 // The run as it is to be stored; its logs are finished.
-RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& clock, OutputLimits limits) {
-  Result<Collected> collected = CollectRunFolder(files, layout, run.id, limits);
+RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& clock) {
+  Result<Collected> collected = CollectRunFolder(files, layout, run.id);
   if (collected.ok()) {
     run.stdout_bytes = collected->stdout_log.printed_bytes;
     run.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
@@ -136,7 +136,7 @@ Status RemoveOrphanedSpool(Catalog& catalog, Files& files, const std::string& na
 
 }  // namespace
 
-Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits) {
+Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock) {
   const Layout& layout = catalog.layout();
   RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));
   RETURN_IF_ERROR(files.CreateFolder(layout.TemporaryFolder()));
@@ -163,7 +163,7 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
       continue;
     }
     LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
-    StoreEnd(catalog, LostRun(std::move(run), files, layout, clock, limits), recovered);
+    StoreEnd(catalog, LostRun(std::move(run), files, layout, clock), recovered);
   }
   return recovered;
 }

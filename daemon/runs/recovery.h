@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "daemon/base/clock.h"
-#include "daemon/process/output_log.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/catalog.h"
@@ -24,7 +23,7 @@ struct RecoveredRuns {
   std::vector<Unstored> unstored;
 };
 // Before serving; blocking.
-Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock, OutputLimits limits);
+Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock);
 
 // Folders of no run and files of no artifact go to lost/, never away: perhaps it is the catalog that is too old. Spool
 // files of no queued run are removed. Not urgent: from a worker, once the daemon serves. Runs that are submitted

@@ -20,13 +20,13 @@ Result<RunFiles> CreateRunFolder(Files& files, const Layout& layout, const std::
   return made;
 }
 
-Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id, OutputLimits limits) {
+Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id) {
   const std::string folder = layout.RunFolder(run_id);
   const std::string progress = layout.ArtifactPath(run_id, kProgressName);
   Collected collected;
   auto finish = [&](std::string_view name, OutputStream stream, FinishedOutput& out) -> Status {
     const std::string path = layout.ArtifactPath(run_id, name);
-    Result<FinishedOutput> finished = FinishOutput(files, path, progress, stream, limits);
+    Result<FinishedOutput> finished = FinishOutput(files, path, progress, stream);
     if (!finished.ok()) {
       // A run that failed before its logs were there has none.
       return finished.status().code() == ErrorCode::kNotFound ? OkStatus() : finished.status();

@@ -38,6 +38,6 @@ struct Collected {
 
 // Finishes both logs and lists what the run left. Durable when it returns. A folder with nothing in it is removed; so
 // is one of a run that never got that far. Also works on what a crash left.
-Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id, OutputLimits limits);
+Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id);
 
 }  // namespace kprof

@@ -199,8 +199,7 @@ void RunLife::BeginCollecting() {
 void RunLife::Collect() {
   files_ = RunFiles();
   auto job = [this, id = row_.id] {
-    auto collected =
-        std::make_shared<Result<Collected>>(CollectRunFolder(parts_.files, parts_.catalog.layout(), id, parts_.output));
+    auto collected = std::make_shared<Result<Collected>>(CollectRunFolder(parts_.files, parts_.catalog.layout(), id));
     parts_.loop.Post([this, collected] { OnCollected(std::move(*collected)); });
   };
   Status submitted = parts_.workers.Submit(std::move(job));

@@ -21,7 +21,6 @@
 namespace kprof {
 namespace {
 
-// The daemon that recovers it must be told the same.
 constexpr OutputLimits kLimits{.head_bytes = 100, .tail_bytes = 4096};
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kBegin = 1'750'000'000 * kSecond;
@@ -85,7 +84,7 @@ class State {
       Write(open.stderr_log->fd(), open.progress->fd(), OutputStream::kStderr, stderr_bytes);
     }
     if (!finish) return;
-    Result<Collected> collected = CollectRunFolder(*files_, layout_, run.id, kLimits);
+    Result<Collected> collected = CollectRunFolder(*files_, layout_, run.id);
     Require(collected.status());
     run.stdout_bytes = collected->stdout_log.printed_bytes;
     run.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
@@ -189,7 +188,8 @@ void AddLost(State& state) {
   }
   state.Put(running, kStdoutName, log);
   std::string progress = state.Read(running, kProgressName);
-  const auto claimed = EncodeOutputProgress({.claimed_bytes = 6500, .written_bytes = 6000, .printed_bytes = 6000});
+  const auto claimed =
+      EncodeOutputProgress({.limits = kLimits, .claimed_bytes = 6500, .written_bytes = 6000, .printed_bytes = 6000});
   std::copy(claimed.begin(), claimed.end(), progress.begin());
   state.Put(running, kProgressName, progress);
   state.Insert(running);
@@ -202,11 +202,11 @@ void AddLost(State& state) {
   state.Print(collecting, 5000, 0, false);
   const std::string raw = state.Read(collecting, kStdoutName);
   std::string before = state.Read(collecting, kProgressName);
-  before.resize(2 * kOutputProgressBytes);
   const int64_t dropped = 5000 - kLimits.head_bytes - kLimits.tail_bytes;
   const std::string marker = "\n[kprof: " + std::to_string(dropped) + " bytes dropped here]\n";
   const std::string finished = Lines(0, 100) + marker + Lines(5000 - 4096, 5000);
-  const auto noted = EncodeOutputProgress({.claimed_bytes = 5000,
+  const auto noted = EncodeOutputProgress({.limits = kLimits,
+                                           .claimed_bytes = 5000,
                                            .written_bytes = 5000,
                                            .printed_bytes = 5000,
                                            .finished_size_bytes = finished.size(),

@@ -149,7 +149,7 @@ Written Write(OutputLimits limits, OutputStream stream, int64_t count) {
     writer.Write(piece);
   }
   std::string bytes = Content(progress.get());
-  bytes.resize(2 * kOutputProgressBytes);
+  bytes.resize(2 * kOutputProgressBytes);  // of the other stream nothing was noted
   return {bytes, Content(log.get())};
 }
 
@@ -197,7 +197,7 @@ void MakeLogSeeds(const SeedFolder& folder) {
   add("stderr", {.flags = 1}, Write(limits, OutputStream::kStderr, 50),
       Write(limits, OutputStream::kStderr, 60).progress);
   add("no_progress_file", {.flags = 2}, out(50), out(50).progress);
-  add("progress_cut", {.flags = 4, .cut_at = 41}, out(50), out(50).progress);
+  add("progress_cut", {.flags = 4, .cut_at = kOutputProgressBytes + 1}, out(50), out(50).progress);
   add("no_log", {.flags = 8}, out(50), out(50).progress);
   add("old_partial", {.flags = 16, .cut_at = 1}, out(50), out(50).progress);
   add("no_tail_kept", {.tail = 0}, Write({10, 0}, OutputStream::kStdout, 30), out(50).progress);
@@ -209,25 +209,67 @@ void MakeLogSeeds(const SeedFolder& folder) {
   Written same_size = Write({10, 60}, OutputStream::kStdout, 100);
   same_size.log.resize(42);
   add("same_size_finished", {.tail = 60, .cut_at = 6}, same_size, same_size.progress);
+  // Two lines, for what was claimed and for what no disk took, would make it that size too.
+  Written same_size_full_disk = Write({10, 60}, OutputStream::kStdout, 100);
+  same_size_full_disk.log.resize(81, 'x');
+  same_size_full_disk.progress =
+      ProgressOf({.limits = {10, 60}, .claimed_bytes = 1000, .written_bytes = 42, .printed_bytes = 700'000'000});
+  add("same_size_finished_disk_full", {.tail = 60, .cut_at = 6}, same_size_full_disk, same_size_full_disk.progress);
   Written unnoted = out(7);
   unnoted.log = out(14).log;
   add("not_yet_noted", {}, unnoted, out(14).progress);
   Written claimed = out(25);
-  claimed.progress = ProgressOf({.claimed_bytes = 29, .written_bytes = 25, .printed_bytes = 25});
+  claimed.progress = ProgressOf({.limits = limits, .claimed_bytes = 29, .written_bytes = 25, .printed_bytes = 25});
   add("claimed_only", {}, claimed, out(29).progress);
   Written full_disk = out(13);
-  full_disk.progress = ProgressOf({.claimed_bytes = 13, .written_bytes = 13, .printed_bytes = 40});
+  full_disk.progress = ProgressOf({.limits = limits, .claimed_bytes = 13, .written_bytes = 13, .printed_bytes = 40});
   add("disk_full", {}, full_disk, full_disk.progress);
   Written nonsense = out(50);
-  nonsense.progress = ProgressOf({.claimed_bytes = 1, .written_bytes = UINT64_MAX, .printed_bytes = 3});
+  nonsense.progress =
+      ProgressOf({.limits = limits, .claimed_bytes = 1, .written_bytes = UINT64_MAX, .printed_bytes = 3});
   add("nonsense", {}, nonsense, out(50).progress);
   Written finished = out(50);
-  finished.progress = ProgressOf({.claimed_bytes = 50,
+  finished.progress = ProgressOf({.limits = limits,
+                                  .claimed_bytes = 50,
                                   .written_bytes = 50,
                                   .printed_bytes = 50,
                                   .finished_size_bytes = finished.log.size(),
                                   .finished_dropped_bytes = 30});
-  add("finished", {}, finished, ProgressOf({}));
+  add("finished", {}, finished, ProgressOf({.limits = limits}));
+  Written dropped_more = finished;
+  dropped_more.progress = ProgressOf({.limits = limits,
+                                      .claimed_bytes = 51,
+                                      .written_bytes = 50,
+                                      .printed_bytes = 50,
+                                      .finished_size_bytes = dropped_more.log.size(),
+                                      .finished_dropped_bytes = 0x6000});
+  add("dropped_more_than_printed", {}, dropped_more, ProgressOf({.limits = limits}));
+  // The first write of a log without a head, longer than its ring.
+  Written claimed_first = out(7);
+  claimed_first.progress = ProgressOf({.limits = {0, 10}, .claimed_bytes = 25});
+  add("claimed_before_anything", {.head = 0}, claimed_first, out(7).progress);
+  // From here on the records' own limits count.
+  const uint8_t own = 32;
+  add("progress_lost_while_reading", {.flags = own}, out(7), std::string(2 * kOutputProgressBytes, '\0'));
+  add("own_limits", {.flags = own}, out(50), out(57).progress);
+  add("limits_change", {.flags = own, .offset = 40}, out(50), Write({3, 9}, OutputStream::kStdout, 57).progress);
+  add("limits_change_to_most", {.flags = own, .offset = 40}, out(50),
+      ProgressOf({.limits = {kMostOutputLimitBytes, kMostOutputLimitBytes},
+                  .claimed_bytes = 57,
+                  .written_bytes = 57,
+                  .printed_bytes = 57}));
+  const auto with_limits = [&](OutputLimits own_limits) {
+    Written written = out(50);
+    written.progress =
+        ProgressOf({.limits = own_limits, .claimed_bytes = 50, .written_bytes = 50, .printed_bytes = 50});
+    return written;
+  };
+  add("limits_negative", {.flags = own}, with_limits({-1, 10}), out(50).progress);
+  add("limits_over_the_most", {.flags = own}, with_limits({10, kMostOutputLimitBytes + 1}), out(50).progress);
+  add("limits_at_the_most", {.flags = own}, with_limits({kMostOutputLimitBytes, 10}), out(50).progress);
+  Written other_version = out(50);
+  other_version.progress[7] = '2';
+  add("other_version", {.flags = own}, other_version, out(50).progress);
 }
 
 }  // namespace

@@ -224,13 +224,18 @@ class Daemon:
         self.state = os.path.join(folder, "state")
         self.socket = os.path.join(folder, "s.sock")
         self.log_path = os.path.join(folder, "kprofd.log")
-        self.config_path = os.path.join(folder, "kprofd.toml") if config else ""
+        self.config_path = ""
         self.environment = dict(os.environ, **(environment or {}))
         self.process = None
         if config:
-            with open(self.config_path, "w", encoding="utf-8") as file:
-                file.write(config)
+            self.configure(config)
         self.ctl = Client(self.socket)
+
+    def configure(self, config):
+        """For the next start."""
+        self.config_path = os.path.join(self.folder, "kprofd.toml")
+        with open(self.config_path, "w", encoding="utf-8") as file:
+            file.write(config)
 
     def command(self):
         config = ["--config", self.config_path] if self.config_path else []

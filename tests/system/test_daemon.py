@@ -227,6 +227,24 @@ class StartStopTest(unittest.TestCase):
         self.daemon.start()
         self.assertEqual(self.daemon.ctl.wait(run, expect="lost_daemon")["error"]["code"], "lost_daemon")
 
+    def test_the_log_of_a_lost_run_is_exact_whatever_is_configured_now(self):
+        everything = b"".join(b"%08d\n" % i for i in range(20000))
+        printing = "import time\nfor i in range(20000): print(f'{i:08}')\nprint(end='', flush=True)\ntime.sleep(%s)"
+        for config in ("[output]\nhead_bytes = 500\ntail_bytes = 10000\n", "[output]\n"):
+            self.daemon.configure("[output]\nhead_bytes = 10000\ntail_bytes = 8192\n")
+            self.daemon.start()
+            run = self.daemon.ctl.detach("/usr/bin/python3", "-c", printing % kprof_testing.unique_seconds())
+            wait_until(lambda: self.daemon.ctl.run("logs", run).out.endswith(everything[-9:]), "all to be printed")
+            self.daemon.kill()
+            self.daemon.configure(config)
+            self.daemon.start()
+            ended = self.daemon.ctl.wait(run, expect="lost_daemon")
+            dropped = len(everything) - 10000 - 8192
+            self.assertEqual((ended["stdout_bytes"], ended["stdout_dropped_bytes"]), (len(everything), dropped))
+            self.assertEqual(self.daemon.ctl.run("logs", run).out,
+                             everything[:10000] + b"\n[kprof: %d bytes dropped here]\n" % dropped + everything[-8192:])
+            self.daemon.stop()
+
     def test_a_follower_survives_a_restart(self):
         self.daemon.start()
         first = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())

@@ -8,7 +8,6 @@ import unittest
 import kprof_testing
 from kprof_testing import Daemon, temporary_folder, wait_until
 
-CONFIG = "[output]\nhead_bytes = 100\ntail_bytes = 4096\n"
 SECOND = 10**9
 BEGIN_S = 1_750_000_000
 VOLATILE = "set by this daemon"  # times and the numbers of a run that it ran itself
@@ -99,7 +98,7 @@ class OldStateTest(unittest.TestCase):
         kprof_testing.need_programs()
 
     def daemon_on_copy_of(self, state):
-        daemon = Daemon(self.enterContext(temporary_folder()), CONFIG)
+        daemon = Daemon(self.enterContext(temporary_folder()))
         shutil.copytree(os.path.join(kprof_testing.ROOT, "tests", "data", state), daemon.state)
         daemon.start()
         self.addCleanup(daemon.stop)

@@ -173,6 +173,8 @@ TEST(LaunchProtocol, ChecksThatARequestMakesSense) {
       [](LaunchRequest& r) { r.environment.push_back(std::string("A=\0", 3)); },
       [](LaunchRequest& r) { r.output_head_bytes = -1; },
       [](LaunchRequest& r) { r.output_tail_bytes = -1; },
+      [](LaunchRequest& r) { r.output_head_bytes = (1 << 30) + 1; },
+      [](LaunchRequest& r) { r.output_tail_bytes = (1 << 30) + 1; },
       [](LaunchRequest& r) { r.leftover_grace_ms = -1; },
       [](LaunchRequest& r) { r.argv.push_back(std::string(8 << 20, 'x')); },
       [](LaunchRequest& r) { r.environment.resize(3 << 20); },

@@ -47,14 +47,13 @@ class OutputLogTest : public testing::Test {
   OutputLogWriter Writer(OutputLimits limits, OutputStream stream = OutputStream::kStdout) {
     return OutputLogWriter(log_.get(), progress_.get(), stream, limits);
   }
-  FinishedOutput Finish(OutputLimits limits, OutputStream stream = OutputStream::kStdout) {
-    auto finished = FinishOutput(*files_, log_path_, progress_path_, stream, limits);
+  FinishedOutput Finish(OutputStream stream = OutputStream::kStdout) {
+    auto finished = FinishOutput(*files_, log_path_, progress_path_, stream);
     EXPECT_TRUE(finished.ok()) << finished.status().ToString();
     return finished.ok() ? *finished : FinishedOutput();
   }
-  OutputPiece Live(OutputLimits limits, int64_t offset, int64_t limit_bytes = 1 << 30,
-                   OutputStream stream = OutputStream::kStdout) {
-    auto piece = ReadLiveOutput(*files_, log_path_, progress_path_, stream, limits, offset, limit_bytes);
+  OutputPiece Live(int64_t offset, int64_t limit_bytes = 1 << 30, OutputStream stream = OutputStream::kStdout) {
+    auto piece = ReadLiveOutput(*files_, log_path_, progress_path_, stream, offset, limit_bytes);
     EXPECT_TRUE(piece.ok()) << piece.status().ToString();
     return piece.ok() ? *piece : OutputPiece();
   }
@@ -102,7 +101,6 @@ TEST_F(OutputLogTest, KeepsHeadAndTailOfWhateverIsPrintedInWhateverPieces) {
       SCOPED_TRACE(testing::Message() << head << " " << tail << " " << printed << " in pieces to " << largest_piece);
       OutputLimits limits{head, tail};
       log_ = UniqueFd(::open(log_path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-      SetProgress({});
       OutputLogWriter writer = Writer(limits);
       for (int64_t at = 0; at < printed;) {
         int64_t end = std::min(printed, at + 1 + static_cast<int64_t>(random()) % largest_piece);
@@ -112,7 +110,7 @@ TEST_F(OutputLogTest, KeepsHeadAndTailOfWhateverIsPrintedInWhateverPieces) {
         std::string seen;
         int64_t offset = 0;
         while (true) {
-          OutputPiece piece = Live(limits, offset);
+          OutputPiece piece = Live(offset);
           EXPECT_EQ(piece.next_offset - static_cast<int64_t>(piece.bytes.size()) - piece.dropped_bytes, offset);
           EXPECT_EQ(piece.bytes,
                     Pattern(piece.next_offset - static_cast<int64_t>(piece.bytes.size()), piece.next_offset));
@@ -128,7 +126,7 @@ TEST_F(OutputLogTest, KeepsHeadAndTailOfWhateverIsPrintedInWhateverPieces) {
       std::string expected = Pattern(0, printed);
       if (dropped > 0) expected = Pattern(0, head) + Marker(dropped) + Pattern(printed - tail, printed);
       for (int time = 0; time < 2; ++time) {  // the second is what a crash after the first would do
-        FinishedOutput finished = Finish(limits);
+        FinishedOutput finished = Finish();
         EXPECT_EQ(ReadFile(log_path_), expected);
         if (printed == 0) {
           EXPECT_FALSE(std::filesystem::exists(log_path_));
@@ -151,27 +149,27 @@ TEST_F(OutputLogTest, KeepsTheStreamsApartInOneProgressFile) {
   OutputLogWriter err(other.get(), progress_.get(), OutputStream::kStderr, limits);
   out.Write(std::string("out"));
   err.Write(std::string("error"));
-  EXPECT_EQ(Live(limits, 0).bytes, "out");
-  EXPECT_EQ(ReadLiveOutput(*files_, other_path, progress_path_, OutputStream::kStderr, limits, 0, 100)->bytes, "error");
+  EXPECT_EQ(Live(0).bytes, "out");
+  EXPECT_EQ(ReadLiveOutput(*files_, other_path, progress_path_, OutputStream::kStderr, 0, 100)->bytes, "error");
 }
 
 TEST_F(OutputLogTest, ReadsNoMoreThanAskedForAndGoesOnFromThere) {
   OutputLimits limits{10, 10};
   OutputLogWriter writer = Writer(limits);
   writer.Write(Pattern(0, 15));
-  OutputPiece piece = Live(limits, 3, 4);
+  OutputPiece piece = Live(3, 4);
   EXPECT_EQ(piece.bytes, Pattern(3, 7));
   EXPECT_EQ(piece.next_offset, 7);
-  EXPECT_EQ(Live(limits, 7, 100).bytes, Pattern(7, 10));
-  EXPECT_EQ(Live(limits, 10, 2).bytes, Pattern(10, 12));
-  EXPECT_EQ(Live(limits, 15, 100).bytes, "");
-  EXPECT_EQ(Live(limits, 15, 100).next_offset, 15);
-  EXPECT_EQ(Live(limits, 99, 100).next_offset, 99);
-  EXPECT_EQ(Live(limits, -1, 2).bytes, Pattern(0, 2));
+  EXPECT_EQ(Live(7, 100).bytes, Pattern(7, 10));
+  EXPECT_EQ(Live(10, 2).bytes, Pattern(10, 12));
+  EXPECT_EQ(Live(15, 100).bytes, "");
+  EXPECT_EQ(Live(15, 100).next_offset, 15);
+  EXPECT_EQ(Live(99, 100).next_offset, 99);
+  EXPECT_EQ(Live(-1, 2).bytes, Pattern(0, 2));
 }
 
 TEST_F(OutputLogTest, ReadsNothingBeforeAnythingWasPrinted) {
-  OutputPiece piece = Live({10, 10}, 0);
+  OutputPiece piece = Live(0);
   EXPECT_EQ(piece.bytes, "");
   EXPECT_EQ(piece.next_offset, 0);
 }
@@ -185,7 +183,7 @@ TEST_F(OutputLogTest, GoesOnCountingWhenTheDiskIsFull) {
   writer.Write(Pattern(7, 50));
   EXPECT_EQ(writer.written_bytes(), 50);
   EXPECT_EQ(writer.dropped_bytes(), 50);
-  OutputPiece piece = Live(limits, 0);
+  OutputPiece piece = Live(0);
   EXPECT_EQ(piece.bytes, "");
   EXPECT_EQ(piece.dropped_bytes, 50);
   EXPECT_EQ(piece.next_offset, 50);
@@ -194,11 +192,11 @@ TEST_F(OutputLogTest, GoesOnCountingWhenTheDiskIsFull) {
 TEST_F(OutputLogTest, MarksBytesThatNoDiskTookWhereTheyAreMissing) {
   // As a writer leaves it that could write 13 bytes of 40.
   ASSERT_EQ(::pwrite(log_.get(), Pattern(0, 13).data(), 13, 0), 13);
-  SetProgress({.claimed_bytes = 13, .written_bytes = 13, .printed_bytes = 40});
-  FinishedOutput finished = Finish({10, 10});
+  SetProgress({.limits = {10, 10}, .claimed_bytes = 13, .written_bytes = 13, .printed_bytes = 40});
+  FinishedOutput finished = Finish();
   EXPECT_EQ(ReadFile(log_path_), Pattern(0, 13) + Marker(27));
   EXPECT_EQ(finished.dropped_bytes, 27);
-  EXPECT_EQ(Finish({10, 10}).sha256, finished.sha256);
+  EXPECT_EQ(Finish().sha256, finished.sha256);
 }
 
 TEST_F(OutputLogTest, TrustsNoRingByteThatWasClaimedWhenTheWriterDied) {
@@ -207,12 +205,22 @@ TEST_F(OutputLogTest, TrustsNoRingByteThatWasClaimedWhenTheWriterDied) {
     OutputLogWriter writer = Writer(limits);
     writer.Write(Pattern(0, 25));  // the ring holds 15 .. 25
   }
-  SetProgress({.claimed_bytes = 29, .written_bytes = 25, .printed_bytes = 25});
-  FinishedOutput finished = Finish(limits);
+  SetProgress({.limits = limits, .claimed_bytes = 29, .written_bytes = 25, .printed_bytes = 25});
+  FinishedOutput finished = Finish();
   EXPECT_EQ(ReadFile(log_path_), Pattern(0, 10) + Marker(9) + Pattern(19, 25));
   EXPECT_EQ(finished.printed_bytes, 25);
   EXPECT_EQ(finished.dropped_bytes, 9);
-  EXPECT_EQ(Finish(limits).dropped_bytes, 9);
+  EXPECT_EQ(Finish().dropped_bytes, 9);
+}
+
+TEST_F(OutputLogTest, CountsAllThatIsMissingInOneLineWhereNothingOfTheEndIsKept) {
+  {
+    OutputLogWriter writer = Writer({10, 10});
+    writer.Write(Pattern(0, 25));
+  }
+  SetProgress({.limits = {10, 10}, .claimed_bytes = 45, .written_bytes = 25, .printed_bytes = 60});
+  EXPECT_EQ(Finish().dropped_bytes, 50);
+  EXPECT_EQ(ReadFile(log_path_), Pattern(0, 10) + Marker(50));
 }
 
 TEST_F(OutputLogTest, TakesBytesThatTheWriterHadNoTimeToNote) {
@@ -220,7 +228,7 @@ TEST_F(OutputLogTest, TakesBytesThatTheWriterHadNoTimeToNote) {
   OutputLogWriter writer = Writer(limits);
   writer.Write(Pattern(0, 5));
   ASSERT_EQ(::pwrite(log_.get(), Pattern(5, 14).data(), 9, 5), 9);
-  EXPECT_EQ(Finish(limits).printed_bytes, 14);
+  EXPECT_EQ(Finish().printed_bytes, 14);
   EXPECT_EQ(ReadFile(log_path_), Pattern(0, 14));
 }
 
@@ -229,7 +237,7 @@ TEST_F(OutputLogTest, FinishesALogThatLostItsEndInACrash) {
   OutputLogWriter writer = Writer(limits);
   writer.Write(Pattern(0, 25));
   ASSERT_EQ(::ftruncate(log_.get(), 12), 0);
-  FinishedOutput finished = Finish(limits);
+  FinishedOutput finished = Finish();
   EXPECT_EQ(ReadFile(log_path_), Pattern(0, 10) + Marker(15));
   EXPECT_EQ(finished.printed_bytes, 25);
   EXPECT_EQ(finished.dropped_bytes, 15);
@@ -238,7 +246,7 @@ TEST_F(OutputLogTest, FinishesALogThatLostItsEndInACrash) {
 TEST_F(OutputLogTest, CountsALogWithoutProgressAsComplete) {
   ASSERT_EQ(::pwrite(log_.get(), "hello", 5, 0), 5);
   ASSERT_EQ(::unlink(progress_path_.c_str()), 0);
-  FinishedOutput finished = Finish({2, 2});
+  FinishedOutput finished = Finish();
   EXPECT_EQ(ReadFile(log_path_), "hello");
   EXPECT_EQ(finished.printed_bytes, 5);
   EXPECT_EQ(finished.dropped_bytes, 0);
@@ -246,21 +254,70 @@ TEST_F(OutputLogTest, CountsALogWithoutProgressAsComplete) {
 
 TEST_F(OutputLogTest, CountsALogWithNonsenseForProgressAsComplete) {
   ASSERT_EQ(::pwrite(log_.get(), "hello", 5, 0), 5);
-  SetProgress({.claimed_bytes = 1, .written_bytes = UINT64_MAX, .printed_bytes = 3});
-  EXPECT_EQ(Finish({2, 2}).printed_bytes, 5);
+  SetProgress({.limits = {2, 2}, .claimed_bytes = 1, .written_bytes = UINT64_MAX, .printed_bytes = 3});
+  EXPECT_EQ(Finish().printed_bytes, 5);
   EXPECT_EQ(ReadFile(log_path_), "hello");
+}
+
+// Whenever the writer is killed: where there is a byte, there is what says how to read it.
+TEST_F(OutputLogTest, NotesItsLimitsBeforeAByteIsWritten) {
+  const OutputProgress expected{.limits = {10, 20}};
+  Writer({10, 20});
+  Writer({10, 20}, OutputStream::kStderr);
+  const std::string bytes = ReadFile(progress_path_);
+  ASSERT_EQ(bytes.size(), 2 * kOutputProgressBytes);
+  for (const OutputStream stream : {OutputStream::kStdout, OutputStream::kStderr}) {
+    const auto at = std::span<const char>(bytes).subspan(static_cast<size_t>(OutputProgressOffset(stream)));
+    EXPECT_EQ(DecodeOutputProgress(at.first<kOutputProgressBytes>()), expected);
+  }
+}
+
+TEST_F(OutputLogTest, CountsALogWhoseLimitsAreNonsenseAsComplete) {
+  constexpr int64_t kMost = kMostOutputLimitBytes;
+  for (const OutputLimits& limits : {OutputLimits{-1, 2}, OutputLimits{2, -1}, OutputLimits{kMost + 1, 2},
+                                     OutputLimits{2, kMost + 1}, OutputLimits{INT64_MAX, INT64_MAX}}) {
+    SCOPED_TRACE(testing::Message() << limits.head_bytes << " " << limits.tail_bytes);
+    ASSERT_EQ(::pwrite(log_.get(), "hello", 5, 0), 5);
+    SetProgress({.limits = limits, .claimed_bytes = 9, .written_bytes = 9, .printed_bytes = 9});
+    EXPECT_EQ(Live(0).bytes, "");
+    EXPECT_EQ(Finish().printed_bytes, 5);
+    EXPECT_EQ(ReadFile(log_path_), "hello");
+  }
+  SetProgress({.limits = {kMost, kMost}, .claimed_bytes = 9, .written_bytes = 9, .printed_bytes = 9});
+  EXPECT_EQ(Finish().printed_bytes, 9);
+}
+
+TEST_F(OutputLogTest, TakesNoProgressOfAnotherVersion) {
+  OutputLogWriter writer = Writer({2, 2});
+  writer.Write(Pattern(0, 5));
+  ASSERT_EQ(::pwrite(progress_.get(), "kprofop2", 8, 0), 8);
+  EXPECT_EQ(Live(0).bytes, "");
+  EXPECT_EQ(Finish().printed_bytes, 4);
+}
+
+// A record at a fixed place, of fixed numbers: what is on disks already must be understood.
+TEST_F(OutputLogTest, WritesTheProgressOfVersion1) {
+  const auto bytes = EncodeOutputProgress({.limits = {1, 2},
+                                           .claimed_bytes = 3,
+                                           .written_bytes = 4,
+                                           .printed_bytes = 5,
+                                           .finished_size_bytes = 6,
+                                           .finished_dropped_bytes = 7});
+  std::string expected = "kprofop1";
+  for (char number = 1; number <= 7; ++number) expected += number + std::string(7, '\0');
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), expected);
 }
 
 TEST_F(OutputLogTest, FinishesALogThatIsNotThereAsEmpty) {
   ASSERT_EQ(::unlink(log_path_.c_str()), 0);
-  EXPECT_EQ(Finish({2, 2}).size_bytes, 0);
+  EXPECT_EQ(Finish().size_bytes, 0);
 }
 
 TEST_F(OutputLogTest, ReplacesWhatAnEarlierFinishLeftHalfDone) {
   OutputLimits limits{10, 10};
   Writer(limits).Write(Pattern(0, 50));
   std::ofstream(log_path_ + ".partial") << "half";
-  Finish(limits);
+  Finish();
   EXPECT_EQ(ReadFile(log_path_), Pattern(0, 10) + Marker(30) + Pattern(40, 50));
   EXPECT_FALSE(std::filesystem::exists(log_path_ + ".partial"));
 }
@@ -271,30 +328,30 @@ TEST_F(OutputLogTest, FinishesAgainAfterACutAtAnyPoint) {
   Writer(limits).Write(Pattern(0, 50));
   const std::string raw = ReadFile(log_path_);
   const std::string expected = Pattern(0, 10) + Marker(30) + Pattern(40, 50);
-  Finish(limits);
+  Finish();
   // The note is there, the rename is not.
   std::ofstream(log_path_, std::ios::binary | std::ios::trunc) << raw;
-  EXPECT_EQ(Finish(limits).dropped_bytes, 30);
+  EXPECT_EQ(Finish().dropped_bytes, 30);
   EXPECT_EQ(ReadFile(log_path_), expected);
 }
 
 // A finished file is told by its size: a raw one that has that size already must not pass for it.
 TEST_F(OutputLogTest, FinishesAgainAfterACutALogThatHasTheFinishedSizeByChance) {
-  const OutputLimits limits{10, 60};
   const std::string expected = Pattern(0, 10) + Marker(90);
   MemoryFiles files;
   files.Put("log", Pattern(0, static_cast<int64_t>(expected.size())));  // it lost its end in a crash
-  const auto progress = EncodeOutputProgress({.claimed_bytes = 100, .written_bytes = 100, .printed_bytes = 100});
+  const auto progress =
+      EncodeOutputProgress({.limits = {10, 60}, .claimed_bytes = 100, .written_bytes = 100, .printed_bytes = 100});
   files.Put("progress", std::string(progress.begin(), progress.end()));
   const MemoryFiles before = files.Copy();
-  ASSERT_TRUE(FinishOutput(files, "log", "progress", OutputStream::kStdout, limits).ok());
+  ASSERT_TRUE(FinishOutput(files, "log", "progress", OutputStream::kStdout).ok());
   ASSERT_EQ(*files.Find("log"), expected);
   for (int64_t at = 1; at <= files.changes(); ++at) {
     MemoryFiles again = before.Copy();
     again.CutAt(at);
-    EXPECT_FALSE(FinishOutput(again, "log", "progress", OutputStream::kStdout, limits).ok());
+    EXPECT_FALSE(FinishOutput(again, "log", "progress", OutputStream::kStdout).ok());
     again.CutAt(0);
-    EXPECT_TRUE(FinishOutput(again, "log", "progress", OutputStream::kStdout, limits).ok());
+    EXPECT_TRUE(FinishOutput(again, "log", "progress", OutputStream::kStdout).ok());
     EXPECT_EQ(*again.Find("log"), expected) << "cut at change " << at;
   }
 }
@@ -302,33 +359,50 @@ TEST_F(OutputLogTest, FinishesAgainAfterACutALogThatHasTheFinishedSizeByChance) 
 TEST_F(OutputLogTest, RemovesALogOfWhichNothingCanBeTold) {
   // Killed within the first write, longer than the ring, of a log that has no head.
   ASSERT_EQ(::pwrite(log_.get(), Pattern(0, 7).data(), 7, 0), 7);
-  SetProgress({.claimed_bytes = 25, .written_bytes = 0, .printed_bytes = 0});
-  EXPECT_EQ(Finish({0, 10}).size_bytes, 0);
+  SetProgress({.limits = {0, 10}, .claimed_bytes = 25, .written_bytes = 0, .printed_bytes = 0});
+  EXPECT_EQ(Finish().size_bytes, 0);
   EXPECT_FALSE(std::filesystem::exists(log_path_));
 }
 
 TEST_F(OutputLogTest, TakesNoProgressThatDroppedMoreThanWasPrinted) {
   ASSERT_EQ(::pwrite(log_.get(), "hello", 5, 0), 5);
-  SetProgress({.claimed_bytes = 5,
+  SetProgress({.limits = {2, 2},
+               .claimed_bytes = 5,
                .written_bytes = 5,
                .printed_bytes = 5,
                .finished_size_bytes = 5,
                .finished_dropped_bytes = 6});
-  EXPECT_EQ(Finish({2, 2}).dropped_bytes, 0);
+  EXPECT_EQ(Finish().dropped_bytes, 0);
 }
 
 TEST_F(OutputLogTest, GivesALiveReaderNothingWhenTheProgressIsLostMeanwhile) {
   MemoryFiles files;
   files.Put("log", "hello");
-  const auto progress = EncodeOutputProgress({.claimed_bytes = 5, .written_bytes = 5, .printed_bytes = 5});
+  const auto progress =
+      EncodeOutputProgress({.limits = {10, 10}, .claimed_bytes = 5, .written_bytes = 5, .printed_bytes = 5});
   files.Put("progress", std::string(progress.begin(), progress.end()));
   files.before_read = [&](int64_t read) {
     if (read == 3) files.Find("progress")->clear();  // behind two looks at it, with the log's bytes
   };
-  Result<OutputPiece> piece = ReadLiveOutput(files, "log", "progress", OutputStream::kStdout, {10, 10}, 1, 100);
+  Result<OutputPiece> piece = ReadLiveOutput(files, "log", "progress", OutputStream::kStdout, 1, 100);
   ASSERT_TRUE(piece.ok());
   EXPECT_EQ(piece->bytes, "");
   EXPECT_EQ(piece->next_offset, 1);
+}
+
+TEST_F(OutputLogTest, GivesALiveReaderNothingWhenTheLimitsChangeMeanwhile) {
+  MemoryFiles files;
+  files.Put("log", "hello");
+  auto progress = EncodeOutputProgress({.limits = {2, 10}, .claimed_bytes = 5, .written_bytes = 5, .printed_bytes = 5});
+  files.Put("progress", std::string(progress.begin(), progress.end()));
+  progress = EncodeOutputProgress({.limits = {1, 3}, .claimed_bytes = 6, .written_bytes = 6, .printed_bytes = 6});
+  files.before_read = [&](int64_t read) {
+    if (read == 3) files.Find("progress")->assign(progress.begin(), progress.end());
+  };
+  Result<OutputPiece> piece = ReadLiveOutput(files, "log", "progress", OutputStream::kStdout, 3, 100);
+  ASSERT_TRUE(piece.ok());
+  EXPECT_EQ(piece->bytes, "");
+  EXPECT_EQ(piece->next_offset, 3);
 }
 
 TEST_F(OutputLogTest, NeverGivesALiveReaderAWrongByteWhileTheRingTurns) {
@@ -349,7 +423,7 @@ TEST_F(OutputLogTest, NeverGivesALiveReaderAWrongByteWhileTheRingTurns) {
   int64_t seen = 0;
   while (true) {
     const bool last = done;
-    OutputPiece piece = Live(limits, offset, 3000);
+    OutputPiece piece = Live(offset, 3000);
     const int64_t begin = piece.next_offset - static_cast<int64_t>(piece.bytes.size());
     ASSERT_EQ(begin, offset + piece.dropped_bytes);
     ASSERT_EQ(piece.bytes, Pattern(begin, piece.next_offset));

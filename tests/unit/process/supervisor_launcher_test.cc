@@ -88,7 +88,6 @@ struct Command {
   UniqueFd stdout_log;
   UniqueFd stderr_log;
   UniqueFd progress;
-  OutputLimits limits;
   std::unique_ptr<Launched> launched;
 
   int prepared = 0;
@@ -149,7 +148,6 @@ class SupervisorLauncherTest : public testing::Test {
   Command& Launch(const LaunchRequest& request, const std::string& marker = "") {
     auto& command = *commands_.emplace_back(std::make_unique<Command>());
     command.folder = folder_ + "/" + std::to_string(commands_.size());
-    command.limits = {request.output_head_bytes, request.output_tail_bytes};
     std::filesystem::create_directory(command.folder);
     auto create = [](const std::string& path) {
       return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -699,8 +697,7 @@ TEST_F(SupervisorLauncherTest, KeepsHeadAndTailOfAFlood) {
   EXPECT_EQ(command.ended->stdout_dropped_bytes, kPrinted - (3 << 20));
   EXPECT_LE(std::filesystem::file_size(command.OutPath()), 3u << 20);
   auto files = MakePosixFiles();
-  auto finished =
-      FinishOutput(*files, command.OutPath(), command.ProgressPath(), OutputStream::kStdout, command.limits);
+  auto finished = FinishOutput(*files, command.OutPath(), command.ProgressPath(), OutputStream::kStdout);
   ASSERT_TRUE(finished.ok());
   std::string expected;
   for (int64_t at = 0; at < 1 << 20; ++at) expected += FloodByte(at);
@@ -718,8 +715,8 @@ TEST_F(SupervisorLauncherTest, LetsAFloodBeReadLiveAndStopped) {
   int64_t offset = 0;
   int64_t seen = 0;
   while (seen < 20'000'000) {
-    auto piece = ReadLiveOutput(*files, command.OutPath(), command.ProgressPath(), OutputStream::kStdout,
-                                command.limits, offset, 100'000);
+    auto piece =
+        ReadLiveOutput(*files, command.OutPath(), command.ProgressPath(), OutputStream::kStdout, offset, 100'000);
     ASSERT_TRUE(piece.ok());
     int64_t at = piece->next_offset - static_cast<int64_t>(piece->bytes.size());
     ASSERT_EQ(at, offset + piece->dropped_bytes);

@@ -58,7 +58,7 @@ TEST_F(OldStateTest, FoldersOfLostRunsOfVersion1) {
   Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout}, *files_);
   ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
   EXPECT_TRUE((*catalog)->last_stop_was_unclean());
-  Result<RecoveredRuns> recovered = RecoverRuns(**catalog, *files_, clock_, {.head_bytes = 100, .tail_bytes = 4096});
+  Result<RecoveredRuns> recovered = RecoverRuns(**catalog, *files_, clock_);
   ASSERT_TRUE(recovered.ok()) << recovered.status().ToString();
   ASSERT_EQ(recovered->queued.size(), 1u);
   EXPECT_EQ(recovered->queued.front().id, "1jxt23vbgqveve00");

@@ -35,7 +35,7 @@ class RunsFixture {
     options.layout = Layout{folder_ / "state"};
     options.vfs = vfs_.name();
     ASSIGN_OR_RETURN(catalog_, Catalog::Open(options, files_));
-    ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog_, files_, clock_, output_));
+    ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog_, files_, clock_));
     std::string last_id;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog_->readers().Borrow());

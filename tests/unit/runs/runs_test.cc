@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <future>
 
+#include "daemon/runs/run_folder.h"
+#include "tests/programs/flood_pattern.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {
@@ -125,6 +127,41 @@ TEST_F(RunsTest, FailsWithLostDaemonWhenTheSupervisorDies) {
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(Stored(id).state, RunState::kFailed);
   EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+}
+
+// What the configuration says of output may change while a run's log lies there as its writer left it.
+TEST_F(RunsTest, FinishesLostLogsUnderTheLimitsTheyWereWrittenWith) {
+  const auto pattern = [](int64_t begin, int64_t end) {
+    std::string bytes;
+    for (int64_t at = begin; at < end; ++at) bytes += FloodByte(at);
+    return bytes;
+  };
+  const OutputLimits was{.head_bytes = 100, .tail_bytes = 4096};
+  for (const OutputLimits& is : {was, OutputLimits{0, 4096}, OutputLimits{50, 5000}, OutputLimits{4 << 20, 4 << 20}}) {
+    SCOPED_TRACE(testing::Message() << is.head_bytes << " " << is.tail_bytes);
+    Close();
+    output_ = was;
+    ASSERT_TRUE(Open().ok());
+    const std::string id = SubmitOk();
+    ASSERT_TRUE(GoesOn(0));
+    {
+      const LaunchRequest& request = launcher_->at(0).request;
+      const OutputLimits limits{request.output_head_bytes, request.output_tail_bytes};
+      auto log = *files_.OpenForWrite(layout().ArtifactPath(id, kStdoutName));
+      auto progress = *files_.OpenForWrite(layout().ArtifactPath(id, kProgressName));
+      OutputLogWriter writer(log->fd(), progress->fd(), OutputStream::kStdout, limits);
+      for (int64_t at = 0; at < 10'000; at += 1000) writer.Write(pattern(at, at + 1000));
+    }
+    Close();
+    output_ = is;
+    ASSERT_TRUE(Open().ok());
+    const RunRow row = Stored(id);
+    EXPECT_EQ(row.error->code, "lost_daemon");
+    EXPECT_EQ(row.stdout_bytes, 10'000);
+    EXPECT_EQ(row.stdout_dropped_bytes, 10'000 - 100 - 4096);
+    const std::string expected = pattern(0, 100) + "\n[kprof: 5804 bytes dropped here]\n" + pattern(5904, 10'000);
+    EXPECT_EQ(*ReadWholeFile(files_, layout().ArtifactPath(id, kStdoutName), 1 << 20), expected);
+  }
 }
 
 TEST_F(RunsTest, CancelsAQueuedRunAtOnce) {
