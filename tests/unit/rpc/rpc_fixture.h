@@ -119,7 +119,7 @@ class RpcFixture {
     limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
                                                  devices_, *runs_, *limits_, health_, NodeInfo{"test", "user", "/s"}});
-    servers_ = std::make_unique<UidServers>(*parts_, output_);
+    servers_ = std::make_unique<UidServers>(*parts_);
     turning_ = std::thread([this] {
       while (!stop_turning_) {
         loop_->RunUntilIdle();
