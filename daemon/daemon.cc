@@ -78,6 +78,10 @@ struct Daemon::Parts {
 
 Status Daemon::Parts::Build() {
   ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
+  if (catalog->restored()) {
+    LogWarning("a restore of the catalog that was interrupted is complete",
+               {{"replaced", catalog->restored()->replaced}});
+  }
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   std::string last_id;
   {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "daemon/config.h"
 
@@ -10,7 +11,7 @@ namespace kprof {
 struct Flags {
   bool user = false;
   bool check_config = false;
-  std::string restore;  // a backup's path; empty: serve
+  std::optional<std::string> restore;  // a backup's path
   bool release_clocks = false;
   ConfigFlags config;
 };

@@ -111,7 +111,7 @@ int Main(int argc, char** argv) {
                 config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
     return 0;
   }
-  if (!flags->restore.empty()) return Restore(*config, flags->restore);
+  if (flags->restore) return Restore(*config, *flags->restore);
   if (flags->release_clocks) return ReleaseClocks(*config);
   sigset_t ends = PrepareProcess();
   SetLogLevel(config->log_level);

@@ -66,7 +66,8 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
                   "check the disk");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why), "restore the file from a backup");
+      return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why),
+                  "put a backup in its place with kprofd --user --restore FILE");
     case SQLITE_CANTOPEN:
       // Where SQLite cannot create a file, it tries to open it, and says how that failed.
       if (error == ENOENT && db != nullptr && ::access(sqlite3_db_filename(db, "main"), F_OK) == 0) {

@@ -54,10 +54,12 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& fi
   std::unique_ptr<Catalog> catalog(new Catalog(options, files));
   const std::string& folder = options.layout.state_folder;
   Status status = CreateFolders(files, folder);
-  if (status.ok()) status = catalog->TakeOver();
-  if (status.ok()) status = catalog->OpenDatabase();
-  // On a full disk there is no room for what SQLite keeps beside an open database. Whoever is to make room needs us.
-  if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->OpenDatabase();
+  if (status.ok()) {
+    ASSIGN_OR_RETURN(catalog->lock_, TakeStateLock(options.layout, files));
+    status = catalog->TakeOver();
+    // On a full disk there is no room for what SQLite keeps beside an open database. Whoever is to make room needs us.
+    if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->TakeOver();
+  }
   if (!status.ok()) return status.In("open catalog in state folder " + folder);
   return catalog;
 }
@@ -71,14 +73,24 @@ Catalog::~Catalog() {
 }
 
 Status Catalog::TakeOver() {
-  ASSIGN_OR_RETURN(lock_, TakeStateLock(options_.layout, files_));
-  RETURN_IF_ERROR(FinishRestore(options_.layout, files_).status());
-  return files_.CreateFolder(options_.layout.RunsFolder());
+  ASSIGN_OR_RETURN(restored_, FinishRestore(options_.layout, files_));
+  RETURN_IF_ERROR(files_.CreateFolder(options_.layout.RunsFolder()));
+  return OpenDatabase();
+}
+
+// A catalog that is gone, or was emptied, while the files of its runs are there: a new one would disown them all.
+Status Catalog::CheckIsNew() {
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> runs, files_.List(options_.layout.RunsFolder()));
+  if (runs.empty()) return OkStatus();
+  return Fail(ErrorCode::kStorageBroken, "create a catalog",
+              "catalog.db is missing or empty, and runs/ holds the files of " + std::to_string(runs.size()) + " runs",
+              "put a backup in its place with kprofd --user --restore FILE, or move runs/ away to begin anew");
 }
 
 Status Catalog::OpenDatabase() {
   const std::string path = options_.layout.CatalogPath();
   const bool is_new = SizeOf(path) == 0;
+  if (is_new) RETURN_IF_ERROR(CheckIsNew());
   Db::Options for_looking{.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs};
   {
     // Without touching: it may be somebody else's, or from a newer version.
@@ -112,7 +124,8 @@ Status Catalog::QuickCheck(std::stop_token stop) {
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "check catalog", "no longer wanted");
   if (!check.Next()) return check.status().In("check catalog");
   if (check.Text(0) == "ok") return OkStatus();
-  return Fail(ErrorCode::kStorageBroken, "check catalog", std::string(check.Text(0)), "restore it from a backup");
+  return Fail(ErrorCode::kStorageBroken, "check catalog", std::string(check.Text(0)),
+              "put a backup in its place with kprofd --user --restore FILE");
 }
 
 Status Catalog::BackUp(const std::string& path, std::stop_token stop) {

@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "storage/base/files.h"
 #include "storage/base/status.h"
+#include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/space_reserve.h"
 #include "storage/layout.h"
 #include "storage/reader_pool.h"
@@ -34,7 +36,8 @@ class Catalog {
 
   // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, migrates, notes that
   // it is in use. Fails as TakeStateLock does when another daemon lives there and, having changed nothing, with
-  // kStorageBroken when the database is not a kprof catalog or is from a newer version.
+  // kStorageBroken when the database is not a kprof catalog, is from a newer version, or is gone while its runs' files
+  // are there.
   // On a full disk an existing catalog opens, with the space of the reserve if need be.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
@@ -45,6 +48,9 @@ class Catalog {
   ReaderPool& readers() { return *readers_; }
   const Layout& layout() const { return options_.layout; }
 
+  // Of a restore that this start has completed.
+  const std::optional<RestoredCatalog>& restored() const { return restored_; }
+
   // What a delete may use on a full disk.
   SpaceReserve& reserve() { return reserve_; }
 
@@ -54,8 +60,8 @@ class Catalog {
   // PRAGMA quick_check: kStorageBroken with SQLite's first complaint. Seconds for a large catalog; from a worker.
   Status QuickCheck(std::stop_token stop);
 
-  // A consistent copy of the live catalog into a new file at `path` (online backup; restorable by putting it in place
-  // of catalog.db). Goes on while writers write. Removes what it wrote when it fails or is stopped. Fails with kUsage
+  // A consistent copy of the live catalog into a new file at `path` (online backup; catalog_restore.h puts
+  // it back). Goes on while writers write. Removes what it wrote when it fails or is stopped. Fails with kUsage
   // when `path` exists, with kStorageFull, having written nothing, when the copy would leave less than
   // kBackUpSpareBytes free. From a worker.
   Status BackUp(const std::string& path, std::stop_token stop);
@@ -67,6 +73,7 @@ class Catalog {
  private:
   Catalog(const Options& options, Files& files);
   Status TakeOver();
+  Status CheckIsNew();
   Status OpenDatabase();
   Status CopyTo(const std::string& path, std::stop_token stop);
 
@@ -74,6 +81,7 @@ class Catalog {
   Files& files_;
   SpaceReserve reserve_;
   std::unique_ptr<File> lock_;
+  std::optional<RestoredCatalog> restored_;
   bool last_stop_was_unclean_ = false;
   std::unique_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;

@@ -18,9 +18,21 @@ bool IsThere(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+constexpr const char* kUseABackup = "use a file that kprofctl backup wrote";
+
+// Before SQLite opens it: that would wait at a pipe, and blame the disk for a folder.
+Status CheckHeader(const std::string& path, Files& files) {
+  constexpr std::string_view kHeader("SQLite format 3\0", 16);
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForRead(path));
+  std::string begin(kHeader.size(), '\0');
+  ASSIGN_OR_RETURN(size_t size, file->ReadAt(0, begin));
+  if (size == kHeader.size() && begin == kHeader) return OkStatus();
+  return Fail(ErrorCode::kBadInput, "check the backup", "it is not a database", kUseABackup);
+}
+
 Status CheckBackup(Db& db) {
   Status checked = CheckCatalog(db);
-  if (!checked.ok()) return checked;
+  if (!checked.ok()) return Fail(ErrorCode::kBadInput, "check the backup", checked.why(), kUseABackup);
   Statement check(db, "PRAGMA quick_check(1)");
   if (!check.Next()) return check.status();
   if (check.Text(0) != "ok") {
@@ -29,7 +41,7 @@ Status CheckBackup(Db& db) {
   ASSIGN_OR_RETURN(int64_t tables, db.QueryInteger("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'"));
   if (tables == 1) return OkStatus();
   return Fail(ErrorCode::kBadInput, "check the backup", "it has no runs table: it is no backup of a catalog",
-              "use a file that kprofctl backup wrote");
+              kUseABackup);
 }
 
 // What was made of a backup is consistent, as after a clean stop.
@@ -43,6 +55,7 @@ Status CopyMarkedClean(Db& backup, const std::string& path, const char* vfs) {
 Status StageRestore(const std::string& backup_path, const Layout& layout, Files& files, const char* vfs) {
   const std::string copy_path = layout.RestoredCatalogPath() + ".partial";
   Status staged = [&]() -> Status {
+    RETURN_IF_ERROR(CheckHeader(backup_path, files));
     RETURN_IF_ERROR(files.Remove(copy_path));
     RETURN_IF_ERROR(files.Remove(copy_path + "-journal"));
     {
@@ -54,8 +67,7 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForWrite(copy_path));
       RETURN_IF_ERROR(file->Sync());
     }
-    RETURN_IF_ERROR(files.Rename(copy_path, layout.RestoredCatalogPath()));
-    return files.SyncFolder(layout.state_folder);
+    return files.Rename(copy_path, layout.RestoredCatalogPath());
   }();
   if (staged.ok()) return OkStatus();
   (void)files.Remove(copy_path);
@@ -67,24 +79,32 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
 
 Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
                                        const char* vfs) {
-  auto restore = [&]() -> Result<RestoredCatalog> {
+  const std::string act = "restore the catalog from " + backup_path;
+  auto stage = [&]() -> Result<std::unique_ptr<File>> {
     RETURN_IF_ERROR(CreateFolders(files, layout.state_folder));
     ASSIGN_OR_RETURN(std::unique_ptr<File> lock, TakeStateLock(layout, files));
     RETURN_IF_ERROR(StageRestore(backup_path, layout, files, vfs));
-    return FinishRestore(layout, files);
+    return lock;
   };
-  Result<RestoredCatalog> restored = restore();
-  if (!restored.ok()) return restored.status().In("restore the catalog from " + backup_path);
-  return restored;
+  Result<std::unique_ptr<File>> lock = stage();
+  if (!lock.ok()) return lock.status().In(act);
+  Result<std::optional<RestoredCatalog>> restored = FinishRestore(layout, files);
+  if (!restored.ok()) {
+    const Status& why = restored.status();
+    return Fail(why.code(), act, why.what() + ": " + why.why(),
+                why.remedy() + "; the next start, or doing this again, completes it");
+  }
+  return restored->value_or(RestoredCatalog());
 }
 
-Result<RestoredCatalog> FinishRestore(const Layout& layout, Files& files) {
-  struct stat restored {};
-  if (::lstat(layout.RestoredCatalogPath().c_str(), &restored) != 0) return RestoredCatalog();
-  auto finish = [&]() -> Result<RestoredCatalog> {
+Result<std::optional<RestoredCatalog>> FinishRestore(const Layout& layout, Files& files) {
+  struct stat copy {};
+  if (::lstat(layout.RestoredCatalogPath().c_str(), &copy) != 0) return std::optional<RestoredCatalog>();
+  // The same name each time, should this be interrupted: its parts belong together.
+  const std::string lost = layout.LostFolder() + "/catalog-" + std::to_string(copy.st_mtime) + ".db";
+  Status finished = [&]() -> Status {
+    RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
     RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
-    // The same name each time, should this be interrupted: its parts belong together.
-    const std::string lost = layout.LostFolder() + "/catalog-" + std::to_string(restored.st_mtime) + ".db";
     // The WAL last: an old database that has lost it would be older than it was, a new one that found it would break.
     for (const char* part : std::to_array({"-shm", "", "-wal"})) {
       const std::string path = layout.CatalogPath() + part;
@@ -93,12 +113,10 @@ Result<RestoredCatalog> FinishRestore(const Layout& layout, Files& files) {
     RETURN_IF_ERROR(files.SyncFolder(layout.LostFolder()));
     RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
     RETURN_IF_ERROR(files.Rename(layout.RestoredCatalogPath(), layout.CatalogPath()));
-    RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
-    return RestoredCatalog{IsThere(lost) ? lost : std::string()};
-  };
-  Result<RestoredCatalog> finished = finish();
-  if (!finished.ok()) return finished.status().In("put the restored catalog in place");
-  return finished;
+    return files.SyncFolder(layout.state_folder);
+  }();
+  if (!finished.ok()) return finished.In("put the restored catalog in place");
+  return std::optional<RestoredCatalog>(RestoredCatalog{IsThere(lost) ? lost : std::string()});
 }
 
 }  // namespace kprof

@@ -3,6 +3,7 @@
 // lost/ with all its files, then the copy takes its name. Blocking.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "storage/base/files.h"
@@ -21,7 +22,8 @@ struct RestoredCatalog {
 Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
                                        const char* vfs = nullptr);
 
-// Does what is left of a restore that was interrupted, if any. REQUIRES: the state folder's lock is held.
-Result<RestoredCatalog> FinishRestore(const Layout& layout, Files& files);
+// Does what is left of a restore that was interrupted; nothing when there was none. REQUIRES: the state folder's lock
+// is held. When it fails, there may be no catalog.db at all: nothing may create one.
+Result<std::optional<RestoredCatalog>> FinishRestore(const Layout& layout, Files& files);
 
 }  // namespace kprof

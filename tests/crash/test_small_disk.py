@@ -5,6 +5,8 @@ lives, starts again, deletes, and makes up for everything once there is space.
 import contextlib
 import ctypes
 import os
+import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -102,6 +104,29 @@ class SmallDisk(unittest.TestCase):
         self.assertEqual(self.daemon.stop(), 0)
         self.daemon.start()
         self.assertEqual(self.ctl.show(in_flight)["error"]["code"], "lost_daemon")
+
+    def test_a_restore_that_does_not_fit_changes_nothing(self):
+        self.daemon.start()
+        self.addCleanup(self.daemon.stop)
+        self.wait_for_reserve()
+        known = self.ctl.capture("echo", "known")["id"]
+        backup = os.path.join(self.folder, "b.db")
+        self.daemon.stop()
+        shutil.copy(self.daemon.catalog(), backup)  # kprofctl backup would want more space than there ever is
+        self.daemon.start()
+        precious = self.ctl.capture("echo", "precious")["id"]
+        self.daemon.kill()
+        self.fill()
+        restore = [*self.daemon.command(), "--restore", backup]
+        self.assertEqual(subprocess.run(restore, stderr=subprocess.DEVNULL, check=False).returncode,
+                         kprof_testing.EXIT["storage_full"])
+        self.daemon.start()
+        self.assertEqual(self.ctl.run("logs", precious).out, b"precious\n")
+        self.assertEqual(self.daemon.stop(), 0)
+        self.free()
+        self.assertEqual(subprocess.run(restore, stdout=subprocess.DEVNULL, check=False).returncode, 0)
+        self.daemon.start()
+        self.assertEqual([run["id"] for run in self.ctl.json("runs")["runs"]], [known])
 
     def test_without_its_reserve_a_start_says_what_to_do(self):
         self.daemon.start()

@@ -442,6 +442,25 @@ class RestoreTest(unittest.TestCase):
         self.assertEqual(database.execute("SELECT count(*) FROM runs").fetchall(), [(2,)])
         database.close()
 
+    def test_a_catalog_that_is_gone_is_not_made_anew_over_its_runs_files(self):
+        run = self.daemon.ctl.capture("echo", "precious")["id"]
+        self.daemon.ctl.run("backup", self.backup)
+        self.daemon.stop()
+        for gone in (os.unlink, lambda path: open(path, "wb").close()):
+            gone(self.daemon.catalog())
+            self.daemon.begin()
+            self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), kprof_testing.EXIT["storage_broken"])
+            self.assertIn("--restore", self.daemon.log())
+        self.assertEqual(self.restore(self.backup).returncode, 0)
+        self.daemon.start()
+        self.assertEqual(self.daemon.ctl.run("logs", run).out, b"precious\n")
+
+    def test_no_name_is_no_backup(self):
+        self.daemon.stop()
+        done = self.restore("")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertFalse(self.daemon.answers())
+
     def test_it_is_refused_while_the_daemon_lives(self):
         run = self.daemon.ctl.capture("true")["id"]
         self.daemon.ctl.run("backup", self.backup)

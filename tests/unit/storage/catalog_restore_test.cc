@@ -1,6 +1,7 @@
 #include "storage/catalog/catalog_restore.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -117,11 +118,18 @@ TEST_F(CatalogRestoreTest, WhatIsNoBackupChangesNothing) {
     Result<RestoredCatalog> restored = Restore();
     EXPECT_FALSE(restored.ok());
     EXPECT_NE(restored.status().ToString().find(backup_), std::string::npos) << restored.status().ToString();
+    EXPECT_EQ(restored.status().code(),
+              bad.size() < 4096 || bad == newer ? ErrorCode::kBadInput : ErrorCode::kStorageBroken);
     EXPECT_FALSE(fs::exists(options_.layout.RestoredCatalogPath()));
     EXPECT_FALSE(fs::exists(options_.layout.RestoredCatalogPath() + ".partial"));
   }
   fs::remove(backup_);
   EXPECT_EQ(Restore().status().code(), ErrorCode::kNotFound);
+  fs::create_directory(backup_);
+  EXPECT_EQ(Restore().status().code(), ErrorCode::kBadInput);
+  fs::remove(backup_);
+  ASSERT_EQ(::mkfifo(backup_.c_str(), 0600), 0);
+  EXPECT_EQ(Restore().status().code(), ErrorCode::kBadInput);
   EXPECT_EQ(Runs(), std::set<std::string>({"a", "b"}));
 }
 
@@ -154,6 +162,43 @@ TEST_F(CatalogRestoreTest, SurvivesALossOfPowerAtAnyOperation) {
   }
   EXPECT_GT(old_ones, 0);
   EXPECT_GT(new_ones, 0);
+}
+
+// A start that cannot complete an interrupted restore does not serve: not the old catalog, which is about to go, and
+// not an empty one.
+TEST_F(CatalogRestoreTest, AStartCompletesItOrDoesNotServe) {
+  MakeBackupAndGoOn();
+  const std::string pristine = folder_ / "pristine";
+  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
+  plan_.Heal();
+  ASSERT_TRUE(Restore().ok());
+  const int64_t ops = plan_.ops();
+  int interrupted = 0;
+  int refused = 0;
+  for (int64_t at = 1; at <= ops; ++at) {
+    for (int64_t later = 1;; ++later) {
+      fs::remove_all(options_.layout.state_folder);
+      fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
+      plan_.Forget();
+      ASSERT_TRUE(SpaceReserve(files_, options_.layout.ReservePath()).Fill().ok());
+      plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+      Result<RestoredCatalog> restored = Restore();
+      plan_.Heal();
+      if (!fs::exists(options_.layout.RestoredCatalogPath())) break;
+      ++interrupted;
+      EXPECT_NE(restored.status().remedy().find("the next start"), std::string::npos);
+      plan_.FailAt(later, Fault::kNoSpace, /*lasting=*/true);
+      const bool serves = Catalog::Open(options_, files_).ok();
+      const bool failed = plan_.has_failed();
+      plan_.Heal();
+      EXPECT_TRUE(!serves || !fs::exists(options_.layout.RestoredCatalogPath())) << at << ", then " << later;
+      refused += serves ? 0 : 1;
+      EXPECT_EQ(Runs(), std::set<std::string>({"a"})) << at << ", then " << later;
+      if (!failed) break;
+    }
+  }
+  EXPECT_GT(interrupted, 10);
+  EXPECT_GT(refused, 5);
 }
 
 TEST_F(CatalogRestoreTest, AFullDiskLeavesTheOldOneOrIsEndedByTheNextStart) {
