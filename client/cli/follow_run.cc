@@ -5,9 +5,7 @@
 #include <array>
 
 #include "client/cli/durations.h"
-#include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
-#include "client/cli/run_outcome.h"
 
 namespace kprof::cli {
 namespace {
@@ -58,8 +56,7 @@ class Notes {
 }  // namespace
 
 Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
-                          Output& output) {
-  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+                          const Interrupts& interrupts, Output& output) {
   RunFollower follower(connect, run_id, {.hold = options.hold, .reconnect_ms = options.reconnect_ms});
   ProgressLine line(output, ProgressAllowed(output));
   Notes notes(output, !line.enabled());

@@ -14,7 +14,8 @@ Status RunVerb(const WaitArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(v1::Run found, FindRun(*client, args.run, "wait for run"));
   FollowOptions options = {.hold = false, .interrupt_cancels = false, .reconnect_ms = context.reconnect_ms};
-  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, context.output));
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, interrupts, context.output));
   context.output.Write(context.global.json ? RunJsonLine(run) : OneLineReport(run, NowUnixNs()) + "\n");
   return OutcomeOf(run);
 }

@@ -67,6 +67,8 @@ class VerbsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (kUnderThreadSanitizer) GTEST_SKIP() << "gRPC is not instrumented";
+    // Whatever we were started under: as in a terminal.
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
   }
 
   int Kprofctl(std::vector<std::string> args) {
@@ -396,6 +398,39 @@ TEST_F(VerbsTest, InterruptedCaptureCancelsTheRunAndWaitsForItsEnd) {
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
   EXPECT_TRUE(cancelled);
   EXPECT_THAT(notes_, StartsWith("kprofctl: cancelling run 01jd; a second Ctrl-C leaves at once\n"));
+}
+
+TEST_F(VerbsTest, CaptureInterruptedWhileItSubmitsCancelsTheRun) {
+  AnswerCaptures(Done());
+  std::atomic<bool> cancelled = false;
+  auto answer = daemon_.calls.submit_run;
+  daemon_.calls.submit_run = [&, answer](const v1::SubmitRunRequest& request, v1::SubmitRunResponse& response) {
+    ::kill(::getpid(), SIGHUP);
+    return answer(request, response);
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    while (!cancelled && !stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    stream.write(Watched(Failed("cancelled")));
+    return OkStatus();
+  };
+  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+    EXPECT_EQ(request.id(), "01jd");
+    cancelled = true;
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_F(VerbsTest, CaptureInterruptedWhileTheDaemonIsAwayLeaves) {
+  daemon_.calls.submit_run = [](const v1::SubmitRunRequest&, v1::SubmitRunResponse&) {
+    ::kill(::getpid(), SIGINT);
+    return Fail(ErrorCode::kNoDaemon, "submit", "the answer got lost");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: submit a run: interrupted while kprofd was away"));
 }
 
 TEST_F(VerbsTest, InterruptedWaitLeavesTheRunAlone) {
