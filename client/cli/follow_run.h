@@ -11,6 +11,7 @@
 namespace kprof::cli {
 
 struct FollowOptions {
+  std::string act = "follow run";  // begins what a failure says: the verb's own words
   bool hold = false;               // the run lives only while we follow
   bool interrupt_cancels = false;  // a signal cancels the run; else it only ends the waiting
   int64_t reconnect_ms = 10'000;

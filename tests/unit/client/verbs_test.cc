@@ -467,6 +467,41 @@ TEST_F(VerbsTest, WaitExitsAsTheRunEnded) {
   EXPECT_EQ(notes_, "kprofctl: run 01jd failed: because\n");
 }
 
+TEST_F(VerbsTest, WaitFailsInItsOwnWordsWhenTheRunIsLostInTheMiddle) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+    return Fail(ErrorCode::kNotFound, "watch run 01jd", "there is none", "see 'kprofctl runs'");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"wait", "@last"}), 4);
+  EXPECT_EQ(notes_, "kprofctl: wait for run 01jd: there is none; see 'kprofctl runs'\n");
+}
+
+TEST_F(VerbsTest, WaitFailsInItsOwnWordsWhenTheDaemonStaysAway) {
+  std::atomic<bool> watched = false;
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    watched = true;
+    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return OkStatus();
+  };
+  daemon_.Start();
+  std::thread stop([&] {
+    while (!watched) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    daemon_.Stop();
+  });
+  EXPECT_EQ(Kprofctl({"wait", "@last"}), 11);
+  stop.join();
+  EXPECT_THAT(notes_, HasSubstr("kprofctl: wait for run 01jd: kprofd went away and did not come back within 2000 ms"));
+}
+
 TEST_F(VerbsTest, RunsReadsPageAfterPageUpToTheLimit) {
   std::vector<int> asked;
   daemon_.calls.list_runs = [&](const v1::ListRunsRequest& request, v1::ListRunsResponse& response) {
