@@ -683,6 +683,9 @@ TEST_F(VerbsTest, ArtifactsGetWritesTheFileOrStandardOutput) {
   EXPECT_EQ(folder_.Get("f"), "content");
   EXPECT_EQ(Kprofctl({"artifacts", "r", "get", "n", "-o", "-"}), 0);
   EXPECT_THAT(results_, EndsWith("content"));
+  EXPECT_EQ(Kprofctl({"artifacts", "r", "get", "n", "-o", folder_.Path(".")}), 0);
+  EXPECT_EQ(folder_.Get("n"), "content");
+  EXPECT_THAT(results_, EndsWith("/./n  7 B\n"));
 }
 
 TEST_F(VerbsTest, ArtifactsGetKeepsNothingOfWhatIsDamaged) {
