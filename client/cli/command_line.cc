@@ -74,16 +74,32 @@ Result<int64_t> ParseOptionalDuration(const char* option, const std::string& tex
   return duration;
 }
 
+// CLI11's help, but for the usage lines of verbs whose words it would put in another order than one types them.
+class HelpText : public CLI::Formatter {
+ public:
+  void SetUsage(const CLI::App& verb, std::string usage) { usages_[&verb] = std::move(usage); }
+
+  std::string make_usage(const CLI::App* verb, std::string name) const override {
+    auto own = usages_.find(verb);
+    return own == usages_.end() ? CLI::Formatter::make_usage(verb, std::move(name)) : "Usage: " + own->second + "\n";
+  }
+
+ private:
+  std::map<const CLI::App*, std::string> usages_;
+};
+
 // The whole command line: CLI11's description, and for each verb how to finish it.
 class Grammar {
  public:
   Grammar() : app_("Measures on this node through kprofd, its profiling daemon.", "kprofctl") {
+    app_.formatter(help_);
+    help_->SetUsage(app_, "kprofctl [OPTIONS] VERB ...");
     app_.fallthrough();  // global options may stand after the verb; inherited by the verbs
     app_.require_subcommand(0, 1);
     app_.set_version_flag("--version", "kprofctl " + std::string(ClientVersion()),
                           "Print the client's version and exit");
     app_.add_option("--socket", typed_.global.socket,
-                    "The daemon's socket (default: $KPROF_SOCKET, else the user's, else the system's)")
+                    "The daemon's socket (default: $KPROF_SOCKET, else the user's daemon, else the system's)")
         ->type_name("PATH");
     app_.add_flag("--json", typed_.global.json, "Results and errors as one JSON object per line");
     AddNodeVerbs();
@@ -97,6 +113,8 @@ class Grammar {
     }
     // Last: verbs inherit what is there when they are made.
     app_.footer(
+        "  kprofctl capture command -- ./program --its-option\n"
+        "  kprofctl show @last\n\n"
         "RUN is an id, a unique prefix of one, @last or @last~N. Durations: 500ms 10s 5m 2h.\n"
         "'kprofctl VERB --help' explains a verb.");
   }
@@ -139,16 +157,19 @@ class Grammar {
 
  private:
   CLI::App* AddVerb(const char* name, const char* help, Finish finish) {
-    CLI::App* verb = app_.add_subcommand(name, help);
+    CLI::App* verb = app_.add_subcommand(name, help)->group("Verbs");
     finish_.emplace_back(verb, std::move(finish));
     return verb;
   }
 
   CLI::App* AddRunVerb(const char* name, const char* help, Finish finish) {
     CLI::App* verb = AddVerb(name, help, std::move(finish));
-    verb->add_option("RUN", typed_.run, "Which run")->required()->type_name("");
+    verb->add_option("RUN", typed_.run, kRunHelp)->required()->type_name("");
+    verb->footer(std::string("  kprofctl ") + name + " @last");
     return verb;
   }
+
+  static constexpr char kRunHelp[] = "An id, a unique prefix of one, @last, or @last~N: the Nth before it";
 
   // An option that may be given several times, one value each.
   static void AddRepeated(CLI::App* verb, const char* name, const char* value, std::vector<std::string>& to,
@@ -173,20 +194,23 @@ class Grammar {
         AddVerb("capture", "Queue a command, run it, keep what it leaves", [this] { return FinishCapture(); });
     CaptureArgs& args = typed_.capture;
     verb->add_option("TOOL", args.tool, "What measures: command")->required()->type_name("");
-    verb->add_option("--device", args.device, "0 | 0,1 | UUID | all | cpu | none (default: the first that is visible)")
+    verb->add_option("--device", args.device,
+                     "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else 0, else cpu)")
         ->type_name("SEL");
-    verb->add_option("--timeout", typed_.timeout, "End the command after this long")->type_name("DURATION");
-    verb->add_option("--queue-timeout", typed_.queue_timeout, "Give up when it has waited this long")
+    verb->add_option("--timeout", typed_.timeout, "End the command after this long (default: never)")
+        ->type_name("DURATION");
+    verb->add_option("--queue-timeout", typed_.queue_timeout, "Give up when it has waited this long (default: never)")
         ->type_name("DURATION");
     AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
     verb->add_option("--cwd", args.cwd, "Where the command starts (default: here)")->type_name("DIR");
     AddRepeated(verb, "--label", "K=V", typed_.labels, "A note by which runs are found (repeat)");
-    verb->add_option("--clocks", typed_.clocks, "none: leave the clocks alone")->type_name("POLICY");
+    verb->add_option("--clocks", typed_.clocks, "none: leave the clocks alone (default: none)")->type_name("POLICY");
     verb->add_flag("--shared", args.shared, "Others may see the run");
     verb->add_flag("--detach", args.detach, "Print the id and do not wait");
+    help_->SetUsage(*verb, "kprofctl capture TOOL [OPTIONS] -- CMD ARG...");
     verb->footer(
-        "kprofctl capture TOOL [OPTIONS] -- CMD ARG...\n\n"
-        "The command follows after --. Ctrl-C cancels the run; a second one leaves at once.\n"
+        "The command follows after --. Durations: 500ms 10s 5m 2h. Visible devices are those that\n"
+        "CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES names. Ctrl-C cancels the run; a second one leaves at once.\n"
         "Exits with 0 when the command did, with 7 when it failed; see docs/cli.md for the rest.\n\n"
         "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10");
   }
@@ -212,16 +236,21 @@ class Grammar {
     AddRepeated(runs, "--label", "K=V", typed_.labels, "Only runs with this label (repeat: all of them)");
     AddRepeated(runs, "--tool", "TOOL", typed_.runs.tools, "Only runs of this tool (repeat: any of them)");
     AddRepeated(runs, "--state", "STATE", typed_.states, "Only runs in this state (repeat: any of them)");
+    runs->footer(
+        "STATE is queued, preparing, running, collecting, done, failed or cancelled.\n\n"
+        "  kprofctl runs --limit 5 --state failed --label model=llama");
 
     AddRunVerb("show", "All that is known of a run", [this] { return VerbArgs(ShowArgs{typed_.run}); });
-    AddRunVerb("wait", "Wait for a run's end; exits as the capture would",
-               [this] { return VerbArgs(WaitArgs{typed_.run}); });
+    AddRunVerb("wait", "Wait for a run's end; exits as the capture would", [this] {
+      return VerbArgs(WaitArgs{typed_.run});
+    })->footer("Ctrl-C ends the waiting, not the run.\n\n  kprofctl wait @last");
     AddRunVerb("cancel", "End a run", [this] { return VerbArgs(CancelArgs{typed_.run}); });
-    CLI::App* del = AddVerb("delete", "Remove ended runs and all they left", [this]() -> Result<VerbArgs> {
+    CLI::App* del = AddVerb("delete", "Remove ended, unpinned runs and all they left", [this]() -> Result<VerbArgs> {
       for (const std::string& run : typed_.del.runs) RETURN_IF_ERROR(CheckText("RUN", run));
       return VerbArgs(typed_.del);
     });
-    del->add_option("RUN", typed_.del.runs, "Which runs")->required()->type_name("");
+    del->add_option("RUN", typed_.del.runs, "Each as for 'kprofctl show'")->required()->type_name("");
+    del->footer("  kprofctl delete @last @last~1");
     AddRunVerb("pin", "Keep a run until it is unpinned", [this] { return VerbArgs(PinArgs{typed_.run, true}); });
     AddRunVerb("unpin", "Let retention and delete have a run", [this] { return VerbArgs(PinArgs{typed_.run, false}); });
 
@@ -231,6 +260,7 @@ class Grammar {
     });
     logs->add_flag("-f,--follow", typed_.logs.follow, "Go on until the run has ended");
     logs->add_flag("--stderr", typed_.logs.from_stderr, "Its standard error instead of its standard output");
+    logs->footer("  kprofctl logs @last -f");
   }
 
   Result<VerbArgs> FinishRuns() {
@@ -251,15 +281,26 @@ class Grammar {
     CLI::App* verb =
         AddRunVerb("artifacts", "Files that a run left", [this] { return VerbArgs(ListArtifactsArgs{typed_.run}); });
     verb->require_subcommand(0, 1);
-    CLI::App* get = verb->add_subcommand("get", "Fetch one");
+    const std::string list_usage = "kprofctl artifacts RUN";
+    const std::string get_usage = list_usage + " get NAME -o FILE|FOLDER|-";
+    const std::string put_usage = list_usage + " put FILE|- [--name NAME]";
+    const std::string indent = "\n       ";
+    help_->SetUsage(*verb, list_usage + indent + get_usage + indent + put_usage);
+    CLI::App* get = verb->add_subcommand("get", "Fetch one")->group("Verbs");
+    help_->SetUsage(*get, get_usage);
+    get->footer("  kprofctl artifacts @last get stdout.log -o out.log");
     get->add_option("NAME", typed_.get.name, "Which")->required()->type_name("");
-    get->add_option("-o,--output", typed_.get.to, "Where to; - is standard output")->required()->type_name("FILE");
+    get->add_option("-o,--output", typed_.get.to, "Where to: a file, a folder or, with -, standard output")
+        ->required()
+        ->type_name("FILE");
     finish_.emplace_back(get, [this]() -> Result<VerbArgs> {
       RETURN_IF_ERROR(CheckText("NAME", typed_.get.name));
       typed_.get.run = typed_.run;
       return VerbArgs(typed_.get);
     });
-    CLI::App* put = verb->add_subcommand("put", "Add a file to an ended run");
+    CLI::App* put = verb->add_subcommand("put", "Add a file to an ended run")->group("Verbs");
+    help_->SetUsage(*put, put_usage);
+    put->footer("  kprofctl artifacts @last put plot.png");
     put->add_option("FILE", typed_.put.from, "Which; - is standard input")->required()->type_name("");
     put->add_option("--name", typed_.put.name, "What to call it (default: as the file is called)")->type_name("NAME");
     finish_.emplace_back(put, [this] { return FinishPut(); });
@@ -285,19 +326,21 @@ class Grammar {
         ->check(Between(1, 10'000'000))
         ->type_name("N");
     query->footer(
-        "Read-only, one statement. Tables and columns: docs/sql.md.\n\n"
+        "Read-only, one statement. Tables and columns: docs/sql.md. Durations: 500ms 10s 5m 2h.\n\n"
         "  kprofctl query 'SELECT id, state, exit_code FROM run ORDER BY id DESC LIMIT 5'");
 
     CLI::App* backup = AddVerb("backup", "A consistent copy of the catalog, while the daemon works",
                                [this] { return VerbArgs(typed_.backup); });
     backup->add_option("FILE", typed_.backup.to, "Where to; - is standard output")->required()->type_name("");
+    backup->footer(
+        "'kprofd --user --restore FILE' puts it back, while no daemon runs.\n\n  kprofctl backup catalog-copy.db");
 
     CLI::App* completion = AddVerb("completion", "A script that makes a shell complete kprofctl",
                                    [this] { return VerbArgs(typed_.completion); });
     completion->add_option("SHELL", typed_.completion.shell, "bash, zsh or fish")
         ->required()
         ->type_name("")
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
     completion->footer("  source <(kprofctl completion bash)");
   }
 
@@ -336,6 +379,7 @@ class Grammar {
   }
 
   Typed typed_;
+  const std::shared_ptr<HelpText> help_ = std::make_shared<HelpText>();  // CLI11 wants to share it
   CLI::App app_;
   std::vector<std::pair<CLI::App*, Finish>> finish_;
 };

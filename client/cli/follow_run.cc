@@ -5,9 +5,7 @@
 #include <array>
 
 #include "client/cli/durations.h"
-#include "client/cli/interrupts.h"
 #include "client/cli/progress.h"
-#include "client/cli/run_outcome.h"
 
 namespace kprof::cli {
 namespace {
@@ -25,6 +23,13 @@ bool RequestCancel(const RunFollower::Connect& connect, const std::string& run_i
   if (run.status().code() == ErrorCode::kNoDaemon) return false;
   output.Note(run.status().ToString());
   return true;
+}
+
+// What the layers below call to follow or to watch the run is one act of the verb's.
+Status InTheVerbsWords(const std::string& act, const std::string& run_id, const Status& failure) {
+  const std::string what = act + " " + run_id;
+  if (!failure.what().ends_with(" run " + run_id)) return failure.In(what);
+  return Fail(failure.code(), what, failure.why(), failure.remedy());
 }
 
 // Says in lines what the progress line would show, where there is no terminal.
@@ -58,8 +63,7 @@ class Notes {
 }  // namespace
 
 Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
-                          Output& output) {
-  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+                          const Interrupts& interrupts, Output& output) {
   RunFollower follower(connect, run_id, {.hold = options.hold, .reconnect_ms = options.reconnect_ms});
   ProgressLine line(output, ProgressAllowed(output));
   Notes notes(output, !line.enabled());
@@ -79,13 +83,13 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
     }
     facts.disconnected = news.disconnected;
     if (news.end) {
-      if (!news.end->ok()) return *news.end;
+      if (!news.end->ok()) return InTheVerbsWords(options.act, run_id, *news.end);
       return facts.latest.run();
     }
     if (facts.disconnected) notes.OnDisconnected();
 
     if (interrupts.first() != 0 && !cancel_wanted) {
-      if (!options.interrupt_cancels) return Fail(ErrorCode::kCancelled, "wait for run " + run_id, "interrupted");
+      if (!options.interrupt_cancels) return Fail(ErrorCode::kCancelled, options.act + " " + run_id, "interrupted");
       cancel_wanted = true;
       facts.cancelling = true;
       if (!line.enabled()) output.Note("cancelling run " + run_id + "; a second Ctrl-C leaves at once");

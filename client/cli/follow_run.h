@@ -4,20 +4,22 @@
 #include <functional>
 #include <string>
 
+#include "client/cli/interrupts.h"
 #include "client/cli/output.h"
 #include "client/cpp/run_follower.h"
 
 namespace kprof::cli {
 
 struct FollowOptions {
+  std::string act = "follow run";  // begins what a failure says: the verb's own words
   bool hold = false;               // the run lives only while we follow
-  bool interrupt_cancels = false;  // Ctrl-C cancels the run; else it only ends the waiting
+  bool interrupt_cancels = false;  // a signal cancels the run; else it only ends the waiting
   int64_t reconnect_ms = 10'000;
 };
 
 // The run as it ended, however it ended. Fails when its end cannot be learnt: kLostDaemon, kNotFound, kCancelled
-// (Ctrl-C without interrupt_cancels).
+// (a signal without interrupt_cancels). `interrupts` may have had its signal before: it is acted on at once.
 Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string& run_id, const FollowOptions& options,
-                          Output& output);
+                          const Interrupts& interrupts, Output& output);
 
 }  // namespace kprof::cli

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -16,13 +17,16 @@ namespace {
 std::atomic<int> g_event = -1;
 std::atomic<int> g_first = 0;
 std::atomic<int> g_exit_status = 0;
-struct sigaction g_before_int;
-struct sigaction g_before_term;
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, kSignals.size()> g_before;
 
 extern "C" void OnSignal(int number) {
   int saved_errno = errno;
   int none = 0;
-  if (!g_first.compare_exchange_strong(none, number)) {
+  bool is_first = g_first.compare_exchange_strong(none, number);
+  if (!is_first && number == SIGHUP) return;
+  if (!is_first) {
     // Off the progress line, then out.
     [[maybe_unused]] ssize_t ignored = ::write(STDERR_FILENO, "\n", 1);
     ::_exit(g_exit_status.load());
@@ -41,13 +45,14 @@ Interrupts::Interrupts(int exit_status) {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, &g_before_int);
-  ::sigaction(SIGTERM, &action, &g_before_term);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &g_before[i]);
+    if (g_before[i].sa_handler != SIG_IGN) ::sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 Interrupts::~Interrupts() {
-  ::sigaction(SIGINT, &g_before_int, nullptr);
-  ::sigaction(SIGTERM, &g_before_term, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &g_before[i], nullptr);
   ::close(g_event.exchange(-1));
 }
 

@@ -1,12 +1,17 @@
-// Ctrl-C while one waits: the first SIGINT or SIGTERM is news to act on, the second ends the process at once, whatever
-// it is doing. Signals are the process's, so there is one at a time; before and after it they do what they did.
+// Ctrl-C, a kill or a closed terminal while one waits: the first SIGINT, SIGTERM or SIGHUP is news to act on, a second
+// SIGINT or SIGTERM ends the process at once, whatever it is doing. A later SIGHUP does not: a terminal that closes may
+// send several (the kernel and the shell one each), and nobody is left who is in a hurry. What was ignored when the
+// process began (nohup, a script's `&`) stays ignored.
+//
+// Signals are the process's, so there is one at a time; before and after it they do what they did. Needs no thread and
+// starts none.
 #pragma once
 
 namespace kprof::cli {
 
 class Interrupts {
  public:
-  // The second signal ends the process with `exit_status`.
+  // A second signal ends the process with `exit_status`.
   explicit Interrupts(int exit_status);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;

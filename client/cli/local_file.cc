@@ -11,14 +11,33 @@
 namespace kprof::cli {
 namespace {
 
-// A failure of the caller's own file: the remedy is theirs, and a full disk here is not the daemon's.
+// A failure of the caller's own file: the remedy is theirs, and a full disk here is not the daemon's. Names that no
+// file can have are usage here only; where the daemon made the name (see FailErrno), they are its own failure.
 Status FileFailure(int error, const std::string& what) {
   Status status = FailErrno(error, what);
+  switch (error) {
+    case EISDIR:
+      return Fail(ErrorCode::kUsage, what, "it is a folder", "name a file");
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return Fail(ErrorCode::kUsage, what, status.why(), "name another file");
+    case ENXIO:
+    case ENODEV:
+      return Fail(ErrorCode::kUsage, what, "it is a socket or a device that is not there", "name a file");
+    default:
+      break;
+  }
   bool ours = status.code() == ErrorCode::kStorageFull || status.code() == ErrorCode::kStorageBroken;
   return ours ? Fail(ErrorCode::kInternal, what, status.why()) : status;
 }
 
 }  // namespace
+
+bool IsFolder(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 Result<FileTarget> FileTarget::Open(const std::string& path, unsigned mode, Output& output) {
   if (path == "-") return FileTarget(path, &output);

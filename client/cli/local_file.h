@@ -1,4 +1,5 @@
-// Files of the caller's that results go to and uploads come from; "-" is standard output or input.
+// Files of the caller's that results go to and uploads come from; "-" is standard output or input. A name that cannot
+// be a file's (a folder, a loop of links) is kUsage.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include "storage/base/unique_fd.h"
 
 namespace kprof::cli {
+
+// False also where nothing is.
+bool IsFolder(const std::string& path);
 
 // A file that is there whole or not at all: written beside its place, synced, moved there by Commit. What is not a
 // plain file ("-", a pipe, /dev/null) is written directly. Destroyed without Commit it leaves nothing behind.

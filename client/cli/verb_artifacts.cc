@@ -56,7 +56,8 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
 Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   const std::string what = "get artifact " + args.name + " of run " + args.run;
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  ASSIGN_OR_RETURN(FileTarget target, FileTarget::Open(args.to, 0666, context.output));
+  const std::string to = IsFolder(args.to) ? args.to + "/" + args.name : args.to;
+  ASSIGN_OR_RETURN(FileTarget target, FileTarget::Open(to, 0666, context.output));
   v1::DownloadArtifactRequest request;
   request.set_id(args.run);
   request.set_name(args.name);
@@ -82,7 +83,7 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   RETURN_IF_ERROR(target.Commit());
   if (args.to == "-") return OkStatus();
   context.output.Write(context.global.json ? ArtifactJson(artifact)
-                                           : TerminalText(args.to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
+                                           : TerminalText(to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
   return OkStatus();
 }
 

@@ -8,6 +8,7 @@
 
 #include "client/cli/caller_facts.h"
 #include "client/cli/follow_run.h"
+#include "client/cli/interrupts.h"
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
@@ -31,6 +32,7 @@ Result<std::string> NewIdempotencyKey() {
   return key;
 }
 
+// Needs a process without threads (see caller_facts.h).
 Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args) {
   CallerFacts caller = ReadCallerFacts();
   RETURN_IF_ERROR(ApplyEnvironment(args.env, caller.environment));
@@ -57,11 +59,16 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args) {
   return request;
 }
 
-// A daemon that is being restarted is back soon.
-Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context) {
+// A daemon that is being restarted is back soon. Fails with kCancelled on a signal; `interrupts` may be absent.
+Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context, const Interrupts* interrupts) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(context.reconnect_ms);
   while (true) {
+    if (interrupts != nullptr && interrupts->first() != 0) {
+      // Asking again could only start what nobody wants any more.
+      return Fail(ErrorCode::kCancelled, "submit a run",
+                  "interrupted while kprofd was away; a run that it had accepted ends by itself");
+    }
     Result<std::unique_ptr<KprofClient>> client = context.connect();
     if (client.ok() || client.status().code() != ErrorCode::kNoDaemon || Clock::now() >= give_up) return client;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -69,12 +76,27 @@ Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context) {
 }
 
 // Once more when the connection broke: the daemon may or may not have heard us, and the key makes both come out right.
-Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context) {
+// After a signal nothing is sent; but what was sent is waited for, so that the run can be cancelled by its id.
+Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context, const Interrupts* interrupts) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  if (interrupts != nullptr && interrupts->first() != 0) {
+    return Fail(ErrorCode::kCancelled, "submit a run", "interrupted before anything was submitted");
+  }
   Result<v1::Run> run = client->SubmitRun(request);
   if (run.ok() || run.status().code() != ErrorCode::kNoDaemon) return run;
-  ASSIGN_OR_RETURN(client, ConnectAgain(context));
+  ASSIGN_OR_RETURN(client, ConnectAgain(context, interrupts));
   return client->SubmitRun(request);
+}
+
+// The run as it ended.
+Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& context) {
+  // First of all: from here on a signal cancels, and before it there is nothing to cancel. Over with the run: what then
+  // remains is to print, and Ctrl-C ends that as it ends any program.
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
+  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
+  FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+  return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
 }
 
 // The last lines of what it wrote to standard error, as notes.
@@ -111,15 +133,13 @@ void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
 }  // namespace
 
 Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
-  // First, because it needs a process without threads.
-  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
-  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context));
   if (args.detach) {
+    ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
+    ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, nullptr));
     context.output.Write(context.global.json ? RunJsonLine(submitted) : submitted.id() + "\n");
     return OkStatus();
   }
-  FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
-  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, submitted.id(), options, context.output));
+  ASSIGN_OR_RETURN(v1::Run run, CaptureInForeground(args, context));
   context.output.Write(context.global.json ? RunJsonLine(run) : ShortReport(run));
   (void)context.output.Flush();
   if (run.state() == v1::RUN_STATE_FAILED && !context.global.json) NoteErrorOutput(run, context);

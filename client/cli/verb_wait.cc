@@ -12,9 +12,11 @@ Status RunVerb(const WaitArgs& args, const VerbContext& context) {
   // No daemon at all is told at once; only one that goes away later is waited for. The whole id, because @last moves
   // on.
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  ASSIGN_OR_RETURN(v1::Run found, FindRun(*client, args.run, "wait for run"));
-  FollowOptions options = {.hold = false, .interrupt_cancels = false, .reconnect_ms = context.reconnect_ms};
-  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, context.output));
+  FollowOptions options = {
+      .act = "wait for run", .hold = false, .interrupt_cancels = false, .reconnect_ms = context.reconnect_ms};
+  ASSIGN_OR_RETURN(v1::Run found, FindRun(*client, args.run, options.act));
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  ASSIGN_OR_RETURN(v1::Run run, FollowRun(context.connect, found.id(), options, interrupts, context.output));
   context.output.Write(context.global.json ? RunJsonLine(run) : OneLineReport(run, NowUnixNs()) + "\n");
   return OutcomeOf(run);
 }

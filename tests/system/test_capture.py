@@ -1,11 +1,14 @@
 """`kprofctl capture command`: how it ends, what it prints, what reaches the command."""
 
+import fcntl
+import itertools
 import json
 import os
 import re
 import resource
 import signal
 import stat
+import termios
 import time
 import unittest
 
@@ -261,12 +264,31 @@ class EnvironmentTest(DaemonTest):
         self.assertIn(secret[3:].encode(), b"".join(self.stored_bytes(self.daemon).values()))
 
 
+def as_in_a_terminal():
+    """What the tests themselves were started under may ignore signals; a child would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def as_under_nohup():
+    as_in_a_terminal()
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
 class InterruptTest(DaemonTest):
-    def start_foreground(self, *command):
-        process = self.ctl.start("--json", "capture", "command", "--label", "set=interrupt", "--", *command)
+    def begin_foreground(self, *command, prepare=as_in_a_terminal):
+        process = self.ctl.start("--json", "capture", "command", "--label", "set=interrupt", "--", *command, preexec_fn=prepare)
         self.addCleanup(process.communicate)
+        return process
+
+    def start_foreground(self, *command, prepare=as_in_a_terminal):
+        process = self.begin_foreground(*command, prepare=prepare)
         runs = wait_until(lambda: self.ctl.json("runs", "--label", "set=interrupt", "--state", "running")["runs"], "the run")
         return process, runs[0]["id"]
+
+    def open_runs(self):
+        states = [word for state in ("queued", "preparing", "running", "collecting") for word in ("--state", state)]
+        return self.ctl.json("runs", "--label", "set=interrupt", *states)["runs"]
 
     def test_ctrl_c_cancels_the_run(self):
         seconds = kprof_testing.unique_seconds()
@@ -276,6 +298,50 @@ class InterruptTest(DaemonTest):
         self.assertEqual(process.returncode, kprof_testing.EXIT["cancelled"], err)
         self.assertEqual(json.loads(out)["state"], "cancelled")
         self.assert_nothing_runs(seconds, run=run_id)
+
+    def test_ctrl_c_at_any_moment_leaves_no_run(self):
+        cancelled = 0
+        for step in itertools.count():  # as far as this machine's pace takes it: beyond the start, and into the run
+            if cancelled == 20:
+                break
+            process = self.begin_foreground("sleep", kprof_testing.unique_seconds())
+            time.sleep(0.002 * step * kprof_testing.SLOW)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+            # Before it has installed its handler it ends by the signal itself, with nothing submitted.
+            self.assertIn(process.returncode, (kprof_testing.EXIT["cancelled"], -signal.SIGINT), (step, out, err))
+            self.assertEqual(self.open_runs(), [], (step, process.returncode))
+            cancelled += process.returncode == kprof_testing.EXIT["cancelled"]
+        runs = self.ctl.json("runs", "--label", "set=interrupt", "--limit", "1000")["runs"]
+        self.assertLessEqual({run["error"]["code"] for run in runs}, {"cancelled"})
+
+    def test_a_terminal_that_closes_cancels_the_run(self):
+        seconds = kprof_testing.unique_seconds()
+        master, slave = os.openpty()
+        environment = dict(self.ctl.environment, TERM="xterm")
+
+        def prepare():
+            as_in_a_terminal()
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        process = self.ctl.start("capture", "command", "--label", "set=interrupt", "--", "sleep", seconds, stdin=slave,
+                                 stdout=slave, stderr=slave, env=environment, preexec_fn=prepare)
+        os.close(slave)
+        wait_until(lambda: b"running" in os.read(master, 65536), "the run on the terminal")
+        os.close(master)
+        self.assertEqual(process.wait(timeout=kprof_testing.LIMIT_S), kprof_testing.EXIT["cancelled"])
+        self.assertEqual(self.open_runs(), [])
+        self.assertEqual(self.ctl.show("@last")["error"]["code"], "cancelled")
+        self.assert_nothing_runs(seconds)
+
+    def test_under_nohup_a_terminal_that_closes_changes_nothing(self):
+        process, run_id = self.start_foreground("sh", "-c", self.gate(), prepare=as_under_nohup)
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.ctl.show(run_id)["state"], "running")
+        self.open_gate()
+        out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(json.loads(out)["state"], "done")
 
     def test_a_second_ctrl_c_leaves_at_once(self):
         # It ignores TERM, so that the run goes on for the whole grace.
@@ -292,7 +358,7 @@ class InterruptTest(DaemonTest):
 
     def test_ctrl_c_while_waiting_leaves_the_run_alone(self):
         run_id = self.ctl.detach("sh", "-c", self.gate())
-        process = self.ctl.start("wait", run_id)
+        process = self.ctl.start("wait", run_id, preexec_fn=as_in_a_terminal)
         self.ctl.wait_for_state(run_id, "running")
         # It may not have installed its handler yet: then it ends by the signal itself.
         process.send_signal(signal.SIGINT)

@@ -119,6 +119,24 @@ TEST(CommandLine, HelpAndVersionAreText) {
   }
 }
 
+TEST(CommandLine, HelpShowsTheWordsInTheOrderInWhichTheyAreTyped) {
+  EXPECT_THAT(Parsed<PrintText>({"--help"}).text, HasSubstr("Usage: kprofctl [OPTIONS] VERB"));
+  EXPECT_THAT(Parsed<PrintText>({"capture", "--help"}).text,
+              HasSubstr("Usage: kprofctl capture TOOL [OPTIONS] -- CMD ARG...\n"));
+  EXPECT_THAT(Parsed<PrintText>({"artifacts", "--help"}).text,
+              HasSubstr("Usage: kprofctl artifacts RUN\n       kprofctl artifacts RUN get NAME -o"));
+  EXPECT_THAT(Parsed<PrintText>({"artifacts", "@last", "get", "--help"}).text,
+              HasSubstr("Usage: kprofctl artifacts RUN get NAME -o FILE|FOLDER|-\n"));
+}
+
+TEST(CommandLine, HelpHasAnExampleForEachVerbThatTakesArguments) {
+  for (const char* verb : {"capture", "runs", "show", "wait", "cancel", "delete", "pin", "unpin", "logs", "artifacts",
+                           "query", "backup", "completion"}) {
+    EXPECT_THAT(Parsed<PrintText>({verb, "--help"}).text,
+                testing::ContainsRegex(std::string("\n  .*kprofctl ") + verb));
+  }
+}
+
 struct Refused {
   Args args;
   const char* says;

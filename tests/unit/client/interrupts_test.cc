@@ -13,7 +13,16 @@ bool IsReadable(int fd) {
   return ::poll(&wait, 1, 0) == 1;
 }
 
-TEST(Interrupts, TellTheFirstSignal) {
+// Whatever we were started under: as in a terminal.
+class InterruptsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
+  }
+  void TearDown() override { SetUp(); }
+};
+
+TEST_F(InterruptsTest, TellTheFirstSignal) {
   Interrupts interrupts(8);
   EXPECT_FALSE(IsReadable(interrupts.fd()));
   std::raise(SIGTERM);
@@ -21,22 +30,43 @@ TEST(Interrupts, TellTheFirstSignal) {
   EXPECT_EQ(interrupts.first(), SIGTERM);
 }
 
-TEST(Interrupts, LeaveSignalsAsTheyWere) {
+TEST_F(InterruptsTest, TellOfATerminalThatClosesHoweverOften) {
+  Interrupts interrupts(8);
+  std::raise(SIGHUP);
+  std::raise(SIGHUP);
+  EXPECT_TRUE(IsReadable(interrupts.fd()));
+  EXPECT_EQ(interrupts.first(), SIGHUP);
+}
+
+TEST_F(InterruptsTest, LeaveAloneWhatIsIgnored) {
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    Interrupts interrupts(8);
+    std::raise(SIGHUP);
+    EXPECT_EQ(interrupts.first(), 0);
+    std::raise(SIGINT);
+    EXPECT_EQ(interrupts.first(), SIGINT);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
+}
+
+TEST_F(InterruptsTest, LeaveSignalsAsTheyWere) {
   static int seen = 0;
   std::signal(SIGINT, [](int) { ++seen; });
   { Interrupts interrupts(8); }
   std::raise(SIGINT);
   EXPECT_EQ(seen, 1);
-  std::signal(SIGINT, SIG_DFL);
 }
 
 void InterruptTwice() {
   Interrupts interrupts(8);
-  std::raise(SIGINT);
+  std::raise(SIGHUP);
   std::raise(SIGINT);
 }
 
-TEST(InterruptsDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
+using InterruptsDeathTest = InterruptsTest;
+
+TEST_F(InterruptsDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(InterruptTwice(), testing::ExitedWithCode(8), "");
 }

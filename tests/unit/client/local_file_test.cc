@@ -59,6 +59,24 @@ TEST(LocalFile, SaysWhatCannotBeWritten) {
   EXPECT_EQ(status.ToString(), "write /nowhere/f: No such file or directory");
 }
 
+TEST(LocalFile, ANameThatNoFileCanHaveIsTheCallersMistake) {
+  ScratchFolder folder;
+  CapturedOutput captured;
+  folder.Put("f", "");
+  std::filesystem::create_symlink("loop", folder.Path("loop"));
+  for (const std::string& path :
+       {folder.Path("."), folder.Path("f/g"), folder.Path("loop/g"), folder.Path(std::string(300, 'x'))}) {
+    Status written = FileTarget::Open(path, 0600, captured.output()).status();
+    EXPECT_EQ(written.code(), ErrorCode::kUsage) << written.ToString();
+    EXPECT_NE(written.remedy(), "");
+    Status read = ReadAll(path, 5).status();
+    EXPECT_EQ(read.code(), ErrorCode::kUsage) << read.ToString();
+    EXPECT_NE(read.remedy(), "");
+  }
+  EXPECT_EQ(ReadAll(folder.Path("."), 5).status().ToString(),
+            "read " + folder.Path(".") + ": it is a folder; name a file");
+}
+
 TEST(LocalFile, ReadsInPieces) {
   ScratchFolder folder;
   folder.Put("f", "abcde");

@@ -67,6 +67,8 @@ class VerbsTest : public testing::Test {
  protected:
   void SetUp() override {
     if (kUnderThreadSanitizer) GTEST_SKIP() << "gRPC is not instrumented";
+    // Whatever we were started under: as in a terminal.
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
   }
 
   int Kprofctl(std::vector<std::string> args) {
@@ -398,6 +400,39 @@ TEST_F(VerbsTest, InterruptedCaptureCancelsTheRunAndWaitsForItsEnd) {
   EXPECT_THAT(notes_, StartsWith("kprofctl: cancelling run 01jd; a second Ctrl-C leaves at once\n"));
 }
 
+TEST_F(VerbsTest, CaptureInterruptedWhileItSubmitsCancelsTheRun) {
+  AnswerCaptures(Done());
+  std::atomic<bool> cancelled = false;
+  auto answer = daemon_.calls.submit_run;
+  daemon_.calls.submit_run = [&, answer](const v1::SubmitRunRequest& request, v1::SubmitRunResponse& response) {
+    ::kill(::getpid(), SIGHUP);
+    return answer(request, response);
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    while (!cancelled && !stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    stream.write(Watched(Failed("cancelled")));
+    return OkStatus();
+  };
+  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+    EXPECT_EQ(request.id(), "01jd");
+    cancelled = true;
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_F(VerbsTest, CaptureInterruptedWhileTheDaemonIsAwayLeaves) {
+  daemon_.calls.submit_run = [](const v1::SubmitRunRequest&, v1::SubmitRunResponse&) {
+    ::kill(::getpid(), SIGINT);
+    return Fail(ErrorCode::kNoDaemon, "submit", "the answer got lost");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: submit a run: interrupted while kprofd was away"));
+}
+
 TEST_F(VerbsTest, InterruptedWaitLeavesTheRunAlone) {
   daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
     *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
@@ -430,6 +465,41 @@ TEST_F(VerbsTest, WaitExitsAsTheRunEnded) {
   EXPECT_EQ(Kprofctl({"wait", "@last"}), 7);
   EXPECT_EQ(results_, "run 01jd failed after 2.000 s\n");
   EXPECT_EQ(notes_, "kprofctl: run 01jd failed: because\n");
+}
+
+TEST_F(VerbsTest, WaitFailsInItsOwnWordsWhenTheRunIsLostInTheMiddle) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+    return Fail(ErrorCode::kNotFound, "watch run 01jd", "there is none", "see 'kprofctl runs'");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"wait", "@last"}), 4);
+  EXPECT_EQ(notes_, "kprofctl: wait for run 01jd: there is none; see 'kprofctl runs'\n");
+}
+
+TEST_F(VerbsTest, WaitFailsInItsOwnWordsWhenTheDaemonStaysAway) {
+  std::atomic<bool> watched = false;
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    watched = true;
+    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return OkStatus();
+  };
+  daemon_.Start();
+  std::thread stop([&] {
+    while (!watched) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    daemon_.Stop();
+  });
+  EXPECT_EQ(Kprofctl({"wait", "@last"}), 11);
+  stop.join();
+  EXPECT_THAT(notes_, HasSubstr("kprofctl: wait for run 01jd: kprofd went away and did not come back within 2000 ms"));
 }
 
 TEST_F(VerbsTest, RunsReadsPageAfterPageUpToTheLimit) {
@@ -613,6 +683,9 @@ TEST_F(VerbsTest, ArtifactsGetWritesTheFileOrStandardOutput) {
   EXPECT_EQ(folder_.Get("f"), "content");
   EXPECT_EQ(Kprofctl({"artifacts", "r", "get", "n", "-o", "-"}), 0);
   EXPECT_THAT(results_, EndsWith("content"));
+  EXPECT_EQ(Kprofctl({"artifacts", "r", "get", "n", "-o", folder_.Path(".")}), 0);
+  EXPECT_EQ(folder_.Get("n"), "content");
+  EXPECT_THAT(results_, EndsWith("/./n  7 B\n"));
 }
 
 TEST_F(VerbsTest, ArtifactsGetKeepsNothingOfWhatIsDamaged) {
