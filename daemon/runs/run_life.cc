@@ -120,8 +120,7 @@ void RunLife::Launch(Prepared prepared) {
   };
   events.ended = [this](CommandEnded ended) { OnEnded(ended); };
   events.lost = [this](Status status) {
-    Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, "its supervisor died under it: " + status.ToString(),
-               "run it again"));
+    Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
     BeginCollecting();
   };
   OutputFiles outputs{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};

@@ -123,10 +123,13 @@ TEST_F(RunsTest, KeepsTheReasonOfALaunchThatFailed) {
 TEST_F(RunsTest, FailsWithLostDaemonWhenTheSupervisorDies) {
   std::string id = SubmitOk();
   ASSERT_TRUE(GoesOn(0));
-  launcher_->at(0).Lost(Fail(ErrorCode::kInternal, "supervise", "it was killed by signal 9"));
+  launcher_->at(0).Lost(
+      Fail(ErrorCode::kCommandFailed, "supervise", "kprof-launch died: it was killed by signal 9", "look there"));
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(Stored(id).state, RunState::kFailed);
   EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+  EXPECT_EQ(Stored(id).error->message, "run " + id + ": kprof-launch died: it was killed by signal 9");
+  EXPECT_EQ(Stored(id).error->remedy, "look there");
 }
 
 // What the configuration says of output may change while a run's log lies there as its writer left it.
