@@ -81,7 +81,7 @@ void RunLife::PrepareFiles() {
     ASSIGN_OR_RETURN(ToolPlan plan, tool->Plan({request.argv, request.environment, request.cwd}));
     request.argv = std::move(plan.argv);
     request.environment = std::move(plan.environment);
-    for (const std::string& variable : parts_.devices.VisibilityVariables(leased)) {
+    for (const std::string& variable : parts_.devices.VisibilityVariables(leased, request.environment)) {
       SetVariable(request.environment, variable);
     }
     SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
