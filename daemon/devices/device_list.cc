@@ -91,10 +91,12 @@ const Device* DeviceList::Find(std::string_view id) const {
   return nullptr;
 }
 
-std::string DeviceList::Names() const {
-  std::string names;
-  for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.id;
-  return names;
+// A remedy that offers only what is not refused.
+std::string DeviceList::WhatToName() const {
+  std::string remedy = "name one of: ";
+  for (const Device& device : devices_) remedy += device.id + ", ";
+  if (devices_.size() > 1) remedy += "all, ";
+  return remedy + "none";
 }
 
 Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
@@ -106,20 +108,18 @@ Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
     if (part == "all") {
       for (size_t i = 1; i < devices_.size(); ++i) wanted.insert(devices_[i].id);
       if (devices_.size() > 1) continue;
-      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator",
-                  "name one of: " + Names() + ", none");
+      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator", WhatToName());
     }
     auto found = std::find_if(devices_.begin(), devices_.end(),
                               [&](const Device& device) { return device.id == part || device.uuid == part; });
     if (found == devices_.end()) {
       return Fail(ErrorCode::kUsage, "select device '" + std::string(part) + "'", "this node has no such device",
-                  "name one of: " + Names() + ", all, none");
+                  WhatToName());
     }
     wanted.insert(found->id);
   }
   if (wanted.empty()) {
-    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none",
-                "name one of: " + Names() + ", all, none");
+    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none", WhatToName());
   }
   std::vector<std::string> ids;
   for (const Device& device : devices_) {
@@ -160,7 +160,7 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
     if (named == nullptr || *named == '\0' || std::string_view(named).starts_with("-")) continue;
     return Fail(ErrorCode::kUsage, "select a device",
                 "the environment makes '" + ReadableText(named) + "' visible, which this node does not have",
-                "name one of: " + Names() + ", none");
+                WhatToName());
   }
   if (cuda != nullptr || neuron != nullptr) return std::vector<std::string>{"cpu"};
   return std::vector<std::string>{devices_[1].id};

@@ -33,7 +33,7 @@ class DeviceList {
 
  private:
   Result<std::vector<std::string>> SelectFromEnvironment(const std::vector<std::string>& environment) const;
-  std::string Names() const;
+  std::string WhatToName() const;
 
   std::vector<Device> devices_;
 };

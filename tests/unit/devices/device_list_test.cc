@@ -46,7 +46,15 @@ TEST(DeviceList, SaysWhatThereIsWhenADeviceIsNotThere) {
     EXPECT_EQ(ids.status().code(), ErrorCode::kUsage);
     EXPECT_THAT(ids.status().ToString(), HasSubstr("cpu, 0")) << selector;
   }
-  EXPECT_FALSE(DeviceList({}).Select("all", {}).ok());
+}
+
+TEST(DeviceList, OffersOnlyWhatItTakes) {
+  for (const char* selector : {"7", ",", "all"}) {
+    Result<std::vector<std::string>> ids = DeviceList({}).Select(selector, {});
+    ASSERT_FALSE(ids.ok()) << selector;
+    EXPECT_EQ(ids.status().remedy(), "name one of: cpu, none");
+  }
+  EXPECT_EQ(DeviceList({Gpu("0", "GPU-aaaa")}).Select("7", {}).status().remedy(), "name one of: cpu, 0, all, none");
 }
 
 TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
