@@ -41,6 +41,18 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
     row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
                                                      " processes changed their identity and could not be ended"});
   }
+  std::string dropped;
+  auto add_dropped = [&](const char* stream, int64_t printed_bytes, int64_t dropped_bytes) {
+    if (dropped_bytes <= 0) return;
+    dropped += dropped.empty() ? "" : " and ";
+    dropped += std::to_string(dropped_bytes) + " of " + std::to_string(printed_bytes) + " bytes of " + stream;
+  };
+  add_dropped("stdout", row.stdout_bytes, row.stdout_dropped_bytes);
+  add_dropped("stderr", row.stderr_bytes, row.stderr_dropped_bytes);
+  if (!dropped.empty()) {
+    row.trust.push_back({"output_dropped", dropped + " are not kept, between head and tail; this concerns the logs "
+                                                     "alone, nothing that was measured"});
+  }
 }
 
 }  // namespace
