@@ -119,6 +119,9 @@ void ForEachField(Coder&& field, Ended& ended) {
   field(ended.involuntary_switches);
   field(ended.leftover_processes);
   field(ended.unkillable_processes);
+  field(ended.host_cpus);
+  field(ended.host_wall_ns);
+  field(ended.others_cpu_ns);
   field(ended.stdout_bytes);
   field(ended.stdout_dropped_bytes);
   field(ended.stderr_bytes);

@@ -36,7 +36,7 @@ namespace kprof {
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 1;
+constexpr uint32_t kLaunchProtocolVersion = 2;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
@@ -110,6 +110,9 @@ struct CommandEnded {
   int64_t involuntary_switches = 0;
   int64_t leftover_processes = 0;    // outlived the command and were ended
   int64_t unkillable_processes = 0;  // out of our reach: changed identity (setuid), or hang in the kernel
+  int64_t host_cpus = 0;             // that the command may use; 0: not known, or it was too short to tell
+  int64_t host_wall_ns = 0;          // from Prepared to the end of the tree
+  int64_t others_cpu_ns = 0;         // what others used of those CPUs in that time (host_cpu.h)
   int64_t stdout_bytes = 0;          // as printed
   int64_t stdout_dropped_bytes = 0;
   int64_t stderr_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
+#include "daemon/runs/host_busy.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/signal_name.h"
@@ -41,6 +42,7 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
     row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
                                                      " processes changed their identity and could not be ended"});
   }
+  if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
   std::string dropped;
   auto add_dropped = [&](const char* stream, int64_t printed_bytes, int64_t dropped_bytes) {
     if (dropped_bytes <= 0) return;

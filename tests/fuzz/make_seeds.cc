@@ -69,6 +69,9 @@ CommandEnded FullEnded() {
   ended.max_rss_bytes = 1 << 20;
   ended.leftover_processes = 2;
   ended.unkillable_processes = 1;
+  ended.host_cpus = 2;
+  ended.host_wall_ns = 5'500'000;
+  ended.others_cpu_ns = 1'000'000;
   ended.stdout_bytes = 10'000;
   ended.stdout_dropped_bytes = 5'804;
   ended.output_error = 28;

@@ -37,6 +37,9 @@ CommandEnded SomeEnd() {
   ended.max_rss_bytes = 7;
   ended.leftover_processes = 2;
   ended.unkillable_processes = 1;
+  ended.host_cpus = 2;
+  ended.host_wall_ns = 6;
+  ended.others_cpu_ns = 4;
   ended.stderr_dropped_bytes = std::numeric_limits<int64_t>::min();
   ended.output_error = 28;
   return ended;
@@ -192,8 +195,8 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x01\0\0\0", 13));
-  EXPECT_EQ(Sha256Of(bytes), "b4e3095bd2d8d787ae03cbce93748575dbeb5dce78f5c6a2f25adc593f5cf6c6")
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x02\0\0\0", 13));
+  EXPECT_EQ(Sha256Of(bytes), "6ec83236ce9ec6425eb43e36f34bae295a55b6544cbf1667768a6fe0509ce5e6")
       << "of version " << kLaunchProtocolVersion;
 }
 

@@ -13,6 +13,7 @@
 
 #include <linux/capability.h>
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <csignal>
@@ -25,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/process/host_cpu.h"
 #include "daemon/process/output_log.h"
 #include "daemon/process/process_sweep.h"
 #include "tests/programs/flood_pattern.h"
@@ -515,6 +517,26 @@ TEST_F(SupervisorLauncherTest, IsRefusedByASupervisorOfAnotherBuild) {
     EXPECT_EQ(wait_status, 0);
   }
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+}
+
+TEST_F(SupervisorLauncherTest, SaysWhatOthersUsedOfTheProcessors) {
+  if (!ReadHostCpu()) GTEST_SKIP() << "this kernel does not tell";
+  std::atomic<bool> over = false;
+  std::thread neighbour([&] {
+    while (!over) {
+    }
+  });
+  Command& command = Run({"sleep", "0.5"});
+  over = true;
+  neighbour.join();
+  ASSERT_TRUE(command.ended);
+  EXPECT_GT(command.ended->host_cpus, 0);
+  EXPECT_GE(command.ended->host_wall_ns, command.ended->wall_ns);
+  // However busy the machine, a processor on which somebody always wants to run is busy.
+  EXPECT_GT(command.ended->others_cpu_ns, 100 * kNanosPerMilli);
+  Command& brief = Run({"true"});
+  ASSERT_TRUE(brief.ended);
+  EXPECT_TRUE(brief.ended->host_cpus == 0 || brief.ended->host_wall_ns >= 100 * kNanosPerMilli);
 }
 
 TEST_F(SupervisorLauncherTest, ExecutesNothingBeforeGo) {
