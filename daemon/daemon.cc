@@ -77,6 +77,7 @@ struct Daemon::Parts {
 };
 
 Status Daemon::Parts::Build() {
+  ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
   ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
   if (catalog->restored()) {
     LogWarning("a restore of the catalog that was interrupted is complete",
@@ -88,7 +89,7 @@ Status Daemon::Parts::Build() {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  launcher = std::make_unique<SupervisorLauncher>(loop, workers, config.launcher_path);
+  launcher = std::make_unique<SupervisorLauncher>(loop, workers, std::move(supervisor));
   RunParts run_parts{loop, clock, workers, *files, *catalog, *launcher, devices, config.output};
   Runs::Options run_options;
   run_options.queue = config.queue;

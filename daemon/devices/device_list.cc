@@ -44,6 +44,19 @@ std::set<int> ParseCores(std::string_view text) {
   return cores;
 }
 
+// The cores that the caller's environment names, of these; all of them where it names none of them: then the devices
+// were selected in another way.
+std::vector<std::string> Narrowed(const std::vector<int>& cores, const std::vector<std::string>& environment) {
+  const char* named = FindVariable(environment, "NEURON_RT_VISIBLE_CORES");
+  const std::set<int> wanted = ParseCores(named == nullptr ? "" : named);
+  const bool narrow = std::any_of(cores.begin(), cores.end(), [&](int core) { return wanted.contains(core); });
+  std::vector<std::string> narrowed;
+  for (int core : cores) {
+    if (!narrow || wanted.contains(core)) narrowed.push_back(std::to_string(core));
+  }
+  return narrowed;
+}
+
 std::string Joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
@@ -78,10 +91,12 @@ const Device* DeviceList::Find(std::string_view id) const {
   return nullptr;
 }
 
-std::string DeviceList::Names() const {
-  std::string names;
-  for (const Device& device : devices_) names += (names.empty() ? "" : ", ") + device.id;
-  return names;
+// A remedy that offers only what is not refused.
+std::string DeviceList::WhatToName() const {
+  std::string remedy = "name one of: ";
+  for (const Device& device : devices_) remedy += device.id + ", ";
+  if (devices_.size() > 1) remedy += "all, ";
+  return remedy + "none";
 }
 
 Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
@@ -93,20 +108,18 @@ Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
     if (part == "all") {
       for (size_t i = 1; i < devices_.size(); ++i) wanted.insert(devices_[i].id);
       if (devices_.size() > 1) continue;
-      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator",
-                  "name one of: " + Names() + ", none");
+      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator", WhatToName());
     }
     auto found = std::find_if(devices_.begin(), devices_.end(),
                               [&](const Device& device) { return device.id == part || device.uuid == part; });
     if (found == devices_.end()) {
       return Fail(ErrorCode::kUsage, "select device '" + std::string(part) + "'", "this node has no such device",
-                  "name one of: " + Names() + ", all, none");
+                  WhatToName());
     }
     wanted.insert(found->id);
   }
   if (wanted.empty()) {
-    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none",
-                "name one of: " + Names() + ", all, none");
+    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none", WhatToName());
   }
   std::vector<std::string> ids;
   for (const Device& device : devices_) {
@@ -147,15 +160,16 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
     if (named == nullptr || *named == '\0' || std::string_view(named).starts_with("-")) continue;
     return Fail(ErrorCode::kUsage, "select a device",
                 "the environment makes '" + ReadableText(named) + "' visible, which this node does not have",
-                "name one of: " + Names() + ", none");
+                WhatToName());
   }
   if (cuda != nullptr || neuron != nullptr) return std::vector<std::string>{"cpu"};
   return std::vector<std::string>{devices_[1].id};
 }
 
-std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::string>& leased_ids) const {
+std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::string>& leased_ids,
+                                                         const std::vector<std::string>& environment) const {
   std::vector<std::string> nvidia;
-  std::vector<std::string> neuron;
+  std::vector<int> neuron;
   std::vector<std::string> amd;
   bool has_nvidia = false;
   bool has_neuron = false;
@@ -171,9 +185,7 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
         break;
       case DeviceKind::kNeuron:
         has_neuron = true;
-        for (int core : device.cores) {
-          if (leased) neuron.push_back(std::to_string(core));
-        }
+        if (leased) neuron.insert(neuron.end(), device.cores.begin(), device.cores.end());
         break;
       case DeviceKind::kAmd:
         has_amd = true;
@@ -183,7 +195,7 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
   }
   std::vector<std::string> variables;
   if (has_nvidia) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
-  if (has_neuron) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(neuron));
+  if (has_neuron) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
   if (has_amd) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
   return variables;
 }

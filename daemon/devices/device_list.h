@@ -26,12 +26,14 @@ class DeviceList {
   Result<std::vector<std::string>> Select(std::string_view selector, const std::vector<std::string>& environment) const;
 
   // The environment variables that make exactly the leased devices visible to a program: of each vendor whose devices
-  // this node manages. Vendors it does not manage are left as the caller has them.
-  std::vector<std::string> VisibilityVariables(const std::vector<std::string>& leased_ids) const;
+  // this node manages. Vendors it does not manage are left as the caller has them. A device is leased whole; where the
+  // caller's own NEURON_RT_VISIBLE_CORES names some of the leased cores, only those are made visible.
+  std::vector<std::string> VisibilityVariables(const std::vector<std::string>& leased_ids,
+                                               const std::vector<std::string>& environment) const;
 
  private:
   Result<std::vector<std::string>> SelectFromEnvironment(const std::vector<std::string>& environment) const;
-  std::string Names() const;
+  std::string WhatToName() const;
 
   std::vector<Device> devices_;
 };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = 5;  // u32 length, u8 type
 constexpr size_t kTypeBytes = 1;
+constexpr uint32_t kHelloMagic = 0x4c52504b;  // "KPRL"
 
 class Encoder {
  public:
@@ -118,6 +119,9 @@ void ForEachField(Coder&& field, Ended& ended) {
   field(ended.involuntary_switches);
   field(ended.leftover_processes);
   field(ended.unkillable_processes);
+  field(ended.host_cpus);
+  field(ended.host_wall_ns);
+  field(ended.others_cpu_ns);
   field(ended.stdout_bytes);
   field(ended.stdout_dropped_bytes);
   field(ended.stderr_bytes);
@@ -127,7 +131,7 @@ void ForEachField(Coder&& field, Ended& ended) {
 
 Status BadPayload(const char* message) {
   return Fail(ErrorCode::kBadInput, std::string("read a ") + message + " message of kprof-launch",
-              "its bytes are not in the protocol's form", "use kprofd and kprof-launch of the same version");
+              "its bytes are not in the protocol's form", kOtherBuildsRemedy);
 }
 
 bool IsLaunchMessage(uint8_t type) {
@@ -135,6 +139,7 @@ bool IsLaunchMessage(uint8_t type) {
     case LaunchMessage::kPrepare:
     case LaunchMessage::kGo:
     case LaunchMessage::kStop:
+    case LaunchMessage::kHello:
     case LaunchMessage::kPrepared:
     case LaunchMessage::kStarted:
     case LaunchMessage::kLaunchFailed:
@@ -285,7 +290,25 @@ std::string FrameOf(LaunchMessage type, std::string_view payload) {
   return frame;
 }
 
+std::string HelloFrame(uint32_t version) {
+  Encoder hello;
+  hello.Add(kHelloMagic);
+  hello.Add(version);
+  return FrameOf(LaunchMessage::kHello, hello.Take());
+}
+
 Result<std::optional<FrameReader::Frame>> FrameReader::Next() {
+  Result<std::optional<Frame>> frame = NextFrame();
+  if (greeted_ || (frame.ok() && !frame->has_value())) return frame;
+  static const std::string kHelloPayload = HelloFrame().substr(kHeaderBytes);
+  if (!frame.ok() || (*frame)->type != LaunchMessage::kHello || (*frame)->payload != kHelloPayload) {
+    return Fail(ErrorCode::kBadInput, "read from kprof-launch's channel", kOtherBuildsWhy, kOtherBuildsRemedy);
+  }
+  greeted_ = true;
+  return NextFrame();
+}
+
+Result<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
   auto not_yet = [this] {
     buffer_.erase(0, taken_bytes_);
     taken_bytes_ = 0;
@@ -303,7 +326,7 @@ Result<std::optional<FrameReader::Frame>> FrameReader::Next() {
     return Fail(
         ErrorCode::kBadInput, "read from kprof-launch's channel",
         "a frame of type " + std::to_string(type) + " with " + std::to_string(length) + " bytes is none of ours",
-        "use kprofd and kprof-launch of the same version");
+        kOtherBuildsRemedy);
   }
   const size_t payload_bytes = length - kTypeBytes;
   if (rest.size() - kHeaderBytes < payload_bytes) return not_yet();

@@ -2,8 +2,8 @@
 //
 //   daemon                                     kprof-launch
 //   1 byte with 3 descriptors (SCM_RIGHTS)  ->             stdout log, stderr log, output progress
-//   Prepare(LaunchRequest)                  ->             forks, sets everything up, stops before exec
-//                                           <-  Prepared
+//   Hello, Prepare(LaunchRequest)           ->             forks, sets everything up, stops before exec
+//                                           <-  Hello, Prepared
 //   Go                                      ->             exec
 //                                           <-  Started | LaunchFailed
 //   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
@@ -16,6 +16,11 @@
 //
 // LaunchFailed may come instead of Prepared, too: what can be seen before Go is told before Go. Ended comes without
 // Started when the command was stopped, or its process killed, before exec; it then has no wall time.
+//
+// Hello is each side's first frame: a magic and kLaunchProtocolVersion. Its form never changes, so that programs of
+// different builds know each other as such, and refuse: a replaced kprof-launch must not answer in fields that mean
+// something else. A supervisor that refuses says LaunchFailed without Hello, whose step is a sentence
+// (kOtherBuildsStep): that is what even a daemon from before Hello passes on.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +35,13 @@ namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
+// Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
+constexpr uint32_t kLaunchProtocolVersion = 2;
+
+constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
+constexpr const char* kOtherBuildsRemedy = "restart kprofd";
+constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of different builds; restart kprofd";
+
 // The supervisor's exit status, for a daemon that wants to know without listening.
 constexpr int kLaunchTreeGone = 0;
 constexpr int kLaunchTreeLeft = 3;  // some processes could not be ended
@@ -38,6 +50,7 @@ enum class LaunchMessage : uint8_t {
   kPrepare = 1,
   kGo = 2,
   kStop = 3,
+  kHello = 8,
   kPrepared = 16,
   kStarted = 17,
   kLaunchFailed = 18,
@@ -97,6 +110,9 @@ struct CommandEnded {
   int64_t involuntary_switches = 0;
   int64_t leftover_processes = 0;    // outlived the command and were ended
   int64_t unkillable_processes = 0;  // out of our reach: changed identity (setuid), or hang in the kernel
+  int64_t host_cpus = 0;             // that the command may use; 0: not known, or it was too short to tell
+  int64_t host_wall_ns = 0;          // from Prepared to the end of the tree
+  int64_t others_cpu_ns = 0;         // what others used of those CPUs in that time (host_cpu.h)
   int64_t stdout_bytes = 0;          // as printed
   int64_t stdout_dropped_bytes = 0;
   int64_t stderr_bytes = 0;
@@ -119,7 +135,10 @@ Result<int64_t> DecodeStop(std::string_view payload);
 // A frame, ready to be sent.
 std::string FrameOf(LaunchMessage type, std::string_view payload = {});
 
-// Cuts a byte stream into frames.
+// The first frame of either side.
+std::string HelloFrame(uint32_t version = kLaunchProtocolVersion);
+
+// Cuts a byte stream into frames. The Hello that it must begin with is checked here and not handed on.
 class FrameReader {
  public:
   struct Frame {
@@ -129,12 +148,18 @@ class FrameReader {
   // REQUIRES: Next is called until it says nothing, before more is added; so no more than a frame is ever held.
   void Add(std::string_view bytes) { buffer_ += bytes; }
   // The next whole frame, or nothing yet. kBadInput for a length of 0 or over kLaunchFrameLimitBytes, and for a type
-  // that is none of ours; the stream is then dead.
+  // that is none of ours, or when the first frame is not our Hello; the stream is then dead.
   Result<std::optional<Frame>> Next();
 
+  // The other end speaks our protocol. While false, a failure of Next means that it is of another build.
+  bool greeted() const { return greeted_; }
+
  private:
+  Result<std::optional<Frame>> NextFrame();
+
   std::string buffer_;
   size_t taken_bytes_ = 0;  // of buffer_, by frames that were returned
+  bool greeted_ = false;
 };
 
 }  // namespace kprof

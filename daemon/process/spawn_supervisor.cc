@@ -17,16 +17,19 @@ namespace kprof {
 namespace {
 
 constexpr int kSupervisorControlFd = 3;
+constexpr int kSupervisorProgramFd = 4;  // the first that kprof-launch closes
+constexpr const char* kProgramFdPath = "/proc/self/fd/4";
 
 // posix_spawn is a vfork: nothing of this process is copied, and no code of ours runs in the child.
 // Returns errno.
-int SpawnProcess(const std::string& program, int control_fd, pid_t& pid) {
+int SpawnProcess(const SupervisorProgram& program, int control_fd, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, control_fd, kSupervisorControlFd);
+  posix_spawn_file_actions_adddup2(&actions, program.fd.get(), kSupervisorProgramFd);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kSupervisorControlFd + 1);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kSupervisorProgramFd + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all;
@@ -38,9 +41,9 @@ int SpawnProcess(const std::string& program, int control_fd, pid_t& pid) {
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
-  std::string name = program.substr(program.rfind('/') + 1);
+  std::string name = program.path.substr(program.path.rfind('/') + 1);
   char* argv[] = {name.data(), nullptr};
-  int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environ);
+  int error = ::posix_spawn(&pid, kProgramFdPath, &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -67,8 +70,21 @@ int SendFiles(int socket, const OutputFiles& files) {
 
 }  // namespace
 
-Result<SpawnedSupervisor> SpawnSupervisor(const std::string& program, const OutputFiles& files, OwnChildren& own) {
-  const std::string what = "start the supervisor " + program;
+Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
+  const char* remedy = "install kprof-launch beside kprofd, or name it with 'launcher' in the configuration";
+  UniqueFd opened(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!opened.valid() || ::access(path.c_str(), X_OK) != 0) {
+    return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + path, remedy);
+  }
+  // Above the numbers that it and the socket get in the child, so that neither overwrites the other.
+  UniqueFd fd(::fcntl(opened.get(), F_DUPFD_CLOEXEC, kSupervisorProgramFd + 1));
+  if (!fd.valid()) return FailErrno(errno, "hold the supervisor " + path, "raise the limit of open files");
+  return SupervisorProgram{path, std::move(fd)};
+}
+
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const OutputFiles& files,
+                                          OwnChildren& own) {
+  const std::string what = "start the supervisor " + program.path;
   auto fail = [&](int error) {
     return Status(ErrorCode::kSpawnFailed, what, FailErrno(error, what).why(),
                   "check that kprof is installed whole, and the limits of processes and open files");

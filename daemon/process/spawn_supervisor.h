@@ -14,14 +14,24 @@
 
 namespace kprof {
 
+// kprof-launch as it was when the daemon started. The file is held open and it is the descriptor that is executed: a
+// build or an upgrade that puts another file into its place changes nothing for a daemon that lives.
+struct SupervisorProgram {
+  std::string path;  // for messages, and the process's name
+  UniqueFd fd;       // O_PATH
+};
+
+// Fails with kUsage when there is no program.
+Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path);
+
 struct SpawnedSupervisor {
   UniqueFd channel;
   pid_t pid = -1;
   uint64_t start_ticks = 0;  // it, and all that it starts, started then or later
 };
 
-// `program` is the path of kprof-launch. The new child is entered in `own`; whoever reaps it removes it there. Fails
-// with kSpawnFailed. Costs one vfork and exec, about 0.5 ms.
-Result<SpawnedSupervisor> SpawnSupervisor(const std::string& program, const OutputFiles& files, OwnChildren& own);
+// The new child is entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and
+// exec, about 0.5 ms.
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const OutputFiles& files, OwnChildren& own);
 
 }  // namespace kprof

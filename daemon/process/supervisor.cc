@@ -122,6 +122,7 @@ void Supervisor::TakeFrames() {
     if (!frame.ok() || !Take(**frame)) {
       // Whoever speaks nonsense does not supervise.
       LogError("kprof-launch speaks another protocol", {{"run", marker_}, {"pid", std::to_string(pid_)}});
+      if (!frames_.greeted()) TellOtherBuilds();
       CloseChannel();
       ::kill(pid_, SIGKILL);
       return;
@@ -154,6 +155,12 @@ bool Supervisor::Take(const FrameReader::Frame& frame) {
   }
 }
 
+// Before any Go: nothing was executed.
+void Supervisor::TellOtherBuilds() {
+  TellLast(events_.failed,
+           Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", kOtherBuildsWhy, kOtherBuildsRemedy));
+}
+
 void Supervisor::CloseChannel() {
   if (!channel_.is_open()) return;
   error_code ignored;
@@ -179,6 +186,8 @@ void Supervisor::OnExit() {
   const bool left_some = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kLaunchTreeLeft;
   if (left_some) adopted_->Watch(start_ticks_);
   const bool tree_gone = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kLaunchTreeGone;
+  // One from before Hello goes without a word.
+  if (!over_ && tree_gone && !frames_.greeted()) TellOtherBuilds();
   if (over_ && (tree_gone || left_some)) return;
   LogWarning("kprof-launch died", {{"run", marker_}, {"pid", std::to_string(pid_)}, {"how", HowItEnded(wait_status)}});
   adopted_->Sweep(marker_, start_ticks_, [self = shared_from_this(), wait_status] {

@@ -45,6 +45,7 @@ class Supervisor : public std::enable_shared_from_this<Supervisor> {
   bool TakeReceived();
   void TakeFrames();
   bool Take(const FrameReader::Frame& frame);
+  void TellOtherBuilds();
   void CloseChannel();
   void OnExit();
 

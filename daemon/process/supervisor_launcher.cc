@@ -9,7 +9,6 @@
 
 #include "daemon/base/log.h"
 #include "daemon/process/adopted_processes.h"
-#include "daemon/process/spawn_supervisor.h"
 #include "daemon/process/supervisor.h"
 
 namespace kprof {
@@ -38,7 +37,7 @@ class Handle final : public Launched {
 
 }  // namespace
 
-SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, std::string program)
+SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, SupervisorProgram program)
     : loop_(loop),
       program_(std::move(program)),
       adopted_(std::make_shared<AdoptedProcesses>(loop, pool)),
@@ -75,7 +74,8 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
   const pid_t pid = spawned.pid;
   auto supervisor =
       std::make_shared<Supervisor>(loop_, adopted_, not_reaped_, SubjectOf(marked), marker, std::move(events));
-  Status begun = supervisor->Begin(std::move(spawned), FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(marked)));
+  Status begun = supervisor->Begin(std::move(spawned),
+                                   HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(marked)));
   if (!begun.ok()) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);  // a KILL that nothing can hold up: it has nothing open yet

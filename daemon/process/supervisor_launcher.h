@@ -17,6 +17,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/process/launcher.h"
 #include "daemon/process/own_children.h"
+#include "daemon/process/spawn_supervisor.h"
 
 namespace kprof {
 
@@ -25,8 +26,8 @@ class Supervisor;
 
 class SupervisorLauncher final : public Launcher {
  public:
-  // `program` is the path of kprof-launch. Sweeping after a lost supervisor runs in `pool`.
-  SupervisorLauncher(IoLoop& loop, WorkerPool& pool, std::string program);
+  // Every launch executes this one file (spawn_supervisor.h). Sweeping after a lost supervisor runs in `pool`.
+  SupervisorLauncher(IoLoop& loop, WorkerPool& pool, SupervisorProgram program);
   // Closes all channels, as destroying each Launched would; the supervisors end their trees on their own.
   ~SupervisorLauncher() override;
 
@@ -42,7 +43,7 @@ class SupervisorLauncher final : public Launcher {
 
  private:
   IoLoop& loop_;
-  const std::string program_;
+  const SupervisorProgram program_;
   // Shared with pending handlers of the io loop and jobs of the pool, which outlive us.
   const std::shared_ptr<AdoptedProcesses> adopted_;
   const std::shared_ptr<std::set<Supervisor*>> not_reaped_;

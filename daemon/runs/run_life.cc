@@ -2,6 +2,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
+#include "daemon/runs/host_busy.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/signal_name.h"
@@ -40,6 +41,19 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
   if (command.unkillable_processes > 0) {
     row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
                                                      " processes changed their identity and could not be ended"});
+  }
+  if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
+  std::string dropped;
+  auto add_dropped = [&](const char* stream, int64_t printed_bytes, int64_t dropped_bytes) {
+    if (dropped_bytes <= 0) return;
+    dropped += dropped.empty() ? "" : " and ";
+    dropped += std::to_string(dropped_bytes) + " of " + std::to_string(printed_bytes) + " bytes of " + stream;
+  };
+  add_dropped("stdout", row.stdout_bytes, row.stdout_dropped_bytes);
+  add_dropped("stderr", row.stderr_bytes, row.stderr_dropped_bytes);
+  if (!dropped.empty()) {
+    row.trust.push_back({"output_dropped", dropped + " are not kept, between head and tail; this concerns the logs "
+                                                     "alone, nothing that was measured"});
   }
 }
 
@@ -81,7 +95,7 @@ void RunLife::PrepareFiles() {
     ASSIGN_OR_RETURN(ToolPlan plan, tool->Plan({request.argv, request.environment, request.cwd}));
     request.argv = std::move(plan.argv);
     request.environment = std::move(plan.environment);
-    for (const std::string& variable : parts_.devices.VisibilityVariables(leased)) {
+    for (const std::string& variable : parts_.devices.VisibilityVariables(leased, request.environment)) {
       SetVariable(request.environment, variable);
     }
     SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
@@ -120,8 +134,7 @@ void RunLife::Launch(Prepared prepared) {
   };
   events.ended = [this](CommandEnded ended) { OnEnded(ended); };
   events.lost = [this](Status status) {
-    Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, "its supervisor died under it: " + status.ToString(),
-               "run it again"));
+    Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
     BeginCollecting();
   };
   OutputFiles outputs{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};

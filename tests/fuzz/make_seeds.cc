@@ -69,6 +69,9 @@ CommandEnded FullEnded() {
   ended.max_rss_bytes = 1 << 20;
   ended.leftover_processes = 2;
   ended.unkillable_processes = 1;
+  ended.host_cpus = 2;
+  ended.host_wall_ns = 5'500'000;
+  ended.others_cpu_ns = 1'000'000;
   ended.stdout_bytes = 10'000;
   ended.stdout_dropped_bytes = 5'804;
   ended.output_error = 28;
@@ -93,14 +96,16 @@ void MakeProtocolSeeds(const SeedFolder& folder) {
   folder.Add("stop", '\x00' + EncodeStop(2000));
   folder.Add("process_stat", '\x00' + std::string("4711 (a) b) S 1 4711 4711 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 "
                                                   "123456 2895872 224 18446744073709551615 1 1 0 0\n"));
-  const std::string to_supervisor = FrameOf(LaunchMessage::kPrepare, full) + FrameOf(LaunchMessage::kGo) +
-                                    FrameOf(LaunchMessage::kStop, EncodeStop(0));
-  const std::string to_daemon = FrameOf(LaunchMessage::kPrepared) + FrameOf(LaunchMessage::kStarted, started) +
-                                FrameOf(LaunchMessage::kEnded, ended);
+  const std::string to_supervisor = HelloFrame() + FrameOf(LaunchMessage::kPrepare, full) +
+                                    FrameOf(LaunchMessage::kGo) + FrameOf(LaunchMessage::kStop, EncodeStop(0));
+  const std::string to_daemon = HelloFrame() + FrameOf(LaunchMessage::kPrepared) +
+                                FrameOf(LaunchMessage::kStarted, started) + FrameOf(LaunchMessage::kEnded, ended);
   folder.Add("frames_to_supervisor", '\xff' + to_supervisor);
   folder.Add("frames_to_supervisor_slowly", '\x00' + to_supervisor);
   folder.Add("frames_to_daemon", '\x06' + to_daemon);
-  folder.Add("frame_of_failure", '\x7f' + FrameOf(LaunchMessage::kLaunchFailed, failed));
+  folder.Add("frame_of_failure", '\x7f' + HelloFrame() + FrameOf(LaunchMessage::kLaunchFailed, failed));
+  folder.Add("frames_without_hello", '\x7f' + FrameOf(LaunchMessage::kPrepared));
+  folder.Add("frames_of_another_version", '\x7f' + HelloFrame(0) + FrameOf(LaunchMessage::kPrepared));
   folder.Add("frames_cut", '\x10' + to_daemon.substr(0, to_daemon.size() - 3));
 }
 

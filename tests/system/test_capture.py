@@ -8,6 +8,8 @@ import re
 import resource
 import signal
 import stat
+import subprocess
+import sys
 import termios
 import time
 import unittest
@@ -43,7 +45,7 @@ class CaptureTest(DaemonTest):
         self.assertEqual((run["state"], run["exit_code"], run["signal"], run["error"]), ("done", 0, None, None))
         self.assertEqual(run["command"], ["sh", "-c", "echo hello; echo oops >&2"])
         self.assertEqual(run["device"], ["cpu"])
-        self.assertEqual(run["trust"], [])
+        self.assertEqual(kprof_testing.distrust(run), [])
         self.assertEqual([artifact["name"] for artifact in run["artifacts"]], ["stderr.log", "stdout.log"])
         self.assertLessEqual(int(run["queued_ns"]), int(run["started_ns"]))
         self.assertLessEqual(int(run["started_ns"]), int(run["ended_ns"]))
@@ -53,6 +55,21 @@ class CaptureTest(DaemonTest):
         self.assertEqual(self.ctl.show(run["id"]), run)
         self.assertEqual(self.log_of(run["id"]), b"hello\n")
         self.assertEqual(self.log_of(run["id"], "--stderr"), b"oops\n")
+
+    def test_a_busy_host_is_told_with_numbers(self):
+        if not any(int(field) for field in kprof_testing.read_file("/proc/stat").split(b"\n")[0].split()[1:]):
+            self.skipTest("this kernel does not tell")
+        neighbours = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                      for _ in range(len(os.sched_getaffinity(0)))]
+        try:
+            run = self.ctl.capture("sleep", "0.7")
+        finally:
+            for neighbour in neighbours:
+                neighbour.kill()
+                neighbour.wait()
+        self.assertEqual(run["state"], "done")
+        self.assertEqual([reason["code"] for reason in run["trust"]], ["host_busy"])
+        self.assertRegex(run["trust"][0]["message"], r"^others used \d+\.\d\d of \d+ CPUs while it ran; ")
 
     def test_a_command_that_fails_is_told(self):
         ran = self.ctl.run("--json", "capture", "command", "--", "sh", "-c", "exit 3", expect="command_failed")

@@ -256,6 +256,7 @@ class FloodTest(DaemonTest):
         ended = self.ctl.wait(run, expect=0)
         self.assertEqual(ended["stdout_bytes"], self.BYTES)
         self.assertEqual(ended["stdout_dropped_bytes"], self.BYTES - (8 << 20))
+        self.assertIn("output_dropped", [reason["code"] for reason in ended["trust"]])
         seconds = ended["metrics"]["wall_ns"] / 1e9
         print(f"{self.BYTES / 1e9:.1f} GB in {seconds:.1f} s; daemon {before_kib} -> {most['daemon']} KiB, supervisor "
               f"{most['supervisor']} KiB, state folder {most['disk']} bytes; slowest `show` {slowest_s * 1e3:.0f} ms")

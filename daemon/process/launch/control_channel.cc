@@ -31,6 +31,9 @@ std::optional<FrameReader::Frame> ControlChannel::Next() {
   if (closed_) return std::nullopt;
   Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
   if (!frame.ok()) {
+    if (!frames_.greeted()) {
+      SendBytes(FrameOf(LaunchMessage::kLaunchFailed, EncodeLaunchFailure({kOtherBuildsStep, EPROTO})));
+    }
     closed_ = true;
     return std::nullopt;
   }
@@ -38,10 +41,13 @@ std::optional<FrameReader::Frame> ControlChannel::Next() {
 }
 
 void ControlChannel::Send(LaunchMessage type, std::string_view payload) {
+  SendBytes(std::exchange(said_hello_, true) ? FrameOf(type, payload) : HelloFrame() + FrameOf(type, payload));
+}
+
+void ControlChannel::SendBytes(const std::string& bytes) {
   if (closed_) return;
-  std::string frame = FrameOf(type, payload);
-  ssize_t sent = ::send(socket_.get(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent != static_cast<ssize_t>(frame.size())) closed_ = true;
+  ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent != static_cast<ssize_t>(bytes.size())) closed_ = true;
 }
 
 void ControlChannel::ReceiveFiles() {

@@ -65,6 +65,7 @@ int main() {
     Say("kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
     return 2;
   }
+  ::prctl(PR_SET_NAME, "kprof-launch");  // executed by descriptor, it would be called "4"
   FillStandardDescriptors();
   ::syscall(SYS_close_range, kControlFd + 1, INT_MAX, 0);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {

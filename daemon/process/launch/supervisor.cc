@@ -21,6 +21,8 @@ constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
 constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
 constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
 constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
+// Shorter runs say nothing of the host (host_cpu.h), and are not to wait for the second reading.
+constexpr int64_t kShortestHostWallNs = 100 * kNanosPerMilli;
 
 int64_t MonoNs() {
   timespec now{};
@@ -139,6 +141,8 @@ void Supervisor::ReadReport() {
   if (size < 0 && errno == EINTR) return;
   if (size > 0) {
     channel_.Send(LaunchMessage::kPrepared);
+    host_before_mono_ns_ = MonoNs();
+    host_before_ = ReadHostCpu();
     return;
   }
   child_->report_fd.Reset();
@@ -232,12 +236,30 @@ void Supervisor::ReportEnd(const TreeUsage& usage) {
   ended.involuntary_switches = usage.involuntary_switches;
   ended.leftover_processes = std::max<int64_t>(0, tree_.leftovers() - unkillable_);
   ended.unkillable_processes = unkillable_;
+  ReportOthers(usage, ended);
   ended.stdout_bytes = stdout_->log.written_bytes();
   ended.stdout_dropped_bytes = stdout_->log.dropped_bytes();
   ended.stderr_bytes = stderr_->log.written_bytes();
   ended.stderr_dropped_bytes = stderr_->log.dropped_bytes();
   ended.output_error = stdout_->log.first_error() != 0 ? stdout_->log.first_error() : stderr_->log.first_error();
   channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(ended));
+}
+
+// What cannot be ended still runs, uncounted: it would pass for others.
+void Supervisor::ReportOthers(const TreeUsage& usage, CommandEnded& ended) const {
+  const int64_t wall_ns = MonoNs() - host_before_mono_ns_;
+  if (!started_ || !host_before_ || unkillable_ > 0 || wall_ns < kShortestHostWallNs) return;
+  timespec self{};  // from our own start: what we did before the first reading is too little to count
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &self);
+  const int64_t self_ns = self.tv_sec * 1000 * kNanosPerMilli + self.tv_nsec;
+  std::optional<HostCpu> after = ReadHostCpu();
+  if (!after) return;
+  std::optional<int64_t> others_ns =
+      OthersCpuNs(*host_before_, *after, usage.user_cpu_ns + usage.system_cpu_ns + self_ns);
+  if (!others_ns) return;
+  ended.host_cpus = after->cpus;
+  ended.host_wall_ns = wall_ns;
+  ended.others_cpu_ns = *others_ns;
 }
 
 }  // namespace kprof

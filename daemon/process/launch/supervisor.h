@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "daemon/process/host_cpu.h"
 #include "daemon/process/launch/command_child.h"
 #include "daemon/process/launch/control_channel.h"
 #include "daemon/process/launch/output_pump.h"
@@ -44,6 +45,7 @@ class Supervisor {
   void KeepDeadlines();
   void Finish();
   void ReportEnd(const TreeUsage& usage);
+  void ReportOthers(const TreeUsage& usage, CommandEnded& ended) const;
 
   ControlChannel channel_;
   UniqueFd child_signal_fd_;
@@ -63,6 +65,9 @@ class Supervisor {
   bool killing_ = false;
   bool done_ = false;
   int64_t unkillable_ = 0;
+  // Read while the daemon makes `running` durable, so that nobody waits for it.
+  std::optional<HostCpu> host_before_;
+  int64_t host_before_mono_ns_ = 0;
   // CLOCK_MONOTONIC; kNever when not set.
   int64_t kill_at_ns_;        // TERM was sent; KILL follows
   int64_t next_round_at_ns_;  // while killing

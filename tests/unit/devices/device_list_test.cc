@@ -46,7 +46,15 @@ TEST(DeviceList, SaysWhatThereIsWhenADeviceIsNotThere) {
     EXPECT_EQ(ids.status().code(), ErrorCode::kUsage);
     EXPECT_THAT(ids.status().ToString(), HasSubstr("cpu, 0")) << selector;
   }
-  EXPECT_FALSE(DeviceList({}).Select("all", {}).ok());
+}
+
+TEST(DeviceList, OffersOnlyWhatItTakes) {
+  for (const char* selector : {"7", ",", "all"}) {
+    Result<std::vector<std::string>> ids = DeviceList({}).Select(selector, {});
+    ASSERT_FALSE(ids.ok()) << selector;
+    EXPECT_EQ(ids.status().remedy(), "name one of: cpu, none");
+  }
+  EXPECT_EQ(DeviceList({Gpu("0", "GPU-aaaa")}).Select("7", {}).status().remedy(), "name one of: cpu, 0, all, none");
 }
 
 TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
@@ -64,15 +72,34 @@ TEST(DeviceList, DefaultsToWhatTheEnvironmentNamesThenTheFirstThenCpu) {
 
 TEST(DeviceList, MakesExactlyTheLeasedDevicesVisible) {
   DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb"), Neuron("n0", {0, 1}), Neuron("n1", {2, 3})});
-  EXPECT_THAT(list.VisibilityVariables({"1"}),
+  EXPECT_THAT(list.VisibilityVariables({"1"}, {}),
               ElementsAre("CUDA_VISIBLE_DEVICES=GPU-bbbb", "NEURON_RT_VISIBLE_CORES="));
-  EXPECT_THAT(list.VisibilityVariables({"0", "1", "n1"}),
+  EXPECT_THAT(list.VisibilityVariables({"0", "1", "n1"}, {}),
               ElementsAre("CUDA_VISIBLE_DEVICES=GPU-aaaa,GPU-bbbb", "NEURON_RT_VISIBLE_CORES=2,3"));
-  EXPECT_THAT(list.VisibilityVariables({"cpu"}), ElementsAre("CUDA_VISIBLE_DEVICES=", "NEURON_RT_VISIBLE_CORES="));
+  EXPECT_THAT(list.VisibilityVariables({"cpu"}, {}), ElementsAre("CUDA_VISIBLE_DEVICES=", "NEURON_RT_VISIBLE_CORES="));
+}
+
+TEST(DeviceList, NarrowsLeasedCoresToThoseTheCallerNames) {
+  DeviceList list({Neuron("n0", {0, 1}), Neuron("n1", {2, 3})});
+  struct Case {
+    std::vector<std::string> leased;
+    const char* callers;
+    const char* commands;
+  };
+  const Case cases[] = {
+      {{"n0"}, "1", "1"},   {{"n0", "n1"}, "1-2", "1,2"}, {{"n0", "n1"}, "3", "3"},
+      {{"n0"}, "1,2", "1"},  // the device was named, too; its lease says what there is
+      {{"n1"}, "0", "2,3"},  // another device was named: that counts
+      {{"n1"}, "", "2,3"},  {{"n1"}, "nonsense", "2,3"},  {{"cpu"}, "1", ""},
+  };
+  for (const Case& c : cases) {
+    const std::string name = "NEURON_RT_VISIBLE_CORES=";
+    EXPECT_THAT(list.VisibilityVariables(c.leased, {name + c.callers}), ElementsAre(name + c.commands)) << c.callers;
+  }
 }
 
 TEST(DeviceList, LeavesVendorsItDoesNotManageAsTheCallerHasThem) {
-  EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}), IsEmpty());
+  EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}, {}), IsEmpty());
 }
 
 TEST(Variables, TheLastAssignmentCountsAndSettingReplacesAll) {

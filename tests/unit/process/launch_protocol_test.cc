@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/base/sha256.h"
+
 namespace kprof {
 namespace {
 
@@ -35,6 +37,9 @@ CommandEnded SomeEnd() {
   ended.max_rss_bytes = 7;
   ended.leftover_processes = 2;
   ended.unkillable_processes = 1;
+  ended.host_cpus = 2;
+  ended.host_wall_ns = 6;
+  ended.others_cpu_ns = 4;
   ended.stderr_dropped_bytes = std::numeric_limits<int64_t>::min();
   ended.output_error = 28;
   return ended;
@@ -122,7 +127,7 @@ TEST(LaunchProtocol, RefusesAListThatClaimsMoreThanTheFrameHolds) {
 }
 
 TEST(LaunchProtocol, CutsAStreamIntoFramesWhereverItIsTorn) {
-  std::string stream = FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(SomeRequest())) +
+  std::string stream = HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(SomeRequest())) +
                        FrameOf(LaunchMessage::kGo) + FrameOf(LaunchMessage::kStop, EncodeStop(1));
   for (size_t step = 1; step <= stream.size(); ++step) {
     FrameReader reader;
@@ -153,11 +158,46 @@ TEST(LaunchProtocol, RefusesAFrameThatIsTooLongEmptyOrOfNoType) {
   };
   for (const std::string& bytes : bad) {
     FrameReader reader;
-    reader.Add(bytes);
+    reader.Add(HelloFrame() + bytes);
     auto frame = reader.Next();
     ASSERT_FALSE(frame.ok());
     EXPECT_EQ(frame.status().code(), ErrorCode::kBadInput);
+    EXPECT_TRUE(reader.greeted());
   }
+}
+
+TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
+  const std::string hello = HelloFrame();
+  std::string other_magic = hello;
+  other_magic[5] ^= 1;
+  const std::string bad[] = {
+      FrameOf(LaunchMessage::kPrepared),
+      FrameOf(LaunchMessage::kHello),
+      HelloFrame(kLaunchProtocolVersion + 1),
+      HelloFrame(kLaunchProtocolVersion - 1),
+      other_magic,
+      std::string("\x01\x00\x00\x00\xff", 5),
+      "GET / HTTP/1.1\r\n",
+  };
+  for (const std::string& bytes : bad) {
+    FrameReader reader;
+    reader.Add(bytes);
+    auto frame = reader.Next();
+    ASSERT_FALSE(frame.ok());
+    EXPECT_EQ(frame.status().ToString(),
+              "read from kprof-launch's channel: kprofd and kprof-launch are of different builds; restart kprofd");
+    EXPECT_FALSE(reader.greeted());
+  }
+}
+
+// Hello keeps this form for ever. Where the sum is another one, a message has changed: raise kLaunchProtocolVersion,
+// and put the new sum here.
+TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
+  std::string bytes;
+  for (const Message& message : EveryMessage()) bytes += message.bytes;
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x02\0\0\0", 13));
+  EXPECT_EQ(Sha256Of(bytes), "6ec83236ce9ec6425eb43e36f34bae295a55b6544cbf1667768a6fe0509ce5e6")
+      << "of version " << kLaunchProtocolVersion;
 }
 
 TEST(LaunchProtocol, ChecksThatARequestMakesSense) {

@@ -123,10 +123,49 @@ TEST_F(RunsTest, KeepsTheReasonOfALaunchThatFailed) {
 TEST_F(RunsTest, FailsWithLostDaemonWhenTheSupervisorDies) {
   std::string id = SubmitOk();
   ASSERT_TRUE(GoesOn(0));
-  launcher_->at(0).Lost(Fail(ErrorCode::kInternal, "supervise", "it was killed by signal 9"));
+  launcher_->at(0).Lost(
+      Fail(ErrorCode::kCommandFailed, "supervise", "kprof-launch died: it was killed by signal 9", "look there"));
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(Stored(id).state, RunState::kFailed);
   EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+  EXPECT_EQ(Stored(id).error->message, "run " + id + ": kprof-launch died: it was killed by signal 9");
+  EXPECT_EQ(Stored(id).error->remedy, "look there");
+}
+
+TEST_F(RunsTest, SaysWhatIsNotKeptOfTheOutput) {
+  Close();
+  output_ = {.head_bytes = 100, .tail_bytes = 4096};
+  ASSERT_TRUE(Open().ok());
+  struct Case {
+    int64_t stdout_bytes;
+    int64_t stderr_bytes;
+    const char* dropped;
+  };
+  const Case cases[] = {
+      {4196, 4196, ""},
+      {5000, 7, "804 of 5000 bytes of stdout"},
+      {0, 4197, "1 of 4197 bytes of stderr"},
+      {5000, 10'000, "804 of 5000 bytes of stdout and 5804 of 10000 bytes of stderr"},
+  };
+  for (size_t launch = 0; launch < std::size(cases); ++launch) {
+    const Case& c = cases[launch];
+    std::string id = SubmitOk();
+    ASSERT_TRUE(GoesOn(launch));
+    const OutputFiles& files = launcher_->at(launch).files;
+    OutputLogWriter out(files.stdout_fd, files.progress_fd, OutputStream::kStdout, output_);
+    OutputLogWriter err(files.stderr_fd, files.progress_fd, OutputStream::kStderr, output_);
+    out.Write(std::string(static_cast<size_t>(c.stdout_bytes), 'x'));
+    err.Write(std::string(static_cast<size_t>(c.stderr_bytes), 'x'));
+    launcher_->at(launch).Ended(ExitCode(0));
+    ASSERT_TRUE(HasEnded(id));
+    std::vector<TrustReason> expected;
+    if (c.dropped[0] != '\0') {
+      expected.push_back({"output_dropped", std::string(c.dropped) + " are not kept, between head and tail; this "
+                                                                     "concerns the logs alone, nothing that was "
+                                                                     "measured"});
+    }
+    EXPECT_EQ(Stored(id).trust, expected);
+  }
 }
 
 // What the configuration says of output may change while a run's log lies there as its writer left it.
