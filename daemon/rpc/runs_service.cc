@@ -188,13 +188,14 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
   grace_ms = std::clamp<int64_t>(grace_ms, 0, kMaxGraceMs);
   LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "cancel run",
             [this, reactor, response, grace_ms](Result<RunRow> row) {
-              if (row.ok()) {
-                std::string why = row->uid == caller_.uid ? "its owner cancelled it"
-                                                          : "uid " + std::to_string(caller_.uid) + " cancelled it";
-                row = parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms);
-              }
-              if (row.ok()) FillRun(*row, *response->mutable_run());
-              reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
+              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
+              std::string why = row->uid == caller_.uid ? "its owner cancelled it"
+                                                        : "uid " + std::to_string(caller_.uid) + " cancelled it";
+              parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
+                               [reactor, response](Result<RunRow> stopped) {
+                                 if (stopped.ok()) FillRun(*stopped, *response->mutable_run());
+                                 reactor->Finish(ToGrpc(stopped.ok() ? OkStatus() : stopped.status()));
+                               });
             });
   return reactor;
 }
