@@ -76,6 +76,21 @@ Status FillPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
   return OkStatus();
 }
 
+// By name; a page's token is its last one's. At most 10,000 are looked at, which takes a fraction of a millisecond.
+void FillArtifactPage(const std::vector<ArtifactRow>& artifacts, const v1::ListArtifactsRequest& request,
+                      v1::ListArtifactsResponse& page) {
+  std::vector<const ArtifactRow*> left;
+  for (const ArtifactRow& artifact : artifacts) {
+    if (request.page_token().empty() || artifact.name > request.page_token()) left.push_back(&artifact);
+  }
+  const size_t limit = request.page_size() == 0 ? kMaxPageSize : std::min(request.page_size(), kMaxPageSize);
+  const size_t size = std::min(left.size(), limit);
+  std::partial_sort(left.begin(), left.begin() + static_cast<ptrdiff_t>(size), left.end(),
+                    [](const ArtifactRow* a, const ArtifactRow* b) { return a->name < b->name; });
+  for (size_t i = 0; i < size; ++i) FillArtifact(*left[i], *page.add_artifacts());
+  if (size < left.size()) page.set_next_page_token(left[size - 1]->name);
+}
+
 // Which of some runs, open in the catalog, have ended as far as Runs knows. Io loop, a few at a time.
 struct EndSearch {
   std::vector<std::string> ids;
@@ -250,10 +265,14 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerCon
                                                          const v1::ListArtifactsRequest* request,
                                                          v1::ListArtifactsResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (request->page_size() < 0) {
+    reactor->Finish(ToGrpc(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative")));
+    return reactor;
+  }
   LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "list artifacts of run",
-            [reactor, response](Result<RunRow> row) {
+            [reactor, request, response](Result<RunRow> row) {
               if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
-              for (const ArtifactRow& artifact : row->artifacts) FillArtifact(artifact, *response->add_artifacts());
+              FillArtifactPage(row->artifacts, *request, *response);
               reactor->Finish(grpc::Status::OK);
             });
   return reactor;

@@ -68,6 +68,45 @@ TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
   EXPECT_EQ(List(client, {v1::RUN_STATE_FAILED}), (Listed{{id, v1::RUN_STATE_FAILED}}));
 }
 
+TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
+  Start();
+  RpcClient client = Connect();
+  RunRow row = EndedRun("0000000000000001", 1'700'000'000'000'000'000, 0);
+  row.uid = kUid;
+  row.artifacts.clear();
+  for (int i = 0; i < 2500; ++i) row.artifacts.push_back({"a" + std::to_string(100'000 + i), i, "sum"});
+  Store(row);
+  for (int32_t page_size : {0, 1, 999, 1000, 5000}) {
+    SCOPED_TRACE(page_size);
+    std::vector<std::string> names;
+    v1::ListArtifactsRequest request;
+    request.set_id(row.id);
+    request.set_page_size(page_size);
+    size_t pages = 0;
+    do {
+      v1::ListArtifactsResponse page;
+      CallContext context;
+      ASSERT_TRUE(client.runs->ListArtifacts(&context, request, &page).ok());
+      for (const v1::Artifact& artifact : page.artifacts()) names.push_back(artifact.name());
+      request.set_page_token(page.next_page_token());
+      ++pages;
+    } while (!request.page_token().empty() && pages < 100);
+    EXPECT_EQ(pages, page_size == 1 ? 100u : 3u);
+    EXPECT_EQ(names.size(), page_size == 1 ? 100u : 2500u);
+    for (size_t i = 0; i < names.size(); ++i) ASSERT_EQ(names[i], row.artifacts[i].name);
+  }
+  const v1::Run shown = Get(client, row.id);
+  EXPECT_EQ(shown.artifacts_size(), 100);
+  EXPECT_EQ(shown.artifact_count(), 2500);
+
+  v1::ListArtifactsRequest negative;
+  negative.set_id(row.id);
+  negative.set_page_size(-1);
+  v1::ListArtifactsResponse page;
+  CallContext context;
+  EXPECT_EQ(client.runs->ListArtifacts(&context, negative, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(RunsServiceTest, AskingForEndedRunsDoesNotListOpenOnes) {
   Start();
   RpcClient client = Connect();
