@@ -34,6 +34,12 @@ void AddValue(const SqlValue& value, v1::ColumnData& column) {
   }
 }
 
+Status OverLimit(const std::string& field, int64_t asked, int64_t limit) {
+  return Fail(ErrorCode::kUsage, "query",
+              field + " is " + std::to_string(asked) + ", over its limit of " + std::to_string(limit),
+              "ask for no more than that");
+}
+
 // A query that has worked for kShortMs holds a place among the long ones while it works; there are fewer of these than
 // threads, so that short queries always find one. Without a place it waits, for a while: between two batches as it is,
 // before its first one by beginning anew when there is a place.
@@ -60,8 +66,10 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     if (request_.timeout_ms() < 0 || request_.row_limit() < 0) {
       return Fail(ErrorCode::kUsage, "query", "a limit is negative", "leave it out for the default");
     }
-    if (request_.timeout_ms() > 0) limits_.timeout_ms = std::min(request_.timeout_ms(), kMaxTimeoutMs);
-    if (request_.row_limit() > 0) limits_.row_limit = std::min(request_.row_limit(), kMaxRows);
+    if (request_.timeout_ms() > kMaxTimeoutMs) return OverLimit("timeout_ms", request_.timeout_ms(), kMaxTimeoutMs);
+    if (request_.row_limit() > kMaxRows) return OverLimit("row_limit", request_.row_limit(), kMaxRows);
+    if (request_.timeout_ms() > 0) limits_.timeout_ms = request_.timeout_ms();
+    if (request_.row_limit() > 0) limits_.row_limit = request_.row_limit();
     return OkStatus();
   }
 

@@ -13,6 +13,7 @@
 #include "daemon/rpc/unary_call.h"
 #include "daemon/rpc/watch_stream.h"
 #include "daemon/runs/run_id.h"
+#include "storage/base/readable_text.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -200,7 +201,13 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
                                                      v1::CancelRunResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
-  grace_ms = std::clamp<int64_t>(grace_ms, 0, kMaxGraceMs);
+  if (grace_ms < 0 || grace_ms > kMaxGraceMs) {
+    reactor->Finish(ToGrpc(Fail(
+        ErrorCode::kUsage, "cancel run " + ClippedText(request->id(), 64),
+        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxGraceMs) + " ms",
+        "give it another one")));
+    return reactor;
+  }
   LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "cancel run",
             [this, reactor, response, grace_ms](Result<RunRow> row) {
               if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));

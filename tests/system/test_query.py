@@ -72,6 +72,8 @@ class QueryTest(DaemonTest):
         ran = self.ctl.run("--json", "query", "--timeout", "200ms", endless.replace("SELECT i FROM", "SELECT count(*) FROM"),
                            expect="timed_out")
         self.assertEqual(ran.error["code"], "timed_out")
+        ran = self.ctl.run("--json", "query", "--timeout", "11m", "SELECT 1", expect="usage")
+        self.assertIn("600000", ran.error["message"])
 
     def test_a_short_query_answers_beside_long_ones(self):
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

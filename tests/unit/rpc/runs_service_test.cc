@@ -107,6 +107,31 @@ TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
   EXPECT_EQ(client.runs->ListArtifacts(&context, negative, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(RunsServiceTest, WhatIsOverALimitIsRefused) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  for (int64_t grace_ms : {int64_t{-1}, int64_t{600'001}}) {
+    v1::CancelRunRequest request;
+    request.set_id(id);
+    request.set_grace_ms(grace_ms);
+    v1::CancelRunResponse response;
+    CallContext context;
+    EXPECT_EQ(DetailOf(client.runs->CancelRun(&context, request, &response)).code(), "usage") << grace_ms;
+  }
+  for (auto [timeout_ms, row_limit] : {std::pair<int64_t, int64_t>{600'001, 0}, {0, 10'000'001}, {-1, 0}, {0, -1}}) {
+    v1::QueryRequest request;
+    request.set_sql("SELECT 1");
+    request.set_timeout_ms(timeout_ms);
+    request.set_row_limit(row_limit);
+    CallContext context;
+    auto reader = client.queries->Query(&context, request);
+    v1::QueryResponse message;
+    EXPECT_FALSE(reader->Read(&message));
+    EXPECT_EQ(DetailOf(reader->Finish()).code(), "usage") << timeout_ms << ", " << row_limit;
+  }
+}
+
 TEST_F(RunsServiceTest, AskingForEndedRunsDoesNotListOpenOnes) {
   Start();
   RpcClient client = Connect();
