@@ -28,7 +28,6 @@ namespace {
 
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
-constexpr size_t kQueryWorkers = 2;
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr uint32_t kRootUid = 0;
@@ -61,7 +60,7 @@ struct Daemon::Parts {
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
-  WorkerPool queries{{.threads = kQueryWorkers, .queue_limit_jobs = 256}};
+  WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256}};
   std::thread io_thread;
 
   // Runs `task` on the loop and waits until it calls what it is given.

@@ -1,5 +1,6 @@
 #include "client/cli/run_json.h"
 
+#include <algorithm>
 #include <map>
 
 #include "client/cli/run_outcome.h"
@@ -89,6 +90,7 @@ void WriteRun(JsonWriter& json, const v1::Run& run) {
     json.Key("sha256").String(artifact.sha256()).EndObject();
   }
   json.EndArray();
+  json.Key("artifact_count").Int(std::max(run.artifact_count(), run.artifacts_size()));
 
   json.Key("cwd").String(run.cwd());
   json.Key("environment").BeginObject();

@@ -8,6 +8,10 @@ namespace kprof::cli {
 Status RunVerb(const ShowArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(v1::Run run, client->GetRun(args.run));
+  if (run.artifact_count() > run.artifacts_size()) {
+    ASSIGN_OR_RETURN(v1::ListArtifactsResponse all, client->ListArtifacts(run.id()));
+    run.mutable_artifacts()->Swap(all.mutable_artifacts());
+  }
   context.output.Write(context.global.json ? RunJsonLine(run) : FullReport(run, NowUnixNs()));
   return OkStatus();
 }

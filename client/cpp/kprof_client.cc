@@ -235,8 +235,14 @@ Status KprofClient::ReadLog(const v1::ReadLogRequest& request, const OnMessage<v
 Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& id) {
   v1::ListArtifactsRequest request;
   request.set_id(id);
-  return stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListArtifacts, request,
-                      RunNamed("list the artifacts of", id));
+  v1::ListArtifactsResponse all;
+  do {
+    ASSIGN_OR_RETURN(v1::ListArtifactsResponse page, stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListArtifacts,
+                                                                  request, RunNamed("list the artifacts of", id)));
+    for (v1::Artifact& artifact : *page.mutable_artifacts()) all.add_artifacts()->Swap(&artifact);
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return all;
 }
 
 Status KprofClient::DownloadArtifact(const v1::DownloadArtifactRequest& request,

@@ -52,6 +52,7 @@ class KprofClient {
   Status ReadLog(const v1::ReadLogRequest& request, const OnMessage<v1::ReadLogResponse>& on_message,
                  std::stop_token stop = {});
 
+  // All of them, page by page.
   Result<v1::ListArtifactsResponse> ListArtifacts(const std::string& id);
   Status DownloadArtifact(const v1::DownloadArtifactRequest& request,
                           const OnMessage<v1::DownloadArtifactResponse>& on_message, std::stop_token stop = {});

@@ -2,12 +2,13 @@
 
 #include <pthread.h>
 
+#include <system_error>
 #include <utility>
 
 namespace kprof {
 
 WorkerPool::WorkerPool(const Options& options) : options_(options) {
-  for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
+  if (options_.threads > 0) threads_.emplace_back([this] { Work(); });
 }
 
 WorkerPool::~WorkerPool() {
@@ -31,9 +32,18 @@ Status WorkerPool::Submit(std::function<void()> job) {
                   "try again in a moment");
     }
     queue_.push_back(std::move(job));
+    if (queue_.size() > idle_ && threads_.size() < options_.threads && !stopping_) AddThread();
   }
   wake_.notify_one();
   return OkStatus();
+}
+
+// Without one more the others do the work.
+void WorkerPool::AddThread() {
+  try {
+    threads_.emplace_back([this] { Work(); });
+  } catch (const std::system_error&) {
+  }
 }
 
 void WorkerPool::Work() {
@@ -42,7 +52,9 @@ void WorkerPool::Work() {
     std::function<void()> job;
     {
       std::unique_lock lock(mu_);
+      ++idle_;
       wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      --idle_;
       if (queue_.empty()) return;
       job = std::move(queue_.front());
       queue_.pop_front();

@@ -21,7 +21,7 @@ namespace kprof {
 class WorkerPool {
  public:
   struct Options {
-    size_t threads = 2;  // 0: a job runs inside Submit; for tests that want one order of things
+    size_t threads = 2;  // at most, made as they are needed; 0: a job runs inside Submit, for tests of one order
     size_t queue_limit_jobs = 1024;
   };
   explicit WorkerPool(const Options& options);
@@ -34,13 +34,15 @@ class WorkerPool {
 
  private:
   void Work();
+  void AddThread();
 
   const Options options_;
   std::mutex mu_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;  // guarded by mu_
   bool stopping_ = false;                    // guarded by mu_
-  std::vector<std::thread> threads_;
+  size_t idle_ = 0;                          // guarded by mu_; threads that wait for a job
+  std::vector<std::thread> threads_;         // guarded by mu_; whole when stopping
 };
 
 }  // namespace kprof

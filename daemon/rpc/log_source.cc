@@ -1,7 +1,9 @@
 #include "daemon/rpc/log_source.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
+#include <utility>
 
 #include "daemon/process/output_log.h"
 #include "daemon/rpc/run_lookup.h"
@@ -13,25 +15,101 @@ namespace {
 
 constexpr int64_t kChunkBytes = 256 << 10;
 
+// What Runs says of an open run: told on the io loop, asked by a source. Shared by both, for either may be the last.
+class OpenRun {
+ public:
+  enum class Phase { kUnknown, kQuiet, kPrinting, kCollecting, kEnded, kNotOpen };
+
+  Phase phase() const { return phase_.load(std::memory_order_acquire); }
+  // REQUIRES: kEnded.
+  const RunRow& end() const { return end_; }
+
+  // Io loop, all.
+  static void Follow(Runs& runs, const std::string& id, const std::shared_ptr<OpenRun>& self,
+                     const std::function<void()>& wake) {
+    std::optional<Runs::View> open = runs.FindOpen(id);
+    if (open) {
+      self->Tell(open->row);
+      self->watch_ = runs.Watch(id, [self, wake](const Runs::View& view) {
+        self->Tell(view.row);
+        wake();
+      });
+    } else {
+      self->phase_.store(Phase::kNotOpen, std::memory_order_release);
+    }
+    wake();
+  }
+  void Unfollow(Runs& runs, const std::string& id) {
+    if (watch_) runs.Unwatch(id, *watch_);
+  }
+
+ private:
+  void Tell(const RunRow& row) {
+    if (phase() == Phase::kEnded) return;  // told again once its end is stored
+    Phase phase = Phase::kQuiet;
+    if (row.state == RunState::kRunning) phase = Phase::kPrinting;
+    if (row.state == RunState::kCollecting) phase = Phase::kCollecting;
+    if (IsTerminal(row.state)) {
+      phase = Phase::kEnded;
+      end_ = row;
+    }
+    phase_.store(phase, std::memory_order_release);
+  }
+
+  std::atomic<Phase> phase_{Phase::kUnknown};
+  RunRow end_;                          // before phase_ is kEnded: io loop; then it stays as it is
+  std::optional<Runs::WatchId> watch_;  // io loop
+};
+
 class LogSource final : public PullSource<v1::ReadLogResponse> {
  public:
   LogSource(const RpcParts& parts, const Caller& caller, const v1::ReadLogRequest& request)
       : parts_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
 
+  ~LogSource() override {
+    if (!open_) return;
+    parts_.loop.Post([&parts = parts_, open = open_, id = run_id_] { open->Unfollow(parts.runs, id); });
+  }
+
+  void WakeBy(std::function<void()> wake) override { wake_ = std::move(wake); }
+
   Result<Pulled> Next(v1::ReadLogResponse& message, std::stop_token stop) override {
     if (offset_ < 0) return Fail(ErrorCode::kUsage, "read log", "the offset is negative");
     if (kept_) return NextOfKept(message);
-    ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
-    if (IsTerminal(run.state)) {
-      RETURN_IF_ERROR(OpenKept(run));
-      return NextOfKept(message);
+    if (!open_) {
+      ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
+      if (IsTerminal(run.state)) return BeginKept(run, message);
+      open_ = std::make_shared<OpenRun>();
+      parts_.loop.Post(
+          [&parts = parts_, open = open_, id = run.id, wake = wake_] { OpenRun::Follow(parts.runs, id, open, wake); });
+      return Pulled::kNothingYet;
     }
-    if (run.state != RunState::kRunning) return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
-    Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run.id, LogName()), Path(run.id, kProgressName),
+    switch (open_->phase()) {
+      case OpenRun::Phase::kUnknown:
+      case OpenRun::Phase::kCollecting:  // a matter of moments
+        return Pulled::kNothingYet;
+      case OpenRun::Phase::kQuiet:
+        return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
+      case OpenRun::Phase::kPrinting:
+        return NextOfLive(message, stop);
+      case OpenRun::Phase::kEnded:
+        return BeginKept(open_->end(), message);
+      case OpenRun::Phase::kNotOpen:
+        break;
+    }
+    // It ended between the read and now: its end is in the catalog.
+    ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
+    if (IsTerminal(run.state)) return BeginKept(run, message);
+    return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
+  }
+
+ private:
+  Result<Pulled> NextOfLive(v1::ReadLogResponse& message, std::stop_token stop) {
+    Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run_id_, LogName()), Path(run_id_, kProgressName),
                                                Stream(), offset_, kChunkBytes);
-    // The files change their form once it has ended; what was read across that moment does not count.
-    ASSIGN_OR_RETURN(run, ReadRunRow(stop));
-    if (run.state != RunState::kRunning) return Next(message, stop);
+    // The files change their form once it has ended, and Runs says so before; what was read across that moment does
+    // not count.
+    if (open_->phase() != OpenRun::Phase::kPrinting) return Next(message, stop);
     if (!piece.ok()) return piece.status();
     if (piece->bytes.empty() && piece->dropped_bytes == 0)
       return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
@@ -42,7 +120,11 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     return Pulled::kMessage;
   }
 
- private:
+  Result<Pulled> BeginKept(const RunRow& run, v1::ReadLogResponse& message) {
+    RETURN_IF_ERROR(OpenKept(run));
+    return NextOfKept(message);
+  }
+
   OutputStream Stream() const {
     return request_.stream() == v1::OUTPUT_STREAM_STDERR ? OutputStream::kStderr : OutputStream::kStdout;
   }
@@ -95,7 +177,9 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   const RpcParts& parts_;
   const Caller caller_;
   const v1::ReadLogRequest request_;
+  std::function<void()> wake_;
   std::string run_id_;
+  std::shared_ptr<OpenRun> open_;  // none: not looked up, or it had ended
   int64_t offset_;
   int64_t missed_bytes_ = 0;
   std::optional<OutputLimits> live_limits_;  // once something was read from the live log

@@ -1,4 +1,5 @@
 // What a run's command printed, as a stream: from the live log while it runs, from the kept one when it is over.
+// What the run is doing it hears from Runs, so that following a silent one costs next to nothing.
 #pragma once
 
 #include <memory>

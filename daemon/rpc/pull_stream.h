@@ -9,6 +9,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -26,7 +27,7 @@ namespace kprof {
 
 enum class Pulled {
   kMessage,     // there is one, send it
-  kNothingYet,  // ask again in a moment
+  kNothingYet,  // ask again in a moment, and ever more seldom, or when the source wakes the stream
   kEnd,
 };
 
@@ -37,18 +38,24 @@ class PullSource {
   virtual ~PullSource() = default;
   // Fills `message`, which is empty. Blocking is fine; look at the token.
   virtual Result<Pulled> Next(Response& message, std::stop_token stop) = 0;
+  // Given before the first Next. On the io loop, and there also when the stream has ended, `wake` ends a pause.
+  virtual void WakeBy(std::function<void()> /*wake*/) {}
 };
 
 template <typename Response>
 class PullStream final : public grpc::ServerWriteReactor<Response> {
  public:
-  static constexpr int64_t kPauseMs = 50;
+  static constexpr int64_t kPauseMs = 50;  // the first one after a message; each further one is twice as long
+  static constexpr int64_t kLongestPauseMs = 500;
   static constexpr int64_t kUnreadLimitMs = 60'000;
 
   // `impatient`: null, or the call's context.
   PullStream(IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
              grpc::CallbackServerContext* impatient = nullptr)
       : loop_(loop), pool_(pool), impatient_(impatient), source_(std::move(source)) {
+    source_->WakeBy([self = self_] {
+      if (*self != nullptr) (*self)->Wake();
+    });
     if (impatient != nullptr) {
       loop_.Post([this] { CheckIsRead(-1); });
     }
@@ -66,6 +73,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   void OnCancel() override {
     to_grpc_.Take();
     stop_.request_stop();
+    loop_.Post([this] { Wake(); });  // before OnDone, so before the end of this
   }
   // The timer is the loop's, so the end is, too.
   void OnDone() override {
@@ -78,6 +86,8 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   }
 
  private:
+  ~PullStream() override { *self_ = nullptr; }
+
   void PullSoon() {
     Status submitted = pool_.Submit([this] { Pull(); });
     if (submitted.ok()) return;
@@ -92,14 +102,34 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
     if (!pulled.ok()) return End(ToGrpc(pulled.status()));
     switch (*pulled) {
       case Pulled::kMessage:
+        pause_ms_ = kPauseMs;
         writing_ = true;
         to_grpc_.Give();
         return this->StartWrite(&message_);
       case Pulled::kEnd:
         return End(grpc::Status::OK);
-      case Pulled::kNothingYet:
-        loop_.Post([this] { timer_ = loop_.After(kPauseMs * kNanosPerMilli, [this] { PullSoon(); }); });
+      case Pulled::kNothingYet: {
+        const int64_t pause_ms = std::exchange(pause_ms_, std::min(2 * pause_ms_, kLongestPauseMs));
+        loop_.Post([this, pause_ms] { Pause(pause_ms); });
+      }
     }
+  }
+
+  // Io loop, both. Who is woken between two pauses has no second one.
+  void Pause(int64_t pause_ms) {
+    if (std::exchange(woken_, false)) return PullSoon();
+    timer_ = loop_.After(pause_ms * kNanosPerMilli, [this] {
+      timer_ = IoLoop::Timer();
+      PullSoon();
+    });
+  }
+  void Wake() {
+    if (!timer_.pending()) {
+      woken_ = true;
+      return;
+    }
+    timer_ = IoLoop::Timer();
+    PullSoon();
   }
 
   // Io loop. Compares the number of messages taken with that of a while ago.
@@ -128,7 +158,11 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   HandOver to_grpc_;
   std::atomic<bool> writing_{false};
   std::atomic<int64_t> writes_done_{0};
-  Response message_;        // one call of Next, or one write, at a time
+  Response message_;             // one call of Next, or one write, at a time
+  int64_t pause_ms_ = kPauseMs;  // the same
+  // Io loop. Shared with the source's way to wake this; null once this is gone.
+  const std::shared_ptr<PullStream*> self_ = std::make_shared<PullStream*>(this);
+  bool woken_ = false;      // io loop
   IoLoop::Timer timer_;     // io loop
   IoLoop::Timer patience_;  // io loop
 };

@@ -1,5 +1,9 @@
 #include "daemon/rpc/queries_service.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "daemon/rpc/pull_stream.h"
 #include "storage/base/readable_text.h"
 #include "storage/sandbox/user_query.h"
@@ -9,6 +13,8 @@ namespace {
 
 constexpr int64_t kMaxTimeoutMs = 600'000;
 constexpr int64_t kMaxRows = 10'000'000;
+constexpr int64_t kShortMs = 250;           // of work; beyond that a query needs one of the places for long ones
+constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
 void AddValue(const SqlValue& value, v1::ColumnData& column) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -28,15 +34,81 @@ void AddValue(const SqlValue& value, v1::ColumnData& column) {
   }
 }
 
+Status OverLimit(const std::string& field, int64_t asked, int64_t limit) {
+  return Fail(ErrorCode::kUsage, "query",
+              field + " is " + std::to_string(asked) + ", over its limit of " + std::to_string(limit),
+              "ask for no more than that");
+}
+
+// A query that has worked for kShortMs holds a place among the long ones while it works; there are fewer of these than
+// threads, so that short queries always find one. Without a place it waits, for a while: between two batches as it is,
+// before its first one by beginning anew when there is a place.
 class QuerySource final : public PullSource<v1::QueryResponse> {
  public:
   QuerySource(const RpcParts& parts, const Caller& caller, const v1::QueryRequest& request)
-      : parts_(parts), caller_(caller), request_(request) {}
+      : parts_(parts), caller_(caller), request_(request), waits_since_ns_(parts.clock.mono_ns()) {}
 
   Result<Pulled> Next(v1::QueryResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
-    if (!query_) {
-      RETURN_IF_ERROR(Open(stop));
+    RETURN_IF_ERROR(ReadLimits());
+    RETURN_IF_ERROR(CheckWait());
+    if (is_long_ && !TakePlace()) return Wait();
+    waits_since_ns_.reset();
+    Result<Pulled> pulled = NextPart(message, stop);
+    place_.reset();
+    if (pulled.ok() || !std::exchange(crowded_out_, false) || has_rows_) return pulled;
+    query_.reset();
+    return Wait();
+  }
+
+ private:
+  Status ReadLimits() {
+    if (request_.timeout_ms() < 0 || request_.row_limit() < 0) {
+      return Fail(ErrorCode::kUsage, "query", "a limit is negative", "leave it out for the default");
+    }
+    if (request_.timeout_ms() > kMaxTimeoutMs) return OverLimit("timeout_ms", request_.timeout_ms(), kMaxTimeoutMs);
+    if (request_.row_limit() > kMaxRows) return OverLimit("row_limit", request_.row_limit(), kMaxRows);
+    if (request_.timeout_ms() > 0) limits_.timeout_ms = request_.timeout_ms();
+    if (request_.row_limit() > 0) limits_.row_limit = request_.row_limit();
+    return OkStatus();
+  }
+
+  Status CheckWait() const {
+    const int64_t longest_ms = std::min(limits_.timeout_ms, kLongestWaitMs);
+    if (!waits_since_ns_ || parts_.clock.mono_ns() - *waits_since_ns_ < longest_ms * kNanosPerMilli) return OkStatus();
+    return Fail(ErrorCode::kQueueFull, "query",
+                "too many queries are running; it waited " + std::to_string(longest_ms) + " ms for its turn",
+                "try again in a moment");
+  }
+  Result<Pulled> Wait() {
+    if (!waits_since_ns_) waits_since_ns_ = parts_.clock.mono_ns();
+    return Pulled::kNothingYet;
+  }
+  bool TakePlace() {
+    Result<Places::Place> place = parts_.limits.long_queries.Take(caller_.uid, "query", "long queries");
+    if (place.ok()) place_.emplace(std::move(*place));
+    return place.ok();
+  }
+
+  Status Open(std::stop_token stop) {
+    if (!is_long_) {
+      limits_.long_work = {kShortMs, [this] {
+                             is_long_ = true;
+                             crowded_out_ = !TakePlace();
+                             return !crowded_out_;
+                           }};
+    } else {
+      limits_.long_work = {};  // it has a place
+    }
+    Viewer viewer{caller_.uid, caller_.is_operator};
+    ASSIGN_OR_RETURN(query_,
+                     UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop));
+    return OkStatus();
+  }
+
+  Result<Pulled> NextPart(v1::QueryResponse& message, std::stop_token stop) {
+    if (!query_) RETURN_IF_ERROR(Open(stop));
+    if (!std::exchange(has_header_, true)) {
       for (const std::string& name : query_->column_names()) {
         message.mutable_header()->add_columns()->set_name(ReadableText(name));
       }
@@ -45,6 +117,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     }
     ASSIGN_OR_RETURN(std::optional<RowBatch> batch, query_->NextBatch());
     if (batch) {
+      has_rows_ = true;
       message.mutable_batch()->set_rows(static_cast<int32_t>(batch->rows));
       for (const std::vector<SqlValue>& values : batch->columns) {
         v1::ColumnData& column = *message.mutable_batch()->add_columns();
@@ -59,24 +132,17 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     return Pulled::kMessage;
   }
 
- private:
-  Status Open(std::stop_token stop) {
-    QueryLimits limits;
-    if (request_.timeout_ms() < 0 || request_.row_limit() < 0) {
-      return Fail(ErrorCode::kUsage, "query", "a limit is negative", "leave it out for the default");
-    }
-    if (request_.timeout_ms() > 0) limits.timeout_ms = std::min(request_.timeout_ms(), kMaxTimeoutMs);
-    if (request_.row_limit() > 0) limits.row_limit = std::min(request_.row_limit(), kMaxRows);
-    Viewer viewer{caller_.uid, caller_.is_operator};
-    ASSIGN_OR_RETURN(query_,
-                     UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits, stop));
-    return OkStatus();
-  }
-
   const RpcParts& parts_;
   const Caller caller_;
   const v1::QueryRequest request_;
+  QueryLimits limits_;
   std::unique_ptr<UserQuery> query_;
+  std::optional<int64_t> waits_since_ns_;
+  std::optional<Places::Place> place_;  // while it works long
+  bool is_long_ = false;
+  bool crowded_out_ = false;  // it was ended for want of a place
+  bool has_header_ = false;
+  bool has_rows_ = false;
   bool ended_ = false;
 };
 

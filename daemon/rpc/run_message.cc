@@ -1,6 +1,13 @@
 #include "daemon/rpc/run_message.h"
 
+#include <algorithm>
+
 namespace kprof {
+namespace {
+
+constexpr size_t kArtifactsInARun = 100;  // the others are listed by ListArtifacts
+
+}  // namespace
 
 v1::RunState ToWire(RunState state) {
   return static_cast<v1::RunState>(static_cast<int>(state) + 1);
@@ -58,7 +65,9 @@ void FillRun(const RunRow& row, v1::Run& out) {
     metric.set_kernel(row_metric.kernel);
     if (row_metric.launch) metric.set_launch(*row_metric.launch);
   }
-  for (const ArtifactRow& artifact : row.artifacts) FillArtifact(artifact, *out.add_artifacts());
+  const size_t artifacts = std::min(row.artifacts.size(), kArtifactsInARun);
+  for (size_t i = 0; i < artifacts; ++i) FillArtifact(row.artifacts[i], *out.add_artifacts());
+  out.set_artifact_count(static_cast<int32_t>(row.artifacts.size()));
   out.set_stdout_bytes(row.stdout_bytes);
   out.set_stdout_dropped_bytes(row.stdout_dropped_bytes);
   out.set_stderr_bytes(row.stderr_bytes);

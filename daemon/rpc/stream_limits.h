@@ -1,4 +1,4 @@
-// What bounds the streams that fill the disk; one for the servers of all callers.
+// What bounds the streams that fill the disk or take long; one for the servers of all callers.
 // Any thread.
 #pragma once
 
@@ -11,6 +11,9 @@ struct StreamLimits {
   static constexpr int kUploads = 64;
   static constexpr int kUploadsPerUid = 16;
   static constexpr int kBackUps = 1;  // each writes the whole catalog once more
+  // Of the threads for queries some are left for short ones, whatever else runs.
+  static constexpr int kQueryThreads = 8;
+  static constexpr int kLongQueries = 6;
 
   // max_artifact_bytes: of the retention policy; 0: no limit.
   explicit StreamLimits(int64_t max_artifact_bytes) : upload_bytes(max_artifact_bytes) {}
@@ -18,6 +21,7 @@ struct StreamLimits {
   Places uploads{{.limit = kUploads, .limit_per_uid = kUploadsPerUid}};
   UploadBytes upload_bytes;
   Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
+  Places long_queries{{.limit = kLongQueries, .limit_per_uid = kLongQueries + 1}};
 };
 
 }  // namespace kprof

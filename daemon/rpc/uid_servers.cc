@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_posix.h>
+#include <malloc.h>
 
 #include <chrono>
 
@@ -21,6 +22,8 @@ constexpr int kMaxMessageBytes = 8 << 20;
 constexpr int kMaxConcurrentStreams = 256;
 // gRPC's hand-over has no handshake timeout: this is what ends a silent connection. Clients reconnect by themselves.
 constexpr int kMaxConnectionIdleMs = 300'000;
+
+constexpr int64_t kQuietMs = 10'000;
 
 constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService"};
 
@@ -76,6 +79,9 @@ void UidServers::Serve(const Caller& caller, UniqueFd connection) {
     entry->SetServing(true);
   }
   grpc::AddInsecureChannelFromFd(entry->server.get(), connection.Release());
+  // What a burst of calls took and gave back stays with malloc until it is told to let go.
+  trim_timer_ =
+      parts_.loop.After(kQuietMs * kNanosPerMilli, [this] { (void)parts_.bulk.Submit([] { (void)malloc_trim(0); }); });
 }
 
 void UidServers::AnnounceEnd() {

@@ -1,6 +1,7 @@
 // One gRPC server without ports per uid: connections are handed to the server of whoever connected, so a handler's
 // caller is fixed by construction and no client can speak for another. Health and reflection answer on each. Who may
-// connect is the acceptor's business (local_acceptor.h).
+// connect is the acceptor's business (local_acceptor.h). When nobody has connected for a while, what calls took of
+// memory goes back to the system.
 //
 // Io loop only, but for Shutdown.
 #pragma once
@@ -36,6 +37,7 @@ class UidServers {
   struct Server;
   const RpcParts& parts_;
   std::map<uint32_t, std::unique_ptr<Server>> servers_;
+  IoLoop::Timer trim_timer_;  // runs out when nobody has connected for a while
 };
 
 }  // namespace kprof

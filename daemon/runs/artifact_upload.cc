@@ -28,6 +28,13 @@ Status Taken(const std::string& act, const std::string& name) {
   return Fail(ErrorCode::kUsage, act, "the run has an artifact of that name", "choose another name than " + name);
 }
 
+Status CheckRoom(const RunRow& run, const std::string& act) {
+  if (run.artifacts.size() < ArtifactUpload::kLimitPerRun) return OkStatus();
+  return Fail(ErrorCode::kUsage, act,
+              "the run has " + std::to_string(run.artifacts.size()) + " artifacts, which is the limit",
+              "put many files into an archive, and add that");
+}
+
 bool Has(const RunRow& run, const std::string& name) {
   return std::any_of(run.artifacts.begin(), run.artifacts.end(),
                      [&](const ArtifactRow& artifact) { return artifact.name == name; });
@@ -53,6 +60,7 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
                 "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
   }
   if (Has(run, name)) return Taken(act, name);
+  RETURN_IF_ERROR(CheckRoom(run, act));
   std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, bytes, run.id, name));
   if (bytes.max_artifact_bytes() > 0) {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
@@ -104,6 +112,7 @@ Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
   RETURN_IF_ERROR(catalog_.writer().SubmitAndWait([&](Db& db) -> Status {
     ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id_));
     if (Has(run, name_)) return Taken("add artifact " + name_, name_);
+    RETURN_IF_ERROR(CheckRoom(run, "add artifact " + name_));
     RETURN_IF_ERROR(AddArtifact(db, run_id_, artifact));
     RETURN_IF_ERROR(files_.CreateFolder(layout.RunFolder(run_id_)));
     if (!temporary_path_.empty()) {

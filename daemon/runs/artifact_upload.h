@@ -19,9 +19,10 @@ namespace kprof {
 class ArtifactUpload {
  public:
   static constexpr int64_t kLimitBytes = int64_t{16} << 30;
+  static constexpr size_t kLimitPerRun = 10'000;
 
-  // Fails with kUsage for an unsafe, reserved or taken name and for a run that has not ended, with kStorageFull when
-  // the artifacts' limit leaves it no room. With such a limit it looks at every ended run, once.
+  // Fails with kUsage for an unsafe, reserved or taken name and for a run that has not ended or is full, with
+  // kStorageFull when the artifacts' limit leaves it no room. With such a limit it looks at every ended run, once.
   static Result<std::unique_ptr<ArtifactUpload>> Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
                                                        const RunRow& run, const std::string& name);
   ~ArtifactUpload();

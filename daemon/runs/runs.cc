@@ -177,6 +177,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
                                   {"error", open.row.error ? open.row.error->code : "none"}});
             RemoveSpoolSoon(id);  // of one that never started; not before its end is known
             Notify(id);
+            if (open.end_known) open.end_known(open.row);
             return Forget(id);
           }
           // It has ended all the same; say so to those who wait, and keep trying to write it down.
@@ -188,6 +189,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           open.row.pinned = pinned;
           open.end_refused = status;
           Notify(id);
+          if (auto known = std::exchange(open.end_known, nullptr)) known(status.In("store the end of run " + id));
           if (stopped_) return Forget(id);
           open.retry_timer = parts_.loop.After(
               retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
@@ -200,20 +202,22 @@ void Runs::Forget(const std::string& id) {
   if (stopped_) FinishStopping();
 }
 
-Result<RunRow> Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms) {
+void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
+                std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);
   const std::string what = "cancel run " + id;
-  if (found == open_.end()) return Fail(ErrorCode::kUsage, what, "it has ended already");
-  Open& open = found->second;
-  if (open.end) return Fail(ErrorCode::kUsage, what, "it has ended already");
-  if (!open.life) {
-    RunRow row = open.row;
-    EndQueued(id, reason);
-    return row;
+  if (found == open_.end() || found->second.end) {
+    return parts_.loop.Post([done, what] { done(Fail(ErrorCode::kUsage, what, "it has ended already")); });
   }
-  if (!open.life->Stop(reason, grace_ms)) return Fail(ErrorCode::kUsage, what, "its command has ended already");
-  return open.row;
+  Open& open = found->second;
+  if (!open.life) {
+    open.end_known = std::move(done);
+    return EndQueued(id, reason);
+  }
+  Result<RunRow> row = open.row;
+  if (!open.life->Stop(reason, grace_ms)) row = Fail(ErrorCode::kUsage, what, "its command has ended already");
+  parts_.loop.Post([done, row = std::move(row)] { done(row); });
 }
 
 void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
@@ -283,10 +287,10 @@ void Runs::StartHoldTimer(const std::string& id) {
   Open& open = open_.at(id);
   if (open.end) return;
   open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
-    (void)Stop(id,
-               Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
-                    "use --detach for a run that outlives its client"),
-               5000);
+    Stop(id,
+         Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
+              "use --detach for a run that outlives its client"),
+         5000, [](const Result<RunRow>&) {});
   });
 }
 

@@ -42,8 +42,10 @@ class Runs {
   // Queues a run; answers when it is durable. REQUIRES: CheckRunRequest passed.
   void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
 
-  // Ends an open run with this error. kUsage when it has ended, or its command has.
-  Result<RunRow> Stop(const std::string& id, const Status& reason, int64_t grace_ms);
+  // Ends an open run with this error. Answers for a queued one when its end is durable (it failing to be, with why: the
+  // run has ended for now, but a crash may bring it back), for another one when stopping has begun. kUsage when it has
+  // ended, or its command has.
+  void Stop(const std::string& id, const Status& reason, int64_t grace_ms, std::function<void(Result<RunRow>)> done);
 
   // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned.
   void Delete(const std::string& id, std::function<void(Status)> done);
@@ -78,10 +80,11 @@ class Runs {
 
  private:
   struct Open {
-    RunRow row;                     // as it is known to all: what is durable
-    std::unique_ptr<RunLife> life;  // none while it waits
-    std::optional<RunRow> end;      // its end, while that is being committed
-    Status end_refused;             // why it could not be, the last time
+    RunRow row;                                     // as it is known to all: what is durable
+    std::unique_ptr<RunLife> life;                  // none while it waits
+    std::optional<RunRow> end;                      // its end, while that is being committed
+    Status end_refused;                             // why it could not be, the last time
+    std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;

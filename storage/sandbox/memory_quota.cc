@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <atomic>
 #include <utility>
 
 namespace kprof {
@@ -10,6 +11,9 @@ namespace {
 constexpr int64_t kRequestsPerClockReading = 256;
 
 thread_local MemoryQuota* current_quota = nullptr;
+
+// Of all quotas. Asked and added to in two steps: some threads' requests may go over, by their size.
+std::atomic<int64_t> all_used_bytes = 0;
 
 // Set once, before main.
 sqlite3_mem_methods system_methods;
@@ -56,19 +60,30 @@ MemoryQuota::Scope::~Scope() {
   current_quota = outer_;
 }
 
+MemoryQuota::~MemoryQuota() {
+  all_used_bytes.fetch_sub(used_bytes_, std::memory_order_relaxed);
+}
+
 bool MemoryQuota::IsInstalled() {
   return installed;
 }
 
 bool MemoryQuota::Allows(int64_t more_bytes) noexcept {
   if (++requests_ % kRequestsPerClockReading == 0 && budget_.IsSpent()) return false;
-  if (used_bytes_ + more_bytes <= limit_bytes_) return true;
-  exceeded_ = true;
-  return false;
+  if (used_bytes_ + more_bytes > limit_bytes_) {
+    exceeded_ = true;
+    return false;
+  }
+  if (more_bytes > 0 && all_used_bytes.load(std::memory_order_relaxed) + more_bytes > kAllQuotasBytes) {
+    crowded_ = true;
+    return false;
+  }
+  return true;
 }
 
 void MemoryQuota::Count(int64_t difference_bytes) noexcept {
   used_bytes_ += difference_bytes;
+  all_used_bytes.fetch_add(difference_bytes, std::memory_order_relaxed);
   if (used_bytes_ > peak_bytes_) peak_bytes_ = used_bytes_;
 }
 

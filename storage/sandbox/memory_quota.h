@@ -7,6 +7,8 @@
 // there is one. A refused allocation is SQLITE_NOMEM, which SQLite unwinds cleanly.
 //
 // Counts what is allocated and freed within scopes; everything of a query's connections is. One thread at a time.
+// All quotas of the process together have a limit, too, so that neither many queries at once nor many that wait for
+// their readers take more than that.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +19,12 @@ namespace kprof {
 
 class MemoryQuota {
  public:
-  // Memory is refused over `limit_bytes` and when `budget` is spent.
+  static constexpr int64_t kAllQuotasBytes = int64_t{512} << 20;
+
+  // Memory is refused over `limit_bytes`, when all quotas together would have more than kAllQuotasBytes, and when
+  // `budget` is spent.
   MemoryQuota(int64_t limit_bytes, WorkBudget& budget) : limit_bytes_(limit_bytes), budget_(budget) {}
+  ~MemoryQuota();
   MemoryQuota(const MemoryQuota&) = delete;
   MemoryQuota& operator=(const MemoryQuota&) = delete;
 
@@ -39,6 +45,8 @@ class MemoryQuota {
 
   // True once memory was refused for want of memory (not of time).
   bool exceeded() const { return exceeded_; }
+  // True once memory was refused because all others have too much of it.
+  bool crowded() const { return crowded_; }
   int64_t used_bytes() const { return used_bytes_; }
   int64_t peak_bytes() const { return peak_bytes_; }
   int64_t limit_bytes() const { return limit_bytes_; }
@@ -54,6 +62,7 @@ class MemoryQuota {
   int64_t peak_bytes_ = 0;
   int64_t requests_ = 0;
   bool exceeded_ = false;
+  bool crowded_ = false;
 };
 
 }  // namespace kprof

@@ -113,7 +113,7 @@ struct UserQuery::State {
   State(const std::string& catalog_path, std::string sql_text, const QueryLimits& query_limits, std::stop_token stop)
       : limits(query_limits),
         sql(std::move(sql_text)),
-        budget(limits.timeout_ms, std::move(stop)),
+        budget(limits.timeout_ms, std::move(stop), limits.long_work),
         memory(limits.memory_bytes, budget),
         temp(FolderOf(catalog_path), limits.temp_bytes),
         authorizer(budget) {}
@@ -310,6 +310,9 @@ Status UserQuery::State::Failure(int result) {
                 "it worked longer than its time limit of " + std::to_string(limits.timeout_ms) + " ms",
                 "ask for less, or raise the limit");
   }
+  if (budget.verdict() == WorkBudget::Verdict::kCrowded) {
+    return Fail(ErrorCode::kQueueFull, what, "too many long queries are running", "try again in a moment");
+  }
   if (!authorizer.refusal().ok()) return authorizer.refusal();
   switch (result & 0xff) {
     case SQLITE_NOMEM:
@@ -317,6 +320,12 @@ Status UserQuery::State::Failure(int result) {
         return Fail(ErrorCode::kUsage, what,
                     "it needs more than " + std::to_string(limits.memory_bytes) + " bytes of memory",
                     "make it shorter, or its values smaller");
+      }
+      if (memory.crowded()) {
+        return Fail(
+            ErrorCode::kQueueFull, what,
+            "all queries together need more than " + std::to_string(MemoryQuota::kAllQuotasBytes) + " bytes of memory",
+            "try again in a moment");
       }
       return Fail(ErrorCode::kUsage, what, "it is too complex, or memory ran out", "make it shorter");
     case SQLITE_TOOBIG:

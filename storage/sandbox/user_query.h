@@ -21,6 +21,7 @@
 
 #include "storage/base/status.h"
 #include "storage/sandbox/viewer.h"
+#include "storage/sandbox/work_budget.h"
 
 namespace kprof {
 
@@ -33,6 +34,7 @@ struct QueryLimits {
   int64_t memory_bytes = int64_t{64} << 20;  // a query needs about 1 MiB to begin with
   int64_t batch_rows = 1024;
   int64_t batch_bytes = 256 << 10;
+  LongWork long_work{};
 };
 
 struct SqlBytes {
@@ -51,7 +53,7 @@ class UserQuery {
  public:
   // Fails with kUsage for SQL that does not parse (with SQLite's words, the place and what there is), is empty, is more
   // than one statement, has parameters, or is too long or too complex; kNotPermitted for anything but reading what is
-  // offered; kTimedOut and kCancelled as NextBatch; otherwise as Db::Open.
+  // offered; kTimedOut, kCancelled and kQueueFull as NextBatch; otherwise as Db::Open.
   static Result<std::unique_ptr<UserQuery>> Open(const std::string& catalog_path, const Viewer& viewer,
                                                  const std::string& sql, const QueryLimits& limits,
                                                  std::stop_token stop);
@@ -64,7 +66,8 @@ class UserQuery {
   // The next rows, at least one; nothing when there are no more (or the row limit is reached, see truncated). Fails
   // with kTimedOut at the time limit, kCancelled when the stop token fires, kStorageFull over temp_bytes, kUsage for a
   // value or row over value_bytes, more than memory_bytes, or an error in the SQL's own arithmetic, kQueueFull when the
-  // catalog stays locked. After a failure it fails the same way again.
+  // catalog stays locked, when long_work says no, or when all queries together take too much memory. After a failure it
+  // fails the same way again.
   Result<std::optional<RowBatch>> NextBatch();
 
   int64_t rows() const;

@@ -1,6 +1,7 @@
 #include "storage/sandbox/work_budget.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "storage/base/status.h"
 
@@ -15,8 +16,10 @@ double Milliseconds(std::chrono::steady_clock::duration duration) {
 
 }  // namespace
 
-WorkBudget::WorkBudget(int64_t timeout_ms, std::stop_token stop)
-    : limit_(std::chrono::milliseconds(std::clamp<int64_t>(timeout_ms, 0, kLongestMs))), stop_(std::move(stop)) {}
+WorkBudget::WorkBudget(int64_t timeout_ms, std::stop_token stop, LongWork long_work)
+    : limit_(std::chrono::milliseconds(std::clamp<int64_t>(timeout_ms, 0, kLongestMs))),
+      stop_(std::move(stop)),
+      long_work_(std::move(long_work)) {}
 
 WorkBudget::Shift::Shift(WorkBudget& budget) : budget_(budget) {
   KPROF_CHECK(!budget_.working_);
@@ -31,10 +34,13 @@ WorkBudget::Shift::~Shift() {
 
 bool WorkBudget::IsSpent() noexcept {
   if (verdict_ != Verdict::kGo) return true;
+  const Clock::duration worked = worked_ + (working_ ? Clock::now() - started_ : Clock::duration{0});
   if (stop_.stop_requested()) {
     verdict_ = Verdict::kCancelled;
-  } else if (worked_ + (working_ ? Clock::now() - started_ : Clock::duration{0}) >= limit_) {
+  } else if (worked >= limit_) {
     verdict_ = Verdict::kTimedOut;
+  } else if (long_work_.may_go_on && worked >= std::chrono::milliseconds(long_work_.after_ms)) {
+    if (!std::exchange(long_work_.may_go_on, nullptr)()) verdict_ = Verdict::kCrowded;
   }
   return verdict_ != Verdict::kGo;
 }

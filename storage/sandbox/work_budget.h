@@ -1,19 +1,27 @@
-// How much longer a query may work: its time limit, counted only while it works, and the stop token of whoever asked.
+// How much longer a query may work: its time limit, counted only while it works, the stop token of whoever asked, and
+// whether there is room for long work.
 // Asked from SQLite's callbacks, so it is cheap (one clock reading) and keeps its answer once that is no.
 // Knows no SQL. One thread at a time.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 
 namespace kprof {
 
+// What becomes of work that takes long: asked once, from within, when it has worked for `after_ms`; false ends it.
+struct LongWork {
+  int64_t after_ms = 0;
+  std::function<bool()> may_go_on{};  // null: it may; must not throw
+};
+
 class WorkBudget {
  public:
-  enum class Verdict { kGo, kTimedOut, kCancelled };
+  enum class Verdict { kGo, kTimedOut, kCancelled, kCrowded };
 
-  WorkBudget(int64_t timeout_ms, std::stop_token stop);
+  WorkBudget(int64_t timeout_ms, std::stop_token stop, LongWork long_work = {});
 
   // While one lives, time counts. They do not nest.
   class Shift {
@@ -39,6 +47,7 @@ class WorkBudget {
 
   const Clock::duration limit_;
   const std::stop_token stop_;
+  LongWork long_work_;         // its question is gone once it was answered
   Clock::duration worked_{0};  // in the shifts that ended
   Clock::time_point started_;  // of the current shift
   bool working_ = false;

@@ -24,7 +24,7 @@ constexpr Viewer kViewer{.uid = 1000};
 const std::string kHidden = "SECRET";
 
 // A limit of memory well above what small questions need, and of time well below libFuzzer's.
-constexpr QueryLimits kLimits{.timeout_ms = 1500, .row_limit = 200, .temp_bytes = 8 << 20, .memory_bytes = 48 << 20};
+const QueryLimits kLimits{.timeout_ms = 1500, .row_limit = 200, .temp_bytes = 8 << 20, .memory_bytes = 48 << 20};
 
 void Require(bool condition, const char* what, const std::string& detail) {
   if (condition) return;

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import time
 import unittest
 
 from kprof_testing import DaemonTest
@@ -71,6 +72,23 @@ class QueryTest(DaemonTest):
         ran = self.ctl.run("--json", "query", "--timeout", "200ms", endless.replace("SELECT i FROM", "SELECT count(*) FROM"),
                            expect="timed_out")
         self.assertEqual(ran.error["code"], "timed_out")
+        ran = self.ctl.run("--json", "query", "--timeout", "11m", "SELECT 1", expect="usage")
+        self.assertIn("600000", ran.error["message"])
+
+    def test_a_short_query_answers_beside_long_ones(self):
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+        long = [self.ctl.start("--json", "query", "--timeout", "4s", endless) for _ in range(8)]
+        time.sleep(1.5)  # two begin anew when six have places
+        begun = time.monotonic()
+        for _ in range(3):
+            self.assertEqual(self.ctl.json("query", "SELECT 1")["rows"], [[1]])
+        took_s = time.monotonic() - begun
+        still_running = sum(process.poll() is None for process in long)
+        ends = [json.loads(process.communicate()[1].splitlines()[-1])["code"] for process in long]
+        self.assertLess(took_s, 4)
+        self.assertGreater(still_running, 0)
+        self.assertIn(ends.count("timed_out"), (6, 7, 8), ends)
+        self.assertLessEqual(set(ends), {"timed_out", "queue_full"})
 
     def test_what_is_not_allowed_is_refused(self):
         for sql in ("DELETE FROM run", "UPDATE run SET state = 'done'", "SELECT * FROM runs", "SELECT * FROM facts",

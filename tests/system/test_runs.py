@@ -234,6 +234,17 @@ class ArtifactsTest(DaemonTest):
         self.assertIn(b"stored piped", piped.stdout)
         self.assertEqual(self.ctl.run("artifacts", self.run_id, "get", "piped", "-o", "-").out, content)
 
+    def test_show_has_all_artifacts_and_lists_the_first_hundred(self):
+        run_id = self.ctl.capture("echo", "many")["id"]
+        path = self.write("small", b"x")
+        for i in range(105):
+            self.ctl.run("artifacts", run_id, "put", path, "--name", f"small{i}")
+        self.assertEqual(len(self.ctl.json("artifacts", run_id)["artifacts"]), 106)
+        shown = self.ctl.show(run_id)
+        self.assertEqual((len(shown["artifacts"]), shown["artifact_count"]), (106, 106))
+        listed = next(run for run in self.ctl.json("runs")["runs"] if run["id"] == run_id)
+        self.assertEqual((len(listed["artifacts"]), listed["artifact_count"]), (100, 106))
+
     def test_logs_are_artifacts(self):
         self.assertEqual(self.ctl.run("artifacts", self.run_id, "get", "stdout.log", "-o", "-").out, b"hello\n")
 

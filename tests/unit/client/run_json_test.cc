@@ -17,7 +17,7 @@ TEST(RunJson, IsTheObjectOfTheContract) {
       R"("error":{"code":"command_failed","message":"the command exited with 3","remedy":null},)"
       R"("trust":[{"code":"processes_left","message":"2 processes outlived the command"}],"trace":null,)"
       R"("metrics":{"wall_ns":1500000000,"voluntary_switches":7},)"
-      R"("artifacts":[{"name":"notes.txt","size_bytes":1536,"sha256":"ab12"}],)"
+      R"("artifacts":[{"name":"notes.txt","size_bytes":1536,"sha256":"ab12"}],"artifact_count":1,)"
       R"("cwd":"/home/someone","environment":{"CUDA_VISIBLE_DEVICES":"0"},)"
       R"("pinned":true,"shared":false,"attached":false,"timeout_ms":60000,"queue_timeout_ms":null,)"
       R"("stdout_bytes":2048,"stdout_dropped_bytes":1024,"stderr_bytes":10,"stderr_dropped_bytes":0})"
@@ -33,7 +33,7 @@ TEST(RunJson, SaysNullForWhatIsNotKnownYet) {
   EXPECT_EQ(RunJsonLine(run),
             R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
             R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
-            R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],)"
+            R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],"artifact_count":0,)"
             R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
             R"("queue_timeout_ms":null,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
             R"("stderr_dropped_bytes":0})"

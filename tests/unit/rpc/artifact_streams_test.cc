@@ -450,5 +450,20 @@ TEST_F(BackUps, AreForOperators) {
   EXPECT_EQ(ReadAll(backup).error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
+TEST_F(ArtifactStreams, ARunTakesNoMoreArtifactsThanItsLimit) {
+  Start();
+  RpcClient client = Connect();
+  RunRow row = EndedRun("0100000000000000", 1'700'000'000'000'000'000, 0);
+  row.uid = kUid;
+  row.artifacts.clear();
+  for (size_t i = 1; i < 10'000; ++i) row.artifacts.push_back({"a" + std::to_string(i), 1, "sum"});
+  Store(row);
+  EXPECT_TRUE(Put(client, row.id, "last", "x").ok());
+  const grpc::Status refused = Put(client, row.id, "one more", "x");
+  EXPECT_EQ(DetailOf(refused).code(), "usage");
+  EXPECT_NE(DetailOf(refused).remedy(), "");
+  EXPECT_TRUE(NoTemporaryFiles());
+}
+
 }  // namespace
 }  // namespace kprof

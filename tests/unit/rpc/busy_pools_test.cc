@@ -1,5 +1,6 @@
 // Long work never stands in the way of short work: with every bulk worker and every query worker taken, and as many
-// calls waiting for them as a client may have, the short calls answer.
+// calls waiting for them as a client may have, the short calls answer. Nor do long queries stand in the way of short
+// ones.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +9,12 @@
 namespace kprof {
 namespace {
 
+constexpr const char* kEndless =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+// Works for more than a quarter of a second on any machine.
+constexpr const char* kLong =
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000) SELECT count(*) FROM n";
+
 class BusyPools : public testing::Test, public RpcFixture {
  protected:
   template <typename Response>
@@ -15,6 +22,32 @@ class BusyPools : public testing::Test, public RpcFixture {
     CallContext context;
     std::unique_ptr<grpc::ClientReader<Response>> reader;
   };
+
+  using QueryStream = Stream<v1::QueryResponse>;
+  std::unique_ptr<QueryStream> Ask(RpcClient& client, const std::string& sql, int64_t timeout_ms = 600'000) {
+    auto stream = std::make_unique<QueryStream>();
+    v1::QueryRequest query;
+    query.set_sql(sql);
+    query.set_timeout_ms(timeout_ms);
+    stream->reader = client.queries->Query(&stream->context, query);
+    return stream;
+  }
+  static grpc::Status EndOf(QueryStream& stream, int64_t* rows = nullptr) {
+    v1::QueryResponse message;
+    while (stream.reader->Read(&message)) {
+      if (rows != nullptr) *rows += message.batch().rows();
+    }
+    return stream.reader->Finish();
+  }
+
+  // The places of all long queries.
+  std::vector<Places::Place> TakeLongPlaces() {
+    std::vector<Places::Place> places;
+    for (int i = 0; i < StreamLimits::kLongQueries; ++i) {
+      places.push_back(std::move(*limits_->long_queries.Take(kUid, "test", "places")));
+    }
+    return places;
+  }
 
   void ExpectShortCallsAnswer(RpcClient& client) {
     const auto begun = std::chrono::steady_clock::now();
@@ -102,7 +135,7 @@ TEST_F(BusyPools, ShortCallsAnswerWhileStreamsAreUnreadAndQueriesRunOn) {
   auto downloads = Downloads(greedy, 50);
   std::vector<std::unique_ptr<Stream<v1::QueryResponse>>> endless;
   v1::QueryRequest query;
-  query.set_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+  query.set_sql(kEndless);
   query.set_timeout_ms(600'000);
   for (size_t i = 0; i < 2 * kQueryWorkers; ++i) {
     endless.push_back(std::make_unique<Stream<v1::QueryResponse>>());
@@ -121,6 +154,74 @@ TEST_F(BusyPools, ShortCallsAnswerWhileStreamsAreUnreadAndQueriesRunOn) {
   EXPECT_TRUE(one_more[0]->reader->Finish().ok());
   for (auto& stream : downloads) stream->context.TryCancel();
   for (auto& stream : endless) stream->context.TryCancel();
+}
+
+TEST_F(BusyPools, AShortQueryAnswersBesideLongOnes) {
+  Start();
+  RpcClient client = Connect(kUid, true);
+  std::vector<std::unique_ptr<QueryStream>> endless;
+  for (size_t i = 0; i < 2 * kQueryWorkers; ++i) endless.push_back(Ask(client, kEndless));
+  for (int i = 0; i < 3; ++i) {
+    int64_t rows = 0;
+    EXPECT_TRUE(EndOf(*Ask(client, "SELECT 1"), &rows).ok());
+    EXPECT_EQ(rows, 1);
+  }
+  for (auto& stream : endless) stream->context.TryCancel();
+}
+
+TEST_F(BusyPools, ALongQueryWaitsForAPlace) {
+  Start();
+  RpcClient client = Connect(kUid, true);
+  std::vector<Places::Place> places = TakeLongPlaces();
+  auto stream = Ask(client, kLong);
+  v1::QueryResponse message;
+  EXPECT_TRUE(stream->reader->Read(&message));
+  EXPECT_TRUE(message.has_header());
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // it is likely to wait by then
+  places.clear();
+  int64_t rows = 0;
+  grpc::Status status;
+  std::atomic<bool> over = false;
+  std::thread reading([&] {
+    status = EndOf(*stream, &rows);
+    over = true;
+  });
+  EXPECT_TRUE(Passing(1, [&] { return over.load(); }));
+  reading.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(rows, 1);
+}
+
+TEST_F(BusyPools, ALongQueryWithoutAPlaceIsRefusedInTheEnd) {
+  Start();
+  RpcClient client = Connect(kUid, true);
+  std::vector<Places::Place> places = TakeLongPlaces();
+  auto stream = Ask(client, kEndless);
+  grpc::Status status;
+  std::atomic<bool> over = false;
+  std::thread reading([&] {
+    status = EndOf(*stream);
+    over = true;
+  });
+  EXPECT_TRUE(Passing(100, [&] { return over.load(); }));
+  reading.join();
+  EXPECT_EQ(DetailOf(status).code(), "queue_full") << status.error_message();
+  EXPECT_NE(DetailOf(status).remedy(), "");
+  EXPECT_TRUE(EndOf(*Ask(client, "SELECT 1")).ok());
+}
+
+TEST_F(BusyPools, AQueryThatWaitedTooLongForAThreadIsRefused) {
+  Start();
+  RpcClient client = Connect(kUid, true);
+  StoreEnded("0100000000000000");
+  StalledPool stalled(*query_pool_, kQueryWorkers);
+  auto impatient = Ask(client, "SELECT 1", 1000);
+  auto patient = Ask(client, "SELECT 1");
+  ExpectShortCallsAnswer(client);  // on the same connection, so the queries have arrived
+  clock_.Advance(2 * kNanosPerSecond);
+  stalled.LetGo();
+  EXPECT_EQ(DetailOf(EndOf(*impatient)).code(), "queue_full");
+  EXPECT_TRUE(EndOf(*patient).ok());
 }
 
 }  // namespace

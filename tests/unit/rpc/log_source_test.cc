@@ -150,6 +150,35 @@ TEST_F(LogSourceTest, WithoutFollowItEndsWhereThePrintingIs) {
   EXPECT_EQ(of_queued.bytes, "");
 }
 
+TEST_F(LogSourceTest, WithoutFollowItWaitsForTheEndOfCollecting) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer(*this, id).Print("all of it");
+  StalledPool stalled(*workers_, kWorkers);
+  EndLast();
+  ASSERT_TRUE(UntilOnLoop([&] { return runs_->FindOpen(id)->row.state == RunState::kCollecting; }));
+  Reading reading(client, id, false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it is likely to have looked by then
+  stalled.LetGo();
+  EXPECT_TRUE(reading.ReadAll().ok());  // the clock stands still: the run's end wakes it
+  EXPECT_EQ(reading.bytes, "all of it");
+}
+
+TEST_F(LogSourceTest, FollowingEndsWithARunWhoseEndCannotBeStored) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Printer(*this, id).Print("x");
+  Reading reading(client, id, true);
+  ASSERT_TRUE(FollowUntil(reading, 1));
+  plan_.FailAt(1, Fault::kNoSpace, true);
+  EndLast();
+  EXPECT_TRUE(FollowToTheEnd(reading).ok());
+  EXPECT_EQ(reading.bytes, "x");
+  plan_.Heal();
+}
+
 TEST_F(LogSourceTest, FollowingSeesEachPieceAndEndsWithTheRun) {
   Start();
   RpcClient client = Connect();

@@ -229,6 +229,26 @@ TEST_F(PullStreamTest, AsksAgainAfterAPauseWhenThereIsNothingYet) {
   EXPECT_EQ(seen_.asked, 5);
 }
 
+TEST_F(PullStreamTest, AsksEverMoreSeldomWhileThereIsNothing) {
+  std::vector<int64_t> asked_ms;
+  Serve([&](int number, Message&, const std::stop_token&) -> Result<Pulled> {
+    asked_ms.push_back(clock_.mono_ns() / kNanosPerMilli);
+    return number < 6 ? Pulled::kNothingYet : Pulled::kEnd;
+  });
+  Call call(*stub_);
+  std::thread ticking([this] {
+    while (!seen_.destroyed) {
+      clock_.Advance(kNanosPerMilli);
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  EXPECT_TRUE(call.reader->Finish().ok());
+  ticking.join();
+  ASSERT_EQ(asked_ms.size(), 7u);
+  const int64_t pauses_ms[] = {50, 100, 200, 400, 500, 500};
+  for (size_t i = 0; i < std::size(pauses_ms); ++i) EXPECT_GE(asked_ms[i + 1] - asked_ms[i], pauses_ms[i]) << i;
+}
+
 TEST_F(PullStreamTest, AnImpatientOneGivesUpAClientThatTakesNothing) {
   Serve([](int number, Message& message, const std::stop_token&) { return SayMuch(message, number + 1); }, true);
   Call call(*stub_);

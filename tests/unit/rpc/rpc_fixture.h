@@ -89,7 +89,7 @@ class RpcFixture {
  public:
   static constexpr size_t kWorkers = 2;
   static constexpr size_t kBulkWorkers = 2;
-  static constexpr size_t kQueryWorkers = 2;
+  static constexpr size_t kQueryWorkers = StreamLimits::kQueryThreads;
   static constexpr uint32_t kUid = 1000;
 
   RpcFixture() : vfs_(plan_), files_(plan_, MakePosixFiles()) {}

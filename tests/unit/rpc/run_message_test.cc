@@ -41,7 +41,8 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
             "exit_code: 4 signal: 9 error { code: \"command_failed\" message: \"m\" remedy: \"r\" } "
             "trust { code: \"c\" message: \"m\" } metrics { name: \"wall_ns\" value: 5 unit: \"ns\" kernel: \"k\" "
             "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" } stdout_bytes: 10 "
-            "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15");
+            "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15 "
+            "artifact_count: 1");
 }
 
 TEST(RunMessage, StatesGoThereAndBack) {

@@ -68,6 +68,70 @@ TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
   EXPECT_EQ(List(client, {v1::RUN_STATE_FAILED}), (Listed{{id, v1::RUN_STATE_FAILED}}));
 }
 
+TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
+  Start();
+  RpcClient client = Connect();
+  RunRow row = EndedRun("0000000000000001", 1'700'000'000'000'000'000, 0);
+  row.uid = kUid;
+  row.artifacts.clear();
+  for (int i = 0; i < 2500; ++i) row.artifacts.push_back({"a" + std::to_string(100'000 + i), i, "sum"});
+  Store(row);
+  for (int32_t page_size : {0, 1, 999, 1000, 5000}) {
+    SCOPED_TRACE(page_size);
+    std::vector<std::string> names;
+    v1::ListArtifactsRequest request;
+    request.set_id(row.id);
+    request.set_page_size(page_size);
+    size_t pages = 0;
+    do {
+      v1::ListArtifactsResponse page;
+      CallContext context;
+      ASSERT_TRUE(client.runs->ListArtifacts(&context, request, &page).ok());
+      for (const v1::Artifact& artifact : page.artifacts()) names.push_back(artifact.name());
+      request.set_page_token(page.next_page_token());
+      ++pages;
+    } while (!request.page_token().empty() && pages < 100);
+    EXPECT_EQ(pages, page_size == 1 ? 100u : 3u);
+    EXPECT_EQ(names.size(), page_size == 1 ? 100u : 2500u);
+    for (size_t i = 0; i < names.size(); ++i) ASSERT_EQ(names[i], row.artifacts[i].name);
+  }
+  const v1::Run shown = Get(client, row.id);
+  EXPECT_EQ(shown.artifacts_size(), 100);
+  EXPECT_EQ(shown.artifact_count(), 2500);
+
+  v1::ListArtifactsRequest negative;
+  negative.set_id(row.id);
+  negative.set_page_size(-1);
+  v1::ListArtifactsResponse page;
+  CallContext context;
+  EXPECT_EQ(client.runs->ListArtifacts(&context, negative, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(RunsServiceTest, WhatIsOverALimitIsRefused) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  for (int64_t grace_ms : {int64_t{-1}, int64_t{600'001}}) {
+    v1::CancelRunRequest request;
+    request.set_id(id);
+    request.set_grace_ms(grace_ms);
+    v1::CancelRunResponse response;
+    CallContext context;
+    EXPECT_EQ(DetailOf(client.runs->CancelRun(&context, request, &response)).code(), "usage") << grace_ms;
+  }
+  for (auto [timeout_ms, row_limit] : {std::pair<int64_t, int64_t>{600'001, 0}, {0, 10'000'001}, {-1, 0}, {0, -1}}) {
+    v1::QueryRequest request;
+    request.set_sql("SELECT 1");
+    request.set_timeout_ms(timeout_ms);
+    request.set_row_limit(row_limit);
+    CallContext context;
+    auto reader = client.queries->Query(&context, request);
+    v1::QueryResponse message;
+    EXPECT_FALSE(reader->Read(&message));
+    EXPECT_EQ(DetailOf(reader->Finish()).code(), "usage") << timeout_ms << ", " << row_limit;
+  }
+}
+
 TEST_F(RunsServiceTest, AskingForEndedRunsDoesNotListOpenOnes) {
   Start();
   RpcClient client = Connect();

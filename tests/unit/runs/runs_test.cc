@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <future>
+#include <optional>
 
 #include "daemon/runs/run_folder.h"
 #include "tests/programs/flood_pattern.h"
@@ -23,6 +24,12 @@ class RunsTest : public testing::Test, protected RunsFixture {
   void SetUp() override {
     Status opened = Open();
     ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+  Result<RunRow> Stop(const std::string& id, const Status& reason, int64_t grace_ms) {
+    std::optional<Result<RunRow>> answer;
+    runs_->Stop(id, reason, grace_ms, [&](Result<RunRow> row) { answer = std::move(row); });
+    KPROF_CHECK(Until([&] { return answer.has_value(); }));
+    return *answer;
   }
 };
 
@@ -206,18 +213,43 @@ TEST_F(RunsTest, FinishesLostLogsUnderTheLimitsTheyWereWrittenWith) {
 TEST_F(RunsTest, CancelsAQueuedRunAtOnce) {
   SubmitOk();
   std::string waiting = SubmitOk();
-  ASSERT_TRUE(runs_->Stop(waiting, Cancelled(), 100).ok());
+  ASSERT_TRUE(Stop(waiting, Cancelled(), 100).ok());
   ASSERT_TRUE(HasEnded(waiting));
   EXPECT_EQ(Stored(waiting).state, RunState::kCancelled);
   EXPECT_EQ(Stored(waiting).error->code, "cancelled");
   EXPECT_FALSE(std::filesystem::exists(layout().SpoolPath(waiting)));
-  EXPECT_EQ(runs_->Stop(waiting, Cancelled(), 100).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(Stop(waiting, Cancelled(), 100).status().code(), ErrorCode::kUsage);
+}
+
+TEST_F(RunsTest, AnswersForAQueuedRunOnlyWhenItsEndIsStored) {
+  SubmitOk();
+  const std::string waiting = SubmitOk();
+  bool answered = false;
+  runs_->Stop(waiting, Cancelled(), 100, [&](const Result<RunRow>& row) {
+    answered = true;
+    EXPECT_TRUE(row.ok());
+    EXPECT_EQ(Stored(waiting).state, RunState::kCancelled);
+  });
+  EXPECT_FALSE(answered);
+  EXPECT_TRUE(Until([&] { return answered; }));
+}
+
+TEST_F(RunsTest, SaysThatTheEndOfAQueuedRunCannotBeStored) {
+  SubmitOk();
+  const std::string waiting = SubmitOk();
+  plan_.FailAt(1, Fault::kNoSpace, true);
+  EXPECT_EQ(Stop(waiting, Cancelled(), 100).status().code(), ErrorCode::kStorageFull);
+  EXPECT_EQ(runs_->FindOpen(waiting)->row.state, RunState::kCancelled);
+  plan_.Heal();
+  Pass(60'000);
+  ASSERT_TRUE(HasEnded(waiting));
+  EXPECT_EQ(Stored(waiting).state, RunState::kCancelled);
 }
 
 TEST_F(RunsTest, StopsARunningCommandWithGraceAndCallsItCancelled) {
   std::string id = SubmitOk();
   ASSERT_TRUE(GoesOn(0));
-  ASSERT_TRUE(runs_->Stop(id, Cancelled(), 1234).ok());
+  ASSERT_TRUE(Stop(id, Cancelled(), 1234).ok());
   EXPECT_THAT(launcher_->at(0).stop_graces_ms, ElementsAre(1234));
   CommandEnded ended = ExitCode(0);
   ended.exit_code.reset();
@@ -232,7 +264,7 @@ TEST_F(RunsTest, StopsARunningCommandWithGraceAndCallsItCancelled) {
 TEST_F(RunsTest, NeverStartsACommandThatWasCancelledWhilePreparing) {
   std::string id = SubmitOk();
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  ASSERT_TRUE(runs_->Stop(id, Cancelled(), 0).ok());
+  ASSERT_TRUE(Stop(id, Cancelled(), 0).ok());
   launcher_->at(0).Prepared();
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(launcher_->at(0).go_calls, 0);
@@ -359,7 +391,7 @@ TEST_F(RunsTest, KeepsNoEnvironmentOfARunThatNeverStarted) {
   std::string cancelled = SubmitOk();
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   EXPECT_TRUE(std::filesystem::exists(layout().SpoolPath(failed)));
-  ASSERT_TRUE(runs_->Stop(cancelled, Cancelled(), 0).ok());
+  ASSERT_TRUE(Stop(cancelled, Cancelled(), 0).ok());
   launcher_->at(0).Failed(Fail(ErrorCode::kToolMissing, "start 'foo'", "no such program", "check the name"));
   ASSERT_TRUE(HasEnded(failed));
   ASSERT_TRUE(HasEnded(cancelled));
@@ -389,7 +421,7 @@ TEST_F(RunsTest, TellsThoseWhoWaitTheirPlaceAsItChanges) {
   Pass(200);
   int position = -1;
   runs_->Watch(third, [&](const Runs::View& view) { position = view.queue_position; });
-  ASSERT_TRUE(runs_->Stop(second, Cancelled(), 0).ok());
+  ASSERT_TRUE(Stop(second, Cancelled(), 0).ok());
   Pass(200);
   EXPECT_EQ(position, 1);
 }

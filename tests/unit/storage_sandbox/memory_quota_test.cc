@@ -36,6 +36,32 @@ TEST(MemoryQuota, RefusesMoreThanItsLimit) {
   sqlite3_free(memory);
 }
 
+TEST(MemoryQuota, RefusesWhatIsTooMuchForAllTogether) {
+  WorkBudget budget(60'000, {});
+  MemoryQuota greedy(MemoryQuota::kAllQuotasBytes * 2, budget);
+  MemoryQuota modest(100'000, budget);
+  void* memory = nullptr;
+  {
+    MemoryQuota::Scope scope(greedy);
+    memory = sqlite3_malloc(static_cast<int>(MemoryQuota::kAllQuotasBytes - 50'000));
+    EXPECT_NE(memory, nullptr);
+  }
+  {
+    MemoryQuota::Scope scope(modest);
+    EXPECT_EQ(sqlite3_malloc(60'000), nullptr);
+    EXPECT_TRUE(modest.crowded());
+    EXPECT_FALSE(modest.exceeded());
+  }
+  {
+    MemoryQuota::Scope scope(greedy);
+    sqlite3_free(memory);
+  }
+  MemoryQuota::Scope scope(modest);
+  memory = sqlite3_malloc(60'000);
+  EXPECT_NE(memory, nullptr);
+  sqlite3_free(memory);
+}
+
 TEST(MemoryQuota, EndsWhenTimeIsUp) {
   WorkBudget spent(0, {});
   MemoryQuota quota(1 << 30, spent);

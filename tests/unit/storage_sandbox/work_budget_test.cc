@@ -40,5 +40,21 @@ TEST(WorkBudget, CountsNothingBetweenShifts) {
   EXPECT_EQ(budget.elapsed_ms(), after);
 }
 
+TEST(WorkBudget, AsksOnceWhetherItMayTakeLong) {
+  int asked = 0;
+  WorkBudget budget(60'000, {}, {0, [&] { return ++asked == 1; }});
+  EXPECT_FALSE(budget.IsSpent());
+  EXPECT_FALSE(budget.IsSpent());
+  EXPECT_EQ(asked, 1);
+}
+
+TEST(WorkBudget, EndsLongWorkThatMayNotGoOn) {
+  WorkBudget later(60'000, {}, {30'000, [] { return false; }});
+  EXPECT_FALSE(later.IsSpent());
+  WorkBudget now(60'000, {}, {0, [] { return false; }});
+  EXPECT_TRUE(now.IsSpent());
+  EXPECT_EQ(now.verdict(), WorkBudget::Verdict::kCrowded);
+}
+
 }  // namespace
 }  // namespace kprof
