@@ -29,11 +29,7 @@ void EndStaleProcesses(Db& db, const Layout& layout) {
 RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& clock) {
   Result<Collected> collected = CollectRunFolder(files, layout, run.id);
   if (collected.ok()) {
-    run.stdout_bytes = collected->stdout_log.printed_bytes;
-    run.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
-    run.stderr_bytes = collected->stderr_log.printed_bytes;
-    run.stderr_dropped_bytes = collected->stderr_log.dropped_bytes;
-    run.artifacts = collected->artifacts;
+    SetCollected(run, *std::move(collected));
   } else {
     LogWarning("logs of a lost run are not kept", {{"run", run.id}, {"error", collected.status().ToString()}});
   }

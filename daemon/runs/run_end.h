@@ -1,13 +1,18 @@
-// How a run ended, put into its row: `done` without an error, `cancelled` for cancelled and client_gone, else `failed`.
+// What became of a run, put into its row: what it left, and how it ended: `done` without an error, `cancelled` for
+// cancelled and client_gone, else `failed`.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
+#include "daemon/runs/run_folder.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
+
+// What the run's folder held, and in its trust what of the output is not kept.
+void SetCollected(RunRow& row, Collected collected);
 
 // Sets state and error, and ended_ns where the command's own end did not.
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns);

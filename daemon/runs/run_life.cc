@@ -43,18 +43,6 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
                                                      " processes changed their identity and could not be ended"});
   }
   if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
-  std::string dropped;
-  auto add_dropped = [&](const char* stream, int64_t printed_bytes, int64_t dropped_bytes) {
-    if (dropped_bytes <= 0) return;
-    dropped += dropped.empty() ? "" : " and ";
-    dropped += std::to_string(dropped_bytes) + " of " + std::to_string(printed_bytes) + " bytes of " + stream;
-  };
-  add_dropped("stdout", row.stdout_bytes, row.stdout_dropped_bytes);
-  add_dropped("stderr", row.stderr_bytes, row.stderr_dropped_bytes);
-  if (!dropped.empty()) {
-    row.trust.push_back({"output_dropped", dropped + " are not kept, between head and tail; this concerns the logs "
-                                                     "alone, nothing that was measured"});
-  }
 }
 
 }  // namespace
@@ -221,11 +209,7 @@ void RunLife::Collect() {
 
 void RunLife::OnCollected(Result<Collected> collected) {
   if (collected.ok()) {
-    row_.stdout_bytes = collected->stdout_log.printed_bytes;
-    row_.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
-    row_.stderr_bytes = collected->stderr_log.printed_bytes;
-    row_.stderr_dropped_bytes = collected->stderr_log.dropped_bytes;
-    row_.artifacts = std::move(collected->artifacts);
+    SetCollected(row_, *std::move(collected));
   } else {
     Blame(collected.status());
   }
