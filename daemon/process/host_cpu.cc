@@ -46,7 +46,6 @@ std::string ReadStat() {
 std::optional<HostCpu> ParseHostCpu(std::string_view text, const std::function<bool(int)>& counts, int64_t hertz) {
   if (hertz <= 0) return std::nullopt;
   const int64_t tick_ns = 1'000'000'000 / hertz;
-  const int64_t most_ticks = INT64_MAX / 1'000'000 / tick_ns;  // so that no sum overflows
   HostCpu host;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -60,8 +59,9 @@ std::optional<HostCpu> ParseHostCpu(std::string_view text, const std::function<b
     ++host.cpus;
     for (bool busy : kIsBusy) {
       int64_t ticks = 0;
-      if (!TakeNumber(line, ticks) || ticks > most_ticks) return std::nullopt;
-      if (busy) host.busy_ns += ticks * tick_ns;
+      int64_t ns = 0;
+      if (!TakeNumber(line, ticks) || __builtin_mul_overflow(ticks, tick_ns, &ns)) return std::nullopt;
+      if (busy && __builtin_add_overflow(host.busy_ns, ns, &host.busy_ns)) return std::nullopt;
     }
   }
   if (host.cpus == 0 || host.cpus > 100'000 || host.busy_ns == 0) return std::nullopt;

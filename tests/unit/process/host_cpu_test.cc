@@ -29,6 +29,13 @@ TEST(HostCpu, AddsUpWhatIsBusyOfTheCpusThatCount) {
             (HostCpu{2, 100'000'000}));
 }
 
+TEST(HostCpu, AHostMayHaveBeenUpForYears) {
+  EXPECT_EQ(ParseHostCpu("cpu0 9000000000 0 0 5 0 0 0 0\ncpu1 1 0 0 99000000000 0 0 0 0\n", All, 100),
+            (HostCpu{2, 90'000'000'010'000'000}));
+  EXPECT_EQ(ParseHostCpu("cpu0 600000000000 600000000000 0 5 0 0 0 0\n", All, 100),
+            std::nullopt);  // the sum is too large
+}
+
 TEST(HostCpu, SaysNothingWhereTheKernelDoesNot) {
   const std::string texts[] = {
       "",
