@@ -21,7 +21,7 @@
 #include "daemon/runs/runs.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/run_table.h"
+#include "storage/catalog/run_list.h"
 
 namespace kprof {
 namespace {

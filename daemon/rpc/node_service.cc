@@ -7,7 +7,7 @@
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
 #include "storage/base/readable_text.h"
-#include "storage/catalog/run_table.h"
+#include "storage/catalog/run_list.h"
 
 namespace kprof {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "daemon/runs/run_id.h"
 #include "storage/base/readable_text.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {

@@ -14,7 +14,7 @@
 #include "daemon/rpc/watch_stream.h"
 #include "daemon/runs/run_id.h"
 #include "storage/base/readable_text.h"
-#include "storage/catalog/run_table.h"
+#include "storage/catalog/run_list.h"
 
 namespace kprof {
 namespace {

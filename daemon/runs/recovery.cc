@@ -9,6 +9,7 @@
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/state_marker.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {

@@ -6,6 +6,7 @@
 
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/stored_environment.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {

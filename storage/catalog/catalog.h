@@ -1,6 +1,6 @@
 // The catalog: what is known across runs, in catalog.db. Owns the writer, the readers, the lock on the state folder,
-// the reserve of space and the marks that tell a clean stop from a crash. Rows are run_table.h, retention is
-// retention.h.
+// the reserve of space and the marks that tell a clean stop from a crash. Rows are run_table.h and run_list.h,
+// retention is retention.h.
 //
 // Any thread. Open blocks (start-up only).
 //

@@ -1,6 +1,6 @@
 #include "storage/catalog/retention.h"
 
-#include "storage/catalog/run_table.h"
+#include "storage/catalog/run_list.h"
 #include "storage/statement.h"
 
 namespace kprof {

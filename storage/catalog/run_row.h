@@ -1,4 +1,4 @@
-// A run as the catalog keeps it. A value: filled by whoever runs it, stored and listed by run_table.h.
+// A run as the catalog keeps it. A value: filled by whoever runs it, stored by run_table.h, listed by run_list.h.
 // Bytes that users gave (argv, cwd, environment) are bytes, not text.
 #pragma once
 

@@ -14,6 +14,7 @@
 
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/process/fake_launcher.h"

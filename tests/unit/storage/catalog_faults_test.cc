@@ -6,6 +6,7 @@
 #include <map>
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"

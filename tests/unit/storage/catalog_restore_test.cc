@@ -8,6 +8,7 @@
 #include <set>
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
 #include "tests/fakes/storage/fault_files.h"

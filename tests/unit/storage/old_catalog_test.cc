@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
 #include "tests/fakes/storage/temporary_folder.h"

@@ -1,0 +1,50 @@
+// Which runs there are: found by key, by prefix, by place, by filter. Functions over a Db that only read, for a lent
+// reader or a Writer job. Decide nothing about who may see what: callers pass `uid` to narrow, or nothing for all.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/db.h"
+
+namespace kprof {
+
+// Nothing when there is none; a failure to look is a failure, else a retried request would start a second run.
+Result<std::optional<RunRow>> ReadRunByKey(Db& db, uint32_t uid, const std::string& idempotency_key);
+
+// Runs that have not ended, oldest first: what a restart has to deal with. Bounded work: uses a partial index.
+Result<std::vector<RunRow>> ReadOpenRuns(Db& db);
+
+// The newest id; empty for an empty catalog.
+Result<std::string> ReadLastRunId(Db& db);
+
+struct RunFilter {
+  std::optional<uint32_t> uid;                              // owner, or shared runs of others
+  std::vector<std::pair<std::string, std::string>> labels;  // all must match; the first is looked up, name the rarest
+  std::vector<std::string> tools;                           // any; empty: all
+  std::vector<RunState> states;                             // any; empty: all
+  std::string before_id;                                    // only older than this one (exclusive): the paging cursor
+  int64_t limit = 100;                                      // REQUIRES: 1..1000
+};
+// Newest first. Fails with kUsage for more than 100 labels or tools.
+Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter);
+
+// Ids that start with `prefix`, newest first, at most `limit`.
+Result<std::vector<std::string>> FindRunIds(Db& db, const std::string& prefix, std::optional<uint32_t> uid,
+                                            int64_t limit);
+// The id `back` places before the newest. kNotFound when there are not as many.
+Result<std::string> ReadRecentRunId(Db& db, int64_t back, std::optional<uint32_t> uid);
+
+struct CatalogCounts {
+  int64_t runs = 0;
+  int64_t artifact_bytes = 0;
+};
+// Cheap at any size: kept by triggers, not counted.
+Result<CatalogCounts> ReadCounts(Db& db);
+
+}  // namespace kprof

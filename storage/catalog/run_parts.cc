@@ -1,0 +1,177 @@
+#include "storage/catalog/run_parts.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace kprof {
+namespace {
+
+constexpr const char* kInsertDevice = "INSERT INTO run_devices (run_id, position, device) VALUES (?1, ?2, ?3)";
+constexpr const char* kSelectDevices = "SELECT device FROM run_devices WHERE run_id = ?1 ORDER BY position";
+constexpr const char* kInsertLabel = "INSERT INTO run_labels (run_id, key, value) VALUES (?1, ?2, ?3)";
+constexpr const char* kSelectLabels = "SELECT key, value FROM run_labels WHERE run_id = ?1";
+constexpr const char* kInsertTrust = "INSERT INTO run_trust (run_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kSelectTrust = "SELECT code, message FROM run_trust WHERE run_id = ?1 ORDER BY position";
+constexpr const char* kDeleteTrust = "DELETE FROM run_trust WHERE run_id = ?1";
+constexpr const char* kInsertArtifact =
+    "INSERT INTO artifacts (run_id, name, size_bytes, sha256) VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kSelectArtifacts =
+    "SELECT name, size_bytes, sha256 FROM artifacts WHERE run_id = ?1 ORDER BY name";
+constexpr const char* kDeleteArtifacts = "DELETE FROM artifacts WHERE run_id = ?1";
+// Deleted and inserted rather than replaced: REPLACE fires no delete trigger, and facts would miscount.
+constexpr const char* kDeleteArtifact = "DELETE FROM artifacts WHERE run_id = ?1 AND name = ?2";
+constexpr const char* kInsertMetric =
+    "INSERT INTO metrics (run_id, position, kernel, launch, name, value, unit) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+constexpr const char* kSelectMetrics =
+    "SELECT kernel, launch, name, value, unit FROM metrics WHERE run_id = ?1 ORDER BY position";
+constexpr const char* kDeleteMetrics = "DELETE FROM metrics WHERE run_id = ?1";
+
+Status InsertDevices(Db& db, const RunRow& run) {
+  if (run.devices.empty()) return OkStatus();
+  Statement insert(db, kInsertDevice);
+  int64_t position = 0;
+  for (const std::string& device : run.devices) {
+    insert.BindText(1, run.id).Bind(2, position++).BindText(3, device);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Status InsertLabels(Db& db, const RunRow& run) {
+  if (run.labels.empty()) return OkStatus();
+  Statement insert(db, kInsertLabel);
+  for (const auto& [key, value] : run.labels) {
+    insert.BindText(1, run.id).BindText(2, key).BindText(3, value);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Status InsertArtifacts(Db& db, const std::string& run_id, const std::vector<ArtifactRow>& artifacts) {
+  if (artifacts.empty()) return OkStatus();
+  Statement insert(db, kInsertArtifact);
+  for (const ArtifactRow& artifact : artifacts) {
+    insert.BindText(1, run_id).BindText(2, artifact.name).Bind(3, artifact.size_bytes).BindText(4, artifact.sha256);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Status InsertTrust(Db& db, const std::string& run_id, const std::vector<TrustReason>& trust) {
+  if (trust.empty()) return OkStatus();
+  Statement insert(db, kInsertTrust);
+  int64_t position = 0;
+  for (const TrustReason& reason : trust) {
+    insert.BindText(1, run_id).Bind(2, position++).BindText(3, reason.code).BindText(4, reason.message);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Status InsertMetrics(Db& db, const std::string& run_id, const std::vector<MetricRow>& metrics) {
+  if (metrics.empty()) return OkStatus();
+  Statement insert(db, kInsertMetric);
+  int64_t position = 0;
+  for (const MetricRow& metric : metrics) {
+    insert.BindText(1, run_id).Bind(2, position++).BindText(3, metric.kernel).BindMaybe(4, metric.launch);
+    insert.BindText(5, metric.name).Bind(6, metric.value).BindText(7, metric.unit);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Result<std::vector<TrustReason>> ReadTrust(Statement& select, const std::string& run_id) {
+  std::vector<TrustReason> trust;
+  select.BindText(1, run_id);
+  while (select.Next()) trust.push_back({std::string(select.Text(0)), std::string(select.Text(1))});
+  RETURN_IF_ERROR(select.status());
+  return trust;
+}
+
+Result<std::vector<ArtifactRow>> ReadArtifacts(Statement& select, const std::string& run_id) {
+  std::vector<ArtifactRow> artifacts;
+  select.BindText(1, run_id);
+  while (select.Next()) {
+    artifacts.push_back({std::string(select.Text(0)), select.Integer(1), std::string(select.Text(2))});
+  }
+  RETURN_IF_ERROR(select.status());
+  return artifacts;
+}
+
+Result<std::vector<MetricRow>> ReadMetrics(Statement& select, const std::string& run_id) {
+  std::vector<MetricRow> metrics;
+  select.BindText(1, run_id);
+  while (select.Next()) {
+    MetricRow metric;
+    metric.kernel = select.Text(0);
+    metric.launch = select.MaybeInteger(1);
+    metric.name = select.Text(2);
+    metric.value = select.IsNull(3) ? std::numeric_limits<double>::quiet_NaN() : select.Real(3);
+    metric.unit = select.Text(4);
+    metrics.push_back(std::move(metric));
+  }
+  RETURN_IF_ERROR(select.status());
+  return metrics;
+}
+
+}  // namespace
+
+RunPartsReader::RunPartsReader(Db& db)
+    : devices_(db, kSelectDevices),
+      labels_(db, kSelectLabels),
+      trust_(db, kSelectTrust),
+      artifacts_(db, kSelectArtifacts),
+      metrics_(db, kSelectMetrics) {}
+
+Status RunPartsReader::Read(RunRow& run) {
+  devices_.BindText(1, run.id);
+  while (devices_.Next()) run.devices.emplace_back(devices_.Text(0));
+  RETURN_IF_ERROR(devices_.status());
+  labels_.BindText(1, run.id);
+  while (labels_.Next()) run.labels.emplace(labels_.Text(0), labels_.Text(1));
+  RETURN_IF_ERROR(labels_.status());
+  ASSIGN_OR_RETURN(run.trust, ReadTrust(trust_, run.id));
+  ASSIGN_OR_RETURN(run.artifacts, ReadArtifacts(artifacts_, run.id));
+  ASSIGN_OR_RETURN(run.metrics, ReadMetrics(metrics_, run.id));
+  return OkStatus();
+}
+
+Status InsertRunParts(Db& db, const RunRow& run) {
+  RETURN_IF_ERROR(InsertDevices(db, run));
+  RETURN_IF_ERROR(InsertLabels(db, run));
+  RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
+  RETURN_IF_ERROR(InsertArtifacts(db, run.id, run.artifacts));
+  return InsertMetrics(db, run.id, run.metrics);
+}
+
+// Most updates change none of these, and reading is cheaper than writing.
+Status UpdateRunParts(Db& db, const RunRow& run) {
+  Statement select_trust(db, kSelectTrust);
+  ASSIGN_OR_RETURN(std::vector<TrustReason> trust, ReadTrust(select_trust, run.id));
+  if (trust != run.trust) {
+    RETURN_IF_ERROR(Statement(db, kDeleteTrust).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
+  }
+  Statement select_artifacts(db, kSelectArtifacts);
+  ASSIGN_OR_RETURN(std::vector<ArtifactRow> artifacts, ReadArtifacts(select_artifacts, run.id));
+  if (artifacts != run.artifacts) {
+    RETURN_IF_ERROR(Statement(db, kDeleteArtifacts).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(InsertArtifacts(db, run.id, run.artifacts));
+  }
+  Statement select_metrics(db, kSelectMetrics);
+  ASSIGN_OR_RETURN(std::vector<MetricRow> metrics, ReadMetrics(select_metrics, run.id));
+  if (metrics != run.metrics) {
+    RETURN_IF_ERROR(Statement(db, kDeleteMetrics).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(InsertMetrics(db, run.id, run.metrics));
+  }
+  return OkStatus();
+}
+
+Status PutArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifact) {
+  RETURN_IF_ERROR(Statement(db, kDeleteArtifact).BindText(1, run_id).BindText(2, artifact.name).Run());
+  return InsertArtifacts(db, run_id, {artifact});
+}
+
+}  // namespace kprof

@@ -1,0 +1,35 @@
+// What hangs on a run in tables of its own: devices, labels, trust reasons, artifacts, metrics. run_table.h puts rows
+// together; others find whole runs there.
+#pragma once
+
+#include <string>
+
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/db.h"
+#include "storage/statement.h"
+
+namespace kprof {
+
+// Reads the parts of one run or of a thousand: its statements are prepared once. Must not outlive its Db.
+class RunPartsReader {
+ public:
+  explicit RunPartsReader(Db& db);
+
+  // Fills in the parts of the run with the id `run.id`.
+  Status Read(RunRow& run);
+
+ private:
+  Statement devices_, labels_, trust_, artifacts_, metrics_;
+};
+
+// All parts. The run itself must be there, its parts not.
+Status InsertRunParts(Db& db, const RunRow& run);
+
+// Trust, artifacts and metrics become those of `run`; devices and labels never change.
+Status UpdateRunParts(Db& db, const RunRow& run);
+
+// Adds one artifact; one of that name is replaced. The run must be there.
+Status PutArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifact);
+
+}  // namespace kprof
