@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "daemon/base/environment.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
@@ -198,22 +199,6 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
   if (has_neuron) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
   if (has_amd) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
   return variables;
-}
-
-const char* FindVariable(const std::vector<std::string>& environment, std::string_view name) {
-  const char* value = nullptr;
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && std::string_view(entry).starts_with(name)) {
-      value = entry.c_str() + name.size() + 1;
-    }
-  }
-  return value;
-}
-
-void SetVariable(std::vector<std::string>& environment, const std::string& assignment) {
-  std::string_view prefix = std::string_view(assignment).substr(0, assignment.find('=') + 1);
-  std::erase_if(environment, [&](const std::string& entry) { return std::string_view(entry).starts_with(prefix); });
-  environment.push_back(assignment);
 }
 
 }  // namespace kprof

@@ -38,10 +38,4 @@ class DeviceList {
   std::vector<Device> devices_;
 };
 
-// The value of NAME in a list of "NAME=value"; the last one counts, as for exec. Null when absent.
-const char* FindVariable(const std::vector<std::string>& environment, std::string_view name);
-
-// Replaces or adds "NAME=value".
-void SetVariable(std::vector<std::string>& environment, const std::string& assignment);
-
 }  // namespace kprof

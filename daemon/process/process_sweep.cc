@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 
+#include "daemon/base/environment.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -115,11 +116,11 @@ std::optional<std::string> ReadMarker(const std::string& environ_path, const std
     if (size <= 0) break;
     text.append(block, static_cast<size_t>(size));
   }
-  static constexpr char kName[] = "\0KPROF_RUN_ID=";
+  const std::string name = '\0' + std::string(kRunIdVariable) + '=';
   if (!also.empty() && text.find('\0' + also + '\0') == std::string::npos) return std::nullopt;
-  size_t at = text.find(std::string_view(kName, sizeof kName - 1));
+  size_t at = text.find(name);
   if (at == std::string::npos) return std::nullopt;
-  at += sizeof kName - 1;
+  at += name.size();
   return text.substr(at, text.find('\0', at) - at);
 }
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "daemon/base/environment.h"
+
 namespace kprof {
 namespace {
 
@@ -21,11 +23,8 @@ int CheckProgram(const std::string& path) {
 }  // namespace
 
 std::string PathIn(const std::vector<std::string>& environment) {
-  static constexpr std::string_view kName = "PATH=";
-  for (const std::string& variable : environment) {
-    if (variable.starts_with(kName)) return variable.substr(kName.size());
-  }
-  return kStandardPath;
+  const char* path = FindVariable(environment, "PATH");
+  return path != nullptr ? path : kStandardPath;
 }
 
 int FindProgram(const std::string& name, const std::vector<std::string>& environment, std::string& path) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/process/adopted_processes.h"
 #include "daemon/process/supervisor.h"
@@ -66,8 +67,7 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
                                                              const OutputFiles& files, LaunchEvents events) {
   KPROF_ON_IO_LOOP(loop_);
   LaunchRequest marked = request;
-  std::erase_if(marked.environment, [](const std::string& variable) { return variable.starts_with("KPROF_RUN_ID="); });
-  marked.environment.push_back("KPROF_RUN_ID=" + marker);
+  SetVariable(marked.environment, std::string(kRunIdVariable) + "=" + marker);
   RETURN_IF_ERROR(CheckLaunchRequest(marked));
 
   ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, files, adopted_->own()));

@@ -1,5 +1,6 @@
 #include "daemon/runs/run_life.h"
 
+#include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/host_busy.h"

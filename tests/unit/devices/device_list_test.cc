@@ -102,13 +102,5 @@ TEST(DeviceList, LeavesVendorsItDoesNotManageAsTheCallerHasThem) {
   EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}, {}), IsEmpty());
 }
 
-TEST(Variables, TheLastAssignmentCountsAndSettingReplacesAll) {
-  std::vector<std::string> environment = {"A=1", "AB=2", "A=3"};
-  EXPECT_STREQ(FindVariable(environment, "A"), "3");
-  EXPECT_EQ(FindVariable(environment, "B"), nullptr);
-  SetVariable(environment, "A=4");
-  EXPECT_THAT(environment, ElementsAre("AB=2", "A=4"));
-}
-
 }  // namespace
 }  // namespace kprof
