@@ -187,12 +187,9 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
 }
 
 Status ReadLogLevel(const std::string& name, const std::string& file, Config& config) {
-  constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
-  for (int i = 0; i < 4; ++i) {
-    if (name == kNames[i]) {
-      config.log_level = static_cast<LogLevel>(i);
-      return OkStatus();
-    }
+  if (std::optional<LogLevel> level = LogLevelByName(name)) {
+    config.log_level = *level;
+    return OkStatus();
   }
   return Fail(ErrorCode::kUsage, file, "log_level '" + name + "' is not one of debug, info, warning, error");
 }

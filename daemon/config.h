@@ -9,7 +9,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/devices/device.h"
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_progress.h"
 #include "daemon/runs/run_queue.h"
 #include "storage/base/status.h"
 #include "storage/catalog/retention.h"

@@ -19,6 +19,7 @@
 #include "daemon/rpc/uid_servers.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
+#include "daemon/runs/stray_files.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
@@ -71,7 +72,7 @@ struct Daemon::Parts {
   }
 
   Status Build();
-  void CheckCatalog();
+  void BeginBackgroundWork();
   void StopAll();
 };
 
@@ -114,13 +115,13 @@ Status Daemon::Parts::Build() {
     loop.Run();
   });
   loop.Post([this] { runs->Begin(); });
-  CheckCatalog();
+  BeginBackgroundWork();
   return OkStatus();
 }
 
 // What need not be done before serving: the check that only a crash makes worth its time, the reserve of space, and
 // what belongs to no run.
-void Daemon::Parts::CheckCatalog() {
+void Daemon::Parts::BeginBackgroundWork() {
   const bool check = catalog->last_stop_was_unclean();
   if (check) {
     loop.Post([this] { health.text = "checking"; });
@@ -134,8 +135,8 @@ void Daemon::Parts::CheckCatalog() {
     }
     Status reserved = catalog->reserve().Fill();
     if (!reserved.ok()) LogWarning("no space is in reserve", {{"error", reserved.ToString()}});
-    Status removed = RemoveOrphans(*catalog, *files, before_id, token);
-    if (!removed.ok()) LogWarning("orphans were not removed", {{"error", removed.ToString()}});
+    Status put_away = PutStraysAway(*catalog, *files, clock, before_id, token);
+    if (!put_away.ok()) LogWarning("files of no run were not put away", {{"error", put_away.ToString()}});
   });
 }
 

@@ -9,7 +9,7 @@
 namespace kprof {
 
 // `to` is empty, and then a file that stands alone: it opens even where nothing may be written. Blocking, with pauses
-// that leave the disk to others.
+// that leave the disk to others. kCancelled when told to stop. `from` holds its snapshot until it is closed.
 Status CopyDb(Db& from, Db& to, const std::stop_token& stop);
 
 }  // namespace kprof

@@ -5,7 +5,7 @@
 //   reserve                 space for a start and a delete on a full disk (space_reserve.h)
 //   state.lock              held (flock) by the one daemon that lives here; its text says who
 //   runs/<id>/              a run's folder, mode 0700
-//     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_log.h
+//     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_progress.h
 //     output.progress         beside them while it runs
 //     <name>                  files it left
 //   spool/<id>              what a queued run needs to start (its whole environment); gone once it started

@@ -47,10 +47,6 @@ Statement& Statement::BindMaybe(int index, std::optional<int64_t> value) {
   return value.has_value() ? Bind(index, *value) : BindNull(index);
 }
 
-Statement& Statement::BindMaybeText(int index, const std::optional<std::string>& value) {
-  return value.has_value() ? BindText(index, *value) : BindNull(index);
-}
-
 bool Statement::Next() {
   if (!status_.ok()) return false;
   errno = 0;  // see FailSqlite
@@ -82,11 +78,6 @@ std::string_view Statement::Bytes(int column) const {
 std::optional<int64_t> Statement::MaybeInteger(int column) const {
   if (IsNull(column)) return std::nullopt;
   return Integer(column);
-}
-
-std::optional<std::string> Statement::MaybeText(int column) const {
-  if (IsNull(column)) return std::nullopt;
-  return std::string(Text(column));
 }
 
 void Statement::Keep(int result, const char* act) {

@@ -30,7 +30,6 @@ class Statement {
   Statement& BindBytes(int index, std::string_view value);  // copied; a blob
   Statement& BindNull(int index);
   Statement& BindMaybe(int index, std::optional<int64_t> value);
-  Statement& BindMaybeText(int index, const std::optional<std::string>& value);
 
   // True while there is a row. After false, status() says whether it ended or failed; ended, it may be bound and run
   // again. A failure stays for good.
@@ -44,7 +43,6 @@ class Statement {
   std::string_view Bytes(int column) const;
   bool IsNull(int column) const { return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL; }
   std::optional<int64_t> MaybeInteger(int column) const;
-  std::optional<std::string> MaybeText(int column) const;
 
   const Status& status() const { return status_; }
   sqlite3_stmt* handle() { return handle_.get(); }

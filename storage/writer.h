@@ -51,7 +51,7 @@ class Writer {
   // Waits for the commit. Not from the io loop, not from a `done`.
   Status SubmitAndWait(Job job);
 
-  // Commits so far; the watchdog's sign of life.
+  // Commits so far: a sign of life.
   int64_t commits() const;
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 namespace kprof {
 
@@ -12,6 +13,9 @@ class Clock {
   virtual int64_t mono_ns() const = 0;  // CLOCK_MONOTONIC
   virtual int64_t unix_ns() const = 0;  // CLOCK_REALTIME; may jump
 };
+
+// For those who cannot be given a Clock: the supervisor and what runs between fork and exec. Async-signal-safe.
+int64_t ReadClockNs(clockid_t id);
 
 class RealClock final : public Clock {
  public:

@@ -1,4 +1,4 @@
-// The one thread that owns all changing state: sessions, runs, children, timers. Everything else posts to it.
+// The one thread that owns all changing state: runs, children, timers. Everything else posts to it.
 // Knows nothing of what it runs. A task must not block (1 ms is long): files, SQL and parsing belong to workers.
 //
 // Post and OnLoopThread: any thread. After and Timer: loop thread only. Tasks run in the order of Post, never inside
@@ -60,7 +60,7 @@ class IoLoop {
 
   bool OnLoopThread() const;
 
-  // Tasks run so far; the watchdog's sign of life. Any thread.
+  // Tasks run so far: a sign of life. Any thread.
   int64_t tasks_run() const;
 
   // For rooms that wait on descriptors (process/, rpc/).

@@ -12,6 +12,7 @@
 
 #include "daemon/base/clock.h"
 #include "storage/base/readable_text.h"
+#include "storage/base/utf8.h"
 
 namespace kprof {
 namespace {
@@ -39,9 +40,7 @@ void AppendValue(std::string& line, std::string_view value) {
       escaped += '\\';
       escaped += static_cast<char>(c);
     } else if (c < ' ' || c == 0x7f) {
-      char hex[5];
-      std::snprintf(hex, sizeof hex, "\\x%02x", c);
-      escaped += hex;
+      escaped += HexEscape(c);
     } else {
       escaped += static_cast<char>(c);
     }
@@ -52,6 +51,12 @@ void AppendValue(std::string& line, std::string_view value) {
 }
 
 }  // namespace
+
+std::optional<LogLevel> LogLevelByName(std::string_view name) {
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<LogLevel>(found - std::begin(kNames));
+}
 
 void SetLogLevel(LogLevel least) {
   least_level = least;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,12 +20,10 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 using LogField = std::pair<std::string_view, std::string>;
 
+std::optional<LogLevel> LogLevelByName(std::string_view name);  // "debug", "info", "warning", "error"
 void SetLogLevel(LogLevel least);
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 
-inline void LogDebug(std::string_view event, std::initializer_list<LogField> fields = {}) {
-  Log(LogLevel::kDebug, event, fields);
-}
 inline void LogInfo(std::string_view event, std::initializer_list<LogField> fields = {}) {
   Log(LogLevel::kInfo, event, fields);
 }

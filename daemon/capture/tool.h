@@ -1,5 +1,5 @@
-// A tool turns a request into what the supervisor runs: a command line and an environment, and says which files it will
-// leave. It starts nothing itself. Adding a profiler means adding tool_x.cc and one line in tools.cc.
+// A tool turns a request into what the supervisor runs: a command line and an environment. It starts
+// nothing itself. Adding a profiler means adding tool_x.cc and one line in tools.cc.
 // Stateless; any thread.
 #pragma once
 

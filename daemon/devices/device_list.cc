@@ -85,13 +85,6 @@ DeviceList::DeviceList(std::vector<Device> accelerators) {
   for (Device& device : accelerators) devices_.push_back(std::move(device));
 }
 
-const Device* DeviceList::Find(std::string_view id) const {
-  for (const Device& device : devices_) {
-    if (device.id == id) return &device;
-  }
-  return nullptr;
-}
-
 // A remedy that offers only what is not refused.
 std::string DeviceList::WhatToName() const {
   std::string remedy = "name one of: ";

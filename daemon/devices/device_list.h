@@ -16,7 +16,6 @@ class DeviceList {
   explicit DeviceList(std::vector<Device> accelerators);
 
   const std::vector<Device>& all() const { return devices_; }
-  const Device* Find(std::string_view id) const;
 
   // The ids that a selector names, in the node's order: "0", "0,1", a uuid, "all" (every accelerator), "cpu"; "none"
   // gives an empty list. An empty selector: the devices that CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES of

@@ -11,12 +11,6 @@ namespace {
 
 constexpr size_t kShownBytes = 400;
 
-// Short enough for a line, and UTF-8.
-std::string Shown(const std::string& bytes) {
-  if (bytes.size() <= kShownBytes) return ReadableText(bytes);
-  return ReadableText(bytes.substr(0, kShownBytes)) + "...";
-}
-
 std::string Words(int error) {
   switch (error) {
     case EACCES:
@@ -37,10 +31,10 @@ Status ExecError(int error, const std::string& what, const LaunchSubject& subjec
     case ENOENT:
     case ENOTDIR:
       if (is_path) {
-        return Fail(ErrorCode::kSpawnFailed, what, "no such program, seen from " + Shown(subject.cwd),
-                    "check the path");
+        return Fail(ErrorCode::kSpawnFailed, what,
+                    "no such program, seen from " + ClippedText(subject.cwd, kShownBytes), "check the path");
       }
-      return Fail(ErrorCode::kSpawnFailed, what, "no such program in PATH " + Shown(subject.path),
+      return Fail(ErrorCode::kSpawnFailed, what, "no such program in PATH " + ClippedText(subject.path, kShownBytes),
                   "check the name or give a path");
     case EACCES:
     case EPERM:
@@ -72,15 +66,15 @@ LaunchSubject SubjectOf(const LaunchRequest& request) {
 }
 
 Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject) {
-  const std::string what = "start '" + Shown(subject.program) + "'";
+  const std::string what = "start '" + ClippedText(subject.program, kShownBytes) + "'";
   if (failure.step == "exec") return ExecError(failure.error, what, subject);
   if (failure.step == "interpreter") {
     return Fail(ErrorCode::kSpawnFailed, what, "the interpreter or loader that it names is not there",
                 "check its first line (#!)");
   }
   if (failure.step == "chdir") {
-    return Fail(ErrorCode::kSpawnFailed, "start in '" + Shown(subject.cwd) + "'", Words(failure.error),
-                "check that the folder exists and that you may enter it");
+    return Fail(ErrorCode::kSpawnFailed, "start in '" + ClippedText(subject.cwd, kShownBytes) + "'",
+                Words(failure.error), "check that the folder exists and that you may enter it");
   }
   if (failure.step == "setrlimit") {
     return Fail(ErrorCode::kSpawnFailed, what, "set its resource limits: " + Words(failure.error),
@@ -90,7 +84,7 @@ Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject) {
     return Fail(ErrorCode::kSpawnFailed, what, "no process can be made: " + Words(failure.error),
                 "end other processes or raise the limit (ulimit -u)");
   }
-  return Fail(ErrorCode::kSpawnFailed, what, Shown(failure.step) + ": " + Words(failure.error));
+  return Fail(ErrorCode::kSpawnFailed, what, ClippedText(failure.step, kShownBytes) + ": " + Words(failure.error));
 }
 
 }  // namespace kprof

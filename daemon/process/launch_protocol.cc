@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_progress.h"
 
 namespace kprof {
 namespace {

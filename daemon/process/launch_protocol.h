@@ -78,7 +78,7 @@ struct LaunchRequest {
 };
 
 // Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
-// limit, one of output that its log could not say (output_log.h), more than a frame holds. kUsage.
+// limit, one of output that its log could not say (output_progress.h), more than a frame holds. kUsage.
 Status CheckLaunchRequest(const LaunchRequest& request);
 
 // Where a launch stopped: "chdir", "exec", "interpreter" (the program is there, what its first line names is not),

@@ -18,8 +18,8 @@ namespace kprof {
 struct LaunchEvents {
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
-  // It never started: no such program, no permission, no such folder. kSpawnFailed (kToolMissing when the program is
-  // not there), with the path and the remedy. Final.
+  // It never started: no such program, no permission, no such folder. kSpawnFailed with the path and the
+  // remedy. Final.
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;
@@ -27,7 +27,7 @@ struct LaunchEvents {
   std::function<void(Status)> lost;
 };
 
-// The open files that the supervisor writes to; see output_log.h. Borrowed for the call.
+// The open files that the supervisor writes to; see output_progress.h. Borrowed for the call.
 struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;

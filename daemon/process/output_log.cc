@@ -1,6 +1,7 @@
 #include "daemon/process/output_log.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -39,12 +40,12 @@ int64_t OldestInRing(const OutputProgress& progress) {
 }
 
 // Where byte `at` lies, and how many from there on lie behind each other.
-struct Place {
+struct Extent {
   int64_t offset_bytes = 0;
   int64_t run_bytes = 0;
 };
 
-Place PlaceOf(int64_t at, OutputLimits limits) {
+Extent ExtentOf(int64_t at, OutputLimits limits) {
   if (at < limits.head_bytes) return {at, limits.head_bytes - at};
   const int64_t in_ring = (at - limits.head_bytes) % limits.tail_bytes;
   return {limits.head_bytes + in_ring, limits.tail_bytes - in_ring};
@@ -55,10 +56,10 @@ template <typename Take>
 Status ReadPrinted(File& log, int64_t begin, int64_t end, OutputLimits limits, Take take) {
   std::string block;
   while (begin < end) {
-    Place place = PlaceOf(begin, limits);
-    int64_t count = std::min({end - begin, place.run_bytes, static_cast<int64_t>(kBlockBytes)});
+    Extent extent = ExtentOf(begin, limits);
+    int64_t count = std::min({end - begin, extent.run_bytes, static_cast<int64_t>(kBlockBytes)});
     block.resize(static_cast<size_t>(count));
-    ASSIGN_OR_RETURN(size_t size, log.ReadAt(place.offset_bytes, block));
+    ASSIGN_OR_RETURN(size_t size, log.ReadAt(extent.offset_bytes, block));
     if (size == 0) return OkStatus();
     RETURN_IF_ERROR(take(std::span<const char>(block).first(size)));
     begin += static_cast<int64_t>(size);

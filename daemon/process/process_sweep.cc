@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 
+#include "daemon/base/clock.h"
 #include "daemon/base/environment.h"
 #include "storage/base/unique_fd.h"
 
@@ -26,12 +27,6 @@ constexpr int64_t kDeathWaitMs = 200;
 // glibc of Debian 12 has pidfd_open, that of older build hosts has not; the numbers are the same everywhere.
 int PidfdOpen(pid_t pid) {
   return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-}
-
-int64_t MonoMs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
 // A process held by descriptor, or, when descriptors have run out, by its number alone.
@@ -94,11 +89,11 @@ void Kill(std::map<pid_t, Held>& held) {
 
 // Until all that were killed are dead, or the time is up.
 void AwaitDeaths(const std::map<pid_t, Held>& held) {
-  const int64_t deadline_ms = MonoMs() + kDeathWaitMs;
+  const int64_t deadline_ns = ReadClockNs(CLOCK_MONOTONIC) + kDeathWaitMs * kNanosPerMilli;
   for (const auto& [pid, process] : held) {
     if (!process.confirmed || process.refused || !process.pidfd.valid()) continue;
     pollfd wait{process.pidfd.get(), POLLIN, 0};
-    int64_t left_ms = deadline_ms - MonoMs();
+    const int64_t left_ms = (deadline_ns - ReadClockNs(CLOCK_MONOTONIC)) / kNanosPerMilli;
     if (left_ms <= 0) return;
     ::poll(&wait, 1, static_cast<int>(left_ms));
   }

@@ -10,30 +10,30 @@
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/process/adopted_processes.h"
-#include "daemon/process/supervisor.h"
+#include "daemon/process/supervisor_link.h"
 
 namespace kprof {
 namespace {
 
 class Handle final : public Launched {
  public:
-  Handle(IoLoop& loop, std::shared_ptr<Supervisor> supervisor) : loop_(loop), supervisor_(std::move(supervisor)) {}
+  Handle(IoLoop& loop, std::shared_ptr<SupervisorLink> link) : loop_(loop), link_(std::move(link)) {}
   ~Handle() override {
     KPROF_ON_IO_LOOP(loop_);
-    supervisor_->Abandon();
+    link_->Abandon();
   }
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);
-    supervisor_->Send(FrameOf(LaunchMessage::kGo));
+    link_->Send(FrameOf(LaunchMessage::kGo));
   }
   void Stop(int64_t grace_ms) override {
     KPROF_ON_IO_LOOP(loop_);
-    supervisor_->Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
+    link_->Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
   }
 
  private:
   IoLoop& loop_;
-  const std::shared_ptr<Supervisor> supervisor_;  // it stays until its process has been reaped
+  const std::shared_ptr<SupervisorLink> link_;  // it stays until its process has been reaped
 };
 
 }  // namespace
@@ -42,7 +42,7 @@ SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, Superviso
     : loop_(loop),
       program_(std::move(program)),
       adopted_(std::make_shared<AdoptedProcesses>(loop, pool)),
-      not_reaped_(std::make_shared<Supervisor::NotReaped>()) {
+      not_reaped_(std::make_shared<SupervisorLink::NotReaped>()) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     LogError("cannot become a child subreaper; what a killed kprof-launch leaves is found by its marker only",
              {{"error", std::to_string(errno)}});
@@ -52,7 +52,7 @@ SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, Superviso
 SupervisorLauncher::~SupervisorLauncher() {
   KPROF_ON_IO_LOOP(loop_);
   adopted_->Close();
-  for (Supervisor* supervisor : Supervisor::NotReaped(*not_reaped_)) supervisor->Abandon();
+  for (SupervisorLink* link : SupervisorLink::NotReaped(*not_reaped_)) link->Abandon();
 }
 
 OwnChildren& SupervisorLauncher::own_children() {
@@ -72,17 +72,17 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
 
   ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, files, adopted_->own()));
   const pid_t pid = spawned.pid;
-  auto supervisor =
-      std::make_shared<Supervisor>(loop_, adopted_, not_reaped_, SubjectOf(marked), marker, std::move(events));
-  Status begun = supervisor->Begin(std::move(spawned),
-                                   HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(marked)));
+  auto link =
+      std::make_shared<SupervisorLink>(loop_, adopted_, not_reaped_, SubjectOf(marked), marker, std::move(events));
+  Status begun =
+      link->Begin(std::move(spawned), HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(marked)));
   if (!begun.ok()) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);  // a KILL that nothing can hold up: it has nothing open yet
     adopted_->own().Remove(pid);
     return Status(ErrorCode::kSpawnFailed, begun.what(), begun.why(), begun.remedy());
   }
-  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(supervisor)));
+  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(link)));
 }
 
 }  // namespace kprof

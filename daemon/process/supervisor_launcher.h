@@ -22,7 +22,7 @@
 namespace kprof {
 
 class AdoptedProcesses;
-class Supervisor;
+class SupervisorLink;
 
 class SupervisorLauncher final : public Launcher {
  public:
@@ -46,7 +46,7 @@ class SupervisorLauncher final : public Launcher {
   const SupervisorProgram program_;
   // Shared with pending handlers of the io loop and jobs of the pool, which outlive us.
   const std::shared_ptr<AdoptedProcesses> adopted_;
-  const std::shared_ptr<std::set<Supervisor*>> not_reaped_;
+  const std::shared_ptr<std::set<SupervisorLink*>> not_reaped_;
 };
 
 }  // namespace kprof

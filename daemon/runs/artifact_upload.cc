@@ -53,7 +53,7 @@ ArtifactUpload::~ArtifactUpload() {
 
 Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
                                                               const RunRow& run, const std::string& name) {
-  const std::string act = "add artifact '" + ReadableText(name.substr(0, 200)) + "' to run " + run.id;
+  const std::string act = "add artifact '" + ClippedText(name, 200) + "' to run " + run.id;
   if (!IsTerminal(run.state)) return Fail(ErrorCode::kUsage, act, "the run has not ended", "wait for it first");
   if (!IsSafeName(name) || IsReservedArtifactName(name)) {
     return Fail(ErrorCode::kUsage, act, "that is not a usable name",
@@ -100,10 +100,9 @@ Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
   const Layout& layout = catalog_.layout();
   ArtifactRow artifact{name_, size_bytes_, sum_.Finish()};
   if (expected_sha256 != artifact.sha256) {
-    return Fail(
-        ErrorCode::kBadInput, "add artifact " + name_,
-        "its sha256 is " + artifact.sha256 + ", not " + ReadableText(expected_sha256.substr(0, 64)) + " as sent",
-        "send it again");
+    return Fail(ErrorCode::kBadInput, "add artifact " + name_,
+                "its sha256 is " + artifact.sha256 + ", not " + ClippedText(expected_sha256, 64) + " as sent",
+                "send it again");
   }
   RETURN_IF_ERROR(file_->Sync());
   file_.reset();

@@ -2,12 +2,13 @@
 // queue survives its daemon. Never in the catalog, whose backups are handed around (docs/adr/004).
 //
 // A file is "kprofspool1\n", 64 hex digits of the payload's SHA-256, "\n", the payload (EncodeLaunchRequest).
-// Blocking: from a worker.
+// Blocking, but for RemoveSpoolSoon: from a worker.
 #pragma once
 
 #include <string>
 
 #include "daemon/process/launch_protocol.h"
+#include "daemon/runs/run_parts.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/layout.h"
@@ -22,5 +23,8 @@ Status WriteSpool(Files& files, const Layout& layout, const std::string& run_id,
 Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::string& run_id);
 
 Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id);
+
+// On a worker; nobody waits. One that cannot be removed is swept at the next start.
+void RemoveSpoolSoon(const RunParts& parts, const std::string& run_id);
 
 }  // namespace kprof

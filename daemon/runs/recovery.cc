@@ -1,7 +1,5 @@
 #include "daemon/runs/recovery.h"
 
-#include <set>
-
 #include "daemon/base/log.h"
 #include "daemon/process/process_sweep.h"
 #include "daemon/runs/launch_spool.h"
@@ -60,77 +58,6 @@ void StoreEnd(Catalog& catalog, RunRow run, RecoveredRuns& recovered) {
   recovered.unstored.push_back({std::move(run), stored});
 }
 
-// What a run's folder holds that the catalog does not know.
-struct Leftovers {
-  std::vector<std::string> names;
-  bool whole_folder = false;  // of a run that has ended and left nothing
-};
-
-Result<Leftovers> FindLeftovers(Db& db, Files& files, const Layout& layout, const std::string& run_id) {
-  ASSIGN_OR_RETURN(std::vector<FolderEntry> inside, files.List(layout.RunFolder(run_id)));
-  ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id));
-  Leftovers leftovers;
-  if (!IsTerminal(run.state)) return leftovers;
-  leftovers.whole_folder = run.artifacts.empty();
-  std::set<std::string> known;
-  for (const ArtifactRow& artifact : run.artifacts) known.insert(artifact.name);
-  for (const FolderEntry& entry : inside) {
-    if (!known.contains(entry.name)) leftovers.names.push_back(entry.name);
-  }
-  return leftovers;
-}
-
-// Out of the way, but there: an older catalog that was put in place, or none, knows less than the folders hold.
-Status MoveToLost(Files& files, const Layout& layout, const std::string& path, const std::string& name) {
-  RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
-  std::string target = layout.LostFolder() + "/" + name;
-  // A name that is taken already, by an earlier find, gets a time behind it.
-  if (files.OpenForRead(target).ok() || files.List(target).ok()) {
-    target += "." + std::to_string(RealClock().unix_ns());
-  }
-  return files.Rename(path, target);
-}
-
-Status RemoveLeftovers(Catalog& catalog, Files& files, const std::string& run_id) {
-  // Asked again on the writer thread: there, no upload is between its file and its row.
-  return catalog.writer().SubmitAndWait([&](Db& db) -> Status {
-    const Layout& layout = catalog.layout();
-    ASSIGN_OR_RETURN(Leftovers leftovers, FindLeftovers(db, files, layout, run_id));
-    for (const std::string& name : leftovers.names) {
-      LogWarning("a file of no artifact goes to lost/", {{"run", run_id}, {"name", name}});
-      RETURN_IF_ERROR(MoveToLost(files, layout, layout.ArtifactPath(run_id, name), run_id + "." + name));
-    }
-    return leftovers.whole_folder ? files.RemoveTree(layout.RunFolder(run_id)) : OkStatus();
-  });
-}
-
-Status RemoveOrphanedFolder(Catalog& catalog, Files& files, const std::string& name, std::stop_token stop) {
-  const Layout& layout = catalog.layout();
-  Result<Leftovers> leftovers = [&]() -> Result<Leftovers> {
-    // Given back at once: what removes something waits for the writer.
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
-    return FindLeftovers(*reader, files, layout, name);
-  }();
-  if (leftovers.ok()) {
-    const bool nothing = leftovers->names.empty() && !leftovers->whole_folder;
-    return nothing ? OkStatus() : RemoveLeftovers(catalog, files, name);
-  }
-  if (leftovers.status().code() != ErrorCode::kNotFound) return leftovers.status();
-  LogWarning("a folder of no run goes to lost/", {{"name", name}});
-  return MoveToLost(files, layout, layout.RunFolder(name), name);
-}
-
-Status RemoveOrphanedSpool(Catalog& catalog, Files& files, const std::string& name, std::stop_token stop) {
-  {
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow(stop));
-    Result<RunRow> run = ReadRun(*reader, name);
-    // Of an open run, even one that is no longer queued: it may be about to read it.
-    if (run.ok() && !IsTerminal(run->state)) return OkStatus();
-    if (!run.ok() && run.status().code() != ErrorCode::kNotFound) return run.status();
-  }
-  return RemoveSpool(files, catalog.layout(), name);
-}
-
 }  // namespace
 
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock) {
@@ -163,21 +90,6 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
     StoreEnd(catalog, LostRun(std::move(run), files, layout, clock), recovered);
   }
   return recovered;
-}
-
-Status RemoveOrphans(Catalog& catalog, Files& files, const std::string& before_id, std::stop_token stop) {
-  const Layout& layout = catalog.layout();
-  ASSIGN_OR_RETURN(std::vector<FolderEntry> folders, files.List(layout.RunsFolder()));
-  for (const FolderEntry& entry : folders) {
-    if (stop.stop_requested()) return OkStatus();
-    if (entry.name < before_id) RETURN_IF_ERROR(RemoveOrphanedFolder(catalog, files, entry.name, stop));
-  }
-  ASSIGN_OR_RETURN(std::vector<FolderEntry> spools, files.List(layout.SpoolFolder()));
-  for (const FolderEntry& entry : spools) {
-    if (stop.stop_requested()) return OkStatus();
-    if (entry.name < before_id) RETURN_IF_ERROR(RemoveOrphanedSpool(catalog, files, entry.name, stop));
-  }
-  return OkStatus();
 }
 
 }  // namespace kprof

@@ -2,12 +2,39 @@
 
 #include <utility>
 
+#include "daemon/runs/host_busy.h"
+#include "daemon/runs/signal_name.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
 
 constexpr size_t kMessageLimitBytes = 4096;
+
+void AddCommandMetrics(RunRow& row, const CommandEnded& command) {
+  auto add = [&](const char* name, int64_t value, const char* unit) {
+    row.metrics.push_back(MetricRow{.name = name, .value = static_cast<double>(value), .unit = unit});
+  };
+  add("wall_ns", command.wall_ns, "ns");
+  add("user_cpu_ns", command.user_cpu_ns, "ns");
+  add("system_cpu_ns", command.system_cpu_ns, "ns");
+  add("max_rss_bytes", command.max_rss_bytes, "bytes");
+  add("voluntary_switches", command.voluntary_switches, "count");
+  add("involuntary_switches", command.involuntary_switches, "count");
+}
+
+void AddTrust(RunRow& row, const CommandEnded& command) {
+  if (command.leftover_processes > 0) {
+    row.trust.push_back({"processes_left", std::to_string(command.leftover_processes) +
+                                               " processes outlived the command and were ended; what they did is "
+                                               "in no wall time"});
+  }
+  if (command.unkillable_processes > 0) {
+    row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
+                                                     " processes changed their identity and could not be ended"});
+  }
+  if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
+}
 
 }  // namespace
 
@@ -28,6 +55,29 @@ void SetCollected(RunRow& row, Collected collected) {
   if (dropped.empty()) return;
   row.trust.push_back({"output_dropped", dropped + " are not kept, between head and tail; this concerns the logs "
                                                    "alone, nothing that was measured"});
+}
+
+void SetCommandEnded(RunRow& row, const CommandEnded& command) {
+  row.exit_code = command.exit_code;
+  row.signal = command.signal;
+  AddCommandMetrics(row, command);
+  AddTrust(row, command);
+}
+
+std::optional<Status> WhyCommandFailed(const CommandEnded& command, const std::string& run_id) {
+  if (command.output_error != 0) return FailErrno(command.output_error, "keep the output of run " + run_id);
+  const std::string remedy = "see kprofctl logs " + run_id + " --stderr";
+  if (command.signal) {
+    return Fail(
+        ErrorCode::kCommandFailed, "run " + run_id,
+        "the command was ended by signal " + std::to_string(*command.signal) + " (" + SignalName(*command.signal) + ")",
+        remedy);
+  }
+  if (command.exit_code.value_or(0) != 0) {
+    return Fail(ErrorCode::kCommandFailed, "run " + run_id,
+                "the command ended with exit code " + std::to_string(*command.exit_code), remedy);
+  }
+  return std::nullopt;
 }
 
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns) {

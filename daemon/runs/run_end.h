@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "daemon/process/launch_protocol.h"
 #include "daemon/runs/run_folder.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
@@ -13,6 +15,12 @@ namespace kprof {
 
 // What the run's folder held, and in its trust what of the output is not kept.
 void SetCollected(RunRow& row, Collected collected);
+
+// How the command ended, its times as metrics, and in its trust what of them may not be believed.
+void SetCommandEnded(RunRow& row, const CommandEnded& command);
+
+// Why a command that ended by itself makes its run fail; nothing when it does not.
+std::optional<Status> WhyCommandFailed(const CommandEnded& command, const std::string& run_id);
 
 // Sets state and error, and ended_ns where the command's own end did not.
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns);

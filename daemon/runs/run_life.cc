@@ -3,10 +3,8 @@
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
-#include "daemon/runs/host_busy.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
-#include "daemon/runs/signal_name.h"
 #include "daemon/runs/state_marker.h"
 #include "storage/catalog/run_table.h"
 
@@ -19,31 +17,6 @@ std::string SecondsText(int64_t ms) {
   std::string text = std::to_string(ms / 1000);
   if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
   return text + " s";
-}
-
-void AddCommandMetrics(RunRow& row, const CommandEnded& command) {
-  auto add = [&](const char* name, int64_t value, const char* unit) {
-    row.metrics.push_back(MetricRow{.name = name, .value = static_cast<double>(value), .unit = unit});
-  };
-  add("wall_ns", command.wall_ns, "ns");
-  add("user_cpu_ns", command.user_cpu_ns, "ns");
-  add("system_cpu_ns", command.system_cpu_ns, "ns");
-  add("max_rss_bytes", command.max_rss_bytes, "bytes");
-  add("voluntary_switches", command.voluntary_switches, "count");
-  add("involuntary_switches", command.involuntary_switches, "count");
-}
-
-void AddTrust(RunRow& row, const CommandEnded& command) {
-  if (command.leftover_processes > 0) {
-    row.trust.push_back({"processes_left", std::to_string(command.leftover_processes) +
-                                               " processes outlived the command and were ended; what they did is "
-                                               "in no wall time"});
-  }
-  if (command.unkillable_processes > 0) {
-    row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
-                                                     " processes changed their identity and could not be ended"});
-  }
-  if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
 }
 
 }  // namespace
@@ -74,6 +47,16 @@ void RunLife::Begin() {
   });
 }
 
+template <typename T>
+void RunLife::OnWorker(std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
+  auto job = [this, work = std::move(work), then] {
+    auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
+    parts_.loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
+  };
+  Status submitted = parts_.workers.Submit(std::move(job));
+  if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
+}
+
 void RunLife::PrepareFiles() {
   auto work = [this, id = row_.id, leased = row_.devices, tool_name = row_.tool]() -> Result<Prepared> {
     Prepared prepared;
@@ -93,20 +76,13 @@ void RunLife::PrepareFiles() {
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
     return prepared;
   };
-  OnWorker(std::move(work), [this](Result<Prepared> prepared) {
-    if (!prepared.ok()) Blame(prepared.status());
-    if (error_ || stop_reason_) return BeginCollecting();
-    Launch(*std::move(prepared));
-  });
+  OnWorker<Prepared>(std::move(work), &RunLife::OnFilesPrepared);
 }
 
-void RunLife::OnWorker(std::function<Result<Prepared>()> work, std::function<void(Result<Prepared>)> then) {
-  auto job = [this, work = std::move(work), then] {
-    auto result = std::make_shared<Result<Prepared>>(work());  // shared: std::function copies its captures
-    parts_.loop.Post([result, then] { then(std::move(*result)); });
-  };
-  Status submitted = parts_.workers.Submit(std::move(job));
-  if (!submitted.ok()) parts_.loop.Post([then, submitted] { then(submitted); });
+void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
+  if (!prepared.ok()) Blame(prepared.status());
+  if (error_ || stop_reason_) return BeginCollecting();
+  Launch(*std::move(prepared));
 }
 
 void RunLife::Launch(Prepared prepared) {
@@ -155,9 +131,7 @@ void RunLife::GoWhenReady() {
 void RunLife::OnStarted(const CommandStarted& started) {
   row_.started_ns = started.unix_ns;
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
-  // Nobody waits for this, so it must not know us. One that cannot be removed now is swept at the next start.
-  (void)parts_.workers.Submit(
-      [parts = parts_, id = row_.id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), id); });
+  RemoveSpoolSoon(parts_, row_.id);
   if (row_.timeout_ms <= 0) return;
   timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
@@ -200,12 +174,8 @@ void RunLife::BeginCollecting() {
 
 void RunLife::Collect() {
   files_ = RunFiles();
-  auto job = [this, id = row_.id] {
-    auto collected = std::make_shared<Result<Collected>>(CollectRunFolder(parts_.files, parts_.catalog.layout(), id));
-    parts_.loop.Post([this, collected] { OnCollected(std::move(*collected)); });
-  };
-  Status submitted = parts_.workers.Submit(std::move(job));
-  if (!submitted.ok()) OnCollected(submitted);
+  auto work = [this, id = row_.id] { return CollectRunFolder(parts_.files, parts_.catalog.layout(), id); };
+  OnWorker<Collected>(std::move(work), &RunLife::OnCollected);
 }
 
 void RunLife::OnCollected(Result<Collected> collected) {
@@ -225,29 +195,14 @@ void RunLife::Blame(const Status& error) {
 std::optional<Status> RunLife::WhyItFailed() const {
   if (error_) return error_;
   if (!command_) return stop_reason_;
-  if (command_->output_error != 0) return FailErrno(command_->output_error, "keep the output of run " + row_.id);
-  if (stop_reason_ && command_->stopped) return stop_reason_;
-  const std::string remedy = "see kprofctl logs " + row_.id + " --stderr";
-  if (command_->signal) {
-    return Fail(ErrorCode::kCommandFailed, "run " + row_.id,
-                "the command was ended by signal " + std::to_string(*command_->signal) + " (" +
-                    SignalName(*command_->signal) + ")",
-                remedy);
-  }
-  if (command_->exit_code.value_or(0) != 0) {
-    return Fail(ErrorCode::kCommandFailed, "run " + row_.id,
-                "the command ended with exit code " + std::to_string(*command_->exit_code), remedy);
-  }
-  return std::nullopt;
+  if (command_->output_error == 0 && stop_reason_ && command_->stopped) return stop_reason_;
+  return WhyCommandFailed(*command_, row_.id);
 }
 
 void RunLife::End() {
   ended_ = true;
   if (command_) {
-    row_.exit_code = command_->exit_code;
-    row_.signal = command_->signal;
-    AddCommandMetrics(row_, *command_);
-    AddTrust(row_, *command_);
+    SetCommandEnded(row_, *command_);
   } else if (!went_) {
     row_.started_ns.reset();
   }

@@ -40,8 +40,11 @@ class RunLife {
   };
 
   void Commit(std::function<void(Status)> then);
-  void OnWorker(std::function<Result<Prepared>()> work, std::function<void(Result<Prepared>)> then);
+  // Does the work on a worker and goes on with what it gives, on the loop.
+  template <typename T>
+  void OnWorker(std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
   void PrepareFiles();
+  void OnFilesPrepared(Result<Prepared> prepared);
   void Launch(Prepared prepared);
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);

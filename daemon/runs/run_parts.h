@@ -6,7 +6,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/launcher.h"
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_progress.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 

@@ -21,13 +21,12 @@ class RunQueue {
   };
   explicit RunQueue(const Limits& limits) : limits_(limits) {}
 
-  bool full() const { return waiting_.size() >= limits_.queued; }
   size_t queued() const { return waiting_.size(); }
   size_t running() const { return running_.size(); }
   size_t limit() const { return limits_.queued; }
 
-  // REQUIRES: the id is not here. Devices are distinct. Takes more than the limit, too: refusing is up to who asks
-  // full().
+  // REQUIRES: the id is not here. Devices are distinct. Takes more than the limit, too:
+  // refusing is up to the caller, who knows what else is on its way.
   void Add(const std::string& id, std::vector<std::string> devices);
 
   // Takes the next run that may start and gives it its devices; empty when none may.

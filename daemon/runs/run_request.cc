@@ -37,7 +37,7 @@ Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
   for (const std::string& variable : request.environment) {
     if (variable.find('\0') != std::string::npos) return Refuse("an environment variable holds a zero byte");
     if (variable.find('=') == std::string::npos || variable[0] == '=') {
-      return Refuse("environment variable '" + ReadableText(variable.substr(0, 80)) + "' has no name");
+      return Refuse("environment variable '" + ClippedText(variable, 80) + "' has no name");
     }
     total_bytes += variable.size() + 1;
   }
@@ -53,7 +53,7 @@ Status CheckLabels(const RunRequest& request, const RunRequestLimits& limits) {
   }
   for (const auto& [key, value] : request.labels) {
     if (!IsLabelKey(key) || key.size() > limits.label_key_bytes) {
-      return Refuse("label '" + ReadableText(key.substr(0, 80)) + "' is not a usable name",
+      return Refuse("label '" + ClippedText(key, 80) + "' is not a usable name",
                     "use 1 to " + std::to_string(limits.label_key_bytes) + " letters, digits and . _ - /");
     }
     if (value.size() > limits.label_value_bytes) {
@@ -89,7 +89,7 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, limits.timeout_ms));
   RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, limits.timeout_ms));
   if (request.cwd.empty() || request.cwd[0] != '/') {
-    return Refuse("the working folder '" + ReadableText(request.cwd.substr(0, 200)) + "' is not an absolute path");
+    return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path");
   }
   if (request.cwd.find('\0') != std::string::npos) return Refuse("the working folder holds a zero byte");
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {

@@ -31,7 +31,7 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
     open_[id].row = std::move(row);
   }
   for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
-    Open& open = open_[unstored.row.id];
+    OpenRun& open = open_[unstored.row.id];
     open.row = unstored.row;
     open.end = std::move(unstored.row);
     open.end_refused = std::move(unstored.why);
@@ -39,6 +39,12 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
 }
 
 Runs::~Runs() = default;
+
+void Runs::OpenRun::Become(const RunRow& changed) {
+  const bool pinned = row.pinned;  // changed by SetPinned alone
+  row = changed;
+  row.pinned = pinned;
+}
 
 void Runs::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
@@ -73,13 +79,8 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
     return refuse(Fail(ErrorCode::kQueueFull, "submit run",
                        std::to_string(queue_.limit()) + " runs are waiting already", "wait for some of them to end"));
   }
-  Insert(std::move(request), *std::move(devices), ids_.Next(), std::move(done));
-}
-
-void Runs::Insert(RunRequest request, std::vector<std::string> devices, std::string id,
-                  std::function<void(Result<RunRow>)> done) {
   ++submitting_;
-  StoreSubmittedRun(parts_, std::move(request), std::move(devices), std::move(id),
+  StoreSubmittedRun(parts_, std::move(request), *std::move(devices), ids_.Next(),
                     [this, done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
                       if (!stored.ok()) {
@@ -96,7 +97,7 @@ void Runs::Enqueue(RunRow row) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   queue_.Add(id, row.devices);
-  Open& open = open_[id];
+  OpenRun& open = open_[id];
   open.row = std::move(row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
@@ -106,7 +107,7 @@ void Runs::Enqueue(RunRow row) {
 
 // Counted from when it was queued, also across a restart.
 void Runs::StartQueueTimer(const std::string& id) {
-  Open& open = open_.at(id);
+  OpenRun& open = open_.at(id);
   if (open.row.queue_timeout_ms == 0) return;
   const int64_t ends_ns = open.row.queued_ns + open.row.queue_timeout_ms * kNanosPerMilli;
   open.queue_timer = parts_.loop.After(std::max<int64_t>(0, ends_ns - parts_.clock.unix_ns()), [this, id] {
@@ -120,14 +121,11 @@ void Runs::StartReady() {
   while (true) {
     std::string id = queue_.StartNext();
     if (id.empty()) return;
-    Open& open = open_.at(id);
+    OpenRun& open = open_.at(id);
     open.queue_timer.Cancel();
     RunLife::Events events;
     events.changed = [this, id](const RunRow& row) {
-      RunRow& known = open_.at(id).row;
-      bool pinned = known.pinned;  // changed by SetPinned alone
-      known = row;
-      known.pinned = pinned;
+      open_.at(id).Become(row);
       Notify(id);
     };
     events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
@@ -139,7 +137,7 @@ void Runs::StartReady() {
 
 void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
-  Open& open = open_.at(id);
+  OpenRun& open = open_.at(id);
   open.end = std::move(row);
   CommitEnd(id, kRetryFirstMs);
   // The command is gone: its devices go to the next run, whose first commit joins this one's last.
@@ -148,7 +146,7 @@ void Runs::OnLifeEnded(RunRow row) {
 }
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
-  Open& open = open_.at(id);
+  OpenRun& open = open_.at(id);
   if (open.life || open.end) return;
   queue_.Remove(id);
   open.end = open.row;
@@ -159,7 +157,7 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
 }
 
 void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
-  Open& open = open_.at(id);
+  OpenRun& open = open_.at(id);
   open.hold_timer.Cancel();
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
@@ -167,15 +165,13 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
       [row = *open.end](Db& db) { return UpdateRun(db, row); },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {
         loop.Post([this, id, retry_ms, status] {
-          Open& open = open_.at(id);
-          const bool pinned = open.row.pinned;  // changed by SetPinned alone
+          OpenRun& open = open_.at(id);
           if (status.ok()) {
-            open.row = *open.end;
-            open.row.pinned = pinned;
+            open.Become(*open.end);
             LogInfo("run ended", {{"run", id},
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
-            RemoveSpoolSoon(id);  // of one that never started; not before its end is known
+            RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
             Notify(id);
             if (open.end_known) open.end_known(open.row);
             return Forget(id);
@@ -185,8 +181,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           if (open.end->state == RunState::kDone) {
             SetEnd(*open.end, status.In("store run " + id), parts_.clock.unix_ns());
           }
-          open.row = *open.end;
-          open.row.pinned = pinned;
+          open.Become(*open.end);
           open.end_refused = status;
           Notify(id);
           if (auto known = std::exchange(open.end_known, nullptr)) known(status.In("store the end of run " + id));
@@ -210,7 +205,7 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
   if (found == open_.end() || found->second.end) {
     return parts_.loop.Post([done, what] { done(Fail(ErrorCode::kUsage, what, "it has ended already")); });
   }
-  Open& open = found->second;
+  OpenRun& open = found->second;
   if (!open.life) {
     open.end_known = std::move(done);
     return EndQueued(id, reason);
@@ -284,7 +279,7 @@ void Runs::Unhold(const std::string& id) {
 }
 
 void Runs::StartHoldTimer(const std::string& id) {
-  Open& open = open_.at(id);
+  OpenRun& open = open_.at(id);
   if (open.end) return;
   open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
     Stop(id,
@@ -309,16 +304,12 @@ void Runs::NotifyQueuedSoon() {
     int position = 0;
     for (const std::string& id : queue_.WaitingIds()) {
       ++position;
-      Open& open = open_.at(id);
+      OpenRun& open = open_.at(id);
       if (open.watchers.empty()) continue;
       auto watchers = open.watchers;
       for (auto& [watch, changed] : watchers) changed(View{open.row, position});
     }
   });
-}
-
-void Runs::RemoveSpoolSoon(const std::string& id) {
-  (void)parts_.workers.Submit([parts = parts_, id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), id); });
 }
 
 void Runs::SweepExpired() {

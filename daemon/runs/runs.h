@@ -79,7 +79,7 @@ class Runs {
   void KillAll();
 
  private:
-  struct Open {
+  struct OpenRun {
     RunRow row;                                     // as it is known to all: what is durable
     std::unique_ptr<RunLife> life;                  // none while it waits
     std::optional<RunRow> end;                      // its end, while that is being committed
@@ -90,10 +90,10 @@ class Runs {
     IoLoop::Timer queue_timer;
     IoLoop::Timer retry_timer;
     std::map<WatchId, std::function<void(const View&)>> watchers;
+
+    void Become(const RunRow& changed);
   };
 
-  void Insert(RunRequest request, std::vector<std::string> devices, std::string id,
-              std::function<void(Result<RunRow>)> done);
   void Enqueue(RunRow row);
   void StartReady();
   void StartQueueTimer(const std::string& id);
@@ -104,7 +104,6 @@ class Runs {
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void NotifyQueuedSoon();
-  void RemoveSpoolSoon(const std::string& id);
   void SweepExpired();
   void SweepExpiredIn(int64_t delay_ms);
   void FinishStopping();
@@ -113,7 +112,7 @@ class Runs {
   const Options options_;
   RunIdGenerator ids_;
   RunQueue queue_;
-  std::map<std::string, Open> open_;
+  std::map<std::string, OpenRun> open_;
   size_t submitting_ = 0;  // on their way into the queue
   WatchId next_watch_ = 1;
   IoLoop::Timer notify_timer_;

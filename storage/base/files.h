@@ -60,6 +60,9 @@ class Files {
 // The real one.
 std::unique_ptr<Files> MakePosixFiles();
 
+// What the last step of a path stands in: "." for a bare name, "/" at the top.
+std::string FolderOf(const std::string& path);
+
 // The folder and those above it.
 Status CreateFolders(Files& files, const std::string& path);
 

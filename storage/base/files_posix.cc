@@ -182,6 +182,12 @@ std::unique_ptr<Files> MakePosixFiles() {
   return std::make_unique<PosixFiles>();
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 Status CreateFolders(Files& files, const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     RETURN_IF_ERROR(files.CreateFolder(path.substr(0, end)));

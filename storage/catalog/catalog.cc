@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "storage/catalog/catalog_check.h"
 #include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
@@ -15,18 +16,13 @@
 namespace kprof {
 namespace {
 
-// Readers are up to four, and a commit empties their caches anyway.
+constexpr size_t kReaders = 4;
+// A commit empties their caches anyway.
 constexpr int64_t kReaderCacheBytes = 512 << 10;
-
-std::string ParentOf(const std::string& path) {
-  size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // Makes the folder's name last, and those of the folders above, as far as we may open what they are in.
 void SyncFoldersAbove(Files& files, std::string path) {
-  for (std::string above = ParentOf(path); above != path; path = above, above = ParentOf(path)) {
+  for (std::string above = FolderOf(path); above != path; path = above, above = FolderOf(path)) {
     (void)files.SyncFolder(above);
     if (above == ".") return;
   }
@@ -43,7 +39,6 @@ int StopRequested(void* stop) noexcept {
 
 constexpr const char* kReadCleanStop = "SELECT value FROM facts WHERE name = 'clean_stop'";
 constexpr const char* kSetUnclean = "UPDATE facts SET value = 0 WHERE name = 'clean_stop' AND value <> 0";
-constexpr const char* kSetClean = "UPDATE facts SET value = 1 WHERE name = 'clean_stop'";
 
 }  // namespace
 
@@ -66,7 +61,7 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& fi
 
 Catalog::~Catalog() {
   if (writer_ != nullptr) {
-    (void)writer_->SubmitAndWait([](Db& db) { return db.Execute(kSetClean); });
+    (void)writer_->SubmitAndWait([](Db& db) { return MarkClean(db); });
   }
   readers_.reset();  // before the writer's last checkpoint, which they would stand in the way of
   writer_.reset();
@@ -109,7 +104,7 @@ Status Catalog::OpenDatabase() {
     SyncFoldersAbove(files_, options_.layout.state_folder);
   }
 
-  ReaderPool::Options readers{.limit = options_.reader_limit};
+  ReaderPool::Options readers{.limit = kReaders};
   readers.db = {.mode = Db::Mode::kReadOnly, .vfs = options_.vfs, .cache_bytes = kReaderCacheBytes};
   readers_ = std::make_unique<ReaderPool>(path, readers);
   writer_ = std::make_unique<Writer>(std::move(db), options_.writer);
@@ -120,21 +115,17 @@ Status Catalog::QuickCheck(std::stop_token stop) {
   // A connection of its own: a lent one would be missed for as long as this takes.
   ASSIGN_OR_RETURN(Db db, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
   sqlite3_progress_handler(db.handle(), 10'000, StopRequested, &stop);
-  Statement check(db, "PRAGMA quick_check(1)");
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "check catalog", "no longer wanted");
-  if (!check.Next()) return check.status().In("check catalog");
-  if (check.Text(0) == "ok") return OkStatus();
-  return Fail(ErrorCode::kStorageBroken, "check catalog", std::string(check.Text(0)),
-              "put a backup in its place with kprofd --user --restore FILE");
+  return CheckPages(db, "put a backup in its place with kprofd --user --restore FILE");
 }
 
 Status Catalog::BackUp(const std::string& path, std::stop_token stop) {
   Status status = [&]() -> Status {
     const int64_t needed_bytes = ReadSizeBytes() + kBackUpSpareBytes;
-    ASSIGN_OR_RETURN(int64_t free_bytes, files_.ReadFreeBytes(ParentOf(path)));
+    ASSIGN_OR_RETURN(int64_t free_bytes, files_.ReadFreeBytes(FolderOf(path)));
     if (free_bytes < needed_bytes) {
       return Fail(ErrorCode::kStorageFull, "make room for the copy",
-                  "it takes " + std::to_string(needed_bytes) + " bytes free in " + ParentOf(path) + ", and there are " +
+                  "it takes " + std::to_string(needed_bytes) + " bytes free in " + FolderOf(path) + ", and there are " +
                       std::to_string(free_bytes),
                   "free some, or delete runs");
     }
@@ -159,12 +150,11 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
     ASSIGN_OR_RETURN(Db from, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
     ASSIGN_OR_RETURN(Db to, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs}));
     RETURN_IF_ERROR(CopyDb(from, to, stop));
-    // It is taken for what it is: consistent, as after a clean stop.
-    RETURN_IF_ERROR(to.Execute(kSetClean));
+    RETURN_IF_ERROR(MarkClean(to));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(path));
   RETURN_IF_ERROR(file->Sync());
-  return files_.SyncFolder(ParentOf(path));
+  return files_.SyncFolder(FolderOf(path));
 }
 
 int64_t Catalog::ReadSizeBytes() {

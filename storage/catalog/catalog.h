@@ -31,7 +31,6 @@ class Catalog {
     Layout layout;
     const char* vfs = nullptr;
     Writer::Options writer;
-    size_t reader_limit = 4;
   };
 
   // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, migrates, notes that

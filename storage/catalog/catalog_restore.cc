@@ -4,11 +4,11 @@
 
 #include <array>
 
+#include "storage/catalog/catalog_check.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/db_copy.h"
 #include "storage/state_lock.h"
-#include "storage/statement.h"
 
 namespace kprof {
 namespace {
@@ -33,22 +33,17 @@ Status CheckHeader(const std::string& path, Files& files) {
 Status CheckBackup(Db& db) {
   Status checked = CheckCatalog(db);
   if (!checked.ok()) return Fail(ErrorCode::kBadInput, "check the backup", checked.why(), kUseABackup);
-  Statement check(db, "PRAGMA quick_check(1)");
-  if (!check.Next()) return check.status();
-  if (check.Text(0) != "ok") {
-    return Fail(ErrorCode::kStorageBroken, "check the backup", std::string(check.Text(0)), "use another backup");
-  }
+  RETURN_IF_ERROR(CheckPages(db, "use another backup"));
   ASSIGN_OR_RETURN(int64_t tables, db.QueryInteger("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'"));
   if (tables == 1) return OkStatus();
   return Fail(ErrorCode::kBadInput, "check the backup", "it has no runs table: it is no backup of a catalog",
               kUseABackup);
 }
 
-// What was made of a backup is consistent, as after a clean stop.
 Status CopyMarkedClean(Db& backup, const std::string& path, const char* vfs) {
   ASSIGN_OR_RETURN(Db copy, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = vfs}));
   RETURN_IF_ERROR(CopyDb(backup, copy, {}));
-  return copy.Execute("UPDATE facts SET value = 1 WHERE name = 'clean_stop'");
+  return MarkClean(copy);
 }
 
 // Once it returns, the restore will happen, now or at the next start.

@@ -15,7 +15,7 @@ std::vector<char> Noise() {
   return bytes;
 }
 
-bool IsThere(Files& files, const std::string& path) {
+bool IsFilled(Files& files, const std::string& path) {
   Result<std::unique_ptr<File>> file = files.OpenForRead(path);
   if (!file.ok()) return false;
   Result<int64_t> size = (*file)->ReadSize();
@@ -26,12 +26,12 @@ bool IsThere(Files& files, const std::string& path) {
 
 bool SpaceReserve::Release() {
   std::lock_guard lock(mu_);
-  return IsThere(files_, path_) && files_.Remove(path_).ok();
+  return IsFilled(files_, path_) && files_.Remove(path_).ok();
 }
 
 Status SpaceReserve::Fill() {
   std::lock_guard lock(mu_);
-  if (IsThere(files_, path_)) return OkStatus();
+  if (IsFilled(files_, path_)) return OkStatus();
   RETURN_IF_ERROR(files_.Remove(path_));  // of a try that a crash cut short
   Status filled = [&]() -> Status {
     ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.Create(path_));

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <string>
 
+#include "storage/sandbox/ascii_case.h"
+
 namespace kprof {
 namespace {
 
@@ -33,10 +35,7 @@ constexpr std::string_view kAllowed[] = {
 }  // namespace
 
 bool IsAllowedFunction(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  return std::find(std::begin(kAllowed), std::end(kAllowed), lower) != std::end(kAllowed);
+  return std::find(std::begin(kAllowed), std::end(kAllowed), AsciiLower(name)) != std::end(kAllowed);
 }
 
 }  // namespace kprof

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "storage/sandbox/allowed_functions.h"
+#include "storage/sandbox/ascii_case.h"
 #include "storage/sandbox/catalog_tables.h"
 
 namespace kprof {
@@ -14,13 +15,6 @@ namespace {
 
 // Between two jumps SQLite asks nobody whether to go on; this bounds how much a straight line can hold.
 constexpr int64_t kMostFunctionCalls = 1000;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  return lower;
-}
 
 bool IsOffered(std::string_view table) {
   if (table == "json_each" || table == "json_tree") return true;
@@ -50,7 +44,7 @@ int Authorizer::Decide(int action, const char* first, const char* second) {
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_READ: {
-      const std::string table = Lower(first != nullptr ? first : "");
+      const std::string table = AsciiLower(first != nullptr ? first : "");
       if (IsOffered(table)) return SQLITE_OK;
       // Without a column: `SELECT count(*) FROM x`, where x may be a common table expression, of any name but SQLite's.
       const bool no_column = second == nullptr || *second == '\0';

@@ -49,7 +49,6 @@ class MemoryQuota {
   bool crowded() const { return crowded_; }
   int64_t used_bytes() const { return used_bytes_; }
   int64_t peak_bytes() const { return peak_bytes_; }
-  int64_t limit_bytes() const { return limit_bytes_; }
 
   // For the allocator: whether `more_bytes` may be had; the difference an allocation made.
   bool Allows(int64_t more_bytes) noexcept;

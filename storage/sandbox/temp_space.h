@@ -27,7 +27,6 @@ class TempSpace {
   bool exceeded() const { return exceeded_; }
   int64_t used_bytes() const { return used_bytes_; }
   int64_t peak_bytes() const { return peak_bytes_; }
-  int64_t limit_bytes() const { return limit_bytes_; }
   const std::string& folder() const { return folder_; }
 
   // For the files: asks for room, or gives it back (less than zero).

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/db.h"
 #include "storage/sandbox/authorizer.h"
@@ -39,11 +40,6 @@ using PreparedStatement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 int IsSpent(void* budget) noexcept {
   return static_cast<WorkBudget*>(budget)->IsSpent() ? 1 : 0;
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
 int ClampToInt(int64_t value) {

@@ -49,8 +49,4 @@ double WorkBudget::elapsed_ms() const {
   return Milliseconds(worked_ + (working_ ? Clock::now() - started_ : Clock::duration{0}));
 }
 
-double WorkBudget::remaining_ms() const {
-  return std::max(0.0, Milliseconds(limit_) - elapsed_ms());
-}
-
 }  // namespace kprof

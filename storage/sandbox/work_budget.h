@@ -40,7 +40,6 @@ class WorkBudget {
   Verdict verdict() const { return verdict_; }
 
   double elapsed_ms() const;
-  double remaining_ms() const;
 
  private:
   using Clock = std::chrono::steady_clock;

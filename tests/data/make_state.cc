@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_log_writer.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"

@@ -11,8 +11,9 @@
 #include <string>
 
 #include "daemon/process/launch_protocol.h"
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_log_writer.h"
 #include "storage/base/sha256.h"
+#include "storage/base/unique_fd.h"
 #include "tests/programs/flood_pattern.h"
 
 namespace kprof {

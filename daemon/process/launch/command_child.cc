@@ -14,9 +14,9 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
+#include "daemon/base/clock.h"
 #include "daemon/process/program_path.h"
 
 namespace kprof {
@@ -35,12 +35,6 @@ bool MakePipe(Pipe& pipe) {
   pipe.read.Reset(ends[0]);
   pipe.write.Reset(ends[1]);
   return true;
-}
-
-int64_t ReadClock(clockid_t id) {
-  timespec now{};
-  clock_gettime(id, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
 [[noreturn]] void Give(ChildReport& report, const char* step, int error) {
@@ -130,8 +124,8 @@ struct ChildEnds {
     got = ::read(ends.go, &byte, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) ::_exit(127);  // no Go will come
-  report.unix_ns = ReadClock(CLOCK_REALTIME);
-  report.mono_ns = ReadClock(CLOCK_MONOTONIC);
+  report.unix_ns = ReadClockNs(CLOCK_REALTIME);
+  report.mono_ns = ReadClockNs(CLOCK_MONOTONIC);
   ::execve(program.c_str(), argv.data(), environment.data());
   int error = errno;
   // The file is there, so what is missing is what its first line or its ELF header names.

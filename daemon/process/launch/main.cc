@@ -1,4 +1,4 @@
-// kprof-launch: starts one command for kprofd (or kprofctl) and owns its process tree. Speaks launch_protocol.h over
+// kprof-launch: starts one command for kprofd and owns its process tree. Speaks launch_protocol.h over
 // descriptor 3. It is not for people: started by hand it says so and ends.
 #include <fcntl.h>
 #include <linux/close_range.h>

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "daemon/process/output_log.h"
+#include "daemon/process/output_log_writer.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

@@ -6,18 +6,12 @@
 
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 
+#include "daemon/base/clock.h"
 #include "daemon/process/process_sweep.h"
 
 namespace kprof {
 namespace {
-
-int64_t ReadClock(clockid_t id) {
-  timespec now{};
-  clock_gettime(id, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
 
 int64_t NanosOf(const timeval& time) {
   return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1'000LL;
@@ -34,8 +28,8 @@ bool ProcessTree::Reap() {
     if (pid == 0) return true;
     if (pid == command_.pid) {
       command_.wait_status = wait_status;
-      command_.ended_unix_ns = ReadClock(CLOCK_REALTIME);
-      command_.ended_mono_ns = ReadClock(CLOCK_MONOTONIC);
+      command_.ended_unix_ns = ReadClockNs(CLOCK_REALTIME);
+      command_.ended_mono_ns = ReadClockNs(CLOCK_MONOTONIC);
     }
     terminated_.erase(pid);
     counted_.erase(pid);

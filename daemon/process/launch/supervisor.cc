@@ -12,11 +12,12 @@
 #include <ctime>
 #include <utility>
 
+#include "daemon/base/clock.h"
+
 namespace kprof {
 namespace {
 
 constexpr int64_t kNever = INT64_MAX;
-constexpr int64_t kNanosPerMilli = 1'000'000;
 constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
 constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
 constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
@@ -24,14 +25,8 @@ constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
 // Shorter runs say nothing of the host (host_cpu.h), and are not to wait for the second reading.
 constexpr int64_t kShortestHostWallNs = 100 * kNanosPerMilli;
 
-int64_t MonoNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 * kNanosPerMilli + now.tv_nsec;
-}
-
 int64_t In(int64_t delay_ms) {
-  return MonoNs() + std::clamp<int64_t>(delay_ms, 0, kLongestGraceMs) * kNanosPerMilli;
+  return ReadClockNs(CLOCK_MONOTONIC) + std::clamp<int64_t>(delay_ms, 0, kLongestGraceMs) * kNanosPerMilli;
 }
 
 }  // namespace
@@ -68,9 +63,9 @@ void Supervisor::Poll() {
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
   timespec timeout{};
   if (wake_at_ns != kNever) {
-    int64_t left_ns = std::max<int64_t>(0, wake_at_ns - MonoNs());
-    timeout.tv_sec = left_ns / (1000 * kNanosPerMilli);
-    timeout.tv_nsec = left_ns % (1000 * kNanosPerMilli);
+    int64_t left_ns = std::max<int64_t>(0, wake_at_ns - ReadClockNs(CLOCK_MONOTONIC));
+    timeout.tv_sec = left_ns / (kNanosPerSecond);
+    timeout.tv_nsec = left_ns % (kNanosPerSecond);
   }
   if (::ppoll(waits, std::size(waits), wake_at_ns == kNever ? nullptr : &timeout, nullptr) <= 0) return;
   if (waits[0].revents != 0) HearChannel();
@@ -141,7 +136,7 @@ void Supervisor::ReadReport() {
   if (size < 0 && errno == EINTR) return;
   if (size > 0) {
     channel_.Send(LaunchMessage::kPrepared);
-    host_before_mono_ns_ = MonoNs();
+    host_before_mono_ns_ = ReadClockNs(CLOCK_MONOTONIC);
     host_before_ = ReadHostCpu();
     return;
   }
@@ -173,7 +168,7 @@ void Supervisor::OnChildren() {
 void Supervisor::BeginKill() {
   killing_ = true;
   kill_at_ns_ = kNever;
-  give_up_at_ns_ = MonoNs() + kKillLimitNs;
+  give_up_at_ns_ = ReadClockNs(CLOCK_MONOTONIC) + kKillLimitNs;
   round_delay_ns_ = kFirstRoundDelayNs;
   took_kill_ = !command_over_;
   KillAgain();
@@ -181,7 +176,7 @@ void Supervisor::BeginKill() {
 
 void Supervisor::KillAgain() {
   ProcessTree::KillRound round = tree_.Kill();
-  next_round_at_ns_ = MonoNs() + round_delay_ns_;
+  next_round_at_ns_ = ReadClockNs(CLOCK_MONOTONIC) + round_delay_ns_;
   round_delay_ns_ = std::min(2 * round_delay_ns_, kLongestRoundDelayNs);
   if (round.refused > 0 && round.reached == 0) {
     unkillable_ = round.refused;
@@ -191,7 +186,7 @@ void Supervisor::KillAgain() {
 
 void Supervisor::KeepDeadlines() {
   if (done_) return;
-  const int64_t now_ns = MonoNs();
+  const int64_t now_ns = ReadClockNs(CLOCK_MONOTONIC);
   if (now_ns >= give_up_at_ns_) {
     unkillable_ = std::max<int64_t>(1, tree_.CountLiving());  // one at least, as Reap saw it
     Finish();
@@ -247,11 +242,9 @@ void Supervisor::ReportEnd(const TreeUsage& usage) {
 
 // What cannot be ended still runs, uncounted: it would pass for others.
 void Supervisor::ReportOthers(const TreeUsage& usage, CommandEnded& ended) const {
-  const int64_t wall_ns = MonoNs() - host_before_mono_ns_;
+  const int64_t wall_ns = ReadClockNs(CLOCK_MONOTONIC) - host_before_mono_ns_;
   if (!started_ || !host_before_ || unkillable_ > 0 || wall_ns < kShortestHostWallNs) return;
-  timespec self{};  // from our own start: what we did before the first reading is too little to count
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &self);
-  const int64_t self_ns = self.tv_sec * 1000 * kNanosPerMilli + self.tv_nsec;
+  const int64_t self_ns = ReadClockNs(CLOCK_PROCESS_CPUTIME_ID);
   std::optional<HostCpu> after = ReadHostCpu();
   if (!after) return;
   std::optional<int64_t> others_ns =

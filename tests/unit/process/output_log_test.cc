@@ -1,4 +1,5 @@
 #include "daemon/process/output_log.h"
+#include "daemon/process/output_log_writer.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -28,6 +28,7 @@
 
 #include "daemon/process/host_cpu.h"
 #include "daemon/process/output_log.h"
+#include "daemon/process/output_log_writer.h"
 #include "daemon/process/process_sweep.h"
 #include "tests/programs/flood_pattern.h"
 

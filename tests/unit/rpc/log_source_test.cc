@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/process/output_log_writer.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

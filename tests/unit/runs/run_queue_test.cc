@@ -74,12 +74,13 @@ TEST(RunQueue, TellsPositionsAndWhoWaitsForWhat) {
   EXPECT_EQ(queue.CountWaitingFor("0"), 1);
 }
 
-TEST(RunQueue, IsFullAtItsLimit) {
+TEST(RunQueue, CountsThoseWaitingAndTakesMoreThanItsLimit) {
   RunQueue queue(Small());
-  for (const char* id : {"a", "b", "c", "d"}) queue.Add(id, {"cpu"});
-  EXPECT_TRUE(queue.full());
+  for (const char* id : {"a", "b", "c", "d", "e"}) queue.Add(id, {"cpu"});
+  EXPECT_EQ(queue.limit(), 4u);
+  EXPECT_EQ(queue.queued(), 5u);
   queue.StartNext();
-  EXPECT_FALSE(queue.full());
+  EXPECT_EQ(queue.queued(), 4u);
 }
 
 TEST(RunQueue, HasNeverTwoHoldersAndLosesNobodyOverRandomSchedules) {
@@ -97,7 +98,7 @@ TEST(RunQueue, HasNeverTwoHoldersAndLosesNobodyOverRandomSchedules) {
         for (const std::string& device : devices) {
           if (random() % 3 == 0) wanted.push_back(device);
         }
-        if (queue.full()) break;
+        if (queue.queued() >= queue.limit()) break;
         std::string id = std::to_string(next++);
         wants[id] = wanted;
         waiting.insert(id);

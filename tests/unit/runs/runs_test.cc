@@ -1,4 +1,6 @@
 #include "daemon/runs/runs.h"
+#include "daemon/process/output_log_writer.h"
+#include "daemon/runs/stray_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -495,7 +497,7 @@ TEST_F(RunsTest, PutsTheFoldersOfNoRunOutOfTheWayAndKeepsThem) {
   const std::string stray = layout().RunFolder("0000000000000000");
   std::filesystem::create_directory(stray);
   ASSERT_TRUE(files_.Create(stray + "/result.bin").ok());
-  ASSERT_TRUE(RemoveOrphans(*catalog_, files_, "zzzzzzzzzzzzzzzz", {}).ok());
+  ASSERT_TRUE(PutStraysAway(*catalog_, files_, clock_, "zzzzzzzzzzzzzzzz", {}).ok());
   EXPECT_FALSE(std::filesystem::exists(stray));
   EXPECT_TRUE(std::filesystem::exists(layout().LostFolder() + "/0000000000000000/result.bin"));
 }

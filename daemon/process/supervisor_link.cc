@@ -1,4 +1,4 @@
-#include "daemon/process/supervisor.h"
+#include "daemon/process/supervisor_link.h"
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,8 +29,9 @@ std::string HowItEnded(int wait_status) {
 
 }  // namespace
 
-Supervisor::Supervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped,
-                       LaunchSubject subject, std::string marker, LaunchEvents events)
+SupervisorLink::SupervisorLink(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted,
+                               std::shared_ptr<NotReaped> not_reaped, LaunchSubject subject, std::string marker,
+                               LaunchEvents events)
     : loop_(loop),
       adopted_(std::move(adopted)),
       not_reaped_(std::move(not_reaped)),
@@ -40,7 +41,7 @@ Supervisor::Supervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, 
       channel_(loop.context()),
       exit_(loop.context()) {}
 
-Status Supervisor::Begin(SpawnedSupervisor spawned, std::string first_frame) {
+Status SupervisorLink::Begin(SpawnedSupervisor spawned, std::string first_frame) {
   pid_ = spawned.pid;
   start_ticks_ = spawned.start_ticks;
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
@@ -63,19 +64,19 @@ Status Supervisor::Begin(SpawnedSupervisor spawned, std::string first_frame) {
   return OkStatus();
 }
 
-void Supervisor::Send(std::string frame) {
+void SupervisorLink::Send(std::string frame) {
   if (!channel_.is_open()) return;
   outbox_ += frame;
   if (!sending_) SendMore();
 }
 
-void Supervisor::Abandon() {
+void SupervisorLink::Abandon() {
   over_ = true;
   events_ = LaunchEvents();
   CloseChannel();
 }
 
-void Supervisor::SendMore() {
+void SupervisorLink::SendMore() {
   error_code error;
   while (!outbox_.empty()) {
     size_t sent = channel_.write_some(asio::buffer(outbox_), error);
@@ -92,14 +93,14 @@ void Supervisor::SendMore() {
                       });
 }
 
-void Supervisor::Receive() {
+void SupervisorLink::Receive() {
   channel_.async_wait(asio::local::stream_protocol::socket::wait_read,
                       [self = shared_from_this()](const error_code& error) {
                         if (!error && self->TakeReceived()) self->Receive();
                       });
 }
 
-bool Supervisor::TakeReceived() {
+bool SupervisorLink::TakeReceived() {
   while (channel_.is_open()) {
     std::array<char, 4096> bytes;
     error_code error;
@@ -115,7 +116,7 @@ bool Supervisor::TakeReceived() {
   return false;
 }
 
-void Supervisor::TakeFrames() {
+void SupervisorLink::TakeFrames() {
   while (channel_.is_open()) {
     Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
     if (frame.ok() && !frame->has_value()) return;
@@ -130,7 +131,7 @@ void Supervisor::TakeFrames() {
   }
 }
 
-bool Supervisor::Take(const FrameReader::Frame& frame) {
+bool SupervisorLink::Take(const FrameReader::Frame& frame) {
   switch (frame.type) {
     case LaunchMessage::kPrepared:
       Tell(events_.prepared);
@@ -156,12 +157,12 @@ bool Supervisor::Take(const FrameReader::Frame& frame) {
 }
 
 // Before any Go: nothing was executed.
-void Supervisor::TellOtherBuilds() {
+void SupervisorLink::TellOtherBuilds() {
   TellLast(events_.failed,
            Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", kOtherBuildsWhy, kOtherBuildsRemedy));
 }
 
-void Supervisor::CloseChannel() {
+void SupervisorLink::CloseChannel() {
   if (!channel_.is_open()) return;
   error_code ignored;
   channel_.close(ignored);
@@ -171,7 +172,7 @@ void Supervisor::CloseChannel() {
   });
 }
 
-void Supervisor::OnExit() {
+void SupervisorLink::OnExit() {
   TakeReceived();  // all that it said before is there by now
   exit_limit_.Cancel();
   CloseChannel();

@@ -22,13 +22,13 @@
 
 namespace kprof {
 
-class Supervisor : public std::enable_shared_from_this<Supervisor> {
+class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
  public:
-  using NotReaped = std::set<Supervisor*>;
+  using NotReaped = std::set<SupervisorLink*>;
 
   // From Begin on until it has been reaped it is among `not_reaped`.
-  Supervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped,
-             LaunchSubject subject, std::string marker, LaunchEvents events);
+  SupervisorLink(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped,
+                 LaunchSubject subject, std::string marker, LaunchEvents events);
 
   // When this fails, ending and reaping the process is the caller's.
   Status Begin(SpawnedSupervisor spawned, std::string first_frame);
