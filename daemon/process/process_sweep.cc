@@ -176,21 +176,24 @@ SignalledProcesses FreezeAndKill(const FindProcesses& find) {
   return Outcome(held);
 }
 
-int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int passes) {
-  int killed = 0;
-  for (int pass = 0; pass < passes; ++pass) {
-    bool found = false;
-    std::vector<pid_t> pids = ListProcesses();
-    for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {
+int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int looks) {
+  std::set<pid_t> hit;
+  std::vector<pid_t> before;
+  for (int look = 0; look < looks; ++look) {
+    std::vector<pid_t> children = ListChildren();
+    bool found_new = false;
+    for (auto pid = children.rbegin(); pid != children.rend(); ++pid) {
+      if (hit.contains(*pid)) continue;
       ProcessRow row = ReadProcess(*pid);
       if (row.pid <= 0 || row.parent != ::getpid() || row.dead() || is_own(row)) continue;
       if (::kill(row.pid, SIGKILL) != 0) continue;
-      found = true;
-      ++killed;
+      found_new = true;
+      hit.insert(row.pid);
     }
-    if (!found) break;
+    if (!found_new && look > 0 && children == before) break;
+    before = std::move(children);
   }
-  return killed;
+  return static_cast<int>(hit.size());
 }
 
 int KillAll(const FindProcesses& find, int rounds) {

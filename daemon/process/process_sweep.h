@@ -50,8 +50,9 @@ SignalledProcesses FreezeAndKill(const FindProcesses& find);
 
 // Kills children of this process that `is_own` does not claim, each the moment it is seen, the newest first. For those
 // that fork and end faster than FreezeAndKill can look twice: they are ours by then, and as nobody else reaps them
-// their pids cannot be used anew. Makes `passes` over /proc at most, until one finds nobody. Returns how many it hit.
-int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int passes = 20);
+// their pids cannot be used anew. Looks until nobody is left that it has not hit and nobody has come since the look
+// before, `looks` times at most: who is killed forks no more, so then there is none. Returns how many it hit.
+int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int looks = 1000);
 
 // Freezes, kills, waits, and reaps those that are our children. Repeats until `find` finds none, or only what refuses,
 // or rounds run out; a round waits at most 200 ms. Returns how many were killed.
