@@ -19,4 +19,7 @@ std::string OneLineReport(const v1::Run& run, int64_t now_ns);
 // The command as typed, safe to show.
 std::string CommandOf(const v1::Run& run);
 
+// "0,1", or "none"; safe to show.
+std::string DevicesOf(const v1::Run& run);
+
 }  // namespace kprof::cli
