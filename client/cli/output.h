@@ -50,7 +50,4 @@ class Output {
   Status failure_;
 };
 
-// The error as kprof.error.v1, without a line end.
-std::string ErrorJson(const Status& status);
-
 }  // namespace kprof::cli

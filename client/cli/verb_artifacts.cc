@@ -11,19 +11,13 @@ namespace {
 
 constexpr size_t kChunkBytes = 256 << 10;
 
-void WriteArtifact(JsonWriter& json, const v1::Artifact& artifact) {
+void WriteMembers(JsonWriter& json, const v1::Artifact& artifact) {
   json.Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
   json.Key("sha256").String(artifact.sha256());
 }
 
-// One artifact as a result of its own.
-std::string ArtifactJson(const v1::Artifact& artifact) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.artifact.v1");
-  WriteArtifact(json, artifact);
-  json.EndObject();
-  return text + "\n";
+std::string ArtifactJsonLine(const v1::Artifact& artifact) {
+  return JsonLine("kprof.artifact.v1", [&](JsonWriter& json) { WriteMembers(json, artifact); });
 }
 
 }  // namespace
@@ -33,16 +27,15 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(v1::ListArtifactsResponse list, client->ListArtifacts(args.run));
   Output& output = context.output;
   if (context.global.json) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.artifacts.v1").Key("artifacts").BeginArray();
-    for (const v1::Artifact& artifact : list.artifacts()) {
-      json.BeginObject();
-      WriteArtifact(json, artifact);
-      json.EndObject();
-    }
-    json.EndArray().EndObject();
-    output.Write(text + "\n");
+    output.Write(JsonLine("kprof.artifacts.v1", [&](JsonWriter& json) {
+      json.Key("artifacts").BeginArray();
+      for (const v1::Artifact& artifact : list.artifacts()) {
+        json.BeginObject();
+        WriteMembers(json, artifact);
+        json.EndObject();
+      }
+      json.EndArray();
+    }));
     return OkStatus();
   }
   Table table({{"SIZE", Align::kRight}, {"SHA256"}, {"NAME"}}, 0, [&](std::string_view line) { output.Write(line); });
@@ -82,7 +75,7 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   }
   RETURN_IF_ERROR(target.Commit());
   if (args.to == "-") return OkStatus();
-  context.output.Write(context.global.json ? ArtifactJson(artifact)
+  context.output.Write(context.global.json ? ArtifactJsonLine(artifact)
                                            : TerminalText(to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
   return OkStatus();
 }
@@ -95,7 +88,7 @@ Status RunVerb(const PutArtifactArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   Result<v1::Artifact> artifact = client->UploadArtifact(header, [&] { return source.Read(kChunkBytes); });
   if (!artifact.ok()) return artifact.status();
-  context.output.Write(context.global.json ? ArtifactJson(*artifact)
+  context.output.Write(context.global.json ? ArtifactJsonLine(*artifact)
                                            : "stored " + TerminalText(artifact->name()) + "  " +
                                                  FormatBytes(artifact->size_bytes()) + "\n");
   return OkStatus();

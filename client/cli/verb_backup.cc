@@ -33,11 +33,9 @@ Status RunVerb(const BackupArgs& args, const VerbContext& context) {
     context.output.Write(TerminalText(args.to) + "  " + FormatBytes(size_bytes) + "\n");
     return OkStatus();
   }
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.backup.v1").Key("file").String(args.to);
-  json.Key("size_bytes").Int(size_bytes).Key("sha256").String(sha256).EndObject();
-  context.output.Write(text + "\n");
+  context.output.Write(JsonLine("kprof.backup.v1", [&](JsonWriter& json) {
+    json.Key("file").String(args.to).Key("size_bytes").Int(size_bytes).Key("sha256").String(sha256);
+  }));
   return OkStatus();
 }
 

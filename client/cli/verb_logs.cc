@@ -31,12 +31,10 @@ class JsonPieces {
 
  private:
   void Write(std::string_view data, int64_t dropped_bytes) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.log.v1").Key("run").String(run_id_);
-    json.Key("stream").String(from_stderr_ ? "stderr" : "stdout");
-    json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data).EndObject();
-    output_.Write(text + "\n");
+    output_.Write(JsonLine("kprof.log.v1", [&](JsonWriter& json) {
+      json.Key("run").String(run_id_).Key("stream").String(from_stderr_ ? "stderr" : "stdout");
+      json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data);
+    }));
   }
 
   const std::string run_id_;
