@@ -65,6 +65,10 @@ Status Output::Flush() {
   return failure_;
 }
 
+Status Output::CheckTakesMore() const {
+  return broken() ? Fail(ErrorCode::kInternal, "write standard output", "it takes no more") : OkStatus();
+}
+
 void Output::Note(std::string_view text) {
   WriteToTerminal("kprofctl: " + TerminalText(text) + "\n");
 }

@@ -70,7 +70,7 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
     }
     // A follower wants each piece when it comes.
     if (args.follow) (void)output.Flush();
-    return output.broken() ? Fail(ErrorCode::kCancelled, "write standard output", "it takes no more") : OkStatus();
+    return output.CheckTakesMore();
   });
   if (context.global.json) pieces.Finish();
   if (output.broken()) return OkStatus();  // Flush tells whether that is a failure
