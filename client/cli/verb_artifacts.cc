@@ -1,10 +1,10 @@
+#include "client/cli/checked_download.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/local_file.h"
 #include "client/cli/sizes.h"
 #include "client/cli/table.h"
 #include "client/cli/terminal_text.h"
 #include "client/cli/verbs.h"
-#include "storage/base/sha256.h"
 
 namespace kprof::cli {
 namespace {
@@ -55,22 +55,15 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   request.set_id(args.run);
   request.set_name(args.name);
   v1::Artifact artifact;
-  std::string sent_sha256;
-  Sha256 received;
+  CheckedDownload download(target);
   Status status = client->DownloadArtifact(request, [&](const v1::DownloadArtifactResponse& response) {
     if (response.has_artifact()) artifact = response.artifact();
-    if (response.has_sha256()) sent_sha256 = response.sha256();
-    if (!response.has_data()) return OkStatus();
-    received.Add(response.data());
-    return target.Write(response.data());
+    return download.Add(response);
   });
   if (args.to == "-" && context.output.broken()) return OkStatus();  // Flush tells whether that is a failure
   RETURN_IF_ERROR(status);
-  std::string received_sha256 = received.Finish();
-  if (received_sha256 != sent_sha256) {
-    return Fail(ErrorCode::kInternal, what, "what arrived is not what was sent", "try again");
-  }
-  if (received_sha256 != artifact.sha256()) {
+  ASSIGN_OR_RETURN(std::string sha256, download.Finish(what));
+  if (sha256 != artifact.sha256()) {
     return Fail(ErrorCode::kStorageBroken, what, "its file was damaged on the node's disk", "check the disk");
   }
   RETURN_IF_ERROR(target.Commit());
