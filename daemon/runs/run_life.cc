@@ -5,8 +5,8 @@
 #include "daemon/runs/host_busy.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
-#include "daemon/runs/signal_name.h"
 #include "daemon/runs/state_marker.h"
+#include "storage/base/signal_name.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -229,9 +229,7 @@ std::optional<Status> RunLife::WhyItFailed() const {
   const std::string remedy = "see kprofctl logs " + row_.id + " --stderr";
   if (command_->signal) {
     return Fail(ErrorCode::kCommandFailed, "run " + row_.id,
-                "the command was ended by signal " + std::to_string(*command_->signal) + " (" +
-                    SignalName(*command_->signal) + ")",
-                remedy);
+                "the command was ended by " + SignalName(*command_->signal), remedy);
   }
   if (command_->exit_code.value_or(0) != 0) {
     return Fail(ErrorCode::kCommandFailed, "run " + row_.id,
