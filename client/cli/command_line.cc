@@ -181,8 +181,9 @@ class Grammar {
         AddVerb("capture", "Queue a command, run it, keep what it leaves", [this] { return FinishCapture(); });
     CaptureArgs& args = typed_.capture;
     verb->add_option("TOOL", args.tool, "What measures: command")->required()->type_name("");
-    verb->add_option("--device", args.device,
-                     "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else 0, else cpu)")
+    verb->add_option(
+            "--device", args.device,
+            "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else the first accelerator, else cpu)")
         ->type_name("SEL");
     verb->add_option("--timeout", typed_.timeout, "End the command after this long (default: never)")
         ->type_name("DURATION");

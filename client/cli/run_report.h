@@ -13,7 +13,7 @@ std::string ShortReport(const v1::Run& run);
 // Everything that is known (`show`).
 std::string FullReport(const v1::Run& run, int64_t now_ns);
 
-// "run 01jd done in 1.234 s (exit 0)".
+// "run 01jd done after 1.234 s (exit 0)".
 std::string OneLineReport(const v1::Run& run, int64_t now_ns);
 
 // The command as typed, safe to show.
