@@ -36,6 +36,15 @@ class VerbCaptureTest : public VerbsFixture {
     };
   }
 
+  // Takes the wish to cancel the run; `cancelled` becomes true.
+  void AnswerCancels(std::atomic<bool>& cancelled) {
+    daemon_.calls.cancel_run = [&cancelled](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+      EXPECT_EQ(request.id(), "01jd");
+      cancelled = true;
+      return OkStatus();
+    };
+  }
+
   std::vector<v1::SubmitRunRequest> submitted_;
 };
 
@@ -126,7 +135,7 @@ TEST_F(VerbCaptureTest, CaptureSaysOnceThatItIsQueued) {
   AnswerCaptures(Done());
   daemon_.calls.watch_run = [this](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
     stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
-    while (captured_.Notes().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil([&] { return !captured_.Notes().empty(); });
     stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 2));
     stream.write(Watched(Done()));
     return OkStatus();
@@ -168,7 +177,7 @@ TEST_F(VerbCaptureTest, CaptureShowsProgressOnATerminalAndTakesItAway) {
   AnswerCaptures(Done());
   daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
     stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
-    while (terminal.Shown().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil([&] { return !terminal.Shown().empty(); });
     stream.write(Watched(Done()));
     return OkStatus();
   };
@@ -188,7 +197,7 @@ TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
     EXPECT_TRUE(request.hold());
     if (++streams == 1) {
       stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
-      while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      WaitUntil(stream.gone);
       return OkStatus();
     }
     stream.write(Watched(Failed("lost_daemon")));
@@ -196,7 +205,7 @@ TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
   };
   daemon_.Start();
   std::thread restart([&] {
-    while (streams == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil([&] { return streams > 0; });
     daemon_.Stop();
     daemon_.Start();
   });
@@ -209,18 +218,10 @@ TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
 TEST_F(VerbCaptureTest, CaptureReportsADaemonThatStaysAway) {
   AnswerCaptures(Done());
   std::atomic<bool> watched = false;
-  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
-    watched = true;
-    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return OkStatus();
-  };
+  WatchUntilGone(watched);
   daemon_.Start();
-  std::thread stop([&] {
-    while (!watched) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    daemon_.Stop();
-  });
+  std::jthread stop = StopOnce(watched);
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 11);
-  stop.join();
   EXPECT_THAT(notes_, HasSubstr("the connection to kprofd is lost; trying again\n"));
   EXPECT_THAT(notes_, HasSubstr("did not come back within 2000 ms"));
 }
@@ -244,15 +245,11 @@ TEST_F(VerbCaptureTest, InterruptedCaptureCancelsTheRunAndWaitsForItsEnd) {
   daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
     stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
     ::kill(::getpid(), SIGINT);
-    while (!cancelled && !stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil([&] { return cancelled || stream.gone(); });
     stream.write(Watched(Failed("cancelled")));
     return OkStatus();
   };
-  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
-    EXPECT_EQ(request.id(), "01jd");
-    cancelled = true;
-    return OkStatus();
-  };
+  AnswerCancels(cancelled);
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
   EXPECT_TRUE(cancelled);
@@ -268,15 +265,11 @@ TEST_F(VerbCaptureTest, CaptureInterruptedWhileItSubmitsCancelsTheRun) {
     return answer(request, response);
   };
   daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
-    while (!cancelled && !stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil([&] { return cancelled || stream.gone(); });
     stream.write(Watched(Failed("cancelled")));
     return OkStatus();
   };
-  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
-    EXPECT_EQ(request.id(), "01jd");
-    cancelled = true;
-    return OkStatus();
-  };
+  AnswerCancels(cancelled);
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
   EXPECT_TRUE(cancelled);

@@ -5,6 +5,7 @@
 namespace kprof::cli {
 namespace {
 
+using testing::ElementsAre;
 using testing::EndsWith;
 using testing::StartsWith;
 
@@ -47,11 +48,7 @@ TEST_F(VerbLogsTest, LogsWithManyGapsSayHowMuchIsMissingInAFewNotes) {
 }
 
 TEST_F(VerbLogsTest, LogsAsJsonNameTheRunAndAreCutBetweenCharacters) {
-  daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
-    EXPECT_EQ(request.id(), "@last");
-    *response.mutable_run() = Done();
-    return OkStatus();
-  };
+  AnswerLookUps(Done());
   daemon_.calls.read_log = [](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
     EXPECT_EQ(request.id(), "01jd");
     for (const char* data : {"a\xe2\x82", "\xac", "z\xe2"}) {
@@ -63,6 +60,7 @@ TEST_F(VerbLogsTest, LogsAsJsonNameTheRunAndAreCutBetweenCharacters) {
   };
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"logs", "@last", "--stderr", "--json"}), 0);
+  EXPECT_THAT(looked_up_, ElementsAre("@last"));
   const std::string head = R"({"schema":"kprof.log.v1","run":"01jd","stream":"stderr","dropped_bytes":0,"data":)";
   EXPECT_EQ(results_, head + "\"a\"}\n" + head + "\"\xe2\x82\xac\"}\n" + head + "\"z\"}\n" + head + "\"\\\\xe2\"}\n");
 }

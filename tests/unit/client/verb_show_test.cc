@@ -10,11 +10,9 @@ using testing::Not;
 class VerbShowTest : public VerbsFixture {};
 
 TEST_F(VerbShowTest, ShowAsksForTheArtifactsThatARunDoesNotCarry) {
-  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
-    *response.mutable_run() = SampleRun();
-    response.mutable_run()->set_artifact_count(3);
-    return OkStatus();
-  };
+  v1::Run run = SampleRun();
+  run.set_artifact_count(3);
+  AnswerLookUps(run);
   daemon_.calls.list_artifacts = [](const v1::ListArtifactsRequest& request, v1::ListArtifactsResponse& response) {
     const std::string& token = request.page_token();
     response.add_artifacts()->set_name("after_" + token);

@@ -5,20 +5,18 @@
 namespace kprof::cli {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class VerbWaitTest : public VerbsFixture {};
 
 TEST_F(VerbWaitTest, InterruptedWaitLeavesTheRunAlone) {
-  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
-    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
-    return OkStatus();
-  };
+  AnswerLookUps(RunIn(v1::RUN_STATE_RUNNING));
   daemon_.calls.watch_run = [](const v1::WatchRunRequest& request, FakeStream<v1::WatchRunResponse> stream) {
     EXPECT_FALSE(request.hold());
     stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
     ::kill(::getpid(), SIGTERM);
-    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    WaitUntil(stream.gone);
     return OkStatus();
   };
   daemon_.Start();
@@ -27,11 +25,7 @@ TEST_F(VerbWaitTest, InterruptedWaitLeavesTheRunAlone) {
 }
 
 TEST_F(VerbWaitTest, WaitExitsAsTheRunEnded) {
-  daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
-    EXPECT_EQ(request.id(), "@last");
-    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
-    return OkStatus();
-  };
+  AnswerLookUps(RunIn(v1::RUN_STATE_RUNNING));
   daemon_.calls.watch_run = [](const v1::WatchRunRequest& request, FakeStream<v1::WatchRunResponse> stream) {
     EXPECT_EQ(request.id(), "01jd");
     stream.write(Watched(Failed("timed_out")));
@@ -39,15 +33,13 @@ TEST_F(VerbWaitTest, WaitExitsAsTheRunEnded) {
   };
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"wait", "@last"}), 7);
+  EXPECT_THAT(looked_up_, ElementsAre("@last"));
   EXPECT_EQ(results_, "run 01jd failed after 2.000 s\n");
   EXPECT_EQ(notes_, "kprofctl: run 01jd failed: because\n");
 }
 
 TEST_F(VerbWaitTest, WaitFailsInItsOwnWordsWhenTheRunIsLostInTheMiddle) {
-  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
-    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
-    return OkStatus();
-  };
+  AnswerLookUps(RunIn(v1::RUN_STATE_RUNNING));
   daemon_.calls.watch_run = [](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
     stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
     return Fail(ErrorCode::kNotFound, "watch run 01jd", "there is none", "see 'kprofctl runs'");
@@ -58,23 +50,12 @@ TEST_F(VerbWaitTest, WaitFailsInItsOwnWordsWhenTheRunIsLostInTheMiddle) {
 }
 
 TEST_F(VerbWaitTest, WaitFailsInItsOwnWordsWhenTheDaemonStaysAway) {
+  AnswerLookUps(RunIn(v1::RUN_STATE_RUNNING));
   std::atomic<bool> watched = false;
-  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
-    *response.mutable_run() = RunIn(v1::RUN_STATE_RUNNING);
-    return OkStatus();
-  };
-  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
-    watched = true;
-    while (!stream.gone()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return OkStatus();
-  };
+  WatchUntilGone(watched);
   daemon_.Start();
-  std::thread stop([&] {
-    while (!watched) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    daemon_.Stop();
-  });
+  std::jthread stop = StopOnce(watched);
   EXPECT_EQ(Kprofctl({"wait", "@last"}), 11);
-  stop.join();
   EXPECT_THAT(notes_, HasSubstr("kprofctl: wait for run 01jd: kprofd went away and did not come back within 2000 ms"));
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -56,6 +57,11 @@ inline v1::WatchRunResponse Watched(const v1::Run& run, int queue_position = 0) 
   return response;
 }
 
+// For what happens on another thread. A test that waits in vain is ended by whoever runs the tests.
+inline void WaitUntil(const std::function<bool()>& holds) {
+  while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
 class VerbsFixture : public testing::Test {
  protected:
   void SetUp() override {
@@ -73,12 +79,40 @@ class VerbsFixture : public testing::Test {
     return exit_status;
   }
 
+  // Every name is `run`'s; looked_up_ has the names.
+  void AnswerLookUps(const v1::Run& run) {
+    daemon_.calls.get_run = [this, run](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
+      std::lock_guard lock(mu_);
+      looked_up_.push_back(request.id());
+      *response.mutable_run() = run;
+      return OkStatus();
+    };
+  }
+
+  // Who watches a run hears nothing for as long as the daemon lives; `watched` becomes true.
+  void WatchUntilGone(std::atomic<bool>& watched) {
+    daemon_.calls.watch_run = [&watched](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+      watched = true;
+      WaitUntil(stream.gone);
+      return OkStatus();
+    };
+  }
+
+  // The daemon goes away as soon as `flag` is true, and stays away.
+  [[nodiscard]] std::jthread StopOnce(const std::atomic<bool>& flag) {
+    return std::jthread([this, &flag] {
+      WaitUntil([&flag] { return flag.load(); });
+      daemon_.Stop();
+    });
+  }
+
   ScratchFolder folder_;
   FakeDaemon daemon_{folder_.Path("s")};
   CapturedOutput captured_;
   std::string results_;
   std::string notes_;
   std::mutex mu_;  // guards what the daemon's threads write while kprofctl runs
+  std::vector<std::string> looked_up_;
 };
 
 }  // namespace kprof::cli
