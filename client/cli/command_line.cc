@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "client/cli/durations.h"
+#include "client/cli/help_text.h"
 #include "client/cli/later_versions.h"
 #include "client/cli/run_outcome.h"
 #include "client/cpp/version.h"
@@ -73,20 +74,6 @@ Result<int64_t> ParseOptionalDuration(const char* option, const std::string& tex
   }
   return duration;
 }
-
-// CLI11's help, but for the usage lines of verbs whose words it would put in another order than one types them.
-class HelpText : public CLI::Formatter {
- public:
-  void SetUsage(const CLI::App& verb, std::string usage) { usages_[&verb] = std::move(usage); }
-
-  std::string make_usage(const CLI::App* verb, std::string name) const override {
-    auto own = usages_.find(verb);
-    return own == usages_.end() ? CLI::Formatter::make_usage(verb, std::move(name)) : "Usage: " + own->second + "\n";
-  }
-
- private:
-  std::map<const CLI::App*, std::string> usages_;
-};
 
 // The whole command line: CLI11's description, and for each verb how to finish it.
 class Grammar {
@@ -194,8 +181,9 @@ class Grammar {
         AddVerb("capture", "Queue a command, run it, keep what it leaves", [this] { return FinishCapture(); });
     CaptureArgs& args = typed_.capture;
     verb->add_option("TOOL", args.tool, "What measures: command")->required()->type_name("");
-    verb->add_option("--device", args.device,
-                     "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else 0, else cpu)")
+    verb->add_option(
+            "--device", args.device,
+            "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else the first accelerator, else cpu)")
         ->type_name("SEL");
     verb->add_option("--timeout", typed_.timeout, "End the command after this long (default: never)")
         ->type_name("DURATION");
@@ -359,23 +347,6 @@ class Grammar {
   std::string UsedVerb() const {
     for (const CLI::App* verb : app_.get_subcommands()) return verb->get_name() + " ";
     return "";
-  }
-
-  static CommandDescription DescribeApp(const CLI::App& app) {
-    CommandDescription description;
-    description.name = app.get_name();
-    description.help = app.get_description();
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->get_positional()) continue;
-      OptionDescription entry;
-      for (const std::string& name : option->get_snames()) entry.spellings.push_back("-" + name);
-      for (const std::string& name : option->get_lnames()) entry.spellings.push_back("--" + name);
-      entry.takes_value = option->get_items_expected_max() > 0;
-      entry.help = option->get_description();
-      description.options.push_back(std::move(entry));
-    }
-    for (const CLI::App* command : app.get_subcommands(nullptr)) description.commands.push_back(DescribeApp(*command));
-    return description;
   }
 
   Typed typed_;

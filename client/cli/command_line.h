@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "client/cli/command_description.h"
 #include "client/cli/rows.h"
 #include "kprof/v1/run.pb.h"
 #include "storage/base/status.h"
@@ -127,21 +128,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args);
 // Whether --json is among the options, for reporting an error of the rest.
 bool WantsJson(const std::vector<std::string>& args);
 
-// What can be typed, for completion.
-struct OptionDescription {
-  std::vector<std::string> spellings;  // "-o", "--output"
-  bool takes_value = false;
-  std::string help;
-};
-
-struct CommandDescription {
-  std::string name;
-  std::string help;
-  std::vector<OptionDescription> options;
-  std::vector<CommandDescription> commands;
-};
-
-// kprofctl itself, its verbs below it.
+// What can be typed, for completion: kprofctl itself, its verbs below it.
 CommandDescription DescribeCommandLine();
 
 }  // namespace kprof::cli

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/cli/command_line.h"
+#include "client/cli/command_description.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {

@@ -14,10 +14,7 @@ void WriteDevices(JsonWriter& json, const DeviceList& devices) {
         .String(device.kind())
         .Key("name")
         .String(device.name());
-    json.Key("uuid");
-    device.uuid().empty() ? json.Null() : json.String(device.uuid());
-    json.Key("run");
-    device.run_id().empty() ? json.Null() : json.String(device.run_id());
+    json.Key("uuid").StringOrNull(device.uuid()).Key("run").StringOrNull(device.run_id());
     json.Key("run_uid");
     device.run_id().empty() ? json.Null() : json.Int(device.run_uid());
     json.Key("queued").Int(device.queued()).EndObject();

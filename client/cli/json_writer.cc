@@ -86,6 +86,10 @@ JsonWriter& JsonWriter::String(std::string_view bytes) {
   return *this;
 }
 
+JsonWriter& JsonWriter::StringOrNull(std::string_view bytes) {
+  return bytes.empty() ? Null() : String(bytes);
+}
+
 JsonWriter& JsonWriter::Int(int64_t value) {
   if (value > kExactInDouble || value < -kExactInDouble) return Time(value);
   Separate();
@@ -116,6 +120,15 @@ JsonWriter& JsonWriter::Time(int64_t unix_ns) {
   Separate();
   out_ += '"' + std::to_string(unix_ns) + '"';
   return *this;
+}
+
+std::string JsonLine(std::string_view schema, const std::function<void(JsonWriter&)>& write_members) {
+  std::string line;
+  JsonWriter json(line);
+  json.BeginObject().Key("schema").String(schema);
+  write_members(json);
+  json.EndObject();
+  return line + "\n";
 }
 
 }  // namespace kprof::cli

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ class JsonWriter {
   JsonWriter& Key(std::string_view key);
 
   JsonWriter& String(std::string_view bytes);
+  // Null for what is empty.
+  JsonWriter& StringOrNull(std::string_view bytes);
   JsonWriter& Int(int64_t value);
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
@@ -41,5 +44,9 @@ class JsonWriter {
   std::vector<bool> has_items_ = {false};  // of each open object or array
   bool after_key_ = false;
 };
+
+// A result, or a piece of one, on a line of its own: an object that says its schema ("kprof.status.v1"), then what
+// `write_members` writes into it.
+std::string JsonLine(std::string_view schema, const std::function<void(JsonWriter&)>& write_members);
 
 }  // namespace kprof::cli

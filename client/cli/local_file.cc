@@ -71,7 +71,7 @@ FileTarget::~FileTarget() {
 Status FileTarget::Write(std::string_view bytes) {
   if (output_ != nullptr) {
     output_->Write(bytes);
-    return output_->broken() ? Fail(ErrorCode::kInternal, "write standard output", "it takes no more") : OkStatus();
+    return output_->CheckTakesMore();
   }
   while (!bytes.empty()) {
     ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());

@@ -31,6 +31,13 @@ size_t WidthOfTerminal(int fd) {
   return size.ws_col;
 }
 
+std::string ErrorJsonLine(const Status& status) {
+  return JsonLine("kprof.error.v1", [&](JsonWriter& json) {
+    json.Key("code").String(ErrorName(status.code())).Key("message").String(status.what() + ": " + status.why());
+    json.Key("remedy").StringOrNull(status.remedy());
+  });
+}
+
 }  // namespace
 
 Output::Output(int result_fd, int note_fd)
@@ -58,6 +65,10 @@ Status Output::Flush() {
   return failure_;
 }
 
+Status Output::CheckTakesMore() const {
+  return broken() ? Fail(ErrorCode::kInternal, "write standard output", "it takes no more") : OkStatus();
+}
+
 void Output::Note(std::string_view text) {
   WriteToTerminal("kprofctl: " + TerminalText(text) + "\n");
 }
@@ -69,7 +80,7 @@ void Output::NoteQuoted(std::string_view text) {
 void Output::ReportError(const Status& status, bool json) {
   (void)Flush();  // in the order in which things happened, where both go to the same place
   Note(status.ToString());
-  if (json) WriteToTerminal(ErrorJson(status) + "\n");
+  if (json) WriteToTerminal(ErrorJsonLine(status));
 }
 
 void Output::WriteToTerminal(std::string_view bytes) {
@@ -82,20 +93,6 @@ size_t Output::ResultWidth() const {
 }
 size_t Output::NoteWidth() const {
   return note_is_terminal_ ? WidthOfTerminal(note_fd_) : 0;
-}
-
-std::string ErrorJson(const Status& status) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.error.v1").Key("code").String(ErrorName(status.code()));
-  json.Key("message").String(status.what() + ": " + status.why()).Key("remedy");
-  if (status.remedy().empty()) {
-    json.Null();
-  } else {
-    json.String(status.remedy());
-  }
-  json.EndObject();
-  return text;
 }
 
 }  // namespace kprof::cli

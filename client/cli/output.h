@@ -23,6 +23,8 @@ class Output {
   Status Flush();
   // Nothing written from now on arrives; a stream of results may as well end.
   bool broken() const { return reader_gone_ || !failure_.ok(); }
+  // What ends such a stream: kInternal once it is broken. Whether that is a failure of the verb, Flush tells.
+  Status CheckTakesMore() const;
 
   // "kprofctl: text", made safe for a terminal.
   void Note(std::string_view text);
@@ -49,8 +51,5 @@ class Output {
   bool reader_gone_ = false;
   Status failure_;
 };
-
-// The error as kprof.error.v1, without a line end.
-std::string ErrorJson(const Status& status);
 
 }  // namespace kprof::cli

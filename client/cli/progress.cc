@@ -5,6 +5,7 @@
 
 #include "client/cli/durations.h"
 #include "client/cli/run_outcome.h"
+#include "client/cli/run_report.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
@@ -13,17 +14,14 @@ std::string ProgressText(const ProgressFacts& facts, int64_t now_ns) {
   const v1::Run& run = facts.latest.run();
   // The daemon's clock now: what it was then, plus what has passed here.
   int64_t daemon_now_ns = facts.latest.now_unix_ns() + (now_ns - facts.received_ns);
-  std::string devices;
-  for (const std::string& device : run.devices()) devices += (devices.empty() ? "" : ",") + device;
-
   std::string text = run.id() + "  " + RunStateName(run.state());
   text += " " + FormatAge(DurationNs(run, daemon_now_ns));
   if (run.state() == v1::RUN_STATE_QUEUED) {
     int before = facts.latest.queue_position() - 1;
     if (before == 0) text += ", next";
     if (before > 0) text += ", " + std::to_string(before) + (before == 1 ? " run before it" : " runs before it");
-  } else if (!devices.empty()) {
-    text += " on " + devices;
+  } else if (!run.devices().empty()) {
+    text += " on " + DevicesOf(run);
   }
   if (facts.cancelling) text += ", cancelling (Ctrl-C again leaves at once)";
   if (facts.disconnected) text += ", no connection to kprofd, trying again";

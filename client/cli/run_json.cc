@@ -8,23 +8,13 @@
 namespace kprof::cli {
 namespace {
 
-void WriteTextOrNull(JsonWriter& json, const std::string& text) {
-  if (text.empty()) {
-    json.Null();
-  } else {
-    json.String(text);
-  }
-}
-
 void WriteError(JsonWriter& json, const v1::Run& run) {
   if (!run.has_error()) {
     json.Null();
     return;
   }
   json.BeginObject().Key("code").String(run.error().code()).Key("message").String(run.error().message());
-  json.Key("remedy");
-  WriteTextOrNull(json, run.error().remedy());
-  json.EndObject();
+  json.Key("remedy").StringOrNull(run.error().remedy()).EndObject();
 }
 
 // Of the run as a whole; what single kernels measured is asked for with SQL.

@@ -1,10 +1,10 @@
 #include "client/cli/run_outcome.h"
 
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "client/cpp/run_follower.h"
+#include "storage/base/signal_name.h"
 
 namespace kprof::cli {
 namespace {
@@ -54,10 +54,7 @@ Status OutcomeOf(const v1::Run& run) {
 
 std::string ExitText(const v1::Run& run) {
   if (run.has_exit_code()) return "exit " + std::to_string(run.exit_code());
-  if (!run.has_signal()) return "";
-  std::string text = "signal " + std::to_string(run.signal());
-  const char* name = ::sigabbrev_np(run.signal());
-  return name == nullptr ? text : text + " (" + name + ")";
+  return run.has_signal() ? SignalName(run.signal()) : "";
 }
 
 int64_t DurationNs(const v1::Run& run, int64_t now_ns) {

@@ -20,7 +20,7 @@ Status OutcomeOf(const v1::Run& run);
 // The error's message without the run's own name in front, for where that has been said.
 std::string ErrorMessage(const v1::Run& run);
 
-// "exit 3", "signal 9 (KILL)", or "" while neither is known.
+// "exit 3", "signal 9 (SIGKILL)", or "" while neither is known.
 std::string ExitText(const v1::Run& run);
 
 // From the start, or from the queue for a run that never started, to the end or `now_ns`.

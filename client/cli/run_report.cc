@@ -29,12 +29,6 @@ class Facts {
   std::string last_;
 };
 
-std::string DevicesOf(const v1::Run& run) {
-  std::string text;
-  for (const std::string& device : run.devices()) text += (text.empty() ? "" : ",") + device;
-  return text.empty() ? "none" : TerminalText(text);
-}
-
 std::string StateText(const v1::Run& run) {
   std::string text = RunStateName(run.state());
   if (std::string exit = ExitText(run); !exit.empty()) text += ", " + exit;
@@ -82,6 +76,12 @@ void AddResults(Facts& facts, const v1::Run& run) {
 
 std::string CommandOf(const v1::Run& run) {
   return CommandText(std::vector<std::string_view>(run.argv().begin(), run.argv().end()));
+}
+
+std::string DevicesOf(const v1::Run& run) {
+  std::string text;
+  for (const std::string& device : run.devices()) text += (text.empty() ? "" : ",") + device;
+  return text.empty() ? "none" : TerminalText(text);
 }
 
 std::string ShortReport(const v1::Run& run) {

@@ -13,10 +13,13 @@ std::string ShortReport(const v1::Run& run);
 // Everything that is known (`show`).
 std::string FullReport(const v1::Run& run, int64_t now_ns);
 
-// "run 01jd done in 1.234 s (exit 0)".
+// "run 01jd done after 1.234 s (exit 0)".
 std::string OneLineReport(const v1::Run& run, int64_t now_ns);
 
 // The command as typed, safe to show.
 std::string CommandOf(const v1::Run& run);
+
+// "0,1", or "none"; safe to show.
+std::string DevicesOf(const v1::Run& run);
 
 }  // namespace kprof::cli

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "storage/base/shell_text.h"
 #include "storage/base/utf8.h"
 
 namespace kprof::cli {
@@ -11,11 +12,6 @@ bool Reorders(uint32_t code_point) {
   return (code_point >= 0x202a && code_point <= 0x202e) || (code_point >= 0x2066 && code_point <= 0x2069) ||
          code_point == 0x200e || code_point == 0x200f || code_point == 0x061c || code_point == 0x2028 ||
          code_point == 0x2029;
-}
-
-bool NeedsNoQuotes(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_-./:=,+@%^").find(c) != std::string_view::npos || static_cast<unsigned char>(c) >= 0x80;
 }
 
 }  // namespace
@@ -69,23 +65,9 @@ std::string CommandText(const std::vector<std::string_view>& argv) {
   std::string text;
   for (std::string_view word : argv) {
     if (!text.empty()) text += ' ';
-    bool plain = !word.empty();
-    for (char c : word) plain = plain && NeedsNoQuotes(c);
-    if (plain) {
-      text += TerminalText(word);
-      continue;
-    }
-    text += '\'';
-    for (char c : word) {
-      if (c == '\'') {
-        text += "'\\''";
-      } else {
-        text += c;
-      }
-    }
-    text += '\'';
+    text += TerminalText(ShellWord(word));  // which leaves characters that reorder text
   }
-  return TerminalText(text);
+  return text;
 }
 
 }  // namespace kprof::cli

@@ -1,29 +1,23 @@
+#include "client/cli/checked_download.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/local_file.h"
 #include "client/cli/sizes.h"
 #include "client/cli/table.h"
 #include "client/cli/terminal_text.h"
 #include "client/cli/verbs.h"
-#include "storage/base/sha256.h"
 
 namespace kprof::cli {
 namespace {
 
 constexpr size_t kChunkBytes = 256 << 10;
 
-void WriteArtifact(JsonWriter& json, const v1::Artifact& artifact) {
+void WriteMembers(JsonWriter& json, const v1::Artifact& artifact) {
   json.Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
   json.Key("sha256").String(artifact.sha256());
 }
 
-// One artifact as a result of its own.
-std::string ArtifactJson(const v1::Artifact& artifact) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.artifact.v1");
-  WriteArtifact(json, artifact);
-  json.EndObject();
-  return text + "\n";
+std::string ArtifactJsonLine(const v1::Artifact& artifact) {
+  return JsonLine("kprof.artifact.v1", [&](JsonWriter& json) { WriteMembers(json, artifact); });
 }
 
 }  // namespace
@@ -33,16 +27,15 @@ Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(v1::ListArtifactsResponse list, client->ListArtifacts(args.run));
   Output& output = context.output;
   if (context.global.json) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.artifacts.v1").Key("artifacts").BeginArray();
-    for (const v1::Artifact& artifact : list.artifacts()) {
-      json.BeginObject();
-      WriteArtifact(json, artifact);
-      json.EndObject();
-    }
-    json.EndArray().EndObject();
-    output.Write(text + "\n");
+    output.Write(JsonLine("kprof.artifacts.v1", [&](JsonWriter& json) {
+      json.Key("artifacts").BeginArray();
+      for (const v1::Artifact& artifact : list.artifacts()) {
+        json.BeginObject();
+        WriteMembers(json, artifact);
+        json.EndObject();
+      }
+      json.EndArray();
+    }));
     return OkStatus();
   }
   Table table({{"SIZE", Align::kRight}, {"SHA256"}, {"NAME"}}, 0, [&](std::string_view line) { output.Write(line); });
@@ -62,27 +55,20 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   request.set_id(args.run);
   request.set_name(args.name);
   v1::Artifact artifact;
-  std::string sent_sha256;
-  Sha256 received;
+  CheckedDownload download(target);
   Status status = client->DownloadArtifact(request, [&](const v1::DownloadArtifactResponse& response) {
     if (response.has_artifact()) artifact = response.artifact();
-    if (response.has_sha256()) sent_sha256 = response.sha256();
-    if (!response.has_data()) return OkStatus();
-    received.Add(response.data());
-    return target.Write(response.data());
+    return download.Add(response);
   });
   if (args.to == "-" && context.output.broken()) return OkStatus();  // Flush tells whether that is a failure
   RETURN_IF_ERROR(status);
-  std::string received_sha256 = received.Finish();
-  if (received_sha256 != sent_sha256) {
-    return Fail(ErrorCode::kInternal, what, "what arrived is not what was sent", "try again");
-  }
-  if (received_sha256 != artifact.sha256()) {
+  ASSIGN_OR_RETURN(std::string sha256, download.Finish(what));
+  if (sha256 != artifact.sha256()) {
     return Fail(ErrorCode::kStorageBroken, what, "its file was damaged on the node's disk", "check the disk");
   }
   RETURN_IF_ERROR(target.Commit());
   if (args.to == "-") return OkStatus();
-  context.output.Write(context.global.json ? ArtifactJson(artifact)
+  context.output.Write(context.global.json ? ArtifactJsonLine(artifact)
                                            : TerminalText(to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
   return OkStatus();
 }
@@ -95,7 +81,7 @@ Status RunVerb(const PutArtifactArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   Result<v1::Artifact> artifact = client->UploadArtifact(header, [&] { return source.Read(kChunkBytes); });
   if (!artifact.ok()) return artifact.status();
-  context.output.Write(context.global.json ? ArtifactJson(*artifact)
+  context.output.Write(context.global.json ? ArtifactJsonLine(*artifact)
                                            : "stored " + TerminalText(artifact->name()) + "  " +
                                                  FormatBytes(artifact->size_bytes()) + "\n");
   return OkStatus();

@@ -39,12 +39,11 @@ Status RunVerb(const DeleteArgs& args, const VerbContext& context) {
     if (!context.global.json) output.Write("deleted run " + TerminalText(*gone) + "\n");
   }
   if (context.global.json) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.deleted.v1").Key("deleted").BeginArray();
-    for (const std::string& id : deleted) json.String(id);
-    json.EndArray().EndObject();
-    output.Write(text + "\n");
+    output.Write(JsonLine("kprof.deleted.v1", [&](JsonWriter& json) {
+      json.Key("deleted").BeginArray();
+      for (const std::string& id : deleted) json.String(id);
+      json.EndArray();
+    }));
   }
   return first_failure;
 }

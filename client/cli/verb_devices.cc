@@ -14,12 +14,10 @@ void WriteList(const v1::ListDevicesResponse& response, const VerbContext& conte
     WriteDeviceTable(response.devices(), context.output);
     return;
   }
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.devices.v1").Key("devices");
-  WriteDevices(json, response.devices());
-  json.EndObject();
-  context.output.Write(text + "\n");
+  context.output.Write(JsonLine("kprof.devices.v1", [&](JsonWriter& json) {
+    json.Key("devices");
+    WriteDevices(json, response.devices());
+  }));
 }
 
 }  // namespace

@@ -25,17 +25,14 @@ Status RunVerb(const DoctorArgs&, const VerbContext& context) {
   ASSIGN_OR_RETURN(v1::DiagnoseResponse response, client->Diagnose());
   Output& output = context.output;
   if (context.global.json) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.doctor.v1").Key("diagnoses").BeginArray();
-    for (const v1::Diagnosis& diagnosis : response.diagnoses()) {
-      json.BeginObject().Key("check").String(diagnosis.check()).Key("level").String(LevelName(diagnosis.level()));
-      json.Key("message").String(diagnosis.message()).Key("remedy");
-      diagnosis.remedy().empty() ? json.Null() : json.String(diagnosis.remedy());
-      json.EndObject();
-    }
-    json.EndArray().EndObject();
-    output.Write(text + "\n");
+    output.Write(JsonLine("kprof.doctor.v1", [&](JsonWriter& json) {
+      json.Key("diagnoses").BeginArray();
+      for (const v1::Diagnosis& diagnosis : response.diagnoses()) {
+        json.BeginObject().Key("check").String(diagnosis.check()).Key("level").String(LevelName(diagnosis.level()));
+        json.Key("message").String(diagnosis.message()).Key("remedy").StringOrNull(diagnosis.remedy()).EndObject();
+      }
+      json.EndArray();
+    }));
     return OkStatus();
   }
   for (const v1::Diagnosis& diagnosis : response.diagnoses()) {

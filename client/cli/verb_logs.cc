@@ -31,12 +31,10 @@ class JsonPieces {
 
  private:
   void Write(std::string_view data, int64_t dropped_bytes) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.log.v1").Key("run").String(run_id_);
-    json.Key("stream").String(from_stderr_ ? "stderr" : "stdout");
-    json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data).EndObject();
-    output_.Write(text + "\n");
+    output_.Write(JsonLine("kprof.log.v1", [&](JsonWriter& json) {
+      json.Key("run").String(run_id_).Key("stream").String(from_stderr_ ? "stderr" : "stdout");
+      json.Key("dropped_bytes").Int(dropped_bytes).Key("data").String(data);
+    }));
   }
 
   const std::string run_id_;
@@ -72,7 +70,7 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
     }
     // A follower wants each piece when it comes.
     if (args.follow) (void)output.Flush();
-    return output.broken() ? Fail(ErrorCode::kCancelled, "write standard output", "it takes no more") : OkStatus();
+    return output.CheckTakesMore();
   });
   if (context.global.json) pieces.Finish();
   if (output.broken()) return OkStatus();  // Flush tells whether that is a failure

@@ -31,7 +31,7 @@ Status RunVerb(const QueryArgs& args, const VerbContext& context) {
   RowStream rows(*writer);
   Status status = client->Query(request, [&](const v1::QueryResponse& message) {
     RETURN_IF_ERROR(rows.Add(message));
-    return output.broken() ? Fail(ErrorCode::kCancelled, "write standard output", "it takes no more") : OkStatus();
+    return output.CheckTakesMore();
   });
   if (output.broken()) return OkStatus();  // Flush tells whether that is a failure
   RETURN_IF_ERROR(status);

@@ -13,12 +13,6 @@ namespace {
 // Small enough for a first page at once and for messages of bounded size, large enough for few round trips.
 constexpr int64_t kPageSize = 200;
 
-std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
 // The exit code, or in a word why there is none.
 std::string ExitCell(const v1::Run& run) {
   if (run.has_exit_code()) return std::to_string(run.exit_code());
@@ -75,9 +69,8 @@ Status WriteTable(KprofClient& client, const RunsArgs& args, Output& output) {
   const int64_t now_ns = NowUnixNs();
   RETURN_IF_ERROR(ForEachRun(client, args, [&](const v1::Run& run) {
     std::string duration = run.has_started_unix_ns() ? FormatDuration(DurationNs(run, now_ns)) : "";
-    table.AddRow({run.id(), RunStateName(run.state()), run.tool(),
-                  run.devices().empty() ? "none" : Joined(run.devices()), FormatAge(now_ns - run.queued_unix_ns()),
-                  duration, ExitCell(run), CommandOf(run)});
+    table.AddRow({run.id(), RunStateName(run.state()), run.tool(), DevicesOf(run),
+                  FormatAge(now_ns - run.queued_unix_ns()), duration, ExitCell(run), CommandOf(run)});
     return !output.broken();
   }));
   table.Finish();

@@ -10,24 +10,21 @@ namespace kprof::cli {
 namespace {
 
 std::string StatusJson(const v1::GetStatusResponse& status) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.status.v1");
-  json.Key("client_version").String(ClientVersion()).Key("version").String(status.version());
-  json.Key("mode").String(status.mode()).Key("node").String(status.node_name()).Key("pid").Int(status.pid());
-  json.Key("socket").String(status.socket_path()).Key("uid").Int(status.caller_uid());
-  json.Key("started_ns").Time(status.started_unix_ns()).Key("now_ns").Time(status.now_unix_ns());
-  json.Key("uptime_ns").Int(status.now_unix_ns() - status.started_unix_ns());
-  json.Key("queue").BeginObject().Key("queued").Int(status.queue().queued());
-  json.Key("running").Int(status.queue().running()).Key("limit").Int(status.queue().limit()).EndObject();
-  const v1::StorageStatus& storage = status.storage();
-  json.Key("storage").BeginObject().Key("state_dir").String(storage.state_folder()).Key("runs").Int(storage.runs());
-  json.Key("catalog_bytes").Int(storage.catalog_bytes()).Key("artifact_bytes").Int(storage.artifact_bytes());
-  json.Key("free_bytes").Int(storage.free_bytes()).Key("health").String(storage.health()).EndObject();
-  json.Key("devices");
-  WriteDevices(json, status.devices());
-  json.EndObject();
-  return text + "\n";
+  return JsonLine("kprof.status.v1", [&](JsonWriter& json) {
+    json.Key("client_version").String(ClientVersion()).Key("version").String(status.version());
+    json.Key("mode").String(status.mode()).Key("node").String(status.node_name()).Key("pid").Int(status.pid());
+    json.Key("socket").String(status.socket_path()).Key("uid").Int(status.caller_uid());
+    json.Key("started_ns").Time(status.started_unix_ns()).Key("now_ns").Time(status.now_unix_ns());
+    json.Key("uptime_ns").Int(status.now_unix_ns() - status.started_unix_ns());
+    json.Key("queue").BeginObject().Key("queued").Int(status.queue().queued());
+    json.Key("running").Int(status.queue().running()).Key("limit").Int(status.queue().limit()).EndObject();
+    const v1::StorageStatus& storage = status.storage();
+    json.Key("storage").BeginObject().Key("state_dir").String(storage.state_folder()).Key("runs").Int(storage.runs());
+    json.Key("catalog_bytes").Int(storage.catalog_bytes()).Key("artifact_bytes").Int(storage.artifact_bytes());
+    json.Key("free_bytes").Int(storage.free_bytes()).Key("health").String(storage.health()).EndObject();
+    json.Key("devices");
+    WriteDevices(json, status.devices());
+  });
 }
 
 std::string StatusText(const v1::GetStatusResponse& status) {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "daemon/runs/host_busy.h"
-#include "daemon/runs/signal_name.h"
 #include "storage/base/readable_text.h"
+#include "storage/base/signal_name.h"
 
 namespace kprof {
 namespace {
@@ -68,10 +68,8 @@ std::optional<Status> WhyCommandFailed(const CommandEnded& command, const std::s
   if (command.output_error != 0) return FailErrno(command.output_error, "keep the output of run " + run_id);
   const std::string remedy = "see kprofctl logs " + run_id + " --stderr";
   if (command.signal) {
-    return Fail(
-        ErrorCode::kCommandFailed, "run " + run_id,
-        "the command was ended by signal " + std::to_string(*command.signal) + " (" + SignalName(*command.signal) + ")",
-        remedy);
+    return Fail(ErrorCode::kCommandFailed, "run " + run_id, "the command was ended by " + SignalName(*command.signal),
+                remedy);
   }
   if (command.exit_code.value_or(0) != 0) {
     return Fail(ErrorCode::kCommandFailed, "run " + run_id,

@@ -1,5 +1,4 @@
-// A command line as people read it. Plain words stay, others are quoted so that a shell takes them as they were; bytes
-// that are not UTF-8 and control characters come out as $'\xNN'.
+// A command line as people read it.
 #pragma once
 
 #include <string>

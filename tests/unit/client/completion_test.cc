@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "client/cli/command_line.h"
+
 namespace kprof::cli {
 namespace {
 

@@ -63,6 +63,16 @@ TEST(JsonWriter, WritesDoublesShortestAndNeverNaNOrInfinity) {
   EXPECT_EQ(of(-std::numeric_limits<double>::infinity()), "null");
 }
 
+TEST(JsonWriter, WritesNullForATextThatIsAbsent) {
+  EXPECT_EQ(Written([](JsonWriter& json) { json.BeginArray().StringOrNull("a").StringOrNull("").EndArray(); }),
+            R"(["a",null])");
+}
+
+TEST(JsonWriter, ALineIsAnObjectThatSaysItsSchema) {
+  EXPECT_EQ(JsonLine("kprof.some.v1", [](JsonWriter& json) { json.Key("a").Int(1); }),
+            "{\"schema\":\"kprof.some.v1\",\"a\":1}\n");
+}
+
 TEST(JsonWriter, LetsItsTextBeTakenAwayInBetween) {
   std::string text;
   JsonWriter json(text);

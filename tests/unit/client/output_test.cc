@@ -30,8 +30,10 @@ TEST(Output, AReaderThatWentAwayIsNoFailure) {
   ::close(ends[0]);
   Output output(write_end.get(), write_end.get());
   output.Write("hello");
+  EXPECT_TRUE(output.CheckTakesMore().ok());
   EXPECT_TRUE(output.Flush().ok());
   EXPECT_TRUE(output.broken());
+  EXPECT_EQ(output.CheckTakesMore().code(), ErrorCode::kInternal);
 }
 
 TEST(Output, AFullDiskIsAFailure) {

@@ -71,7 +71,9 @@ TEST(RunOutcome, SaysHowTheCommandEnded) {
   v1::Run run;
   EXPECT_EQ(ExitText(run), "");
   run.set_signal(9);
-  EXPECT_EQ(ExitText(run), "signal 9 (KILL)");
+  EXPECT_EQ(ExitText(run), "signal 9 (SIGKILL)");
+  run.set_signal(77);
+  EXPECT_EQ(ExitText(run), "signal 77");
   run.clear_signal();
   run.set_exit_code(0);
   EXPECT_EQ(ExitText(run), "exit 0");

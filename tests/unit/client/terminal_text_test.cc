@@ -32,11 +32,12 @@ TEST(TerminalText, QuotesCommandsAsAShellWouldWantThem) {
 }
 
 TEST(TerminalText, MakesCommandsSafe) {
-  EXPECT_EQ(CommandText({"echo", "\x1b]0;x\x07"}), "echo '\\x1b]0;x\\x07'");
+  EXPECT_EQ(CommandText({"echo", "\x1b]0;x\x07"}), "echo $'\\x1b]0;x\\x07'");
+  EXPECT_EQ(CommandText({"\u202e"}), "'\\u{202e}'");
 }
 
 TEST(TerminalText, EscapesACommandOnce) {
-  EXPECT_EQ(CommandText({"\xff"}), "\\xff");
+  EXPECT_EQ(CommandText({"\xff"}), "$'\\xff'");
 }
 
 }  // namespace

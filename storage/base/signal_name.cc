@@ -1,4 +1,4 @@
-#include "daemon/runs/signal_name.h"
+#include "storage/base/signal_name.h"
 
 #include <csignal>
 #include <cstring>
@@ -6,8 +6,9 @@
 namespace kprof {
 
 std::string SignalName(int signal) {
+  std::string text = "signal " + std::to_string(signal);
   const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+  return name == nullptr ? text : text + " (SIG" + name + ")";
 }
 
 }  // namespace kprof

@@ -1,0 +1,289 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "storage/base/unique_fd.h"
+#include "tests/unit/client/sample_run.h"
+#include "tests/unit/client/verbs_fixture.h"
+
+namespace kprof::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class VerbCaptureTest : public VerbsFixture {
+ protected:
+  // A capture whose run is `ended` at once.
+  void AnswerCaptures(const v1::Run& ended) {
+    daemon_.calls.submit_run = [this](const v1::SubmitRunRequest& request, v1::SubmitRunResponse& response) {
+      std::lock_guard lock(mu_);
+      submitted_.push_back(request);
+      *response.mutable_run() = RunIn(v1::RUN_STATE_QUEUED);
+      return OkStatus();
+    };
+    daemon_.calls.watch_run = [ended](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+      stream.write(Watched(ended));
+      return OkStatus();
+    };
+  }
+
+  // Takes the wish to cancel the run; `cancelled` becomes true.
+  void AnswerCancels(std::atomic<bool>& cancelled) {
+    daemon_.calls.cancel_run = [&cancelled](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+      EXPECT_EQ(request.id(), "01jd");
+      cancelled = true;
+      return OkStatus();
+    };
+  }
+
+  std::vector<v1::SubmitRunRequest> submitted_;
+};
+
+TEST_F(VerbCaptureTest, CaptureSendsTheCallersWorld) {
+  ::setenv("KPROF_TEST_SECRET", "v\xff", 1);
+  AnswerCaptures(Done());
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--device", "cpu", "--timeout", "3s", "--queue-timeout", "4s", "--env",
+                      "ADDED=1", "--cwd", "/tmp", "--label", "a=b", "--shared", "--", "echo", "\xff"}),
+            0);
+  ASSERT_EQ(submitted_.size(), 1u);
+  const v1::RunSpec& spec = submitted_[0].spec();
+  EXPECT_EQ(submitted_[0].idempotency_key().size(), 32u);
+  EXPECT_EQ(spec.tool(), "command");
+  EXPECT_THAT(spec.argv(), ElementsAre("echo", "\xff"));
+  EXPECT_EQ(spec.cwd(), "/tmp");
+  EXPECT_EQ(spec.device(), "cpu");
+  EXPECT_EQ(spec.timeout_ms(), 3000);
+  EXPECT_EQ(spec.queue_timeout_ms(), 4000);
+  EXPECT_EQ(spec.labels().at("a"), "b");
+  EXPECT_TRUE(spec.shared());
+  EXPECT_TRUE(spec.attached());
+  EXPECT_TRUE(spec.has_umask());
+  EXPECT_GT(spec.limits_size(), 10);
+  std::map<std::string, std::string> environment;
+  for (const v1::EnvironmentVariable& variable : spec.environment()) environment[variable.name()] = variable.value();
+  EXPECT_EQ(environment["KPROF_TEST_SECRET"], "v\xff");
+  EXPECT_EQ(environment["ADDED"], "1");
+  EXPECT_THAT(results_, StartsWith("run         01jd\nstate       done, exit 0\n"));
+  EXPECT_EQ(notes_, "");
+}
+
+TEST_F(VerbCaptureTest, CaptureWithJsonPrintsExactlyOneObject) {
+  AnswerCaptures(SampleRun());
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--json", "--", "true"}), 7);
+  EXPECT_THAT(results_, StartsWith(R"({"schema":"kprof.run.v1","id":"01jd)"));
+  EXPECT_EQ(std::count(results_.begin(), results_.end(), '\n'), 1);
+  EXPECT_THAT(notes_, HasSubstr("run 01jd0000000000000000000000 failed: the command exited with 3\n"));
+  EXPECT_THAT(notes_, HasSubstr(R"("code":"command_failed")"));
+}
+
+TEST_F(VerbCaptureTest, CaptureDetachedPrintsOnlyTheId) {
+  AnswerCaptures(Done());
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--detach", "--", "true"}), 0);
+  EXPECT_EQ(results_, "01jd\n");
+  EXPECT_FALSE(submitted_.at(0).spec().attached());
+}
+
+struct End {
+  const char* code;
+  int exit_status;
+};
+
+TEST_F(VerbCaptureTest, CaptureExitsAsTheRunEnded) {
+  for (const End& end :
+       {End{"command_failed", 7}, End{"timed_out", 7}, End{"queue_timeout", 6}, End{"cancelled", 8},
+        End{"lost_daemon", 11}, End{"storage_full", 12}, End{"spawn_failed", 7}, End{"bad_input", 10}}) {
+    AnswerCaptures(Failed(end.code));
+    daemon_.Start();
+    EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), end.exit_status) << end.code;
+    daemon_.Stop();
+  }
+}
+
+TEST_F(VerbCaptureTest, CaptureShowsTheEndOfTheErrorOutputOfWhatFailed) {
+  v1::Run run = Failed("command_failed");
+  run.set_stderr_bytes(100'000);
+  run.set_stderr_dropped_bytes(50'000);
+  AnswerCaptures(run);
+  daemon_.calls.read_log = [](const v1::ReadLogRequest& request, FakeStream<v1::ReadLogResponse> stream) {
+    EXPECT_EQ(request.stream(), v1::OUTPUT_STREAM_STDERR);
+    EXPECT_EQ(request.offset_bytes(), 50'000 - 8192);
+    v1::ReadLogResponse response;
+    for (int i = 1; i <= 12; ++i) response.mutable_data()->append("line " + std::to_string(i) + "\x1b[2J\n");
+    stream.write(response);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 7);
+  EXPECT_THAT(notes_, HasSubstr("(all of it: kprofctl logs 01jd --stderr):\n  | line 3\\x1b[2J\n"));
+  EXPECT_THAT(notes_, HasSubstr("  | line 12\\x1b[2J\nkprofctl: run 01jd failed: because\n"));
+  EXPECT_THAT(notes_, Not(HasSubstr("line 2\\")));
+}
+
+TEST_F(VerbCaptureTest, CaptureSaysOnceThatItIsQueued) {
+  AnswerCaptures(Done());
+  daemon_.calls.watch_run = [this](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
+    WaitUntil([&] { return !captured_.Notes().empty(); });
+    stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 2));
+    stream.write(Watched(Done()));
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, 2 before it\n");
+}
+
+// A terminal that remembers what was written to it.
+class FakeTerminal {
+ public:
+  FakeTerminal() : keyboard_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    KPROF_CHECK(::grantpt(keyboard_.get()) == 0 && ::unlockpt(keyboard_.get()) == 0);
+    screen_.Reset(::open(::ptsname(keyboard_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    KPROF_CHECK(screen_.valid());
+  }
+  int fd() const { return screen_.get(); }
+  const std::string& Shown() {
+    char bytes[4096];
+    pollfd wait = {keyboard_.get(), POLLIN, 0};
+    while (::poll(&wait, 1, 0) == 1) {
+      ssize_t got = ::read(keyboard_.get(), bytes, sizeof(bytes));
+      if (got <= 0) break;
+      shown_.append(bytes, static_cast<size_t>(got));
+    }
+    return shown_;
+  }
+
+ private:
+  UniqueFd keyboard_;
+  UniqueFd screen_;
+  std::string shown_;
+};
+
+TEST_F(VerbCaptureTest, CaptureShowsProgressOnATerminalAndTakesItAway) {
+  ::setenv("TERM", "xterm", 1);
+  FakeTerminal terminal;
+  AnswerCaptures(Done());
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 3));
+    WaitUntil([&] { return !terminal.Shown().empty(); });
+    stream.write(Watched(Done()));
+    return OkStatus();
+  };
+  daemon_.Start();
+  UniqueFd results(::memfd_create("results", MFD_CLOEXEC));
+  Output output(results.get(), terminal.fd());
+  EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--", "true"}, output), 0);
+  daemon_.Stop();
+  EXPECT_THAT(terminal.Shown(), StartsWith("\r01jd  queued 0s, 2 runs before it\x1b[K"));
+  EXPECT_THAT(terminal.Shown(), EndsWith("\r\x1b[K"));
+}
+
+TEST_F(VerbCaptureTest, CaptureGoesOnAfterARestartOfTheDaemon) {
+  AnswerCaptures(Done());
+  std::atomic<int> streams = 0;
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest& request, FakeStream<v1::WatchRunResponse> stream) {
+    EXPECT_TRUE(request.hold());
+    if (++streams == 1) {
+      stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+      WaitUntil(stream.gone);
+      return OkStatus();
+    }
+    stream.write(Watched(Failed("lost_daemon")));
+    return OkStatus();
+  };
+  daemon_.Start();
+  std::thread restart([&] {
+    WaitUntil([&] { return streams > 0; });
+    daemon_.Stop();
+    daemon_.Start();
+  });
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 11);
+  restart.join();
+  EXPECT_EQ(submitted_.size(), 1u);
+  EXPECT_THAT(notes_, HasSubstr("run 01jd failed: because"));
+}
+
+TEST_F(VerbCaptureTest, CaptureReportsADaemonThatStaysAway) {
+  AnswerCaptures(Done());
+  std::atomic<bool> watched = false;
+  WatchUntilGone(watched);
+  daemon_.Start();
+  std::jthread stop = StopOnce(watched);
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 11);
+  EXPECT_THAT(notes_, HasSubstr("the connection to kprofd is lost; trying again\n"));
+  EXPECT_THAT(notes_, HasSubstr("did not come back within 2000 ms"));
+}
+
+TEST_F(VerbCaptureTest, CaptureSubmitsAgainWithTheSameKeyWhenTheAnswerWasLost) {
+  AnswerCaptures(Done());
+  auto answer = daemon_.calls.submit_run;
+  daemon_.calls.submit_run = [&, answer](const v1::SubmitRunRequest& request, v1::SubmitRunResponse& response) {
+    RETURN_IF_ERROR(answer(request, response));
+    return submitted_.size() == 1 ? Fail(ErrorCode::kNoDaemon, "submit", "the answer got lost") : OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  ASSERT_EQ(submitted_.size(), 2u);
+  EXPECT_EQ(submitted_[0].idempotency_key(), submitted_[1].idempotency_key());
+}
+
+TEST_F(VerbCaptureTest, InterruptedCaptureCancelsTheRunAndWaitsForItsEnd) {
+  AnswerCaptures(Done());
+  std::atomic<bool> cancelled = false;
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_RUNNING)));
+    ::kill(::getpid(), SIGINT);
+    WaitUntil([&] { return cancelled || stream.gone(); });
+    stream.write(Watched(Failed("cancelled")));
+    return OkStatus();
+  };
+  AnswerCancels(cancelled);
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_TRUE(cancelled);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: cancelling run 01jd; a second Ctrl-C leaves at once\n"));
+}
+
+TEST_F(VerbCaptureTest, CaptureInterruptedWhileItSubmitsCancelsTheRun) {
+  AnswerCaptures(Done());
+  std::atomic<bool> cancelled = false;
+  auto answer = daemon_.calls.submit_run;
+  daemon_.calls.submit_run = [&, answer](const v1::SubmitRunRequest& request, v1::SubmitRunResponse& response) {
+    ::kill(::getpid(), SIGHUP);
+    return answer(request, response);
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    WaitUntil([&] { return cancelled || stream.gone(); });
+    stream.write(Watched(Failed("cancelled")));
+    return OkStatus();
+  };
+  AnswerCancels(cancelled);
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_TRUE(cancelled);
+}
+
+TEST_F(VerbCaptureTest, CaptureInterruptedWhileTheDaemonIsAwayLeaves) {
+  daemon_.calls.submit_run = [](const v1::SubmitRunRequest&, v1::SubmitRunResponse&) {
+    ::kill(::getpid(), SIGINT);
+    return Fail(ErrorCode::kNoDaemon, "submit", "the answer got lost");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_THAT(notes_, StartsWith("kprofctl: submit a run: interrupted while kprofd was away"));
+}
+
+}  // namespace
+}  // namespace kprof::cli
