@@ -34,10 +34,11 @@ void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, st
     int killed = 0;
     bool some_left = true;
     for (int round = 0; some_left && round < kSweepRounds; ++round) {
-      killed += KillChildrenAtSight(is_own);
+      const KilledChildren at_sight = KillChildrenAtSight(is_own);
+      killed += static_cast<int>(at_sight.hit.size());
       killed += KillAll(find, kKillRounds);
       ReapOrphans(is_own);
-      some_left = !FindOrphans(::getpid(), is_own).empty();
+      some_left = !at_sight.none_left || !FindOrphans(::getpid(), is_own).empty();
     }
     LogInfo("swept what kprof-launch left", {{"run", marker}, {"killed", std::to_string(killed)}});
     IoLoop& loop = self->loop_;

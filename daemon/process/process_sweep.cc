@@ -176,24 +176,27 @@ SignalledProcesses FreezeAndKill(const FindProcesses& find) {
   return Outcome(held);
 }
 
-int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int looks) {
+KilledChildren KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own) {
+  const int64_t deadline_ns = ReadClockNs(CLOCK_MONOTONIC) + kDeathWaitMs * kNanosPerMilli;
+  KilledChildren killed;
   std::set<pid_t> hit;
   std::vector<pid_t> before;
-  for (int look = 0; look < looks; ++look) {
+  bool first = true;
+  while (!killed.none_left && ReadClockNs(CLOCK_MONOTONIC) < deadline_ns) {
     std::vector<pid_t> children = ListChildren();
-    bool found_new = false;
+    bool found_living = false;
     for (auto pid = children.rbegin(); pid != children.rend(); ++pid) {
-      if (hit.contains(*pid)) continue;
       ProcessRow row = ReadProcess(*pid);
       if (row.pid <= 0 || row.parent != ::getpid() || row.dead() || is_own(row)) continue;
-      if (::kill(row.pid, SIGKILL) != 0) continue;
-      found_new = true;
-      hit.insert(row.pid);
+      found_living = true;
+      if (!hit.contains(row.pid) && ::kill(row.pid, SIGKILL) == 0) hit.insert(row.pid);
     }
-    if (!found_new && look > 0 && children == before) break;
+    killed.none_left = !found_living && !first && children == before;
     before = std::move(children);
+    first = false;
   }
-  return static_cast<int>(hit.size());
+  killed.hit.assign(hit.begin(), hit.end());
+  return killed;
 }
 
 int KillAll(const FindProcesses& find, int rounds) {

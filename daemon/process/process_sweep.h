@@ -48,11 +48,17 @@ SignalledProcesses SignalAll(const FindProcesses& find, std::initializer_list<in
 // them. Does not wait for them to be gone.
 SignalledProcesses FreezeAndKill(const FindProcesses& find);
 
+// What killing at sight came to.
+struct KilledChildren {
+  std::vector<pid_t> hit;
+  bool none_left = false;  // known: whoever came after would have been seen
+};
+
 // Kills children of this process that `is_own` does not claim, each the moment it is seen, the newest first. For those
 // that fork and end faster than FreezeAndKill can look twice: they are ours by then, and as nobody else reaps them
-// their pids cannot be used anew. Looks until nobody is left that it has not hit and nobody has come since the look
-// before, `looks` times at most: who is killed forks no more, so then there is none. Returns how many it hit.
-int KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own, int looks = 1000);
+// their pids cannot be used anew. Looks until all are dead and nobody has come since the look before: what the last one
+// left would have become ours. Gives up after 200 ms, on those that refuse or hang in the kernel.
+KilledChildren KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own);
 
 // Freezes, kills, waits, and reaps those that are our children. Repeats until `find` finds none, or only what refuses,
 // or rounds run out; a round waits at most 200 ms. Returns how many were killed.

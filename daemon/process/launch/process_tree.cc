@@ -38,12 +38,15 @@ bool ProcessTree::Reap() {
 
 std::vector<pid_t> ProcessTree::Find() {
   std::vector<pid_t> found = FindDescendants(::getpid());
-  if (command_.wait_status) {
-    for (pid_t pid : found) {
-      if (counted_.insert(pid).second) ++leftovers_;
-    }
-  }
+  CountLeftovers(found);
   return found;
+}
+
+void ProcessTree::CountLeftovers(const std::vector<pid_t>& found) {
+  if (!command_.wait_status) return;
+  for (pid_t pid : found) {
+    if (counted_.insert(pid).second) ++leftovers_;
+  }
 }
 
 void ProcessTree::Terminate() {
@@ -55,7 +58,7 @@ void ProcessTree::Terminate() {
 
 ProcessTree::KillRound ProcessTree::Kill() {
   SignalledProcesses signalled = FreezeAndKill([this] { return Find(); });
-  KillChildrenAtSight([](const ProcessRow&) { return false; });
+  CountLeftovers(KillChildrenAtSight([](const ProcessRow&) { return false; }).hit);
   return {static_cast<int64_t>(signalled.reached.size()), static_cast<int64_t>(signalled.refused.size())};
 }
 

@@ -59,6 +59,8 @@ class ProcessTree {
 
  private:
   std::vector<pid_t> Find();
+  // Once the command itself is over.
+  void CountLeftovers(const std::vector<pid_t>& found);
 
   Command command_;
   int64_t leftovers_ = 0;
