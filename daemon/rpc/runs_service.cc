@@ -139,9 +139,8 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
   }
   auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
   parts_.loop.Post([this, shared_run, reactor, response] {
-    parts_.runs.Submit(std::move(*shared_run), [reactor, response](Result<RunRow> row) {
-      if (row.ok()) FillRun(*row, *response->mutable_run());
-      reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
+    parts_.runs.Submit(std::move(*shared_run), [reactor, response](const Result<RunRow>& row) {
+      FinishWith(reactor, row, response->mutable_run());
     });
   });
   return reactor;
@@ -150,10 +149,8 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* context,
                                                   const v1::GetRunRequest* request, v1::GetRunResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "show run", [reactor, response](Result<RunRow> row) {
-    if (row.ok()) FillRun(*row, *response->mutable_run());
-    reactor->Finish(ToGrpc(row.ok() ? OkStatus() : row.status()));
-  });
+  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "show run",
+            [reactor, response](const Result<RunRow>& row) { FinishWith(reactor, row, response->mutable_run()); });
   return reactor;
 }
 
@@ -214,9 +211,8 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
               std::string why = row->uid == caller_.uid ? "its owner cancelled it"
                                                         : "uid " + std::to_string(caller_.uid) + " cancelled it";
               parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
-                               [reactor, response](Result<RunRow> stopped) {
-                                 if (stopped.ok()) FillRun(*stopped, *response->mutable_run());
-                                 reactor->Finish(ToGrpc(stopped.ok() ? OkStatus() : stopped.status()));
+                               [reactor, response](const Result<RunRow>& stopped) {
+                                 FinishWith(reactor, stopped, response->mutable_run());
                                });
             });
   return reactor;
@@ -241,9 +237,8 @@ void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, grpc::Serv
   LookUpRun(parts_, caller_, name, RunAction::kChange, pinned ? "pin run" : "unpin run",
             [this, pinned, reactor, out](Result<RunRow> row) {
               if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
-              parts_.runs.SetPinned(row->id, pinned, [reactor, out](Result<RunRow> changed) {
-                if (changed.ok()) FillRun(*changed, *out);
-                reactor->Finish(ToGrpc(changed.ok() ? OkStatus() : changed.status()));
+              parts_.runs.SetPinned(row->id, pinned, [reactor, out](const Result<RunRow>& changed) {
+                FinishWith(reactor, changed, out);
               });
             });
 }
