@@ -3,40 +3,15 @@
 #include <algorithm>
 #include <optional>
 
+#include "daemon/rpc/file_chunks.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/runs/artifact_upload.h"
 #include "daemon/runs/run_id.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/sha256.h"
 
 namespace kprof {
 namespace {
-
-constexpr size_t kChunkBytes = 256 << 10;
-
-// Reads a file in chunks and sums it.
-class FileChunks {
- public:
-  void Open(std::unique_ptr<File> file) { file_ = std::move(file); }
-  bool open() const { return file_ != nullptr; }
-
-  // Empty at the end.
-  Result<std::string> Next() {
-    std::string bytes(kChunkBytes, '\0');
-    ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
-    bytes.resize(size);
-    offset_ += static_cast<int64_t>(size);
-    sum_.Add(bytes);
-    return bytes;
-  }
-  std::string Finish() { return sum_.Finish(); }
-
- private:
-  std::unique_ptr<File> file_;
-  int64_t offset_ = 0;
-  Sha256 sum_;
-};
 
 class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
  public:
@@ -44,20 +19,12 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
       : parts_(parts), caller_(caller), request_(request) {}
 
   Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
-    if (ended_) return Pulled::kEnd;
     if (!chunks_.open()) {
       ASSIGN_OR_RETURN(ArtifactRow artifact, Open(stop));
       FillArtifact(artifact, *message.mutable_artifact());
       return Pulled::kMessage;
     }
-    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
-    if (bytes.empty()) {
-      ended_ = true;
-      message.set_sha256(chunks_.Finish());
-    } else {
-      message.set_data(std::move(bytes));
-    }
-    return Pulled::kMessage;
+    return chunks_.NextPart(message);
   }
 
  private:
@@ -86,7 +53,6 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
   const Caller caller_;
   const v1::DownloadArtifactRequest request_;
   FileChunks chunks_;
-  bool ended_ = false;
 };
 
 class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
@@ -94,16 +60,8 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
 
   Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
-    if (ended_) return Pulled::kEnd;
     if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
-    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
-    if (bytes.empty()) {
-      ended_ = true;
-      message.set_sha256(chunks_.Finish());
-    } else {
-      message.set_data(std::move(bytes));
-    }
-    return Pulled::kMessage;
+    return chunks_.NextPart(message);
   }
 
  private:
@@ -127,7 +85,6 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   const Caller caller_;
   std::optional<Places::Place> place_;
   FileChunks chunks_;
-  bool ended_ = false;
 };
 
 // One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing

@@ -13,8 +13,6 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kChunkBytes = 256 << 10;
-
 // What Runs says of an open run: told on the io loop, asked by a source. Shared by both, for either may be the last.
 class OpenRun {
  public:
@@ -106,7 +104,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
  private:
   Result<Pulled> NextOfLive(v1::ReadLogResponse& message, std::stop_token stop) {
     Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run_id_, LogName()), Path(run_id_, kProgressName),
-                                               Stream(), offset_, kChunkBytes);
+                                               Stream(), offset_, StreamLimits::kChunkBytes);
     // The files change their form once it has ended, and Runs says so before; what was read across that moment does
     // not count.
     if (open_->phase() != OpenRun::Phase::kPrinting) return Next(message, stop);
@@ -164,7 +162,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 
   Result<Pulled> NextOfKept(v1::ReadLogResponse& message) {
     if (!file_) return Pulled::kEnd;
-    std::string bytes(kChunkBytes, '\0');
+    std::string bytes(StreamLimits::kChunkBytes, '\0');
     ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
     if (size == 0) return Pulled::kEnd;
     bytes.resize(size);
