@@ -5,12 +5,13 @@
 #include <memory>
 #include <optional>
 
-#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/download_source.h"
 #include "daemon/rpc/log_source.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/unary_call.h"
+#include "daemon/rpc/upload_call.h"
 #include "daemon/rpc/watch_stream.h"
 #include "daemon/runs/run_id.h"
 #include "storage/base/readable_text.h"

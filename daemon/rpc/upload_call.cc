@@ -1,91 +1,15 @@
-#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/upload_call.h"
 
-#include <algorithm>
 #include <optional>
+#include <string>
 
-#include "daemon/rpc/file_chunks.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
+#include "daemon/rpc/status_map.h"
 #include "daemon/runs/artifact_upload.h"
-#include "daemon/runs/run_id.h"
-#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
-
-class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
- public:
-  DownloadSource(const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
-      : parts_(parts), caller_(caller), request_(request) {}
-
-  Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
-    if (!chunks_.open()) {
-      ASSIGN_OR_RETURN(ArtifactRow artifact, Open(stop));
-      FillArtifact(artifact, *message.mutable_artifact());
-      return Pulled::kMessage;
-    }
-    return chunks_.NextPart(message);
-  }
-
- private:
-  Result<ArtifactRow> Open(std::stop_token stop) {
-    RunRow run;
-    {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
-      ASSIGN_OR_RETURN(run,
-                       LookUpStoredRun(*reader, caller_, request_.id(), RunAction::kSee, "read an artifact of run"));
-    }
-    // Only names that the catalog has become paths.
-    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
-                              [&](const ArtifactRow& artifact) { return artifact.name == request_.name(); });
-    if (found == run.artifacts.end()) {
-      return Fail(ErrorCode::kNotFound,
-                  "read artifact '" + ReadableText(request_.name().substr(0, 200)) + "' of run " + run.id,
-                  "the run has none of that name", "list them with kprofctl artifacts " + run.id);
-    }
-    ASSIGN_OR_RETURN(std::unique_ptr<File> file,
-                     parts_.files.OpenForRead(parts_.catalog.layout().ArtifactPath(run.id, found->name)));
-    chunks_.Open(std::move(file));
-    return *found;
-  }
-
-  const RpcParts& parts_;
-  const Caller caller_;
-  const v1::DownloadArtifactRequest request_;
-  FileChunks chunks_;
-};
-
-class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
- public:
-  BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
-
-  Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
-    if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
-    return chunks_.NextPart(message);
-  }
-
- private:
-  // The copy loses its name as soon as it is open: whatever ends us, it takes no space any longer. A crash before that
-  // leaves it to the next start, which empties the folder.
-  Status Open(std::stop_token stop) {
-    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
-    place_.emplace(std::move(place));
-    const std::string path =
-        parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
-    RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
-    Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
-    Status removed = parts_.files.Remove(path);
-    if (!file.ok()) return file.status();
-    RETURN_IF_ERROR(removed);
-    chunks_.Open(*std::move(file));
-    return OkStatus();
-  }
-
-  const RpcParts& parts_;
-  const Caller caller_;
-  std::optional<Places::Place> place_;
-  FileChunks chunks_;
-};
 
 // One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing
 // has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
@@ -201,15 +125,6 @@ class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactReq
 };
 
 }  // namespace
-
-std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
-  return std::make_unique<DownloadSource>(parts, caller, request);
-}
-
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller) {
-  return std::make_unique<BackUpSource>(parts, caller);
-}
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
                                                                 v1::UploadArtifactResponse& response) {
