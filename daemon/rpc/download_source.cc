@@ -1,6 +1,7 @@
 #include "daemon/rpc/download_source.h"
 
-#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "daemon/rpc/file_chunks.h"
 #include "daemon/rpc/run_lookup.h"
@@ -33,9 +34,8 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
                        LookUpStoredRun(*reader, caller_, request_.id(), RunAction::kSee, "read an artifact of run"));
     }
     // Only names that the catalog has become paths.
-    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
-                              [&](const ArtifactRow& artifact) { return artifact.name == request_.name(); });
-    if (found == run.artifacts.end()) {
+    const ArtifactRow* found = FindArtifact(run, request_.name());
+    if (found == nullptr) {
       return Fail(ErrorCode::kNotFound,
                   "read artifact '" + ReadableText(request_.name().substr(0, 200)) + "' of run " + run.id,
                   "the run has none of that name", "list them with kprofctl artifacts " + run.id);

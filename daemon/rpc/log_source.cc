@@ -146,16 +146,15 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     const int64_t printed_bytes = Stream() == OutputStream::kStderr ? run.stderr_bytes : run.stdout_bytes;
     const int64_t dropped_bytes =
         Stream() == OutputStream::kStderr ? run.stderr_dropped_bytes : run.stdout_dropped_bytes;
-    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
-                              [&](const ArtifactRow& artifact) { return artifact.name == LogName(); });
-    if (found == run.artifacts.end()) return OkStatus();
+    const ArtifactRow* log = FindArtifact(run, LogName());
+    if (log == nullptr) return OkStatus();
     if (live_limits_ && dropped_bytes > 0 && offset_ > live_limits_->head_bytes) {
       int64_t left_bytes = printed_bytes - offset_;
       int64_t there_bytes = std::min(left_bytes, live_limits_->tail_bytes);
       missed_bytes_ = left_bytes - there_bytes;
-      offset_ = found->size_bytes - there_bytes;
+      offset_ = log->size_bytes - there_bytes;
     }
-    offset_ = std::min(offset_, found->size_bytes);  // read no further than a file can have
+    offset_ = std::min(offset_, log->size_bytes);  // read no further than a file can have
     ASSIGN_OR_RETURN(file_, parts_.files.OpenForRead(Path(run.id, LogName())));
     return OkStatus();
   }
