@@ -36,8 +36,7 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
     // Only names that the catalog has become paths.
     const ArtifactRow* found = FindArtifact(run, request_.name());
     if (found == nullptr) {
-      return Fail(ErrorCode::kNotFound,
-                  "read artifact '" + ReadableText(request_.name().substr(0, 200)) + "' of run " + run.id,
+      return Fail(ErrorCode::kNotFound, "read artifact '" + ClippedText(request_.name(), 200) + "' of run " + run.id,
                   "the run has none of that name", "list them with kprofctl artifacts " + run.id);
     }
     ASSIGN_OR_RETURN(std::unique_ptr<File> file,
