@@ -1,9 +1,11 @@
 #include "daemon/rpc/backup_source.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "daemon/rpc/file_chunks.h"
-#include "daemon/runs/run_id.h"
+#include "storage/base/random_name.h"
 
 namespace kprof {
 namespace {
@@ -23,8 +25,7 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   Status Open(std::stop_token stop) {
     ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
     place_.emplace(std::move(place));
-    const std::string path =
-        parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
+    const std::string path = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RandomName();
     RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
     Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
     Status removed = parts_.files.Remove(path);
