@@ -1,5 +1,7 @@
-// Who may do what to which run: the one place where that is decided.
+// Who may do what to which run: the one place where that is decided. A function of its arguments. Any thread.
 #pragma once
+
+#include <string>
 
 #include "daemon/rpc/caller.h"
 #include "storage/base/status.h"

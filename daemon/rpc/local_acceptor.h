@@ -23,11 +23,12 @@ class LocalAcceptor {
     gid_t gid = 0;
     pid_t pid = 0;  // at connect; may be somebody else's by now
   };
-  // Called for each connection; owns it. Dropping it refuses.
+  // Called for each connection, until the acceptor is destroyed; owns it. Dropping it refuses.
   using Connected = std::function<void(const Peer&, UniqueFd)>;
 
   // Listens at `path` with this mode; the folder is created (0700) when absent. A socket file that nobody answers on is
-  // replaced. Fails with kUsage when somebody does, or the path is too long for a socket.
+  // replaced. Fails with kUsage when somebody does, when a file of another kind is there or the path is too long for a
+  // socket, otherwise as the system does. `loop` must outlive it.
   static Result<std::unique_ptr<LocalAcceptor>> Listen(IoLoop& loop, const std::string& path, mode_t mode,
                                                        Connected connected);
   // Stops listening and removes the socket file if it is still ours.

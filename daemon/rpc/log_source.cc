@@ -13,10 +13,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kChunkBytes = 256 << 10;
-
 // What Runs says of an open run: told on the io loop, asked by a source. Shared by both, for either may be the last.
-class OpenRun {
+class FollowedRun {
  public:
   enum class Phase { kUnknown, kQuiet, kPrinting, kCollecting, kEnded, kNotOpen };
 
@@ -25,7 +23,7 @@ class OpenRun {
   const RunRow& end() const { return end_; }
 
   // Io loop, all.
-  static void Follow(Runs& runs, const std::string& id, const std::shared_ptr<OpenRun>& self,
+  static void Follow(Runs& runs, const std::string& id, const std::shared_ptr<FollowedRun>& self,
                      const std::function<void()>& wake) {
     std::optional<Runs::View> open = runs.FindOpen(id);
     if (open) {
@@ -67,8 +65,8 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       : parts_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
 
   ~LogSource() override {
-    if (!open_) return;
-    parts_.loop.Post([&parts = parts_, open = open_, id = run_id_] { open->Unfollow(parts.runs, id); });
+    if (!followed_) return;
+    parts_.loop.Post([&parts = parts_, followed = followed_, id = run_id_] { followed->Unfollow(parts.runs, id); });
   }
 
   void WakeBy(std::function<void()> wake) override { wake_ = std::move(wake); }
@@ -76,25 +74,26 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   Result<Pulled> Next(v1::ReadLogResponse& message, std::stop_token stop) override {
     if (offset_ < 0) return Fail(ErrorCode::kUsage, "read log", "the offset is negative");
     if (kept_) return NextOfKept(message);
-    if (!open_) {
+    if (!followed_) {
       ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
       if (IsTerminal(run.state)) return BeginKept(run, message);
-      open_ = std::make_shared<OpenRun>();
-      parts_.loop.Post(
-          [&parts = parts_, open = open_, id = run.id, wake = wake_] { OpenRun::Follow(parts.runs, id, open, wake); });
+      followed_ = std::make_shared<FollowedRun>();
+      parts_.loop.Post([&parts = parts_, followed = followed_, id = run.id, wake = wake_] {
+        FollowedRun::Follow(parts.runs, id, followed, wake);
+      });
       return Pulled::kNothingYet;
     }
-    switch (open_->phase()) {
-      case OpenRun::Phase::kUnknown:
-      case OpenRun::Phase::kCollecting:  // a matter of moments
+    switch (followed_->phase()) {
+      case FollowedRun::Phase::kUnknown:
+      case FollowedRun::Phase::kCollecting:  // a matter of moments
         return Pulled::kNothingYet;
-      case OpenRun::Phase::kQuiet:
+      case FollowedRun::Phase::kQuiet:
         return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
-      case OpenRun::Phase::kPrinting:
+      case FollowedRun::Phase::kPrinting:
         return NextOfLive(message, stop);
-      case OpenRun::Phase::kEnded:
-        return BeginKept(open_->end(), message);
-      case OpenRun::Phase::kNotOpen:
+      case FollowedRun::Phase::kEnded:
+        return BeginKept(followed_->end(), message);
+      case FollowedRun::Phase::kNotOpen:
         break;
     }
     // It ended between the read and now: its end is in the catalog.
@@ -106,10 +105,10 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
  private:
   Result<Pulled> NextOfLive(v1::ReadLogResponse& message, std::stop_token stop) {
     Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run_id_, LogName()), Path(run_id_, kProgressName),
-                                               Stream(), offset_, kChunkBytes);
+                                               Stream(), offset_, StreamLimits::kChunkBytes);
     // The files change their form once it has ended, and Runs says so before; what was read across that moment does
     // not count.
-    if (open_->phase() != OpenRun::Phase::kPrinting) return Next(message, stop);
+    if (followed_->phase() != FollowedRun::Phase::kPrinting) return Next(message, stop);
     if (!piece.ok()) return piece.status();
     if (piece->bytes.empty() && piece->dropped_bytes == 0)
       return request_.follow() ? Pulled::kNothingYet : Pulled::kEnd;
@@ -148,23 +147,22 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     const int64_t printed_bytes = Stream() == OutputStream::kStderr ? run.stderr_bytes : run.stdout_bytes;
     const int64_t dropped_bytes =
         Stream() == OutputStream::kStderr ? run.stderr_dropped_bytes : run.stdout_dropped_bytes;
-    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
-                              [&](const ArtifactRow& artifact) { return artifact.name == LogName(); });
-    if (found == run.artifacts.end()) return OkStatus();
+    const ArtifactRow* log = FindArtifact(run, LogName());
+    if (log == nullptr) return OkStatus();
     if (live_limits_ && dropped_bytes > 0 && offset_ > live_limits_->head_bytes) {
       int64_t left_bytes = printed_bytes - offset_;
       int64_t there_bytes = std::min(left_bytes, live_limits_->tail_bytes);
       missed_bytes_ = left_bytes - there_bytes;
-      offset_ = found->size_bytes - there_bytes;
+      offset_ = log->size_bytes - there_bytes;
     }
-    offset_ = std::min(offset_, found->size_bytes);  // read no further than a file can have
+    offset_ = std::min(offset_, log->size_bytes);  // read no further than a file can have
     ASSIGN_OR_RETURN(file_, parts_.files.OpenForRead(Path(run.id, LogName())));
     return OkStatus();
   }
 
   Result<Pulled> NextOfKept(v1::ReadLogResponse& message) {
     if (!file_) return Pulled::kEnd;
-    std::string bytes(kChunkBytes, '\0');
+    std::string bytes(StreamLimits::kChunkBytes, '\0');
     ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
     if (size == 0) return Pulled::kEnd;
     bytes.resize(size);
@@ -179,7 +177,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   const v1::ReadLogRequest request_;
   std::function<void()> wake_;
   std::string run_id_;
-  std::shared_ptr<OpenRun> open_;  // none: not looked up, or it had ended
+  std::shared_ptr<FollowedRun> followed_;  // none: not looked up, or it had ended
   int64_t offset_;
   int64_t missed_bytes_ = 0;
   std::optional<OutputLimits> live_limits_;  // once something was read from the live log

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "daemon/devices/diagnoses.h"
-#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/backup_source.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
 #include "storage/base/readable_text.h"

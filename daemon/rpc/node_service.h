@@ -1,4 +1,7 @@
-// kprof.v1.NodeService for one caller: the daemon itself, its devices, its health, the catalog's backup.
+// kprof.v1.NodeService for one caller: the daemon itself, its devices, its health, the catalog's backup. Only an
+// operator gets the latter; the rest is for everybody.
+//
+// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
 #include "daemon/rpc/caller.h"

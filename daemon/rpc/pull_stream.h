@@ -1,7 +1,10 @@
 // A server stream that is pulled: the next message is made only when the last one is on its way, so a slow client slows
 // its source and nothing piles up. When the client goes, the source's stop token fires.
 //
-// The source runs on `pool`, one call at a time. Owns itself; lives until gRPC is done with it.
+// The source runs on `pool`, one call at a time; what it fails with ends the stream, and so does kQueueFull when the
+// pool takes no more. Owns itself; lives until gRPC is done with it and the loop has turned once more. Loop and pool
+// outlive it.
+//
 // A stream whose source holds something that others need (a read transaction) is given the call's context: it is
 // cancelled when the client has not taken a message for kUnreadLimitMs.
 #pragma once
@@ -31,12 +34,13 @@ enum class Pulled {
   kEnd,
 };
 
-// Where the messages of one stream come from. Made on any thread, used and destroyed on the pool's.
+// Where the messages of one stream come from. Made on any thread, used on the pool's; destroyed there or, when the pool
+// took no more, on the io loop.
 template <typename Response>
 class PullSource {
  public:
   virtual ~PullSource() = default;
-  // Fills `message`, which is empty. Blocking is fine; look at the token.
+  // Fills `message`, which is empty. Blocking is fine; look at the token. Not called again after kEnd or a failure.
   virtual Result<Pulled> Next(Response& message, std::stop_token stop) = 0;
   // Given before the first Next. On the io loop, and there also when the stream has ended, `wake` ends a pause.
   virtual void WakeBy(std::function<void()> /*wake*/) {}
@@ -167,7 +171,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   IoLoop::Timer patience_;  // io loop
 };
 
-// A stream that failed before it began.
+// A stream that failed before it began. Owns itself. Any thread.
 template <typename Response>
 class FailedStream final : public grpc::ServerWriteReactor<Response> {
  public:

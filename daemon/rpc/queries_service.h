@@ -1,4 +1,7 @@
-// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns.
+// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns. What a caller may
+// see and what a query may cost is the sandbox's business (storage/sandbox); here is who has to wait for whom.
+//
+// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
 #include "daemon/rpc/caller.h"

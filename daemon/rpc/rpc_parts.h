@@ -1,4 +1,5 @@
-// What the services need of the rest of the house; everything is borrowed and outlives the servers.
+// What the services need of the rest of the house; everything is borrowed and outlives the servers. Each part says
+// which thread may use it; `node` never changes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // From what a client calls a run (an id, a prefix, @last, @last~N) to the run as it is now, if the caller may do that
 // with it. Names resolve within what the caller may see.
+// Fails with kUsage for what is no name or begins several ids, with kNotFound and kNotPermitted as authorize.h has
+// them, and as the catalog does.
 #pragma once
 
 #include <functional>
@@ -15,7 +17,8 @@ namespace kprof {
 Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, RunAction action,
                                const std::string& act);
 
-// The same from any thread, also for a run that is open; `then` is called on the io loop.
+// The same from any thread, never blocking, and an open run as Runs has it. `then` is called once, on the io loop,
+// later. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.
 void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, RunAction action,
                const std::string& act, std::function<void(Result<RunRow>)> then);
 

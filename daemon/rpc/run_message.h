@@ -1,4 +1,4 @@
-// A run's row as its message, and a submitted spec as a request.
+// A run's row as its message, and a submitted spec as a request. Functions of their arguments. Any thread.
 #pragma once
 
 #include "daemon/rpc/caller.h"
@@ -9,6 +9,7 @@
 
 namespace kprof {
 
+// `out` is empty before. Of the artifacts the first 100, and how many there are.
 void FillRun(const RunRow& row, v1::Run& out);
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
 

@@ -1,5 +1,6 @@
 // kprof.v1.RunsService for one caller. Translates, authorises, hands on; the meaning is in runs/.
-// Handlers run on gRPC's threads and never block.
+//
+// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
 #include "daemon/rpc/caller.h"
@@ -40,6 +41,7 @@ class RunsServiceImpl final : public v1::RunsService::CallbackService {
                                                                      v1::UploadArtifactResponse* response) override;
 
  private:
+  // `out`: a part of the response.
   void SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor, v1::Run* out);
 
   const RpcParts& parts_;

@@ -1,6 +1,10 @@
-// What bounds the streams that fill the disk or take long; one for the servers of all callers.
+// What bounds the streams: their messages, and how many there are of those that fill the disk or take long. One for the
+// servers of all callers; outlives their streams.
 // Any thread.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
 
 #include "daemon/base/places.h"
 #include "daemon/runs/upload_bytes.h"
@@ -8,6 +12,7 @@
 namespace kprof {
 
 struct StreamLimits {
+  static constexpr size_t kChunkBytes = 256 << 10;  // of a file or a log, in one message at most
   static constexpr int kUploads = 64;
   static constexpr int kUploadsPerUid = 16;
   static constexpr int kBackUps = 1;  // each writes the whole catalog once more

@@ -3,7 +3,7 @@
 // connect is the acceptor's business (local_acceptor.h). When nobody has connected for a while, what calls took of
 // memory goes back to the system.
 //
-// Io loop only, but for Shutdown.
+// Io loop only, but for Shutdown; made and destroyed while the loop stands.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,19 @@ class UidServers {
   // Once per process, before the first server: health and reflection are process-wide switches of gRPC.
   static void PrepareProcess();
 
-  UidServers(const RpcParts& parts);
+  // `parts` must outlive it.
+  explicit UidServers(const RpcParts& parts);
   ~UidServers();
 
-  // Hands a connected socket over.
+  // Hands a connected socket over. A uid's first one makes its server, which stays; when that fails, the connection is
+  // closed and the log says so.
   void Serve(const Caller& caller, UniqueFd connection);
 
   // Health says NOT_SERVING from here on.
   void AnnounceEnd();
 
-  // Ends all calls, waiting up to `deadline_ms` for them. Not from the io loop, which answers them.
+  // Ends all calls, waiting up to `deadline_ms` for them. Not from the io loop, which answers them. What calls left on
+  // the loop and the pools is still to run, and uses the parts. REQUIRES: no Serve from here on.
   void Shutdown(int64_t deadline_ms);
 
  private:

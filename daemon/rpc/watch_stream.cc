@@ -1,6 +1,8 @@
 #include "daemon/rpc/watch_stream.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/run_lookup.h"
@@ -13,18 +15,38 @@ namespace {
 
 // What both calls share: following a run on the io loop, and ending once. All fields belong to the loop; gRPC's
 // reactions post to it. It goes when gRPC is done with it and the look-up, which goes over a worker, has come back.
-class Follower {
+template <typename Reactor>
+class FollowingCall : public Reactor {
  public:
-  Follower(const RpcParts& parts, bool hold) : parts_(parts), hold_(hold) {}
+  void OnCancel() final {
+    to_grpc_.Take();
+    parts_.loop.Post([this] { End(grpc::Status::CANCELLED); });
+  }
+  void OnDone() final {
+    to_grpc_.Take();
+    parts_.loop.Post([this] {
+      released_ = true;
+      if (!looking_up_) delete this;
+    });
+  }
 
+ protected:
+  FollowingCall(const RpcParts& parts, bool hold) : parts_(parts), hold_(hold) {}
+  ~FollowingCall() override = default;
+
+  // Last thing in the constructor.
   void Begin(const Caller& caller, const std::string& name, const std::string& act) {
+    to_grpc_.Give();
     // Whoever holds a run decides how long it lives.
     const RunAction action = hold_ ? RunAction::kChange : RunAction::kSee;
     LookUpRun(parts_, caller, name, action, act, [this](Result<RunRow> row) {
       looking_up_ = false;
-      if (released_) return DeleteSelf();
+      if (released_) {
+        delete this;
+        return;
+      }
       if (finished_) return;
-      if (!row.ok()) return Failed(row.status());
+      if (!row.ok()) return End(ToGrpc(row.status()));
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
       if (!open) return Changed(Runs::View{*std::move(row), 0});
@@ -34,32 +56,27 @@ class Follower {
     });
   }
 
-  void Leave() {
-    finished_ = true;
-    if (watch_ == 0) return;
-    parts_.runs.Unwatch(run_id_, watch_);
-    if (hold_) parts_.runs.Unhold(run_id_);
-    watch_ = 0;
-  }
+  // The run as it is when it is found, and on each change until End.
+  virtual void Changed(const Runs::View& view) = 0;
 
-  // gRPC is done with the call.
-  void Release() {
-    released_ = true;
-    if (!looking_up_) DeleteSelf();
+  // Only the first one counts.
+  void End(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return;
+    if (watch_ != 0) {
+      parts_.runs.Unwatch(run_id_, watch_);
+      if (hold_) parts_.runs.Unhold(run_id_);
+    }
+    this->Finish(status);
   }
 
   const RpcParts& parts() const { return parts_; }
   bool finished() const { return finished_; }
-
- protected:
-  virtual ~Follower() = default;
-  virtual void Changed(const Runs::View& view) = 0;
-  virtual void Failed(const Status& status) = 0;
-  virtual void DeleteSelf() = 0;
+  const HandOver& to_grpc() const { return to_grpc_; }
 
  private:
   const RpcParts& parts_;
   const bool hold_;
+  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   std::string run_id_;
   Runs::WatchId watch_ = 0;
   bool finished_ = false;
@@ -67,16 +84,15 @@ class Follower {
   bool released_ = false;
 };
 
-class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>, private Follower {
+class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::WatchRunResponse>> {
  public:
   WatchStream(const RpcParts& parts, const Caller& caller, const v1::WatchRunRequest& request)
-      : Follower(parts, request.hold()) {
-    to_grpc_.Give();
+      : FollowingCall(parts, request.hold()) {
     Begin(caller, request.id(), "watch run");
   }
 
   void OnWriteDone(bool ok) override {
-    to_grpc_.Take();
+    to_grpc().Take();
     parts().loop.Post([this, ok] {
       writing_ = false;
       if (finished()) return;
@@ -84,22 +100,12 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
       SendPending();
     });
   }
-  void OnCancel() override {
-    to_grpc_.Take();
-    parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
-  }
-  void OnDone() override {
-    to_grpc_.Take();
-    parts().loop.Post([this] { Release(); });
-  }
 
  private:
   void Changed(const Runs::View& view) override {
     pending_ = view;
     if (!writing_) SendPending();
   }
-  void Failed(const Status& status) override { End(ToGrpc(status)); }
-  void DeleteSelf() override { delete this; }
 
   void SendPending() {
     if (finished()) return;
@@ -117,35 +123,18 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchRunResponse>,
     StartWrite(&message_);
   }
 
-  void End(const grpc::Status& status) {
-    if (finished()) return;
-    Leave();
-    Finish(status);
-  }
-
-  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   v1::WatchRunResponse message_;
   std::optional<Runs::View> pending_;
   bool writing_ = false;
   bool sent_last_ = false;
 };
 
-class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
+class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
  public:
   WaitCall(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
            v1::WaitRunResponse& response)
-      : Follower(parts, false), response_(response) {
-    to_grpc_.Give();
+      : FollowingCall(parts, false), response_(response) {
     Begin(caller, request.id(), "wait for run");
-  }
-
-  void OnCancel() override {
-    to_grpc_.Take();
-    parts().loop.Post([this] { End(grpc::Status::CANCELLED); });
-  }
-  void OnDone() override {
-    to_grpc_.Take();
-    parts().loop.Post([this] { Release(); });
   }
 
  private:
@@ -154,16 +143,7 @@ class WaitCall final : public grpc::ServerUnaryReactor, private Follower {
     FillRun(view.row, *response_.mutable_run());
     End(ToGrpc(StatusOfEnd(view.row)));
   }
-  void Failed(const Status& status) override { End(ToGrpc(status)); }
-  void DeleteSelf() override { delete this; }
 
-  void End(const grpc::Status& status) {
-    if (finished()) return;
-    Leave();
-    Finish(status);
-  }
-
-  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   v1::WaitRunResponse& response_;
 };
 

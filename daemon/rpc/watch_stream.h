@@ -10,9 +10,11 @@
 
 namespace kprof {
 
-// Both own themselves. `request` is read before they return.
+// Any thread, both. They own themselves; `request` is read before they return. They fail as the look-up of the run does
+// (run_lookup.h); holding a run while watching it takes the right to change it.
 grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(const RpcParts& parts, const Caller& caller,
                                                            const v1::WatchRunRequest& request);
+// Fails with the run's own error, too, when that is how it ended.
 grpc::ServerUnaryReactor* StartWait(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response);
 

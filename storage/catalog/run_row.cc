@@ -24,4 +24,11 @@ std::optional<RunState> RunStateByName(std::string_view name) {
   return std::nullopt;
 }
 
+const ArtifactRow* FindArtifact(const RunRow& run, std::string_view name) {
+  for (const ArtifactRow& artifact : run.artifacts) {
+    if (artifact.name == name) return &artifact;
+  }
+  return nullptr;
+}
+
 }  // namespace kprof

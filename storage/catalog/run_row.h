@@ -81,4 +81,7 @@ struct RunRow {
   bool operator==(const RunRow&) const = default;
 };
 
+// The artifact of exactly that name, within `run`; null when it has none.
+const ArtifactRow* FindArtifact(const RunRow& run, std::string_view name);
+
 }  // namespace kprof

@@ -1,134 +1,15 @@
-#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/upload_call.h"
 
-#include <algorithm>
 #include <optional>
+#include <string>
 
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
+#include "daemon/rpc/status_map.h"
 #include "daemon/runs/artifact_upload.h"
-#include "daemon/runs/run_id.h"
-#include "storage/base/readable_text.h"
-#include "storage/base/sha256.h"
 
 namespace kprof {
 namespace {
-
-constexpr size_t kChunkBytes = 256 << 10;
-
-// Reads a file in chunks and sums it.
-class FileChunks {
- public:
-  void Open(std::unique_ptr<File> file) { file_ = std::move(file); }
-  bool open() const { return file_ != nullptr; }
-
-  // Empty at the end.
-  Result<std::string> Next() {
-    std::string bytes(kChunkBytes, '\0');
-    ASSIGN_OR_RETURN(size_t size, file_->ReadAt(offset_, bytes));
-    bytes.resize(size);
-    offset_ += static_cast<int64_t>(size);
-    sum_.Add(bytes);
-    return bytes;
-  }
-  std::string Finish() { return sum_.Finish(); }
-
- private:
-  std::unique_ptr<File> file_;
-  int64_t offset_ = 0;
-  Sha256 sum_;
-};
-
-class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
- public:
-  DownloadSource(const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
-      : parts_(parts), caller_(caller), request_(request) {}
-
-  Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
-    if (ended_) return Pulled::kEnd;
-    if (!chunks_.open()) {
-      ASSIGN_OR_RETURN(ArtifactRow artifact, Open(stop));
-      FillArtifact(artifact, *message.mutable_artifact());
-      return Pulled::kMessage;
-    }
-    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
-    if (bytes.empty()) {
-      ended_ = true;
-      message.set_sha256(chunks_.Finish());
-    } else {
-      message.set_data(std::move(bytes));
-    }
-    return Pulled::kMessage;
-  }
-
- private:
-  Result<ArtifactRow> Open(std::stop_token stop) {
-    RunRow run;
-    {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
-      ASSIGN_OR_RETURN(run,
-                       LookUpStoredRun(*reader, caller_, request_.id(), RunAction::kSee, "read an artifact of run"));
-    }
-    // Only names that the catalog has become paths.
-    auto found = std::find_if(run.artifacts.begin(), run.artifacts.end(),
-                              [&](const ArtifactRow& artifact) { return artifact.name == request_.name(); });
-    if (found == run.artifacts.end()) {
-      return Fail(ErrorCode::kNotFound,
-                  "read artifact '" + ReadableText(request_.name().substr(0, 200)) + "' of run " + run.id,
-                  "the run has none of that name", "list them with kprofctl artifacts " + run.id);
-    }
-    ASSIGN_OR_RETURN(std::unique_ptr<File> file,
-                     parts_.files.OpenForRead(parts_.catalog.layout().ArtifactPath(run.id, found->name)));
-    chunks_.Open(std::move(file));
-    return *found;
-  }
-
-  const RpcParts& parts_;
-  const Caller caller_;
-  const v1::DownloadArtifactRequest request_;
-  FileChunks chunks_;
-  bool ended_ = false;
-};
-
-class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
- public:
-  BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
-
-  Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
-    if (ended_) return Pulled::kEnd;
-    if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
-    ASSIGN_OR_RETURN(std::string bytes, chunks_.Next());
-    if (bytes.empty()) {
-      ended_ = true;
-      message.set_sha256(chunks_.Finish());
-    } else {
-      message.set_data(std::move(bytes));
-    }
-    return Pulled::kMessage;
-  }
-
- private:
-  // The copy loses its name as soon as it is open: whatever ends us, it takes no space any longer. A crash before that
-  // leaves it to the next start, which empties the folder.
-  Status Open(std::stop_token stop) {
-    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
-    place_.emplace(std::move(place));
-    const std::string path =
-        parts_.catalog.layout().TemporaryFolder() + "/backup-" + RunIdGenerator(parts_.clock, {}).Next();
-    RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
-    Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
-    Status removed = parts_.files.Remove(path);
-    if (!file.ok()) return file.status();
-    RETURN_IF_ERROR(removed);
-    chunks_.Open(*std::move(file));
-    return OkStatus();
-  }
-
-  const RpcParts& parts_;
-  const Caller caller_;
-  std::optional<Places::Place> place_;
-  FileChunks chunks_;
-  bool ended_ = false;
-};
 
 // One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing
 // has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
@@ -244,15 +125,6 @@ class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactReq
 };
 
 }  // namespace
-
-std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
-  return std::make_unique<DownloadSource>(parts, caller, request);
-}
-
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller) {
-  return std::make_unique<BackUpSource>(parts, caller);
-}
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
                                                                 v1::UploadArtifactResponse& response) {
