@@ -8,6 +8,7 @@ namespace kprof {
 ReaderPool::ReaderPool(std::string path, const Options& options) : path_(std::move(path)), options_(options) {}
 
 ReaderPool::~ReaderPool() {
+  MutexLock lock(mu_);
   KPROF_CHECK(out_ == 0);
 }
 
@@ -18,9 +19,9 @@ ReaderPool::Lease::~Lease() {
 Result<ReaderPool::Lease> ReaderPool::Borrow(std::stop_token stop) {
   std::unique_ptr<Db> db;
   {
-    std::unique_lock lock(mu_);
-    auto is_free = [this] { return out_ < options_.limit; };
-    if (!returned_.wait_for(lock, stop, std::chrono::milliseconds(options_.wait_ms), is_free)) {
+    MutexLock lock(mu_);
+    auto is_free = [this]() KPROF_REQUIRES(mu_) { return out_ < options_.limit; };
+    if (!returned_.wait_for(mu_, stop, std::chrono::milliseconds(options_.wait_ms), is_free)) {
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read catalog", "no longer wanted");
       return Fail(
           ErrorCode::kQueueFull, "read catalog",
@@ -48,7 +49,7 @@ void ReaderPool::Return(std::unique_ptr<Db> db) {
   // A forgotten read transaction would keep the WAL from shrinking for as long as the connection idles.
   if (db != nullptr && db->in_transaction() && !db->Execute("ROLLBACK").ok()) db = nullptr;
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     --out_;
     if (db != nullptr) idle_.push_back(std::move(db));
   }

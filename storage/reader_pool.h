@@ -7,11 +7,11 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 #include "storage/db.h"
 
@@ -51,10 +51,10 @@ class ReaderPool {
   const std::string path_;
   const Options options_;
 
-  std::mutex mu_;
+  Mutex mu_;
   std::condition_variable_any returned_;
-  std::vector<std::unique_ptr<Db>> idle_;  // guarded by mu_
-  size_t out_ = 0;                         // guarded by mu_
+  std::vector<std::unique_ptr<Db>> idle_ KPROF_GUARDED_BY(mu_);
+  size_t out_ KPROF_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace kprof

@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 namespace kprof {
@@ -14,7 +14,7 @@ Writer::Writer(Db db, const Options& options) : options_(options), db_(std::move
 
 Writer::~Writer() {
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     stopping_ = true;
   }
   wake_.notify_one();
@@ -23,7 +23,7 @@ Writer::~Writer() {
 
 void Writer::Submit(Job job, Done done) {
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     if (queue_.size() < options_.queue_limit_jobs) {
       queue_.push_back({std::move(job), std::move(done)});
       wake_.notify_one();
@@ -49,37 +49,40 @@ Status Writer::SubmitAndWait(Job job) {
 }
 
 int64_t Writer::commits() const {
-  std::lock_guard lock(mu_);
+  MutexLock lock(mu_);
   return commits_;
 }
 
 void Writer::Work() {
   pthread_setname_np(pthread_self(), "kprofd-writer");
-  const auto idle = std::chrono::milliseconds(options_.checkpoint_idle_ms);
+  const std::chrono::milliseconds idle(options_.checkpoint_idle_ms);
   bool folded_back = false;  // nothing was written since the last checkpoint
   std::vector<Entry> batch;
-  while (true) {
-    {
-      std::unique_lock lock(mu_);
-      auto has_news = [this] { return stopping_ || !queue_.empty(); };
-      if (folded_back) {
-        wake_.wait(lock, has_news);
-      } else if (!wake_.wait_for(lock, idle, has_news)) {
-        lock.unlock();
-        sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-        folded_back = true;  // or not wholly, when readers are in the way: the next idle period goes on
-        continue;
-      }
-      if (queue_.empty()) break;
-      size_t count = std::min(queue_.size(), options_.batch_limit_jobs);
-      std::move(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(count), std::back_inserter(batch));
-      queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(count));
+  while (AwaitBatch(folded_back ? std::nullopt : std::optional(idle), batch)) {
+    if (batch.empty()) {
+      sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+      folded_back = true;  // or not wholly, when readers are in the way: the next idle period goes on
+      continue;
     }
     CommitBatch(batch);
     batch.clear();
     folded_back = false;
   }
   Settle();
+}
+
+bool Writer::AwaitBatch(std::optional<std::chrono::milliseconds> patience, std::vector<Entry>& batch) {
+  MutexLock lock(mu_);
+  auto has_news = [this]() KPROF_REQUIRES(mu_) { return stopping_ || !queue_.empty(); };
+  if (!patience) {
+    wake_.wait(mu_, has_news);
+  } else if (!wake_.wait_for(mu_, *patience, has_news)) {
+    return true;
+  }
+  const auto count = static_cast<ptrdiff_t>(std::min(queue_.size(), options_.batch_limit_jobs));
+  std::move(queue_.begin(), queue_.begin() + count, std::back_inserter(batch));
+  queue_.erase(queue_.begin(), queue_.begin() + count);
+  return count > 0;
 }
 
 void Writer::CommitBatch(std::span<Entry> batch) {
@@ -108,7 +111,7 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
   }
   Status committed = db_.Execute("COMMIT");
   if (committed.ok()) {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     ++commits_;
     return std::nullopt;
   }

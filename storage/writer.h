@@ -12,16 +12,17 @@
 // followed by an attempt to empty the WAL; only a disk that refuses this too leaves that doubt.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 #include "storage/db.h"
 
@@ -60,6 +61,8 @@ class Writer {
     Done done;
   };
   void Work();
+  // Waits for jobs, at most `patience` where there is one, and takes some. False: it is over.
+  bool AwaitBatch(std::optional<std::chrono::milliseconds> patience, std::vector<Entry>& batch);
   void CommitBatch(std::span<Entry> batch);
   std::optional<size_t> CommitTogether(std::span<Entry> jobs, std::span<Status> results);
   Status RunInSavepoint(const Job& job);
@@ -68,11 +71,11 @@ class Writer {
   const Options options_;
   Db db_;  // writer thread only, after construction
 
-  mutable std::mutex mu_;
-  std::condition_variable wake_;
-  std::deque<Entry> queue_;  // guarded by mu_
-  bool stopping_ = false;    // guarded by mu_
-  int64_t commits_ = 0;      // guarded by mu_
+  mutable Mutex mu_;
+  std::condition_variable_any wake_;
+  std::deque<Entry> queue_ KPROF_GUARDED_BY(mu_);
+  bool stopping_ KPROF_GUARDED_BY(mu_) = false;
+  int64_t commits_ KPROF_GUARDED_BY(mu_) = 0;
 
   std::thread thread_;  // last: starts when all else is ready
 };

@@ -1,8 +1,4 @@
-#include <sys/random.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -13,7 +9,7 @@
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
 #include "client/cli/verbs.h"
-#include "storage/base/utf8.h"
+#include "storage/base/random_name.h"
 
 namespace kprof::cli {
 namespace {
@@ -21,24 +17,13 @@ namespace {
 constexpr int64_t kTailBytes = 8192;
 constexpr size_t kTailLines = 10;
 
-// Names one wish to capture, however often it has to be sent.
-Result<std::string> NewIdempotencyKey() {
-  std::array<uint8_t, 16> random;
-  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    return FailErrno(errno, "read random bytes");
-  }
-  std::string key;
-  for (uint8_t byte : random) key += HexEscape(byte).substr(2);
-  return key;
-}
-
 // Needs a process without threads (see caller_facts.h).
 Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args) {
   CallerFacts caller = ReadCallerFacts();
   RETURN_IF_ERROR(ApplyEnvironment(args.env, caller.environment));
   ASSIGN_OR_RETURN(std::string cwd, ResolveCwd(args.cwd, caller));
   v1::SubmitRunRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_idempotency_key(), NewIdempotencyKey());
+  request.set_idempotency_key(RandomName());  // of this one wish, however often it has to be sent
   v1::RunSpec& spec = *request.mutable_spec();
   spec.set_tool(args.tool);
   for (const std::string& word : args.command) spec.add_argv(word);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <mutex>
 
 namespace kprof {
 namespace {
@@ -42,14 +43,14 @@ RunFollower::~RunFollower() = default;
 
 void RunFollower::Tell(const std::function<void(News&)>& change) {
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     change(news_);
   }
   ::eventfd_write(event_.get(), 1);
 }
 
 RunFollower::News RunFollower::Take() {
-  std::lock_guard lock(mu_);
+  MutexLock lock(mu_);
   eventfd_t count;
   ::eventfd_read(event_.get(), &count);
   News taken = std::move(news_);

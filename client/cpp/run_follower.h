@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "client/cpp/kprof_client.h"
+#include "storage/base/mutex.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -61,8 +61,8 @@ class RunFollower {
   const Options options_;
   UniqueFd event_;
 
-  std::mutex mu_;
-  News news_;  // guarded by mu_
+  Mutex mu_;
+  News news_ KPROF_GUARDED_BY(mu_);
 
   std::jthread thread_;  // last: ends before what it uses
 };

@@ -8,7 +8,7 @@ Places::Place::Place(Place&& other) noexcept : places_(std::exchange(other.place
 
 Places::Place::~Place() {
   if (places_ == nullptr) return;
-  std::lock_guard lock(places_->mu_);
+  MutexLock lock(places_->mu_);
   --places_->taken_;
   auto of_uid = places_->taken_by_uid_.find(uid_);
   if (--of_uid->second == 0) places_->taken_by_uid_.erase(of_uid);
@@ -20,7 +20,7 @@ Result<Places::Place> Places::Take(uint32_t uid, const std::string& act, const s
                 "as many " + things + whose + " as may be at a time are under way: " + std::to_string(taken),
                 "try again when one has ended");
   };
-  std::lock_guard lock(mu_);
+  MutexLock lock(mu_);
   if (auto of_uid = taken_by_uid_.find(uid);
       of_uid != taken_by_uid_.end() && of_uid->second >= options_.limit_per_uid) {
     return refuse(" of uid " + std::to_string(uid), of_uid->second);

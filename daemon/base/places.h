@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -41,9 +41,9 @@ class Places {
 
  private:
   const Options options_;
-  std::mutex mu_;
-  int taken_ = 0;                           // guarded by mu_
-  std::map<uint32_t, int> taken_by_uid_{};  // guarded by mu_; no zeros
+  Mutex mu_;
+  int taken_ KPROF_GUARDED_BY(mu_) = 0;
+  std::map<uint32_t, int> taken_by_uid_ KPROF_GUARDED_BY(mu_);  // no zeros
 };
 
 }  // namespace kprof

@@ -8,16 +8,19 @@
 namespace kprof {
 
 WorkerPool::WorkerPool(const Options& options) : options_(options) {
+  MutexLock lock(mu_);
   if (options_.threads > 0) threads_.emplace_back([this] { Work(); });
 }
 
 WorkerPool::~WorkerPool() {
+  std::vector<std::thread> threads;
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     stopping_ = true;
+    threads.swap(threads_);  // none is added once it stops
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads) thread.join();
 }
 
 Status WorkerPool::Submit(std::function<void()> job) {
@@ -26,7 +29,7 @@ Status WorkerPool::Submit(std::function<void()> job) {
     return OkStatus();
   }
   {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     if (queue_.size() >= options_.queue_limit_jobs) {
       return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
                   "try again in a moment");
@@ -51,9 +54,9 @@ void WorkerPool::Work() {
   while (true) {
     std::function<void()> job;
     {
-      std::unique_lock lock(mu_);
+      MutexLock lock(mu_);
       ++idle_;
-      wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      wake_.wait(mu_, [this]() KPROF_REQUIRES(mu_) { return stopping_ || !queue_.empty(); });
       --idle_;
       if (queue_.empty()) return;
       job = std::move(queue_.front());

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -34,15 +34,15 @@ class WorkerPool {
 
  private:
   void Work();
-  void AddThread();
+  void AddThread() KPROF_REQUIRES(mu_);
 
   const Options options_;
-  std::mutex mu_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;  // guarded by mu_
-  bool stopping_ = false;                    // guarded by mu_
-  size_t idle_ = 0;                          // guarded by mu_; threads that wait for a job
-  std::vector<std::thread> threads_;         // guarded by mu_; whole when stopping
+  Mutex mu_;
+  std::condition_variable_any wake_;
+  std::deque<std::function<void()>> queue_ KPROF_GUARDED_BY(mu_);
+  bool stopping_ KPROF_GUARDED_BY(mu_) = false;
+  size_t idle_ KPROF_GUARDED_BY(mu_) = 0;  // threads that wait for a job
+  std::vector<std::thread> threads_ KPROF_GUARDED_BY(mu_);
 };
 
 }  // namespace kprof

@@ -7,8 +7,9 @@
 
 #include <sys/types.h>
 
-#include <mutex>
 #include <set>
+
+#include "storage/base/mutex.h"
 
 namespace kprof {
 
@@ -17,24 +18,24 @@ class OwnChildren {
   // Calls `start`, which returns the pid of a new child or -1, and enters it before anyone can ask. `start` is short.
   template <typename Start>
   pid_t Add(Start start) {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     pid_t pid = start();
     if (pid > 0) pids_.insert(pid);
     return pid;
   }
   // REQUIRES: it has been waited for.
   void Remove(pid_t pid) {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     pids_.erase(pid);
   }
   bool Has(pid_t pid) const {
-    std::lock_guard lock(mu_);
+    MutexLock lock(mu_);
     return pids_.contains(pid);
   }
 
  private:
-  mutable std::mutex mu_;
-  std::set<pid_t> pids_;  // guarded by mu_
+  mutable Mutex mu_;
+  std::set<pid_t> pids_ KPROF_GUARDED_BY(mu_);
 };
 
 }  // namespace kprof

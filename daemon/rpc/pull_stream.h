@@ -16,7 +16,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/status_map.h"
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -83,7 +83,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   void OnDone() override {
     to_grpc_.Take();
     {
-      std::lock_guard lock(context_mu_);
+      MutexLock lock(context_mu_);
       impatient_ = nullptr;  // gone when this returns
     }
     loop_.Post([this] { delete this; });
@@ -140,7 +140,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   void CheckIsRead(int64_t before) {
     int64_t now = writes_done_.load(std::memory_order_relaxed);
     if (now == before && writing_.load(std::memory_order_relaxed)) {
-      std::lock_guard lock(context_mu_);
+      MutexLock lock(context_mu_);
       if (impatient_ != nullptr) impatient_->TryCancel();
       return;
     }
@@ -155,8 +155,8 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   IoLoop& loop_;
   WorkerPool& pool_;
-  std::mutex context_mu_;
-  grpc::CallbackServerContext* impatient_;  // guarded by context_mu_; null once the call is over
+  Mutex context_mu_;
+  grpc::CallbackServerContext* impatient_ KPROF_GUARDED_BY(context_mu_);  // null once the call is over
   std::unique_ptr<PullSource<Response>> source_;
   std::stop_source stop_;
   HandOver to_grpc_;

@@ -1,28 +1,13 @@
 #include "daemon/runs/artifact_upload.h"
 
-#include <sys/random.h>
-
-#include <algorithm>
-
 #include "daemon/runs/run_folder.h"
+#include "storage/base/random_name.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/retention.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
-
-std::string RandomName() {
-  unsigned char bytes[16];
-  KPROF_CHECK(getrandom(bytes, sizeof bytes, 0) == sizeof bytes);
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string name;
-  for (unsigned char byte : bytes) {
-    name += kHex[byte >> 4];
-    name += kHex[byte & 15];
-  }
-  return name;
-}
 
 Status Taken(const std::string& act, const std::string& name) {
   return Fail(ErrorCode::kUsage, act, "the run has an artifact of that name", "choose another name than " + name);
@@ -33,11 +18,6 @@ Status CheckRoom(const RunRow& run, const std::string& act) {
   return Fail(ErrorCode::kUsage, act,
               "the run has " + std::to_string(run.artifacts.size()) + " artifacts, which is the limit",
               "put many files into an archive, and add that");
-}
-
-bool Has(const RunRow& run, const std::string& name) {
-  return std::any_of(run.artifacts.begin(), run.artifacts.end(),
-                     [&](const ArtifactRow& artifact) { return artifact.name == name; });
 }
 
 }  // namespace
@@ -59,7 +39,7 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
     return Fail(ErrorCode::kUsage, act, "that is not a usable name",
                 "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
   }
-  if (Has(run, name)) return Taken(act, name);
+  if (FindArtifact(run, name) != nullptr) return Taken(act, name);
   RETURN_IF_ERROR(CheckRoom(run, act));
   std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, bytes, run.id, name));
   if (bytes.max_artifact_bytes() > 0) {
@@ -110,7 +90,7 @@ Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
   // run twice (writer.h); the file is moved once.
   RETURN_IF_ERROR(catalog_.writer().SubmitAndWait([&](Db& db) -> Status {
     ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id_));
-    if (Has(run, name_)) return Taken("add artifact " + name_, name_);
+    if (FindArtifact(run, name_) != nullptr) return Taken("add artifact " + name_, name_);
     RETURN_IF_ERROR(CheckRoom(run, "add artifact " + name_));
     RETURN_IF_ERROR(AddArtifact(db, run_id_, artifact));
     RETURN_IF_ERROR(files_.CreateFolder(layout.RunFolder(run_id_)));

@@ -1,4 +1,4 @@
-// Names for temporary files: unique without asking anybody, whichever process or start of it made them.
+// Names that nobody else has, without asking anybody: of temporary files, of requests that may be sent twice.
 #pragma once
 
 #include <string>

@@ -25,12 +25,12 @@ bool IsFilled(Files& files, const std::string& path) {
 }  // namespace
 
 bool SpaceReserve::Release() {
-  std::lock_guard lock(mu_);
+  MutexLock lock(mu_);
   return IsFilled(files_, path_) && files_.Remove(path_).ok();
 }
 
 Status SpaceReserve::Fill() {
-  std::lock_guard lock(mu_);
+  MutexLock lock(mu_);
   if (IsFilled(files_, path_)) return OkStatus();
   RETURN_IF_ERROR(files_.Remove(path_));  // of a try that a crash cut short
   Status filled = [&]() -> Status {

@@ -2,10 +2,10 @@
 // a start, a delete. Blocking, any thread.
 #pragma once
 
-#include <mutex>
 #include <string>
 
 #include "storage/base/files.h"
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -26,7 +26,7 @@ class SpaceReserve {
  private:
   Files& files_;
   const std::string path_;
-  std::mutex mu_;
+  Mutex mu_;  // one at a time at the file
 };
 
 }  // namespace kprof
