@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,16 +22,13 @@
 
 #include "daemon/process/process_sweep.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 
 inline constexpr auto kPatience = std::chrono::seconds(60);  // sanitizers on a busy machine
 inline const std::string kBin = KPROF_BIN_DIR;
-
-inline std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Waits for its end; true at once when there is none.
 inline bool WaitGone(pid_t pid) {
@@ -77,11 +72,7 @@ struct Command {
 
 class SupervisorLauncherTest : public testing::Test {
  protected:
-  SupervisorLauncherTest() {
-    std::string folder = testing::TempDir() + "launcher_XXXXXX";
-    folder_ = ::mkdtemp(folder.data());
-    launcher_.emplace(loop_, *pool_, *OpenSupervisorProgram(kBin + "/kprof-launch"));
-  }
+  SupervisorLauncherTest() { launcher_.emplace(loop_, *pool_, *OpenSupervisorProgram(kBin + "/kprof-launch")); }
 
   ~SupervisorLauncherTest() override {
     commands_.clear();
@@ -90,7 +81,6 @@ class SupervisorLauncherTest : public testing::Test {
     pool_.reset();
     // Whatever went wrong above, nothing of ours stays.
     KillAll([] { return FindDescendants(::getpid()); });
-    std::filesystem::remove_all(folder_);
   }
 
   bool WaitUntil(const std::function<bool()>& condition, const char* what) {
@@ -105,7 +95,7 @@ class SupervisorLauncherTest : public testing::Test {
     return true;
   }
 
-  std::string SupervisorPath() const { return folder_ + "/kprof-launch"; }
+  std::string SupervisorPath() const { return folder_ / "kprof-launch"; }
 
   static void WriteProgram(const std::string& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
@@ -129,13 +119,13 @@ class SupervisorLauncherTest : public testing::Test {
     LaunchRequest request;
     request.argv = std::move(argv);
     request.environment = {"PATH=/usr/bin:/bin"};
-    request.cwd = folder_;
+    request.cwd = folder_.path();
     return request;
   }
 
   Command& Launch(const LaunchRequest& request, const std::string& marker = "") {
     auto& command = *commands_.emplace_back(std::make_unique<Command>());
-    command.folder = folder_ + "/" + std::to_string(commands_.size());
+    command.folder = folder_ / std::to_string(commands_.size());
     std::filesystem::create_directory(command.folder);
     auto create = [](const std::string& path) {
       return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -199,11 +189,11 @@ class SupervisorLauncherTest : public testing::Test {
     ASSERT_NE(command.Out().find(text), std::string::npos);
   }
 
+  const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
   RealClock clock_;
   IoLoop loop_{clock_};
   std::optional<WorkerPool> pool_{std::in_place, WorkerPool::Options{.threads = 1}};
   std::optional<SupervisorLauncher> launcher_;
-  std::string folder_;
   const UniqueFd null_{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   std::vector<std::unique_ptr<Command>> commands_;
 };

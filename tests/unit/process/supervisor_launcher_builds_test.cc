@@ -9,6 +9,7 @@
 
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "tests/fakes/base/file_facts.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {
@@ -57,7 +58,7 @@ TEST_F(SupervisorLauncherTest, RefusesASupervisorOfAnotherBuild) {
   };
   for (const std::string& script : other_builds) {
     UseSupervisor("#!/bin/sh\n" + script);
-    Command& command = Launch(Request({"touch", folder_ + "/executed"}));
+    Command& command = Launch(Request({"touch", folder_ / "executed"}));
     WaitUntil([&] { return command.over(); }, "the refusal");
     ASSERT_TRUE(command.failed) << script;
     EXPECT_EQ(command.failed->ToString(),
@@ -67,11 +68,11 @@ TEST_F(SupervisorLauncherTest, RefusesASupervisorOfAnotherBuild) {
     WaitUntil([&] { return launcher_->supervisors() == 0; }, "the supervisor to end");
     EXPECT_EQ(command.events, 1) << script;
   }
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
 TEST_F(SupervisorLauncherTest, IsRefusedByASupervisorOfAnotherBuild) {
-  const LaunchRequest request = Request({"touch", folder_ + "/executed"});
+  const LaunchRequest request = Request({"touch", folder_ / "executed"});
   const std::string prepare = FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(request));
   for (const std::string& hello : {std::string(), HelloFrame(kLaunchProtocolVersion + 1)}) {
     auto spawned =
@@ -90,7 +91,7 @@ TEST_F(SupervisorLauncherTest, IsRefusedByASupervisorOfAnotherBuild) {
     launcher_->own_children().Remove(spawned->pid);
     EXPECT_EQ(wait_status, 0);
   }
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
 }  // namespace

@@ -45,14 +45,14 @@ TEST_F(SupervisorLauncherTest, SweepsTheTreeOfAKilledSupervisorAndReportsItLost)
 }
 
 TEST_F(SupervisorLauncherTest, ReportsASupervisorLostThatIsKilledBeforeGo) {
-  Command& command = Launch(Request({"touch", folder_ + "/executed"}));
+  Command& command = Launch(Request({"touch", folder_ / "executed"}));
   WaitUntil([&] { return command.prepared > 0; }, "Prepared");
   std::vector<pid_t> tree = FindDescendants(::getpid());  // the child that waits for Go, and its supervisor
   ASSERT_EQ(tree.size(), 2u);
   Kill(tree[1]);
   WaitUntil([&] { return command.over(); }, "lost");
   EXPECT_TRUE(command.lost);
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
   EXPECT_TRUE(FindDescendants(::getpid()).empty());
 }
 
@@ -78,7 +78,7 @@ TEST_F(SupervisorLauncherTest, CountsAndLeavesWhatHasChangedItsIdentity) {
   LaunchRequest request = Request({"sh", "-c",
                                    "setpriv --reuid 1 --regid 1 --clear-groups sh -c 'echo up; exec sleep 300' & "
                                    "while ! grep -q up " +
-                                       folder_ + "/1/stdout.log; do sleep 0.01; done"});
+                                       folder_ / "1/stdout.log; do sleep 0.01; done"});
   request.leftover_grace_ms = 10;
   std::optional<CommandEnded> ended;
   std::thread without_rights([&] {

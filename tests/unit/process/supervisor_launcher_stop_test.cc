@@ -16,16 +16,16 @@ namespace kprof {
 namespace {
 
 TEST_F(SupervisorLauncherTest, ExecutesNothingBeforeGo) {
-  Command& command = Launch(Request({"touch", folder_ + "/executed"}));
+  Command& command = Launch(Request({"touch", folder_ / "executed"}));
   WaitUntil([&] { return command.prepared > 0; }, "Prepared");
   command.launched.reset();
   WaitUntil([&] { return launcher_->supervisors() == 0; }, "the supervisor to end");
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
   EXPECT_EQ(command.events, 1);
 }
 
 TEST_F(SupervisorLauncherTest, EndsWhenItsChannelClosesInTheMiddleOfTheRequest) {
-  LaunchRequest request = Request({"touch", folder_ + "/executed"});
+  LaunchRequest request = Request({"touch", folder_ / "executed"});
   request.environment.resize(30, "X=" + std::string(100'000, 'x'));  // more than a socket takes at once
   Command& command = Launch(request);
   command.launched.reset();
@@ -78,14 +78,14 @@ TEST_F(SupervisorLauncherTest, StopsACommandThatIsStoppedBySignal) {
 }
 
 TEST_F(SupervisorLauncherTest, EndsWithoutStartedWhenStoppedBeforeGo) {
-  Command& command = Launch(Request({"touch", folder_ + "/executed"}));
+  Command& command = Launch(Request({"touch", folder_ / "executed"}));
   command.launched->Stop(60'000);
   WaitUntil([&] { return command.over(); }, "the end");
   ASSERT_TRUE(command.ended);
   EXPECT_FALSE(command.started);
   EXPECT_TRUE(command.ended->stopped);
   EXPECT_EQ(command.ended->wall_ns, 0);
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/executed"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
 TEST_F(SupervisorLauncherTest, EndsWhatTheCommandLeavesBehind) {
@@ -104,7 +104,7 @@ TEST_F(SupervisorLauncherTest, GivesLeftoversTheirGrace) {
   LaunchRequest request = Request({"sh", "-c",
                                    "trap 'echo bye; exit' TERM; (trap 'echo bye; exit' TERM; echo up; "
                                    "while :; do sleep 0.01; done) & while ! grep -q up " +
-                                       folder_ + "/1/stdout.log; do sleep 0.01; done"});
+                                       folder_ / "1/stdout.log; do sleep 0.01; done"});
   request.leftover_grace_ms = 60'000;
   Command& command = Run(request);
   ASSERT_TRUE(command.ended);

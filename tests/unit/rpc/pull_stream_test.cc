@@ -10,7 +10,7 @@
 
 #include "kprof/v1/queries.grpc.pb.h"
 #include "tests/fakes/base/fake_clock.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

@@ -17,11 +17,11 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/process/fake_launcher.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 

@@ -8,11 +8,11 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {

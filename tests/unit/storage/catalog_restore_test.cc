@@ -10,11 +10,12 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -105,10 +106,7 @@ TEST_F(CatalogRestoreTest, IsRefusedWhileADaemonLivesThere) {
 
 TEST_F(CatalogRestoreTest, WhatIsNoBackupChangesNothing) {
   MakeBackupAndGoOn();
-  const std::string good = [&] {
-    std::ifstream in(backup_, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }();
+  const std::string good = ReadFile(backup_);
   std::string torn = good.substr(0, good.size() / 2);
   std::string newer = good;
   newer[63] = 77;  // user_version
