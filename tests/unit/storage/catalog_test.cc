@@ -13,9 +13,7 @@
 #include "storage/catalog/schema.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/storage/sample_runs.h"
 
 namespace kprof {
@@ -228,31 +226,28 @@ TEST_F(CatalogTest, StoppedBackupLeavesNothing) {
 }
 
 TEST_F(CatalogTest, BackupThatWouldFillTheDiskWritesNothing) {
-  FaultPlan plan;
-  FaultFiles files(plan, MakePosixFiles());
-  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
-  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
+  FaultyDisk disk;
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk.files);
+  disk.files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
   Status status = catalog->BackUp(folder_ / "copy.db", {});
   EXPECT_EQ(status.code(), ErrorCode::kStorageFull);
   EXPECT_NE(status.ToString().find(std::to_string(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes)),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "copy.db"));
-  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes);
+  disk.files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes);
   EXPECT_TRUE(catalog->BackUp(folder_ / "copy.db", {}).ok());
 }
 
 TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
-  FaultPlan plan;
-  FaultVfs vfs(plan);
-  FaultFiles files(plan, MakePosixFiles());
-  options_.vfs = vfs.name();
-  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
+  FaultyDisk disk;
+  options_.vfs = disk.vfs.name();
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk.files);
   ASSERT_TRUE(Insert(*catalog, "a").ok());
   int failures = 0;
   for (int64_t at = 1;; ++at) {
-    plan.FailAt(at, Fault::kNoSpace);
+    disk.plan.FailAt(at, Fault::kNoSpace);
     Status status = catalog->BackUp(folder_ / "copy.db", {});
-    if (!plan.has_failed()) {
+    if (!disk.plan.has_failed()) {
       EXPECT_TRUE(status.ok()) << status.ToString();
       break;
     }
@@ -261,10 +256,10 @@ TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
       EXPECT_FALSE(fs::exists(folder_ / "copy.db")) << at;
       EXPECT_FALSE(fs::exists(folder_ / "copy.db-journal")) << at;
     }
-    plan.Heal();
-    ASSERT_TRUE(files.Remove(folder_ / "copy.db").ok());
+    disk.plan.Heal();
+    ASSERT_TRUE(disk.files.Remove(folder_ / "copy.db").ok());
   }
-  plan.Heal();
+  disk.plan.Heal();
   EXPECT_GT(failures, 5);
   EXPECT_TRUE(Insert(*catalog, "b").ok());
   EXPECT_TRUE(catalog->QuickCheck({}).ok());
