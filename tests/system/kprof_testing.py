@@ -13,6 +13,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -286,8 +287,12 @@ class Daemon:
                                             env=dict(self.environment, **(environment or {})), **self.identity)
 
     def answers(self):
+        """Whether this very process listens: what one that was killed had just forked keeps its socket for a moment."""
         with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self.socket) == 0
+            if probe.connect_ex(self.socket) != 0:
+                return False
+            listener, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+            return listener == self.pid
 
     def start(self, limit_s=LIMIT_S, environment=None):
         """Starts it; returns once it listens, with the seconds that took."""
