@@ -1,36 +1,15 @@
-"""What the benchmarks share: stubs for Python's grpcio made here and now, percentiles, the machine in a line."""
+"""What the benchmarks share: the stubs of kprof_stubs.py, percentiles, the machine in a line."""
 
-import importlib
 import os
 import platform
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
-import types
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "system"))
 
 import kprof_testing  # noqa: E402,F401
-
-
-def stubs():
-    """A namespace with the modules of proto/kprof/v1: `run_pb2`, `runs_pb2_grpc`... Needs Debian's python3-grpcio,
-    python3-protobuf and protobuf-compiler-grpc."""
-    proto = os.path.join(ROOT, "proto")
-    folder = tempfile.mkdtemp(prefix="stubs-")
-    names = [name[:-6] for name in sorted(os.listdir(os.path.join(proto, "kprof", "v1"))) if name.endswith(".proto")]
-    subprocess.run(
-        ["protoc", "-I", proto, f"--python_out={folder}", f"--grpc_out={folder}",
-         f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}", *[f"{proto}/kprof/v1/{name}.proto" for name in names]],
-        check=True)
-    sys.path.insert(0, folder)
-    modules = {f"{name}{part}": importlib.import_module(f"kprof.v1.{name}{part}")
-               for name in names for part in ("_pb2", "_pb2_grpc")}
-    shutil.rmtree(folder)
-    return types.SimpleNamespace(**modules)
+from kprof_stubs import stubs  # noqa: E402,F401
 
 
 def percentile(values, percent):

@@ -4,6 +4,8 @@ hold afterwards, whatever went wrong at whatever moment.
 """
 
 import collections
+import concurrent.futures
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -20,8 +22,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import faults as fault_books  # noqa: E402
 import kprof_testing  # noqa: E402
-from kprof_testing import Daemon, Ran, wait_until  # noqa: E402
+from kprof_testing import Daemon, Ran, temporary_folder, wait_until  # noqa: E402
 
+THREADS = 2
 ARTIFACT = bytes(range(256)) * 300
 ENDED = ("done", "failed", "cancelled")
 # What each run prints: what is kept of it is this, or a beginning of it where it was cut off.
@@ -53,12 +56,42 @@ def choose_cases(faults, operations):
     return [(names[(at // 3 + turn) % len(names)], at) for at in numbers if (at + turn) % 3 == 0]
 
 
-def explain(failures):
-    """Of [(case, what it hit, traceback and log)]: how many of each reason, then the first few in full."""
-    reasons = collections.Counter(text.split("\n\n")[0].strip().splitlines()[-1] for _, _, text in failures)
+@dataclasses.dataclass
+class CaseEnd:
+    """What came of one case."""
+
+    outcome: str
+    hit: str = ""  # the operation that the fault came to
+    failure: str = ""  # the traceback and the daemon's log
+    start_s: float | None = None  # of the restart
+
+
+def run_cases(run_case, cases):
+    """[(case, CaseEnd)] of run_case(fault, operation number), two at a time."""
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
+        return list(zip(cases, pool.map(lambda case: run_case(*case), cases)))
+
+
+def print_outcomes(faults, ends):
+    """The table: of each fault, what came of its cases, and what it hit."""
+    for fault in faults:
+        own = [end for (name, _), end in ends if name == fault]
+        print(f"{fault}: {len(own)} cases")
+        for outcome, count in collections.Counter(end.outcome for end in own).most_common():
+            print(f"  {count:5}  {outcome}")
+        hits = collections.Counter(end.hit.split(" /")[0] for end in own if end.hit)
+        print("    hit: " + ", ".join(f"{count} {hit}" for hit, count in hits.most_common()))
+
+
+def explain_failures(ends):
+    """How many of each reason, then the first few in full; empty where none failed."""
+    failures = [(case, end) for case, end in ends if end.failure]
+    if not failures:
+        return ""
+    reasons = collections.Counter(end.failure.split("\n\n")[0].strip().splitlines()[-1] for _, end in failures)
     lines = [f"{len(failures)} cases failed"] + [f"  {count:4}  {reason[:200]}" for reason, count in reasons.most_common()]
-    for case, hit, text in failures[:5]:
-        lines.append(f"--- {case[0]} at operation {case[1]} ({hit})\n{text}")
+    for case, end in failures[:5]:
+        lines.append(f"--- {case[0]} at operation {case[1]} ({end.hit})\n{end.failure}")
     return "\n".join(lines)
 
 
@@ -180,10 +213,7 @@ class Life:
                 return pids + kprof_testing.processes_with(self.folder)
             while pids := left():
                 for pid in pids:
-                    try:
-                        os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
+                    kprof_testing.kill_if_there(pid)
                 time.sleep(0.005)
         # A run that is queued shall get through now.
         with open(self.gate, "wb"):
@@ -282,8 +312,16 @@ class Life:
             except OSError:
                 pass
         for pid in kprof_testing.processes_with(self.folder):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kprof_testing.kill_if_there(pid)
         self.faults.close()
+
+
+@contextlib.contextmanager
+def new_life(prefix):
+    """A Life in a folder of its own; nothing of it goes on afterwards."""
+    with temporary_folder(prefix) as folder:
+        life = Life(folder)
+        try:
+            yield life
+        finally:
+            life.close()

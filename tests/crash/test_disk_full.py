@@ -4,17 +4,13 @@ lives and answers, what could not be kept says so with `storage_full` or `storag
 By default every third operation meets one of the four, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
 """
 
-import collections
-import concurrent.futures
 import time
 import traceback
 import unittest
 
 import scripted_life
 import kprof_testing
-from kprof_testing import temporary_folder
-
-THREADS = 2
+from scripted_life import CaseEnd
 
 # name -> (what the preload does, for how long, what may be said of it)
 FAULTS = {
@@ -26,32 +22,24 @@ FAULTS = {
 
 
 def count_operations():
-    with temporary_folder("d-") as folder:
-        life = scripted_life.Life(folder)
-        try:
-            life.play()
-            life.stop()
-            return life.faults.ops
-        finally:
-            life.close()
+    with scripted_life.new_life("d-") as life:
+        life.play()
+        life.stop()
+        return life.faults.ops
 
 
 def run_case(fault, at):
-    """(outcome, what it hit, failure or None)."""
     kind, lasting, code = FAULTS[fault]
-    with temporary_folder("d-") as folder:
-        life = scripted_life.Life(folder)
+    with scripted_life.new_life("d-") as life:
         try:
             life.may_fail = True
             life.faults.arm(at, kind, lasting)
             outcome = play(life, code)
             life.restart()
             life.check()
-            return outcome, life.faults.what, None
+            return CaseEnd(outcome, life.faults.what)
         except (Exception, scripted_life.Down):  # noqa: BLE001 (the case is named below)
-            return "FAILED", life.faults.what, f"{traceback.format_exc()}\n{life.daemon.log()[-4000:]}"
-        finally:
-            life.close()
+            return CaseEnd("FAILED", life.faults.what, f"{traceback.format_exc()}\n{life.daemon.log()[-4000:]}")
 
 
 def play(life, code):
@@ -92,19 +80,11 @@ class DiskFull(unittest.TestCase):
     def test_every_operation_survives_a_full_or_broken_disk(self):
         began = time.monotonic()
         cases = scripted_life.choose_cases(FAULTS, self.operations)
-        outcomes = {fault: collections.Counter() for fault in FAULTS}
-        failures = []
-        with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
-            for case, (outcome, hit, failure) in zip(cases, pool.map(lambda case: run_case(*case), cases)):
-                outcomes[case[0]][outcome] += 1
-                if failure:
-                    failures.append((case, hit, failure))
+        ends = scripted_life.run_cases(run_case, cases)
         print(f"{self.operations} operations of a life, {len(cases)} cases in {time.monotonic() - began:.0f} s")
-        for fault in FAULTS:
-            print(f"{fault}: {sum(outcomes[fault].values())} cases")
-            for outcome, count in outcomes[fault].most_common():
-                print(f"  {count:5}  {outcome}")
-        self.assertFalse(failures, scripted_life.explain(failures))
+        scripted_life.print_outcomes(FAULTS, ends)
+        failures = scripted_life.explain_failures(ends)
+        self.assertFalse(failures, failures)
 
 
 if __name__ == "__main__":

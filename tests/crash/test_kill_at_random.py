@@ -3,15 +3,13 @@ they can to get away. 30 times each, 300 with KPROF_LONG=1. Prints the seed and 
 """
 
 import collections
-import os
 import random
-import signal
 import time
 import unittest
 
 import scripted_life  # noqa: F401 (puts tests/system on the path)
 import kprof_testing
-from kprof_testing import LONG, Daemon, temporary_folder, wait_until
+from kprof_testing import LONG, Daemon, temporary_folder, wait_until_gone
 
 TIMES = 300 if LONG else 30
 
@@ -52,11 +50,6 @@ class KillAtRandom(unittest.TestCase):
         last = self.random.choice((f"sleep {token}", "sleep 0.03", "true"))
         return token, self.daemon.ctl.detach("sh", "-c", f"echo begun; {escapes.format(t=token)} {last}")
 
-    def assert_gone(self, token, run):
-        def left():
-            return kprof_testing.processes_with(token) + kprof_testing.processes_of_run(run)
-        wait_until(lambda: not left(), "the processes to be gone")
-
     def note_end(self, run, *allowed):
         end = self.daemon.ctl.wait(run)
         code = end["error"]["code"] if end["error"] else "done"
@@ -70,7 +63,7 @@ class KillAtRandom(unittest.TestCase):
             self.daemon.kill()
             if self.random.random() < 0.5:
                 # The supervisor alone clears up, before anybody comes back.
-                self.assert_gone(token, run)
+                wait_until_gone(token, run=run)
             self.daemon.start()
             queued = self.daemon.ctl.detach("true")
             # One that was still queued runs now.
@@ -78,7 +71,7 @@ class KillAtRandom(unittest.TestCase):
             if state not in ("failed", "done"):
                 self.daemon.ctl.run("cancel", run, expect=None)
             self.note_end(run, "lost_daemon", "done", "cancelled")
-            self.assert_gone(token, run)
+            wait_until_gone(token, run=run)
             self.assertEqual(self.daemon.ctl.wait(queued)["state"], "done")
 
     def test_the_supervisor(self):
@@ -86,15 +79,12 @@ class KillAtRandom(unittest.TestCase):
             token, run = self.begin(ESCAPES)
             self.pause()
             for pid in self.supervisors():
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+                kprof_testing.kill_if_there(pid)
             if self.daemon.ctl.show(run)["state"] in ("queued", "preparing", "running"):
                 # It had not been there yet.
                 self.daemon.ctl.run("cancel", run, expect=None)
             self.note_end(run, "lost_daemon", "done", "cancelled")
-            self.assert_gone(token, run)
+            wait_until_gone(token, run=run)
 
     def test_daemon_and_supervisor_at_once(self):
         for _ in range(TIMES):
@@ -103,16 +93,13 @@ class KillAtRandom(unittest.TestCase):
             victims = [self.daemon.pid, *self.supervisors()]
             self.random.shuffle(victims)
             for pid in victims:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
+                kprof_testing.kill_if_there(pid)
             self.daemon.process.wait(timeout=kprof_testing.LIMIT_S)
             self.daemon.start()
             if self.daemon.ctl.show(run)["state"] not in ("failed", "done"):
                 self.daemon.ctl.run("cancel", run, expect=None)
             self.note_end(run, "lost_daemon", "done", "cancelled")
-            self.assert_gone(token, run)
+            wait_until_gone(token, run=run)
 
     def test_the_client(self):
         # The run of a foreground client that died ends 10 s later; here each is cancelled instead, and must be whole.
@@ -129,7 +116,7 @@ class KillAtRandom(unittest.TestCase):
                 continue
             self.daemon.ctl.run("cancel", found[0]["id"], expect=None)
             self.note_end(found[0]["id"], "cancelled")
-            self.assert_gone(token, found[0]["id"])
+            wait_until_gone(token, run=found[0]["id"])
         self.assertEqual(self.daemon.ctl.capture("true")["state"], "done")
 
 

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import shutil
-import subprocess
 import sys
 import time
 import unittest
@@ -117,14 +116,13 @@ class SmallDisk(unittest.TestCase):
         precious = self.ctl.capture("echo", "precious")["id"]
         self.daemon.kill()
         self.fill()
-        restore = [*self.daemon.command(), "--restore", backup]
-        self.assertEqual(subprocess.run(restore, stderr=subprocess.DEVNULL, check=False).returncode,
-                         kprof_testing.EXIT["storage_full"])
+        self.assertEqual(self.daemon.restore(backup).returncode, kprof_testing.EXIT["storage_full"])
         self.daemon.start()
         self.assertEqual(self.ctl.run("logs", precious).out, b"precious\n")
         self.assertEqual(self.daemon.stop(), 0)
         self.free()
-        self.assertEqual(subprocess.run(restore, stdout=subprocess.DEVNULL, check=False).returncode, 0)
+        restored = self.daemon.restore(backup)
+        self.assertEqual(restored.returncode, 0, restored.stderr)
         self.daemon.start()
         self.assertEqual([run["id"] for run in self.ctl.json("runs")["runs"]], [known])
 

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace kprof {
@@ -85,9 +85,8 @@ const KnownRun* Known(const std::string& id) {
 
 Db& SomeCatalog() {
   static Db catalog = [] {
-    std::string folder = (std::filesystem::temp_directory_path() / "kprof-fuzz-XXXXXX").string();
-    KPROF_CHECK(::mkdtemp(folder.data()) != nullptr);
-    Result<Db> db = Db::Open(folder + "/catalog.db", {.mode = Db::Mode::kReadWrite});
+    const TemporaryFolder folder;  // the connection keeps what is open
+    Result<Db> db = Db::Open(folder / "catalog.db", {.mode = Db::Mode::kReadWrite});
     KPROF_CHECK(db.ok() && MigrateCatalog(*db).ok());
     for (const KnownRun& known : kRuns) {
       RunRow run;
@@ -99,7 +98,6 @@ Db& SomeCatalog() {
       run.cwd = "/";
       KPROF_CHECK(InsertRun(*db, run).ok());
     }
-    std::filesystem::remove_all(folder);  // the connection keeps what is open
     return *std::move(db);
   }();
   return catalog;

@@ -16,6 +16,7 @@
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/sandbox/user_query.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -56,10 +57,8 @@ RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const std::stri
 class Catalog {
  public:
   explicit Catalog(bool with_hidden) {
-    std::string name = (std::filesystem::temp_directory_path() / "kprof-fuzz-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     Result<Db> db = Db::Open(path(), {.mode = Db::Mode::kReadWrite});
-    Require(db.ok() && MigrateCatalog(*db).ok(), "cannot make a catalog", folder_);
+    Require(db.ok() && MigrateCatalog(*db).ok(), "cannot make a catalog", folder_.path());
     Add(*db, SomeRun("r1", kViewer.uid, false, "mine"));
     Add(*db, SomeRun("r2", 1001, true, "shared"));
     if (with_hidden) {
@@ -68,14 +67,13 @@ class Catalog {
     }
     // Closing folds the WAL back, so that from here on any change shows in the one file.
   }
-  ~Catalog() { std::filesystem::remove_all(folder_); }
 
-  std::string path() const { return folder_ + "/catalog.db"; }
+  std::string path() const { return folder_ / "catalog.db"; }
 
   // The names and sizes of all files; readers make an empty WAL and its index.
   std::string Files() const {
     std::string files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       const std::string name = entry.path().filename().string();
       if (name.ends_with("-shm")) continue;
       if (name.ends_with("-wal") && entry.file_size() == 0) continue;
@@ -90,7 +88,7 @@ class Catalog {
     const Status status = InsertRun(db, run);
     Require(status.ok(), "cannot add a run", status.ToString());
   }
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 std::string Text(const SqlValue& value) {

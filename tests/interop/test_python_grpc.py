@@ -6,8 +6,6 @@ Needs the programs in KPROF_BIN, and Debian's python3-grpcio, python3-protobuf a
 import hashlib
 import os
 import re
-import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,24 +19,13 @@ try:
 except ImportError as error:
     raise unittest.SkipTest("needs python3-grpcio") from error
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROTO = os.path.join(ROOT, "proto")
-BIN = os.environ.get("KPROF_BIN", os.path.join(ROOT, "build", "release", "bin"))
-if not os.access(os.path.join(BIN, "kprofd"), os.X_OK):
-    raise unittest.SkipTest(f"no kprofd in {BIN}")
-SLOW = 4 if "KPROF_SANITIZER" in os.environ else 1
-DEADLINE_S = 30 * SLOW
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "system"))
 
+import kprof_testing  # noqa: E402
+from kprof_stubs import make_stubs  # noqa: E402
+from kprof_testing import LIMIT_S, ROOT, running_daemon, wait_until  # noqa: E402
 
-def make_stubs(folder):
-    """Generates the stubs into `folder` and makes them importable."""
-    files = [os.path.join(PROTO, "kprof", "v1", name) for name in sorted(os.listdir(os.path.join(PROTO, "kprof", "v1")))]
-    subprocess.run(
-        ["protoc", "-I", PROTO, f"--python_out={folder}", f"--grpc_out={folder}",
-         f"--plugin=protoc-gen-grpc={shutil.which('grpc_python_plugin')}"] + [f for f in files if f.endswith(".proto")],
-        check=True)
-    sys.path.insert(0, folder)
-
+kprof_testing.need_programs()
 
 STUBS = tempfile.TemporaryDirectory(prefix="stubs-")
 make_stubs(STUBS.name)
@@ -88,44 +75,18 @@ class KprofdTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="i-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.socket = os.path.join(cls.folder, "s")
-        cls.log_path = os.path.join(cls.folder, "log")
-        config_path = os.path.join(cls.folder, "kprofd.toml")
-        with open(config_path, "w", encoding="utf-8") as config:
-            config.write(cls.CONFIG)
-        with open(cls.log_path, "wb") as log:
-            cls.daemon = subprocess.Popen(
-                [os.path.join(BIN, "kprofd"), "--user", "--state-dir", os.path.join(cls.folder, "state"), "--socket", cls.socket,
-                 "--config", config_path],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        cls.addClassCleanup(cls.stop_daemon)
-        cls.channel = grpc.insecure_channel("unix:" + cls.socket)
+        cls.daemon = cls.enterClassContext(running_daemon(cls.CONFIG))
+        cls.folder = cls.daemon.folder
+        cls.channel = grpc.insecure_channel("unix:" + cls.daemon.socket)
         cls.addClassCleanup(cls.channel.close)
-        try:
-            grpc.channel_ready_future(cls.channel).result(timeout=DEADLINE_S)
-        except grpc.FutureTimeoutError:
-            with open(cls.log_path, encoding="utf-8") as log:
-                raise AssertionError("kprofd did not come up:\n" + log.read()) from None
         cls.runs = runs_pb2_grpc.RunsServiceStub(cls.channel)
         cls.node = node_pb2_grpc.NodeServiceStub(cls.channel)
         cls.queries = queries_pb2_grpc.QueriesServiceStub(cls.channel)
 
-    @classmethod
-    def stop_daemon(cls):
-        cls.daemon.send_signal(signal.SIGTERM)
-        try:
-            cls.daemon.wait(timeout=DEADLINE_S)
-        except subprocess.TimeoutExpired:
-            cls.daemon.kill()
-            cls.daemon.wait()
-            raise
-
     def submit(self, *argv, labels=None, **rest):
         spec = runs_pb2.RunSpec(tool="command", argv=argv, cwd=os.fsencode(self.folder), labels=labels or {}, **rest)
         spec.environment.add(name=b"PATH", value=b"/usr/bin:/bin")
-        return self.runs.SubmitRun(runs_pb2.SubmitRunRequest(spec=spec), timeout=DEADLINE_S).run
+        return self.runs.SubmitRun(runs_pb2.SubmitRunRequest(spec=spec), timeout=LIMIT_S).run
 
     def upload(self, run, name, data, sha256):
         header = runs_pb2.UploadArtifactRequest.Header(id=run.id, name=name)
@@ -133,32 +94,26 @@ class KprofdTest(unittest.TestCase):
         messages += [runs_pb2.UploadArtifactRequest(data=data[at:at + 100000]) for at in range(0, len(data), 100000)]
         if sha256 is not None:
             messages.append(runs_pb2.UploadArtifactRequest(sha256=sha256))
-        return self.runs.UploadArtifact(iter(messages), timeout=DEADLINE_S).artifact
+        return self.runs.UploadArtifact(iter(messages), timeout=LIMIT_S).artifact
 
     def temporary_files(self):
-        return os.listdir(os.path.join(self.folder, "state", "tmp"))
-
-    def wait_until(self, is_so):
-        deadline = time.monotonic() + DEADLINE_S
-        while not is_so():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        return os.listdir(os.path.join(self.daemon.state, "tmp"))
 
     def follow(self, run):
         """All that WatchRun says, until the run has ended."""
-        return list(self.runs.WatchRun(runs_pb2.WatchRunRequest(id=run.id), timeout=DEADLINE_S))
+        return list(self.runs.WatchRun(runs_pb2.WatchRunRequest(id=run.id), timeout=LIMIT_S))
 
     def finished(self, *argv, **rest):
         return self.follow(self.submit(*argv, **rest))[-1].run
 
     def read_log(self, run, **rest):
         request = runs_pb2.ReadLogRequest(id=run.id, **rest)
-        return b"".join(piece.data for piece in self.runs.ReadLog(request, timeout=DEADLINE_S))
+        return b"".join(piece.data for piece in self.runs.ReadLog(request, timeout=LIMIT_S))
 
     def query(self, sql, **rest):
         """(column names, rows, totals) of a query, put together from its batches."""
         names, rows, totals = None, [], None
-        for message in self.queries.Query(queries_pb2.QueryRequest(sql=sql, **rest), timeout=DEADLINE_S):
+        for message in self.queries.Query(queries_pb2.QueryRequest(sql=sql, **rest), timeout=LIMIT_S):
             part = message.WhichOneof("part")
             if part == "header":
                 self.assertIsNone(names)
@@ -189,19 +144,19 @@ class KprofdTest(unittest.TestCase):
 
 class NodeTest(KprofdTest):
     def test_status_says_who_asks(self):
-        status = self.node.GetStatus(node_pb2.GetStatusRequest(), timeout=DEADLINE_S)
+        status = self.node.GetStatus(node_pb2.GetStatusRequest(), timeout=LIMIT_S)
         self.assertEqual(status.caller_uid, os.getuid())
         self.assertEqual(status.pid, self.daemon.pid)
         self.assertEqual(status.mode, "user")
-        self.assertEqual(status.socket_path, os.fsencode(self.socket))
+        self.assertEqual(status.socket_path, os.fsencode(self.daemon.socket))
         self.assertLessEqual(status.started_unix_ns, status.now_unix_ns)
 
     def test_the_host_is_a_device(self):
-        devices = self.node.ListDevices(node_pb2.ListDevicesRequest(), timeout=DEADLINE_S).devices
+        devices = self.node.ListDevices(node_pb2.ListDevicesRequest(), timeout=LIMIT_S).devices
         self.assertIn("cpu", [device.id for device in devices])
 
     def test_diagnose_has_a_remedy_for_each_problem(self):
-        diagnoses = self.node.Diagnose(node_pb2.DiagnoseRequest(), timeout=DEADLINE_S).diagnoses
+        diagnoses = self.node.Diagnose(node_pb2.DiagnoseRequest(), timeout=LIMIT_S).diagnoses
         self.assertTrue(diagnoses)
         for diagnosis in diagnoses:
             if diagnosis.level == node_pb2.Diagnosis.LEVEL_PROBLEM:
@@ -210,7 +165,7 @@ class NodeTest(KprofdTest):
     def test_backup_is_a_database_with_its_sum(self):
         run = self.finished(b"true")
         data, sha256 = b"", None
-        for message in self.node.BackUpCatalog(node_pb2.BackUpCatalogRequest(), timeout=DEADLINE_S):
+        for message in self.node.BackUpCatalog(node_pb2.BackUpCatalogRequest(), timeout=LIMIT_S):
             self.assertIsNone(sha256)
             if message.WhichOneof("part") == "data":
                 data += message.data
@@ -229,15 +184,15 @@ class NodeTest(KprofdTest):
         check = self.channel.unary_unary("/grpc.health.v1.Health/Check")  # bytes in, bytes out
         for service in (b"", b"kprof.v1.NodeService", b"kprof.v1.RunsService", b"kprof.v1.QueriesService"):
             request = b"\x0a" + bytes([len(service)]) + service
-            self.assertEqual(raw_fields(check(request, timeout=DEADLINE_S)), [(1, 1)], service)  # SERVING
-        failure = self.failure_of(lambda: check(b"\x0a\x04nope", timeout=DEADLINE_S))
+            self.assertEqual(raw_fields(check(request, timeout=LIMIT_S)), [(1, 1)], service)  # SERVING
+        failure = self.failure_of(lambda: check(b"\x0a\x04nope", timeout=LIMIT_S))
         self.assertEqual(failure.code(), grpc.StatusCode.NOT_FOUND)
 
     def test_reflection_lists_services_and_gives_descriptors(self):
         reflect = self.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
         symbol = b"kprof.v1.RunsService"
         requests = [b"\x3a\x01*", b"\x22" + bytes([len(symbol)]) + symbol]
-        listing, descriptors = reflect(iter(requests), timeout=DEADLINE_S)
+        listing, descriptors = reflect(iter(requests), timeout=LIMIT_S)
         services = dict(raw_fields(listing))[6]
         names = [raw_fields(service)[0][1] for number, service in raw_fields(services) if number == 1]
         for name in (b"kprof.v1.NodeService", symbol, b"kprof.v1.QueriesService", b"grpc.health.v1.Health"):
@@ -271,7 +226,7 @@ class RunsTest(KprofdTest):
         listed, token, pages = [], "", 0
         while True:
             request = runs_pb2.ListRunsRequest(page_size=2, page_token=token, labels={"set": "paging"})
-            page = self.runs.ListRuns(request, timeout=DEADLINE_S)
+            page = self.runs.ListRuns(request, timeout=LIMIT_S)
             self.assertLessEqual(len(page.runs), 2)
             listed += [run.id for run in page.runs]
             token, pages = page.next_page_token, pages + 1
@@ -282,7 +237,7 @@ class RunsTest(KprofdTest):
 
     def test_list_refuses_a_made_up_token(self):
         failure = self.failure_of(
-            lambda: self.runs.ListRuns(runs_pb2.ListRunsRequest(page_token="../etc"), timeout=DEADLINE_S))
+            lambda: self.runs.ListRuns(runs_pb2.ListRunsRequest(page_token="../etc"), timeout=LIMIT_S))
         self.assertEqual(failure.code(), grpc.StatusCode.INVALID_ARGUMENT)
         self.assertEqual(detail_of(failure).code, "usage")
 
@@ -290,7 +245,7 @@ class RunsTest(KprofdTest):
         run = self.finished(b"sh", b"-c", b"head -c 1000000 /dev/urandom")
         artifact = next(artifact for artifact in run.artifacts if artifact.name == "stdout.log")
         messages = list(self.runs.DownloadArtifact(
-            runs_pb2.DownloadArtifactRequest(id=run.id, name=artifact.name), timeout=DEADLINE_S))
+            runs_pb2.DownloadArtifactRequest(id=run.id, name=artifact.name), timeout=LIMIT_S))
         self.assertEqual(messages[0].artifact, artifact)
         data = b"".join(message.data for message in messages[1:-1])
         self.assertTrue(all(len(message.data) <= 256 << 10 for message in messages[1:-1]))
@@ -303,7 +258,7 @@ class RunsTest(KprofdTest):
         artifact = self.upload(run, "notes.bin", data, hashlib.sha256(data).hexdigest())
         self.assertEqual((artifact.name, artifact.size_bytes), ("notes.bin", len(data)))
         messages = list(self.runs.DownloadArtifact(
-            runs_pb2.DownloadArtifactRequest(id=run.id, name="notes.bin"), timeout=DEADLINE_S))
+            runs_pb2.DownloadArtifactRequest(id=run.id, name="notes.bin"), timeout=LIMIT_S))
         self.assertEqual(b"".join(message.data for message in messages), data)
 
     def test_upload_with_a_wrong_sum_keeps_nothing(self):
@@ -311,14 +266,14 @@ class RunsTest(KprofdTest):
         failure = self.failure_of(lambda: self.upload(run, "notes.bin", b"abc", "0" * 64))
         self.assertEqual(failure.code(), grpc.StatusCode.INVALID_ARGUMENT)
         self.assertEqual(detail_of(failure).code, "bad_input")
-        listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
+        listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=LIMIT_S)
         self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])
 
     def test_upload_that_breaks_off_keeps_nothing(self):
         run = self.finished(b"true")
         failure = self.failure_of(lambda: self.upload(run, "notes.bin", b"abc", None))
         self.assertEqual(detail_of(failure).code, "bad_input")
-        listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=DEADLINE_S)
+        listed = self.runs.ListArtifacts(runs_pb2.ListArtifactsRequest(id=run.id), timeout=LIMIT_S)
         self.assertNotIn("notes.bin", [artifact.name for artifact in listed.artifacts])
 
     def test_uploads_beyond_a_users_share_are_refused_and_a_broken_one_makes_room(self):
@@ -331,8 +286,8 @@ class RunsTest(KprofdTest):
             more.wait()
 
         for number in range(16):
-            calls.append(self.runs.UploadArtifact.future(messages(number), timeout=DEADLINE_S))
-        self.wait_until(lambda: len(self.temporary_files()) == 16)
+            calls.append(self.runs.UploadArtifact.future(messages(number), timeout=LIMIT_S))
+        wait_until(lambda: len(self.temporary_files()) == 16, "all uploads to be under way")
         failure = self.failure_of(lambda: self.upload(run, "more", b"abc", hashlib.sha256(b"abc").hexdigest()))
         self.assertEqual(failure.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
         detail = detail_of(failure)
@@ -341,7 +296,7 @@ class RunsTest(KprofdTest):
         self.assertTrue(detail.remedy)
         for call in calls:
             call.cancel()
-        self.wait_until(lambda: not self.temporary_files())
+        wait_until(lambda: not self.temporary_files(), "what was uploaded to go")
         self.upload(run, "more", b"abc", hashlib.sha256(b"abc").hexdigest())
 
     def test_watches_and_waits_that_are_cancelled_at_once_harm_nobody(self):
@@ -351,14 +306,14 @@ class RunsTest(KprofdTest):
             calls += [self.runs.WaitRun.future(runs_pb2.WaitRunRequest(id=run.id)) for _ in range(100)]
             for call in calls:
                 call.cancel()
-        self.assertEqual(self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=DEADLINE_S).run.id, run.id)
-        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=DEADLINE_S)
+        self.assertEqual(self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=LIMIT_S).run.id, run.id)
+        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=LIMIT_S)
 
     def test_a_long_list_comes_in_pages_that_any_client_takes(self):
         ids = [self.submit(b"true", *[b"x" * 100000] * 15).id for _ in range(6)]
         listed, token = [], ""
         while True:
-            page = self.runs.ListRuns(runs_pb2.ListRunsRequest(page_token=token), timeout=DEADLINE_S)
+            page = self.runs.ListRuns(runs_pb2.ListRunsRequest(page_token=token), timeout=LIMIT_S)
             listed += [run.id for run in page.runs]
             token = page.next_page_token
             if not token:
@@ -374,12 +329,12 @@ class RunsTest(KprofdTest):
     def test_submitting_again_with_the_same_key_starts_nothing(self):
         spec = runs_pb2.RunSpec(tool="command", argv=[b"true"], cwd=b"/")
         request = runs_pb2.SubmitRunRequest(spec=spec, idempotency_key="once")
-        first = self.runs.SubmitRun(request, timeout=DEADLINE_S).run
-        second = self.runs.SubmitRun(request, timeout=DEADLINE_S).run
+        first = self.runs.SubmitRun(request, timeout=LIMIT_S).run
+        second = self.runs.SubmitRun(request, timeout=LIMIT_S).run
         self.assertEqual(first.id, second.id)
 
     def test_an_unknown_run_is_not_found_with_a_remedy(self):
-        failure = self.failure_of(lambda: self.runs.GetRun(runs_pb2.GetRunRequest(id="zzzz"), timeout=DEADLINE_S))
+        failure = self.failure_of(lambda: self.runs.GetRun(runs_pb2.GetRunRequest(id="zzzz"), timeout=LIMIT_S))
         self.assertEqual(failure.code(), grpc.StatusCode.NOT_FOUND)
         detail = detail_of(failure)
         self.assertEqual(detail.code, "not_found")
@@ -393,36 +348,36 @@ class RunsTest(KprofdTest):
 
     def test_wait_answers_with_the_error_of_the_run(self):
         run = self.submit(b"sh", b"-c", b"exit 3")
-        failure = self.failure_of(lambda: self.runs.WaitRun(runs_pb2.WaitRunRequest(id=run.id), timeout=DEADLINE_S))
+        failure = self.failure_of(lambda: self.runs.WaitRun(runs_pb2.WaitRunRequest(id=run.id), timeout=LIMIT_S))
         self.assertEqual(failure.code(), grpc.StatusCode.FAILED_PRECONDITION)
         self.assertEqual(detail_of(failure).code, "command_failed")
-        self.assertEqual(self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=DEADLINE_S).run.exit_code, 3)
+        self.assertEqual(self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=LIMIT_S).run.exit_code, 3)
 
     def test_cancelled_run_ends_cancelled(self):
         run = self.submit(b"sleep", b"1000")
-        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id), timeout=DEADLINE_S)
-        failure = self.failure_of(lambda: self.runs.WaitRun(runs_pb2.WaitRunRequest(id=run.id), timeout=DEADLINE_S))
+        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id), timeout=LIMIT_S)
+        failure = self.failure_of(lambda: self.runs.WaitRun(runs_pb2.WaitRunRequest(id=run.id), timeout=LIMIT_S))
         self.assertEqual(failure.code(), grpc.StatusCode.CANCELLED)
         self.assertEqual(detail_of(failure).code, "cancelled")
 
     def test_a_cancelled_watch_ends_and_leaves_a_run_alone(self):
         run = self.submit(b"sleep", b"1000")
-        watch = self.runs.WatchRun(runs_pb2.WatchRunRequest(id=run.id), timeout=DEADLINE_S)
+        watch = self.runs.WatchRun(runs_pb2.WatchRunRequest(id=run.id), timeout=LIMIT_S)
         next(watch)
         watch.cancel()
         self.assertEqual(self.failure_of(lambda: list(watch)).code(), grpc.StatusCode.CANCELLED)
-        again = self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=DEADLINE_S).run
+        again = self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=LIMIT_S).run
         self.assertLess(again.state, run_pb2.RUN_STATE_COLLECTING)
-        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=DEADLINE_S)
+        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=LIMIT_S)
         self.follow(run)
 
     def test_a_deadline_ends_a_wait_and_leaves_a_run_alone(self):
         run = self.submit(b"sleep", b"1000")
         failure = self.failure_of(lambda: self.runs.WaitRun(runs_pb2.WaitRunRequest(id=run.id), timeout=0.3))
         self.assertEqual(failure.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
-        again = self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=DEADLINE_S).run
+        again = self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=LIMIT_S).run
         self.assertLess(again.state, run_pb2.RUN_STATE_COLLECTING)
-        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=DEADLINE_S)
+        self.runs.CancelRun(runs_pb2.CancelRunRequest(id=run.id, grace_ms=0), timeout=LIMIT_S)
         self.follow(run)
 
 
@@ -486,7 +441,7 @@ class QueriesTest(KprofdTest):
 
     def test_a_cancelled_query_stops_working(self):
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-        stream = self.queries.Query(queries_pb2.QueryRequest(sql=endless, timeout_ms=600000), timeout=DEADLINE_S)
+        stream = self.queries.Query(queries_pb2.QueryRequest(sql=endless, timeout_ms=600000), timeout=LIMIT_S)
         next(stream)  # the columns
         time.sleep(0.3)
         stream.cancel()
@@ -505,8 +460,8 @@ class DocsTest(KprofdTest):
         with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
             example = re.search(r"```python\n(.*?)```", file.read(), re.DOTALL)[1]
         done = subprocess.run(
-            [sys.executable, "-c", example], capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-            env=dict(os.environ, PYTHONPATH=STUBS.name, KPROF_SOCKET=self.socket))
+            [sys.executable, "-c", example], capture_output=True, text=True, timeout=LIMIT_S, check=False,
+            env=dict(os.environ, PYTHONPATH=STUBS.name, KPROF_SOCKET=self.daemon.socket))
         self.assertEqual(done.returncode, 0, done.stderr)
         for expected in ("RUN_STATE_DONE", "from Python\n", "runs so far: 1\n", "NOT_FOUND - not_found - "):
             self.assertIn(expected, done.stdout)

@@ -13,6 +13,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -98,6 +99,19 @@ def status_number(pid, field):
 def children_of(pid):
     return [int(child) for task in (os.listdir(f"/proc/{pid}/task") if os.path.isdir(f"/proc/{pid}") else [])
             for child in read_file(f"/proc/{pid}/task/{task}/children").split()]
+
+
+def kill_if_there(pid):
+    """kill -9; nothing where it has vanished meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def wait_until_gone(*tokens, run=None):
+    """No process of the run, and none with one of these in its command line, within a moment."""
+    def left():
+        return [pid for token in tokens for pid in processes_with(token)] + (processes_of_run(run) if run else [])
+    wait_until(lambda: not left(), f"processes to be gone: {left()}")
 
 
 def unique_seconds():
@@ -220,6 +234,12 @@ def read_line(stream):
 # kprofd.
 
 
+def run_kprofd(*options):
+    """Runs it to its end: what refuses, checks or repairs, and serves nobody. A CompletedProcess with text."""
+    return subprocess.run([KPROFD, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False)
+
+
 class Daemon:
     """A kprofd on a state folder and a socket under `folder`, which stays when it stops."""
 
@@ -242,9 +262,16 @@ class Daemon:
         with open(self.config_path, "w", encoding="utf-8") as file:
             file.write(config)
 
-    def command(self):
+    def options(self):
         config = ["--config", self.config_path] if self.config_path else []
-        return [KPROFD, "--user", *config, "--state-dir", self.state, "--socket", self.socket]
+        return ["--user", *config, "--state-dir", self.state, "--socket", self.socket]
+
+    def command(self):
+        return [KPROFD, *self.options()]
+
+    def restore(self, backup):
+        """Puts the backup in the place of its catalog; how that came out."""
+        return run_kprofd(*self.options(), "--restore", backup)
 
     @property
     def pid(self):
@@ -260,8 +287,12 @@ class Daemon:
                                             env=dict(self.environment, **(environment or {})), **self.identity)
 
     def answers(self):
+        """Whether this very process listens: what one that was killed had just forked keeps its socket for a moment."""
         with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(self.socket) == 0
+            if probe.connect_ex(self.socket) != 0:
+                return False
+            listener, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
+            return listener == self.pid
 
     def start(self, limit_s=LIMIT_S, environment=None):
         """Starts it; returns once it listens, with the seconds that took."""
@@ -331,6 +362,16 @@ def running_daemon(config="", environment=None):
             daemon.stop()
 
 
+class OwnDaemonTest(unittest.TestCase):
+    """A daemon for each test, which starts it, and which may leave it running or not."""
+
+    def setUp(self):
+        need_programs()
+        self.folder = self.enterContext(temporary_folder())
+        self.daemon = Daemon(self.folder)
+        self.addCleanup(self.daemon.stop)
+
+
 class DaemonTest(unittest.TestCase):
     """One daemon for all tests of a class. When a class is over, its daemon stops in good order and leaves nothing."""
 
@@ -364,10 +405,7 @@ class DaemonTest(unittest.TestCase):
         self.write(name, "")
 
     def assert_nothing_runs(self, *tokens, run=None):
-        """No process of the run, and none with one of these in its command line, within a moment."""
-        def left():
-            return [pid for token in tokens for pid in processes_with(token)] + (processes_of_run(run) if run else [])
-        wait_until(lambda: not left(), f"processes to be gone: {left()}")
+        wait_until_gone(*tokens, run=run)
 
     def log_of(self, run, *options):
         return self.ctl.run("logs", run, *options).out

@@ -1,4 +1,4 @@
-"""kprofd itself: starting, stopping, refusing, backing up; and a client that finds none."""
+"""kprofd itself: starting, stopping, refusing; and a client that finds none."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 import kprof_testing
-from kprof_testing import Client, Daemon, DaemonTest, running_daemon, temporary_folder, wait_until
+from kprof_testing import Client, Daemon, DaemonTest, OwnDaemonTest, run_kprofd, temporary_folder, wait_until
 
 
 def clean_stop(state):
@@ -58,22 +58,14 @@ class NoDaemonTest(unittest.TestCase):
         Client("/tmp/" + "x" * 200).run("status", expect="usage")
 
     def test_system_mode_is_refused_clearly(self):
-        done = subprocess.run([kprof_testing.KPROFD, "--state-dir", self.folder], capture_output=True, text=True,
-                              timeout=kprof_testing.LIMIT_S, check=False)
+        done = run_kprofd("--state-dir", self.folder)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--user", done.stderr)
 
 
-class StartStopTest(unittest.TestCase):
-    def setUp(self):
-        kprof_testing.need_programs()
-        self.folder = self.enterContext(temporary_folder())
-        self.daemon = Daemon(self.folder)
-        self.addCleanup(self.daemon.stop)
-
+class StartStopTest(OwnDaemonTest):
     def refused(self, *options):
-        done = subprocess.run([kprof_testing.KPROFD, "--user", *options], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
+        done = run_kprofd("--user", *options)
         self.assertNotEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -96,8 +88,7 @@ class StartStopTest(unittest.TestCase):
         self.assertEqual(self.daemon.ctl.json("status")["pid"], self.daemon.pid)
 
     def release_clocks(self):
-        return subprocess.run([kprof_testing.KPROFD, "--user", "--release-clocks", "--state-dir", self.daemon.state],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
+        return run_kprofd("--user", "--release-clocks", "--state-dir", self.daemon.state)
 
     def test_release_clocks_finds_nothing_held(self):
         done = self.release_clocks()
@@ -283,8 +274,7 @@ class ConfigTest(unittest.TestCase):
         path = os.path.join(self.folder, "c.toml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        return subprocess.run([kprof_testing.KPROFD, "--check-config", "--config", path], capture_output=True, text=True,
-                              timeout=kprof_testing.LIMIT_S, check=False), path
+        return run_kprofd("--check-config", "--config", path), path
 
     def test_good_settings_are_good(self):
         done, _ = self.check('log_level = "debug"\n[[device]]\nkind = "nvidia"\n[queue]\nlimit_runs = 5\n')
@@ -308,8 +298,7 @@ class ConfigTest(unittest.TestCase):
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
     def test_a_file_that_is_not_there_is_told(self):
-        done = subprocess.run([kprof_testing.KPROFD, "--check-config", "--config", "/nonexistent.toml"], capture_output=True,
-                              text=True, timeout=kprof_testing.LIMIT_S, check=False)
+        done = run_kprofd("--check-config", "--config", "/nonexistent.toml")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nonexistent.toml", done.stderr)
 
@@ -366,121 +355,6 @@ class StatusTest(DaemonTest):
         probe += '"$(complete -p kprofctl | sed \'s/.*-F \\([^ ]*\\).*/\\1/\')" kprofctl ca kprofctl; echo "${COMPREPLY[@]}"\n'
         done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, timeout=kprof_testing.LIMIT_S, check=True)
         self.assertEqual(sorted(done.stdout.split()), ["cancel", "capture"], done.stderr)
-
-
-class BackUpTest(DaemonTest):
-    def test_a_daemon_starts_on_a_backup(self):
-        run = self.ctl.capture("echo", "kept", options=("--label", "k=v"))
-        failed = self.ctl.capture("false", expect="command_failed")
-        done = self.ctl.json("backup", self.path("b.db"))
-        self.assertEqual((done["schema"], done["size_bytes"]), ("kprof.backup.v1", os.path.getsize(self.path("b.db"))))
-        self.assertEqual(stat.S_IMODE(os.stat(self.path("b.db")).st_mode), 0o600)
-        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
-        restored = Daemon(self.path("restored"))
-        os.makedirs(restored.state)
-        os.rename(self.path("b.db"), restored.catalog())
-        restored.start()
-        try:
-            self.assertEqual(restored.ctl.show(run["id"]), run)
-            self.assertEqual(restored.ctl.show(failed["id"]), failed)
-            self.assertEqual(restored.ctl.json("status")["storage"]["health"], "ok")
-            self.assertEqual(restored.ctl.capture("true")["state"], "done")
-            # The files are not part of a backup: that is said, not crashed over.
-            ran = restored.ctl.run("--json", "artifacts", run["id"], "get", "stdout.log", "-o", self.path("x"), expect=None)
-            self.assertNotEqual(ran.code, 0)
-            self.assertTrue(ran.error["message"])
-        finally:
-            self.assertEqual(restored.stop(), 0)
-
-    def test_a_backup_taken_while_runs_come_and_go_is_whole(self):
-        runs = [self.ctl.detach("true") for _ in range(20)]
-        self.ctl.run("backup", self.path("b.db"))
-        for run in runs:
-            self.ctl.wait(run, expect=0)
-        database = sqlite3.connect(self.path("b.db"))
-        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
-        database.close()
-
-    def test_a_backup_goes_to_standard_output_too(self):
-        out = self.ctl.run("backup", "-").out
-        self.assertTrue(out.startswith(b"SQLite format 3\0"))
-
-    def test_one_that_cannot_be_written_leaves_nothing(self):
-        self.ctl.run("backup", "/nonexistent/b.db", expect=None)
-        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
-
-
-class RestoreTest(unittest.TestCase):
-    def setUp(self):
-        kprof_testing.need_programs()
-        self.folder = self.enterContext(temporary_folder())
-        self.daemon = Daemon(self.folder)
-        self.daemon.start()
-        self.addCleanup(self.daemon.stop)
-        self.backup = os.path.join(self.folder, "b.db")
-
-    def restore(self, backup):
-        return subprocess.run([*self.daemon.command(), "--restore", backup], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=kprof_testing.LIMIT_S, check=False)
-
-    def test_a_backup_takes_the_place_of_a_killed_daemons_catalog(self):
-        known = self.daemon.ctl.capture("echo", "known")
-        self.daemon.ctl.run("backup", self.backup)
-        forgotten = self.daemon.ctl.capture("echo", "forgotten")["id"]
-        self.daemon.kill()
-        self.assertTrue(os.path.exists(self.daemon.catalog("catalog.db-wal")))
-        done = self.restore(self.backup)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        replaced = done.stdout.split()[-1]
-        self.daemon.start()
-        self.assertEqual([run["id"] for run in self.daemon.ctl.json("runs")["runs"]], [known["id"]])
-        self.assertEqual(self.daemon.ctl.show(known["id"]), known)
-        self.assertEqual(self.daemon.ctl.run("logs", known["id"]).out, b"known\n")
-        # Nothing of the other one is lost, neither its rows nor its files.
-        wait_until(lambda: os.path.exists(os.path.join(self.daemon.state, "lost", forgotten, "stdout.log")), "its files")
-        database = sqlite3.connect(replaced)
-        self.assertEqual(database.execute("SELECT count(*) FROM runs").fetchall(), [(2,)])
-        database.close()
-
-    def test_a_catalog_that_is_gone_is_not_made_anew_over_its_runs_files(self):
-        run = self.daemon.ctl.capture("echo", "precious")["id"]
-        self.daemon.ctl.run("backup", self.backup)
-        self.daemon.stop()
-        for gone in (os.unlink, lambda path: open(path, "wb").close()):
-            gone(self.daemon.catalog())
-            self.daemon.begin()
-            self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), kprof_testing.EXIT["storage_broken"])
-            self.assertIn("--restore", self.daemon.log())
-        self.assertEqual(self.restore(self.backup).returncode, 0)
-        self.daemon.start()
-        self.assertEqual(self.daemon.ctl.run("logs", run).out, b"precious\n")
-
-    def test_no_name_is_no_backup(self):
-        self.daemon.stop()
-        done = self.restore("")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertFalse(self.daemon.answers())
-
-    def test_it_is_refused_while_the_daemon_lives(self):
-        run = self.daemon.ctl.capture("true")["id"]
-        self.daemon.ctl.run("backup", self.backup)
-        done = self.restore(self.backup)
-        self.assertEqual(done.returncode, kprof_testing.EXIT["usage"])
-        self.assertIn(f"pid {self.daemon.pid}", done.stderr)
-        self.assertEqual(self.daemon.ctl.show(run)["id"], run)
-
-    def test_what_is_no_backup_is_refused_and_changes_nothing(self):
-        run = self.daemon.ctl.capture("true")["id"]
-        self.daemon.kill()
-        for content in (b"", b"hello", b"SQLite format 3\0" + bytes(5000)):
-            with open(self.backup, "wb") as file:
-                file.write(content)
-            done = self.restore(self.backup)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn(self.backup, done.stderr)
-        self.assertIn("no such", self.restore(self.backup + "x").stderr.lower())
-        self.daemon.start()
-        self.assertEqual(self.daemon.ctl.show(run)["id"], run)
 
 
 class RetentionTest(unittest.TestCase):

@@ -2,11 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -15,20 +16,19 @@ using testing::HasSubstr;
 
 class ConfigTest : public testing::Test {
  protected:
-  std::string folder_ = testing::TempDir() + "kprof_config_" + std::to_string(getpid());
+  const TemporaryFolder folder_;
 
   void SetUp() override {
-    std::filesystem::create_directories(folder_ + "/run");
-    std::ofstream(folder_ + "/launch") << "#!/bin/sh\n";
-    std::filesystem::permissions(folder_ + "/launch", std::filesystem::perms::owner_all);
-    setenv("XDG_STATE_HOME", (folder_ + "/state").c_str(), 1);
-    setenv("XDG_RUNTIME_DIR", (folder_ + "/run").c_str(), 1);
+    std::filesystem::create_directories(folder_ / "run");
+    std::ofstream(folder_ / "launch") << "#!/bin/sh\n";
+    std::filesystem::permissions(folder_ / "launch", std::filesystem::perms::owner_all);
+    setenv("XDG_STATE_HOME", (folder_ / "state").c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", (folder_ / "run").c_str(), 1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   Result<Config> Load(const std::string& text, ConfigFlags flags = {}) {
-    flags.file = folder_ + "/kprofd.toml";
-    std::ofstream(flags.file) << "launcher = \"" + folder_ + "/launch\"\n" + text;
+    flags.file = folder_ / "kprofd.toml";
+    std::ofstream(flags.file) << "launcher = \"" + folder_ / "launch\"\n" + text;
     return LoadUserConfig(flags);
   }
 };
@@ -36,10 +36,10 @@ class ConfigTest : public testing::Test {
 TEST_F(ConfigTest, TakesItsPlacesFromTheEnvironment) {
   Result<Config> config = Load("");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
-  EXPECT_EQ(config->state_folder, folder_ + "/state/kprof");
-  EXPECT_EQ(config->socket_path, folder_ + "/run/kprof/kprofd.sock");
+  EXPECT_EQ(config->state_folder, folder_ / "state/kprof");
+  EXPECT_EQ(config->socket_path, folder_ / "run/kprof/kprofd.sock");
   unsetenv("XDG_RUNTIME_DIR");
-  EXPECT_EQ(Load("")->socket_path, folder_ + "/state/kprof/kprofd.sock");
+  EXPECT_EQ(Load("")->socket_path, folder_ / "state/kprof/kprofd.sock");
 }
 
 TEST_F(ConfigTest, FlagsOverrideTheFile) {
@@ -135,7 +135,7 @@ TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
       LoadUserConfig({.file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""}).status().ToString(),
       HasSubstr("/nowhere/kprofd.toml"));
   EXPECT_THAT(Load("").status().ok(), true);
-  std::filesystem::remove(folder_ + "/launch");
+  std::filesystem::remove(folder_ / "launch");
   EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));
 }
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/fakes/base/temporary_folder.h"
+
 namespace kprof {
 namespace {
 
@@ -14,18 +16,14 @@ using testing::HasSubstr;
 // A made-up root with the files that the checks read.
 class FakeRoot {
  public:
-  FakeRoot() : path_(testing::TempDir() + "kprof_root_" + std::to_string(getpid())) {
-    std::filesystem::remove_all(path_);
-  }
-  ~FakeRoot() { std::filesystem::remove_all(path_); }
   void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(path_ + path).parent_path());
-    std::ofstream(path_ + path) << text;
+    std::filesystem::create_directories(std::filesystem::path(folder_.path() + path).parent_path());
+    std::ofstream(folder_.path() + path) << text;
   }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.path(); }
 
  private:
-  const std::string path_;
+  const TemporaryFolder folder_;
 };
 
 Diagnosis Find(const std::vector<Diagnosis>& all, const std::string& check) {

@@ -3,19 +3,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "storage/base/sha256.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/memory_files.h"
 #include "tests/programs/flood_pattern.h"
 
@@ -28,22 +28,12 @@ std::string Pattern(int64_t begin, int64_t end) {
   return bytes;
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class OutputLogTest : public testing::Test {
  protected:
   OutputLogTest() {
-    std::string folder = testing::TempDir() + "output_log_XXXXXX";
-    folder_ = ::mkdtemp(folder.data());
-    log_path_ = folder_ + "/stdout.log";
-    progress_path_ = folder_ + "/output.progress";
     log_ = UniqueFd(::open(log_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     progress_ = UniqueFd(::open(progress_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   }
-  ~OutputLogTest() override { std::filesystem::remove_all(folder_); }
 
   OutputLogWriter Writer(OutputLimits limits, OutputStream stream = OutputStream::kStdout) {
     return OutputLogWriter(log_.get(), progress_.get(), stream, limits);
@@ -67,9 +57,9 @@ class OutputLogTest : public testing::Test {
     return "\n[kprof: " + std::to_string(dropped) + " bytes dropped here]\n";
   }
 
-  std::string folder_;
-  std::string log_path_;
-  std::string progress_path_;
+  const TemporaryFolder folder_;
+  const std::string log_path_ = folder_ / "stdout.log";
+  const std::string progress_path_ = folder_ / "output.progress";
   UniqueFd log_;
   UniqueFd progress_;
   std::unique_ptr<Files> files_ = MakePosixFiles();
@@ -144,7 +134,7 @@ TEST_F(OutputLogTest, KeepsHeadAndTailOfWhateverIsPrintedInWhateverPieces) {
 
 TEST_F(OutputLogTest, KeepsTheStreamsApartInOneProgressFile) {
   OutputLimits limits{100, 100};
-  std::string other_path = folder_ + "/stderr.log";
+  std::string other_path = folder_ / "stderr.log";
   UniqueFd other(::open(other_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   OutputLogWriter out = Writer(limits);
   OutputLogWriter err(other.get(), progress_.get(), OutputStream::kStderr, limits);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,21 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/fakes/base/temporary_folder.h"
+
 namespace kprof {
 namespace {
 
 // A /proc of our own making.
 class FakeProcTest : public testing::Test {
  protected:
-  FakeProcTest() {
-    std::string folder = testing::TempDir() + "proc_XXXXXX";
-    root_ = ::mkdtemp(folder.data());
-  }
-  ~FakeProcTest() override { std::filesystem::remove_all(root_); }
-
   void Add(pid_t pid, pid_t parent, const std::string& name = "x", char state = 'S', int threads = 1,
            const std::string& environment = "") {
-    std::string folder = root_ + "/" + std::to_string(pid);
+    std::string folder = root_ / std::to_string(pid);
     std::filesystem::create_directory(folder);
     std::ofstream(folder + "/stat") << pid << " (" << name << ") " << state << " " << parent
                                     << " 1 1 0 -1 4194304 10 20 30 40 50 60 70 80 20 0 " << threads << " 0 "
@@ -35,23 +30,23 @@ class FakeProcTest : public testing::Test {
     std::ofstream(folder + "/environ") << environment;
   }
 
-  std::string root_;
+  const TemporaryFolder root_;
 };
 
 TEST_F(FakeProcTest, ReadsNamesThatLookLikeFields) {
   Add(10, 1, "a) S 99 (b");
-  std::vector<ProcessRow> table = ReadProcessTable(root_);
+  std::vector<ProcessRow> table = ReadProcessTable(root_.path());
   ASSERT_EQ(table.size(), 1u);
   EXPECT_EQ(table[0], (ProcessRow{.pid = 10, .parent = 1, .state = 'S', .threads = 1, .start_ticks = 1010}));
 }
 
 TEST_F(FakeProcTest, LeavesOutWhatIsNoProcess) {
   Add(10, 1);
-  std::filesystem::create_directory(root_ + "/self");
-  std::filesystem::create_directory(root_ + "/11");  // vanished
-  std::filesystem::create_directory(root_ + "/12");
-  std::ofstream(root_ + "/12/stat") << "12 (cut) S 1";
-  EXPECT_EQ(ReadProcessTable(root_).size(), 1u);
+  std::filesystem::create_directory(root_ / "self");
+  std::filesystem::create_directory(root_ / "11");  // vanished
+  std::filesystem::create_directory(root_ / "12");
+  std::ofstream(root_ / "12/stat") << "12 (cut) S 1";
+  EXPECT_EQ(ReadProcessTable(root_.path()).size(), 1u);
 }
 
 TEST_F(FakeProcTest, FindsDescendantsDeepestFirst) {
@@ -61,7 +56,7 @@ TEST_F(FakeProcTest, FindsDescendantsDeepestFirst) {
   Add(30, 5);
   Add(21, 10);
   Add(40, 2);
-  std::vector<pid_t> found = FindDescendants(10, root_);
+  std::vector<pid_t> found = FindDescendants(10, root_.path());
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found.front(), 30);
   EXPECT_EQ(found[1], 5);
@@ -71,14 +66,14 @@ TEST_F(FakeProcTest, LeavesOutTheDeadButNotALeaderWhoseThreadsLive) {
   Add(10, 1);
   Add(11, 10, "dead", 'Z', 1);
   Add(12, 10, "headless", 'Z', 3);
-  EXPECT_EQ(FindDescendants(10, root_), std::vector<pid_t>{12});
+  EXPECT_EQ(FindDescendants(10, root_.path()), std::vector<pid_t>{12});
 }
 
 TEST_F(FakeProcTest, EndsOnRowsThatFormARing) {
   Add(10, 12);
   Add(11, 10);
   Add(12, 11);
-  EXPECT_EQ(FindDescendants(10, root_).size(), 3u);
+  EXPECT_EQ(FindDescendants(10, root_.path()).size(), 3u);
 }
 
 TEST_F(FakeProcTest, FindsOrphansWithTheirDescendantsButNotOurOwn) {
@@ -88,7 +83,7 @@ TEST_F(FakeProcTest, FindsOrphansWithTheirDescendantsButNotOurOwn) {
   Add(103, 100, "orphan");
   Add(104, 103, "its child");
   std::vector<pid_t> found = FindOrphans(
-      100, [](const ProcessRow& row) { return row.pid == 101; }, root_);
+      100, [](const ProcessRow& row) { return row.pid == 101; }, root_.path());
   EXPECT_EQ(found, (std::vector<pid_t>{104, 103}));
 }
 
@@ -101,7 +96,7 @@ TEST_F(FakeProcTest, FindsMarkersOnlyWhereTheyAreAVariable) {
   Add(14, 1, "x", 'Z', 1, "KPROF_RUN_ID=run1\0"s);
   Add(15, 1, "x", 'S', 1, "A=KPROF_RUN_ID=run1\0"s);
   Add(16, 1);
-  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", root_),
+  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", root_.path()),
             (std::vector<pid_t>{10, 11}));
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/process/program_path.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -9,54 +8,53 @@
 #include <fstream>
 #include <string>
 
+#include "tests/fakes/base/temporary_folder.h"
+
 namespace kprof {
 namespace {
 
 class ProgramPathTest : public testing::Test {
  protected:
   ProgramPathTest() {
-    std::string folder = testing::TempDir() + "program_path_XXXXXX";
-    folder_ = ::mkdtemp(folder.data());
-    for (const char* name : {"a", "b", "a/folder"}) std::filesystem::create_directory(folder_ + "/" + name);
+    for (const char* name : {"a", "b", "a/folder"}) std::filesystem::create_directory(folder_ / name);
     Make("a/text", 0644);
     Make("b/text", 0755);
     Make("a/only_text", 0644);
     Make("b/tool", 0755);
   }
-  ~ProgramPathTest() override { std::filesystem::remove_all(folder_); }
 
   void Make(const std::string& name, mode_t mode) {
-    std::ofstream(folder_ + "/" + name) << "x";
-    ::chmod((folder_ + "/" + name).c_str(), mode);
+    std::ofstream(folder_ / name) << "x";
+    ::chmod((folder_ / name).c_str(), mode);
   }
   int Find(const std::string& name, const std::string& path) {
     return FindProgram(name, {"A=b", "PATH=" + path}, found_);
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
   std::string found_;
 };
 
 TEST_F(ProgramPathTest, TakesTheFirstThatCanBeExecuted) {
-  EXPECT_EQ(Find("tool", folder_ + "/a:" + folder_ + "/b"), 0);
-  EXPECT_EQ(found_, folder_ + "/b/tool");
-  EXPECT_EQ(Find("text", folder_ + "/a:" + folder_ + "/b"), 0);
-  EXPECT_EQ(found_, folder_ + "/b/text");
+  EXPECT_EQ(Find("tool", folder_ / "a:" + folder_ / "b"), 0);
+  EXPECT_EQ(found_, folder_ / "b/tool");
+  EXPECT_EQ(Find("text", folder_ / "a:" + folder_ / "b"), 0);
+  EXPECT_EQ(found_, folder_ / "b/text");
 }
 
 TEST_F(ProgramPathTest, SaysWhetherItIsMissingOrMayNotBeExecuted) {
-  EXPECT_EQ(Find("nothing", folder_ + "/a:" + folder_ + "/b"), ENOENT);
-  EXPECT_EQ(Find("only_text", folder_ + "/a:" + folder_ + "/b"), EACCES);
-  EXPECT_EQ(Find("folder", folder_ + "/a"), EACCES);
-  EXPECT_EQ(Find("tool", folder_ + "/b/tool:/does/not/exist"), ENOENT);  // a file where a folder should be
+  EXPECT_EQ(Find("nothing", folder_ / "a:" + folder_ / "b"), ENOENT);
+  EXPECT_EQ(Find("only_text", folder_ / "a:" + folder_ / "b"), EACCES);
+  EXPECT_EQ(Find("folder", folder_ / "a"), EACCES);
+  EXPECT_EQ(Find("tool", folder_ / "b/tool:/does/not/exist"), ENOENT);  // a file where a folder should be
 }
 
 TEST_F(ProgramPathTest, TakesANameWithASlashAsItIs) {
-  EXPECT_EQ(Find(folder_ + "/b/tool", "/nowhere"), 0);
-  EXPECT_EQ(found_, folder_ + "/b/tool");
-  EXPECT_EQ(Find(folder_ + "/a/only_text", ""), EACCES);
-  EXPECT_EQ(Find(folder_ + "/a", ""), EACCES);
-  EXPECT_EQ(Find("./nothing", folder_), ENOENT);
+  EXPECT_EQ(Find(folder_ / "b/tool", "/nowhere"), 0);
+  EXPECT_EQ(found_, folder_ / "b/tool");
+  EXPECT_EQ(Find(folder_ / "a/only_text", ""), EACCES);
+  EXPECT_EQ(Find(folder_ / "a", ""), EACCES);
+  EXPECT_EQ(Find("./nothing", folder_.path()), ENOENT);
 }
 
 TEST_F(ProgramPathTest, LooksInTheStandardFoldersWithoutAPath) {
@@ -66,7 +64,7 @@ TEST_F(ProgramPathTest, LooksInTheStandardFoldersWithoutAPath) {
 
 TEST_F(ProgramPathTest, TakesAnEmptyEntryForTheWorkingFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_ + "/b");
+  std::filesystem::current_path(folder_ / "b");
   EXPECT_EQ(Find("tool", "/nowhere::/else"), 0);
   EXPECT_EQ(found_, "./tool");
   EXPECT_EQ(Find("tool", ""), 0);

@@ -1,4 +1,4 @@
-#include "daemon/rpc/artifact_streams.h"
+#include "daemon/rpc/upload_call.h"
 
 #include <gtest/gtest.h>
 
@@ -8,32 +8,40 @@ namespace kprof {
 namespace {
 
 constexpr size_t kChunk = 256 << 10;
+constexpr const char* kId = "0100000000000000";
 
+// Sha256Of takes an array of characters with the zero at its end.
 std::string SumOf(std::string_view text) {
   return Sha256Of(text);
 }
 
 class ArtifactStreams : public testing::Test, public RpcFixture {
  protected:
+  static v1::UploadArtifactRequest Header(const std::string& run, const std::string& name) {
+    v1::UploadArtifactRequest message;
+    message.mutable_header()->set_id(run);
+    message.mutable_header()->set_name(name);
+    return message;
+  }
+  static v1::UploadArtifactRequest Data(const std::string& bytes) {
+    v1::UploadArtifactRequest message;
+    message.set_data(bytes);
+    return message;
+  }
+  static v1::UploadArtifactRequest Sum(const std::string& sum) {
+    v1::UploadArtifactRequest message;
+    message.set_sha256(sum);
+    return message;
+  }
+
   // An upload under way, with its header sent.
   struct Upload {
     Upload(RpcClient& client, const std::string& run, const std::string& name)
         : writer(client.runs->UploadArtifact(&context, &response)) {
-      v1::UploadArtifactRequest message;
-      message.mutable_header()->set_id(run);
-      message.mutable_header()->set_name(name);
-      writer->Write(message);
+      writer->Write(Header(run, name));
     }
-    bool Send(const std::string& bytes) {
-      v1::UploadArtifactRequest message;
-      message.set_data(bytes);
-      return writer->Write(message);
-    }
-    bool SendSum(const std::string& sum) {
-      v1::UploadArtifactRequest message;
-      message.set_sha256(sum);
-      return writer->Write(message);
-    }
+    bool Send(const std::string& bytes) { return writer->Write(Data(bytes)); }
+    bool SendSum(const std::string& sum) { return writer->Write(Sum(sum)); }
     grpc::Status Finish() {
       writer->WritesDone();
       return writer->Finish();
@@ -61,22 +69,17 @@ class ArtifactStreams : public testing::Test, public RpcFixture {
     writer->WritesDone();
     return writer->Finish();
   }
-  static v1::UploadArtifactRequest Header(const std::string& run, const std::string& name) {
-    v1::UploadArtifactRequest message;
-    message.mutable_header()->set_id(run);
-    message.mutable_header()->set_name(name);
-    return message;
-  }
-  static v1::UploadArtifactRequest Data(const std::string& bytes) {
-    v1::UploadArtifactRequest message;
-    message.set_data(bytes);
-    return message;
-  }
-  static v1::UploadArtifactRequest Sum(const std::string& sum) {
-    v1::UploadArtifactRequest message;
-    message.set_sha256(sum);
-    return message;
-  }
+
+  struct Download {
+    Download(RpcClient& client, const std::string& run, const std::string& name) {
+      v1::DownloadArtifactRequest request;
+      request.set_id(run);
+      request.set_name(name);
+      reader = client.runs->DownloadArtifact(&context, request);
+    }
+    CallContext context;
+    std::unique_ptr<grpc::ClientReader<v1::DownloadArtifactResponse>> reader;
+  };
 
   bool NoTemporaryFiles() {
     return Until([this] { return TemporaryFiles().empty(); });
@@ -91,40 +94,32 @@ TEST_F(ArtifactStreams, ADownloadIsItsFactsThenItsBytesThenTheirSum) {
     const std::string content(size, 'x');
     const std::string id = "01" + std::to_string(10'000'000'000'000 + size);
     StoreEnded(id, {{"data.bin", content}});
-    v1::DownloadArtifactRequest request;
-    request.set_id(id);
-    request.set_name("data.bin");
-    CallContext context;
-    auto reader = client.runs->DownloadArtifact(&context, request);
+    Download download(client, id, "data.bin");
     v1::DownloadArtifactResponse message;
-    ASSERT_TRUE(reader->Read(&message));
+    ASSERT_TRUE(download.reader->Read(&message));
     EXPECT_EQ(message.artifact().size_bytes(), static_cast<int64_t>(size));
     std::string bytes;
-    while (reader->Read(&message) && message.part_case() == v1::DownloadArtifactResponse::kData) {
+    while (download.reader->Read(&message) && message.part_case() == v1::DownloadArtifactResponse::kData) {
       EXPECT_LE(message.data().size(), kChunk);
       bytes += message.data();
     }
     EXPECT_EQ(message.sha256(), Sha256Of(content));
     EXPECT_TRUE(bytes == content);
-    EXPECT_FALSE(reader->Read(&message));
-    EXPECT_TRUE(reader->Finish().ok());
+    EXPECT_FALSE(download.reader->Read(&message));
+    EXPECT_TRUE(download.reader->Finish().ok());
   }
 }
 
 TEST_F(ArtifactStreams, ADownloadSaysWhenTheFileIsDamaged) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000", {{"data.bin", "what was kept"}});
-  std::unique_ptr<File> file = *files().OpenForWrite(layout().ArtifactPath("0100000000000000", "data.bin"));
+  StoreEnded(kId, {{"data.bin", "what was kept"}});
+  std::unique_ptr<File> file = *files().OpenForWrite(layout().ArtifactPath(kId, "data.bin"));
   ASSERT_TRUE(file->WriteAt(0, std::string_view("What")).ok());
-  v1::DownloadArtifactRequest request;
-  request.set_id("0100000000000000");
-  request.set_name("data.bin");
-  CallContext context;
-  auto reader = client.runs->DownloadArtifact(&context, request);
+  Download download(client, kId, "data.bin");
   v1::DownloadArtifactResponse message;
   std::string promised;
-  while (reader->Read(&message)) {
+  while (download.reader->Read(&message)) {
     if (message.has_artifact()) promised = message.artifact().sha256();
   }
   EXPECT_EQ(promised, SumOf("what was kept"));
@@ -134,16 +129,12 @@ TEST_F(ArtifactStreams, ADownloadSaysWhenTheFileIsDamaged) {
 TEST_F(ArtifactStreams, ADownloadOfWhatIsNotThereSaysHowToFindOut) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
+  StoreEnded(kId);
   for (const char* name : {"nothing", "../catalog.db", ""}) {
-    v1::DownloadArtifactRequest request;
-    request.set_id("0100000000000000");
-    request.set_name(name);
-    CallContext context;
-    auto reader = client.runs->DownloadArtifact(&context, request);
+    Download download(client, kId, name);
     v1::DownloadArtifactResponse message;
-    EXPECT_FALSE(reader->Read(&message));
-    grpc::Status status = reader->Finish();
+    EXPECT_FALSE(download.reader->Read(&message));
+    grpc::Status status = download.reader->Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND) << name;
     EXPECT_FALSE(DetailOf(status).remedy().empty());
   }
@@ -152,13 +143,13 @@ TEST_F(ArtifactStreams, ADownloadOfWhatIsNotThereSaysHowToFindOut) {
 TEST_F(ArtifactStreams, AnUploadIsThereWhenItIsAnswered) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
+  StoreEnded(kId);
   for (size_t size : {size_t{0}, size_t{1}, kChunk}) {
     SCOPED_TRACE(size);
     const std::string name = "n" + std::to_string(size);
-    grpc::Status status = Put(client, "0100000000000000", name, std::string(size, 'y'));
+    grpc::Status status = Put(client, kId, name, std::string(size, 'y'));
     ASSERT_TRUE(status.ok()) << status.error_message();
-    Result<std::string> kept = ReadWholeFile(files(), layout().ArtifactPath("0100000000000000", name), 1 << 20);
+    Result<std::string> kept = ReadWholeFile(files(), layout().ArtifactPath(kId, name), 1 << 20);
     ASSERT_TRUE(kept.ok());
     EXPECT_TRUE(*kept == std::string(size, 'y'));
   }
@@ -168,7 +159,7 @@ TEST_F(ArtifactStreams, AnUploadIsThereWhenItIsAnswered) {
 TEST_F(ArtifactStreams, AnUploadOutOfOrderIsRefusedAndLeavesNothing) {
   Start();
   RpcClient client = Connect();
-  const std::string id = StoreEnded("0100000000000000", {{"taken", "x"}});
+  const std::string id = StoreEnded(kId, {{"taken", "x"}});
   const std::string sum = SumOf("abc");
   struct Case {
     const char* name;
@@ -204,8 +195,8 @@ TEST_F(ArtifactStreams, AnUploadOutOfOrderIsRefusedAndLeavesNothing) {
 TEST_F(ArtifactStreams, AnUploadWhoseClientFallsSilentIsGivenUp) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
-  Upload upload(client, "0100000000000000", "notes");
+  StoreEnded(kId);
+  Upload upload(client, kId, "notes");
   ASSERT_TRUE(upload.Send("abc"));
   ASSERT_TRUE(Until([this] { return limits_->upload_bytes.bytes() == 3; }));
   EXPECT_EQ(TemporaryFiles().size(), 1u);
@@ -223,22 +214,16 @@ TEST_F(ArtifactStreams, AnUploadThatNeverSendsAHeaderIsGivenUpToo) {
   CallContext context;
   v1::UploadArtifactResponse response;
   auto writer = client.runs->UploadArtifact(&context, &response);
-  grpc::Status status;
-  std::atomic<bool> ended{false};
-  std::thread waiting([&] {
-    status = writer->Finish();
-    ended = true;
-  });
-  EXPECT_TRUE(Passing(kUploadIdleLimitMs / 10, [&] { return ended.load(); }));
-  waiting.join();
+  TickingClock ticking(clock_, kUploadIdleLimitMs / 10);
+  grpc::Status status = writer->Finish();
   EXPECT_EQ(DetailOf(status).code(), "timed_out");
 }
 
 TEST_F(ArtifactStreams, ASlowUploadThatKeepsSendingIsNotGivenUp) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
-  Upload upload(client, "0100000000000000", "notes");
+  StoreEnded(kId);
+  Upload upload(client, kId, "notes");
   for (int64_t sent = 1; sent <= 5; ++sent) {
     ASSERT_TRUE(upload.Send("x"));
     ASSERT_TRUE(Until([&] { return limits_->upload_bytes.bytes() == sent; }));
@@ -253,9 +238,9 @@ TEST_F(ArtifactStreams, ASlowUploadThatKeepsSendingIsNotGivenUp) {
 TEST_F(ArtifactStreams, TheDaemonsOwnSlownessCountsForNobody) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
+  StoreEnded(kId);
   StalledPool stalled(*bulk_, kBulkWorkers);
-  Upload upload(client, "0100000000000000", "notes");
+  Upload upload(client, kId, "notes");
   ASSERT_TRUE(upload.Send("abc"));
   ASSERT_TRUE(upload.SendSum(SumOf("abc")));
   // The header has been read when its timer is gone; that cannot be seen from here, so it gets its time.
@@ -272,9 +257,9 @@ TEST_F(ArtifactStreams, TheDaemonsOwnSlownessCountsForNobody) {
 TEST_F(ArtifactStreams, AnUploadWhoseClientGoesLeavesNothing) {
   Start();
   RpcClient client = Connect();
-  StoreEnded("0100000000000000");
+  StoreEnded(kId);
   {
-    Upload upload(client, "0100000000000000", "notes");
+    Upload upload(client, kId, "notes");
     ASSERT_TRUE(upload.Send("abc"));
     ASSERT_TRUE(Until([this] { return limits_->upload_bytes.bytes() == 3; }));
     upload.context.TryCancel();
@@ -288,14 +273,14 @@ TEST_F(ArtifactStreams, OneUserHasOnlySoManyUploadsAtATime) {
   Start();
   RpcClient mine = Connect();
   RpcClient others = Connect(kUid + 1);
-  StoreEnded("0100000000000000");
+  StoreEnded(kId);
   StoreEnded("0100000000000001", {}, kUid + 1);
   std::vector<std::unique_ptr<Upload>> uploads;
   for (int i = 0; i < StreamLimits::kUploadsPerUid; ++i) {
-    uploads.push_back(std::make_unique<Upload>(mine, "0100000000000000", "n" + std::to_string(i)));
+    uploads.push_back(std::make_unique<Upload>(mine, kId, "n" + std::to_string(i)));
   }
   ASSERT_TRUE(Until([this] { return TemporaryFiles().size() == static_cast<size_t>(StreamLimits::kUploadsPerUid); }));
-  grpc::Status refused = Put(mine, "0100000000000000", "one_more", "abc");
+  grpc::Status refused = Put(mine, kId, "one_more", "abc");
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(DetailOf(refused).code(), "queue_full");
   EXPECT_NE(DetailOf(refused).why().find("uid 1000"), std::string::npos);
@@ -305,14 +290,14 @@ TEST_F(ArtifactStreams, OneUserHasOnlySoManyUploadsAtATime) {
   // Whoever has ended makes room at once.
   ASSERT_TRUE(uploads[0]->SendSum(SumOf("")));
   ASSERT_TRUE(uploads[0]->Finish().ok());
-  EXPECT_TRUE(Put(mine, "0100000000000000", "one_more", "abc").ok());
+  EXPECT_TRUE(Put(mine, kId, "one_more", "abc").ok());
 }
 
 TEST_F(ArtifactStreams, UnfinishedUploadsCountAgainstTheLimitOfAllArtifacts) {
   max_artifact_bytes_ = 1000;
   Start();
   RpcClient client = Connect();
-  const std::string id = StoreEnded("0100000000000000", {{"a", std::string(300, 'a')}});
+  const std::string id = StoreEnded(kId, {{"a", std::string(300, 'a')}});
   StoreEnded("0100000000000001", {{"b", std::string(900, 'b')}});  // retention can remove this one
 
   EXPECT_TRUE(Put(client, id, "fits", std::string(300, 'x')).ok());
@@ -336,124 +321,10 @@ TEST_F(ArtifactStreams, UnfinishedUploadsCountAgainstTheLimitOfAllArtifacts) {
   EXPECT_EQ(DetailOf(Put(client, id, "third", "x")).code(), "storage_full");
 }
 
-class BackUps : public testing::Test, public RpcFixture {
- protected:
-  struct BackUp {
-    explicit BackUp(RpcClient& client) : reader(client.node->BackUpCatalog(&context, v1::BackUpCatalogRequest())) {}
-    CallContext context;
-    std::unique_ptr<grpc::ClientReader<v1::BackUpCatalogResponse>> reader;
-  };
-
-  // More than gRPC and a socket hold.
-  void FillCatalog() {
-    for (char c = 'a'; c <= 'p'; ++c) {
-      RunRow row = EndedRun(std::string("01000000000000") + "0" + c, 1, 0);
-      row.argv = {std::string(1'000'000, c)};
-      Store(std::move(row));
-    }
-  }
-  grpc::Status ReadAll(BackUp& backup) {
-    v1::BackUpCatalogResponse message;
-    std::string all;
-    while (backup.reader->Read(&message)) all += message.data();
-    grpc::Status status = backup.reader->Finish();
-    if (status.ok()) {
-      EXPECT_EQ(message.sha256(), SumOf(all));
-    }
-    return status;
-  }
-};
-
-TEST_F(BackUps, TheCopyHasNoNameOnceItIsOnItsWay) {
-  Start();
-  FillCatalog();
-  RpcClient client = Connect(kUid, true);
-  BackUp backup(client);
-  v1::BackUpCatalogResponse message;
-  ASSERT_TRUE(backup.reader->Read(&message));
-  EXPECT_TRUE(TemporaryFiles().empty());
-  EXPECT_TRUE(message.data().starts_with("SQLite format 3"));
-  size_t bytes = message.data().size();
-  Sha256 sum;
-  sum.Add(message.data());
-  while (backup.reader->Read(&message)) {
-    bytes += message.data().size();
-    sum.Add(message.data());
-  }
-  EXPECT_TRUE(backup.reader->Finish().ok());
-  EXPECT_GT(bytes, 16'000'000u);
-  EXPECT_EQ(message.sha256(), sum.Finish());
-}
-
-TEST_F(BackUps, ThereIsOneAtATime) {
-  Start();
-  FillCatalog();
-  RpcClient client = Connect(kUid, true);
-  BackUp first(client);
-  v1::BackUpCatalogResponse message;
-  ASSERT_TRUE(first.reader->Read(&message));
-  BackUp second(client);
-  grpc::Status refused = ReadAll(second);
-  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(DetailOf(refused).code(), "queue_full");
-  EXPECT_EQ(DetailOf(refused).why(), "as many backups as may be at a time are under way: 1");
-  EXPECT_FALSE(DetailOf(refused).remedy().empty());
-
-  first.context.TryCancel();
-  EXPECT_EQ(first.reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_TRUE(Until([&] {
-    BackUp third(client);
-    return ReadAll(third).ok();
-  }));
-  EXPECT_TRUE(TemporaryFiles().empty());
-}
-
-TEST_F(BackUps, OneThatWouldFillTheDiskSaysHowMuchItTakes) {
-  Start();
-  RpcClient client = Connect(kUid, true);
-  files_.SayFree(catalog_->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
-  BackUp refused(client);
-  grpc::Status status = ReadAll(refused);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(DetailOf(status).code(), "storage_full");
-  EXPECT_NE(DetailOf(status).why().find(
-                "it takes " + std::to_string(catalog_->ReadSizeBytes() + Catalog::kBackUpSpareBytes) + " bytes free"),
-            std::string::npos)
-      << DetailOf(status).why();
-  EXPECT_FALSE(DetailOf(status).remedy().empty());
-  EXPECT_TRUE(TemporaryFiles().empty());
-  files_.SayFree(-1);
-  BackUp taken(client);
-  EXPECT_TRUE(ReadAll(taken).ok());
-}
-
-TEST_F(BackUps, OneThatNobodyReadsIsGivenUp) {
-  Start();
-  FillCatalog();
-  RpcClient client = Connect(kUid, true);
-  BackUp unread(client);
-  v1::BackUpCatalogResponse message;
-  ASSERT_TRUE(unread.reader->Read(&message));
-  EXPECT_TRUE(Passing(15'000, [&] {
-    BackUp next(client);
-    return ReadAll(next).ok();
-  }));
-  while (unread.reader->Read(&message)) {
-  }
-  EXPECT_EQ(unread.reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-}
-
-TEST_F(BackUps, AreForOperators) {
-  Start();
-  RpcClient client = Connect();
-  BackUp backup(client);
-  EXPECT_EQ(ReadAll(backup).error_code(), grpc::StatusCode::PERMISSION_DENIED);
-}
-
 TEST_F(ArtifactStreams, ARunTakesNoMoreArtifactsThanItsLimit) {
   Start();
   RpcClient client = Connect();
-  RunRow row = EndedRun("0100000000000000", 1'700'000'000'000'000'000, 0);
+  RunRow row = EndedRun(kId, 1'700'000'000'000'000'000, 0);
   row.uid = kUid;
   row.artifacts.clear();
   for (size_t i = 1; i < 10'000; ++i) row.artifacts.push_back({"a" + std::to_string(i), 1, "sum"});

@@ -106,23 +106,13 @@ TEST_F(BusyPools, ShortCallsAnswerWhileEveryBulkAndQueryWorkerIsTaken) {
   auto downloads = Downloads(client, 100);
   Stream<v1::BackUpCatalogResponse> backup;
   backup.reader = client.node->BackUpCatalog(&backup.context, v1::BackUpCatalogRequest());
-  std::vector<std::unique_ptr<Stream<v1::QueryResponse>>> waiting;
-  v1::QueryRequest query;
-  query.set_sql("SELECT 1");
-  for (int i = 0; i < 50; ++i) {
-    waiting.push_back(std::make_unique<Stream<v1::QueryResponse>>());
-    waiting.back()->reader = client.queries->Query(&waiting.back()->context, query);
-  }
+  std::vector<std::unique_ptr<QueryStream>> waiting;
+  for (int i = 0; i < 50; ++i) waiting.push_back(Ask(client, "SELECT 1"));
   ExpectShortCallsAnswer(client);
 
   bulk.LetGo();
   queries.LetGo();
-  for (auto& stream : waiting) {
-    v1::QueryResponse message;
-    while (stream->reader->Read(&message)) {
-    }
-    EXPECT_TRUE(stream->reader->Finish().ok());
-  }
+  for (auto& stream : waiting) EXPECT_TRUE(EndOf(*stream).ok());
   for (auto& stream : downloads) stream->context.TryCancel();
   backup.context.TryCancel();
 }
@@ -133,14 +123,8 @@ TEST_F(BusyPools, ShortCallsAnswerWhileStreamsAreUnreadAndQueriesRunOn) {
   RpcClient greedy = Connect(kUid, true);
   StoreEnded("0100000000000000", {{"big", std::string(8 << 20, 'x')}});
   auto downloads = Downloads(greedy, 50);
-  std::vector<std::unique_ptr<Stream<v1::QueryResponse>>> endless;
-  v1::QueryRequest query;
-  query.set_sql(kEndless);
-  query.set_timeout_ms(600'000);
-  for (size_t i = 0; i < 2 * kQueryWorkers; ++i) {
-    endless.push_back(std::make_unique<Stream<v1::QueryResponse>>());
-    endless.back()->reader = greedy.queries->Query(&endless.back()->context, query);
-  }
+  std::vector<std::unique_ptr<QueryStream>> endless;
+  for (size_t i = 0; i < 2 * kQueryWorkers; ++i) endless.push_back(Ask(greedy, kEndless));
   v1::QueryResponse columns;
   EXPECT_TRUE(endless.front()->reader->Read(&columns));
   ExpectShortCallsAnswer(client);
@@ -180,14 +164,8 @@ TEST_F(BusyPools, ALongQueryWaitsForAPlace) {
   std::this_thread::sleep_for(std::chrono::milliseconds(600));  // it is likely to wait by then
   places.clear();
   int64_t rows = 0;
-  grpc::Status status;
-  std::atomic<bool> over = false;
-  std::thread reading([&] {
-    status = EndOf(*stream, &rows);
-    over = true;
-  });
-  EXPECT_TRUE(Passing(1, [&] { return over.load(); }));
-  reading.join();
+  TickingClock ticking(clock_, 1);
+  grpc::Status status = EndOf(*stream, &rows);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(rows, 1);
 }
@@ -197,14 +175,8 @@ TEST_F(BusyPools, ALongQueryWithoutAPlaceIsRefusedInTheEnd) {
   RpcClient client = Connect(kUid, true);
   std::vector<Places::Place> places = TakeLongPlaces();
   auto stream = Ask(client, kEndless);
-  grpc::Status status;
-  std::atomic<bool> over = false;
-  std::thread reading([&] {
-    status = EndOf(*stream);
-    over = true;
-  });
-  EXPECT_TRUE(Passing(100, [&] { return over.load(); }));
-  reading.join();
+  TickingClock ticking(clock_, 100);
+  grpc::Status status = EndOf(*stream);
   EXPECT_EQ(DetailOf(status).code(), "queue_full") << status.error_message();
   EXPECT_NE(DetailOf(status).remedy(), "");
   EXPECT_TRUE(EndOf(*Ask(client, "SELECT 1")).ok());

@@ -9,18 +9,18 @@
 #include <cstring>
 #include <fstream>
 
+#include "tests/fakes/base/temporary_folder.h"
+
 namespace kprof {
 namespace {
 
 class LocalAcceptorTest : public testing::Test {
  protected:
-  std::string path_ = testing::TempDir() + "kprof_acceptor_" + std::to_string(getpid());
+  const TemporaryFolder folder_;
+  std::string path_ = folder_ / "s";
   RealClock clock_;
   IoLoop loop_{clock_};
   std::vector<LocalAcceptor::Peer> peers_;
-
-  void SetUp() override { ::unlink(path_.c_str()); }
-  void TearDown() override { ::unlink(path_.c_str()); }
 
   Result<std::unique_ptr<LocalAcceptor>> Listen() {
     return LocalAcceptor::Listen(loop_, path_, 0600,

@@ -57,31 +57,14 @@ class LogSourceTest : public testing::Test, public RpcFixture {
 
   // The clock goes on until the reading has come to its end.
   grpc::Status FollowToTheEnd(Reading& reading) {
-    std::atomic<bool> ended{false};
-    std::thread ticking([&] {
-      while (!ended) {
-        clock_.Advance(50 * kNanosPerMilli);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-    });
-    grpc::Status status = reading.ReadAll();
-    ended = true;
-    ticking.join();
-    return status;
+    TickingClock ticking(clock_, 50);
+    return reading.ReadAll();
   }
   // The same, until it has so many bytes.
   bool FollowUntil(Reading& reading, size_t bytes) {
-    std::atomic<bool> there{false};
-    std::thread ticking([&] {
-      while (!there) {
-        clock_.Advance(50 * kNanosPerMilli);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-    });
+    TickingClock ticking(clock_, 50);
     while (reading.bytes.size() < bytes && reading.Next()) {
     }
-    there = true;
-    ticking.join();
     return reading.bytes.size() >= bytes;
   }
 };
@@ -173,11 +156,11 @@ TEST_F(LogSourceTest, FollowingEndsWithARunWhoseEndCannotBeStored) {
   Printer(*this, id).Print("x");
   Reading reading(client, id, true);
   ASSERT_TRUE(FollowUntil(reading, 1));
-  plan_.FailAt(1, Fault::kNoSpace, true);
+  disk_.plan.FailAt(1, Fault::kNoSpace, true);
   EndLast();
   EXPECT_TRUE(FollowToTheEnd(reading).ok());
   EXPECT_EQ(reading.bytes, "x");
-  plan_.Heal();
+  disk_.plan.Heal();
 }
 
 TEST_F(LogSourceTest, FollowingSeesEachPieceAndEndsWithTheRun) {
@@ -243,10 +226,7 @@ TEST_F(LogSourceTest, FollowingBeginsBeforeTheRunDoes) {
   const std::string second = SubmitRun(client);
   Reading reading(client, second, true);
   EndLast();
-  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.count() == 2; }));
-  OnLoop([&] { launcher_.last().Prepared(); });
-  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.last().go_calls > 0; }));
-  OnLoop([&] { launcher_.last().Started(); });
+  ASSERT_TRUE(GoesOn(1));
   Printer(*this, second).Print("at last");
   ASSERT_TRUE(FollowUntil(reading, 7));
   EndLast();

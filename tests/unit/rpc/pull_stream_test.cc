@@ -10,22 +10,14 @@
 
 #include "kprof/v1/queries.grpc.pb.h"
 #include "tests/fakes/base/fake_clock.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/base/ticking_clock.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
 namespace {
 
 using Message = v1::QueryResponse;
-
-bool Until(const std::function<bool()>& is_so) {
-  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 // What a test sees of a source while the stream has it.
 struct Seen {
@@ -215,17 +207,12 @@ TEST_F(PullStreamTest, AsksAgainAfterAPauseWhenThereIsNothingYet) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(seen_.asked, 1);  // the clock stands still
   Message message;
-  std::thread ticking([this] {
-    while (!seen_.destroyed) {
-      clock_.Advance(PullStream<Message>::kPauseMs * kNanosPerMilli);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
+  TickingClock ticking(clock_, PullStream<Message>::kPauseMs);
   EXPECT_TRUE(call.reader->Read(&message));
   EXPECT_EQ(message.batch().rows(), 7);
   EXPECT_FALSE(call.reader->Read(&message));
   EXPECT_TRUE(call.reader->Finish().ok());
-  ticking.join();
+  EXPECT_TRUE(Until([this] { return seen_.destroyed.load(); }));
   EXPECT_EQ(seen_.asked, 5);
 }
 
@@ -236,14 +223,9 @@ TEST_F(PullStreamTest, AsksEverMoreSeldomWhileThereIsNothing) {
     return number < 6 ? Pulled::kNothingYet : Pulled::kEnd;
   });
   Call call(*stub_);
-  std::thread ticking([this] {
-    while (!seen_.destroyed) {
-      clock_.Advance(kNanosPerMilli);
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-  });
+  TickingClock ticking(clock_, 1, std::chrono::microseconds(100));
   EXPECT_TRUE(call.reader->Finish().ok());
-  ticking.join();
+  EXPECT_TRUE(Until([this] { return seen_.destroyed.load(); }));
   ASSERT_EQ(asked_ms.size(), 7u);
   const int64_t pauses_ms[] = {50, 100, 200, 400, 500, 500};
   for (size_t i = 0; i < std::size(pauses_ms); ++i) EXPECT_GE(asked_ms[i + 1] - asked_ms[i], pauses_ms[i]) << i;

@@ -22,19 +22,18 @@
 
 #include "daemon/rpc/uid_servers.h"
 #include "daemon/runs/run_folder.h"
-#include "kprof/v1/error.pb.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
 #include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/base/ticking_clock.h"
 #include "tests/fakes/process/fake_launcher.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/unit/rpc/error_detail.h"
 
 namespace kprof {
 
@@ -55,6 +54,16 @@ struct RpcClient {
 struct CallContext : grpc::ClientContext {
   CallContext() { set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60)); }
 };
+
+// Waits until it is so, looking from this thread; the bound only catches hangs.
+inline bool Until(const std::function<bool()>& is_so) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 // Holds every thread of a pool until it is let go.
 class StalledPool {
@@ -92,7 +101,7 @@ class RpcFixture {
   static constexpr size_t kQueryWorkers = StreamLimits::kQueryThreads;
   static constexpr uint32_t kUid = 1000;
 
-  RpcFixture() : vfs_(plan_), files_(plan_, MakePosixFiles()) {}
+  RpcFixture() = default;
   ~RpcFixture() { Stop(); }
   RpcFixture(const RpcFixture&) = delete;
   RpcFixture& operator=(const RpcFixture&) = delete;
@@ -106,7 +115,7 @@ class RpcFixture {
     (void)prepared;
     Catalog::Options options;
     options.layout = Layout{folder_ / "state"};
-    options.vfs = vfs_.name();
+    options.vfs = disk_.vfs.name();
     catalog_ = *Catalog::Open(options, files());
     KPROF_CHECK(files().CreateFolder(layout().TemporaryFolder()).ok());
     KPROF_CHECK(files().CreateFolder(layout().SpoolFolder()).ok());
@@ -132,15 +141,11 @@ class RpcFixture {
 
   void Stop() {
     if (!servers_) return;
-    std::thread passing([this] {  // a stream that waits for its timer sees the end then
-      while (!stop_turning_) {
-        clock_.Advance(10 * kNanosPerMilli);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-    });
-    servers_->Shutdown(0);
+    {
+      TickingClock passing(clock_, 10);  // a stream that waits for its timer sees the end then
+      servers_->Shutdown(0);
+    }
     stop_turning_ = true;
-    passing.join();
     turning_.join();
     servers_.reset();
     query_pool_.reset();
@@ -169,16 +174,7 @@ class RpcFixture {
     done.get_future().wait();
   }
 
-  // Waits until it is so, looking from this thread.
-  static bool Until(const std::function<bool()>& is_so) {
-    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!is_so()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
-  }
-  // The same, looking from the io loop.
+  // Until, looking from the io loop.
   bool UntilOnLoop(const std::function<bool()>& is_so) {
     return Until([&] {
       bool so = false;
@@ -221,11 +217,16 @@ class RpcFixture {
     size_t before = 0;
     OnLoop([&] { before = launcher_.count(); });
     std::string id = SubmitRun(client, attached);
-    EXPECT_TRUE(UntilOnLoop([&] { return launcher_.count() > before; }));
-    OnLoop([&] { launcher_.last().Prepared(); });
-    EXPECT_TRUE(UntilOnLoop([&] { return launcher_.last().go_calls > 0; }));
-    OnLoop([&] { launcher_.last().Started(); });
+    EXPECT_TRUE(GoesOn(before));
     return id;
+  }
+  // Plays a launch from its beginning until its command runs.
+  bool GoesOn(size_t launch) {
+    if (!UntilOnLoop([&] { return launcher_.count() > launch; })) return false;
+    OnLoop([&] { launcher_.at(launch).Prepared(); });
+    if (!UntilOnLoop([&] { return launcher_.at(launch).go_calls > 0; })) return false;
+    OnLoop([&] { launcher_.at(launch).Started(); });
+    return true;
   }
   std::string SubmitRun(RpcClient& client, bool attached = false) {
     v1::SubmitRunRequest request;
@@ -239,6 +240,15 @@ class RpcFixture {
     grpc::Status status = client.runs->SubmitRun(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response.run().id();
+  }
+  static v1::Run Get(RpcClient& client, const std::string& id) {
+    v1::GetRunRequest request;
+    request.set_id(id);
+    v1::GetRunResponse response;
+    CallContext context;
+    grpc::Status status = client.runs->GetRun(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.run();
   }
   // The last one launched ends so.
   void EndLast(int exit_code = 0, bool stopped = false) {
@@ -258,12 +268,10 @@ class RpcFixture {
   std::vector<FolderEntry> TemporaryFiles() { return *files().List(layout().TemporaryFolder()); }
 
   const Layout& layout() { return catalog_->layout(); }
-  FaultFiles& files() { return files_; }
+  FaultFiles& files() { return disk_.files; }
 
   TemporaryFolder folder_;
-  FaultPlan plan_;
-  FaultVfs vfs_;
-  FaultFiles files_;
+  FaultyDisk disk_;
   FakeClock clock_;
   DeviceList devices_{{}};
   FakeLauncher launcher_;
@@ -280,13 +288,5 @@ class RpcFixture {
   std::atomic<bool> stop_turning_{false};
   std::thread turning_;
 };
-
-// The ErrorDetail in a failed call's trailer.
-inline v1::ErrorDetail DetailOf(const grpc::Status& status) {
-  v1::RpcStatus wire;
-  v1::ErrorDetail detail;
-  if (wire.ParseFromString(status.error_details()) && wire.details_size() == 1) wire.details(0).UnpackTo(&detail);
-  return detail;
-}
 
 }  // namespace kprof

@@ -5,8 +5,8 @@
 
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {

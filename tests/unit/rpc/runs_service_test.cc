@@ -26,15 +26,6 @@ class RunsServiceTest : public testing::Test, public RpcFixture {
     } while (!request.page_token().empty());
     return runs;
   }
-  v1::Run Get(RpcClient& client, const std::string& id) {
-    v1::GetRunRequest request;
-    request.set_id(id);
-    v1::GetRunResponse response;
-    CallContext context;
-    grpc::Status status = client.runs->GetRun(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return response.run();
-  }
 };
 
 using Listed = std::vector<std::pair<std::string, v1::RunState>>;
@@ -45,7 +36,7 @@ TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
   const std::string done = StoreEnded("0000000000000001");
   const std::string id = RunningRun(client);
   ASSERT_EQ(Get(client, id).state(), v1::RUN_STATE_RUNNING);
-  plan_.FailAt(1, Fault::kNoSpace, true);
+  disk_.plan.FailAt(1, Fault::kNoSpace, true);
   EndLast();
   ASSERT_TRUE(UntilOnLoop([&] { return IsTerminal(runs_->FindOpen(id)->row.state); }));
 
@@ -58,7 +49,7 @@ TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
   EXPECT_EQ(List(client, {v1::RUN_STATE_DONE}), (Listed{{done, v1::RUN_STATE_DONE}}));
   EXPECT_EQ(List(client, {v1::RUN_STATE_DONE}, 1), (Listed{{done, v1::RUN_STATE_DONE}}));
 
-  plan_.Heal();
+  disk_.plan.Heal();
   EXPECT_TRUE(Passing(1000, [&] {
     bool stored = false;
     OnLoop([&] { stored = !runs_->FindOpen(id).has_value(); });

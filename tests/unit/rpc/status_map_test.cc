@@ -2,22 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "kprof/v1/error.pb.h"
+#include "tests/unit/rpc/error_detail.h"
 
 namespace kprof {
 namespace {
-
-v1::ErrorDetail DetailOf(const grpc::Status& status) {
-  v1::RpcStatus wire;
-  EXPECT_TRUE(wire.ParseFromString(status.error_details()));
-  EXPECT_EQ(wire.code(), status.error_code());
-  v1::ErrorDetail detail;
-  EXPECT_EQ(wire.details_size(), 1);
-  if (wire.details_size() == 1) {
-    EXPECT_TRUE(wire.details(0).UnpackTo(&detail));
-  }
-  return detail;
-}
 
 TEST(StatusMap, SuccessIsOk) {
   EXPECT_TRUE(ToGrpc(OkStatus()).ok());

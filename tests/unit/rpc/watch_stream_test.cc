@@ -32,14 +32,6 @@ class WatchStreamTest : public testing::Test, public RpcFixture {
     CallContext context;
     return client.node->GetStatus(&context, v1::GetStatusRequest(), &response).ok();
   }
-  v1::Run Get(RpcClient& client, const std::string& id) {
-    v1::GetRunRequest request;
-    request.set_id(id);
-    v1::GetRunResponse response;
-    CallContext context;
-    EXPECT_TRUE(client.runs->GetRun(&context, request, &response).ok());
-    return response.run();
-  }
 };
 
 TEST_F(WatchStreamTest, TellsTheRunAsItIsThenItsChangesThenEnds) {
@@ -158,10 +150,7 @@ TEST_F(WatchStreamTest, WhileOneHoldsAnAttachedRunItLives) {
   Watch second(client, id, true);
   ASSERT_NE(first.Next(), v1::RUN_STATE_UNSPECIFIED);
   ASSERT_NE(second.Next(), v1::RUN_STATE_UNSPECIFIED);
-  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.count() > 0; }));
-  OnLoop([&] { launcher_.last().Prepared(); });
-  ASSERT_TRUE(UntilOnLoop([&] { return launcher_.last().go_calls > 0; }));
-  OnLoop([&] { launcher_.last().Started(); });
+  ASSERT_TRUE(GoesOn(0));
   first.context.TryCancel();
   first.reader->Finish();
   for (int i = 0; i < 20; ++i) {

@@ -8,7 +8,7 @@
 #include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {

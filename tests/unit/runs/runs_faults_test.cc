@@ -62,9 +62,9 @@ size_t CountLaunchesOf(FakeLauncher& launcher, const std::string& id) {
 int64_t OpsOfALife() {
   FaultyLife run;
   EXPECT_TRUE(run.Open().ok());
-  run.plan_.FailAt(INT64_MAX, Fault::kNoSpace);
+  run.disk_.plan.FailAt(INT64_MAX, Fault::kNoSpace);
   EXPECT_TRUE(run.Live().first_ended);
-  return run.plan_.ops();
+  return run.disk_.plan.ops();
 }
 
 TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
@@ -75,10 +75,10 @@ TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
   for (int64_t at = 1; at <= ops; ++at) {
     FaultyLife run;
     ASSERT_TRUE(run.Open().ok());
-    run.plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+    run.disk_.plan.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
     Life life = run.Live();
     const size_t launches = life.second.empty() ? 0 : CountLaunchesOf(*run.launcher_, life.first);
-    run.plan_.Heal();
+    run.disk_.plan.Heal();
     if (life.first.empty()) {
       ++refused;
     } else if (!life.first_ended) {
@@ -123,9 +123,9 @@ TEST(RunsFaults, AStartOnAFullDiskServes) {
   run.Close();
   std::filesystem::remove_all(state);
   std::filesystem::rename(state + ".killed", state);
-  run.plan_.Forget();
+  run.disk_.plan.Forget();
 
-  run.plan_.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  run.disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
   Status opened = run.Open();
   ASSERT_TRUE(opened.ok()) << opened.ToString();
   std::optional<Runs::View> view = run.runs_->FindOpen(lost);
@@ -140,7 +140,7 @@ TEST(RunsFaults, AStartOnAFullDiskServes) {
   EXPECT_EQ(deleted->code(), ErrorCode::kStorageFull);
   EXPECT_NE(deleted->ToString().find("not yet stored"), std::string::npos);
 
-  run.plan_.Heal();
+  run.disk_.plan.Heal();
   EXPECT_TRUE(run.Until([&] {
     run.Pass(60'000);
     return !run.runs_->FindOpen(lost);
@@ -163,14 +163,14 @@ TEST(RunsFaults, ADeleteOnAFullDiskUsesTheReserve) {
     return deleted.value_or(OkStatus());
   };
   // Full for good: the reserve is given, which does not help here.
-  run.plan_.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  run.disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
   EXPECT_EQ(remove().code(), ErrorCode::kStorageFull);
-  run.plan_.Heal();
+  run.disk_.plan.Heal();
   // Full until the reserve is given: the first commit fails, the next one finds space.
   ASSERT_TRUE(run.catalog_->reserve().Fill().ok());
-  run.plan_.FailAt(1, Fault::kNoSpace);
+  run.disk_.plan.FailAt(1, Fault::kNoSpace);
   EXPECT_TRUE(remove().ok());
-  EXPECT_TRUE(run.plan_.has_failed());
+  EXPECT_TRUE(run.disk_.plan.has_failed());
   EXPECT_TRUE(run.catalog_->reserve().Release());  // it is there again
 }
 
@@ -181,10 +181,10 @@ TEST(RunsFaults, APowerCutLosesNothingThatWasAnswered) {
     for (int64_t at = 1; at <= ops; ++at) {
       FaultyLife run;
       ASSERT_TRUE(run.Open().ok());
-      run.plan_.FailAt(at, Fault::kPowerCut);
+      run.disk_.plan.FailAt(at, Fault::kPowerCut);
       Life life = run.Live();
       run.Close();
-      run.plan_.RestoreSynced(survives, static_cast<uint64_t>(at));
+      run.disk_.plan.RestoreSynced(survives, static_cast<uint64_t>(at));
       Status opened = run.Open();
       ASSERT_TRUE(opened.ok()) << "at " << at << ": " << opened.ToString();
       if (!life.first.empty()) {

@@ -17,26 +17,23 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/process/fake_launcher.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/storage/faulty_disk.h"
 
 namespace kprof {
 
 class RunsFixture {
  public:
-  RunsFixture() : vfs_(plan_), files_(plan_, MakePosixFiles()) {}
   ~RunsFixture() { Close(); }
 
   // A start of the daemon: opens, recovers, begins. What it says when it fails.
   Status Open() {
     Catalog::Options options;
     options.layout = Layout{folder_ / "state"};
-    options.vfs = vfs_.name();
-    ASSIGN_OR_RETURN(catalog_, Catalog::Open(options, files_));
-    ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog_, files_, clock_));
+    options.vfs = disk_.vfs.name();
+    ASSIGN_OR_RETURN(catalog_, Catalog::Open(options, disk_.files));
+    ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog_, disk_.files, clock_));
     std::string last_id;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog_->readers().Borrow());
@@ -45,7 +42,7 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
-    RunParts parts{*loop_, clock_, *workers_, files_, *catalog_, *launcher_, devices_, output_};
+    RunParts parts{*loop_, clock_, *workers_, disk_.files, *catalog_, *launcher_, devices_, output_};
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -134,9 +131,7 @@ class RunsFixture {
   const Layout& layout() { return catalog_->layout(); }
 
   TemporaryFolder folder_;
-  FaultPlan plan_;
-  FaultVfs vfs_;
-  FaultFiles files_;
+  FaultyDisk disk_;
   FakeClock clock_;
   DeviceList devices_{{Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
                        Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};

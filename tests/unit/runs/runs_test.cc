@@ -195,8 +195,8 @@ TEST_F(RunsTest, FinishesLostLogsUnderTheLimitsTheyWereWrittenWith) {
     {
       const LaunchRequest& request = launcher_->at(0).request;
       const OutputLimits limits{request.output_head_bytes, request.output_tail_bytes};
-      auto log = *files_.OpenForWrite(layout().ArtifactPath(id, kStdoutName));
-      auto progress = *files_.OpenForWrite(layout().ArtifactPath(id, kProgressName));
+      auto log = *disk_.files.OpenForWrite(layout().ArtifactPath(id, kStdoutName));
+      auto progress = *disk_.files.OpenForWrite(layout().ArtifactPath(id, kProgressName));
       OutputLogWriter writer(log->fd(), progress->fd(), OutputStream::kStdout, limits);
       for (int64_t at = 0; at < 10'000; at += 1000) writer.Write(pattern(at, at + 1000));
     }
@@ -208,7 +208,7 @@ TEST_F(RunsTest, FinishesLostLogsUnderTheLimitsTheyWereWrittenWith) {
     EXPECT_EQ(row.stdout_bytes, 10'000);
     EXPECT_EQ(row.stdout_dropped_bytes, 10'000 - 100 - 4096);
     const std::string expected = pattern(0, 100) + "\n[kprof: 5804 bytes dropped here]\n" + pattern(5904, 10'000);
-    EXPECT_EQ(*ReadWholeFile(files_, layout().ArtifactPath(id, kStdoutName), 1 << 20), expected);
+    EXPECT_EQ(*ReadWholeFile(disk_.files, layout().ArtifactPath(id, kStdoutName), 1 << 20), expected);
   }
 }
 
@@ -239,10 +239,10 @@ TEST_F(RunsTest, AnswersForAQueuedRunOnlyWhenItsEndIsStored) {
 TEST_F(RunsTest, SaysThatTheEndOfAQueuedRunCannotBeStored) {
   SubmitOk();
   const std::string waiting = SubmitOk();
-  plan_.FailAt(1, Fault::kNoSpace, true);
+  disk_.plan.FailAt(1, Fault::kNoSpace, true);
   EXPECT_EQ(Stop(waiting, Cancelled(), 100).status().code(), ErrorCode::kStorageFull);
   EXPECT_EQ(runs_->FindOpen(waiting)->row.state, RunState::kCancelled);
-  plan_.Heal();
+  disk_.plan.Heal();
   Pass(60'000);
   ASSERT_TRUE(HasEnded(waiting));
   EXPECT_EQ(Stored(waiting).state, RunState::kCancelled);
@@ -496,8 +496,8 @@ TEST_F(RunsTest, TakesBackAQueueThatIsLongerThanItsLimit) {
 TEST_F(RunsTest, PutsTheFoldersOfNoRunOutOfTheWayAndKeepsThem) {
   const std::string stray = layout().RunFolder("0000000000000000");
   std::filesystem::create_directory(stray);
-  ASSERT_TRUE(files_.Create(stray + "/result.bin").ok());
-  ASSERT_TRUE(PutStraysAway(*catalog_, files_, clock_, "zzzzzzzzzzzzzzzz", {}).ok());
+  ASSERT_TRUE(disk_.files.Create(stray + "/result.bin").ok());
+  ASSERT_TRUE(PutStraysAway(*catalog_, disk_.files, clock_, "zzzzzzzzzzzzzzzz", {}).ok());
   EXPECT_FALSE(std::filesystem::exists(stray));
   EXPECT_TRUE(std::filesystem::exists(layout().LostFolder() + "/0000000000000000/result.bin"));
 }

@@ -8,11 +8,9 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -70,10 +68,10 @@ class CatalogFaultsTest : public testing::Test {
     bool in_doubt = false;
     std::vector<Step> steps = Life();
     for (size_t begin : {size_t{0}, size_t{4}}) {
-      Result<std::unique_ptr<Catalog>> catalog = Catalog::Open(options_, files_);
+      Result<std::unique_ptr<Catalog>> catalog = Catalog::Open(options_, disk_.files);
       if (!catalog.ok()) continue;
       for (size_t i = begin; i < (begin == 0 ? 4 : steps.size()); ++i) {
-        bool had_failed = plan_.has_failed();
+        bool had_failed = disk_.plan.has_failed();
         if ((*catalog)->writer().SubmitAndWait(steps[i].job).ok()) {
           steps[i].effect(outcome.acknowledged);
           steps[i].effect(outcome.with_doubtful);
@@ -87,7 +85,7 @@ class CatalogFaultsTest : public testing::Test {
   }
 
   Runs ReadBack() {
-    Result<std::unique_ptr<Catalog>> catalog = Catalog::Open(options_, files_);
+    Result<std::unique_ptr<Catalog>> catalog = Catalog::Open(options_, disk_.files);
     EXPECT_TRUE(catalog.ok()) << catalog.status().ToString();
     if (!catalog.ok()) return {};
     Status checked = (*catalog)->QuickCheck({});
@@ -101,13 +99,13 @@ class CatalogFaultsTest : public testing::Test {
 
   void Reset() {
     std::filesystem::remove_all(options_.layout.state_folder);
-    plan_.Forget();
+    disk_.plan.Forget();
   }
 
   int64_t CountOps() {
-    plan_.Heal();
+    disk_.plan.Heal();
     Outcome outcome = Live();
-    int64_t ops = plan_.ops();
+    int64_t ops = disk_.plan.ops();
     EXPECT_EQ(ReadBack(), outcome.acknowledged);
     EXPECT_EQ(outcome.acknowledged.size(), 1u);
     Reset();
@@ -115,12 +113,10 @@ class CatalogFaultsTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  FaultPlan plan_;
-  FaultVfs vfs_{plan_};
-  FaultFiles files_{plan_, MakePosixFiles()};
+  FaultyDisk disk_;
   // No checkpoint but at the end: operations come in the same order each time.
   Catalog::Options options_{
-      .layout = {folder_ / "state"}, .vfs = vfs_.name(), .writer = {.checkpoint_idle_ms = 3'600'000}};
+      .layout = {folder_ / "state"}, .vfs = disk_.vfs.name(), .writer = {.checkpoint_idle_ms = 3'600'000}};
 };
 
 TEST_F(CatalogFaultsTest, SurvivesAFailureOfAnyOperation) {
@@ -129,9 +125,9 @@ TEST_F(CatalogFaultsTest, SurvivesAFailureOfAnyOperation) {
   for (Fault fault : {Fault::kNoSpace, Fault::kInputOutput, Fault::kTear}) {
     for (int64_t at = 1; at <= ops; ++at) {
       SCOPED_TRACE(testing::Message() << "fault " << static_cast<int>(fault) << " at " << at << " of " << ops);
-      plan_.FailAt(at, fault);
+      disk_.plan.FailAt(at, fault);
       Outcome outcome = Live();
-      plan_.Heal();
+      disk_.plan.Heal();
       ASSERT_EQ(ReadBack(), outcome.acknowledged);
       Reset();
     }
@@ -143,11 +139,11 @@ TEST_F(CatalogFaultsTest, SurvivesADiskThatFailsFromAnyOperationOn) {
   for (Fault fault : {Fault::kNoSpace, Fault::kInputOutput}) {
     for (int64_t at = 1; at <= ops; ++at) {
       SCOPED_TRACE(testing::Message() << "fault " << static_cast<int>(fault) << " from " << at << " of " << ops);
-      plan_.FailAt(at, fault, /*lasting=*/true);
+      disk_.plan.FailAt(at, fault, /*lasting=*/true);
       Outcome outcome = Live();
       // The doubt that writer.h owns up to: written, not synced, and the disk lets nobody undo it.
-      bool may_be_there = plan_.failed_op() == FaultPlan::Op::kSync;
-      plan_.Heal();
+      bool may_be_there = disk_.plan.failed_op() == FaultPlan::Op::kSync;
+      disk_.plan.Heal();
       Runs runs = ReadBack();
       if (may_be_there && runs != outcome.acknowledged) {
         ASSERT_EQ(runs, outcome.with_doubtful);
@@ -166,9 +162,9 @@ TEST_F(CatalogFaultsTest, SurvivesALossOfPowerAtAnyOperation) {
     for (int64_t at = 1; at <= ops; ++at) {
       SCOPED_TRACE(testing::Message() << "survives " << static_cast<int>(survives) << ", cut at " << at << " of "
                                       << ops);
-      plan_.FailAt(at, Fault::kPowerCut);
+      disk_.plan.FailAt(at, Fault::kPowerCut);
       Outcome outcome = Live();
-      plan_.RestoreSynced(survives, static_cast<uint64_t>(at));
+      disk_.plan.RestoreSynced(survives, static_cast<uint64_t>(at));
       Runs runs = ReadBack();
       if (survives != Survives::kNothing && runs != outcome.acknowledged) {
         ASSERT_EQ(runs, outcome.with_doubtful);

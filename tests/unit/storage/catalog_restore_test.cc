@@ -10,27 +10,29 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
 
 namespace fs = std::filesystem;
 
+const std::set<std::string> kBackedUp = {"a"};  // the runs of the backup
+const std::set<std::string> kOld = {"a", "b"};  // and of the catalog that it takes the place of
+
 class CatalogRestoreTest : public testing::Test {
  protected:
-  // A backup that knows run "a"; the catalog itself knows "b", too, in its WAL.
+  // A backup of kBackedUp; the catalog itself is kOld, with what is more in its WAL.
   void MakeBackupAndGoOn() {
     {
-      std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+      std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk_.files);
       ASSERT_TRUE(Insert(*catalog, "a"));
       ASSERT_TRUE(catalog->BackUp(backup_, {}).ok());
     }
-    std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+    std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk_.files);
     ASSERT_TRUE(Insert(*catalog, "b"));
     // As a kill leaves it: taken away while it is open.
     fs::copy(options_.layout.state_folder, folder_ / "killed");
@@ -38,15 +40,15 @@ class CatalogRestoreTest : public testing::Test {
     fs::remove_all(options_.layout.state_folder);
     fs::rename(folder_ / "killed", options_.layout.state_folder);
     ASSERT_TRUE(fs::exists(options_.layout.CatalogPath() + "-wal"));
-    plan_.Forget();
+    disk_.plan.Forget();
   }
   static bool Insert(Catalog& catalog, const std::string& id) {
     return catalog.writer().SubmitAndWait([&](Db& db) { return InsertRun(db, SampleRun(id)); }).ok();
   }
-  Result<RestoredCatalog> Restore() { return RestoreCatalog(options_.layout, backup_, files_, vfs_.name()); }
+  Result<RestoredCatalog> Restore() { return RestoreCatalog(options_.layout, backup_, disk_.files, disk_.vfs.name()); }
 
   std::set<std::string> RunsIn(const Layout& layout) {
-    Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout, .vfs = vfs_.name()}, files_);
+    Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout, .vfs = disk_.vfs.name()}, disk_.files);
     EXPECT_TRUE(catalog.ok()) << catalog.status().ToString();
     if (!catalog.ok()) return {};
     EXPECT_TRUE((*catalog)->QuickCheck({}).ok());
@@ -57,33 +59,45 @@ class CatalogRestoreTest : public testing::Test {
   }
   std::set<std::string> Runs() { return RunsIn(options_.layout); }
 
+  // Keeps the state folder for BeginAgain, then restores once, in a world without faults.
+  int64_t CountRestoreOps() {
+    fs::copy(options_.layout.state_folder, pristine_, fs::copy_options::recursive);
+    disk_.plan.Heal();
+    EXPECT_TRUE(Restore().ok());
+    return disk_.plan.ops();
+  }
+  void BeginAgain() {
+    fs::remove_all(options_.layout.state_folder);
+    fs::copy(pristine_, options_.layout.state_folder, fs::copy_options::recursive);
+    disk_.plan.Forget();
+  }
+
   void WriteBackup(const std::string& bytes) { std::ofstream(backup_, std::ios::binary) << bytes; }
 
   TemporaryFolder folder_;
-  FaultPlan plan_;
-  FaultVfs vfs_{plan_};
-  FaultFiles files_{plan_, MakePosixFiles()};
-  Catalog::Options options_{.layout = {folder_ / "state"}, .vfs = vfs_.name()};
+  FaultyDisk disk_;
+  Catalog::Options options_{.layout = {folder_ / "state"}, .vfs = disk_.vfs.name()};
   std::string backup_ = folder_ / "backup.db";
+  const std::string pristine_ = folder_ / "pristine";
 };
 
 TEST_F(CatalogRestoreTest, TheBackupTakesThePlaceOfACatalogWithAWal) {
   MakeBackupAndGoOn();
   Result<RestoredCatalog> restored = Restore();
   ASSERT_TRUE(restored.ok()) << restored.status().ToString();
-  EXPECT_EQ(Runs(), std::set<std::string>({"a"}));
+  EXPECT_EQ(Runs(), kBackedUp);
   // The other one is still there, whole.
   Layout old{folder_ / "old"};
   fs::create_directory(old.state_folder);
   fs::copy(restored->replaced, old.CatalogPath());
   fs::copy(restored->replaced + "-wal", old.CatalogPath() + "-wal");
-  EXPECT_EQ(RunsIn(old), std::set<std::string>({"a", "b"}));
+  EXPECT_EQ(RunsIn(old), kOld);
 }
 
 TEST_F(CatalogRestoreTest, ARestoredCatalogWasStoppedInGoodOrder) {
   MakeBackupAndGoOn();
   ASSERT_TRUE(Restore().ok());
-  EXPECT_FALSE((*Catalog::Open(options_, files_))->last_stop_was_unclean());
+  EXPECT_FALSE((*Catalog::Open(options_, disk_.files))->last_stop_was_unclean());
 }
 
 TEST_F(CatalogRestoreTest, AFolderThatIsNotThereIsMade) {
@@ -92,12 +106,12 @@ TEST_F(CatalogRestoreTest, AFolderThatIsNotThereIsMade) {
   Result<RestoredCatalog> restored = Restore();
   ASSERT_TRUE(restored.ok()) << restored.status().ToString();
   EXPECT_EQ(restored->replaced, "");
-  EXPECT_EQ(Runs(), std::set<std::string>({"a"}));
+  EXPECT_EQ(Runs(), kBackedUp);
 }
 
 TEST_F(CatalogRestoreTest, IsRefusedWhileADaemonLivesThere) {
   MakeBackupAndGoOn();
-  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files_);
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk_.files);
   Result<RestoredCatalog> restored = Restore();
   ASSERT_EQ(restored.status().code(), ErrorCode::kUsage);
   EXPECT_NE(restored.status().ToString().find("is held by kprofd, pid"), std::string::npos);
@@ -105,10 +119,7 @@ TEST_F(CatalogRestoreTest, IsRefusedWhileADaemonLivesThere) {
 
 TEST_F(CatalogRestoreTest, WhatIsNoBackupChangesNothing) {
   MakeBackupAndGoOn();
-  const std::string good = [&] {
-    std::ifstream in(backup_, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }();
+  const std::string good = ReadFile(backup_);
   std::string torn = good.substr(0, good.size() / 2);
   std::string newer = good;
   newer[63] = 77;  // user_version
@@ -131,32 +142,26 @@ TEST_F(CatalogRestoreTest, WhatIsNoBackupChangesNothing) {
   fs::remove(backup_);
   ASSERT_EQ(::mkfifo(backup_.c_str(), 0600), 0);
   EXPECT_EQ(Restore().status().code(), ErrorCode::kBadInput);
-  EXPECT_EQ(Runs(), std::set<std::string>({"a", "b"}));
+  EXPECT_EQ(Runs(), kOld);
 }
 
 // The old catalog or the new one, whole, whatever happens at whatever moment; the new one once it was said to be.
 TEST_F(CatalogRestoreTest, SurvivesALossOfPowerAtAnyOperation) {
   MakeBackupAndGoOn();
-  const std::string pristine = folder_ / "pristine";
-  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
-  plan_.Heal();
-  ASSERT_TRUE(Restore().ok());
-  const int64_t ops = plan_.ops();
+  const int64_t ops = CountRestoreOps();
   ASSERT_GT(ops, 8);
   int old_ones = 0;
   int new_ones = 0;
   for (FaultPlan::Survives survives :
        {FaultPlan::Survives::kNothing, FaultPlan::Survives::kEverything, FaultPlan::Survives::kSome}) {
     for (int64_t at = 1; at <= ops + 1; ++at) {
-      fs::remove_all(options_.layout.state_folder);
-      fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
-      plan_.Forget();
-      plan_.FailAt(at, Fault::kPowerCut);
+      BeginAgain();
+      disk_.plan.FailAt(at, Fault::kPowerCut);
       const bool said = Restore().ok();
-      plan_.RestoreSynced(survives, static_cast<uint64_t>(at));
+      disk_.plan.RestoreSynced(survives, static_cast<uint64_t>(at));
       const std::set<std::string> runs = Runs();
-      const bool is_new = runs == std::set<std::string>({"a"});
-      ASSERT_TRUE(is_new || runs == std::set<std::string>({"a", "b"})) << "at " << at;
+      const bool is_new = runs == kBackedUp;
+      ASSERT_TRUE(is_new || runs == kOld) << "at " << at;
       EXPECT_TRUE(is_new || !said) << "at " << at;
       ++(is_new ? new_ones : old_ones);
     }
@@ -169,32 +174,26 @@ TEST_F(CatalogRestoreTest, SurvivesALossOfPowerAtAnyOperation) {
 // not an empty one.
 TEST_F(CatalogRestoreTest, AStartCompletesItOrDoesNotServe) {
   MakeBackupAndGoOn();
-  const std::string pristine = folder_ / "pristine";
-  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
-  plan_.Heal();
-  ASSERT_TRUE(Restore().ok());
-  const int64_t ops = plan_.ops();
+  const int64_t ops = CountRestoreOps();
   int interrupted = 0;
   int refused = 0;
   for (int64_t at = 1; at <= ops; ++at) {
     for (int64_t later = 1;; ++later) {
-      fs::remove_all(options_.layout.state_folder);
-      fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
-      plan_.Forget();
-      ASSERT_TRUE(SpaceReserve(files_, options_.layout.ReservePath()).Fill().ok());
-      plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+      BeginAgain();
+      ASSERT_TRUE(SpaceReserve(disk_.files, options_.layout.ReservePath()).Fill().ok());
+      disk_.plan.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
       Result<RestoredCatalog> restored = Restore();
-      plan_.Heal();
+      disk_.plan.Heal();
       if (!fs::exists(options_.layout.RestoredCatalogPath())) break;
       ++interrupted;
       EXPECT_NE(restored.status().remedy().find("the next start"), std::string::npos);
-      plan_.FailAt(later, Fault::kNoSpace, /*lasting=*/true);
-      const bool serves = Catalog::Open(options_, files_).ok();
-      const bool failed = plan_.has_failed();
-      plan_.Heal();
+      disk_.plan.FailAt(later, Fault::kNoSpace, /*lasting=*/true);
+      const bool serves = Catalog::Open(options_, disk_.files).ok();
+      const bool failed = disk_.plan.has_failed();
+      disk_.plan.Heal();
       EXPECT_TRUE(!serves || !fs::exists(options_.layout.RestoredCatalogPath())) << at << ", then " << later;
       refused += serves ? 0 : 1;
-      EXPECT_EQ(Runs(), std::set<std::string>({"a"})) << at << ", then " << later;
+      EXPECT_EQ(Runs(), kBackedUp) << at << ", then " << later;
       if (!failed) break;
     }
   }
@@ -204,22 +203,16 @@ TEST_F(CatalogRestoreTest, AStartCompletesItOrDoesNotServe) {
 
 TEST_F(CatalogRestoreTest, AFullDiskLeavesTheOldOneOrIsEndedByTheNextStart) {
   MakeBackupAndGoOn();
-  const std::string pristine = folder_ / "pristine";
-  fs::copy(options_.layout.state_folder, pristine, fs::copy_options::recursive);
-  plan_.Heal();
-  ASSERT_TRUE(Restore().ok());
-  const int64_t ops = plan_.ops();
+  const int64_t ops = CountRestoreOps();
   for (int64_t at = 1; at <= ops; ++at) {
-    fs::remove_all(options_.layout.state_folder);
-    fs::copy(pristine, options_.layout.state_folder, fs::copy_options::recursive);
-    plan_.Forget();
-    plan_.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
-    EXPECT_FALSE(Restore().ok() && plan_.failed_op() != FaultPlan::Op::kTruncate &&
-                 plan_.failed_op() != FaultPlan::Op::kWrite)
+    BeginAgain();
+    disk_.plan.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
+    EXPECT_FALSE(Restore().ok() && disk_.plan.failed_op() != FaultPlan::Op::kTruncate &&
+                 disk_.plan.failed_op() != FaultPlan::Op::kWrite)
         << "at " << at;
-    plan_.Heal();
+    disk_.plan.Heal();
     const std::set<std::string> runs = Runs();
-    EXPECT_TRUE(runs == std::set<std::string>({"a"}) || runs == std::set<std::string>({"a", "b"})) << "at " << at;
+    EXPECT_TRUE(runs == kBackedUp || runs == kOld) << "at " << at;
     EXPECT_TRUE(Restore().ok()) << "at " << at;
   }
 }

@@ -1,7 +1,6 @@
 #include "storage/catalog/catalog.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,29 +11,19 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
-#include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/fault_vfs.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/storage/sample_runs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string ContentOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
 class CatalogTest : public testing::Test {
  protected:
   Result<std::unique_ptr<Catalog>> Open() { return Catalog::Open(options_, *files_); }
-  mode_t ModeOf(const std::string& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
-  }
   Status Insert(Catalog& catalog, const std::string& id) {
     return catalog.writer().SubmitAndWait([&](Db& db) { return InsertRun(db, SampleRun(id)); });
   }
@@ -109,11 +98,11 @@ TEST_F(CatalogTest, RefusesANewerVersionUntouched) {
     Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite});
     ASSERT_TRUE(db.Execute("PRAGMA user_version = 1000; CREATE TABLE of_the_future (x)").ok());
   }
-  std::string before = ContentOf(options_.layout.CatalogPath());
+  std::string before = ReadFile(options_.layout.CatalogPath());
   Result<std::unique_ptr<Catalog>> catalog = Open();
   ASSERT_EQ(catalog.status().code(), ErrorCode::kStorageBroken);
   EXPECT_NE(catalog.status().ToString().find("it is version 1000, this kprofd knows up to"), std::string::npos);
-  EXPECT_EQ(ContentOf(options_.layout.CatalogPath()), before);
+  EXPECT_EQ(ReadFile(options_.layout.CatalogPath()), before);
 }
 
 TEST_F(CatalogTest, RefusesANewerVersionUntouchedAfterACrashToo) {
@@ -124,10 +113,10 @@ TEST_F(CatalogTest, RefusesANewerVersionUntouchedAfterACrashToo) {
     ASSERT_TRUE(db.Execute("PRAGMA user_version = 1000").ok());
     crashed = CopyOfLiving();
   }
-  std::string before = ContentOf(crashed.CatalogPath()), wal_before = ContentOf(crashed.CatalogPath() + "-wal");
+  std::string before = ReadFile(crashed.CatalogPath()), wal_before = ReadFile(crashed.CatalogPath() + "-wal");
   EXPECT_EQ(Catalog::Open({.layout = crashed}, *files_).status().code(), ErrorCode::kStorageBroken);
-  EXPECT_EQ(ContentOf(crashed.CatalogPath()), before);
-  EXPECT_EQ(ContentOf(crashed.CatalogPath() + "-wal"), wal_before);
+  EXPECT_EQ(ReadFile(crashed.CatalogPath()), before);
+  EXPECT_EQ(ReadFile(crashed.CatalogPath() + "-wal"), wal_before);
 }
 
 TEST_F(CatalogTest, RefusesSomebodyElsesDatabaseUntouched) {
@@ -136,9 +125,9 @@ TEST_F(CatalogTest, RefusesSomebodyElsesDatabaseUntouched) {
     Db db = *Db::Open(options_.layout.CatalogPath(), {.mode = Db::Mode::kReadWrite, .wal = false});
     ASSERT_TRUE(db.Execute("PRAGMA application_id = 7; CREATE TABLE theirs (x)").ok());
   }
-  std::string before = ContentOf(options_.layout.CatalogPath());
+  std::string before = ReadFile(options_.layout.CatalogPath());
   EXPECT_EQ(Open().status().code(), ErrorCode::kStorageBroken);
-  EXPECT_EQ(ContentOf(options_.layout.CatalogPath()), before);
+  EXPECT_EQ(ReadFile(options_.layout.CatalogPath()), before);
 }
 
 TEST_F(CatalogTest, SaysWhichFolderItMayNotMake) {
@@ -225,7 +214,7 @@ TEST_F(CatalogTest, BackupOverwritesNothing) {
   std::unique_ptr<Catalog> catalog = *Open();
   std::ofstream(folder_ / "copy.db") << "precious";
   EXPECT_EQ(catalog->BackUp(folder_ / "copy.db", {}).code(), ErrorCode::kUsage);
-  EXPECT_EQ(ContentOf(folder_ / "copy.db"), "precious");
+  EXPECT_EQ(ReadFile(folder_ / "copy.db"), "precious");
 }
 
 TEST_F(CatalogTest, StoppedBackupLeavesNothing) {
@@ -237,31 +226,28 @@ TEST_F(CatalogTest, StoppedBackupLeavesNothing) {
 }
 
 TEST_F(CatalogTest, BackupThatWouldFillTheDiskWritesNothing) {
-  FaultPlan plan;
-  FaultFiles files(plan, MakePosixFiles());
-  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
-  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
+  FaultyDisk disk;
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk.files);
+  disk.files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
   Status status = catalog->BackUp(folder_ / "copy.db", {});
   EXPECT_EQ(status.code(), ErrorCode::kStorageFull);
   EXPECT_NE(status.ToString().find(std::to_string(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes)),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "copy.db"));
-  files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes);
+  disk.files.SayFree(catalog->ReadSizeBytes() + Catalog::kBackUpSpareBytes);
   EXPECT_TRUE(catalog->BackUp(folder_ / "copy.db", {}).ok());
 }
 
 TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
-  FaultPlan plan;
-  FaultVfs vfs(plan);
-  FaultFiles files(plan, MakePosixFiles());
-  options_.vfs = vfs.name();
-  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, files);
+  FaultyDisk disk;
+  options_.vfs = disk.vfs.name();
+  std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk.files);
   ASSERT_TRUE(Insert(*catalog, "a").ok());
   int failures = 0;
   for (int64_t at = 1;; ++at) {
-    plan.FailAt(at, Fault::kNoSpace);
+    disk.plan.FailAt(at, Fault::kNoSpace);
     Status status = catalog->BackUp(folder_ / "copy.db", {});
-    if (!plan.has_failed()) {
+    if (!disk.plan.has_failed()) {
       EXPECT_TRUE(status.ok()) << status.ToString();
       break;
     }
@@ -270,10 +256,10 @@ TEST_F(CatalogTest, FailedBackupLeavesNothingAndHarmsNothing) {
       EXPECT_FALSE(fs::exists(folder_ / "copy.db")) << at;
       EXPECT_FALSE(fs::exists(folder_ / "copy.db-journal")) << at;
     }
-    plan.Heal();
-    ASSERT_TRUE(files.Remove(folder_ / "copy.db").ok());
+    disk.plan.Heal();
+    ASSERT_TRUE(disk.files.Remove(folder_ / "copy.db").ok());
   }
-  plan.Heal();
+  disk.plan.Heal();
   EXPECT_GT(failures, 5);
   EXPECT_TRUE(Insert(*catalog, "b").ok());
   EXPECT_TRUE(catalog->QuickCheck({}).ok());

@@ -7,9 +7,10 @@
 #include <fstream>
 
 #include "storage/statement.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -68,13 +69,9 @@ TEST_F(DbTest, LookingChangesNothing) {
     Db db = *Db::Open(path_, {.mode = Db::Mode::kReadWrite, .wal = false});
     ASSERT_TRUE(db.Execute("CREATE TABLE t (x)").ok());
   }
-  auto read = [&] {
-    std::ifstream in(path_, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
-  std::string before = read();
+  std::string before = ReadFile(path_);
   { ASSERT_TRUE(Db::Open(path_, {.mode = Db::Mode::kReadWrite, .wal = false}).ok()); }
-  EXPECT_EQ(read(), before);
+  EXPECT_EQ(ReadFile(path_), before);
 }
 
 TEST_F(DbTest, FullDiskIsStorageFull) {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_files.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -21,8 +21,7 @@ class FaultPlanTest : public testing::Test {
     }
   }
   std::string ContentOf(const std::string& name) {
-    std::ifstream in(folder_ / name, std::ios::binary);
-    return in ? std::string(std::istreambuf_iterator<char>(in), {}) : "none";
+    return std::filesystem::exists(folder_ / name) ? ReadFile(folder_ / name) : "none";
   }
   void CutPower() { plan_.RestoreSynced(FaultPlan::Survives::kNothing); }
 

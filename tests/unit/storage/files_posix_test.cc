@@ -4,17 +4,14 @@
 #include <unistd.h>
 
 #include "storage/base/files.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {
 
 class FilesTest : public testing::Test {
  protected:
-  mode_t ModeOf(const std::string& path) {
-    struct stat info {};
-    return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
-  }
   std::string ContentOf(const std::string& path) { return *ReadWholeFile(*files_, path, 1 << 20); }
   void Write(const std::string& path, std::string_view text) {
     std::unique_ptr<File> file = *files_->Create(path);

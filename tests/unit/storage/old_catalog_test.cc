@@ -6,7 +6,7 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {

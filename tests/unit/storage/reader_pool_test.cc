@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {

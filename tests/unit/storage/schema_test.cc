@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/fakes/storage/temporary_folder.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_files.h"
 #include "tests/fakes/storage/fault_plan.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {

@@ -9,9 +9,9 @@
 #include <latch>
 
 #include "storage/statement.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"
-#include "tests/fakes/storage/temporary_folder.h"
 
 namespace kprof {
 namespace {

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "storage/sandbox/catalog_tables.h"
+#include "tests/fakes/base/file_facts.h"
 #include "tests/unit/storage_sandbox/sandbox_catalog.h"
 
 namespace kprof {
@@ -21,11 +22,8 @@ std::filesystem::path Repository() {
 }
 
 std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  return ReadFile(path);
 }
 
 RunRow Round(const std::string& id, const std::string& branch, double gpu_ms, int64_t start_s, int64_t seconds) {

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -16,6 +14,7 @@
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/sandbox/user_query.h"
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 
@@ -54,8 +53,6 @@ class SandboxCatalog {
   enum class Hidden { kPresent, kAbsent };
 
   explicit SandboxCatalog(Hidden hidden = Hidden::kPresent) {
-    std::string name = (std::filesystem::temp_directory_path() / "kprof-sandbox-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     Result<Db> db = Db::Open(path(), {.mode = Db::Mode::kReadWrite});
     EXPECT_TRUE(db.ok()) << db.status().ToString();
     db_ = std::make_unique<Db>(*std::move(db));
@@ -76,13 +73,9 @@ class SandboxCatalog {
     }
     Expect(db_->Execute("COMMIT"));
   }
-  ~SandboxCatalog() {
-    db_.reset();
-    std::filesystem::remove_all(folder_);
-  }
 
-  std::string path() const { return folder_ + "/catalog.db"; }
-  const std::string& folder() const { return folder_; }
+  std::string path() const { return folder_ / "catalog.db"; }
+  const std::string& folder() const { return folder_.path(); }
   Db& db() { return *db_; }
 
   void Add(const RunRow& run) { Expect(InsertRun(*db_, run)); }
@@ -100,7 +93,7 @@ class SandboxCatalog {
   static void Expect(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
 
  private:
-  std::string folder_;
+  const TemporaryFolder folder_;
   std::unique_ptr<Db> db_;
 };
 

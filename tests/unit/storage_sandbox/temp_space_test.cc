@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
+
+#include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
 namespace {
@@ -17,12 +19,6 @@ using Connection = std::unique_ptr<sqlite3, Close>;
 
 class TempSpaceTest : public ::testing::Test {
  protected:
-  TempSpaceTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "kprof-temp-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~TempSpaceTest() override { std::filesystem::remove_all(folder_); }
-
   static Connection Open(const TempSpace& space) {
     sqlite3* db = nullptr;
     sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, space.vfs_name());
@@ -33,7 +29,7 @@ class TempSpaceTest : public ::testing::Test {
     return sqlite3_exec(db.get(), sql, nullptr, nullptr, nullptr);
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 constexpr const char* kFill =
@@ -41,7 +37,7 @@ constexpr const char* kFill =
     "SELECT randomblob(100) FROM c";
 
 TEST_F(TempSpaceTest, CountsWhatFilesTakeAndGiveBack) {
-  TempSpace space(folder_, 100 << 20);
+  TempSpace space(folder_.path(), 100 << 20);
   Connection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK) << sqlite3_errmsg(db.get());
   EXPECT_GT(space.peak_bytes(), 1 << 20);
@@ -51,7 +47,7 @@ TEST_F(TempSpaceTest, CountsWhatFilesTakeAndGiveBack) {
 }
 
 TEST_F(TempSpaceTest, RefusesMoreThanItsLimit) {
-  TempSpace space(folder_, 1 << 20);
+  TempSpace space(folder_.path(), 1 << 20);
   Connection db = Open(space);
   EXPECT_EQ(Run(db, kFill), SQLITE_FULL);
   EXPECT_TRUE(space.exceeded());
@@ -59,7 +55,7 @@ TEST_F(TempSpaceTest, RefusesMoreThanItsLimit) {
 }
 
 TEST_F(TempSpaceTest, RollsBackThroughItsFiles) {
-  TempSpace space(folder_, 100 << 20);
+  TempSpace space(folder_.path(), 100 << 20);
   Connection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);
   ASSERT_EQ(Run(db, "BEGIN; DELETE FROM t WHERE rowid % 2; ROLLBACK"), SQLITE_OK) << sqlite3_errmsg(db.get());
@@ -68,35 +64,35 @@ TEST_F(TempSpaceTest, RollsBackThroughItsFiles) {
 }
 
 TEST_F(TempSpaceTest, GivesFilesNoName) {
-  TempSpace space(folder_, 100 << 20);
+  TempSpace space(folder_.path(), 100 << 20);
   Connection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);
   EXPECT_GT(space.used_bytes(), 0);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(TempSpaceTest, OpensNoFileThatHasAName) {
-  TempSpace space(folder_, 100 << 20);
+  TempSpace space(folder_.path(), 100 << 20);
   sqlite3* named = nullptr;
-  EXPECT_EQ(sqlite3_open_v2((folder_ + "/x.db").c_str(), &named, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                            space.vfs_name()),
-            SQLITE_CANTOPEN);
+  EXPECT_EQ(
+      sqlite3_open_v2((folder_ / "x.db").c_str(), &named, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, space.vfs_name()),
+      SQLITE_CANTOPEN);
   sqlite3_close(named);
   Connection db = Open(space);
-  EXPECT_EQ(Run(db, ("ATTACH '" + folder_ + "/y.db' AS y").c_str()), SQLITE_CANTOPEN);
-  EXPECT_EQ(Run(db, ("VACUUM INTO '" + folder_ + "/z.db'").c_str()), SQLITE_CANTOPEN);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_EQ(Run(db, ("ATTACH '" + folder_ / "y.db' AS y").c_str()), SQLITE_CANTOPEN);
+  EXPECT_EQ(Run(db, ("VACUUM INTO '" + folder_ / "z.db'").c_str()), SQLITE_CANTOPEN);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(TempSpaceTest, FailsWithoutItsFolder) {
-  TempSpace space(folder_ + "/gone", 100 << 20);
+  TempSpace space(folder_ / "gone", 100 << 20);
   Connection db = Open(space);
   EXPECT_EQ(Run(db, kFill), SQLITE_CANTOPEN);
 }
 
 TEST_F(TempSpaceTest, KeepsApartWhatLivesSideBySide) {
-  TempSpace one(folder_, 100 << 20);
-  TempSpace two(folder_, 100 << 20);
+  TempSpace one(folder_.path(), 100 << 20);
+  TempSpace two(folder_.path(), 100 << 20);
   EXPECT_STRNE(one.vfs_name(), two.vfs_name());
   Connection db = Open(one);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);

@@ -1,5 +1,5 @@
-// An empty folder of a test's own, gone with it. Its path has no symbolic links. In $TMPDIR if that is set, else in
-// memory where there is some: tests shall not wait for a disk.
+// An empty folder of a test's own, gone with it. Its path has no symbolic links and is short enough for a socket's.
+// Needs storage/base and nothing else.
 #pragma once
 
 #include <cstdlib>
@@ -12,9 +12,14 @@ namespace kprof {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
+  enum class Holds {
+    kFiles,     // in $TMPDIR if that is set, else in memory where there is some: tests shall not wait for a disk
+    kPrograms,  // never in memory, where a container may not execute anything
+  };
+
+  explicit TemporaryFolder(Holds holds = Holds::kFiles) {
     namespace fs = std::filesystem;
-    bool in_memory = std::getenv("TMPDIR") == nullptr && fs::is_directory("/dev/shm");
+    bool in_memory = holds == Holds::kFiles && std::getenv("TMPDIR") == nullptr && fs::is_directory("/dev/shm");
     std::string name = (fs::canonical(in_memory ? "/dev/shm" : fs::temp_directory_path()) / "kprof.XXXXXX").string();
     KPROF_CHECK(::mkdtemp(name.data()) != nullptr);
     path_ = name;

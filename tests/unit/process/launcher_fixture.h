@@ -1,0 +1,201 @@
+// A SupervisorLauncher over the real kprof-launch, and commands started with it. Nothing here sleeps: each wait is for
+// an event, with a limit. What a test left behind is ended with it.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/process/process_sweep.h"
+#include "daemon/process/supervisor_launcher.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/temporary_folder.h"
+
+namespace kprof {
+
+inline constexpr auto kPatience = std::chrono::seconds(60);  // sanitizers on a busy machine
+inline const std::string kBin = KPROF_BIN_DIR;
+
+// Waits for its end; true at once when there is none.
+inline bool WaitGone(pid_t pid) {
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd.valid()) return errno == ESRCH;
+  pollfd wait{pidfd.get(), POLLIN, 0};
+  return ::poll(&wait, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) == 1;
+}
+
+inline pid_t ParentOf(pid_t pid) {
+  for (const ProcessRow& row : ReadProcessTable()) {
+    if (row.pid == pid) return row.parent;
+  }
+  return -1;
+}
+
+// One launch and all that was heard of it.
+struct Command {
+  std::string folder;
+  UniqueFd stdout_log;
+  UniqueFd stderr_log;
+  UniqueFd progress;
+  std::unique_ptr<Launched> launched;
+
+  int prepared = 0;
+  std::optional<CommandStarted> started;
+  std::optional<Status> failed;
+  std::optional<CommandEnded> ended;
+  std::optional<Status> lost;
+  int events = 0;
+  bool over() const { return failed || ended || lost; }
+
+  std::string OutPath() const { return folder + "/stdout.log"; }
+  std::string ErrPath() const { return folder + "/stderr.log"; }
+  std::string ProgressPath() const { return folder + "/output.progress"; }
+  std::string Out() const { return ReadFile(OutPath()); }
+  std::string Err() const { return ReadFile(ErrPath()); }
+  // fork_escape says "escaped <pid>".
+  pid_t EscapedPid() const { return std::atoi(Out().substr(Out().find(' ')).c_str()); }
+};
+
+class SupervisorLauncherTest : public testing::Test {
+ protected:
+  SupervisorLauncherTest() { launcher_.emplace(loop_, *pool_, *OpenSupervisorProgram(kBin + "/kprof-launch")); }
+
+  ~SupervisorLauncherTest() override {
+    commands_.clear();
+    if (launcher_) WaitUntil([&] { return launcher_->supervisors() == 0; }, "supervisors to end");
+    launcher_.reset();
+    pool_.reset();
+    // Whatever went wrong above, nothing of ours stays.
+    KillAll([] { return FindDescendants(::getpid()); });
+  }
+
+  bool WaitUntil(const std::function<bool()>& condition, const char* what) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      loop_.context().run_one_until(deadline);
+      if (std::chrono::steady_clock::now() >= deadline) {
+        ADD_FAILURE() << "waited in vain for " << what;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string SupervisorPath() const { return folder_ / "kprof-launch"; }
+
+  static void WriteProgram(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  }
+
+  // From here on these bytes are kprof-launch.
+  void UseSupervisor(const std::string& bytes) {
+    WriteProgram(SupervisorPath(), bytes);
+    launcher_.reset();
+    // Its last sweep ends first: that knows the children of its own launcher alone. The daemon has one for its whole
+    // life.
+    pool_.reset();
+    pool_.emplace(WorkerPool::Options{.threads = 1});
+    launcher_.emplace(loop_, *pool_, *OpenSupervisorProgram(SupervisorPath()));
+  }
+
+  OutputFiles NoOutput() const { return {null_.get(), null_.get(), null_.get()}; }
+
+  LaunchRequest Request(std::vector<std::string> argv) {
+    LaunchRequest request;
+    request.argv = std::move(argv);
+    request.environment = {"PATH=/usr/bin:/bin"};
+    request.cwd = folder_.path();
+    return request;
+  }
+
+  Command& Launch(const LaunchRequest& request, const std::string& marker = "") {
+    auto& command = *commands_.emplace_back(std::make_unique<Command>());
+    command.folder = folder_ / std::to_string(commands_.size());
+    std::filesystem::create_directory(command.folder);
+    auto create = [](const std::string& path) {
+      return UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    };
+    command.stdout_log = create(command.OutPath());
+    command.stderr_log = create(command.ErrPath());
+    command.progress = create(command.ProgressPath());
+    LaunchEvents events;
+    events.prepared = [&command] {
+      ++command.events;
+      ++command.prepared;
+    };
+    events.started = [&command](const CommandStarted& started) {
+      ++command.events;
+      command.started = started;
+    };
+    events.failed = [&command](const Status& status) {
+      ++command.events;
+      command.failed = status;
+    };
+    events.ended = [&command](const CommandEnded& ended) {
+      ++command.events;
+      command.ended = ended;
+    };
+    events.lost = [&command](const Status& status) {
+      ++command.events;
+      command.lost = status;
+    };
+    auto launched = launcher_->Launch(
+        request, marker.empty() ? "run-" + std::to_string(::getpid()) + "-" + std::to_string(commands_.size()) : marker,
+        {command.stdout_log.get(), command.stderr_log.get(), command.progress.get()}, std::move(events));
+    EXPECT_TRUE(launched.ok()) << launched.status().ToString();
+    if (launched.ok()) command.launched = *std::move(launched);
+    EXPECT_EQ(command.events, 0);  // never from inside the call
+    return command;
+  }
+
+  // Up to Started, or to a failure.
+  Command& Start(const LaunchRequest& request) {
+    Command& command = Launch(request);
+    WaitUntil([&] { return command.prepared > 0 || command.over(); }, "Prepared");
+    command.launched->Go();
+    WaitUntil([&] { return command.started || command.over(); }, "Started");
+    return command;
+  }
+  Command& Start(std::vector<std::string> argv) { return Start(Request(std::move(argv))); }
+
+  Command& Run(const LaunchRequest& request) {
+    Command& command = Start(request);
+    WaitUntil([&] { return command.over(); }, "the end");
+    return command;
+  }
+  Command& Run(std::vector<std::string> argv) { return Run(Request(std::move(argv))); }
+
+  void WaitForOutput(const Command& command, const std::string& text) {
+    // A live log has no event; the file is looked at between short waits on the loop.
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (command.Out().find(text) == std::string::npos && std::chrono::steady_clock::now() < deadline) {
+      loop_.context().run_one_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_NE(command.Out().find(text), std::string::npos);
+  }
+
+  const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
+  RealClock clock_;
+  IoLoop loop_{clock_};
+  std::optional<WorkerPool> pool_{std::in_place, WorkerPool::Options{.threads = 1}};
+  std::optional<SupervisorLauncher> launcher_;
+  const UniqueFd null_{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  std::vector<std::unique_ptr<Command>> commands_;
+};
+
+}  // namespace kprof
