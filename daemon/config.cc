@@ -74,6 +74,7 @@ class TableReader {
     if (const toml::node* node = Take(key)) {
       auto value = node->value_exact<std::string>();
       if (!value) return Complain(*node, key, "is not a string");
+      if (value->empty()) return Complain(*node, key, "is empty; leave it out for the default");
       // A path would end at a zero byte, and a device's name at one in a command's environment.
       if (std::any_of(value->begin(), value->end(), IsControl)) {
         return Complain(*node, key, "holds a control character");

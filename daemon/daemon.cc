@@ -89,8 +89,8 @@ Status Daemon::Parts::Build() {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  launcher = std::make_unique<SupervisorLauncher>(loop, workers, std::move(supervisor));
-  RunParts run_parts{loop, clock, workers, *files, *catalog, *launcher, devices, config.output};
+  launcher = std::make_unique<SupervisorLauncher>(loop, bulk, std::move(supervisor));
+  RunParts run_parts{loop, clock, workers, bulk, *files, *catalog, *launcher, devices, config.output};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;

@@ -14,6 +14,11 @@ Status CheckOff(const std::string& option, const std::string& value) {
               "leave it out, or say " + option + " off");
 }
 
+// What an unset variable of a shell leaves of "$STATE" is no wish for the default.
+std::string NotEmpty(const std::string& value) {
+  return value.empty() ? "is given, but empty" : "";
+}
+
 }  // namespace
 
 std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
@@ -21,12 +26,14 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   CLI::App app("kprofd: the one owner of measurement on a node", "kprofd");
   app.set_version_flag("--version", std::string("kprofd ") + DaemonVersion());
   app.add_flag("--user", flags.user, "run as yourself, with state and socket of your own");
-  app.add_option("--config", flags.config.file, "read settings from this file")->type_name("FILE");
+  app.add_option("--config", flags.config.file, "read settings from this file")->check(NotEmpty)->type_name("FILE");
   app.add_flag("--check-config", flags.check_config, "say what is wrong with the settings, and exit");
-  app.add_option("--restore", flags.restore, "put this backup in the catalog's place, and exit")->type_name("FILE");
+  app.add_option("--restore", flags.restore, "put this backup in the catalog's place, and exit")
+      ->check(NotEmpty)
+      ->type_name("FILE");
   app.add_flag("--release-clocks", flags.release_clocks, "undo what a killed kprofd may have left locked, and exit");
-  app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->type_name("DIR");
-  app.add_option("--socket", flags.config.socket_path, "listen at this path")->type_name("PATH");
+  app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->check(NotEmpty)->type_name("DIR");
+  app.add_option("--socket", flags.config.socket_path, "listen at this path")->check(NotEmpty)->type_name("PATH");
   std::string http = "off";
   std::string listen = "off";
   app.add_option("--http", http, "off: this version serves no web pages")->type_name("off");

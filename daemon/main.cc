@@ -13,6 +13,7 @@
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
 #include "storage/base/files.h"
+#include "storage/base/standard_descriptors.h"
 #include "storage/catalog/catalog_restore.h"
 #include "storage/state_lock.h"
 
@@ -122,5 +123,6 @@ int Main(int argc, char** argv) {
 }  // namespace kprof
 
 int main(int argc, char** argv) {
+  kprof::FillStandardDescriptors();
   return kprof::Main(argc, argv);
 }

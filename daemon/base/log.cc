@@ -1,16 +1,19 @@
 #include "daemon/base/log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
 #include "daemon/base/clock.h"
+#include "storage/base/mutex.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/utf8.h"
 
@@ -20,6 +23,8 @@ namespace {
 std::atomic<LogLevel> least_level{LogLevel::kInfo};
 
 constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
+// What a pipe that has any room takes at once.
+constexpr size_t kMostLineBytes = PIPE_BUF;
 constexpr const char* kPriorities[] = {"<7>", "<6>", "<4>", "<3>"};
 
 // Bare where that is unambiguous, else quoted with \n, \", \\ and \xNN.
@@ -48,6 +53,27 @@ void AppendValue(std::string& line, std::string_view value) {
   line += '"';
   line += ReadableText(escaped);  // bytes that are no UTF-8
   line += '"';
+}
+
+std::string WholeLine(LogLevel level, int64_t unix_ns, std::string_view event, std::initializer_list<LogField> fields) {
+  static const bool under_systemd = std::getenv("JOURNAL_STREAM") != nullptr;
+  std::string line = under_systemd ? kPriorities[static_cast<int>(level)] : "";
+  line += FormatLogLine(level, unix_ns, event, fields);
+  if (line.size() >= kMostLineBytes) line = ClippedText(line, kMostLineBytes - 16);
+  return line + '\n';
+}
+
+// One at a time, so that what was asked still holds when it is written.
+Mutex sink_mu;
+int64_t dropped_lines KPROF_GUARDED_BY(sink_mu) = 0;
+
+// False when it would have to wait. A log that cannot be written at all is no reason to stop, nor to count.
+bool WriteNow(const std::string& line) {
+  pollfd sink{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&sink, 1, 0) == 0) return false;
+  while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  }
+  return true;
 }
 
 }  // namespace
@@ -87,13 +113,18 @@ std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view even
 
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (level < least_level.load(std::memory_order_relaxed)) return;
-  static const bool under_systemd = std::getenv("JOURNAL_STREAM") != nullptr;
-  std::string line = under_systemd ? kPriorities[static_cast<int>(level)] : "";
-  line += FormatLogLine(level, RealClock().unix_ns(), event, fields);
-  line += '\n';
-  // A log that cannot be written is no reason to stop.
-  while (::write(STDERR_FILENO, line.data(), line.size()) < 0 && errno == EINTR) {
+  const int64_t now = RealClock().unix_ns();
+  const std::string line = WholeLine(level, now, event, fields);
+  MutexLock lock(sink_mu);
+  if (dropped_lines > 0) {
+    std::string dropped = std::to_string(dropped_lines);
+    if (!WriteNow(WholeLine(LogLevel::kWarning, now, "log lines were dropped", {{"count", std::move(dropped)}}))) {
+      ++dropped_lines;
+      return;
+    }
+    dropped_lines = 0;
   }
+  if (!WriteNow(line)) ++dropped_lines;
 }
 
 }  // namespace kprof

@@ -5,7 +5,8 @@
 //   2026-11-21T10:00:00.123Z info run ended run=01j... state=done
 //
 // Levels say who must act: error, an operator now; warning, an operator some day; info, nobody; debug, us.
-// Any thread; a line is one write(2).
+// Any thread; a line is one write(2). Never waits: a line that standard error does not take now (a pipe that nobody
+// reads, a stopped terminal) is dropped, and the next one that it takes says how many were.
 #pragma once
 
 #include <initializer_list>

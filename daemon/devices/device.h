@@ -15,7 +15,7 @@ struct Device {
   std::string id;  // what --device takes: "cpu", "0"...
   DeviceKind kind = DeviceKind::kCpu;
   std::string name;
-  std::string uuid;        // as the vendor's runtime takes it; "cpu" has none
+  std::string uuid;        // as the vendor's runtime takes it; "cpu" has none. Empty: its place among that kind
   std::vector<int> cores;  // kNeuron: its NeuronCores, by the runtime's numbers
   bool operator==(const Device&) const = default;
 };

@@ -165,32 +165,33 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
   std::vector<std::string> nvidia;
   std::vector<int> neuron;
   std::vector<std::string> amd;
-  bool has_nvidia = false;
-  bool has_neuron = false;
-  bool has_amd = false;
+  // How many there are; a vendor's runtime counts its own devices only.
+  int nvidia_count = 0;
+  int neuron_count = 0;
+  int amd_count = 0;
   for (const Device& device : devices_) {
     bool leased = std::find(leased_ids.begin(), leased_ids.end(), device.id) != leased_ids.end();
     switch (device.kind) {
       case DeviceKind::kCpu:
         break;
       case DeviceKind::kNvidia:
-        has_nvidia = true;
-        if (leased) nvidia.push_back(device.uuid.empty() ? device.id : device.uuid);
+        if (leased) nvidia.push_back(device.uuid.empty() ? std::to_string(nvidia_count) : device.uuid);
+        ++nvidia_count;
         break;
       case DeviceKind::kNeuron:
-        has_neuron = true;
+        ++neuron_count;
         if (leased) neuron.insert(neuron.end(), device.cores.begin(), device.cores.end());
         break;
       case DeviceKind::kAmd:
-        has_amd = true;
-        if (leased) amd.push_back(device.uuid.empty() ? device.id : device.uuid);
+        if (leased) amd.push_back(device.uuid.empty() ? std::to_string(amd_count) : device.uuid);
+        ++amd_count;
         break;
     }
   }
   std::vector<std::string> variables;
-  if (has_nvidia) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
-  if (has_neuron) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
-  if (has_amd) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
+  if (nvidia_count > 0) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
+  if (neuron_count > 0) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
+  if (amd_count > 0) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
   return variables;
 }
 

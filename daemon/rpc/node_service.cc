@@ -72,7 +72,7 @@ void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>
     std::string holder = parts_.runs.queue().HolderOf(device.id);
     if (holder.empty()) continue;
     message.set_run_id(holder);
-    if (std::optional<Runs::View> run = parts_.runs.FindOpen(holder)) message.set_run_uid(run->row.uid);
+    if (const RunRow* run = parts_.runs.FindOpenRow(holder)) message.set_run_uid(run->uid);
   }
 }
 

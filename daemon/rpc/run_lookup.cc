@@ -87,7 +87,7 @@ void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& n
     Result<RunRow> row = read(name);
     parts.loop.Post([&parts, act, row = std::move(row), read, then] {
       if (!row.ok()) return then(row);
-      if (std::optional<Runs::View> open = parts.runs.FindOpen(row->id)) return then(open->row);
+      if (const RunRow* open = parts.runs.FindOpenRow(row->id)) return then(*open);
       if (IsTerminal(row->state)) return then(row);
       // It ended between the read and now: its end is in the catalog.
       Status submitted = parts.workers.Submit(

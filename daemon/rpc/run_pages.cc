@@ -90,8 +90,8 @@ struct EndSearch {
 void GoOn(const RpcParts& parts, const std::shared_ptr<EndSearch>& search) {
   const size_t end = std::min(search->next + static_cast<size_t>(kPortionRuns), search->ids.size());
   for (; search->next < end; ++search->next) {
-    std::optional<Runs::View> open = parts.runs.FindOpen(search->ids[search->next]);
-    if (open && IsTerminal(open->row.state)) search->ended.push_back(std::move(open->row));
+    const RunRow* open = parts.runs.FindOpenRow(search->ids[search->next]);
+    if (open != nullptr && IsTerminal(open->state)) search->ended.push_back(*open);
   }
   if (end == search->ids.size()) return search->then(std::move(search->ended));
   parts.loop.Post([&parts, search] { GoOn(parts, search); });

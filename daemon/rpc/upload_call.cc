@@ -60,6 +60,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   }
 
   void End(const Status& status) {
+    if (!run_id_.empty()) parts_.runs.EndAdding(run_id_, status.ok());
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
     place_.reset();   // before the client knows, who may begin the next at once
     Finish(ToGrpc(status));
@@ -91,6 +92,10 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     }
     ASSIGN_OR_RETURN(
         upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
+    parts_.loop.Post([this, id = run.id] {
+      run_id_ = id;
+      parts_.runs.BeginAdding(id);
+    });
     return OkStatus();
   }
 
@@ -112,6 +117,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   std::optional<Places::Place> place_;  // io loop
   IoLoop::Timer idle_timer_;            // io loop; pending while it reads
   bool given_up_ = false;               // io loop
+  std::string run_id_;                  // io loop; once its upload has begun
   // One read, or one worker, at a time.
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;

@@ -35,7 +35,10 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
                                                               const RunRow& run, const std::string& name) {
   const std::string act = "add artifact '" + ClippedText(name, 200) + "' to run " + run.id;
   if (!IsTerminal(run.state)) return Fail(ErrorCode::kUsage, act, "the run has not ended", "wait for it first");
-  if (!IsSafeName(name) || IsReservedArtifactName(name)) {
+  if (IsReservedArtifactName(name)) {
+    return Fail(ErrorCode::kUsage, act, "that name is kprofd's own", "choose another");
+  }
+  if (!IsSafeName(name)) {
     return Fail(ErrorCode::kUsage, act, "that is not a usable name",
                 "use 1 to 200 letters, digits and . _ - + = @ , not starting with a dot");
   }

@@ -29,7 +29,7 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
                                      const bool is_full = deleted.code() == ErrorCode::kStorageFull;
                                      if (!deleted.ok() && !(is_full && may_release_reserve))
                                        return self->Answer(deleted);
-                                     Status submitted = self->parts_.workers.Submit([self, deleted] {
+                                     Status submitted = self->parts_.bulk.Submit([self, deleted] {
                                        if (deleted.ok()) return self->DeleteFiles();
                                        if (!self->parts_.catalog.reserve().Release()) return self->Answer(deleted);
                                        self->DeleteRow(/*may_release_reserve=*/false);

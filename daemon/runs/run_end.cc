@@ -64,15 +64,20 @@ void SetCommandEnded(RunRow& row, const CommandEnded& command) {
   AddTrust(row, command);
 }
 
-std::optional<Status> WhyCommandFailed(const CommandEnded& command, const std::string& run_id) {
-  if (command.output_error != 0) return FailErrno(command.output_error, "keep the output of run " + run_id);
-  const std::string remedy = "see kprofctl logs " + run_id + " --stderr";
+std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow& row) {
+  if (command.output_error != 0) return FailErrno(command.output_error, "keep the output of run " + row.id);
+  std::string remedy;
+  if (row.stderr_bytes > 0) {
+    remedy = "see kprofctl logs " + row.id + " --stderr";
+  } else if (row.stdout_bytes > 0) {
+    remedy = "see kprofctl logs " + row.id;
+  }
   if (command.signal) {
-    return Fail(ErrorCode::kCommandFailed, "run " + run_id, "the command was ended by " + SignalName(*command.signal),
+    return Fail(ErrorCode::kCommandFailed, "run " + row.id, "the command was ended by " + SignalName(*command.signal),
                 remedy);
   }
   if (command.exit_code.value_or(0) != 0) {
-    return Fail(ErrorCode::kCommandFailed, "run " + run_id,
+    return Fail(ErrorCode::kCommandFailed, "run " + row.id,
                 "the command ended with exit code " + std::to_string(*command.exit_code), remedy);
   }
   return std::nullopt;

@@ -19,8 +19,8 @@ void SetCollected(RunRow& row, Collected collected);
 // How the command ended, its times as metrics, and in its trust what of them may not be believed.
 void SetCommandEnded(RunRow& row, const CommandEnded& command);
 
-// Why a command that ended by itself makes its run fail; nothing when it does not.
-std::optional<Status> WhyCommandFailed(const CommandEnded& command, const std::string& run_id);
+// Why a command that ended by itself makes its run fail; nothing when it does not. `row` knows what it printed.
+std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow& row);
 
 // Sets state and error, and ended_ns where the command's own end did not.
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns);

@@ -196,7 +196,7 @@ std::optional<Status> RunLife::WhyItFailed() const {
   if (error_) return error_;
   if (!command_) return stop_reason_;
   if (command_->output_error == 0 && stop_reason_ && command_->stopped) return stop_reason_;
-  return WhyCommandFailed(*command_, row_.id);
+  return WhyCommandFailed(*command_, row_);
 }
 
 void RunLife::End() {

@@ -13,7 +13,8 @@ Status Refuse(std::string why, std::string remedy = {}) {
 }
 
 Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit) {
-  return Refuse(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit));
+  return Refuse(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
+                "put what is long into a file, and name that");
 }
 
 bool IsLabelKey(const std::string& key) {
@@ -31,13 +32,15 @@ Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
   }
   size_t total_bytes = 0;
   for (const std::string& argument : request.argv) {
-    if (argument.find('\0') != std::string::npos) return Refuse("an argument holds a zero byte");
+    if (argument.find('\0') != std::string::npos)
+      return Refuse("an argument holds a zero byte", "no program could be given it; leave it out");
     total_bytes += argument.size() + 1;
   }
   for (const std::string& variable : request.environment) {
-    if (variable.find('\0') != std::string::npos) return Refuse("an environment variable holds a zero byte");
+    if (variable.find('\0') != std::string::npos)
+      return Refuse("an environment variable holds a zero byte", "no program could be given it; leave it out");
     if (variable.find('=') == std::string::npos || variable[0] == '=') {
-      return Refuse("environment variable '" + ClippedText(variable, 80) + "' has no name");
+      return Refuse("environment variable '" + ClippedText(variable, 80) + "' has no name", "write NAME=VALUE");
     }
     total_bytes += variable.size() + 1;
   }
@@ -59,14 +62,15 @@ Status CheckLabels(const RunRequest& request, const RunRequestLimits& limits) {
     if (value.size() > limits.label_value_bytes) {
       return RefuseSize("label '" + key + "'", value.size(), limits.label_value_bytes, "bytes");
     }
-    if (!IsUtf8(value)) return Refuse("the value of label '" + key + "' is not UTF-8");
+    if (!IsUtf8(value))
+      return Refuse("the value of label '" + key + "' is not UTF-8", "labels are text; put bytes into a file");
   }
   return OkStatus();
 }
 
 Status CheckTimeout(const char* field, int64_t timeout_ms, int64_t limit_ms) {
   if (timeout_ms < 0) return Refuse(std::string(field) + " is negative", "give a duration, or none");
-  if (timeout_ms > limit_ms) return Refuse(std::string(field) + " is over the limit of 30 days");
+  if (timeout_ms > limit_ms) return Refuse(std::string(field) + " is over the limit of 30 days", "give less, or none");
   return OkStatus();
 }
 
@@ -89,9 +93,11 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, limits.timeout_ms));
   RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, limits.timeout_ms));
   if (request.cwd.empty() || request.cwd[0] != '/') {
-    return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path");
+    return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
+                  "give it from the root on");
   }
-  if (request.cwd.find('\0') != std::string::npos) return Refuse("the working folder holds a zero byte");
+  if (request.cwd.find('\0') != std::string::npos)
+    return Refuse("the working folder holds a zero byte", "no folder has one in its name");
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {
     return RefuseSize("the idempotency key", request.idempotency_key.size(), limits.idempotency_key_bytes, "bytes");
   }

@@ -172,6 +172,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
             RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
+            SweepExpiredSoon();
             Notify(id);
             if (open.end_known) open.end_known(open.row);
             return Forget(id);
@@ -251,6 +252,12 @@ std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
   return View{found->second.row, queue_.Position(id)};
 }
 
+const RunRow* Runs::FindOpenRow(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  return found == open_.end() ? nullptr : &found->second.row;
+}
+
 Runs::WatchId Runs::Watch(const std::string& id, std::function<void(const View&)> changed) {
   KPROF_ON_IO_LOOP(parts_.loop);
   WatchId watch = next_watch_++;
@@ -312,12 +319,30 @@ void Runs::NotifyQueuedSoon() {
   });
 }
 
+void Runs::BeginAdding(const std::string& id) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  ++adding_[id];
+}
+
+void Runs::EndAdding(const std::string& id, bool added) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (auto found = adding_.find(id); --found->second == 0) adding_.erase(found);
+  if (added) SweepExpiredSoon();
+}
+
+void Runs::SweepExpiredSoon() {
+  if (sweeps_soon_ || options_.retention.max_artifact_bytes == 0) return;
+  sweeps_soon_ = true;
+  SweepExpiredIn(kRetentionPauseMs);
+}
+
 void Runs::SweepExpired() {
+  sweeps_soon_ = false;
   if (stopped_) return;
   const RetentionPolicy& policy = options_.retention;
   if (policy.max_age_ns == 0 && policy.max_artifact_bytes == 0) return;
   SweepExpiredIn(kRetentionPeriodMs);
-  (void)parts_.workers.Submit([this, policy, now = parts_.clock.unix_ns()] {
+  (void)parts_.bulk.Submit([this, policy, now = parts_.clock.unix_ns()] {
     Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
     if (!reader.ok()) return;
     Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kRetentionBatch);
@@ -327,6 +352,7 @@ void Runs::SweepExpired() {
     }
     parts_.loop.Post([this, ids = *expired] {
       for (const std::string& id : ids) {
+        if (adding_.contains(id)) continue;
         Delete(id, [id](Status status) { LogInfo("run expired", {{"run", id}, {"result", status.ToString()}}); });
       }
       // More than one batch: go on soon.

@@ -60,6 +60,8 @@ class Runs {
   };
   // Nothing for one that has ended (and whose end is in the catalog).
   std::optional<View> FindOpen(const std::string& id) const;
+  // The same without the position, which costs a walk of the queue. Null for none; valid until this task ends.
+  const RunRow* FindOpenRow(const std::string& id) const;
 
   using WatchId = uint64_t;
   // `changed` is called on each change, for the last time with a terminal state. REQUIRES: FindOpen(id).
@@ -69,6 +71,11 @@ class Runs {
   // While somebody holds an attached run, it lives. Unknown and ended ids are fine.
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
+
+  // While somebody adds to an ended run, retention leaves it alone; Delete does not. `added`: there is more than
+  // before.
+  void BeginAdding(const std::string& id);
+  void EndAdding(const std::string& id, bool added);
 
   const RunQueue& queue() const { return queue_; }
 
@@ -104,6 +111,8 @@ class Runs {
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void NotifyQueuedSoon();
+  // When there may be more than retention allows.
+  void SweepExpiredSoon();
   void SweepExpired();
   void SweepExpiredIn(int64_t delay_ms);
   void FinishStopping();
@@ -113,10 +122,12 @@ class Runs {
   RunIdGenerator ids_;
   RunQueue queue_;
   std::map<std::string, OpenRun> open_;
-  size_t submitting_ = 0;  // on their way into the queue
+  std::map<std::string, int> adding_;  // who adds to which run
+  size_t submitting_ = 0;              // on their way into the queue
   WatchId next_watch_ = 1;
   IoLoop::Timer notify_timer_;
   IoLoop::Timer retention_timer_;
+  bool sweeps_soon_ = false;
   std::function<void()> stopped_;  // set once stopping
 };
 

@@ -57,6 +57,13 @@ class NoDaemonTest(unittest.TestCase):
     def test_a_path_that_can_be_no_socket_is_usage(self):
         Client("/tmp/" + "x" * 200).run("status", expect="usage")
 
+    def test_an_option_that_is_empty_is_no_default(self):
+        for option in ("--state-dir", "--socket", "--config", "--restore"):
+            done = run_kprofd("--user", option, "")
+            self.assertEqual(done.returncode, 2, option)
+            self.assertIn(option, done.stderr)
+            self.assertIn("empty", done.stderr)
+
     def test_system_mode_is_refused_clearly(self):
         done = run_kprofd("--state-dir", self.folder)
         self.assertEqual(done.returncode, 2)

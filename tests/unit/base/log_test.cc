@@ -1,8 +1,15 @@
 #include "daemon/base/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <string>
+
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
@@ -39,6 +46,58 @@ TEST(Log, QuotesValuesThatWouldNotReadBack) {
 
 TEST(Log, ShowsATimeBeforeTheEpochAsTheEpoch) {
   EXPECT_EQ(FormatLogLine(LogLevel::kError, -5, "x", {}), "1970-01-01T00:00:00.000Z error x");
+}
+
+// Standard error as a pipe, until it goes.
+class PipedStandardError {
+ public:
+  PipedStandardError() {
+    int ends[2];
+    KPROF_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+    read_.Reset(ends[0]);
+    UniqueFd write(ends[1]);
+    real_.Reset(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+    ::dup2(write.get(), STDERR_FILENO);
+  }
+  ~PipedStandardError() { ::dup2(real_.get(), STDERR_FILENO); }
+
+  std::string TakeAll() {
+    std::string text;
+    pollfd ready{read_.get(), POLLIN, 0};
+    char block[4096];
+    while (::poll(&ready, 1, 0) > 0) {
+      ssize_t size = ::read(read_.get(), block, sizeof block);
+      if (size <= 0) break;
+      text.append(block, static_cast<size_t>(size));
+    }
+    return text;
+  }
+
+ private:
+  UniqueFd read_, real_;
+};
+
+TEST(Log, DropsWhatNobodyReadsAndSaysHowMuch) {
+  PipedStandardError standard_error;
+  constexpr int kLines = 5000;
+  for (int i = 0; i < kLines; ++i) LogInfo("a line that fills the pipe", {{"number", std::to_string(i)}});
+  const std::string kept = standard_error.TakeAll();
+  const auto count = std::count(kept.begin(), kept.end(), '\n');
+  ASSERT_GT(count, 0);
+  ASSERT_LT(count, kLines);
+  LogInfo("again");
+  const std::string after = standard_error.TakeAll();
+  EXPECT_NE(after.find("warning log lines were dropped count=" + std::to_string(kLines - count) + "\n"), after.npos)
+      << after;
+  EXPECT_NE(after.find("info again\n"), after.npos);
+}
+
+TEST(Log, CutsALineThatAPipeMightNotTakeAtOnce) {
+  PipedStandardError standard_error;
+  LogInfo("long", {{"value", std::string(100'000, 'x')}});
+  const std::string line = standard_error.TakeAll();
+  EXPECT_LE(line.size(), 4096u);
+  EXPECT_TRUE(line.ends_with("...\n")) << line.substr(line.size() - 20);
 }
 
 }  // namespace

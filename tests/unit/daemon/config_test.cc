@@ -96,6 +96,7 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
   const Case cases[] = {
       {"sockt = \"/x\"\n", ":2: there is no setting 'sockt' here; there are: "},
       {"\n[queue]\nlimit = 5\n", ":4: [queue]: there is no setting 'limit'"},
+      {"state_dir = \"\"\n", ":2: 'state_dir' is empty"},
       {"state_dir = 5\n", ":2: 'state_dir' is not a string"},
       {"[queue]\nlimit_runs = 0\n", ":3: [queue]: 'limit_runs' is not a whole number from 1"},
       {"[queue]\nlimit_runs = \"5\"\n", ":3: [queue]: 'limit_runs' is not a whole number"},

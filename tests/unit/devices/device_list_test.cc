@@ -98,6 +98,18 @@ TEST(DeviceList, NarrowsLeasedCoresToThoseTheCallerNames) {
   }
 }
 
+TEST(DeviceList, CountsDevicesWithoutAUuidAmongThoseOfTheirKind) {
+  Device amd{.id = "3", .kind = DeviceKind::kAmd, .name = "MI300X"};
+  DeviceList list({Neuron("0", {0, 1}), Gpu("1", ""), Gpu("big", ""), amd});
+  EXPECT_THAT(list.VisibilityVariables({"1"}, {}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=0", "NEURON_RT_VISIBLE_CORES=", "ROCR_VISIBLE_DEVICES="));
+  EXPECT_THAT(list.VisibilityVariables({"big", "3"}, {}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=1", "NEURON_RT_VISIBLE_CORES=", "ROCR_VISIBLE_DEVICES=0"));
+  // The caller's own choice and what its command sees are the same device.
+  EXPECT_THAT(list.VisibilityVariables(SelectOk(list, "", {"CUDA_VISIBLE_DEVICES=1"}), {}),
+              ElementsAre("CUDA_VISIBLE_DEVICES=1", "NEURON_RT_VISIBLE_CORES=", "ROCR_VISIBLE_DEVICES="));
+}
+
 TEST(DeviceList, LeavesVendorsItDoesNotManageAsTheCallerHasThem) {
   EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}, {}), IsEmpty());
 }

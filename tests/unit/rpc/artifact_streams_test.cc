@@ -178,7 +178,7 @@ TEST_F(ArtifactStreams, AnUploadOutOfOrderIsRefusedAndLeavesNothing) {
       {"a sum of another shape", {Header(id, "a"), Data("abc"), Sum("\x1b]0;")}, "bad_input", "as sent"},
       {"a taken name", {Header(id, "taken"), Data("abc"), Sum(sum)}, "usage", "of that name"},
       {"a path", {Header(id, "../a"), Data("abc"), Sum(sum)}, "usage", "usable name"},
-      {"a name of ours", {Header(id, "stdout.log"), Data("abc"), Sum(sum)}, "usage", "usable name"},
+      {"a name of ours", {Header(id, "stdout.log"), Data("abc"), Sum(sum)}, "usage", "kprofd's own"},
       {"no such run", {Header("0222", "a"), Data("abc"), Sum(sum)}, "not_found", "no such run"},
   };
   for (const Case& c : cases) {

@@ -123,7 +123,7 @@ class RpcFixture {
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kWorkers, .queue_limit_jobs = 1024});
     bulk_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kBulkWorkers, .queue_limit_jobs = 1024});
     query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
-    RunParts run_parts{*loop_, clock_, *workers_, files(), *catalog_, launcher_, devices_, output_};
+    RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,

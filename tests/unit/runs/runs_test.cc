@@ -518,5 +518,32 @@ TEST_F(RunsTest, DeletesRunsThatAreTooOld) {
   EXPECT_TRUE(Until(is_gone));
 }
 
+TEST_F(RunsTest, MakesRoomAsSoonAsARunLeavesTooMuch) {
+  Close();
+  options_.retention.max_artifact_bytes = 10;
+  ASSERT_TRUE(Open().ok());
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < 3; ++i) {
+    ids.push_back(SubmitOk());
+    ASSERT_TRUE(GoesOn(i));
+    const OutputFiles& files = launcher_->at(i).files;
+    OutputLogWriter(files.stdout_fd, files.progress_fd, OutputStream::kStdout, output_).Write(std::string(8, 'x'));
+    launcher_->at(i).Ended(ExitCode(0));
+    ASSERT_TRUE(HasEnded(ids.back()));
+    if (i == 0) runs_->BeginAdding(ids[0]);
+  }
+  auto is_there = [&](const std::string& id) {
+    Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+    return ReadRun(**reader, id).ok();
+  };
+  Pass(1000);
+  EXPECT_TRUE(Until([&] { return !is_there(ids[1]); }));
+  EXPECT_TRUE(is_there(ids[0])) << "somebody adds to it";
+  EXPECT_TRUE(is_there(ids[2])) << "that one fits";
+  runs_->EndAdding(ids[0], /*added=*/true);
+  Pass(1000);
+  EXPECT_TRUE(Until([&] { return !is_there(ids[0]); }));
+}
+
 }  // namespace
 }  // namespace kprof
