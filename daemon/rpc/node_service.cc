@@ -56,6 +56,14 @@ Status DiagnoseStorage(const RpcParts& parts, const std::string& health, v1::Dia
   AddDiagnosis({"catalog", healthy ? DiagnosisLevel::kOk : DiagnosisLevel::kProblem, "the catalog: " + health,
                 healthy ? "" : "stop kprofd and restore a backup (docs/cli.md)"},
                out);
+  const std::string lost = parts.catalog.layout().LostFolder();
+  Result<std::vector<FolderEntry>> strays = parts.files.List(lost);
+  if (strays.ok() && !strays->empty()) {
+    AddDiagnosis({"lost_files", DiagnosisLevel::kWarning,
+                  std::to_string(strays->size()) + " files or folders that belong to no run lie in " + lost,
+                  "look whether you miss them, then remove them: kprofd never does"},
+                 out);
+  }
   return OkStatus();
 }
 

@@ -346,6 +346,16 @@ class StatusTest(DaemonTest):
             if diagnosis["level"] != "ok":
                 self.assertTrue(diagnosis["remedy"], diagnosis)
         self.assertIn("free_space", self.ctl.run("doctor").text)
+        self.assertNotIn("lost_files", [diagnosis["check"] for diagnosis in answer["diagnoses"]])
+
+    def test_doctor_tells_of_what_was_put_away(self):
+        lost = os.path.join(self.daemon.state, "lost", "0123456789abcdef")
+        os.makedirs(lost)
+        found = [d for d in self.ctl.json("doctor")["diagnoses"] if d["check"] == "lost_files"]
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0]["level"], "warning")
+        self.assertIn(os.path.dirname(lost), found[0]["message"])
+        shutil.rmtree(os.path.dirname(lost))
 
     def test_completion_scripts_parse(self):
         for shell in ("bash", "zsh", "fish"):
