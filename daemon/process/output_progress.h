@@ -6,6 +6,9 @@
 //   output.progress:  per stream, stdout first, 64 bytes: "kprofop1" (magic and version), u64 head_bytes, tail_bytes,
 //                     claimed, written, printed, finished size, finished dropped (little-endian)
 //
+// No checksum: a record is rewritten with each piece of output and lies within one sector, and one that says what no
+// writer writes (written above claimed, more dropped than printed...) is taken for none.
+//
 // The limits lie beside the log because they are the log's: what is configured may change between a crash and the start
 // after it. The writer notes them before it writes a byte.
 //
