@@ -60,7 +60,8 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   }
 
   void End(const Status& status) {
-    if (!run_id_.empty()) parts_.runs.EndAdding(run_id_, status.ok());
+    if (!run_id_.empty()) parts_.runs.retention().EndAdding(run_id_);
+    if (status.ok()) parts_.runs.retention().OnAdded();
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
     place_.reset();   // before the client knows, who may begin the next at once
     Finish(ToGrpc(status));
@@ -94,7 +95,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
         upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
     parts_.loop.Post([this, id = run.id] {
       run_id_ = id;
-      parts_.runs.BeginAdding(id);
+      parts_.runs.retention().BeginAdding(id);
     });
     return OkStatus();
   }

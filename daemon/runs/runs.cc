@@ -16,14 +16,19 @@ namespace {
 constexpr int64_t kRetryFirstMs = 500;
 constexpr int64_t kRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
-constexpr int64_t kRetentionPeriodMs = 10 * 60 * 1000;
-constexpr int64_t kRetentionPauseMs = 1000;
-constexpr int64_t kRetentionBatch = 100;
 
 }  // namespace
 
 Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
-    : parts_(parts), options_(options), ids_(parts.clock, last_id), queue_(options.queue) {
+    : parts_(parts),
+      options_(options),
+      ids_(parts.clock, last_id),
+      queue_(options.queue),
+      retention_(parts, options.retention, [this](const std::string& id) {
+        Delete(id, [id](const Status& status) {
+          LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
+        });
+      }) {
   for (RunRow& row : recovered.queued) {
     // Taken back however many there are: they were accepted once.
     queue_.Add(row.id, row.devices);
@@ -57,7 +62,7 @@ void Runs::Begin() {
     if (open.row.attached) StartHoldTimer(id);
   }
   StartReady();
-  SweepExpired();
+  retention_.Begin();
 }
 
 void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) {
@@ -172,7 +177,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
             RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
-            SweepExpiredSoon();
+            retention_.OnAdded();
             Notify(id);
             if (open.end_known) open.end_known(open.row);
             return Forget(id);
@@ -319,58 +324,11 @@ void Runs::NotifyQueuedSoon() {
   });
 }
 
-void Runs::BeginAdding(const std::string& id) {
-  KPROF_ON_IO_LOOP(parts_.loop);
-  ++adding_[id];
-}
-
-void Runs::EndAdding(const std::string& id, bool added) {
-  KPROF_ON_IO_LOOP(parts_.loop);
-  if (auto found = adding_.find(id); --found->second == 0) adding_.erase(found);
-  if (added) SweepExpiredSoon();
-}
-
-void Runs::SweepExpiredSoon() {
-  if (sweeps_soon_ || options_.retention.max_artifact_bytes == 0) return;
-  sweeps_soon_ = true;
-  SweepExpiredIn(kRetentionPauseMs);
-}
-
-void Runs::SweepExpired() {
-  sweeps_soon_ = false;
-  if (stopped_) return;
-  const RetentionPolicy& policy = options_.retention;
-  if (policy.max_age_ns == 0 && policy.max_artifact_bytes == 0) return;
-  SweepExpiredIn(kRetentionPeriodMs);
-  (void)parts_.bulk.Submit([this, policy, now = parts_.clock.unix_ns()] {
-    Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
-    if (!reader.ok()) return;
-    Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kRetentionBatch);
-    if (!expired.ok()) {
-      LogWarning("retention cannot be applied", {{"error", expired.status().ToString()}});
-      return;
-    }
-    parts_.loop.Post([this, ids = *expired] {
-      for (const std::string& id : ids) {
-        if (adding_.contains(id)) continue;
-        Delete(id, [id](Status status) { LogInfo("run expired", {{"run", id}, {"result", status.ToString()}}); });
-      }
-      // More than one batch: go on soon.
-      if (static_cast<int64_t>(ids.size()) == kRetentionBatch) SweepExpiredIn(kRetentionPauseMs);
-    });
-  });
-}
-
-void Runs::SweepExpiredIn(int64_t delay_ms) {
-  if (stopped_) return;
-  retention_timer_ = parts_.loop.After(delay_ms * kNanosPerMilli, [this] { SweepExpired(); });
-}
-
 void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   KPROF_CHECK(!stopped_);
   stopped_ = std::move(done);
-  retention_timer_.Cancel();
+  retention_.Stop();
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();
     open.queue_timer.Cancel();

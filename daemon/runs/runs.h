@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "daemon/runs/recovery.h"
+#include "daemon/runs/retention_sweep.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_parts.h"
 #include "daemon/runs/run_queue.h"
 #include "daemon/runs/run_request.h"
-#include "storage/catalog/retention.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
@@ -72,12 +72,8 @@ class Runs {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
-  // While somebody adds to an ended run, retention leaves it alone; Delete does not. `added`: there is more than
-  // before.
-  void BeginAdding(const std::string& id);
-  void EndAdding(const std::string& id, bool added);
-
   const RunQueue& queue() const { return queue_; }
+  RetentionSweep& retention() { return retention_; }
 
   // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
   // committed.
@@ -111,23 +107,17 @@ class Runs {
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void NotifyQueuedSoon();
-  // When there may be more than retention allows.
-  void SweepExpiredSoon();
-  void SweepExpired();
-  void SweepExpiredIn(int64_t delay_ms);
   void FinishStopping();
 
   const RunParts parts_;
   const Options options_;
   RunIdGenerator ids_;
   RunQueue queue_;
+  RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;
-  std::map<std::string, int> adding_;  // who adds to which run
-  size_t submitting_ = 0;              // on their way into the queue
+  size_t submitting_ = 0;  // on their way into the queue
   WatchId next_watch_ = 1;
   IoLoop::Timer notify_timer_;
-  IoLoop::Timer retention_timer_;
-  bool sweeps_soon_ = false;
   std::function<void()> stopped_;  // set once stopping
 };
 

@@ -530,7 +530,7 @@ TEST_F(RunsTest, MakesRoomAsSoonAsARunLeavesTooMuch) {
     OutputLogWriter(files.stdout_fd, files.progress_fd, OutputStream::kStdout, output_).Write(std::string(8, 'x'));
     launcher_->at(i).Ended(ExitCode(0));
     ASSERT_TRUE(HasEnded(ids.back()));
-    if (i == 0) runs_->BeginAdding(ids[0]);
+    if (i == 0) runs_->retention().BeginAdding(ids[0]);
   }
   auto is_there = [&](const std::string& id) {
     Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
@@ -540,7 +540,8 @@ TEST_F(RunsTest, MakesRoomAsSoonAsARunLeavesTooMuch) {
   EXPECT_TRUE(Until([&] { return !is_there(ids[1]); }));
   EXPECT_TRUE(is_there(ids[0])) << "somebody adds to it";
   EXPECT_TRUE(is_there(ids[2])) << "that one fits";
-  runs_->EndAdding(ids[0], /*added=*/true);
+  runs_->retention().EndAdding(ids[0]);
+  runs_->retention().OnAdded();
   Pass(1000);
   EXPECT_TRUE(Until([&] { return !is_there(ids[0]); }));
 }
