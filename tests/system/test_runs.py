@@ -109,6 +109,10 @@ class RunsTest(DaemonTest):
             self.ctl.run("show", run, expect="not_found")
             self.assertFalse(os.path.exists(self.daemon.run_folder(run)))
 
+    def test_a_run_that_is_named_twice_is_deleted_once(self):
+        run = self.ctl.capture("true")["id"]
+        self.assertEqual(self.ctl.json("delete", run, "@last", run)["deleted"], [run])
+
     def test_delete_goes_on_after_a_name_that_is_none(self):
         run = self.ctl.capture("true")["id"]
         ran = self.ctl.run("--json", "delete", "zzzz", run, expect="not_found")
