@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "client/cli/json_writer.h"
+#include "client/cli/error_json.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
@@ -29,13 +29,6 @@ size_t WidthOfTerminal(int fd) {
   winsize size = {};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
-}
-
-std::string ErrorJsonLine(const Status& status) {
-  return JsonLine("kprof.error.v1", [&](JsonWriter& json) {
-    json.Key("code").String(ErrorName(status.code())).Key("message").String(status.what() + ": " + status.why());
-    json.Key("remedy").StringOrNull(status.remedy());
-  });
 }
 
 }  // namespace
