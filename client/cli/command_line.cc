@@ -448,7 +448,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
       }
     }
   }
-  return grammar.Parse(std::move(words), std::move(command));
+  return grammar.Parse(words, std::move(command));
 }
 
 bool WantsJson(const std::vector<std::string>& args) {
