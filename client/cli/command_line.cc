@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -10,6 +11,8 @@
 #include "client/cli/help_text.h"
 #include "client/cli/later_versions.h"
 #include "client/cli/run_outcome.h"
+#include "client/cli/terminal_text.h"
+#include "client/cli/typed_words.h"
 #include "client/cpp/version.h"
 #include "storage/base/readable_text.h"
 
@@ -61,7 +64,10 @@ Result<std::map<std::string, std::string>> ParseLabels(const std::vector<std::st
     if (equals == std::string::npos || equals == 0) {
       return Usage("--label '" + text + "' is not KEY=VALUE", "write it like --label model=llama");
     }
-    labels[text.substr(0, equals)] = text.substr(equals + 1);
+    const std::string key = text.substr(0, equals);
+    if (!labels.emplace(key, text.substr(equals + 1)).second) {
+      return Usage("the label '" + key + "' is given twice", "give each key one value");
+    }
   }
   return labels;
 }
@@ -73,6 +79,21 @@ Result<int64_t> ParseOptionalDuration(const char* option, const std::string& tex
     return Usage(std::string(option) + " '" + text + "': " + duration.status().why(), duration.status().remedy());
   }
   return duration;
+}
+
+// An option's value that is a whole number, in digits alone: CLI11 itself would read 010 as 8 and 0x2 as 2. Has no
+// description, so --help does not go into detail; what is wrong is said in words where it is.
+CLI::Validator WholeNumber(int64_t least, int64_t most) {
+  auto read = [least, most](std::string& text) -> std::string {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) {
+      text = std::to_string(value);
+      return "";
+    }
+    return "'" + text + "' is not a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+  };
+  return CLI::Validator(read, "");
 }
 
 // The whole command line: CLI11's description, and for each verb how to finish it.
@@ -109,7 +130,8 @@ class Grammar {
   Grammar& operator=(const Grammar&) = delete;
 
   // `command`: what stood after -- of a capture.
-  Result<CommandLine> Parse(std::vector<std::string> words, std::vector<std::string> command) {
+  Result<CommandLine> Parse(const std::vector<std::string>& args, std::vector<std::string> command) {
+    std::vector<std::string> words = WithEmptyValuesApart(args, SpellingsOf(Describe()));
     std::reverse(words.begin(), words.end());  // as CLI11 wants it
     try {
       app_.parse(words);
@@ -119,9 +141,13 @@ class Grammar {
       return CommandLine{typed_.global, PrintText{app_.help("", CLI::AppFormatMode::All)}};
     } catch (const CLI::CallForVersion& version) {
       return CommandLine{typed_.global, PrintText{std::string(version.what()) + "\n"}};
+    } catch (const CLI::ExtrasError& error) {
+      if (command.empty()) RETURN_IF_ERROR(CheckCommandIsApart(args));
+      return Usage(error.what(), SeeHelp());
     } catch (const CLI::ParseError& error) {
-      return Usage(error.what(), "see 'kprofctl " + UsedVerb() + "--help'");
+      return Usage(error.what(), SeeHelp());
     }
+    RETURN_IF_ERROR(CheckNothingIsEmpty(app_));
     typed_.capture.command = std::move(command);
     RETURN_IF_ERROR(CheckText("RUN", typed_.run));
     for (auto& [verb, finish] : finish_) {
@@ -163,9 +189,6 @@ class Grammar {
                           const char* help) {
     verb->add_option(name, to, help)->allow_extra_args(false)->type_name(value);
   }
-
-  // In words only where it is broken; --help needs no such detail.
-  static CLI::Validator Between(int64_t least, int64_t most) { return CLI::Range(least, most).description(""); }
 
   void AddNodeVerbs() {
     AddVerb("status", "The daemon: version, uptime, devices, queue, storage", [] { return VerbArgs(StatusArgs()); });
@@ -219,7 +242,7 @@ class Grammar {
   void AddRunVerbs() {
     CLI::App* runs = AddVerb("runs", "Runs, newest first", [this] { return FinishRuns(); });
     runs->add_option("--limit", typed_.runs.limit, "At most this many (default: 20)")
-        ->check(Between(1, 1'000'000'000))
+        ->transform(WholeNumber(1, 1'000'000'000))
         ->type_name("N");
     AddRepeated(runs, "--label", "K=V", typed_.labels, "Only runs with this label (repeat: all of them)");
     AddRepeated(runs, "--tool", "TOOL", typed_.runs.tools, "Only runs of this tool (repeat: any of them)");
@@ -311,7 +334,7 @@ class Grammar {
         ->type_name("FORMAT");
     query->add_option("--timeout", typed_.timeout, "Give up after this long (default: 30s)")->type_name("DURATION");
     query->add_option("--limit", typed_.query.limit, "At most this many rows (default: 10000)")
-        ->check(Between(1, 10'000'000))
+        ->transform(WholeNumber(1, 10'000'000))
         ->type_name("N");
     query->footer(
         "Read-only, one statement. Tables and columns: docs/sql.md. Durations: 500ms 10s 5m 2h.\n\n"
@@ -334,6 +357,7 @@ class Grammar {
 
   Result<VerbArgs> FinishQuery() {
     RETURN_IF_ERROR(CheckText("SQL", typed_.query.sql));
+    if (typed_.query.sql == "@") return Usage("SQL '@' names no file", "write @FILE, or - for standard input");
     if (!typed_.format.empty()) {
       typed_.query.format = RowFormatByName(typed_.format);
       if (!typed_.query.format)
@@ -343,10 +367,43 @@ class Grammar {
     return VerbArgs(typed_.query);
   }
 
-  // "capture ", for the hint at its help; empty without a verb.
-  std::string UsedVerb() const {
-    for (const CLI::App* verb : app_.get_subcommands()) return verb->get_name() + " ";
-    return "";
+  // "see 'kprofctl artifacts RUN get --help'": that of the innermost verb that was given.
+  std::string SeeHelp() const {
+    std::string words = app_.get_name();
+    for (const CLI::App* app = &app_; !app->get_subcommands().empty();) {
+      const CLI::App* verb = app->get_subcommands().front();
+      for (const CLI::Option* option : app->get_options()) {
+        if (option->get_positional()) words += " " + option->get_name();
+      }
+      words += " " + verb->get_name();
+      app = verb;
+    }
+    return "see '" + words + " --help'";
+  }
+
+  // What an unset variable of a shell's leaves is a mistake, and no wish for the default.
+  Status CheckNothingIsEmpty(const CLI::App& app) const {
+    for (const CLI::Option* option : app.get_options()) {
+      const std::vector<std::string> values = option->results();
+      if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+      const bool can_go = !option->get_positional() && !option->get_required();
+      return Usage(option->get_name() + " is empty",
+                   can_go ? "give it a value, or leave it out for its default" : SeeHelp());
+    }
+    for (const CLI::App* verb : app.get_subcommands()) RETURN_IF_ERROR(CheckNothingIsEmpty(*verb));
+    return OkStatus();
+  }
+
+  // A capture whose command stands before the --, or without it: what it has to look like.
+  Status CheckCommandIsApart(const std::vector<std::string>& words) const {
+    if (app_.get_subcommands().empty() || app_.get_subcommands().front()->get_name() != "capture") return OkStatus();
+    constexpr size_t kVerbAndTool = 2;
+    std::optional<size_t> command = FindPositional(words, SpellingsOf(Describe()), kVerbAndTool);
+    if (!command) return OkStatus();
+    std::vector<std::string_view> corrected = {"kprofctl"};
+    corrected.insert(corrected.end(), words.begin(), words.end());
+    corrected.insert(corrected.begin() + 1 + static_cast<std::ptrdiff_t>(*command), "--");
+    return Usage("the command does not follow after --", "write: " + CommandText(corrected));
   }
 
   Typed typed_;
@@ -391,7 +448,7 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
       }
     }
   }
-  return grammar.Parse(std::move(words), std::move(command));
+  return grammar.Parse(words, std::move(command));
 }
 
 bool WantsJson(const std::vector<std::string>& args) {

@@ -32,6 +32,23 @@ Status FileFailure(int error, const std::string& what) {
   return ours ? Fail(ErrorCode::kInternal, what, status.why()) : status;
 }
 
+std::string FolderOf(const std::string& path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// A folder that is not there is a mistake in what was typed; kNotFound is what kprofd has not.
+Status WriteFailure(int error, const std::string& path) {
+  const std::string what = "write " + path;
+  if (error != ENOENT) return FileFailure(error, what);
+  return Fail(ErrorCode::kUsage, what, "there is no folder " + FolderOf(path), "make it, or name another file");
+}
+
+// By which a file without a name can be reached.
+std::string PathOf(const UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
 }  // namespace
 
 bool IsFolder(const std::string& path) {
@@ -39,33 +56,43 @@ bool IsFolder(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-Result<FileTarget> FileTarget::Open(const std::string& path, unsigned mode, Output& output) {
+bool FileTarget::IsDirect(const std::string& path) {
+  struct stat info = {};
+  return path == "-" || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode));
+}
+
+Result<FileTarget> FileTarget::Open(const std::string& path, unsigned mode, Output& output, bool unnamed) {
   if (path == "-") return FileTarget(path, &output);
   FileTarget target(path, nullptr);
-  const std::string what = "write " + path;
-  struct stat info = {};
-  bool exists = ::stat(path.c_str(), &info) == 0;
-  if (exists && !S_ISREG(info.st_mode)) {
+  if (IsDirect(path)) {
     target.fd_.Reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!target.fd_.valid()) return FileFailure(errno, what);
+    if (!target.fd_.valid()) return WriteFailure(errno, path);
     return target;
   }
-  if (exists) {
-    // Through a link to the file itself, so that the move does not replace the link.
-    std::error_code error;
-    std::filesystem::path real = std::filesystem::canonical(path, error);
-    if (error) return FileFailure(error.value(), what);
-    target.path_ = real.string();
-  }
-  std::string partial = target.path_ + ".partial-" + std::to_string(::getpid());
-  target.fd_.Reset(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
-  if (!target.fd_.valid()) return FileFailure(errno, what);
-  target.partial_path_ = partial;
+  // Through a link to the file itself, so that what is put in its place does not replace the link.
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (!error) target.path_ = real.string();
+  RETURN_IF_ERROR(target.OpenBesideItsPlace(mode, unnamed));
   return target;
 }
 
+Status FileTarget::OpenBesideItsPlace(unsigned mode, bool unnamed) {
+  partial_path_ = path_ + ".partial-" + std::to_string(::getpid());
+  // A name that cannot be is told now, not when all has been written.
+  struct stat info = {};
+  if (::lstat(partial_path_.c_str(), &info) != 0 && errno != ENOENT) return WriteFailure(errno, path_);
+  if (unnamed) fd_.Reset(::open(FolderOf(path_).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  // Without /proc it could not be given a name. Whatever keeps us from it, the other way says what is wrong.
+  if (fd_.valid() && ::access(PathOf(fd_).c_str(), F_OK) == 0) return OkStatus();
+  fd_.Reset(::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!fd_.valid()) return WriteFailure(errno, path_);
+  has_name_ = true;
+  return OkStatus();
+}
+
 FileTarget::~FileTarget() {
-  if (fd_.valid() && !partial_path_.empty()) ::unlink(partial_path_.c_str());
+  if (fd_.valid() && has_name_) ::unlink(partial_path_.c_str());
 }
 
 Status FileTarget::Write(std::string_view bytes) {
@@ -76,7 +103,7 @@ Status FileTarget::Write(std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return FileFailure(errno, "write " + path_);
+    if (written < 0) return WriteFailure(errno, path_);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return OkStatus();
@@ -84,12 +111,23 @@ Status FileTarget::Write(std::string_view bytes) {
 
 Status FileTarget::Commit() {
   if (output_ != nullptr) return output_->Flush();
-  if (!partial_path_.empty()) {
-    if (::fsync(fd_.get()) != 0) return FileFailure(errno, "write " + path_);
-    if (::rename(partial_path_.c_str(), path_.c_str()) != 0) return FileFailure(errno, "write " + path_);
-  }
+  if (!partial_path_.empty()) RETURN_IF_ERROR(PutInItsPlace());
   fd_.Reset();
   return OkStatus();
+}
+
+Status FileTarget::PutInItsPlace() {
+  if (::fsync(fd_.get()) != 0) return WriteFailure(errno, path_);
+  if (!has_name_) {
+    auto link_to = [this](const std::string& path) {
+      return ::linkat(AT_FDCWD, PathOf(fd_).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link_to(path_)) return OkStatus();
+    // Only a rename replaces what is there.
+    if (errno != EEXIST || !link_to(partial_path_)) return WriteFailure(errno, path_);
+    has_name_ = true;
+  }
+  return ::rename(partial_path_.c_str(), path_.c_str()) == 0 ? OkStatus() : WriteFailure(errno, path_);
 }
 
 Result<FileSource> FileSource::Open(const std::string& path) {

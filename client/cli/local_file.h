@@ -16,12 +16,19 @@ namespace kprof::cli {
 // False also where nothing is.
 bool IsFolder(const std::string& path);
 
-// A file that is there whole or not at all: written beside its place, synced, moved there by Commit. What is not a
-// plain file ("-", a pipe, /dev/null) is written directly. Destroyed without Commit it leaves nothing behind.
+// A file that is there whole or not at all: written without a name, synced, and put in its place by Commit. So whatever
+// ends the process, nothing is left behind. Where the file system has no files without a name (NFS, say), it has one
+// beside its place, NAME.partial-PID, which a process that is killed leaves; destroyed without Commit it is removed.
+//
+// What is not a plain file ("-", a pipe, /dev/null) is written directly.
 class FileTarget {
  public:
-  // `output` is used for "-". A new file gets `mode`, less the umask.
-  static Result<FileTarget> Open(const std::string& path, unsigned mode, Output& output);
+  // Whether what is written there appears at once.
+  static bool IsDirect(const std::string& path);
+
+  // `output` is used for "-". A new file gets `mode`, less the umask. kUsage where there is no such folder. Without
+  // `unnamed`, as on a file system that has no such files.
+  static Result<FileTarget> Open(const std::string& path, unsigned mode, Output& output, bool unnamed = true);
   FileTarget(FileTarget&&) = default;
   FileTarget& operator=(FileTarget&&) = delete;
   ~FileTarget();
@@ -31,11 +38,14 @@ class FileTarget {
 
  private:
   FileTarget(std::string path, Output* output) : path_(std::move(path)), output_(output) {}
+  Status OpenBesideItsPlace(unsigned mode, bool unnamed);
+  Status PutInItsPlace();
 
   std::string path_;
   Output* output_;  // of "-", else null
   UniqueFd fd_;
   std::string partial_path_;  // empty: written directly
+  bool has_name_ = false;     // partial_path_
 };
 
 class FileSource {

@@ -5,6 +5,17 @@
 #include <vector>
 
 #include "client/cli/kprofctl.h"
+#include "client/cli/standard_descriptors.h"
+
+namespace {
+
+// Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.
+void BeforeAllElse(int /*argc*/, char** /*argv*/, char** /*environment*/) {
+  if (!kprof::cli::OccupyClosedDescriptors()) ::_exit(kprof::ExitStatusOf(kprof::ErrorCode::kInternal));
+}
+__attribute__((section(".preinit_array"), used)) void (*const before_all_else)(int, char**, char**) = BeforeAllElse;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   // A reader that goes away must not end a capture; output.h deals with it.

@@ -1,12 +1,13 @@
 #include "client/cli/output.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
-#include "client/cli/json_writer.h"
+#include "client/cli/error_json.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
@@ -25,17 +26,16 @@ int WriteAll(int fd, std::string_view bytes) {
   return 0;
 }
 
+// Also where standard_descriptors.h has put something in its place.
+bool IsClosed(int fd) {
+  int flags = ::fcntl(fd, F_GETFL);
+  return flags < 0 || (flags & O_ACCMODE) == O_RDONLY;
+}
+
 size_t WidthOfTerminal(int fd) {
   winsize size = {};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
-}
-
-std::string ErrorJsonLine(const Status& status) {
-  return JsonLine("kprof.error.v1", [&](JsonWriter& json) {
-    json.Key("code").String(ErrorName(status.code())).Key("message").String(status.what() + ": " + status.why());
-    json.Key("remedy").StringOrNull(status.remedy());
-  });
 }
 
 }  // namespace
@@ -43,6 +43,7 @@ std::string ErrorJsonLine(const Status& status) {
 Output::Output(int result_fd, int note_fd)
     : result_fd_(result_fd),
       note_fd_(note_fd),
+      result_is_closed_(IsClosed(result_fd)),
       result_is_terminal_(::isatty(result_fd) == 1),
       note_is_terminal_(::isatty(note_fd) == 1) {}
 
@@ -50,6 +51,10 @@ void Output::Write(std::string_view bytes) {
   if (broken()) return;
   buffer_ += bytes;
   if (buffer_.size() >= kBufferBytes) (void)Flush();
+}
+
+void Output::Confirm(std::string_view bytes) {
+  if (!result_is_closed_) Write(bytes);
 }
 
 Status Output::Flush() {

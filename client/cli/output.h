@@ -19,6 +19,9 @@ class Output {
 
   // Results. Failures show in `broken` and in Flush.
   void Write(std::string_view bytes);
+  // What was done, where the result itself is elsewhere, in a file: with standard output closed it is left out, and
+  // that is no failure.
+  void Confirm(std::string_view bytes);
   // Everything written so far has left. A reader that went away is no failure.
   Status Flush();
   // Nothing written from now on arrives; a stream of results may as well end.
@@ -44,6 +47,7 @@ class Output {
  private:
   const int result_fd_;
   const int note_fd_;
+  const bool result_is_closed_;
   const bool result_is_terminal_;
   const bool note_is_terminal_;
 

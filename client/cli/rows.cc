@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/cli/csv.h"
+#include "client/cli/error_json.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/number_text.h"
 #include "client/cli/table.h"
@@ -21,6 +22,18 @@ std::string RealText(double value) {
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
+// As one would write it in SQL: x'00ff'.
+std::string BlobText(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "x'";
+  text.reserve(bytes.size() * 2 + 3);
+  for (char c : bytes) {
+    const uint8_t byte = static_cast<uint8_t>(c);
+    text += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return text + "'";
+}
+
 std::string CellText(const Cell& cell) {
   switch (cell.kind) {
     case Data::KIND_INTEGER:
@@ -28,10 +41,11 @@ std::string CellText(const Cell& cell) {
     case Data::KIND_REAL:
       return RealText(cell.real);
     case Data::KIND_TEXT:
-    case Data::KIND_BYTES:
       return std::string(cell.bytes);
+    case Data::KIND_BYTES:
+      return BlobText(cell.bytes);
     default:
-      return "";
+      return "NULL";
   }
 }
 
@@ -132,6 +146,15 @@ class JsonRows : public RowWriter {
         .Key("elapsed_ms")
         .Double(totals.elapsed_ms())
         .EndObject();
+    text_ += '\n';
+    Pass();
+  }
+
+  void Abort(const Status& failure) override {
+    // These rows are not all, for those, too, who look no further than they always did.
+    json_.EndArray().Key("truncated").Bool(true).Key("elapsed_ms").Null();
+    WriteErrorMember(json_, failure);
+    json_.EndObject();
     text_ += '\n';
     Pass();
   }
@@ -276,6 +299,10 @@ Status RowStream::Add(const v1::QueryResponse& message) {
   totals_ = message.totals();
   writer_.End(*totals_);
   return OkStatus();
+}
+
+void RowStream::Abort(const Status& failure) {
+  if (begun_ && !totals_) writer_.Abort(failure);
 }
 
 Status RowStream::AddBatch(const v1::QueryResponse::Batch& batch) {

@@ -25,13 +25,15 @@ struct Cell {
   std::string_view bytes;
 };
 
-// A form of output. Begin, rows, End, in this order; without End what was written is incomplete.
+// A form of output. Begin, rows, End or Abort, in this order; without End what was written is incomplete.
 class RowWriter {
  public:
   virtual ~RowWriter() = default;
   virtual void Begin(const std::vector<std::string>& columns) = 0;
   virtual void Row(const std::vector<Cell>& cells) = 0;
   virtual void End(const v1::QueryResponse::Totals& totals) = 0;
+  // No more rows come: JSON is closed and says why.
+  virtual void Abort(const Status& /*failure*/) {}
 };
 
 std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output);
@@ -44,6 +46,8 @@ class RowStream {
 
   // Fails with kBadInput for a message that makes no sense.
   Status Add(const v1::QueryResponse& message);
+  // The rest does not come. Once, last.
+  void Abort(const Status& failure);
   // Of the last message; absent while it has not come.
   const std::optional<v1::QueryResponse::Totals>& totals() const { return totals_; }
 

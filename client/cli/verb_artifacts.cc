@@ -1,4 +1,5 @@
 #include "client/cli/checked_download.h"
+#include "client/cli/interruptible_call.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/local_file.h"
 #include "client/cli/sizes.h"
@@ -50,16 +51,18 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   const std::string what = "get artifact " + args.name + " of run " + args.run;
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   const std::string to = IsFolder(args.to) ? args.to + "/" + args.name : args.to;
+  InterruptibleCall call(!FileTarget::IsDirect(to));
   ASSIGN_OR_RETURN(FileTarget target, FileTarget::Open(to, 0666, context.output));
   v1::DownloadArtifactRequest request;
   request.set_id(args.run);
   request.set_name(args.name);
   v1::Artifact artifact;
   CheckedDownload download(target);
-  Status status = client->DownloadArtifact(request, [&](const v1::DownloadArtifactResponse& response) {
+  auto on_message = [&](const v1::DownloadArtifactResponse& response) {
     if (response.has_artifact()) artifact = response.artifact();
     return download.Add(response);
-  });
+  };
+  Status status = call.Ended(client->DownloadArtifact(request, on_message, call.stop()));
   if (args.to == "-" && context.output.broken()) return OkStatus();  // Flush tells whether that is a failure
   RETURN_IF_ERROR(status);
   ASSIGN_OR_RETURN(std::string sha256, download.Finish(what));
@@ -68,8 +71,8 @@ Status RunVerb(const GetArtifactArgs& args, const VerbContext& context) {
   }
   RETURN_IF_ERROR(target.Commit());
   if (args.to == "-") return OkStatus();
-  context.output.Write(context.global.json ? ArtifactJsonLine(artifact)
-                                           : TerminalText(to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
+  context.output.Confirm(context.global.json ? ArtifactJsonLine(artifact)
+                                             : TerminalText(to) + "  " + FormatBytes(artifact.size_bytes()) + "\n");
   return OkStatus();
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "client/cli/find_run.h"
 #include "client/cli/json_writer.h"
 #include "client/cli/terminal_text.h"
@@ -22,10 +24,10 @@ Status RunVerb(const DeleteArgs& args, const VerbContext& context) {
   std::vector<std::string> ids;
   for (const std::string& name : args.runs) {
     Result<v1::Run> run = FindRun(*client, name, "delete run");
-    if (run.ok()) {
-      ids.push_back(run->id());
-    } else {
+    if (!run.ok()) {
       fail(run.status());
+    } else if (std::find(ids.begin(), ids.end(), run->id()) == ids.end()) {
+      ids.push_back(run->id());
     }
   }
   std::vector<std::string> deleted;

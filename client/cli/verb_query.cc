@@ -34,8 +34,13 @@ Status RunVerb(const QueryArgs& args, const VerbContext& context) {
     return output.CheckTakesMore();
   });
   if (output.broken()) return OkStatus();  // Flush tells whether that is a failure
-  RETURN_IF_ERROR(status);
-  if (!rows.totals()) return Fail(ErrorCode::kInternal, "run the query", "kprofd ended the rows without their totals");
+  if (status.ok() && !rows.totals()) {
+    status = Fail(ErrorCode::kInternal, "run the query", "kprofd ended the rows without their totals");
+  }
+  if (!status.ok()) {
+    rows.Abort(status);
+    return status;
+  }
   if (rows.totals()->truncated()) {
     (void)output.Flush();
     output.Note("cut off after " + std::to_string(rows.totals()->rows()) + " rows; --limit allows more");

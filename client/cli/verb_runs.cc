@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "client/cli/durations.h"
+#include "client/cli/error_json.h"
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
@@ -45,15 +46,20 @@ Status WriteJson(KprofClient& client, const RunsArgs& args, Output& output) {
   std::string text;
   JsonWriter json(text);
   json.BeginObject().Key("schema").String("kprof.runs.v1").Key("runs").BeginArray();
-  RETURN_IF_ERROR(ForEachRun(client, args, [&](const v1::Run& run) {
+  bool begun = false;
+  Status status = ForEachRun(client, args, [&](const v1::Run& run) {
     WriteRun(json, run);
     output.Write(text);
     text.clear();
+    begun = true;
     return !output.broken();
-  }));
-  json.EndArray().EndObject();
+  });
+  if (!status.ok() && !begun) return status;
+  json.EndArray();
+  if (!status.ok()) WriteErrorMember(json, status);
+  json.EndObject();
   output.Write(text + "\n");
-  return OkStatus();
+  return status;
 }
 
 Status WriteTable(KprofClient& client, const RunsArgs& args, Output& output) {

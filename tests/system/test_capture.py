@@ -169,13 +169,16 @@ class CaptureTest(DaemonTest):
         before = len(self.ctl.json("runs", "--limit", "1000")["runs"])
         for options in (("--timeout", "soon"), ("--label", "nokey"), ("--device", "7"), ("--device", "all"), ("--clocks", "lock"),
                         ("--env", "=x"), ("--env", "KPROF_TEST_NOT_SET"), ("--nonsense",), ("--label", "bad key=1"),
-                        ("--label", "k=" + 2000 * "x")):
+                        ("--label", "k=" + 2000 * "x"), ("--label", "k=1", "--label", "k=2"), ("--device", ""), ("--device=",),
+                        ("--cwd", ""), ("--socket", "")):
             with self.subTest(options=options):
                 ran = self.ctl.run("--json", "capture", "command", *options, "--", "true", expect="usage")
                 self.assertEqual(ran.error["code"], "usage")
                 self.assertEqual(ran.out, b"")
         self.ctl.run("capture", "command", expect="usage")
         self.ctl.run("capture", "command", "--", expect="usage")
+        ran = self.ctl.run("capture", "command", "sleep", "5", expect="usage")
+        self.assertTrue(ran.err.endswith(b" capture command -- sleep 5\n"), ran)
         self.ctl.run("capture", "nosuchtool", "--", "true", expect="usage")
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 

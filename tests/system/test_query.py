@@ -44,6 +44,19 @@ class QueryTest(DaemonTest):
         self.assertEqual(lines[0].split(), ["id", "state", "exit_code", "error_code"])
         self.assertEqual(len(lines), 3)
 
+    def test_blobs_and_absent_values_are_told_from_text(self):
+        sql = "SELECT x'00ff' AS b, NULL AS n, '' AS e, 'z' AS z"
+        self.assertEqual(self.ctl.run("query", sql).text.splitlines()[1].split(), ["x'00ff'", "NULL", "z"])
+        self.assertEqual(self.ctl.run("query", "--format", "csv", sql).text, "b,n,e,z\r\nx'00ff',,\"\",z\r\n")
+        self.assertEqual(self.ctl.json("query", sql)["rows"], [["\0\\xff", None, "", "z"]])
+
+    def test_json_that_breaks_off_is_still_one_object(self):
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+        ran = self.ctl.run("--json", "query", "--timeout", "200ms", "--limit", "10000000", endless, expect="timed_out")
+        self.assertGreater(len(ran.json["rows"]), 0)
+        self.assertEqual((ran.json["truncated"], ran.json["elapsed_ms"]), (True, None))
+        self.assertEqual(ran.json["error"], {key: ran.error[key] for key in ("code", "message", "remedy")})
+
     def test_large_numbers_stay_exact(self):
         sql = f"SELECT started_ns, 9007199254740993 AS big, 1.5 AS real FROM run WHERE id = '{self.first['id']}'"
         answer = self.ctl.json("query", sql)

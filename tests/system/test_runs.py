@@ -1,7 +1,10 @@
 """What is kept of runs: lists, names, pins, deletes, logs, artifacts."""
 
+import contextlib
 import hashlib
+import itertools
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -109,6 +112,10 @@ class RunsTest(DaemonTest):
             self.ctl.run("show", run, expect="not_found")
             self.assertFalse(os.path.exists(self.daemon.run_folder(run)))
 
+    def test_a_run_that_is_named_twice_is_deleted_once(self):
+        run = self.ctl.capture("true")["id"]
+        self.assertEqual(self.ctl.json("delete", run, "@last", run)["deleted"], [run])
+
     def test_delete_goes_on_after_a_name_that_is_none(self):
         run = self.ctl.capture("true")["id"]
         ran = self.ctl.run("--json", "delete", "zzzz", run, expect="not_found")
@@ -122,6 +129,37 @@ class RunsTest(DaemonTest):
         self.open_gate()
         self.ctl.wait(run, expect=0)
         self.ctl.wait(waiting, expect=0)
+
+
+class ClosedDescriptorsTest(DaemonTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.run_id = cls.ctl.capture("echo", "hello")["id"]
+
+    def run_without(self, descriptors, *args, expect):
+        def close():
+            for number in descriptors:
+                os.close(number)
+        return self.ctl.run(*args, expect=expect, preexec_fn=close)
+
+    def test_results_that_cannot_be_printed_are_a_failure(self):
+        for words in (("runs",), ("runs", "--json"), ("query", "SELECT 1"), ("artifacts", self.run_id, "get", "stdout.log", "-o", "-")):
+            ran = self.run_without([1], *words, expect="internal")
+            self.assertEqual(ran.err.splitlines()[0], b"kprofctl: write standard output: Bad file descriptor")
+        self.run_without([0, 1, 2], "runs", expect="internal")
+
+    def test_a_file_that_was_written_is_none(self):
+        for options in ((), ("--json",)):
+            ran = self.run_without([0, 1], "artifacts", self.run_id, "get", "stdout.log", "-o", self.path("f"), *options, expect=0)
+            self.assertEqual((self.read("f"), ran.err), (b"hello\n", b""))
+            ran = self.run_without([0, 1], "backup", self.path("b"), *options, expect=0)
+            self.assertEqual((self.read("b")[:15], ran.err), (b"SQLite format 3", b""))
+
+    def test_standard_input_that_is_closed_cannot_be_read(self):
+        ran = self.run_without([0], "query", "-", expect="internal")
+        self.assertEqual(ran.err, b"kprofctl: read standard input: Bad file descriptor\n")
+        self.run_without([0], "capture", "command", "--", "true", expect=0)
 
 
 class LogsTest(DaemonTest):
@@ -305,12 +343,49 @@ class ArtifactsTest(DaemonTest):
         self.assertEqual(self.read("outside/kept"), b"kept")
         self.assertFalse(os.path.lexists(folder))
 
+    def test_a_folder_that_is_not_there_is_the_callers_mistake(self):
+        for path in (self.path("none/f"), self.path("none/")):
+            ran = self.ctl.run("--json", "artifacts", self.run_id, "get", "stdout.log", "-o", path, expect="usage")
+            self.assertIn("there is no folder " + self.path("none/"), ran.error["message"])
+
     def test_a_link_in_place_of_the_target_is_written_through(self):
         os.symlink(self.path("real"), self.path("link"))
         self.write("real", b"old")
         self.ctl.run("artifacts", self.run_id, "get", "stdout.log", "-o", self.path("link"))
         self.assertEqual(self.read("real"), b"hello\n")
         self.assertTrue(os.path.islink(self.path("link")))
+
+    def get_until(self, number, delay_s):
+        """Begins to fetch a large file, and sends the signal after the delay. How kprofctl ended, and what is there: {name: bytes}."""
+        def prepare():  # what the tests themselves were started under may ignore it
+            for name in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(name, signal.SIG_DFL)
+        target = self.path("target")
+        os.makedirs(target, exist_ok=True)
+        process = self.ctl.start("artifacts", self.run_id, "get", "large", "-o", target, preexec_fn=prepare)
+        time.sleep(delay_s)
+        process.send_signal(number)
+        process.communicate(timeout=kprof_testing.LIMIT_S)
+        left = {name: kprof_testing.read_file(os.path.join(target, name)) for name in os.listdir(target)}
+        for name in left:
+            os.unlink(os.path.join(target, name))
+        return process.returncode, left
+
+    def test_a_get_that_is_ended_at_any_moment_leaves_the_whole_file_or_nothing(self):
+        content = os.urandom(40_000_000)
+        self.put(self.write("large", content))
+        signals = [signal.SIGINT, signal.SIGTERM]
+        with contextlib.suppress(OSError):  # where a file has a name from the first, a kill leaves it
+            os.close(os.open(self.folder, os.O_TMPFILE | os.O_WRONLY))
+            signals.append(signal.SIGKILL)
+        for number in signals:
+            for step in itertools.count(1):  # as far as this machine's pace takes it: until it is done before the signal
+                code, left = self.get_until(number, 0.01 * step * kprof_testing.SLOW)
+                # A signal that comes when the file is in its place may still be in time for the exit code.
+                self.assertTrue(left == {"large": content} or (not left and code != 0), (number, step, code, list(left)))
+                self.assertIn(code, (0, -number, kprof_testing.EXIT["cancelled"]))
+                if code == 0:
+                    break
 
     def test_a_file_that_was_damaged_is_told(self):
         run = self.ctl.capture("echo", "honest")["id"]

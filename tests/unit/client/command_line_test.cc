@@ -161,17 +161,81 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{""}, "there is no verb ''"}, Refused{{"status", "extra"}, "extra"},
         Refused{{"status", "--bogus"}, "--bogus"}, Refused{{"show"}, "RUN is required; see 'kprofctl show --help'"},
         Refused{{"show", "\xff"}, "is not UTF-8"}, Refused{{"capture", "command"}, "there is no command to run"},
-        Refused{{"capture", "command", "true"}, "true"}, Refused{{"capture"}, "TOOL is required"},
-        Refused{{"capture", "command", "--clocks"}, "--clocks"},
+        Refused{{"capture", "command", "true"},
+                "the command does not follow after --; write: kprofctl capture command -- true"},
+        Refused{{"--json", "capture", "--device", "0", "command", "./a b", "--steps", "3", "--cwd", "/"},
+                "write: kprofctl --json capture --device 0 command -- './a b' --steps 3 --cwd /"},
+        Refused{{"capture", "command", "true", "--"}, "write: kprofctl capture command -- true"},
+        Refused{{"capture", "command", "--devcie", "0", "true"}, "--devcie; see 'kprofctl capture --help'"},
+        Refused{{"capture", "command", "true", "--", "x"}, "expected: true; see 'kprofctl capture --help'"},
+        Refused{{"capture"}, "TOOL is required"}, Refused{{"capture", "command", "--clocks"}, "--clocks"},
         Refused{{"capture", "command", "--timeout", "5", "--", "a"}, "write it like 500ms, 10s, 5m or 2h"},
         Refused{{"capture", "command", "--label", "x", "--", "a"}, "--label 'x' is not KEY=VALUE"},
         Refused{{"capture", "command", "--label", "=x", "--", "a"}, "is not KEY=VALUE"},
-        Refused{{"runs", "--limit", "0"}, "--limit"}, Refused{{"runs", "--limit", "x"}, "--limit"},
+        Refused{{"capture", "command", "--label", "a=b", "--label", "a=c", "--", "x"}, "label 'a' is given twice"},
+        Refused{{"runs", "--label", "a=b", "--label", "a=b"}, "label 'a' is given twice"},
+        Refused{{"runs", "--limit", "0"}, "--limit: '0' is not a whole number from 1 to 1000000000"},
+        Refused{{"runs", "--limit", "x"}, "'x' is not a whole number"},
+        Refused{{"runs", "--limit", "0x2"}, "'0x2' is not a whole number"},
+        Refused{{"runs", "--limit", "+2"}, "'+2' is not a whole number"},
+        Refused{{"runs", "--limit", "1'000"}, "is not a whole number"},
+        Refused{{"runs", "--limit", "99999999999999999999"}, "is not a whole number"},
+        Refused{{"query", "q", "--limit", "010x"}, "'010x' is not a whole number from 1 to 10000000"},
         Refused{{"runs", "--state", "asleep"}, "--state 'asleep' is no state"}, Refused{{"query"}, "SQL is required"},
         Refused{{"query", "q", "--format", "xml"}, "use table, csv, json or ndjson"},
-        Refused{{"query", "\xff"}, "is not UTF-8"}, Refused{{"artifacts", "r", "get", "n"}, "--output is required"},
+        Refused{{"query", "\xff"}, "is not UTF-8"}, Refused{{"query", "@"}, "SQL '@' names no file"},
+        Refused{{"artifacts", "r", "get", "n"}, "--output is required; see 'kprofctl artifacts RUN get --help'"},
         Refused{{"artifacts", "r", "put", "-"}, "standard input has no name"},
         Refused{{"artifacts", "r", "put", "dir/"}, "names no file"}, Refused{{"completion", "tcsh"}, "tcsh"}));
+
+// As a shell's variable that is not set leaves it. Every option that takes a value, from the description of what there
+// is.
+TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
+  const std::map<std::string, Args> begin = {{"capture", {"capture", "command"}},
+                                             {"query", {"query", "q"}},
+                                             {"get", {"artifacts", "r", "get", "n"}},
+                                             {"put", {"artifacts", "r", "put", "f"}}};
+  auto expect_refused = [&](const std::string& verb, const std::vector<OptionDescription>& options) {
+    for (const OptionDescription& option : options) {
+      if (!option.takes_value) continue;
+      for (const std::string& spelling : option.spellings) {
+        for (const Args& empty : {Args{spelling, ""}, Args{spelling + "="}}) {
+          if (empty.size() == 1 && !spelling.starts_with("--")) continue;
+          Args args = begin.contains(verb) ? begin.at(verb) : Args{verb};
+          args.insert(args.end(), empty.begin(), empty.end());
+          if (verb == "capture") args.insert(args.end(), {"--", "true"});
+          Result<CommandLine> line = ParseCommandLine(args);
+          ASSERT_FALSE(line.ok()) << verb << " " << spelling;
+          EXPECT_EQ(line.status().code(), ErrorCode::kUsage);
+          EXPECT_THAT(line.status().why(), testing::StartsWith(option.spellings.back()));
+        }
+      }
+    }
+  };
+  const CommandDescription program = DescribeCommandLine();
+  expect_refused("status", program.options);
+  for (const CommandDescription& verb : program.commands) {
+    expect_refused(verb.name, verb.options);
+    for (const CommandDescription& below : verb.commands) expect_refused(below.name, below.options);
+  }
+  EXPECT_EQ(ParseCommandLine({"status", "--socket", ""}).status().ToString(),
+            "read the command line: --socket is empty; give it a value, or leave it out for its default");
+  EXPECT_EQ(ParseCommandLine({"artifacts", "r", "get", "n", "-o", ""}).status().ToString(),
+            "read the command line: --output is empty; see 'kprofctl artifacts RUN get --help'");
+}
+
+TEST(CommandLine, AnEmptyWordIsNoName) {
+  for (const Args& args : {Args{"show", ""}, Args{"delete", "a", ""}, Args{"backup", ""}, Args{"query", ""},
+                           Args{"artifacts", "r", "get", "", "-o", "f"}, Args{"capture", "", "--", "true"}}) {
+    Result<CommandLine> line = ParseCommandLine(args);
+    ASSERT_FALSE(line.ok()) << args.front();
+    EXPECT_THAT(line.status().ToString(), HasSubstr(" is empty; see 'kprofctl " + args.front()));
+  }
+}
+
+TEST(CommandLine, ReadsNumbersAsDecimal) {
+  EXPECT_EQ(Parsed<RunsArgs>({"runs", "--limit", "010"}).limit, 10);
+}
 
 TEST(CommandLine, SeesJsonEvenWhereTheRestIsWrong) {
   EXPECT_TRUE(WantsJson({"nonsense", "--json"}));

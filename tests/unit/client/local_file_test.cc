@@ -1,41 +1,80 @@
 #include "client/cli/local_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "storage/base/unique_fd.h"
 #include "tests/unit/client/captured_output.h"
 #include "tests/unit/client/scratch_folder.h"
 
 namespace kprof::cli {
 namespace {
 
-TEST(LocalFile, IsThereWholeOrNotAtAll) {
-  ScratchFolder folder;
-  CapturedOutput captured;
-  folder.Put("f", "before");
-  {
-    FileTarget target = *FileTarget::Open(folder.Path("f"), 0600, captured.output());
-    ASSERT_TRUE(target.Write("half").ok());
-  }
-  EXPECT_EQ(folder.Get("f"), "before");
-  EXPECT_EQ(folder.CountFiles(), 1u);
-  FileTarget target = *FileTarget::Open(folder.Path("f"), 0600, captured.output());
-  ASSERT_TRUE(target.Write("whole").ok());
-  ASSERT_TRUE(target.Commit().ok());
-  EXPECT_EQ(folder.Get("f"), "whole");
-  EXPECT_EQ(folder.CountFiles(), 1u);
+bool HasFilesWithoutAName(const ScratchFolder& folder) {
+  return UniqueFd(::open(folder.Path(".").c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600)).valid();
 }
 
-TEST(LocalFile, GoesThroughALinkToTheFileItself) {
+unsigned ModeOf(const std::string& path) {
+  struct stat info = {};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0);
+  return info.st_mode & 07777;
+}
+
+// On a file system that has files without a name, and on one that has not.
+class WholeFile : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Unnamed, WholeFile, testing::Bool());
+
+TEST_P(WholeFile, IsThereWholeOrNotAtAll) {
+  ScratchFolder folder;
+  CapturedOutput captured;
+  for (const char* before : {"", "before"}) {
+    const size_t files_before = *before == '\0' ? 0 : 1;
+    {
+      FileTarget target = *FileTarget::Open(folder.Path("f"), 0600, captured.output(), GetParam());
+      ASSERT_TRUE(target.Write("half").ok());
+      EXPECT_EQ(folder.Get("f"), files_before == 0 ? "" : "whole");
+    }
+    EXPECT_EQ(folder.CountFiles(), files_before);
+    FileTarget target = *FileTarget::Open(folder.Path("f"), 0640, captured.output(), GetParam());
+    ASSERT_TRUE(target.Write("whole").ok());
+    ASSERT_TRUE(target.Commit().ok());
+    EXPECT_EQ(folder.Get("f"), "whole");
+    EXPECT_EQ(ModeOf(folder.Path("f")), 0640u);
+    EXPECT_EQ(folder.CountFiles(), 1u);
+  }
+}
+
+TEST_P(WholeFile, GoesThroughALinkToTheFileItself) {
   ScratchFolder folder;
   CapturedOutput captured;
   folder.Put("real", "before");
   std::filesystem::create_symlink("real", folder.Path("link"));
-  FileTarget target = *FileTarget::Open(folder.Path("link"), 0600, captured.output());
+  FileTarget target = *FileTarget::Open(folder.Path("link"), 0600, captured.output(), GetParam());
   ASSERT_TRUE(target.Write("after").ok());
   ASSERT_TRUE(target.Commit().ok());
   EXPECT_TRUE(std::filesystem::is_symlink(folder.Path("link")));
   EXPECT_EQ(folder.Get("real"), "after");
+}
+
+TEST_P(WholeFile, LeavesNothingWhereItsPlaceIsTakenMeanwhile) {
+  ScratchFolder folder;
+  CapturedOutput captured;
+  {
+    FileTarget target = *FileTarget::Open(folder.Path("f"), 0600, captured.output(), GetParam());
+    std::filesystem::create_directory(folder.Path("f"));
+    EXPECT_EQ(target.Commit().code(), ErrorCode::kUsage);
+  }
+  EXPECT_EQ(folder.CountFiles(), 1u);
+}
+
+TEST(LocalFile, HasNoNameWhileItIsWritten) {
+  ScratchFolder folder;
+  CapturedOutput captured;
+  if (!HasFilesWithoutAName(folder)) GTEST_SKIP() << "this file system has no files without a name";
+  FileTarget target = *FileTarget::Open(folder.Path("f"), 0600, captured.output());
+  ASSERT_TRUE(target.Write("half").ok());
+  EXPECT_EQ(folder.CountFiles(), 0u);
 }
 
 TEST(LocalFile, DashIsStandardOutput) {
@@ -56,7 +95,8 @@ TEST(LocalFile, WritesDevicesDirectly) {
 TEST(LocalFile, SaysWhatCannotBeWritten) {
   CapturedOutput captured;
   Status status = FileTarget::Open("/nowhere/f", 0600, captured.output()).status();
-  EXPECT_EQ(status.ToString(), "write /nowhere/f: No such file or directory");
+  EXPECT_EQ(status.code(), ErrorCode::kUsage);
+  EXPECT_EQ(status.ToString(), "write /nowhere/f: there is no folder /nowhere/; make it, or name another file");
 }
 
 TEST(LocalFile, ANameThatNoFileCanHaveIsTheCallersMistake) {

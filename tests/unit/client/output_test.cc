@@ -36,6 +36,20 @@ TEST(Output, AReaderThatWentAwayIsNoFailure) {
   EXPECT_EQ(output.CheckTakesMore().code(), ErrorCode::kInternal);
 }
 
+TEST(Output, WhatConfirmsIsLeftOutWhereStandardOutputIsClosed) {
+  UniqueFd closed(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  CapturedOutput captured;
+  for (int fd : {closed.get(), -1}) {
+    Output output(fd, fd);
+    output.Confirm("stored");
+    EXPECT_TRUE(output.Flush().ok());
+    output.Write("a result");
+    EXPECT_EQ(output.Flush().ToString(), "write standard output: Bad file descriptor");
+  }
+  captured.output().Confirm("stored");
+  EXPECT_EQ(captured.Results(), "stored");
+}
+
 TEST(Output, AFullDiskIsAFailure) {
   UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   if (!full.valid()) GTEST_SKIP() << "no /dev/full here";

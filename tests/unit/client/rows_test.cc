@@ -83,17 +83,16 @@ TEST(Rows, AsOneObjectPerRow) {
 }
 
 TEST(Rows, AsCsv) {
-  const std::string zero(1, '\0');
   EXPECT_EQ(Printed(RowFormat::kCsv, {Header({"n", "t", "r"}), Batch(), Totals(false)}),
-            "n,t,r\r\n1,\"a,b\",\r\n9007199254740993,x\\xff,1.0\r\n\"\"," + zero + "\\xff,0.5\r\n");
+            "n,t,r\r\n1,\"a,b\",\r\n9007199254740993,x\\xff,1.0\r\n\"\",x'00ff',0.5\r\n");
 }
 
 TEST(Rows, AsATable) {
   EXPECT_EQ(Printed(RowFormat::kTable, {Header({"n", "t", "r"}), Batch(), Totals(false)}),
-            "n                 t         r\n"
-            "1                 a,b\n"
-            "9007199254740993  x\\xff     1.0\n"
-            "                  \\x00\\xff  0.5\n");
+            "n                 t        r\n"
+            "1                 a,b      NULL\n"
+            "9007199254740993  x\\xff    1.0\n"
+            "                  x'00ff'  0.5\n");
 }
 
 TEST(Rows, WriteNothingBeforeTheFirstRowsOrTheEnd) {

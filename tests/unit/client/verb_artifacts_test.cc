@@ -52,6 +52,24 @@ TEST_F(VerbArtifactsTest, ArtifactsGetKeepsNothingOfWhatIsDamaged) {
   EXPECT_EQ(folder_.CountFiles(), 1u);  // the socket
 }
 
+TEST_F(VerbArtifactsTest, ArtifactsGetKeepsNothingWhenItIsInterrupted) {
+  folder_.Put("f", "before");
+  daemon_.calls.download_artifact = [](const v1::DownloadArtifactRequest&,
+                                       FakeStream<v1::DownloadArtifactResponse> stream) {
+    v1::DownloadArtifactResponse response;
+    response.set_data("half");
+    stream.write(response);
+    std::raise(SIGINT);
+    WaitUntil(stream.gone);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"artifacts", "r", "get", "n", "-o", folder_.Path("f")}), 8);
+  EXPECT_EQ(notes_, "kprofctl: get artifact n of run r: interrupted\n");
+  EXPECT_EQ(folder_.Get("f"), "before");
+  EXPECT_EQ(folder_.CountFiles(), 2u);  // it, and the socket
+}
+
 TEST_F(VerbArtifactsTest, ArtifactsPutAndList) {
   const std::string content(600'000, 'x');
   daemon_.calls.upload_artifact = [&](const v1::UploadArtifactRequest::Header& header, const std::string& bytes,

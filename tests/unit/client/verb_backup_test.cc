@@ -28,5 +28,20 @@ TEST_F(VerbBackupTest, BackupIsChecked) {
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("other.db")));
 }
 
+TEST_F(VerbBackupTest, BackupThatIsInterruptedLeavesNothing) {
+  daemon_.calls.back_up_catalog = [&](const v1::BackUpCatalogRequest&, FakeStream<v1::BackUpCatalogResponse> stream) {
+    v1::BackUpCatalogResponse response;
+    response.set_data("cata");
+    stream.write(response);
+    std::raise(SIGTERM);
+    WaitUntil(stream.gone);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"backup", folder_.Path("copy.db")}), 8);
+  EXPECT_EQ(notes_, "kprofctl: back up the catalog: interrupted\n");
+  EXPECT_EQ(folder_.CountFiles(), 1u);  // the socket
+}
+
 }  // namespace
 }  // namespace kprof::cli

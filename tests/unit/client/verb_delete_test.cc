@@ -31,6 +31,9 @@ TEST_F(VerbDeleteTest, DeleteKnowsAllNamesBeforeItDeletesAndKeepsGoing) {
   EXPECT_THAT(notes_, HasSubstr("delete run x: there is none\n"));
   EXPECT_THAT(notes_, HasSubstr("delete run p: it is pinned; unpin it first\n"));
   deleted.clear();
+  EXPECT_EQ(Kprofctl({"delete", "a", "b", "a"}), 0);
+  EXPECT_THAT(deleted, ElementsAre("whole-a", "whole-b"));
+  deleted.clear();
   EXPECT_EQ(Kprofctl({"delete", "a", "--json"}), 0);
   EXPECT_THAT(results_, EndsWith("{\"schema\":\"kprof.deleted.v1\",\"deleted\":[\"whole-a\"]}\n"));
 }

@@ -69,6 +69,26 @@ TEST_F(VerbQueryTest, QueryThatIsRefusedPrintsNothing) {
   EXPECT_EQ(results_, "");
 }
 
+TEST_F(VerbQueryTest, QueryThatBreaksOffIsStillOneObjectOfJsonAndSaysWhy) {
+  daemon_.calls.query = [](const v1::QueryRequest&, FakeStream<v1::QueryResponse> stream) {
+    v1::QueryResponse message;
+    message.mutable_header()->add_columns()->set_name("n");
+    stream.write(message);
+    message.mutable_batch()->set_rows(1);
+    v1::ColumnData& column = *message.mutable_batch()->add_columns();
+    column.add_kinds(v1::ColumnData::KIND_INTEGER);
+    column.add_integers(5);
+    stream.write(message);
+    return Fail(ErrorCode::kTimedOut, "run the query", "it took longer than 30 s", "ask for less");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"query", "q", "--json"}), 7);
+  EXPECT_EQ(results_, R"({"schema":"kprof.rows.v1","columns":["n"],"rows":[[5]],"truncated":true,"elapsed_ms":null,)"
+                      R"("error":{"code":"timed_out","message":"run the query: it took longer than 30 s",)"
+                      R"("remedy":"ask for less"}})"
+                      "\n");
+}
+
 TEST_F(VerbQueryTest, QueryEndsQuietlyWhenItsReaderGoes) {
   std::signal(SIGPIPE, SIG_IGN);
   std::atomic<bool> ended = false;

@@ -44,5 +44,27 @@ TEST_F(VerbRunsTest, RunsAsJson) {
   EXPECT_THAT(results_, EndsWith("]}\n"));
 }
 
+TEST_F(VerbRunsTest, RunsThatBreakOffAreStillOneObjectOfJsonAndSayWhy) {
+  int pages = 0;
+  int good_pages = 1;
+  daemon_.calls.list_runs = [&](const v1::ListRunsRequest&, v1::ListRunsResponse& response) {
+    if (pages++ == good_pages) return Fail(ErrorCode::kStorageBroken, "list runs", "the disk is gone");
+    *response.add_runs() = Done();
+    response.set_next_page_token("more");
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"runs", "--json"}), 12);
+  EXPECT_THAT(results_, StartsWith(R"({"schema":"kprof.runs.v1","runs":[{"schema":"kprof.run.v1","id":"01jd")"));
+  EXPECT_THAT(results_,
+              EndsWith(R"(],"error":{"code":"storage_broken","message":"list runs: the disk is gone","remedy":null}})"
+                       "\n"));
+  EXPECT_THAT(notes_, HasSubstr("kprof.error.v1"));
+  pages = good_pages = 0;
+  const std::string before = results_;
+  EXPECT_EQ(Kprofctl({"runs", "--json"}), 12);
+  EXPECT_EQ(results_, before) << "nothing where nothing had begun";
+}
+
 }  // namespace
 }  // namespace kprof::cli
