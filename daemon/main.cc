@@ -119,10 +119,15 @@ int Main(int argc, char** argv) {
   return Serve(*config, ends);
 }
 
+// Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.
+void BeforeAllElse(int /*argc*/, char** /*argv*/, char** /*environment*/) {
+  if (!OccupyClosedDescriptors()) ::_exit(ExitStatusOf(ErrorCode::kInternal));
+}
+__attribute__((section(".preinit_array"), used)) void (*const before_all_else)(int, char**, char**) = BeforeAllElse;
+
 }  // namespace
 }  // namespace kprof
 
 int main(int argc, char** argv) {
-  kprof::FillStandardDescriptors();
   return kprof::Main(argc, argv);
 }

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "client/cli/kprofctl.h"
-#include "client/cli/standard_descriptors.h"
+#include "storage/base/error_code.h"
+#include "storage/base/standard_descriptors.h"
 
 namespace {
 
 // Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.
 void BeforeAllElse(int /*argc*/, char** /*argv*/, char** /*environment*/) {
-  if (!kprof::cli::OccupyClosedDescriptors()) ::_exit(kprof::ExitStatusOf(kprof::ErrorCode::kInternal));
+  if (!kprof::OccupyClosedDescriptors()) ::_exit(kprof::ExitStatusOf(kprof::ErrorCode::kInternal));
 }
 __attribute__((section(".preinit_array"), used)) void (*const before_all_else)(int, char**, char**) = BeforeAllElse;
 

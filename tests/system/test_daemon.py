@@ -97,6 +97,17 @@ class StartStopTest(OwnDaemonTest):
     def release_clocks(self):
         return run_kprofd("--user", "--release-clocks", "--state-dir", self.daemon.state)
 
+    def test_a_standard_error_that_is_closed_is_not_taken_for_another_descriptor(self):
+        process = subprocess.Popen(["sh", "-c", 'exec "$@" 2>&-', "sh", kprof_testing.KPROFD, "--user", "--state-dir",
+                                    self.daemon.state, "--socket", self.daemon.socket], stdin=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: os.path.exists(self.daemon.socket), "the socket")
+            self.assertEqual(self.daemon.ctl.capture("true")["state"], "done")
+            self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/2"), "/dev/null")
+        finally:
+            process.terminate()
+            self.assertEqual(process.wait(timeout=kprof_testing.LIMIT_S), 0)
+
     def test_release_clocks_finds_nothing_held(self):
         done = self.release_clocks()
         self.assertEqual((done.returncode, done.stderr), (0, ""))

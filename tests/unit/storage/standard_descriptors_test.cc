@@ -1,48 +1,38 @@
 #include "storage/base/standard_descriptors.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
 
 namespace kprof {
 namespace {
 
-bool IsNull(int fd) {
-  struct stat info {};
-  return ::fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
-}
-
-// In a child: this process needs its own. Returns what the child found, as bits.
-int After(int closed_first, int closed_last) {
-  pid_t child = ::fork();
-  if (child == 0) {
-    for (int fd = closed_first; fd <= closed_last; ++fd) ::close(fd);
-    FillStandardDescriptors();
-    int found = 0;
-    for (int fd = closed_first; fd <= closed_last; ++fd) found |= IsNull(fd) ? 1 << fd : 0;
-    ::_exit(found);
+// In a child: which of its steps failed, 0 for none.
+int CloseAllAndOccupy() {
+  for (int fd : {0, 1, 2}) ::close(fd);
+  if (!OccupyClosedDescriptors()) return 1;
+  int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (next <= 2) return 2;
+  char byte = 'x';
+  if (::read(0, &byte, 1) != -1 || errno != EBADF) return 3;
+  for (int fd : {1, 2}) {
+    if (::write(fd, &byte, 1) != -1 || errno != EBADF) return 4;
   }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return 0;
 }
 
-TEST(StandardDescriptors, TakesThePlaceOfThoseThatAreClosed) {
-  EXPECT_EQ(After(0, 0), 1);
-  EXPECT_EQ(After(1, 1), 2);
-  EXPECT_EQ(After(1, 2), 6);
-  EXPECT_EQ(After(0, 2), 7);
+TEST(StandardDescriptorsDeathTest, ThoseThatAreClosedAreTakenAndStillFail) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(std::_Exit(CloseAllAndOccupy()), testing::ExitedWithCode(0), "");
 }
 
-TEST(StandardDescriptors, LeavesNothingOpenWhereNoneIsClosed) {
-  const int before = ::dup(0);
-  ::close(before);
-  FillStandardDescriptors();
-  const int after = ::dup(0);
-  ::close(after);
-  EXPECT_EQ(after, before);
+TEST(StandardDescriptors, ThoseThatAreOpenStayAsTheyAre) {
+  int before = ::fcntl(STDOUT_FILENO, F_GETFL);
+  EXPECT_TRUE(OccupyClosedDescriptors());
+  EXPECT_EQ(::fcntl(STDOUT_FILENO, F_GETFL), before);
 }
 
 }  // namespace
