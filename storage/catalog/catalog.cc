@@ -96,6 +96,7 @@ Status Catalog::OpenDatabase() {
   RETURN_IF_ERROR(MigrateCatalog(db));
   ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
   last_stop_was_unclean_ = was_clean == 0;
+  ASSIGN_OR_RETURN(is_backup_, IsBackup(db));
   Status marked = db.Execute(kSetUnclean);
   // On a full disk it does without: should it crash then, the next start does not look for damage.
   if (!marked.ok() && marked.code() != ErrorCode::kStorageFull) return marked;
@@ -109,6 +110,10 @@ Status Catalog::OpenDatabase() {
   readers_ = std::make_unique<ReaderPool>(path, readers);
   writer_ = std::make_unique<Writer>(std::move(db), options_.writer);
   return OkStatus();
+}
+
+Status Catalog::ForgetBackup() {
+  return writer_->SubmitAndWait([](Db& db) { return UnmarkBackup(db); });
 }
 
 Status Catalog::QuickCheck(std::stop_token stop) {
@@ -150,7 +155,7 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
     ASSIGN_OR_RETURN(Db from, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
     ASSIGN_OR_RETURN(Db to, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs}));
     RETURN_IF_ERROR(CopyDb(from, to, stop));
-    RETURN_IF_ERROR(MarkClean(to));
+    RETURN_IF_ERROR(MarkBackup(to));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(path));
   RETURN_IF_ERROR(file->Sync());

@@ -40,10 +40,10 @@ Status CheckBackup(Db& db) {
               kUseABackup);
 }
 
-Status CopyMarkedClean(Db& backup, const std::string& path, const char* vfs) {
+Status CopyMarked(Db& backup, const std::string& path, const char* vfs) {
   ASSIGN_OR_RETURN(Db copy, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = vfs}));
   RETURN_IF_ERROR(CopyDb(backup, copy, {}));
-  return MarkClean(copy);
+  return MarkBackup(copy);
 }
 
 // Once it returns, the restore will happen, now or at the next start.
@@ -56,7 +56,7 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
     {
       ASSIGN_OR_RETURN(Db backup, Db::Open(backup_path, {.vfs = vfs}));
       RETURN_IF_ERROR(CheckBackup(backup));
-      RETURN_IF_ERROR(CopyMarkedClean(backup, copy_path, vfs));
+      RETURN_IF_ERROR(CopyMarked(backup, copy_path, vfs));
     }
     {
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForWrite(copy_path));
