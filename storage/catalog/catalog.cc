@@ -10,6 +10,7 @@
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/db_copy.h"
+#include "storage/restore_remedy.h"
 #include "storage/state_lock.h"
 #include "storage/statement.h"
 
@@ -50,7 +51,11 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& fi
   const std::string& folder = options.layout.state_folder;
   Status status = CreateFolders(files, folder);
   if (status.ok()) {
-    ASSIGN_OR_RETURN(catalog->lock_, TakeStateLock(options.layout, files));
+    Result<std::unique_ptr<File>> lock = TakeStateLock(options.layout, files);
+    status = lock.status();
+    if (lock.ok()) catalog->lock_ = *std::move(lock);
+  }
+  if (status.ok()) {
     status = catalog->TakeOver();
     // On a full disk there is no room for what SQLite keeps beside an open database. Whoever is to make room needs us.
     if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->TakeOver();
@@ -79,7 +84,7 @@ Status Catalog::CheckIsNew() {
   if (runs.empty()) return OkStatus();
   return Fail(ErrorCode::kStorageBroken, "create a catalog",
               "catalog.db is missing or empty, and runs/ holds the files of " + std::to_string(runs.size()) + " runs",
-              "put a backup in its place with kprofd --user --restore FILE, or move runs/ away to begin anew");
+              RestoreRemedy(options_.layout.state_folder) + ", or move runs/ away to begin anew");
 }
 
 Status Catalog::OpenDatabase() {
@@ -121,7 +126,7 @@ Status Catalog::QuickCheck(std::stop_token stop) {
   ASSIGN_OR_RETURN(Db db, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
   sqlite3_progress_handler(db.handle(), 10'000, StopRequested, &stop);
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "check catalog", "no longer wanted");
-  return CheckPages(db, "put a backup in its place with kprofd --user --restore FILE");
+  return CheckPages(db, RestoreRemedy(options_.layout.state_folder));
 }
 
 Status Catalog::BackUp(const std::string& path, std::stop_token stop) {
