@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <utility>
 
+#include "storage/base/files.h"
 #include "storage/base/unique_fd.h"
+#include "storage/layout.h"
+#include "storage/restore_remedy.h"
 #include "storage/statement.h"
 
 namespace kprof {
@@ -46,6 +49,13 @@ Status SetUp(Db& db, const Db::Options& options) {
   return db.Execute(pragmas.c_str());
 }
 
+std::string RemedyOfDamage(sqlite3* db) {
+  const char* path = db == nullptr ? nullptr : sqlite3_db_filename(db, "main");
+  const Layout layout{FolderOf(path == nullptr ? "" : path)};
+  return path != nullptr && path == layout.CatalogPath() ? RestoreRemedy(layout.state_folder)
+                                                         : "use another copy of it";
+}
+
 }  // namespace
 
 Status FailSqlite(sqlite3* db, int result, std::string what) {
@@ -66,8 +76,7 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
                   "check the disk");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why),
-                  "put a backup in its place with kprofd --user --restore FILE");
+      return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why), RemedyOfDamage(db));
     case SQLITE_CANTOPEN:
       // Where SQLite cannot create a file, it tries to open it, and says how that failed.
       if (error == ENOENT && db != nullptr && ::access(sqlite3_db_filename(db, "main"), F_OK) == 0) {
@@ -104,8 +113,9 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
   Status status = SetUp(db, options);
   // The first thing that reads the file.
   if (status.ok()) status = db.QueryInteger("PRAGMA schema_version").status();
-  if (status.ok() && writes && options.wal) status = EnterWal(db);
-  if (status.ok() && writes && !options.wal) {
+  if (!status.ok()) return Fail(status.code(), "open " + path, status.why(), status.remedy());  // by which SQL: ours
+  if (writes && options.wal) status = EnterWal(db);
+  if (writes && !options.wal) {
     sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   if (!status.ok()) return status.In("open " + path);

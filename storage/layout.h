@@ -2,6 +2,7 @@
 //
 //   catalog.db              what is asked across runs (SQLite, WAL)
 //   catalog.db.restored     a backup that takes its place at the next moment (catalog_restore.h)
+//   catalog.db.replaced/    the one before it, on its way to lost/
 //   reserve                 space for a start and a delete on a full disk (space_reserve.h)
 //   state.lock              held (flock) by the one daemon that lives here; its text says who
 //   runs/<id>/              a run's folder, mode 0700
@@ -25,6 +26,7 @@ struct Layout {
 
   std::string CatalogPath() const { return state_folder + "/catalog.db"; }
   std::string RestoredCatalogPath() const { return state_folder + "/catalog.db.restored"; }
+  std::string ReplacedFolder() const { return state_folder + "/catalog.db.replaced"; }
   std::string ReservePath() const { return state_folder + "/reserve"; }
   std::string LockPath() const { return state_folder + "/state.lock"; }
   std::string RunsFolder() const { return state_folder + "/runs"; }

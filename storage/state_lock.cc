@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <ctime>
+#include <thread>
 #include <utility>
 
 namespace kprof {
@@ -15,6 +17,19 @@ std::string IsoTime(std::time_t seconds) {
   ::gmtime_r(&seconds, &parts);
   char text[32];
   return std::string(text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts));
+}
+
+// A child of a killed daemon shares its lock from its fork to its exec, a moment after the daemon is gone.
+constexpr auto kLongestWait = std::chrono::seconds(1);
+constexpr auto kPause = std::chrono::milliseconds(10);
+
+int Lock(int fd) {
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) return errno;
+    std::this_thread::sleep_for(kPause);
+  }
+  return 0;
 }
 
 }  // namespace
@@ -28,9 +43,14 @@ Result<std::unique_ptr<File>> TakeStateLock(const Layout& layout, Files& files) 
       file = std::move(made);  // by another daemon's first start, just now
     }
   }
+  if (file.status().code() == ErrorCode::kNotPermitted) {
+    return Fail(ErrorCode::kNotPermitted, file.status().what(), file.status().why(),
+                "make the state folder writable for whoever runs kprofd, or choose another with --state-dir");
+  }
   if (!file.ok()) return file;
-  if (::flock((*file)->fd(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return FailErrno(errno, "lock " + path);
+  const int error = Lock((*file)->fd());
+  if (error != 0) {
+    if (error != EWOULDBLOCK) return FailErrno(error, "lock " + path);
     Result<std::string> holder = ReadWholeFile(files, path, 1000);
     return Fail(ErrorCode::kUsage, "lock state folder",
                 "state folder " + layout.state_folder + " is held by kprofd, " +

@@ -1,5 +1,8 @@
 #include "daemon/runs/recovery.h"
 
+#include <optional>
+#include <utility>
+
 #include "daemon/base/log.h"
 #include "daemon/process/process_sweep.h"
 #include "daemon/runs/launch_spool.h"
@@ -34,6 +37,34 @@ RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& cloc
   }
   SetEnd(run, Fail(ErrorCode::kLostDaemon, "run " + run.id, "kprofd died under it", "run it again"), clock.unix_ns());
   return run;
+}
+
+RunRow EndedSinceBackup(RunRow run, const Layout& layout, const Clock& clock) {
+  SetEnd(run,
+         Fail(ErrorCode::kLostDaemon, "run " + run.id,
+              "the catalog was restored from a backup that was made before its end",
+              "look for what it left in " + layout.LostFolder() + "/" + run.id + ".*"),
+         clock.unix_ns());
+  return run;
+}
+
+// How an open run ended; nothing for one that is still to run.
+std::optional<RunRow> EndOf(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock) {
+  const bool queued = run.state == RunState::kQueued;
+  // The state that a backup has is of its own time; this file goes when a run ends.
+  const bool in_flight = is_backup ? files.OpenForRead(layout.ArtifactPath(run.id, kProgressName)).ok() : !queued;
+  if (queued && !in_flight) {
+    Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
+    if (spooled.ok()) return std::nullopt;
+    if (!is_backup) {
+      LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
+      SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
+      return run;
+    }
+  }
+  if (!in_flight) return EndedSinceBackup(std::move(run), layout, clock);
+  LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
+  return LostRun(std::move(run), files, layout, clock);
 }
 
 // For what a start can do without, on a disk that is full or broken.
@@ -75,20 +106,14 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
   }
   RecoveredRuns recovered;
   for (RunRow& run : open) {
-    if (run.state == RunState::kQueued) {
-      Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
-      if (spooled.ok()) {
-        recovered.queued.push_back(std::move(run));
-        continue;
-      }
-      LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
-      SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
-      StoreEnd(catalog, std::move(run), recovered);
-      continue;
+    std::optional<RunRow> ended = EndOf(run, catalog.is_backup(), files, layout, clock);
+    if (ended.has_value()) {
+      StoreEnd(catalog, *std::move(ended), recovered);
+    } else {
+      recovered.queued.push_back(std::move(run));
     }
-    LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
-    StoreEnd(catalog, LostRun(std::move(run), files, layout, clock), recovered);
   }
+  if (catalog.is_backup()) WarnIf(catalog.ForgetBackup(), "the catalog is still taken for a backup at the next start");
   return recovered;
 }
 

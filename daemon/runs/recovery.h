@@ -1,5 +1,7 @@
 // What a start does about the runs of the daemon before it: ends processes that nobody supervises any more, fails what
-// was in flight (`lost_daemon`), keeps the queue.
+// was in flight (`lost_daemon`), keeps the queue. Of a catalog that is a backup, what is open may have ended long
+// since: such a run is `lost_daemon`, too, but is not said to have died, and its files are left for lost/
+// (stray_files.h).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,8 @@
 // Deletes a run that has ended: its row, then its files. Whether it may go is asked of the row itself; runs that are
 // open are runs.h's business.
+//
+// A crash between the two, a moment long, leaves a folder of no run. The next start cannot tell it from one that an
+// older catalog does not know, and keeps it in lost/ (stray_files.h), where only a person removes it.
 #pragma once
 
 #include <functional>

@@ -10,6 +10,7 @@
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/db_copy.h"
+#include "storage/restore_remedy.h"
 #include "storage/state_lock.h"
 #include "storage/statement.h"
 
@@ -50,7 +51,11 @@ Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& fi
   const std::string& folder = options.layout.state_folder;
   Status status = CreateFolders(files, folder);
   if (status.ok()) {
-    ASSIGN_OR_RETURN(catalog->lock_, TakeStateLock(options.layout, files));
+    Result<std::unique_ptr<File>> lock = TakeStateLock(options.layout, files);
+    status = lock.status();
+    if (lock.ok()) catalog->lock_ = *std::move(lock);
+  }
+  if (status.ok()) {
     status = catalog->TakeOver();
     // On a full disk there is no room for what SQLite keeps beside an open database. Whoever is to make room needs us.
     if (status.code() == ErrorCode::kStorageFull && catalog->reserve_.Release()) status = catalog->TakeOver();
@@ -79,7 +84,7 @@ Status Catalog::CheckIsNew() {
   if (runs.empty()) return OkStatus();
   return Fail(ErrorCode::kStorageBroken, "create a catalog",
               "catalog.db is missing or empty, and runs/ holds the files of " + std::to_string(runs.size()) + " runs",
-              "put a backup in its place with kprofd --user --restore FILE, or move runs/ away to begin anew");
+              RestoreRemedy(options_.layout.state_folder) + ", or move runs/ away to begin anew");
 }
 
 Status Catalog::OpenDatabase() {
@@ -96,6 +101,7 @@ Status Catalog::OpenDatabase() {
   RETURN_IF_ERROR(MigrateCatalog(db));
   ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
   last_stop_was_unclean_ = was_clean == 0;
+  ASSIGN_OR_RETURN(is_backup_, IsBackup(db));
   Status marked = db.Execute(kSetUnclean);
   // On a full disk it does without: should it crash then, the next start does not look for damage.
   if (!marked.ok() && marked.code() != ErrorCode::kStorageFull) return marked;
@@ -111,12 +117,16 @@ Status Catalog::OpenDatabase() {
   return OkStatus();
 }
 
+Status Catalog::ForgetBackup() {
+  return writer_->SubmitAndWait([](Db& db) { return UnmarkBackup(db); });
+}
+
 Status Catalog::QuickCheck(std::stop_token stop) {
   // A connection of its own: a lent one would be missed for as long as this takes.
   ASSIGN_OR_RETURN(Db db, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
   sqlite3_progress_handler(db.handle(), 10'000, StopRequested, &stop);
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "check catalog", "no longer wanted");
-  return CheckPages(db, "put a backup in its place with kprofd --user --restore FILE");
+  return CheckPages(db, RestoreRemedy(options_.layout.state_folder));
 }
 
 Status Catalog::BackUp(const std::string& path, std::stop_token stop) {
@@ -150,7 +160,7 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
     ASSIGN_OR_RETURN(Db from, Db::Open(options_.layout.CatalogPath(), {.vfs = options_.vfs}));
     ASSIGN_OR_RETURN(Db to, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs}));
     RETURN_IF_ERROR(CopyDb(from, to, stop));
-    RETURN_IF_ERROR(MarkClean(to));
+    RETURN_IF_ERROR(MarkBackup(to));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(path));
   RETURN_IF_ERROR(file->Sync());

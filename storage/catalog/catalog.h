@@ -56,6 +56,11 @@ class Catalog {
   // Whether whoever was here last ended without saying so; then QuickCheck is worth its time.
   bool last_stop_was_unclean() const { return last_stop_was_unclean_; }
 
+  // Whether it is a backup that was put in place, whose open runs no start has seen to yet: what became of them is not
+  // known here. ForgetBackup says that they have been seen to; blocking.
+  bool is_backup() const { return is_backup_; }
+  Status ForgetBackup();
+
   // PRAGMA quick_check: kStorageBroken with SQLite's first complaint. Seconds for a large catalog; from a worker.
   Status QuickCheck(std::stop_token stop);
 
@@ -82,6 +87,7 @@ class Catalog {
   std::unique_ptr<File> lock_;
   std::optional<RestoredCatalog> restored_;
   bool last_stop_was_unclean_ = false;
+  bool is_backup_ = false;
   std::unique_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;
 };

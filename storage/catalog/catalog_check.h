@@ -1,4 +1,4 @@
-// Whether a catalog's pages are sound, and the fact that says how it was left.
+// Whether a catalog's pages are sound, and the facts that say how it was left.
 #pragma once
 
 #include <string>
@@ -13,5 +13,11 @@ Status CheckPages(Db& db, const std::string& remedy);
 
 // Consistent, as after a clean stop: the next start need not check it.
 Status MarkClean(Db& db);
+
+// A backup: clean, and older than whatever it is put beside, where its open runs may have ended long since. The mark
+// stays until a start has seen to them. Catalogs of earlier versions are without it.
+Status MarkBackup(Db& db);
+Result<bool> IsBackup(Db& db);
+Status UnmarkBackup(Db& db);
 
 }  // namespace kprof

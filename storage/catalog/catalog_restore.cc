@@ -40,10 +40,10 @@ Status CheckBackup(Db& db) {
               kUseABackup);
 }
 
-Status CopyMarkedClean(Db& backup, const std::string& path, const char* vfs) {
+Status CopyMarked(Db& backup, const std::string& path, const char* vfs) {
   ASSIGN_OR_RETURN(Db copy, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = vfs}));
   RETURN_IF_ERROR(CopyDb(backup, copy, {}));
-  return MarkClean(copy);
+  return MarkBackup(copy);
 }
 
 // Once it returns, the restore will happen, now or at the next start.
@@ -56,7 +56,7 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
     {
       ASSIGN_OR_RETURN(Db backup, Db::Open(backup_path, {.vfs = vfs}));
       RETURN_IF_ERROR(CheckBackup(backup));
-      RETURN_IF_ERROR(CopyMarkedClean(backup, copy_path, vfs));
+      RETURN_IF_ERROR(CopyMarked(backup, copy_path, vfs));
     }
     {
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForWrite(copy_path));
@@ -68,6 +68,49 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
   (void)files.Remove(copy_path);
   (void)files.Remove(copy_path + "-journal");
   return staged;
+}
+
+// The WAL last: an old database that has lost it would be older than it was, a new one that found it would break.
+constexpr const char* kParts[] = {"-shm", "", "-wal"};
+
+std::string GatheredPath(const Layout& layout, const std::string& part) {
+  return layout.ReplacedFolder() + "/catalog.db" + part;
+}
+
+// To a name in lost/ that nothing has. Returns it.
+Result<std::string> PutGatheredAway(const Layout& layout, Files& files) {
+  RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
+  // Counted from the staged copy's time, so that a person can tell them apart.
+  struct stat copy {};
+  (void)::lstat(layout.RestoredCatalogPath().c_str(), &copy);
+  std::string lost;
+  for (int64_t number = copy.st_mtime; lost.empty() || IsThere(lost); ++number) {
+    lost = layout.LostFolder() + "/catalog-" + std::to_string(number);
+  }
+  RETURN_IF_ERROR(files.Rename(layout.ReplacedFolder(), lost));
+  RETURN_IF_ERROR(files.SyncFolder(layout.LostFolder()));
+  RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
+  return lost;
+}
+
+// The old catalog's files meet in a folder that has the same name at each attempt, and go to lost/ together: neither an
+// interruption nor another restore takes one of them from the others, or another catalog's place. Returns where the
+// database is then; empty when there was none.
+Result<std::string> PutOldAway(const Layout& layout, Files& files) {
+  for (const char* part : kParts) {
+    const std::string path = layout.CatalogPath() + part;
+    if (!IsThere(path)) continue;
+    // Of yet another catalog, put there by hand since the attempt before.
+    if (IsThere(GatheredPath(layout, part))) RETURN_IF_ERROR(PutGatheredAway(layout, files).status());
+    RETURN_IF_ERROR(files.CreateFolder(layout.ReplacedFolder()));
+    RETURN_IF_ERROR(files.Rename(path, GatheredPath(layout, part)));
+  }
+  if (!IsThere(layout.ReplacedFolder())) return std::string();
+  RETURN_IF_ERROR(files.SyncFolder(layout.ReplacedFolder()));
+  RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
+  const bool has_database = IsThere(GatheredPath(layout, ""));
+  ASSIGN_OR_RETURN(std::string lost, PutGatheredAway(layout, files));
+  return has_database ? lost + "/catalog.db" : std::string();
 }
 
 }  // namespace
@@ -93,25 +136,16 @@ Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& 
 }
 
 Result<std::optional<RestoredCatalog>> FinishRestore(const Layout& layout, Files& files) {
-  struct stat copy {};
-  if (::lstat(layout.RestoredCatalogPath().c_str(), &copy) != 0) return std::optional<RestoredCatalog>();
-  // The same name each time, should this be interrupted: its parts belong together.
-  const std::string lost = layout.LostFolder() + "/catalog-" + std::to_string(copy.st_mtime) + ".db";
+  if (!IsThere(layout.RestoredCatalogPath())) return std::optional<RestoredCatalog>();
+  RestoredCatalog restored;
   Status finished = [&]() -> Status {
     RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
-    RETURN_IF_ERROR(files.CreateFolder(layout.LostFolder()));
-    // The WAL last: an old database that has lost it would be older than it was, a new one that found it would break.
-    for (const char* part : std::to_array({"-shm", "", "-wal"})) {
-      const std::string path = layout.CatalogPath() + part;
-      if (IsThere(path)) RETURN_IF_ERROR(files.Rename(path, lost + part));
-    }
-    RETURN_IF_ERROR(files.SyncFolder(layout.LostFolder()));
-    RETURN_IF_ERROR(files.SyncFolder(layout.state_folder));
+    ASSIGN_OR_RETURN(restored.replaced, PutOldAway(layout, files));
     RETURN_IF_ERROR(files.Rename(layout.RestoredCatalogPath(), layout.CatalogPath()));
     return files.SyncFolder(layout.state_folder);
   }();
   if (!finished.ok()) return finished.In("put the restored catalog in place");
-  return std::optional<RestoredCatalog>(RestoredCatalog{IsThere(lost) ? lost : std::string()});
+  return std::optional<RestoredCatalog>(restored);
 }
 
 }  // namespace kprof

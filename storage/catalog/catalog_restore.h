@@ -1,6 +1,6 @@
 // Puts a backup in the catalog's place, while nobody serves from it, so that a crash at any moment leaves either the
-// old catalog or the new one: the checked copy gets a name that every later start acts on, then the old one goes to
-// lost/ with all its files, then the copy takes its name. Blocking.
+// old catalog or the new one: the checked copy gets a name that every later start acts on, then the old one goes to a
+// folder in lost/ with all its files, then the copy takes its name. Nothing in lost/ is ever overwritten. Blocking.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct RestoredCatalog {
 
 // Takes the lock of the state folder, which is created when absent, for as long as it takes. Fails with kUsage while a
 // daemon lives there, kBadInput for what is no backup of a catalog, kStorageBroken for a damaged one, having changed
-// nothing. `vfs`: as in Db::Options.
+// nothing. One that was interrupted is forgotten, but for what it has put away. `vfs`: as in Db::Options.
 Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
                                        const char* vfs = nullptr);
 

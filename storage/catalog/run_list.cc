@@ -135,7 +135,10 @@ Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter) {
   if (filter.labels.size() > kFilterLimit || filter.tools.size() > kFilterLimit) {
     return Fail(ErrorCode::kUsage, "list runs", "more than " + std::to_string(kFilterLimit) + " labels or tools");
   }
-  IdQuery query = BuildIdQuery(filter);
+  RunFilter bounded = filter;
+  std::sort(bounded.states.begin(), bounded.states.end());
+  bounded.states.erase(std::unique(bounded.states.begin(), bounded.states.end()), bounded.states.end());
+  IdQuery query = BuildIdQuery(bounded);
   query.Add(" LIMIT ?", filter.limit);
   ASSIGN_OR_RETURN(std::vector<std::string> ids, SelectIds(db, query));
   return RunReader(db).ReadAll(ids);

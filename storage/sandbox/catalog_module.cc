@@ -4,10 +4,15 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "storage/base/readable_text.h"
+#include "storage/base/utf8.h"
 #include "storage/sandbox/command_text.h"
 
 namespace kprof {
@@ -27,7 +32,8 @@ struct Finalize {
 struct Cursor {
   sqlite3_vtab_cursor base;  // first: SQLite sees only this
   std::unique_ptr<sqlite3_stmt, Finalize> rows;
-  std::string plan;  // what `rows` was prepared for
+  std::string plan;  // this and the next two: what `rows` was prepared for
+  std::string kinds;
   int computed = 0;
   bool at_end = true;
 };
@@ -63,6 +69,22 @@ int Disconnect(sqlite3_vtab* table) noexcept {
 
 // The plan is text, so that EXPLAIN QUERY PLAN shows it: "run= value> desc". Each word but the last is a condition,
 // whose value is the next argument of Filter; the number beside it is a bit per computed column that the query uses.
+//
+// What a condition yields inside must hold all that SQLite, which checks again, may accept. Before it compares, SQLite
+// turns a side into the other's type, depending on what both were declared as; inside, the value is one of no declared
+// type. That is the same for columns of numbers. A column of texts is itself turned into numbers beside something
+// declared a number, so:
+// - "key=" and "key>": for a text that is written in the query;
+// - "run=?": for anything else, to find a run, for which it is worth the trouble; only Filter sees what it is;
+// - "key=any": for IN, with all its values at once, as SQLite would check them one by one as texts.
+// What remains is `(run, x) IN (SELECT ...)`, whose parts look like "run=?" and which SQLite checks as texts: ids of
+// runs are no numbers.
+
+enum Kind : char {
+  kAsItIs,
+  kNumber,   // for a column of texts: either side may be turned into the other's type
+  kDropped,  // not to be looked for inside
+};
 
 const char* OperatorText(int op) {
   switch (op) {
@@ -85,28 +107,49 @@ bool IsRun(const CatalogTable& table, const CatalogColumn& column) {
   return column.raw != nullptr && std::string_view(column.raw) == table.run;
 }
 
+bool IsText(const CatalogColumn& column) {
+  return std::string_view(column.type) == "TEXT";
+}
+
+// How the plan writes a condition; null when it is not handed inside.
+const char* PlannedOperator(sqlite3_index_info* info, int i, const CatalogTable& table, const CatalogColumn& column) {
+  const char* op = OperatorText(info->aConstraint[i].op);
+  if (op == nullptr || !IsText(column)) return op;
+  if (sqlite3_vtab_in(info, i, 1) != 0) return "=any";
+  sqlite3_value* written = nullptr;
+  if (sqlite3_vtab_rhs_value(info, i, &written) == SQLITE_OK && sqlite3_value_type(written) == SQLITE_TEXT) return op;
+  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ && IsRun(table, column) ? "=?" : nullptr;
+}
+
+constexpr double kAnyCount = 25;  // values of an IN, as SQLite guesses, too
+
 int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) noexcept {
   const CatalogTable& table = *OfferedBy(base).table;
   std::string plan;
   int arguments = 0;
   bool one_run = false;
+  bool unique = false;
   auto scanned = static_cast<double>(table.rows);  // rows that the inner connection reads
   double rows = scanned;                           // of them, those that pass
   for (int i = 0; i < info->nConstraint; ++i) {
     const auto& constraint = info->aConstraint[i];
-    const char* op = OperatorText(constraint.op);
-    if (!constraint.usable || op == nullptr || constraint.iColumn < 0) continue;
+    if (!constraint.usable || constraint.iColumn < 0) continue;
     const CatalogColumn& column = table.columns[static_cast<size_t>(constraint.iColumn)];
     if (column.raw == nullptr || std::strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0) continue;
+    const char* planned = PlannedOperator(info, i, table, column);
+    if (planned == nullptr) continue;
+    const std::string_view op = planned;
     info->aConstraintUsage[i].argvIndex = ++arguments;
-    plan += std::string(plan.empty() ? "" : " ") + column.name + op;
+    plan += std::string(plan.empty() ? "" : " ") + column.name + planned;
     const bool equal = constraint.op == SQLITE_INDEX_CONSTRAINT_EQ;
+    const double count = op == "=any" ? kAnyCount : 1;
     if (IsRun(table, column)) {
       one_run = one_run || equal;
-      scanned = equal ? static_cast<double>(table.rows_per_run) : scanned / 3;
+      unique = unique || op == "=";
+      scanned = equal ? count * static_cast<double>(table.rows_per_run) : scanned / 3;
       rows = std::min(rows, scanned);
     } else {
-      rows /= equal ? 10 : 2;
+      rows /= equal ? std::max(2.0, 10 / count) : 2;
       if (equal && std::string_view(column.raw) == "l.key" && !one_run) scanned /= 10;  // has an index
     }
   }
@@ -121,7 +164,7 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) noexcept {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].raw == nullptr && (info->colUsed >> i & 1) != 0) computed |= 1 << i;
   }
-  if (one_run && table.rows_per_run == 1) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+  if (unique && table.rows_per_run == 1) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   info->idxNum = computed;
   info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, rows));
   info->estimatedCost = 20 + 2 * scanned;
@@ -138,12 +181,21 @@ const CatalogColumn* FindColumn(const CatalogTable& table, std::string_view name
   return nullptr;
 }
 
-std::string RowsSql(const Offered& offered, std::string_view plan, int computed) {
+// A condition of the plan on the raw column, in the inner connection's SQL.
+std::string Condition(const std::string& raw, std::string_view op, const std::string& value, char kind) {
+  if (op == "=any") return raw + " IN (SELECT value FROM json_each(" + value + "))";
+  if (kind == kNumber) {
+    return "(" + raw + " = CAST(" + value + " AS TEXT) OR " + raw + " = CAST(" + value + " AS NUMERIC))";
+  }
+  return raw + " " + std::string(op == "=?" ? "=" : op) + " " + value;
+}
+
+std::string RowsSql(const Offered& offered, std::string_view plan, std::string_view kinds, int computed) {
   const CatalogTable& table = *offered.table;
   std::string where;
   std::string order;
   bool one_run = false;
-  int argument = 0;
+  size_t argument = 0;
   while (!plan.empty()) {
     const std::string_view word = plan.substr(0, plan.find(' '));
     plan.remove_prefix(std::min(plan.size(), word.size() + 1));
@@ -154,9 +206,11 @@ std::string RowsSql(const Offered& offered, std::string_view plan, int computed)
     }
     const CatalogColumn* column = FindColumn(table, word.substr(0, op));
     KPROF_CHECK(column != nullptr);
-    where += std::string(where.empty() ? "" : " AND ") + column->raw + " " + std::string(word.substr(op)) + " ?" +
-             std::to_string(++argument);
-    one_run = one_run || (IsRun(table, *column) && word.substr(op) == "=");
+    const char kind = kinds[argument++];
+    if (kind == kDropped) continue;
+    where +=
+        (where.empty() ? "" : " AND ") + Condition(column->raw, word.substr(op), "?" + std::to_string(argument), kind);
+    one_run = one_run || (IsRun(table, *column) && word[op] == '=' && kind == kAsItIs);
   }
   const std::string visible = offered.module->VisibleOnly(table, one_run, !order.empty());
   if (!visible.empty()) where += (where.empty() ? "" : " AND ") + visible;
@@ -191,25 +245,92 @@ int Next(sqlite3_vtab_cursor* base) noexcept {
   return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-int Filter(sqlite3_vtab_cursor* base, int computed, const char* plan, int count, sqlite3_value** values) noexcept {
+constexpr size_t kLongestList = 1 << 20;
+
+// The values of an IN as a JSON array; nothing when it is better not to look for them: numbers would each stand for
+// several texts.
+std::optional<std::string> ListOf(sqlite3_value* in) {
+  std::string list = "[";
+  sqlite3_value* value = nullptr;
+  int result = sqlite3_vtab_in_first(in, &value);
+  for (; result == SQLITE_OK; result = sqlite3_vtab_in_next(in, &value)) {
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL || type == SQLITE_BLOB) continue;  // no text equals them
+    if (type != SQLITE_TEXT || list.size() > kLongestList) return std::nullopt;
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(value));
+    if (bytes == nullptr) return std::nullopt;
+    const std::string_view text(bytes, static_cast<size_t>(sqlite3_value_bytes(value)));
+    if (!IsUtf8(text)) return std::nullopt;
+    list += list.size() > 1 ? ",\"" : "\"";
+    for (char c : text) {
+      if (static_cast<unsigned char>(c) < 0x20) return std::nullopt;
+      list += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    }
+    list += '"';
+  }
+  if (result != SQLITE_DONE) return std::nullopt;
+  return list + "]";
+}
+
+// What Filter was given for the words of its plan.
+struct Arguments {
+  std::string kinds;
+  std::vector<std::string> lists;  // where it is an IN
+};
+
+Arguments Look(std::string_view plan, std::span<sqlite3_value*> values) {
+  Arguments arguments;
+  arguments.lists.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string_view word = plan.substr(0, plan.find(' '));
+    plan.remove_prefix(std::min(plan.size(), word.size() + 1));
+    Kind kind = kAsItIs;
+    if (word.ends_with("=any")) {
+      std::optional<std::string> list = ListOf(values[i]);
+      if (!list.has_value()) kind = kDropped;
+      arguments.lists[i] = std::move(list).value_or("");
+    } else if (word.ends_with("=?")) {
+      const int type = sqlite3_value_type(values[i]);
+      if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) kind = kNumber;
+    }
+    arguments.kinds += kind;
+  }
+  return arguments;
+}
+
+int Bind(sqlite3_stmt* rows, const Arguments& arguments, std::span<sqlite3_value*> values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (arguments.kinds[i] == kDropped) continue;
+    const std::string& list = arguments.lists[i];
+    const int at = static_cast<int>(i) + 1;
+    const int result = list.empty()
+                           ? sqlite3_bind_value(rows, at, values[i])
+                           : sqlite3_bind_text64(rows, at, list.data(), list.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    if (result != SQLITE_OK) return result;
+  }
+  return SQLITE_OK;
+}
+
+int Filter(sqlite3_vtab_cursor* base, int computed, const char* plan, int count, sqlite3_value** given) noexcept {
   Cursor& cursor = Of(base);
   const Offered& offered = OfferedBy(base->pVtab);
   cursor.at_end = true;
-  if (cursor.rows == nullptr || cursor.plan != plan || cursor.computed != computed) {
-    const std::string sql = RowsSql(offered, plan, computed);
+  const std::span values(given, static_cast<size_t>(count));
+  const Arguments arguments = Look(plan, values);
+  if (cursor.rows == nullptr || cursor.plan != plan || cursor.kinds != arguments.kinds || cursor.computed != computed) {
+    const std::string sql = RowsSql(offered, plan, arguments.kinds, computed);
     sqlite3_stmt* rows = nullptr;
     const int result = sqlite3_prepare_v3(offered.module->catalog(), sql.data(), static_cast<int>(sql.size()),
                                           SQLITE_PREPARE_PERSISTENT, &rows, nullptr);
     if (result != SQLITE_OK) return offered.module->Keep(result);
     cursor.rows.reset(rows);
     cursor.plan = plan;
+    cursor.kinds = arguments.kinds;
     cursor.computed = computed;
   }
   sqlite3_reset(cursor.rows.get());
-  for (int i = 0; i < count; ++i) {
-    const int result = sqlite3_bind_value(cursor.rows.get(), i + 1, values[i]);
-    if (result != SQLITE_OK) return offered.module->Keep(result);
-  }
+  const int result = Bind(cursor.rows.get(), arguments, values);
+  if (result != SQLITE_OK) return offered.module->Keep(result);
   return Next(base);
 }
 

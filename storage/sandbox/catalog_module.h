@@ -8,7 +8,8 @@
 // view whose name it bears, so "raw tables only from inside views" can be talked round.
 //
 // Equalities and ranges on plain columns, and the order of runs, are handed to the inner connection, so that looking up
-// a run costs microseconds; SQLite checks the conditions again.
+// a run costs microseconds; SQLite checks the conditions again. Those that could yield less inside than outside, where
+// a value is of another type than the column, are not.
 #pragma once
 
 #include <sqlite3.h>

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
 #include <cmath>
 #include <cstring>
@@ -105,6 +106,12 @@ Status CheckText(const std::string& sql, const QueryLimits& limits) {
 
 }  // namespace
 
+int64_t QueryLimits::LongestHoldMs() const {
+  constexpr int64_t kShortestHoldMs = 60'000;
+  constexpr int64_t kLongestTimeoutMs = int64_t{365} * 24 * 3600 * 1000;
+  return hold_ms.value_or(std::max(kShortestHoldMs, 2 * std::min(timeout_ms, kLongestTimeoutMs)));
+}
+
 struct UserQuery::State {
   State(const std::string& catalog_path, std::string sql_text, const QueryLimits& query_limits, std::stop_token stop)
       : limits(query_limits),
@@ -134,6 +141,7 @@ struct UserQuery::State {
   Status ReadNames();
   Result<std::optional<RowBatch>> ReadBatch();
   Status AppendRow(RowBatch& batch, int64_t& batch_bytes);
+  Status CheckHold();
   Status Failure(int result);
 
   const QueryLimits limits;
@@ -151,6 +159,7 @@ struct UserQuery::State {
   int64_t rows = 0;
   bool at_end = false;
   bool truncated = false;
+  std::optional<std::chrono::steady_clock::time_point> first_row_at;  // from then on the catalog is held as it was
   Status failure;
 };
 
@@ -232,7 +241,24 @@ Status UserQuery::State::ReadNames() {
   return OkStatus();
 }
 
+// The time of its work has a limit of its own; this is that of whoever reads.
+Status UserQuery::State::CheckHold() {
+  if (at_end) return OkStatus();
+  const auto now = std::chrono::steady_clock::now();
+  if (!first_row_at.has_value()) {
+    first_row_at = now;
+    return OkStatus();
+  }
+  const int64_t limit_ms = limits.LongestHoldMs();
+  if (now - *first_row_at < std::chrono::milliseconds(limit_ms)) return OkStatus();
+  return Fail(ErrorCode::kTimedOut, "query",
+              "its rows were not all read within " + std::to_string(limit_ms) + " ms, and the catalog cannot be kept " +
+                  "as it was for longer",
+              "read faster, ask for fewer rows, or raise the time limit");
+}
+
 Result<std::optional<RowBatch>> UserQuery::State::ReadBatch() {
+  RETURN_IF_ERROR(CheckHold());
   RowBatch batch;
   batch.columns.resize(names.size());
   int64_t batch_bytes = 0;

@@ -7,7 +7,8 @@
 // also says why they are not views).
 //
 // One thread at a time, any thread: Open and NextBatch may be called from different workers. Both block. While it lives
-// it may hold a read transaction, which keeps the WAL from shrinking: give up one that is not being read.
+// it may hold a read transaction, which keeps the WAL from shrinking: give up one that is not being read. One that is
+// read too slowly ends by itself, when it is asked for more rows.
 // All that it reads is of one moment: that of its first row.
 #pragma once
 
@@ -35,6 +36,10 @@ struct QueryLimits {
   int64_t batch_rows = 1024;
   int64_t batch_bytes = 256 << 10;
   LongWork long_work{};
+  // From its first row on, waiting for the reader included; nothing: a minute, or twice timeout_ms if that is more.
+  std::optional<int64_t> hold_ms{};
+
+  int64_t LongestHoldMs() const;
 };
 
 struct SqlBytes {
@@ -64,10 +69,10 @@ class UserQuery {
   const std::vector<std::string>& column_names() const;
 
   // The next rows, at least one; nothing when there are no more (or the row limit is reached, see truncated). Fails
-  // with kTimedOut at the time limit, kCancelled when the stop token fires, kStorageFull over temp_bytes, kUsage for a
-  // value or row over value_bytes, more than memory_bytes, or an error in the SQL's own arithmetic, kQueueFull when the
-  // catalog stays locked, when long_work says no, or when all queries together take too much memory. After a failure it
-  // fails the same way again.
+  // with kTimedOut at the time limit and after hold_ms, kCancelled when the stop token fires, kStorageFull over
+  // temp_bytes, kUsage for a value or row over value_bytes, more than memory_bytes, or an error in the SQL's own
+  // arithmetic, kQueueFull when the catalog stays locked, when long_work says no, or when all queries together take too
+  // much memory. After a failure it fails the same way again.
   Result<std::optional<RowBatch>> NextBatch();
 
   int64_t rows() const;

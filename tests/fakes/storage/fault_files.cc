@@ -92,6 +92,8 @@ Status FaultFiles::CreateFolder(const std::string& path) {
 
 Status FaultFiles::Rename(const std::string& from, const std::string& to) {
   RETURN_IF_ERROR(Judge(FaultPlan::Op::kRename, "rename " + from + " to " + to));
+  // It may be on its way into a folder that is lost with the power.
+  if (plan_.NodeAt(from) == -1 && std::filesystem::is_regular_file(from)) RETURN_IF_ERROR(OpenForWrite(from).status());
   RETURN_IF_ERROR(real_->Rename(from, to));
   plan_.NoteRename(from, to);
   return OkStatus();

@@ -106,6 +106,12 @@ void FaultPlan::NoteCreatedFolder(const std::string& path) {
 
 void FaultPlan::NoteRename(const std::string& from, const std::string& to) {
   std::lock_guard lock(mu_);
+  if (auto folder = now_.find(from); folder != now_.end() && folder->second == kFolder) {
+    MovedFolder& moved_folder = moved_folders_.emplace_back(MovedFolder{from, to, {}});
+    for (const auto& [path, node] : safe_) {
+      if (IsBelow(path, from)) moved_folder.safe[to + path.substr(from.size())] = node;
+    }
+  }
   std::map<std::string, int> moved;
   for (auto at = now_.begin(); at != now_.end();) {
     if (at->first == from || IsBelow(at->first, from)) {
@@ -129,6 +135,12 @@ void FaultPlan::NoteSyncFolder(const std::string& path) {
   for (const auto& [name, node] : now_) {
     if (FolderOf(name) == path) safe_[name] = node;
   }
+  for (const MovedFolder& folder : moved_folders_) {
+    if (FolderOf(folder.from) == path) {
+      std::erase_if(safe_, [&](const auto& name) { return IsBelow(name.first, folder.from); });
+    }
+    if (FolderOf(folder.to) == path && now_.contains(folder.to)) safe_.insert(folder.safe.begin(), folder.safe.end());
+  }
 }
 
 void FaultPlan::Forget() {
@@ -137,6 +149,7 @@ void FaultPlan::Forget() {
   nodes_.clear();
   now_.clear();
   safe_.clear();
+  moved_folders_.clear();
 }
 
 void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {

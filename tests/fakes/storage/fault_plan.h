@@ -89,6 +89,12 @@ class FaultPlan {
     std::string synced;
     std::vector<Change> pending;
   };
+  // A folder moves with all that is safe in it.
+  struct MovedFolder {
+    std::string from;
+    std::string to;
+    std::map<std::string, int> safe;  // what was, by the new paths
+  };
   static void Apply(const Change& change, std::string& content);
 
   mutable std::mutex mu_;
@@ -101,6 +107,7 @@ class FaultPlan {
   std::vector<Node> nodes_;
   std::map<std::string, int> now_;   // path to node
   std::map<std::string, int> safe_;  // as the disk has it
+  std::vector<MovedFolder> moved_folders_;
 };
 
 }  // namespace kprof

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -57,6 +58,25 @@ class CatalogRestoreTest : public testing::Test {
     for (const RunRow& run : *ListRuns(*reader, {})) ids.insert(run.id);
     return ids;
   }
+  // Of a catalog that was put away; a copy of it, so that it stays as it is.
+  std::set<std::string> RunsOfLost(const std::string& path) {
+    Layout layout{folder_ / "old"};
+    fs::remove_all(layout.state_folder);
+    fs::create_directory(layout.state_folder);
+    for (const char* part : {"", "-wal"}) {
+      if (fs::exists(path + part)) fs::copy(path + part, layout.CatalogPath() + part);
+    }
+    return RunsIn(layout);
+  }
+  // All in lost/; each is a folder of its own.
+  std::multiset<std::set<std::string>> Lost() {
+    std::multiset<std::set<std::string>> found;
+    if (!fs::exists(options_.layout.LostFolder())) return found;
+    for (const auto& entry : fs::directory_iterator(options_.layout.LostFolder())) {
+      found.insert(RunsOfLost(entry.path() / "catalog.db"));
+    }
+    return found;
+  }
   std::set<std::string> Runs() { return RunsIn(options_.layout); }
 
   // Keeps the state folder for BeginAgain, then restores once, in a world without faults.
@@ -87,11 +107,17 @@ TEST_F(CatalogRestoreTest, TheBackupTakesThePlaceOfACatalogWithAWal) {
   ASSERT_TRUE(restored.ok()) << restored.status().ToString();
   EXPECT_EQ(Runs(), kBackedUp);
   // The other one is still there, whole.
-  Layout old{folder_ / "old"};
-  fs::create_directory(old.state_folder);
-  fs::copy(restored->replaced, old.CatalogPath());
-  fs::copy(restored->replaced + "-wal", old.CatalogPath() + "-wal");
-  EXPECT_EQ(RunsIn(old), kOld);
+  EXPECT_EQ(RunsOfLost(restored->replaced), kOld);
+}
+
+TEST_F(CatalogRestoreTest, AnotherOneRightAfterPutsAwayWhatTheFirstBrought) {
+  MakeBackupAndGoOn();
+  const std::string first = Restore()->replaced;
+  const std::string second = Restore()->replaced;
+  EXPECT_NE(first, second);
+  EXPECT_EQ(RunsOfLost(first), kOld);
+  EXPECT_EQ(RunsOfLost(second), kBackedUp);
+  EXPECT_EQ(Runs(), kBackedUp);
 }
 
 TEST_F(CatalogRestoreTest, ARestoredCatalogWasStoppedInGoodOrder) {
@@ -168,6 +194,35 @@ TEST_F(CatalogRestoreTest, SurvivesALossOfPowerAtAnyOperation) {
   }
   EXPECT_GT(old_ones, 0);
   EXPECT_GT(new_ones, 0);
+}
+
+// The old catalog, with what is in its WAL, is in lost/ in the end, whichever of the two put it there.
+TEST_F(CatalogRestoreTest, DoingItAgainAfterALossOfPowerAtAnyOperationLosesNothing) {
+  MakeBackupAndGoOn();
+  const int64_t ops = CountRestoreOps();
+  int in_two_steps = 0;
+  for (FaultPlan::Survives survives :
+       {FaultPlan::Survives::kNothing, FaultPlan::Survives::kEverything, FaultPlan::Survives::kSome}) {
+    for (int64_t at = 1; at <= ops + 1; ++at) {
+      BeginAgain();
+      disk_.plan.FailAt(at, Fault::kPowerCut);
+      (void)Restore();
+      disk_.plan.RestoreSynced(survives, static_cast<uint64_t>(at));
+      if (fs::exists(options_.layout.RestoredCatalogPath())) {
+        ++in_two_steps;
+        // As if the first attempt had been long ago.
+        fs::last_write_time(options_.layout.RestoredCatalogPath(),
+                            fs::file_time_type::clock::now() - std::chrono::hours(1));
+      }
+      Result<RestoredCatalog> again = Restore();
+      ASSERT_TRUE(again.ok()) << "at " << at << ": " << again.status().ToString();
+      disk_.plan.RestoreSynced(FaultPlan::Survives::kEverything);
+      EXPECT_EQ(Lost().count(kOld), 1u) << "at " << at;
+      EXPECT_EQ(Runs(), kBackedUp) << "at " << at;
+      EXPECT_FALSE(fs::exists(options_.layout.ReplacedFolder()));
+    }
+  }
+  EXPECT_GT(in_two_steps, 10);
 }
 
 // A start that cannot complete an interrupted restore does not serve: not the old catalog, which is about to go, and

@@ -23,6 +23,10 @@ namespace fs = std::filesystem;
 
 class CatalogTest : public testing::Test {
  protected:
+  std::string HowToRestore() const {
+    return "put a backup in its place with kprofd --user --state-dir " + options_.layout.state_folder +
+           " --restore FILE";
+  }
   Result<std::unique_ptr<Catalog>> Open() { return Catalog::Open(options_, *files_); }
   Status Insert(Catalog& catalog, const std::string& id) {
     return catalog.writer().SubmitAndWait([&](Db& db) { return InsertRun(db, SampleRun(id)); });
@@ -130,6 +134,23 @@ TEST_F(CatalogTest, RefusesSomebodyElsesDatabaseUntouched) {
   EXPECT_EQ(ReadFile(options_.layout.CatalogPath()), before);
 }
 
+TEST_F(CatalogTest, OneThatIsNoDatabaseSaysHowToPutABackupThere) {
+  fs::create_directories(options_.layout.state_folder);
+  std::ofstream(options_.layout.CatalogPath()) << std::string(5000, 'x');
+  const Status refused = Open().status();
+  EXPECT_EQ(refused.code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(refused.ToString(), "open catalog in state folder " + options_.layout.state_folder + ": open " +
+                                    options_.layout.CatalogPath() + ": file is not a database; " + HowToRestore());
+}
+
+TEST_F(CatalogTest, WithoutTheRightToItsFolderSaysWhichAndWhatToDo) {
+  options_.layout.state_folder = "/sys";  // where not even root creates files
+  const Status refused = Open().status();
+  EXPECT_EQ(refused.code(), ErrorCode::kNotPermitted);
+  EXPECT_EQ(refused.what(), "open catalog in state folder /sys");
+  EXPECT_NE(refused.remedy().find("--state-dir"), std::string::npos);
+}
+
 TEST_F(CatalogTest, SaysWhichFolderItMayNotMake) {
   std::ofstream(folder_ / "file") << "x";
   options_.layout.state_folder = folder_ / "file/kprof";
@@ -155,6 +176,7 @@ TEST_F(CatalogTest, QuickCheckFindsDamage) {
   }
   std::unique_ptr<Catalog> catalog = *Open();
   EXPECT_EQ(catalog->QuickCheck({}).code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(catalog->QuickCheck({}).remedy(), HowToRestore());
 }
 
 TEST_F(CatalogTest, QuickCheckStopsWhenToldTo) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
@@ -108,6 +109,31 @@ TEST_F(FaultPlanTest, KeepsEverythingAfterAMereKill) {
   Write("a", "x", false);
   plan_.RestoreSynced(FaultPlan::Survives::kEverything);
   EXPECT_EQ(ContentOf("a"), "x");
+}
+
+TEST_F(FaultPlanTest, AFolderThatMovesTakesAlongWhatIsSafeInIt) {
+  ASSERT_TRUE(files_.CreateFolder(folder_ / "from").ok());
+  ASSERT_TRUE(files_.CreateFolder(folder_ / "above").ok());
+  Write("from/a", "safe", true);
+  ASSERT_TRUE(files_.SyncFolder(folder_ / "from").ok());
+  Write("from/b", "not", true);
+  ASSERT_TRUE(files_.SyncFolder(folder_.path()).ok());
+  ASSERT_TRUE(files_.Rename(folder_ / "from", folder_ / "above/to").ok());
+  ASSERT_TRUE(files_.SyncFolder(folder_ / "above").ok());
+  ASSERT_TRUE(files_.SyncFolder(folder_.path()).ok());
+  CutPower();
+  EXPECT_EQ(ContentOf("above/to/a"), "safe");
+  EXPECT_EQ(ContentOf("above/to/b"), "none");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "from"));
+}
+
+TEST_F(FaultPlanTest, AFileFromBeforeItIsNotLostWithTheFolderThatItWentTo) {
+  std::filesystem::create_directory(folder_ / "old");
+  std::ofstream(folder_ / "old/a") << "old";
+  ASSERT_TRUE(files_.CreateFolder(folder_ / "new").ok());
+  ASSERT_TRUE(files_.Rename(folder_ / "old/a", folder_ / "new/a").ok());
+  CutPower();
+  EXPECT_EQ(ContentOf("old/a"), "old");
 }
 
 }  // namespace

@@ -51,6 +51,11 @@ TEST_F(RunListTest, CountsAsTheTablesDo) {
   EXPECT_EQ(ReadCounts(db_)->artifact_bytes, *db_.QueryInteger("SELECT sum(size_bytes) FROM artifacts"));
 }
 
+TEST_F(RunListTest, TakesAnyNumberOfStates) {
+  Insert(SampleRun("a"));
+  EXPECT_THAT(ListIds({.states = std::vector<RunState>(400'000, SampleRun("a").state)}), ElementsAre("a"));
+}
+
 TEST_F(RunListTest, ReadsOpenRunsOldestFirst) {
   EXPECT_THAT(*ReadOpenRuns(db_), IsEmpty());
   RunRow running = SampleRun("b");

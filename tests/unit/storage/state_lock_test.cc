@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <thread>
+
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -11,6 +14,16 @@ namespace {
 class StateLockTest : public testing::Test {
  protected:
   Result<std::unique_ptr<File>> Take() { return TakeStateLock(layout_, *files_); }
+
+  // Descriptors of this process.
+  static int CountOpen(const std::string& path) {
+    int count = 0;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+      count += std::filesystem::read_symlink(entry.path(), ignored) == path ? 1 : 0;
+    }
+    return count;
+  }
 
   TemporaryFolder folder_;
   Layout layout_{.state_folder = folder_ / "state"};
@@ -28,6 +41,26 @@ TEST_F(StateLockTest, IsOnesAtATimeAndSaysWhose) {
   EXPECT_EQ(second.status().why().substr(0, held.size()), held);
   first->reset();
   EXPECT_TRUE(Take().ok());
+}
+
+// By what a killed daemon was about to start, for one.
+TEST_F(StateLockTest, ComesFreeWhileItIsAskedFor) {
+  ASSERT_TRUE(files_->CreateFolder(layout_.state_folder).ok());
+  Result<std::unique_ptr<File>> first = Take();
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  std::jthread other([&] {
+    while (CountOpen(layout_.LockPath()) < 2) std::this_thread::yield();
+    first->reset();
+  });
+  Result<std::unique_ptr<File>> second = Take();
+  EXPECT_TRUE(second.ok()) << second.status().ToString();
+}
+
+TEST_F(StateLockTest, WithoutTheRightToItSaysWhatToDo) {
+  layout_.state_folder = "/sys";  // where not even root creates files
+  const Status refused = Take().status();
+  EXPECT_EQ(refused.code(), ErrorCode::kNotPermitted) << refused.ToString();
+  EXPECT_NE(refused.remedy().find("--state-dir"), std::string::npos);
 }
 
 TEST_F(StateLockTest, MakesNoFolder) {

@@ -87,6 +87,34 @@ TEST(UserQuery, DoesNotBeginOnceStopped) {
   EXPECT_EQ(Ask(catalog.path(), kAlice, "SELECT 1", {}, stop.get_token()).status.code(), ErrorCode::kCancelled);
 }
 
+TEST(UserQuery, LetsGoOfTheCatalogWhenItIsReadTooSlowly) {
+  SandboxCatalog catalog;
+  auto query = UserQuery::Open(catalog.path(), kAlice, "SELECT id FROM run", {.batch_rows = 1, .hold_ms = 0}, {});
+  ASSERT_TRUE(query.ok());
+  ASSERT_TRUE((*query)->NextBatch().ok());
+  catalog.AddAtOnce(SomeRun("r8", kAlice.uid, false, "more"));
+  EXPECT_EQ(*catalog.db().QueryInteger("PRAGMA wal_checkpoint(TRUNCATE)"), 1);
+  const Status late = (*query)->NextBatch().status();
+  EXPECT_EQ(late.code(), ErrorCode::kTimedOut);
+  EXPECT_THAT(late.ToString(), HasSubstr("read faster"));
+  EXPECT_EQ(*catalog.db().QueryInteger("PRAGMA wal_checkpoint(TRUNCATE)"), 0);
+  EXPECT_EQ((*query)->NextBatch().status().code(), ErrorCode::kTimedOut);
+}
+
+TEST(UserQuery, ThatIsAtItsEndMayBeReadAsSlowlyAsOneLikes) {
+  SandboxCatalog& catalog = SandboxCatalog::Shared();
+  auto query = UserQuery::Open(catalog.path(), kAlice, "SELECT id FROM run", {.hold_ms = 0}, {});
+  ASSERT_TRUE(query.ok());
+  ASSERT_TRUE((*query)->NextBatch()->has_value());
+  EXPECT_FALSE((*query)->NextBatch()->has_value());
+}
+
+TEST(UserQuery, MayBeReadForAMinuteAndForTwiceItsTimeLimit) {
+  EXPECT_EQ(QueryLimits{.timeout_ms = 1}.LongestHoldMs(), 60'000);
+  EXPECT_EQ(QueryLimits{.timeout_ms = 45'000}.LongestHoldMs(), 90'000);
+  EXPECT_GT(QueryLimits{.timeout_ms = INT64_MAX}.LongestHoldMs(), 60'000);
+}
+
 TEST(UserQuery, StopsAtTheRowLimitAndSaysSo) {
   SandboxCatalog& catalog = SandboxCatalog::Shared();
   const Answer answer = Ask(catalog.path(), kAlice, "SELECT id FROM run ORDER BY id", {.row_limit = 2});

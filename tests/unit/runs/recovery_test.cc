@@ -1,0 +1,147 @@
+#include "daemon/runs/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/runs/stray_files.h"
+#include "storage/catalog/catalog_restore.h"
+#include "tests/fakes/base/file_facts.h"
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A catalog put back from a backup is older than the files beside it.
+class RestoredCatalogTest : public testing::Test, public RunsFixture {
+ protected:
+  void SetUp() override { ASSERT_TRUE(Open().ok()); }
+
+  void BackUp() { ASSERT_TRUE(catalog_->BackUp(backup_, {}).ok()); }
+  // The daemon is killed, and the next one begins with the backup.
+  void RestoreAndOpen() {
+    const Layout where = layout();
+    Close();
+    Result<RestoredCatalog> restored = RestoreCatalog(where, backup_, disk_.files, disk_.vfs.name());
+    ASSERT_TRUE(restored.ok()) << restored.status().ToString();
+    Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+  static RunRequest OnTheOneDevice() {
+    RunRequest request = Command();
+    request.device = "0";
+    return request;
+  }
+  void Leave(const std::string& id, const std::string& name, const std::string& text) {
+    std::ofstream(layout().ArtifactPath(id, name)) << text;
+  }
+  void PutAway() { ASSERT_TRUE(PutStraysAway(*catalog_, disk_.files, clock_, "zzzzzzzzzzzzzzzz", {}).ok()); }
+  std::string Lost(const std::string& name) { return ReadFile(layout().LostFolder() + "/" + name); }
+
+  std::string backup_ = folder_ / "backup.db";
+};
+
+TEST_F(RestoredCatalogTest, ARunThatEndedAfterTheBackupIsNotSaidToHaveDied) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  Leave(id, "stdout.log", "hello");
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  Leave(id, "report.bin", "precious");
+  RestoreAndOpen();
+  const RunRow run = Stored(id);
+  EXPECT_EQ(run.state, RunState::kFailed);
+  EXPECT_EQ(run.error->code, "lost_daemon");
+  EXPECT_THAT(run.error->message, HasSubstr("restored from a backup that was made before its end"));
+  EXPECT_THAT(run.error->remedy, HasSubstr(layout().LostFolder() + "/" + id + ".*"));
+  PutAway();
+  EXPECT_EQ(Lost(id + ".stdout.log"), "hello");
+  EXPECT_EQ(Lost(id + ".report.bin"), "precious");
+}
+
+TEST_F(RestoredCatalogTest, WhatARunWithoutOutputLeftIsKept) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  std::filesystem::create_directory(layout().RunFolder(id));  // by an upload, later
+  Leave(id, "report.bin", "precious");
+  RestoreAndOpen();
+  PutAway();
+  EXPECT_EQ(Lost(id + ".report.bin"), "precious");
+}
+
+TEST_F(RestoredCatalogTest, ARunThatWasQueuedThenAndEndedSinceIsNotSaidToHaveLostItsLaunchFile) {
+  const std::string first = SubmitOk(OnTheOneDevice());
+  const std::string second = SubmitOk(OnTheOneDevice());
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(GoesOn(1));
+  launcher_->at(1).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(second));
+  RestoreAndOpen();
+  for (const std::string& id : {first, second}) {
+    EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+    EXPECT_THAT(Stored(id).error->message, HasSubstr("restored from a backup"));
+  }
+}
+
+TEST_F(RestoredCatalogTest, ARunThatIsStillInFlightDiedWithItsDaemon) {
+  const std::string running = SubmitOk(OnTheOneDevice());
+  const std::string queued = SubmitOk(OnTheOneDevice());
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  Leave(running, "stdout.log", "so far");
+  RestoreAndOpen();
+  EXPECT_THAT(Stored(running).error->message, HasSubstr("kprofd died under it"));
+  EXPECT_THAT(Stored(running).artifacts, ElementsAre(testing::Field(&ArtifactRow::name, "stdout.log")));
+  EXPECT_TRUE(GoesOn(0));
+  EXPECT_EQ(launcher_->at(0).marker, queued);
+}
+
+TEST_F(RestoredCatalogTest, ARunThatWasQueuedThenAndIsInFlightDoesNotRunTwice) {
+  const std::string first = SubmitOk(OnTheOneDevice());
+  const std::string second = SubmitOk(OnTheOneDevice());
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(Until([&] { return launcher_->count() > 1; }));  // its launch file is there still
+  RestoreAndOpen();
+  EXPECT_THAT(Stored(second).error->message, HasSubstr("kprofd died under it"));
+  EXPECT_EQ(launcher_->count(), 0u);
+}
+
+TEST_F(RestoredCatalogTest, IsLikeAnyOtherFromItsSecondStartOn) {
+  BackUp();
+  RestoreAndOpen();
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  Close();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("kprofd died under it"));
+}
+
+TEST_F(RestoredCatalogTest, ABackupThatWasCopiedThereByHandIsKnownForOne) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  const Layout where = layout();
+  Close();
+  std::filesystem::remove_all(where.state_folder);
+  std::filesystem::create_directory(where.state_folder);
+  std::filesystem::copy(backup_, where.CatalogPath());
+  disk_.plan.Forget();
+  ASSERT_TRUE(Open().ok());
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("restored from a backup"));
+}
+
+}  // namespace
+}  // namespace kprof
