@@ -18,12 +18,13 @@ namespace kprof {
 struct LaunchEvents {
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
-  // It never started: no such program, no permission, no such folder. kSpawnFailed with the path and the
-  // remedy. Final.
+  // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
+  // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy. Final.
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;
-  // The supervisor died without a word (killed). What it left has been swept already. Final.
+  // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. What it left has been
+  // swept already. Final.
   std::function<void(Status)> lost;
 };
 
@@ -39,7 +40,9 @@ class Launched {
   virtual ~Launched() = default;
   // REQUIRES: prepared was called, Go was not.
   virtual void Go() = 0;
-  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace.
+  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace. A
+  // final event follows, also where the supervisor is stopped itself or hangs: it has 20 s beyond the grace to say that
+  // all is over, and 5 s from a second call without grace.
   virtual void Stop(int64_t grace_ms) = 0;
 };
 

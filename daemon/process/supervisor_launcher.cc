@@ -24,11 +24,11 @@ class Handle final : public Launched {
   }
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Send(FrameOf(LaunchMessage::kGo));
+    link_->Go();
   }
   void Stop(int64_t grace_ms) override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
+    link_->Stop(grace_ms);
   }
 
  private:

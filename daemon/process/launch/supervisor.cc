@@ -18,7 +18,6 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kNever = INT64_MAX;
-constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
 constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
 constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
 constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
