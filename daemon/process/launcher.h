@@ -51,7 +51,8 @@ class Launcher {
   virtual ~Launcher() = default;
   // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed).
   // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
-  // supervisor can be found (process_sweep.h).
+  // supervisor can be found (process_sweep.h). The supervisor carries it, too, and the request's KPROF_STATE: so can
+  // one that survives a killed daemon.
   virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
                                                    const OutputFiles& files, LaunchEvents events) = 0;
 };

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -119,6 +120,21 @@ TEST_F(SilentSupervisorTest, IsHeardWhenItIsTheDaemonThatWasHeldUp) {
   Pass(3600);
   EXPECT_EQ(command.prepared, 1);
   EXPECT_FALSE(command.over());
+}
+
+TEST_F(SilentSupervisorTest, WritesNothingMoreOnceItsChannelIsClosed) {
+  Command& command = Start({"sh", "-c",
+                            "echo before; until [ -e gate ]; do sleep 0.01; done; echo after; touch passed; "
+                            "exec sleep 300"});
+  WaitForOutput(command, "before");
+  const pid_t supervisor = SupervisorOf(command);
+  Freeze(supervisor);
+  std::ofstream(folder_ / "gate").flush();
+  LookUntil([&] { return std::filesystem::exists(folder_ / "passed"); }, "the command to have printed");
+  command.launched.reset();
+  ::kill(supervisor, SIGCONT);
+  WaitUntil([&] { return launcher_->supervisors() == 0; }, "the supervisor to end");
+  EXPECT_EQ(command.Out(), "before\n");
 }
 
 TEST_F(SilentSupervisorTest, HasAMinuteToGetReady) {
