@@ -157,6 +157,10 @@ bool IoLoop::OnLoopThread() const {
   return thread == std::thread::id() || thread == std::this_thread::get_id();
 }
 
+const Clock& IoLoop::clock() const {
+  return state_->clock;
+}
+
 int64_t IoLoop::tasks_run() const {
   return state_->tasks_run.load(std::memory_order_relaxed);
 }

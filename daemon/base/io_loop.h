@@ -60,6 +60,9 @@ class IoLoop {
 
   bool OnLoopThread() const;
 
+  // The one that timers go by. Any thread.
+  const Clock& clock() const;
+
   // Tasks run so far: a sign of life. Any thread.
   int64_t tasks_run() const;
 

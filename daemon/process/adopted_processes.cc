@@ -26,6 +26,8 @@ void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, st
     auto is_own = [&](const ProcessRow& row) { return self->IsOwn(row, since_ticks); };
     auto find = [&] {
       std::vector<pid_t> found = FindMarkedProcesses([&](const std::string& id) { return id == marker; });
+      // A supervisor that hangs in the kernel is waited for, and reaped, by its link.
+      std::erase_if(found, [&](pid_t pid) { return self->own_.Has(pid); });
       for (pid_t orphan : FindOrphans(::getpid(), is_own)) {
         if (std::find(found.begin(), found.end(), orphan) == found.end()) found.push_back(orphan);
       }

@@ -42,6 +42,9 @@ constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of differen
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
 constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of different builds; restart kprofd";
 
+// A longer grace counts as this one.
+constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
+
 // The supervisor's exit status, for a daemon that wants to know without listening.
 constexpr int kLaunchTreeGone = 0;
 constexpr int kLaunchTreeLeft = 3;  // some processes could not be ended

@@ -18,12 +18,13 @@ namespace kprof {
 struct LaunchEvents {
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
-  // It never started: no such program, no permission, no such folder. kSpawnFailed with the path and the
-  // remedy. Final.
+  // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
+  // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy. Final.
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;
-  // The supervisor died without a word (killed). What it left has been swept already. Final.
+  // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. What it left has been
+  // swept already. Final.
   std::function<void(Status)> lost;
 };
 
@@ -39,7 +40,9 @@ class Launched {
   virtual ~Launched() = default;
   // REQUIRES: prepared was called, Go was not.
   virtual void Go() = 0;
-  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace.
+  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace. A
+  // final event follows, also where the supervisor is stopped itself or hangs: it has 20 s beyond the grace to say that
+  // all is over, and 5 s from a second call without grace.
   virtual void Stop(int64_t grace_ms) = 0;
 };
 
@@ -48,7 +51,8 @@ class Launcher {
   virtual ~Launcher() = default;
   // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed).
   // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
-  // supervisor can be found (process_sweep.h).
+  // supervisor can be found (process_sweep.h). The supervisor carries it, too, and the request's KPROF_STATE: so can
+  // one that survives a killed daemon.
   virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
                                                    const OutputFiles& files, LaunchEvents events) = 0;
 };

@@ -127,17 +127,28 @@ std::vector<pid_t> LivingPids(const std::vector<ProcessRow>& rows) {
   return pids;
 }
 
+bool IsWorkingSupervisor(const ProcessRow& row) {
+  return row.name == kSupervisorName && (row.state == 'S' || row.state == 'R');
+}
+
+bool SomeLiveBelow(const std::vector<ProcessRow>& table, pid_t ancestor) {
+  return !LivingPids(RowsBelow(table, [&](const ProcessRow& row) { return row.parent == ancestor; })).empty();
+}
+
 }  // namespace
 
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale, const std::string& also,
                                        const std::string& proc_root) {
-  std::vector<pid_t> found;
-  for (const ProcessRow& row : ReadProcessTable(proc_root)) {
-    if (row.pid == ::getpid() || row.dead()) continue;
+  std::vector<ProcessRow> table = ReadProcessTable(proc_root);
+  std::erase_if(table, [](const ProcessRow& row) { return row.pid == ::getpid(); });  // the way to what is below us
+  std::vector<ProcessRow> found = RowsBelow(table, [&](const ProcessRow& row) {
+    if (row.dead()) return false;
     std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ", also);
-    if (marker && is_stale(*marker)) found.push_back(row.pid);
-  }
-  return found;
+    return marker && is_stale(*marker);
+  });
+  std::erase_if(found,
+                [&](const ProcessRow& row) { return IsWorkingSupervisor(row) && SomeLiveBelow(table, row.pid); });
+  return LivingPids(found);
 }
 
 std::vector<pid_t> FindOrphans(pid_t parent, const std::function<bool(const ProcessRow&)>& is_own,

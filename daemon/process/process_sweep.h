@@ -16,9 +16,15 @@
 
 namespace kprof {
 
-// Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's. Never this process.
-// Only processes of this uid can be read, so only those are found. With `also` ("NAME=value"): only those that carry
-// that variable, too.
+// What a supervisor calls itself.
+inline constexpr char kSupervisorName[] = "kprof-launch";
+
+// Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's, and all below them, in
+// no order. Never this process, nor what is below it. Only processes of this uid can be read, so only those are found.
+// With `also` ("NAME=value"): only those that carry that variable, too.
+//
+// A supervisor is among them, but not while it works and something lives below it: it keeps what has no marker where it
+// can be found. One that is stopped, or hangs, keeps nothing.
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
                                        const std::string& also = "", const std::string& proc_root = "/proc");
 

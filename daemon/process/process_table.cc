@@ -29,6 +29,8 @@ ProcessRow ParseProcessStat(const std::string& line) {
   if (found != 4) return {};
   row.pid = static_cast<pid_t>(std::strtol(line.c_str(), nullptr, 10));
   row.parent = static_cast<pid_t>(parent);
+  const size_t name_begin = line.find('(') + 1;
+  if (name_begin <= name_end) row.name = line.substr(name_begin, name_end - name_begin);
   row.threads = static_cast<int32_t>(threads);
   row.start_ticks = start_ticks;
   return row;

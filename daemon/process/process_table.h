@@ -16,6 +16,7 @@ namespace kprof {
 struct ProcessRow {
   pid_t pid = 0;
   pid_t parent = 0;
+  std::string name;  // of its program, 15 bytes at most; whatever it likes to call itself
   char state = '?';
   int32_t threads = 0;
   uint64_t start_ticks = 0;  // since boot, in clock ticks; pid and start_ticks together are never used twice

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/base/environment.h"
 #include "daemon/process/process_table.h"
 
 namespace kprof {
@@ -20,9 +21,18 @@ constexpr int kSupervisorControlFd = 3;
 constexpr int kSupervisorProgramFd = 4;  // the first that kprof-launch closes
 constexpr const char* kProgramFdPath = "/proc/self/fd/4";
 
+std::vector<std::string> OwnEnvironmentWith(const std::vector<std::string>& marks) {
+  std::vector<std::string> environment;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    environment.emplace_back(*variable);
+  }
+  for (const std::string& mark : marks) SetVariable(environment, mark);
+  return environment;
+}
+
 // posix_spawn is a vfork: nothing of this process is copied, and no code of ours runs in the child.
 // Returns errno.
-int SpawnProcess(const SupervisorProgram& program, int control_fd, pid_t& pid) {
+int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& environment, int control_fd, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, control_fd, kSupervisorControlFd);
@@ -43,7 +53,11 @@ int SpawnProcess(const SupervisorProgram& program, int control_fd, pid_t& pid) {
   posix_spawnattr_setsigmask(&attributes, &none);
   std::string name = program.path.substr(program.path.rfind('/') + 1);
   char* argv[] = {name.data(), nullptr};
-  int error = ::posix_spawn(&pid, kProgramFdPath, &actions, &attributes, argv, environ);
+  std::vector<char*> variables;
+  variables.reserve(environment.size() + 1);
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  variables.push_back(nullptr);
+  int error = ::posix_spawn(&pid, kProgramFdPath, &actions, &attributes, argv, variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -82,8 +96,8 @@ Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
   return SupervisorProgram{path, std::move(fd)};
 }
 
-Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const OutputFiles& files,
-                                          OwnChildren& own) {
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
+                                          const OutputFiles& files, OwnChildren& own) {
   const std::string what = "start the supervisor " + program.path;
   auto fail = [&](int error) {
     return Status(ErrorCode::kSpawnFailed, what, FailErrno(error, what).why(),
@@ -95,10 +109,11 @@ Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, cons
   UniqueFd theirs(ends[1]);
   if (int error = SendFiles(ours.get(), files); error != 0) return fail(error);
   const uint64_t start_ticks = StartTicksNow();
+  std::vector<std::string> environment = OwnEnvironmentWith(marks);
   int spawn_error = 0;
   pid_t pid = own.Add([&]() -> pid_t {
     pid_t spawned = -1;
-    spawn_error = SpawnProcess(program, theirs.get(), spawned);
+    spawn_error = SpawnProcess(program, environment, theirs.get(), spawned);
     return spawn_error == 0 ? spawned : -1;
   });
   if (pid < 0) return fail(spawn_error);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "daemon/process/launcher.h"
 #include "daemon/process/own_children.h"
@@ -30,8 +31,10 @@ struct SpawnedSupervisor {
   uint64_t start_ticks = 0;  // it, and all that it starts, started then or later
 };
 
-// The new child is entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and
+// Its environment is ours with `marks` ("NAME=value") set in it: they make it findable as its command is. The new child
+// is entered in `own`; whoever reaps it removes it there. Fails with kSpawnFailed. Costs one vfork and
 // exec, about 0.5 ms.
-Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const OutputFiles& files, OwnChildren& own);
+Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
+                                          const OutputFiles& files, OwnChildren& own);
 
 }  // namespace kprof

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
@@ -24,11 +25,11 @@ class Handle final : public Launched {
   }
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Send(FrameOf(LaunchMessage::kGo));
+    link_->Go();
   }
   void Stop(int64_t grace_ms) override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
+    link_->Stop(grace_ms);
   }
 
  private:
@@ -70,7 +71,11 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
   SetVariable(marked.environment, std::string(kRunIdVariable) + "=" + marker);
   RETURN_IF_ERROR(CheckLaunchRequest(marked));
 
-  ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, files, adopted_->own()));
+  std::vector<std::string> marks = {std::string(kRunIdVariable) + "=" + marker};
+  if (const char* state = FindVariable(marked.environment, kStateVariable)) {
+    marks.push_back(std::string(kStateVariable) + "=" + state);
+  }
+  ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, marks, files, adopted_->own()));
   const pid_t pid = spawned.pid;
   auto link =
       std::make_shared<SupervisorLink>(loop_, adopted_, not_reaped_, SubjectOf(marked), marker, std::move(events));

@@ -1,5 +1,6 @@
 // One kprof-launch process, from when it has been spawned until it has been reaped: what it says becomes LaunchEvents,
-// and when it dies without a word, what it left is swept. Whose turn it is to speak is launch_protocol.h.
+// and when it dies without a word, what it left is swept. One that owes an answer for too long is killed; launcher.h
+// says how long. Whose turn it is to speak is launch_protocol.h.
 //
 // Io loop only. Kept by its handlers, one of which waits for its end all the time: it may outlive its launcher.
 #pragma once
@@ -10,6 +11,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -33,12 +35,14 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   // When this fails, ending and reaping the process is the caller's.
   Status Begin(SpawnedSupervisor spawned, std::string first_frame);
 
-  void Send(std::string frame);
+  void Go();
+  void Stop(int64_t grace_ms);
 
   // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
   void Abandon();
 
  private:
+  void Send(std::string frame);
   void SendMore();
   void Receive();
   // Takes all that is there; returns whether more may come.
@@ -47,7 +51,13 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   bool Take(const FrameReader::Frame& frame);
   void TellOtherBuilds();
   void CloseChannel();
+  // It owes an answer by then; else `silent` is what it dies of. ExpectNothing: it has answered.
+  void ExpectAnswer(int64_t by_ns, Status silent);
+  void ExpectNothing();
+  void OnSilence();
+  void Kill();
   void OnExit();
+  void SweepAndTell(Status last);
 
   // The callee may destroy the Launched, which empties events_: so a copy is called.
   template <typename Event, typename... Arguments>
@@ -82,6 +92,11 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   std::string outbox_;  // at most one request and a few bytes
   bool sending_ = false;
   IoLoop::Timer exit_limit_;
+  std::optional<Status> silent_;  // what it dies of when it goes on owing us an answer
+  int64_t answer_by_ns_ = 0;
+  IoLoop::Timer answer_limit_;
+  bool stop_sent_ = false;
+  std::optional<Status> given_up_;  // it was killed for this
 };
 
 }  // namespace kprof

@@ -36,8 +36,9 @@ struct Collected {
   std::vector<ArtifactRow> artifacts;
 };
 
-// Finishes both logs and lists what the run left. Durable when it returns. A folder with nothing in it is removed; so
-// is one of a run that never got that far. Also works on what a crash left.
+// Finishes both logs and lists what the run left. The supervisor writes to them no more: it has said so, or has been
+// swept, by its link or by a start (FindMarkedProcesses). Durable when it returns. A folder with nothing in it is
+// removed; so is one of a run that never got that far. Also works on what a crash left.
 Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id);
 
 }  // namespace kprof

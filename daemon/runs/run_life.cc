@@ -126,18 +126,19 @@ void RunLife::GoWhenReady() {
   if (!prepared_ || !running_committed_ || ended_) return;
   went_ = true;
   launched_->Go();
-}
-
-void RunLife::OnStarted(const CommandStarted& started) {
-  row_.started_ns = started.unix_ns;
-  LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
-  RemoveSpoolSoon(parts_, row_.id);
+  // From here on, not from Started: who is slow to say that it has started has no more time.
   if (row_.timeout_ms <= 0) return;
   timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
               "it ran longer than its timeout of " + SecondsText(row_.timeout_ms), "give it more with --timeout"),
          kTimeoutGraceMs);
   });
+}
+
+void RunLife::OnStarted(const CommandStarted& started) {
+  row_.started_ns = started.unix_ns;
+  LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
+  RemoveSpoolSoon(parts_, row_.id);
 }
 
 bool RunLife::Stop(const Status& reason, int64_t grace_ms) {

@@ -2,12 +2,14 @@
 
 #include <sys/stat.h>
 
+#include "daemon/base/environment.h"
+
 namespace kprof {
 
 std::string StateMarker(const Layout& layout) {
   struct stat info {};
   (void)::stat(layout.state_folder.c_str(), &info);
-  return "KPROF_STATE=" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino);
+  return std::string(kStateVariable) + "=" + std::to_string(info.st_dev) + "-" + std::to_string(info.st_ino);
 }
 
 }  // namespace kprof

@@ -210,6 +210,15 @@ class EscapeTest(DaemonTest):
         self.assert_nothing_runs(token, run=run["id"])
         self.assertEqual(self.ctl.capture("true")["state"], "done")
 
+    def test_a_run_that_stops_its_supervisor_ends_at_its_timeout_and_leaves_nothing(self):
+        # The grace of the timeout, and what a supervisor has beyond it to answer: 26 s.
+        token = kprof_testing.unique_seconds()
+        run = self.ctl.capture("sh", "-c", f"setsid env -i sleep {token} & kill -STOP $PPID; sleep {token}",
+                               options=("--timeout", "1s"), expect="lost_daemon", limit_s=60 * kprof_testing.SLOW)
+        self.assertIn("kprof-launch did not answer", run["error"]["message"])
+        self.assert_nothing_runs(token, run=run["id"])
+        self.assertEqual(self.ctl.capture("true")["state"], "done")
+
 
 class FloodTest(DaemonTest):
     BYTES = (10 if kprof_testing.LONG else 2) * 10**9 // (20 if kprof_testing.SANITIZER else 1)

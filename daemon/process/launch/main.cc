@@ -13,6 +13,7 @@
 #include <csignal>
 
 #include "daemon/process/launch/supervisor.h"
+#include "daemon/process/process_sweep.h"
 
 namespace {
 
@@ -65,7 +66,7 @@ int main() {
     Say("kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
     return 2;
   }
-  ::prctl(PR_SET_NAME, "kprof-launch");  // executed by descriptor, it would be called "4"
+  ::prctl(PR_SET_NAME, kprof::kSupervisorName);  // executed by descriptor, it would be called "4"
   FillStandardDescriptors();
   ::syscall(SYS_close_range, kControlFd + 1, INT_MAX, 0);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {

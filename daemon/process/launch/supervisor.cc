@@ -18,7 +18,6 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kNever = INT64_MAX;
-constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
 constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
 constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
 constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
@@ -53,11 +52,12 @@ int Supervisor::Run() {
 }
 
 void Supervisor::Poll() {
+  const bool open = !channel_.closed();
   pollfd waits[5] = {
-      {channel_.closed() ? -1 : channel_.fd(), POLLIN, 0},
+      {open ? channel_.fd() : -1, POLLIN, 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
-      {stdout_ ? stdout_->pump.fd() : -1, POLLIN, 0},
-      {stderr_ ? stderr_->pump.fd() : -1, POLLIN, 0},
+      {open && stdout_ ? stdout_->pump.fd() : -1, POLLIN, 0},
+      {open && stderr_ ? stderr_->pump.fd() : -1, POLLIN, 0},
       {child_signal_fd_.get(), POLLIN, 0},
   };
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
@@ -70,8 +70,9 @@ void Supervisor::Poll() {
   if (::ppoll(waits, std::size(waits), wake_at_ns == kNever ? nullptr : &timeout, nullptr) <= 0) return;
   if (waits[0].revents != 0) HearChannel();
   if (waits[1].revents != 0) ReadReport();
-  if (waits[2].revents != 0) stdout_->pump.Turn();
-  if (waits[3].revents != 0) stderr_->pump.Turn();
+  // The logs are the daemon's, and belong to the next one when it is gone.
+  if (waits[2].revents != 0 && !channel_.closed()) stdout_->pump.Turn();
+  if (waits[3].revents != 0 && !channel_.closed()) stderr_->pump.Turn();
   if (waits[4].revents != 0) OnChildren();
 }
 

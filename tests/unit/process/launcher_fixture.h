@@ -23,6 +23,7 @@
 #include "daemon/process/process_sweep.h"
 #include "daemon/process/supervisor_launcher.h"
 #include "tests/fakes/base/file_facts.h"
+#include "tests/fakes/base/leaping_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -93,6 +94,12 @@ class SupervisorLauncherTest : public testing::Test {
       }
     }
     return true;
+  }
+
+  // Time passes, and what was due happens.
+  void Pass(int64_t seconds) {
+    clock_.Leap(seconds * kNanosPerSecond);
+    loop_.RunUntilIdle();
   }
 
   std::string SupervisorPath() const { return folder_ / "kprof-launch"; }
@@ -190,7 +197,7 @@ class SupervisorLauncherTest : public testing::Test {
   }
 
   const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
-  RealClock clock_;
+  LeapingClock clock_;
   IoLoop loop_{clock_};
   std::optional<WorkerPool> pool_{std::in_place, WorkerPool::Options{.threads = 1}};
   std::optional<SupervisorLauncher> launcher_;

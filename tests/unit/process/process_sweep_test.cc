@@ -37,7 +37,9 @@ TEST_F(FakeProcTest, ReadsNamesThatLookLikeFields) {
   Add(10, 1, "a) S 99 (b");
   std::vector<ProcessRow> table = ReadProcessTable(root_.path());
   ASSERT_EQ(table.size(), 1u);
-  EXPECT_EQ(table[0], (ProcessRow{.pid = 10, .parent = 1, .state = 'S', .threads = 1, .start_ticks = 1010}));
+  EXPECT_EQ(
+      table[0],
+      (ProcessRow{.pid = 10, .parent = 1, .name = "a) S 99 (b", .state = 'S', .threads = 1, .start_ticks = 1010}));
 }
 
 TEST_F(FakeProcTest, LeavesOutWhatIsNoProcess) {
@@ -97,7 +99,45 @@ TEST_F(FakeProcTest, FindsMarkersOnlyWhereTheyAreAVariable) {
   Add(15, 1, "x", 'S', 1, "A=KPROF_RUN_ID=run1\0"s);
   Add(16, 1);
   EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", root_.path()),
-            (std::vector<pid_t>{10, 11}));
+            (std::vector<pid_t>{11, 10}));
+}
+
+bool IsRun1(const std::string& id) {
+  return id == "run1";
+}
+
+TEST_F(FakeProcTest, FindsWhatIsBelowMarkedProcesses) {
+  Add(10, 1, "x", 'S', 1, std::string("KPROF_RUN_ID=run1") + '\0');
+  Add(11, 10, "without its environment");
+  Add(12, 11, "its child");
+  Add(13, 1);
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), (std::vector<pid_t>{12, 11, 10}));
+}
+
+TEST_F(FakeProcTest, NeverFindsThisProcessNorWhatIsBelowIt) {
+  const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
+  Add(1, 0, "a shell of the run that started us", 'S', 1, marked);
+  Add(::getpid(), 1, "we", 'S', 1, marked);
+  Add(3, ::getpid(), "a child of ours");
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{1});
+}
+
+TEST_F(FakeProcTest, LeavesASupervisorThatWorksUntilNothingLivesBelowIt) {
+  const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
+  Add(10, 1, kSupervisorName, 'S', 1, marked);
+  Add(11, 10, "without its environment");
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{11});
+  Add(11, 10, "dead", 'Z');
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{10});
+}
+
+TEST_F(FakeProcTest, FindsASupervisorThatIsStoppedOrHangsWithAllThatIsBelowIt) {
+  const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
+  for (char state : {'T', 't', 'D'}) {
+    Add(10, 1, kSupervisorName, state, 1, marked);
+    Add(11, 10, "without its environment");
+    EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), (std::vector<pid_t>{11, 10})) << state;
+  }
 }
 
 TEST(ProcessSweep, FindsNothingWhereThereIsNoProc) {

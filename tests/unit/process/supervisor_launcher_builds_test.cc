@@ -76,7 +76,7 @@ TEST_F(SupervisorLauncherTest, IsRefusedByASupervisorOfAnotherBuild) {
   const std::string prepare = FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(request));
   for (const std::string& hello : {std::string(), HelloFrame(kLaunchProtocolVersion + 1)}) {
     auto spawned =
-        SpawnSupervisor(*OpenSupervisorProgram(kBin + "/kprof-launch"), NoOutput(), launcher_->own_children());
+        SpawnSupervisor(*OpenSupervisorProgram(kBin + "/kprof-launch"), {}, NoOutput(), launcher_->own_children());
     ASSERT_TRUE(spawned.ok()) << spawned.status().ToString();
     const std::string said = hello + prepare + FrameOf(LaunchMessage::kGo);
     ASSERT_EQ(::write(spawned->channel.get(), said.data(), said.size()), static_cast<ssize_t>(said.size()));

@@ -45,6 +45,17 @@ std::vector<std::string> Facts(const std::string& output, const std::string& wor
   return facts;
 }
 
+TEST_F(SupervisorLauncherTest, MarksTheSupervisorAsItsCommand) {
+  LaunchRequest request =
+      Request({"sh", "-c", R"(tr '\0' '\n' </proc/$PPID/environ | grep -e ^KPROF_RUN_ID= -e ^KPROF_STATE= | sort)"});
+  request.environment.push_back("KPROF_STATE=7-8");
+  Command& command = Launch(request, "run1");
+  WaitUntil([&] { return command.prepared > 0; }, "Prepared");
+  command.launched->Go();
+  WaitUntil([&] { return command.over(); }, "the end");
+  EXPECT_EQ(command.Out(), "KPROF_RUN_ID=run1\nKPROF_STATE=7-8\n");
+}
+
 TEST_F(SupervisorLauncherTest, ReportsExitCodeOutputAndTimes) {
   const int64_t before_ns = clock_.unix_ns();
   Command& command = Run({"sh", "-c", "echo out; echo err >&2; exit 7"});

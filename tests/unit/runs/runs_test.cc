@@ -292,6 +292,21 @@ TEST_F(RunsTest, EndsARunAtItsTimeout) {
   EXPECT_THAT(Stored(id).error->message, HasSubstr("2.5"));
 }
 
+TEST_F(RunsTest, CountsATimeoutFromGo) {
+  RunRequest request = Command();
+  request.timeout_ms = 2500;
+  SubmitOk(request);
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->at(0).Prepared();
+  ASSERT_TRUE(Until([&] { return launcher_->at(0).go_calls > 0; }));
+  Pass(1500);
+  launcher_->at(0).Started();
+  Pass(999);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  Pass(1);
+  EXPECT_EQ(launcher_->at(0).stop_graces_ms.size(), 1u);
+}
+
 TEST_F(RunsTest, EndsAQueuedRunAtItsQueueTimeout) {
   SubmitOk();
   RunRequest request = Command();
