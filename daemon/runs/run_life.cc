@@ -48,12 +48,12 @@ void RunLife::Begin() {
 }
 
 template <typename T>
-void RunLife::OnWorker(std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
+void RunLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
   auto job = [this, work = std::move(work), then] {
     auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
     parts_.loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
   };
-  Status submitted = parts_.workers.Submit(std::move(job));
+  Status submitted = pool.Submit(std::move(job));
   if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
 }
 
@@ -76,7 +76,7 @@ void RunLife::PrepareFiles() {
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
     return prepared;
   };
-  OnWorker<Prepared>(std::move(work), &RunLife::OnFilesPrepared);
+  OnWorker<Prepared>(parts_.workers, std::move(work), &RunLife::OnFilesPrepared);
 }
 
 void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
@@ -176,7 +176,7 @@ void RunLife::BeginCollecting() {
 void RunLife::Collect() {
   files_ = RunFiles();
   auto work = [this, id = row_.id] { return CollectRunFolder(parts_.files, parts_.catalog.layout(), id); };
-  OnWorker<Collected>(std::move(work), &RunLife::OnCollected);
+  OnWorker<Collected>(parts_.bulk, std::move(work), &RunLife::OnCollected);
 }
 
 void RunLife::OnCollected(Result<Collected> collected) {

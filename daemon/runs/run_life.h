@@ -42,7 +42,7 @@ class RunLife {
   void Commit(std::function<void(Status)> then);
   // Does the work on a worker and goes on with what it gives, on the loop.
   template <typename T>
-  void OnWorker(std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
+  void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
   void PrepareFiles();
   void OnFilesPrepared(Result<Prepared> prepared);
   void Launch(Prepared prepared);

@@ -1,4 +1,5 @@
-// Standard input, output and error where whoever started us has closed one of them (`kprofctl runs >&-`, `kprofd 2>&-`).
+// Standard input, output and error where whoever started us has closed one of them (`kprofctl runs >&-`, `kprofd
+// 2>&-`).
 #pragma once
 
 namespace kprof {
