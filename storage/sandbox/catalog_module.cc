@@ -293,7 +293,7 @@ Arguments Look(std::string_view plan, std::span<sqlite3_value*> values) {
       const int type = sqlite3_value_type(values[i]);
       if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) kind = kNumber;
     }
-    arguments.kinds += kind;
+    arguments.kinds.push_back(kind);
   }
   return arguments;
 }
