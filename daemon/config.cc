@@ -183,6 +183,13 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
   for (const Device& other : config.accelerators) {
     if (other.id == device.id) reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
   }
+  const auto place = std::count_if(config.accelerators.begin(), config.accelerators.end(),
+                                   [&](const Device& other) { return other.kind == device.kind; });
+  const bool is_number = device.id.find_first_not_of("0123456789") == std::string::npos;
+  if (device.kind != DeviceKind::kNeuron && device.uuid.empty() && is_number && device.id != std::to_string(place)) {
+    reader.ComplainAt(line, "without a uuid it is number " + std::to_string(place) + " of its kind, which its id '" +
+                                device.id + "' contradicts; give its uuid, or an id that is no number");
+  }
   config.accelerators.push_back(std::move(device));
   return reader.Finish();
 }

@@ -29,6 +29,7 @@ namespace {
 
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
+constexpr size_t kRunFilesWorkers = 2;
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr uint32_t kRootUid = 0;
@@ -61,6 +62,7 @@ struct Daemon::Parts {
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
+  WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256}};
   std::thread io_thread;
 
@@ -89,8 +91,8 @@ Status Daemon::Parts::Build() {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  launcher = std::make_unique<SupervisorLauncher>(loop, bulk, std::move(supervisor));
-  RunParts run_parts{loop, clock, workers, bulk, *files, *catalog, *launcher, devices, config.output};
+  launcher = std::make_unique<SupervisorLauncher>(loop, run_files, std::move(supervisor));
+  RunParts run_parts{loop, clock, workers, run_files, *files, *catalog, *launcher, devices, config.output};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "storage/base/random_name.h"
+
 namespace kprof::cli {
 namespace {
 
@@ -74,11 +76,14 @@ Result<FileTarget> FileTarget::Open(const std::string& path, unsigned mode, Outp
   std::filesystem::path real = std::filesystem::canonical(path, error);
   if (!error) target.path_ = real.string();
   RETURN_IF_ERROR(target.OpenBesideItsPlace(mode, unnamed));
+  // What takes the place of a file is for whom that was.
+  struct stat before = {};
+  if (::stat(target.path_.c_str(), &before) == 0) (void)::fchmod(target.fd_.get(), before.st_mode & 0777);
   return target;
 }
 
 Status FileTarget::OpenBesideItsPlace(unsigned mode, bool unnamed) {
-  partial_path_ = path_ + ".partial-" + std::to_string(::getpid());
+  partial_path_ = path_ + ".partial-" + RandomName();
   // A name that cannot be is told now, not when all has been written.
   struct stat info = {};
   if (::lstat(partial_path_.c_str(), &info) != 0 && errno != ENOENT) return WriteFailure(errno, path_);

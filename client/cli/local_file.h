@@ -18,7 +18,7 @@ bool IsFolder(const std::string& path);
 
 // A file that is there whole or not at all: written without a name, synced, and put in its place by Commit. So whatever
 // ends the process, nothing is left behind. Where the file system has no files without a name (NFS, say), it has one
-// beside its place, NAME.partial-PID, which a process that is killed leaves; destroyed without Commit it is removed.
+// beside its place, NAME.partial-RANDOM, which a process that is killed leaves; destroyed without Commit it is removed.
 //
 // What is not a plain file ("-", a pipe, /dev/null) is written directly.
 class FileTarget {
@@ -26,7 +26,8 @@ class FileTarget {
   // Whether what is written there appears at once.
   static bool IsDirect(const std::string& path);
 
-  // `output` is used for "-". A new file gets `mode`, less the umask. kUsage where there is no such folder. Without
+  // `output` is used for "-". A new file gets `mode`, less the umask; one that takes the
+  // place of another has that one's rights. kUsage where there is no such folder. Without
   // `unnamed`, as on a file system that has no such files.
   static Result<FileTarget> Open(const std::string& path, unsigned mode, Output& output, bool unnamed = true);
   FileTarget(FileTarget&&) = default;

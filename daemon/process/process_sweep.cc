@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kFreezeRounds = 8;
 constexpr int64_t kDeathWaitMs = 200;
+constexpr useconds_t kDyingPauseUs = 1000;
 
 // glibc of Debian 12 has pidfd_open, that of older build hosts has not; the numbers are the same everywhere.
 int PidfdOpen(pid_t pid) {
@@ -138,7 +139,7 @@ bool SomeLiveBelow(const std::vector<ProcessRow>& table, pid_t ancestor) {
 }  // namespace
 
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale, const std::string& also,
-                                       const std::string& proc_root) {
+                                       Supervisors supervisors, const std::string& proc_root) {
   std::vector<ProcessRow> table = ReadProcessTable(proc_root);
   std::erase_if(table, [](const ProcessRow& row) { return row.pid == ::getpid(); });  // the way to what is below us
   std::vector<ProcessRow> found = RowsBelow(table, [&](const ProcessRow& row) {
@@ -146,8 +147,10 @@ std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::strin
     std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ", also);
     return marker && is_stale(*marker);
   });
-  std::erase_if(found,
-                [&](const ProcessRow& row) { return IsWorkingSupervisor(row) && SomeLiveBelow(table, row.pid); });
+  if (supervisors == Supervisors::kSpared) {
+    std::erase_if(found,
+                  [&](const ProcessRow& row) { return IsWorkingSupervisor(row) && SomeLiveBelow(table, row.pid); });
+  }
   return LivingPids(found);
 }
 
@@ -191,20 +194,33 @@ KilledChildren KillChildrenAtSight(const std::function<bool(const ProcessRow&)>&
   const int64_t deadline_ns = ReadClockNs(CLOCK_MONOTONIC) + kDeathWaitMs * kNanosPerMilli;
   KilledChildren killed;
   std::set<pid_t> hit;
-  std::vector<pid_t> before;
-  bool first = true;
-  while (!killed.none_left && ReadClockNs(CLOCK_MONOTONIC) < deadline_ns) {
-    std::vector<pid_t> children = ListChildren();
+  Children before;
+  bool all_dead_before = false;  // of those that the look before listed
+  while (true) {
+    Children children = ListChildren();
+    // Who was listed then had handed on what was its own before this list was made, or it would not have been dead.
+    killed.none_left = all_dead_before && children.exact && children.pids == before.pids;
+    if (killed.none_left || ReadClockNs(CLOCK_MONOTONIC) >= deadline_ns) break;
     bool found_living = false;
-    for (auto pid = children.rbegin(); pid != children.rend(); ++pid) {
+    bool hit_new = false;
+    bool awaited = false;
+    for (auto pid = children.pids.rbegin(); pid != children.pids.rend(); ++pid) {
       ProcessRow row = ReadProcess(*pid);
       if (row.pid <= 0 || row.parent != ::getpid() || row.dead() || is_own(row)) continue;
       found_living = true;
-      if (!hit.contains(row.pid) && ::kill(row.pid, SIGKILL) == 0) hit.insert(row.pid);
+      if (hit.contains(row.pid)) {
+        awaited = true;
+      } else if (::kill(row.pid, SIGKILL) == 0) {
+        hit.insert(row.pid);
+        hit_new = true;
+      }
     }
-    killed.none_left = !found_living && !first && children == before;
+    const bool same = children.pids == before.pids;
+    if (found_living && !hit_new && !awaited && same) break;  // all that live refuse
+    if (!found_living && !children.exact && same) break;      // no look would know more
+    if (awaited && !hit_new) ::usleep(kDyingPauseUs);
     before = std::move(children);
-    first = false;
+    all_dead_before = !found_living;
   }
   killed.hit.assign(hit.begin(), hit.end());
   return killed;

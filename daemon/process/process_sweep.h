@@ -19,14 +19,18 @@ namespace kprof {
 // What a supervisor calls itself.
 inline constexpr char kSupervisorName[] = "kprof-launch";
 
+// Whether a supervisor that works is left alone while something lives below it: it keeps what has no marker where it
+// can be found. One that is stopped, or hangs, keeps nothing. Known by its name, which anybody may take: spare them for
+// a moment only.
+enum class Supervisors { kSpared, kFound };
+
 // Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's, and all below them, in
-// no order. Never this process, nor what is below it. Only processes of this uid can be read, so only those are found.
-// With `also` ("NAME=value"): only those that carry that variable, too.
-//
-// A supervisor is among them, but not while it works and something lives below it: it keeps what has no marker where it
-// can be found. One that is stopped, or hangs, keeps nothing.
+// no order. Never this process, and what is below it only where it carries the marker itself or is below one that does.
+// Only processes of this uid can be read, so only those are found. With `also` ("NAME=value"): only those that carry
+// that variable, too.
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
-                                       const std::string& also = "", const std::string& proc_root = "/proc");
+                                       const std::string& also = "", Supervisors supervisors = Supervisors::kFound,
+                                       const std::string& proc_root = "/proc");
 
 // All descendants of the children of `parent` that `is_own` does not claim, deepest first, the children included;
 // living ones only. `is_own` is asked after /proc has been read: a child that is entered before it can run is never
@@ -57,13 +61,13 @@ SignalledProcesses FreezeAndKill(const FindProcesses& find);
 // What killing at sight came to.
 struct KilledChildren {
   std::vector<pid_t> hit;
-  bool none_left = false;  // known: whoever came after would have been seen
+  bool none_left = false;  // known, where the kernel tells exactly (process_table.h)
 };
 
 // Kills children of this process that `is_own` does not claim, each the moment it is seen, the newest first. For those
 // that fork and end faster than FreezeAndKill can look twice: they are ours by then, and as nobody else reaps them
-// their pids cannot be used anew. Looks until all are dead and nobody has come since the look before: what the last one
-// left would have become ours. Gives up after 200 ms, on those that refuse or hang in the kernel.
+// their pids cannot be used anew. Looks until all are dead and nobody has come since: what the last one left would have
+// become ours. Gives up at once on those that refuse, and after 200 ms on those that hang in the kernel.
 KilledChildren KillChildrenAtSight(const std::function<bool(const ProcessRow&)>& is_own);
 
 // Freezes, kills, waits, and reaps those that are our children. Repeats until `find` finds none, or only what refuses,

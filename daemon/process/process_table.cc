@@ -49,20 +49,19 @@ std::vector<pid_t> ListProcesses(const std::string& proc_root) {
   return pids;
 }
 
-std::vector<pid_t> ListChildren() {
-  std::vector<pid_t> children;
-  bool told = false;
+Children ListChildren() {
+  Children children;
   // Each thread has those that it started; those that a subreaper is handed go to the first that lives.
   for (pid_t thread : ListProcesses("/proc/self/task")) {
     std::FILE* list = std::fopen(("/proc/self/task/" + std::to_string(thread) + "/children").c_str(), "re");
     if (list == nullptr) continue;
-    told = true;
-    for (int pid = 0; std::fscanf(list, "%d", &pid) == 1;) children.push_back(pid);
+    children.exact = true;
+    for (int pid = 0; std::fscanf(list, "%d", &pid) == 1;) children.pids.push_back(pid);
     std::fclose(list);
   }
-  if (told) return children;
+  if (children.exact) return children;
   for (const ProcessRow& row : ReadProcessTable()) {
-    if (row.parent == ::getpid()) children.push_back(row.pid);
+    if (row.parent == ::getpid()) children.pids.push_back(row.pid);
   }
   return children;
 }

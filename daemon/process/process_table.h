@@ -33,10 +33,14 @@ std::vector<ProcessRow> ReadProcessTable(const std::string& proc_root = "/proc")
 std::vector<pid_t> ListProcesses(const std::string& proc_root = "/proc");
 ProcessRow ReadProcess(pid_t pid, const std::string& proc_root = "/proc");
 
-// The children of this process, those that have ended and are not reaped included. Exact, where the kernel tells
+// The children of this process, those that have ended and are not reaped included. Exact where the kernel tells
 // (CONFIG_PROC_CHILDREN): as long as nobody reaps, children only come, so that one who is there is never missed,
 // however fast they follow each other. Else as good as a table.
-std::vector<pid_t> ListChildren();
+struct Children {
+  std::vector<pid_t> pids;
+  bool exact = false;
+};
+Children ListChildren();
 
 // The row in a line of /proc/<pid>/stat; pid 0 when it is not one.
 ProcessRow ParseProcessStat(const std::string& line);

@@ -224,8 +224,8 @@ void SupervisorLink::ExpectNothing() {
 }
 
 void SupervisorLink::OnSilence() {
-  TakeReceived();                                   // it may be us who were held up
-  if (!silent_ || answer_limit_.pending()) return;  // it has answered, and may owe the next answer
+  TakeReceived();                                            // it may be us who were held up
+  if (over_ || !silent_ || answer_limit_.pending()) return;  // it has answered, and may owe the next answer
   given_up_ = std::exchange(silent_, std::nullopt);
   LogError("kprof-launch does not answer; killing it",
            {{"run", marker_}, {"pid", std::to_string(pid_)}, {"error", given_up_->ToString()}});

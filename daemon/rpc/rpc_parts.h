@@ -32,7 +32,7 @@ struct RpcParts {
   IoLoop& loop;
   const Clock& clock;
   WorkerPool& workers;  // short work: rows, small files
-  WorkerPool& bulk;     // streams of bytes: logs, artifacts, backups; what runs.h does with files
+  WorkerPool& bulk;     // streams of bytes: logs, artifacts, backups
   WorkerPool& queries;  // user SQL, which may take its time without keeping anybody else waiting
   Files& files;
   Catalog& catalog;

@@ -16,6 +16,8 @@
 namespace kprof {
 namespace {
 
+constexpr int kPatientLooks = 20;
+
 // Processes that carry the id of a run of ours that is not running: all of them, as nothing runs yet.
 void EndStaleProcesses(Db& db, const Layout& layout) {
   auto is_stale = [&](const std::string& id) {
@@ -23,7 +25,13 @@ void EndStaleProcesses(Db& db, const Layout& layout) {
     return ReadRun(db, id).ok();
   };
   const std::string ours = StateMarker(layout);
-  int ended = KillAll([&] { return FindMarkedProcesses(is_stale, ours); });
+  // Supervisors end what is theirs by themselves, now that they have lost their daemon; whoever still is one after a
+  // few looks only has the name.
+  int looks = 0;
+  int ended = KillAll([&] {
+    const bool spare = ++looks <= kPatientLooks;
+    return FindMarkedProcesses(is_stale, ours, spare ? Supervisors::kSpared : Supervisors::kFound);
+  });
   if (ended > 0) LogWarning("ended processes of lost runs", {{"count", std::to_string(ended)}});
 }
 

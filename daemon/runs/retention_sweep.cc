@@ -33,7 +33,7 @@ void RetentionSweep::Look() {
   soon_ = false;
   if (stopped_ || (policy_.max_age_ns == 0 && policy_.max_artifact_bytes == 0)) return;
   LookIn(kPeriodMs);
-  (void)parts_.bulk.Submit([this, now = parts_.clock.unix_ns()] {
+  (void)parts_.files_work.Submit([this, now = parts_.clock.unix_ns()] {
     Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
     if (!reader.ok()) return;
     Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy_, now, kBatch);

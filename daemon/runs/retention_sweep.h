@@ -2,7 +2,7 @@
 // where all artifacts together have a limit. Chooses by storage/catalog/retention.h; deleting is the owner's. Leaves
 // alone what somebody is adding to.
 //
-// Io loop only; the looking runs in the bulk pool.
+// Io loop only; the looking runs on a worker.
 #pragma once
 
 #include <functional>

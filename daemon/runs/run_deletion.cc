@@ -22,14 +22,15 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
   Deletion(const RunParts& parts, std::string id, std::function<void(Status)> done)
       : parts_(parts), id_(std::move(id)), done_(std::move(done)) {}
 
-  // The row first: a crash in between leaves a folder of no run, which the next start puts out of the way.
+  // The row first: a crash before its folder has been moved leaves a folder of no run, which the next start puts out of
+  // the way (stray_files.h).
   void DeleteRow(bool may_release_reserve) {
     parts_.catalog.writer().Submit([id = id_](Db& db) { return DeleteIfEnded(db, id); },
                                    [self = shared_from_this(), may_release_reserve](const Status& deleted) {
                                      const bool is_full = deleted.code() == ErrorCode::kStorageFull;
                                      if (!deleted.ok() && !(is_full && may_release_reserve))
                                        return self->Answer(deleted);
-                                     Status submitted = self->parts_.bulk.Submit([self, deleted] {
+                                     Status submitted = self->parts_.files_work.Submit([self, deleted] {
                                        if (deleted.ok()) return self->DeleteFiles();
                                        if (!self->parts_.catalog.reserve().Release()) return self->Answer(deleted);
                                        self->DeleteRow(/*may_release_reserve=*/false);
@@ -40,7 +41,7 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
 
  private:
   void DeleteFiles() {
-    // First to where a start cleans up, in one step: a crash leaves no folder of no run.
+    // First to where a start cleans up, in one step: from then on a crash leaves no folder of no run.
     const Layout& layout = parts_.catalog.layout();
     const std::string going = layout.TemporaryFolder() + "/deleted-" + id_;
     Status removed = parts_.files.Rename(layout.RunFolder(id_), going);

@@ -99,7 +99,11 @@ void RunLife::Launch(Prepared prepared) {
   };
   events.ended = [this](CommandEnded ended) { OnEnded(ended); };
   events.lost = [this](Status status) {
-    Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
+    if (stop_reason_) {  // it was to end, and has
+      LogWarning("the supervisor of a run that was stopped is lost", {{"run", row_.id}, {"error", status.ToString()}});
+    } else {
+      Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
+    }
     BeginCollecting();
   };
   OutputFiles outputs{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
@@ -176,7 +180,7 @@ void RunLife::BeginCollecting() {
 void RunLife::Collect() {
   files_ = RunFiles();
   auto work = [this, id = row_.id] { return CollectRunFolder(parts_.files, parts_.catalog.layout(), id); };
-  OnWorker<Collected>(parts_.bulk, std::move(work), &RunLife::OnCollected);
+  OnWorker<Collected>(parts_.files_work, std::move(work), &RunLife::OnCollected);
 }
 
 void RunLife::OnCollected(Result<Collected> collected) {

@@ -15,8 +15,8 @@ namespace kprof {
 struct RunParts {
   IoLoop& loop;
   const Clock& clock;
-  WorkerPool& workers;  // short work: rows, small files
-  WorkerPool& bulk;     // what may take long: collecting what a run left, deleting it
+  WorkerPool& workers;     // short work: rows, small files
+  WorkerPool& files_work;  // what may take long: collecting what a run left, deleting it
   Files& files;
   Catalog& catalog;
   Launcher& launcher;

@@ -73,7 +73,9 @@ Catalog::~Catalog() {
 }
 
 Status Catalog::TakeOver() {
-  ASSIGN_OR_RETURN(restored_, FinishRestore(options_.layout, files_));
+  // Called again where the disk was full: the restore may have been finished the first time.
+  ASSIGN_OR_RETURN(std::optional<RestoredCatalog> restored, FinishRestore(options_.layout, files_));
+  if (restored) restored_ = std::move(restored);
   RETURN_IF_ERROR(files_.CreateFolder(options_.layout.RunsFolder()));
   return OpenDatabase();
 }

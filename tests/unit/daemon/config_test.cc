@@ -107,6 +107,7 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"[[device]]\nkind = \"amd\"\nid = \"cpu\"\n", "reserved"},
       {"[[device]]\nkind = \"amd\"\nid = \"0\"\n[[device]]\nkind = \"amd\"\nid = \"0\"\n", "taken already"},
       {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
+      {"[[device]]\nkind = \"nvidia\"\nid = \"3\"\n", "without a uuid it is number 0 of its kind"},
       {"log_level = \"loud\"\n", "debug, info, warning, error"},
       {"this is no toml\n", ":2"},
       {"[queue]\nlimit_runs = 1e40\n", ":3: [queue]: 'limit_runs' is not a whole number"},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,8 +99,9 @@ TEST_F(FakeProcTest, FindsMarkersOnlyWhereTheyAreAVariable) {
   Add(14, 1, "x", 'Z', 1, "KPROF_RUN_ID=run1\0"s);
   Add(15, 1, "x", 'S', 1, "A=KPROF_RUN_ID=run1\0"s);
   Add(16, 1);
-  EXPECT_EQ(FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", root_.path()),
-            (std::vector<pid_t>{11, 10}));
+  EXPECT_EQ(
+      FindMarkedProcesses([](const std::string& id) { return id == "run1"; }, "", Supervisors::kSpared, root_.path()),
+      (std::vector<pid_t>{11, 10}));
 }
 
 bool IsRun1(const std::string& id) {
@@ -111,7 +113,7 @@ TEST_F(FakeProcTest, FindsWhatIsBelowMarkedProcesses) {
   Add(11, 10, "without its environment");
   Add(12, 11, "its child");
   Add(13, 1);
-  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), (std::vector<pid_t>{12, 11, 10}));
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), (std::vector<pid_t>{12, 11, 10}));
 }
 
 TEST_F(FakeProcTest, NeverFindsThisProcessNorWhatIsBelowIt) {
@@ -119,16 +121,18 @@ TEST_F(FakeProcTest, NeverFindsThisProcessNorWhatIsBelowIt) {
   Add(1, 0, "a shell of the run that started us", 'S', 1, marked);
   Add(::getpid(), 1, "we", 'S', 1, marked);
   Add(3, ::getpid(), "a child of ours");
-  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{1});
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), std::vector<pid_t>{1});
 }
 
 TEST_F(FakeProcTest, LeavesASupervisorThatWorksUntilNothingLivesBelowIt) {
   const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
   Add(10, 1, kSupervisorName, 'S', 1, marked);
   Add(11, 10, "without its environment");
-  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{11});
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), std::vector<pid_t>{11});
+  // Anybody may take the name.
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kFound, root_.path()), (std::vector<pid_t>{11, 10}));
   Add(11, 10, "dead", 'Z');
-  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), std::vector<pid_t>{10});
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), std::vector<pid_t>{10});
 }
 
 TEST_F(FakeProcTest, FindsASupervisorThatIsStoppedOrHangsWithAllThatIsBelowIt) {
@@ -136,7 +140,8 @@ TEST_F(FakeProcTest, FindsASupervisorThatIsStoppedOrHangsWithAllThatIsBelowIt) {
   for (char state : {'T', 't', 'D'}) {
     Add(10, 1, kSupervisorName, state, 1, marked);
     Add(11, 10, "without its environment");
-    EXPECT_EQ(FindMarkedProcesses(IsRun1, "", root_.path()), (std::vector<pid_t>{11, 10})) << state;
+    EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), (std::vector<pid_t>{11, 10}))
+        << state;
   }
 }
 
@@ -187,6 +192,35 @@ TEST(ProcessSweep, KillsAndReapsMarkedProcesses) {
   EXPECT_EQ(KillAll(find), 1);
   EXPECT_TRUE(find().empty());
   EXPECT_EQ(::waitpid(child.pid(), nullptr, WNOHANG), -1);  // reaped
+}
+
+TEST(ProcessSweep, KillsAtSightWhatDyingChildrenLeaveToUs) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  for (int i = 0; i < 100; ++i) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    pid_t child = ::fork();
+    if (child == 0) {
+      for (int j = 0; j < 3; ++j) {
+        if (::fork() == 0) {
+          ::pause();
+          ::_exit(0);
+        }
+      }
+      [[maybe_unused]] ssize_t size = ::write(ends[1], "x", 1);
+      ::pause();
+      ::_exit(0);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    const KilledChildren killed = KillChildrenAtSight([](const ProcessRow&) { return false; });
+    EXPECT_TRUE(killed.none_left);
+    EXPECT_EQ(killed.hit.size(), 4u);
+    EXPECT_TRUE(FindDescendants(::getpid()).empty()) << i;
+    ReapOrphans([](const ProcessRow&) { return false; });
+  }
 }
 
 TEST(ProcessSweep, KillsNothingWhenNothingIsFound) {
