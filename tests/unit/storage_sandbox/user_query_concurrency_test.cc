@@ -40,7 +40,7 @@ TEST(UserQuery, SaysWhenTheCatalogStaysLocked) {
   ASSERT_EQ(sqlite3_open(path.c_str(), &holder), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(holder, "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE", nullptr, nullptr, nullptr),
             SQLITE_OK);
-  const Answer answer = Ask(path, kAlice, "SELECT id FROM run", {.timeout_ms = 40});
+  const Answer answer = Ask(path, kAlice, "SELECT id FROM run", {.timeout_ms = 1000});
   sqlite3_close(holder);
   EXPECT_EQ(ErrorName(answer.status.code()), "queue_full") << answer.Text();
   EXPECT_THAT(answer.status.ToString(), HasSubstr("database is locked; try again"));
