@@ -100,7 +100,8 @@ void RunLife::Launch(Prepared prepared) {
   events.ended = [this](CommandEnded ended) { OnEnded(ended); };
   events.lost = [this](Status status) {
     if (stop_reason_) {  // it was to end, and has
-      LogWarning("the supervisor of a run that was stopped is lost", {{"run", row_.id}, {"error", status.ToString()}});
+      stop_reason_ = Status(stop_reason_->code(), stop_reason_->what(), stop_reason_->why() + "; " + status.why(),
+                            stop_reason_->remedy());
     } else {
       Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
     }

@@ -103,7 +103,9 @@ class StoppedLauncher(OwnDaemonTest):
         self.assertFalse(os.path.exists(f"/proc/{launcher}"))
         wait_until_gone(self.token, run=run)
         self.daemon.start()
-        self.assertIn("did not answer", self.ctl.show(run)["error"]["message"])
+        error = self.ctl.show(run)["error"]
+        self.assertEqual(error["code"], "cancelled")
+        self.assertIn("did not answer", error["message"])
         self.assertEqual(self.assert_end_is_whole(run, launcher), b"a\n")
 
 

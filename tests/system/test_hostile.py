@@ -214,7 +214,7 @@ class EscapeTest(DaemonTest):
         # The grace of the timeout, and what a supervisor has beyond it to answer: 26 s.
         token = kprof_testing.unique_seconds()
         run = self.ctl.capture("sh", "-c", f"setsid env -i sleep {token} & kill -STOP $PPID; sleep {token}",
-                               options=("--timeout", "1s"), expect="lost_daemon", limit_s=60 * kprof_testing.SLOW)
+                               options=("--timeout", "1s"), expect="timed_out", limit_s=60 * kprof_testing.SLOW)
         self.assertIn("kprof-launch did not answer", run["error"]["message"])
         self.assert_nothing_runs(token, run=run["id"])
         self.assertEqual(self.ctl.capture("true")["state"], "done")

@@ -141,6 +141,16 @@ TEST_F(RunsTest, FailsWithLostDaemonWhenTheSupervisorDies) {
   EXPECT_EQ(Stored(id).error->remedy, "look there");
 }
 
+TEST_F(RunsTest, AStoppedRunWhoseSupervisorIsLostEndsAsItWasStopped) {
+  std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "its owner cancelled it"), 0, [](const Result<RunRow>&) {});
+  launcher_->at(0).Lost(Fail(ErrorCode::kCommandFailed, "supervise", "kprof-launch did not answer", "look there"));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+  EXPECT_EQ(Stored(id).error->message, "run " + id + ": its owner cancelled it; kprof-launch did not answer");
+}
+
 TEST_F(RunsTest, SaysWhatIsNotKeptOfTheOutput) {
   Close();
   output_ = {.head_bytes = 100, .tail_bytes = 4096};
