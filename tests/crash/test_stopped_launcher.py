@@ -57,9 +57,9 @@ class StoppedLauncher(OwnDaemonTest):
         except ProcessLookupError:
             pass
 
-    def assert_end_is_whole(self, run, launcher):
+    def assert_end_is_whole(self, run, launcher, code="lost_daemon"):
         """Lost, with logs that are what the catalog says, also when the launcher goes on."""
-        self.assertEqual(self.ctl.wait(run, expect="lost_daemon")["state"], "failed")
+        self.assertEqual(self.ctl.wait(run, expect=code)["error"]["code"], code)
         before = self.ctl.json("artifacts", run)["artifacts"]
         self.resume(launcher)
         wait_until(lambda: not os.path.exists(f"/proc/{launcher}/exe"), "the launcher to be gone")
@@ -106,7 +106,7 @@ class StoppedLauncher(OwnDaemonTest):
         error = self.ctl.show(run)["error"]
         self.assertEqual(error["code"], "cancelled")
         self.assertIn("did not answer", error["message"])
-        self.assertEqual(self.assert_end_is_whole(run, launcher), b"a\n")
+        self.assertEqual(self.assert_end_is_whole(run, launcher, "cancelled"), b"a\n")
 
 
 if __name__ == "__main__":
