@@ -71,13 +71,14 @@ class StoppedLauncher(OwnDaemonTest):
 
     def test_while_the_daemon_is_killed_and_comes_back(self):
         # The kernel wakes it when its daemon dies (its group is orphaned), with both before it: what was printed, and the
-        # end of its channel.
+        # end of its channel; or only the first, while the last thread of the daemon still holds the other end.
         run, launcher = self.run_that_prints("a", "head -c 300000 /dev/zero")
         self.stop_launcher(launcher)
         self.let_it_print()
         self.daemon.kill()
         self.daemon.start()
-        self.assertEqual(self.assert_end_is_whole(run, launcher), b"a\n")
+        kept = self.assert_end_is_whole(run, launcher)
+        self.assertTrue(kept.startswith(b"a\n") and not kept[2:].strip(b"\0"), kept[:100])
 
     def test_by_a_debugger_while_the_daemon_is_killed_and_comes_back(self):
         # This one stays where it is until it is killed.
