@@ -3,6 +3,8 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/shell_text.h"
+
 namespace kprof::cli {
 namespace {
 
@@ -39,26 +41,13 @@ std::vector<Place> PlacesOf(const CommandDescription& program) {
   return places;
 }
 
-// In single quotes, for all three shells (fish alone also wants its backslashes doubled; there are none).
-std::string Quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "'";
-}
-
 // "  <indent>'runs:get') at='runs get' ;;" for each step from a place to one below it.
 std::string Steps(const std::vector<Place>& places, const std::string& indent) {
   std::string text;
   for (const Place& place : places) {
     for (const CommandDescription& below : place.command->commands) {
       std::string next = place.path.empty() ? below.name : place.path + " " + below.name;
-      text += indent + Quoted(place.path + ":" + below.name) + ") at=" + Quoted(next) + " ;;\n";
+      text += indent + SingleQuoted(place.path + ":" + below.name) + ") at=" + SingleQuoted(next) + " ;;\n";
     }
   }
   return text;
@@ -88,9 +77,9 @@ std::string BashScript(const CommandDescription& program) {
         if (option.takes_value) valued += (valued.empty() ? "" : "|") + spelling;
       }
     }
-    script += "    " + Quoted(place.path) + ")\n";
+    script += "    " + SingleQuoted(place.path) + ")\n";
     if (!valued.empty()) script += "      case \"$prev\" in " + valued + ") return ;; esac\n";
-    script += "      found=" + Quoted(words) + " ;;\n";
+    script += "      found=" + SingleQuoted(words) + " ;;\n";
   }
   script +=
       "  esac\n"
@@ -108,7 +97,7 @@ std::string ZshEntry(std::string_view name, std::string_view help) {
     if (c == ':' || c == '\\') text += '\\';
     text += c;
   }
-  return Quoted(text);
+  return SingleQuoted(text);
 }
 
 std::string ZshScript(const CommandDescription& program) {
@@ -127,7 +116,7 @@ std::string ZshScript(const CommandDescription& program) {
       "  done\n"
       "  case \"$at\" in\n";
   for (const Place& place : places) {
-    script += "    " + Quoted(place.path) + ")\n      verbs=(";
+    script += "    " + SingleQuoted(place.path) + ")\n      verbs=(";
     for (const CommandDescription& below : place.command->commands) script += ZshEntry(below.name, below.help) + " ";
     script += ")\n      options=(";
     std::string valued;
@@ -161,7 +150,8 @@ std::string FishScript(const CommandDescription& program) {
   for (const Place& place : places) {
     for (const CommandDescription& below : place.command->commands) {
       std::string next = place.path.empty() ? below.name : place.path + " " + below.name;
-      script += "      case " + Quoted(place.path + ":" + below.name) + "\n        set at " + Quoted(next) + "\n";
+      script +=
+          "      case " + SingleQuoted(place.path + ":" + below.name) + "\n        set at " + SingleQuoted(next) + "\n";
     }
   }
   script +=
@@ -172,9 +162,9 @@ std::string FishScript(const CommandDescription& program) {
       "  test \"$at\" = \"$argv[1]\"\n"
       "end\n";
   for (const Place& place : places) {
-    const std::string condition = "complete -c kprofctl -n " + Quoted("__kprofctl_at \"" + place.path + "\"");
+    const std::string condition = "complete -c kprofctl -n " + SingleQuoted("__kprofctl_at \"" + place.path + "\"");
     for (const CommandDescription& below : place.command->commands) {
-      script += condition + " -f -a " + below.name + " -d " + Quoted(below.help) + "\n";
+      script += condition + " -f -a " + below.name + " -d " + SingleQuoted(below.help) + "\n";
     }
     for (const OptionDescription& option : place.options) {
       script += condition;
@@ -182,7 +172,7 @@ std::string FishScript(const CommandDescription& program) {
         bool is_long = spelling.starts_with("--");
         script += (is_long ? " -l " : " -s ") + spelling.substr(is_long ? 2 : 1);
       }
-      script += (option.takes_value ? " -r -d " : " -d ") + Quoted(option.help) + "\n";
+      script += (option.takes_value ? " -r -d " : " -d ") + SingleQuoted(option.help) + "\n";
     }
   }
   return script;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "storage/base/files.h"
 #include "storage/base/random_name.h"
 
 namespace kprof::cli {
@@ -34,16 +35,11 @@ Status FileFailure(int error, const std::string& what) {
   return ours ? Fail(ErrorCode::kInternal, what, status.why()) : status;
 }
 
-std::string FolderOf(const std::string& path) {
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
 // A folder that is not there is a mistake in what was typed; kNotFound is what kprofd has not.
 Status WriteFailure(int error, const std::string& path) {
   const std::string what = "write " + path;
   if (error != ENOENT) return FileFailure(error, what);
-  return Fail(ErrorCode::kUsage, what, "there is no folder " + FolderOf(path), "make it, or name another file");
+  return Fail(ErrorCode::kUsage, what, "there is no folder " + FolderOf(path) + "/", "make it, or name another file");
 }
 
 // By which a file without a name can be reached.

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "daemon/base/log.h"
+#include "storage/base/files.h"
 
 namespace kprof {
 namespace {
@@ -38,9 +39,7 @@ bool SomebodyAnswers(const sockaddr_un& address) {
 }
 
 Status MakeFolderOf(const std::string& path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos || slash == 0) return OkStatus();
-  std::string folder = path.substr(0, slash);
+  const std::string folder = FolderOf(path);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return FailErrno(errno, "create folder " + folder, "create it, or choose another path with --socket");
   }

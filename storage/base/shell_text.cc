@@ -18,18 +18,6 @@ bool IsControl(char c) {
   return static_cast<uint8_t>(c) < 0x20 || c == 0x7f;
 }
 
-std::string InSingleQuotes(std::string_view word) {
-  std::string text = "'";
-  for (char c : word) {
-    if (c == '\'') {
-      text += "'\\''";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
-
 std::string InDollarQuotes(std::string_view word) {
   std::string text;
   for (char c : word) {
@@ -45,10 +33,22 @@ std::string InDollarQuotes(std::string_view word) {
 
 }  // namespace
 
+std::string SingleQuoted(std::string_view word) {
+  std::string text = "'";
+  for (char c : word) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
 std::string ShellWord(std::string_view word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return std::string(word);
   if (std::any_of(word.begin(), word.end(), IsControl) || !IsUtf8(word)) return InDollarQuotes(word);
-  return InSingleQuotes(word);
+  return SingleQuoted(word);
 }
 
 }  // namespace kprof

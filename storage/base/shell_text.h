@@ -10,4 +10,7 @@ namespace kprof {
 // $'a\x0a', as bash and zsh read it.
 std::string ShellWord(std::string_view word);
 
+// In single quotes, whatever it holds. As sh, bash and zsh read them; fish also wants backslashes doubled.
+std::string SingleQuoted(std::string_view word);
+
 }  // namespace kprof

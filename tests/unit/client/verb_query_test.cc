@@ -10,7 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-void SendOneRow(const FakeStream<v1::QueryResponse>& stream, bool truncated) {
+// The row 5 of a column n, after which more may come.
+void SendRow(const FakeStream<v1::QueryResponse>& stream) {
   v1::QueryResponse message;
   message.mutable_header()->add_columns()->set_name("n");
   stream.write(message);
@@ -19,6 +20,11 @@ void SendOneRow(const FakeStream<v1::QueryResponse>& stream, bool truncated) {
   column.add_kinds(v1::ColumnData::KIND_INTEGER);
   column.add_integers(5);
   stream.write(message);
+}
+
+void SendOneRow(const FakeStream<v1::QueryResponse>& stream, bool truncated) {
+  SendRow(stream);
+  v1::QueryResponse message;
   message.mutable_totals()->set_rows(1);
   message.mutable_totals()->set_truncated(truncated);
   stream.write(message);
@@ -71,14 +77,7 @@ TEST_F(VerbQueryTest, QueryThatIsRefusedPrintsNothing) {
 
 TEST_F(VerbQueryTest, QueryThatBreaksOffIsStillOneObjectOfJsonAndSaysWhy) {
   daemon_.calls.query = [](const v1::QueryRequest&, FakeStream<v1::QueryResponse> stream) {
-    v1::QueryResponse message;
-    message.mutable_header()->add_columns()->set_name("n");
-    stream.write(message);
-    message.mutable_batch()->set_rows(1);
-    v1::ColumnData& column = *message.mutable_batch()->add_columns();
-    column.add_kinds(v1::ColumnData::KIND_INTEGER);
-    column.add_integers(5);
-    stream.write(message);
+    SendRow(stream);
     return Fail(ErrorCode::kTimedOut, "run the query", "it took longer than 30 s", "ask for less");
   };
   daemon_.Start();
