@@ -1,20 +1,15 @@
 #include "daemon/config.h"
 
-#define TOML_EXCEPTIONS 0
-// toml++ 3.3 asserts of a table's name what it goes on to check ("[$]"): a debug build would die of its input.
-#define TOML_ASSERT(condition) static_assert(true)
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
-#include <set>
 #include <string_view>
 
-#include "storage/base/readable_text.h"
+#include "daemon/toml_table.h"
 
 namespace kprof {
 namespace {
@@ -52,106 +47,6 @@ std::string DefaultSocketPath(const std::string& state_folder) {
   if (!runtime.empty() && IsFolder(runtime)) return runtime + "/kprof/kprofd.sock";
   return state_folder + "/kprofd.sock";
 }
-
-bool IsControl(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
-// What somebody wrote, for a complaint of one line.
-std::string OneLine(std::string_view text) {
-  std::string line = ReadableText(text);
-  std::replace_if(line.begin(), line.end(), IsControl, '?');
-  return line;
-}
-
-// Reads a table whose keys are known; keeps the first complaint, with its line.
-class TableReader {
- public:
-  TableReader(const toml::table& table, std::string file, std::string name)
-      : table_(table), file_(std::move(file)), name_(std::move(name)) {}
-
-  void Text(std::string_view key, std::string& out) {
-    if (const toml::node* node = Take(key)) {
-      auto value = node->value_exact<std::string>();
-      if (!value) return Complain(*node, key, "is not a string");
-      if (value->empty()) return Complain(*node, key, "is empty; leave it out for the default");
-      // A path would end at a zero byte, and a device's name at one in a command's environment.
-      if (std::any_of(value->begin(), value->end(), IsControl)) {
-        return Complain(*node, key, "holds a control character");
-      }
-      out = *value;
-    }
-  }
-
-  void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
-    if (const toml::node* node = Take(key)) {
-      auto value = node->value_exact<int64_t>();
-      if (!value || *value < low || *value > high) {
-        Complain(*node, key, "is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
-      } else {
-        out = *value;
-      }
-    }
-  }
-
-  void Integers(std::string_view key, std::vector<int>& out) {
-    if (const toml::node* node = Take(key)) {
-      const toml::array* array = node->as_array();
-      if (array == nullptr) return Complain(*node, key, "is not a list of numbers");
-      for (const toml::node& element : *array) {
-        auto value = element.value_exact<int64_t>();
-        if (!value || *value < 0 || *value > 65535) return Complain(element, key, "holds what is no core number");
-        out.push_back(static_cast<int>(*value));
-      }
-    }
-  }
-
-  const toml::table* Table(std::string_view key) {
-    const toml::node* node = Take(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_table()) Complain(*node, key, "is not a table");
-    return node->as_table();
-  }
-
-  const toml::array* Tables(std::string_view key) {
-    const toml::node* node = Take(key);
-    if (node == nullptr) return nullptr;
-    if (!node->is_array_of_tables())
-      Complain(*node, key, "is not a list of tables; write [[" + std::string(key) + "]]");
-    return node->as_array();
-  }
-
-  void Complain(const toml::node& node, std::string_view key, const std::string& why) {
-    ComplainAt(node.source().begin.line, "'" + std::string(key) + "' " + why);
-  }
-  void ComplainAt(uint64_t line, const std::string& why) {
-    if (!status_.ok()) return;
-    status_ = Fail(ErrorCode::kUsage, file_ + ":" + std::to_string(line), name_ + why);
-  }
-
-  // Also complains about keys that nobody asked for.
-  Status Finish() {
-    std::string known;
-    for (const std::string& key : taken_) known += (known.empty() ? "" : ", ") + key;
-    for (auto&& [key, node] : table_) {
-      if (taken_.contains(std::string(key.str()))) continue;
-      ComplainAt(key.source().begin.line, "there is no setting '" + OneLine(key.str()) + "' here; there are: " + known);
-    }
-    return status_;
-  }
-
- private:
-  const toml::node* Take(std::string_view key) {
-    taken_.insert(std::string(key));
-    return table_.get(key);
-  }
-
-  const toml::table& table_;
-  const std::string file_;
-  const std::string name_;
-  std::set<std::string> taken_;
-  Status status_;
-};
 
 Status ReadDevice(const toml::table& table, const std::string& file, Config& config) {
   TableReader reader(table, file, "[[device]]: ");

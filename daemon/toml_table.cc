@@ -1,0 +1,101 @@
+#include "daemon/toml_table.h"
+
+#include <algorithm>
+
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+}  // namespace
+
+std::string OneLine(std::string_view text) {
+  std::string line = ReadableText(text);
+  std::replace_if(line.begin(), line.end(), IsControl, '?');
+  return line;
+}
+
+TableReader::TableReader(const toml::table& table, std::string file, std::string name)
+    : table_(table), file_(std::move(file)), name_(std::move(name)) {}
+
+const toml::node* TableReader::Take(std::string_view key) {
+  taken_.insert(std::string(key));
+  return table_.get(key);
+}
+
+void TableReader::Text(std::string_view key, std::string& out) {
+  if (const toml::node* node = Take(key)) {
+    auto value = node->value_exact<std::string>();
+    if (!value) return Complain(*node, key, "is not a string");
+    if (value->empty()) return Complain(*node, key, "is empty; leave it out for the default");
+    // A path would end at a zero byte, and a device's name at one in a command's environment.
+    if (std::any_of(value->begin(), value->end(), IsControl)) {
+      return Complain(*node, key, "holds a control character");
+    }
+    out = *value;
+  }
+}
+
+void TableReader::Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
+  if (const toml::node* node = Take(key)) {
+    auto value = node->value_exact<int64_t>();
+    if (!value || *value < low || *value > high) {
+      Complain(*node, key, "is not a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+    } else {
+      out = *value;
+    }
+  }
+}
+
+void TableReader::Integers(std::string_view key, std::vector<int>& out) {
+  if (const toml::node* node = Take(key)) {
+    const toml::array* array = node->as_array();
+    if (array == nullptr) return Complain(*node, key, "is not a list of numbers");
+    for (const toml::node& element : *array) {
+      auto value = element.value_exact<int64_t>();
+      if (!value || *value < 0 || *value > 65535) return Complain(element, key, "holds what is no core number");
+      out.push_back(static_cast<int>(*value));
+    }
+  }
+}
+
+const toml::table* TableReader::Table(std::string_view key) {
+  const toml::node* node = Take(key);
+  if (node == nullptr) return nullptr;
+  if (!node->is_table()) Complain(*node, key, "is not a table");
+  return node->as_table();
+}
+
+const toml::array* TableReader::Tables(std::string_view key) {
+  const toml::node* node = Take(key);
+  if (node == nullptr) return nullptr;
+  if (!node->is_array_of_tables()) {
+    Complain(*node, key, "is not a list of tables; write [[" + std::string(key) + "]]");
+  }
+  return node->as_array();
+}
+
+void TableReader::Complain(const toml::node& node, std::string_view key, const std::string& why) {
+  ComplainAt(node.source().begin.line, "'" + std::string(key) + "' " + why);
+}
+
+void TableReader::ComplainAt(uint64_t line, const std::string& why) {
+  if (!status_.ok()) return;
+  status_ = Fail(ErrorCode::kUsage, file_ + ":" + std::to_string(line), name_ + why);
+}
+
+Status TableReader::Finish() {
+  std::string known;
+  for (const std::string& key : taken_) known += (known.empty() ? "" : ", ") + key;
+  for (auto&& [key, node] : table_) {
+    if (taken_.contains(std::string(key.str()))) continue;
+    ComplainAt(key.source().begin.line, "there is no setting '" + OneLine(key.str()) + "' here; there are: " + known);
+  }
+  return status_;
+}
+
+}  // namespace kprof

@@ -1,0 +1,54 @@
+// A table of the configuration file, read key by key: types and ranges are checked here, what nobody asked for is an
+// error, and the first complaint is kept with its line: "kprofd.toml:12: 'limit_runs' is not a whole number...".
+// Includes toml++, the one way that this house does.
+#pragma once
+
+#define TOML_EXCEPTIONS 0
+// toml++ 3.3 asserts of a table's name what it goes on to check ("[$]"): a debug build would die of its input.
+#define TOML_ASSERT(condition) static_assert(true)
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// What somebody wrote, for a complaint of one line.
+std::string OneLine(std::string_view text);
+
+class TableReader {
+ public:
+  // `table` must outlive it. `name` stands before each complaint: "[queue]: ".
+  TableReader(const toml::table& table, std::string file, std::string name);
+
+  // Each leaves `out` alone when the key is absent or wrong.
+  void Text(std::string_view key, std::string& out);
+  void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out);
+  void Integers(std::string_view key, std::vector<int>& out);
+  // Null when absent or of another type.
+  const toml::table* Table(std::string_view key);
+  const toml::array* Tables(std::string_view key);
+
+  // For what only the caller can check.
+  void Complain(const toml::node& node, std::string_view key, const std::string& why);
+  void ComplainAt(uint64_t line, const std::string& why);
+
+  // The first complaint; also about keys that nobody asked for.
+  Status Finish();
+
+ private:
+  const toml::node* Take(std::string_view key);
+
+  const toml::table& table_;
+  const std::string file_;
+  const std::string name_;
+  std::set<std::string> taken_;
+  Status status_;
+};
+
+}  // namespace kprof
