@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kSelectRun = R"sql(
 SELECT id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_ms, queue_timeout_ms, queued_ns, started_ns,
        ended_ns, exit_code, signal, error_code, error_message, error_remedy, stdout_bytes, stdout_dropped_bytes,
-       stderr_bytes, stderr_dropped_bytes, cwd, argv, environment
+       stderr_bytes, stderr_dropped_bytes, cwd, argv, environment, session_id, round, priority, starter
 FROM runs WHERE id = ?1
 )sql";
 
@@ -43,6 +43,10 @@ RunRow TakeRow(const Statement& row) {
   run.cwd = row.Bytes(22);
   run.argv = Split(row.Bytes(23));
   run.environment = SplitEnvironment(row.Bytes(24));
+  run.session_id = row.Text(25);
+  run.round = row.MaybeInteger(26);
+  run.priority = row.Integer(27);
+  run.starter = static_cast<RunStarter>(row.Integer(28));
   return run;
 }
 

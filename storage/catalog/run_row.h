@@ -20,6 +20,10 @@ constexpr bool IsTerminal(RunState state) {
   return state == RunState::kDone || state == RunState::kFailed || state == RunState::kCancelled;
 }
 
+// Who starts a run's supervisor.
+enum class RunStarter { kDaemon, kClient, kHelper };
+
+// Why a run failed or was cancelled, or a session ended otherwise than by being closed.
 struct RunError {
   std::string code;  // a name of storage/base/error_code.h
   std::string message;
@@ -61,9 +65,13 @@ struct RunRow {
   std::vector<std::string> devices;  // as leased: "cpu", "0", ...; empty: none
   bool pinned = false;
   bool shared = false;
-  bool attached = false;        // ends with its client
-  std::string idempotency_key;  // empty: none; unique per uid
-  int64_t timeout_ms = 0;       // 0: none
+  bool attached = false;         // ends with its client
+  std::string idempotency_key;   // empty: none; unique per uid
+  std::string session_id;        // empty: none
+  std::optional<int64_t> round;  // within its session, from 1
+  int64_t priority = 0;
+  RunStarter starter = RunStarter::kDaemon;
+  int64_t timeout_ms = 0;  // 0: none
   int64_t queue_timeout_ms = 0;
   int64_t queued_ns = 0;  // Unix ns
   std::optional<int64_t> started_ns;

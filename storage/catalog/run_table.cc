@@ -31,8 +31,10 @@ Status CheckStorable(const RunRow& run) {
 constexpr const char* kInsertRun = R"sql(
 INSERT INTO runs (id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_ms, queue_timeout_ms, queued_ns,
                   started_ns, ended_ns, exit_code, signal, error_code, error_message, error_remedy, stdout_bytes,
-                  stdout_dropped_bytes, stderr_bytes, stderr_dropped_bytes, cwd, argv, environment)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+                  stdout_dropped_bytes, stderr_bytes, stderr_dropped_bytes, cwd, argv, environment, session_id, round, priority,
+                  starter)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
+        ?26, ?27, ?28, ?29)
 )sql";
 
 // Its parameters have the numbers they have in kInsertRun, so that BindChanging serves both.
@@ -79,13 +81,17 @@ Status InsertRun(Db& db, const RunRow& run) {
       .Bind(10, run.queue_timeout_ms)
       .BindBytes(23, run.cwd)
       .BindBytes(24, Joined(run.argv))
-      .BindBytes(25, JoinedEnvironment(run.environment));
+      .BindBytes(25, JoinedEnvironment(run.environment))
+      .BindMaybe(27, run.round)
+      .Bind(28, run.priority)
+      .Bind(29, static_cast<int64_t>(run.starter));
   if (!run.idempotency_key.empty()) insert.BindText(8, run.idempotency_key);
+  if (!run.session_id.empty()) insert.BindText(26, run.session_id);
   Status status = insert.Run();
   if (!status.ok()) {
     int result = sqlite3_extended_errcode(db.handle());
     if (result == SQLITE_CONSTRAINT_PRIMARYKEY || result == SQLITE_CONSTRAINT_UNIQUE) {
-      return Fail(ErrorCode::kUsage, "insert run " + run.id, "its id or its idempotency key is taken");
+      return Fail(ErrorCode::kUsage, "insert run " + run.id, "its id, its idempotency key or its round is taken");
     }
     return status.In("insert run " + run.id);
   }

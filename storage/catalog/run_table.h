@@ -10,13 +10,13 @@
 
 namespace kprof {
 
-// With all that hangs on it. Fails with kUsage when the id or (uid, idempotency_key) is taken, or when an argument or
-// the environment has a zero byte.
+// With all that hangs on it. Fails with kUsage when the id, (uid, idempotency_key) or (session_id, round) is taken, or
+// when an argument or the environment has a zero byte.
 Status InsertRun(Db& db, const RunRow& run);
 
 // State, shared, attached, times, exit, error, output sizes, trust, artifacts and metrics become those of `run`
-// (devices, labels, command, owner and limits never change after InsertRun; pinned is only changed by SetPinned). Fails
-// with kNotFound.
+// (devices, labels, command, owner, session, round, priority, starter and limits never change after InsertRun; pinned
+// is only changed by SetPinned). Fails with kNotFound.
 Status UpdateRun(Db& db, const RunRow& run);
 
 Status SetPinned(Db& db, const std::string& id, bool pinned);

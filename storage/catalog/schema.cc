@@ -108,6 +108,88 @@ CREATE TRIGGER count_artifact_out AFTER DELETE ON artifacts BEGIN
   UPDATE facts SET value = value - OLD.size_bytes WHERE name = 'artifact_bytes';
 END;
 )sql",
+
+    // 2: sessions; which run is a round of one, and who starts it; the audit. The new columns of runs come after the
+    // long ones, because a table whose rows others refer to cannot be made anew within a transaction.
+    R"sql(
+ALTER TABLE runs ADD COLUMN session_id TEXT;                      -- null: none
+ALTER TABLE runs ADD COLUMN round INTEGER;                        -- within its session, from 1
+ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN starter INTEGER NOT NULL DEFAULT 0;   -- RunStarter
+CREATE UNIQUE INDEX runs_by_session ON runs (session_id, round) WHERE session_id IS NOT NULL;
+
+CREATE TABLE sessions (
+  id TEXT PRIMARY KEY NOT NULL,
+  uid INTEGER NOT NULL,
+  state INTEGER NOT NULL,               -- SessionState
+  attached INTEGER NOT NULL,
+  clocks TEXT NOT NULL,                 -- its policy, as asked for
+  priority INTEGER NOT NULL,
+  ttl_ms INTEGER NOT NULL,              -- 0: none; here and below
+  idle_timeout_ms INTEGER NOT NULL,
+  queue_timeout_ms INTEGER NOT NULL,
+  opened_ns INTEGER NOT NULL,           -- when it was asked for
+  granted_ns INTEGER,
+  closed_ns INTEGER,
+  expires_ns INTEGER,
+  last_round INTEGER NOT NULL DEFAULT 0,
+  error_code TEXT,
+  error_message TEXT,
+  error_remedy TEXT
+) WITHOUT ROWID;
+CREATE INDEX sessions_by_owner ON sessions (uid, id);
+CREATE INDEX sessions_open ON sessions (id) WHERE state < 3;
+
+CREATE TABLE session_devices (
+  session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  device TEXT NOT NULL,
+  PRIMARY KEY (session_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE session_labels (
+  session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (session_id, key)
+) WITHOUT ROWID;
+CREATE INDEX session_labels_by_label ON session_labels (key, value, session_id);
+
+CREATE TABLE session_trust (
+  session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  code TEXT NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (session_id, position)
+) WITHOUT ROWID;
+
+-- Who did what to which device when. It outlives what it speaks of, so that nothing here refers to another table.
+CREATE TABLE audit (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time_ns INTEGER NOT NULL,
+  uid INTEGER NOT NULL,
+  caller TEXT NOT NULL,                 -- 'local', or the name in the certificate
+  action TEXT NOT NULL,
+  run_id TEXT,
+  session_id TEXT,
+  devices TEXT NOT NULL DEFAULT '',     -- with a comma between them
+  outcome TEXT NOT NULL,                -- 'ok', or an error code
+  detail TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX audit_by_time ON audit (time_ns);
+-- It only grows; its own retention says first since when it is kept, then removes what is older.
+INSERT INTO facts (name, value) VALUES ('audit_kept_since_ns', 0);
+CREATE TRIGGER audit_never_changes BEFORE UPDATE ON audit BEGIN
+  SELECT RAISE(ABORT, 'the audit is append-only');
+END;
+CREATE TRIGGER audit_is_never_replaced BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id) BEGIN
+  SELECT RAISE(ABORT, 'the audit is append-only');
+END;
+CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit
+WHEN OLD.time_ns >= coalesce((SELECT value FROM facts WHERE name = 'audit_kept_since_ns'), 0) BEGIN
+  SELECT RAISE(ABORT, 'the audit is append-only; only what is older than it is kept may go');
+END;
+)sql",
 };
 
 Status Apply(Db& db, int version) {

@@ -79,6 +79,12 @@ RunRow RandomRun(std::mt19937_64& random, const std::string& id) {
   run.shared = random() % 2 == 0;
   run.attached = random() % 2 == 0;
   if (random() % 2 == 0) run.idempotency_key = id + RandomText(random);
+  if (random() % 2 == 0) {
+    run.session_id = id + RandomText(random);
+    run.round = RandomInteger(random);
+  }
+  run.priority = RandomInteger(random);
+  run.starter = static_cast<RunStarter>(random() % 3);
   run.timeout_ms = RandomInteger(random);
   run.queue_timeout_ms = RandomInteger(random);
   run.queued_ns = RandomInteger(random);

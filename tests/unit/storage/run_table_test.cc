@@ -47,6 +47,10 @@ TEST_F(RunTableTest, UpdatesToAnyRunButForWhatNeverChanges) {
     after.devices = before.devices;
     after.pinned = before.pinned;
     after.idempotency_key = before.idempotency_key;
+    after.session_id = before.session_id;
+    after.round = before.round;
+    after.priority = before.priority;
+    after.starter = before.starter;
     after.timeout_ms = before.timeout_ms;
     after.queue_timeout_ms = before.queue_timeout_ms;
     ASSERT_EQ(*ReadRun(db_, before.id), after) << i;
@@ -73,6 +77,17 @@ TEST_F(RunTableTest, RefusesATakenKeyOfTheSameOwnerOnly) {
   run.id = "b";
   EXPECT_EQ(InsertRun(db_, run).code(), ErrorCode::kUsage);
   run.uid = 1001;
+  EXPECT_TRUE(InsertRun(db_, run).ok());
+}
+
+TEST_F(RunTableTest, RefusesATakenRoundOfTheSameSessionOnly) {
+  RunRow run = SampleRun("a");
+  run.session_id = "s";
+  run.round = 1;
+  Insert(run);
+  run.id = "b";
+  EXPECT_EQ(InsertRun(db_, run).code(), ErrorCode::kUsage);
+  run.session_id = "t";
   EXPECT_TRUE(InsertRun(db_, run).ok());
 }
 
