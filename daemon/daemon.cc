@@ -13,10 +13,10 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/local_acceptor.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "daemon/rpc/stream_limits.h"
-#include "daemon/rpc/uid_servers.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/stray_files.h"
@@ -57,7 +57,7 @@ struct Daemon::Parts {
   std::unique_ptr<SupervisorLauncher> launcher;
   std::unique_ptr<Runs> runs;
   std::unique_ptr<RpcParts> rpc;
-  std::unique_ptr<UidServers> servers;
+  std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
@@ -100,8 +100,8 @@ Status Daemon::Parts::Build() {
   NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
                                             stream_limits, health, std::move(node)});
-  UidServers::PrepareProcess();
-  servers = std::make_unique<UidServers>(*rpc);
+  CallerServers::PrepareProcess();
+  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, {}, nullptr));
 
   // In user mode everything is the user's own: nobody else has business here, but root, who could be anybody.
   auto connected = [this, own_uid = getuid()](const LocalAcceptor::Peer& peer, UniqueFd connection) {
@@ -109,7 +109,7 @@ Status Daemon::Parts::Build() {
       LogWarning("refused a connection", {{"uid", std::to_string(peer.uid)}, {"pid", std::to_string(peer.pid)}});
       return;
     }
-    servers->Serve(Caller{peer.uid, true}, std::move(connection));
+    servers->Serve(Caller{peer.uid, Role::kAdmin, true, {}}, std::move(connection));
   };
   ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, 0600, connected));
   io_thread = std::thread([this] {

@@ -1,16 +1,42 @@
-// Who is asking: known from the socket (SO_PEERCRED at connect), never from what the client says. A handler's Caller is
-// fixed by construction: each uid has a server of its own (uid_servers.h).
+// Who is asking: known from the connection (SO_PEERCRED, or a client's certificate), never from what the client says. A
+// handler's Caller is fixed by construction: each has a server of its own (caller_servers.h). What a caller may do is
+// access_rules.h.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace kprof {
 
-struct Caller {
-  uint32_t uid = 0;
-  // Sees and handles runs of others, too.
-  bool is_operator = false;
-  bool operator==(const Caller&) const = default;
+// Each may do what those before it may.
+enum class Role {
+  kNone,      // nothing
+  kViewer,    // an ordinary user: measures as oneself, handles what is one's own, sees what others share
+  kOperator,  // sees all, and keeps the node going: cancels, pins, closes what belongs to others
+  kAdmin,     // deletes what belongs to others, backs up, reads the audit
 };
+
+std::string_view RoleName(Role role);  // "viewer"
+// Nothing for what is none of viewer, operator, admin: "none" is nothing to give to somebody.
+std::optional<Role> RoleByName(std::string_view name);
+
+// Of a caller who is no user of this node; owns nothing. No user has it: for the system it means "no change".
+constexpr uint32_t kNoUid = UINT32_MAX;
+
+struct Caller {
+  uint32_t uid = kNoUid;
+  Role role = Role::kNone;
+  bool may_start = false;   // commands; they run as `uid`
+  std::string certificate;  // whose name the connection came with; empty: a local one
+
+  bool sees_all() const { return role >= Role::kOperator; }
+  auto operator<=>(const Caller&) const = default;
+};
+
+// For messages: "uid 1000", or "certificate ci-runner".
+std::string CallerName(const Caller& caller);
 
 }  // namespace kprof

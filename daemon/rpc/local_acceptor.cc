@@ -1,5 +1,6 @@
 #include "daemon/rpc/local_acceptor.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -9,6 +10,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "daemon/base/log.h"
 #include "storage/base/files.h"
@@ -19,6 +21,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kBacklog = 512;
+constexpr int kAcceptsAtOnce = 64;                  // then others have their turn on the loop
 constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 Result<sockaddr_un> AddressOf(const std::string& path) {
@@ -46,6 +49,30 @@ Status MakeFolderOf(const std::string& path) {
   return OkStatus();
 }
 
+std::optional<LocalAcceptor::Peer> PeerOf(int connection) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
+  LocalAcceptor::Peer peer{who.uid, who.gid, who.pid, {}};
+  size = 0;
+  ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &size);  // fails, and tells the size
+  peer.groups.resize(size / sizeof(gid_t));
+  if (size == 0 || ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {
+    peer.groups.clear();
+  }
+  return peer;
+}
+
+bool IsListeningLocalSocket(int fd) {
+  int domain = 0;
+  int type = 0;
+  int listens = 0;
+  socklen_t size = sizeof(int);
+  return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
+         ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0;
+}
+
 }  // namespace
 
 struct LocalAcceptor::State {
@@ -63,7 +90,7 @@ struct LocalAcceptor::State {
   }
 
   void AcceptAll() {
-    while (true) {
+    for (int i = 0; i < kAcceptsAtOnce; ++i) {
       UniqueFd connection(::accept4(descriptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!connection.valid()) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -72,16 +99,14 @@ struct LocalAcceptor::State {
         pause = loop.After(kPauseNs, [this] { AcceptAll(); });
         return;
       }
-      ucred who{};
-      socklen_t size = sizeof who;
-      if (::getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) continue;
-      connected(Peer{who.uid, who.gid, who.pid}, std::move(connection));
+      if (std::optional<Peer> peer = PeerOf(connection.get())) connected(*peer, std::move(connection));
     }
+    WaitForNext();
   }
 
   IoLoop& loop;
   asio::posix::stream_descriptor descriptor;
-  const std::string path;
+  const std::string path;  // empty: not ours
   const ino_t inode;
   const Connected connected;
   IoLoop::Timer pause;
@@ -91,6 +116,7 @@ LocalAcceptor::LocalAcceptor(std::unique_ptr<State> state) : state_(std::move(st
 
 LocalAcceptor::~LocalAcceptor() {
   struct stat info {};
+  if (state_->path.empty()) return;
   if (::stat(state_->path.c_str(), &info) == 0 && info.st_ino == state_->inode) ::unlink(state_->path.c_str());
 }
 
@@ -118,6 +144,20 @@ Result<std::unique_ptr<LocalAcceptor>> LocalAcceptor::Listen(IoLoop& loop, const
   if (::chmod(path.c_str(), mode) != 0 || ::stat(path.c_str(), &info) != 0) return FailErrno(errno, what);
   if (::listen(socket.get(), kBacklog) != 0) return FailErrno(errno, what);
   auto state = std::make_unique<State>(loop, std::move(socket), path, info.st_ino, std::move(connected));
+  state->WaitForNext();
+  return std::unique_ptr<LocalAcceptor>(new LocalAcceptor(std::move(state)));
+}
+
+Result<std::unique_ptr<LocalAcceptor>> LocalAcceptor::Adopt(IoLoop& loop, UniqueFd socket, Connected connected) {
+  if (!IsListeningLocalSocket(socket.get())) {
+    return Fail(ErrorCode::kUsage, "take over the socket", "what was inherited is no listening Unix stream socket",
+                "look at ListenStream= in kprofd.socket");
+  }
+  const int flags = ::fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    return FailErrno(errno, "take over the socket");
+  }
+  auto state = std::make_unique<State>(loop, std::move(socket), std::string(), 0, std::move(connected));
   state->WaitForNext();
   return std::unique_ptr<LocalAcceptor>(new LocalAcceptor(std::move(state)));
 }

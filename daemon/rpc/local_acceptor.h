@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "storage/base/status.h"
@@ -21,7 +22,8 @@ class LocalAcceptor {
   struct Peer {
     uid_t uid = 0;
     gid_t gid = 0;
-    pid_t pid = 0;  // at connect; may be somebody else's by now
+    pid_t pid = 0;              // at connect; may be somebody else's by now
+    std::vector<gid_t> groups;  // the supplementary ones
   };
   // Called for each connection, until the acceptor is destroyed; owns it. Dropping it refuses.
   using Connected = std::function<void(const Peer&, UniqueFd)>;
@@ -31,6 +33,9 @@ class LocalAcceptor {
   // socket, otherwise as the system does. `loop` must outlive it.
   static Result<std::unique_ptr<LocalAcceptor>> Listen(IoLoop& loop, const std::string& path, mode_t mode,
                                                        Connected connected);
+  // The same on a socket that somebody else made and listens on (systemd); its file stays when this ends. Fails with
+  // kUsage for what is no listening Unix stream socket.
+  static Result<std::unique_ptr<LocalAcceptor>> Adopt(IoLoop& loop, UniqueFd socket, Connected connected);
   // Stops listening and removes the socket file if it is still ours.
   ~LocalAcceptor();
   LocalAcceptor(const LocalAcceptor&) = delete;

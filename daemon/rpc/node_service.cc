@@ -84,67 +84,68 @@ void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>
   }
 }
 
-grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
                                                      const v1::GetStatusRequest* /*request*/,
                                                      v1::GetStatusResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  parts_.loop.Post([this, reactor, response] {
+  auto* call = new UnaryCall(desk_, Rpc::kGetStatus);
+  if (call->refused()) return call;
+  parts_.loop.Post([this, call, response] {
     const NodeInfo& node = parts_.node;
     response->set_version(node.version);
     response->set_started_unix_ns(node.started_unix_ns);
     response->set_now_unix_ns(parts_.clock.unix_ns());
     response->set_pid(getpid());
     response->set_mode(node.mode);
-    response->set_caller_uid(caller_.uid);
+    response->set_caller_uid(caller().uid);
     response->set_socket_path(node.socket_path);
     const RunQueue& queue = parts_.runs.queue();
     response->mutable_queue()->set_queued(static_cast<int32_t>(queue.queued()));
     response->mutable_queue()->set_running(static_cast<int32_t>(queue.running()));
     response->mutable_queue()->set_limit(static_cast<int32_t>(queue.limit()));
     FillDevices(*response->mutable_devices());
-    FinishOnWorker(parts_.workers, reactor, [this, response, health = parts_.health.text] {
+    call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
       response->set_node_name(HostName());
       Status status = FillStorage(parts_, *response->mutable_storage());
       response->mutable_storage()->set_health(status.ok() ? health : ReadableText(status.ToString()));
       return OkStatus();
     });
   });
-  return reactor;
+  return call;
 }
 
-grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* /*context*/,
                                                        const v1::ListDevicesRequest* /*request*/,
                                                        v1::ListDevicesResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  parts_.loop.Post([this, reactor, response] {
+  auto* call = new UnaryCall(desk_, Rpc::kListDevices);
+  if (call->refused()) return call;
+  parts_.loop.Post([this, call, response] {
     FillDevices(*response->mutable_devices());
-    reactor->Finish(grpc::Status::OK);
+    call->End(OkStatus());
   });
-  return reactor;
+  return call;
 }
 
-grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* /*context*/,
                                                     const v1::DiagnoseRequest* /*request*/,
                                                     v1::DiagnoseResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  parts_.loop.Post([this, reactor, response] {
-    FinishOnWorker(parts_.workers, reactor, [this, response, health = parts_.health.text] {
+  auto* call = new UnaryCall(desk_, Rpc::kDiagnose);
+  if (call->refused()) return call;
+  parts_.loop.Post([this, call, response] {
+    call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
       for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
       return DiagnoseStorage(parts_, health, *response);
     });
   });
-  return reactor;
+  return call;
 }
 
 grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCatalog(
     grpc::CallbackServerContext* context, const v1::BackUpCatalogRequest* /*request*/) {
-  if (!caller_.is_operator) {
-    return new FailedStream<v1::BackUpCatalogResponse>(
-        Fail(ErrorCode::kNotPermitted, "back up the catalog", "it holds everybody's runs", "ask an operator"));
-  }
+  CallRecord record(desk_, Rpc::kBackUpCatalog);
+  if (!record.admission().ok()) return new RefusedStream<v1::BackUpCatalogResponse>(std::move(record));
   // A backup holds the one place there is, and its copy's disk: one that nobody reads is given up.
-  return new PullStream<v1::BackUpCatalogResponse>(parts_.loop, parts_.bulk, MakeBackUpSource(parts_, caller_),
-                                                   context);
+  return new PullStream<v1::BackUpCatalogResponse>(std::move(record), parts_.loop, parts_.bulk,
+                                                   MakeBackUpSource(parts_, caller()), context);
 }
 
 }  // namespace kprof

@@ -1,10 +1,12 @@
-// kprof.v1.NodeService for one caller: the daemon itself, its devices, its health, the catalog's backup. Only an
-// operator gets the latter; the rest is for everybody.
+// kprof.v1.NodeService for one caller: the daemon itself, its devices, its health, the catalog's backup.
 //
 // Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
-#include "daemon/rpc/caller.h"
+#include <memory>
+#include <utility>
+
+#include "daemon/rpc/caller_desk.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/node.grpc.pb.h"
 
@@ -12,7 +14,7 @@ namespace kprof {
 
 class NodeServiceImpl final : public v1::NodeService::CallbackService {
  public:
-  NodeServiceImpl(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+  NodeServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
 
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const v1::GetStatusRequest* request,
                                       v1::GetStatusResponse* response) override;
@@ -27,8 +29,10 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
   // Io loop.
   void FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const;
 
+  const Caller& caller() const { return desk_->caller(); }
+
   const RpcParts& parts_;
-  const Caller caller_;
+  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -21,6 +21,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/rpc/call_record.h"
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/status_map.h"
 #include "storage/base/mutex.h"
@@ -54,9 +55,9 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   static constexpr int64_t kUnreadLimitMs = 60'000;
 
   // `impatient`: null, or the call's context.
-  PullStream(IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
+  PullStream(CallRecord record, IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
              grpc::CallbackServerContext* impatient = nullptr)
-      : loop_(loop), pool_(pool), impatient_(impatient), source_(std::move(source)) {
+      : loop_(loop), pool_(pool), record_(std::move(record)), impatient_(impatient), source_(std::move(source)) {
     source_->WakeBy([self = self_] {
       if (*self != nullptr) (*self)->Wake();
     });
@@ -94,9 +95,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   void PullSoon() {
     Status submitted = pool_.Submit([this] { Pull(); });
-    if (submitted.ok()) return;
-    to_grpc_.Give();
-    this->Finish(ToGrpc(submitted));
+    if (!submitted.ok()) Finish(ToGrpc(submitted));
   }
 
   void Pull() {
@@ -149,12 +148,18 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   void End(const grpc::Status& status) {
     source_.reset();  // here, where it may block
+    Finish(status);
+  }
+
+  void Finish(const grpc::Status& status) {
+    grpc::Status ending = record_.Ending(status);
     to_grpc_.Give();
-    this->Finish(status);
+    grpc::ServerWriteReactor<Response>::Finish(std::move(ending));
   }
 
   IoLoop& loop_;
   WorkerPool& pool_;
+  CallRecord record_;
   Mutex context_mu_;
   grpc::CallbackServerContext* impatient_ KPROF_GUARDED_BY(context_mu_);  // null once the call is over
   std::unique_ptr<PullSource<Response>> source_;
@@ -171,12 +176,17 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   IoLoop::Timer patience_;  // io loop
 };
 
-// A stream that failed before it began. Owns itself. Any thread.
+// A stream that the desk refuses. Owns itself. Any thread.
 template <typename Response>
-class FailedStream final : public grpc::ServerWriteReactor<Response> {
+class RefusedStream final : public grpc::ServerWriteReactor<Response> {
  public:
-  explicit FailedStream(const Status& status) { this->Finish(ToGrpc(status)); }
+  explicit RefusedStream(CallRecord record) : record_(std::move(record)) {
+    this->Finish(record_.Ending(record_.admission()));
+  }
   void OnDone() override { delete this; }
+
+ private:
+  CallRecord record_;
 };
 
 }  // namespace kprof

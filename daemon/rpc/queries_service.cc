@@ -100,7 +100,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     } else {
       limits_.long_work = {};  // it has a place
     }
-    Viewer viewer{caller_.uid, caller_.is_operator};
+    Viewer viewer{caller_.uid, caller_.sees_all()};
     ASSIGN_OR_RETURN(query_,
                      UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop));
     return OkStatus();
@@ -150,9 +150,11 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
 
 grpc::ServerWriteReactor<v1::QueryResponse>* QueriesServiceImpl::Query(grpc::CallbackServerContext* context,
                                                                        const v1::QueryRequest* request) {
+  CallRecord record(desk_, Rpc::kQuery);
+  if (!record.admission().ok()) return new RefusedStream<v1::QueryResponse>(std::move(record));
+  auto source = std::make_unique<QuerySource>(parts_, record.caller(), *request);
   // A query holds a read transaction, which keeps the catalog's WAL from shrinking: one that nobody reads is given up.
-  return new PullStream<v1::QueryResponse>(parts_.loop, parts_.queries,
-                                           std::make_unique<QuerySource>(parts_, caller_, *request), context);
+  return new PullStream<v1::QueryResponse>(std::move(record), parts_.loop, parts_.queries, std::move(source), context);
 }
 
 }  // namespace kprof

@@ -4,7 +4,10 @@
 // Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
-#include "daemon/rpc/caller.h"
+#include <memory>
+#include <utility>
+
+#include "daemon/rpc/caller_desk.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/queries.grpc.pb.h"
 
@@ -12,14 +15,14 @@ namespace kprof {
 
 class QueriesServiceImpl final : public v1::QueriesService::CallbackService {
  public:
-  QueriesServiceImpl(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+  QueriesServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
 
   grpc::ServerWriteReactor<v1::QueryResponse>* Query(grpc::CallbackServerContext* context,
                                                      const v1::QueryRequest* request) override;
 
  private:
   const RpcParts& parts_;
-  const Caller caller_;
+  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -36,7 +36,7 @@ std::string LowerCase(std::string_view text) {
 
 Result<std::string> ResolveName(Db& db, const Caller& caller, const std::string& name, const std::string& act) {
   std::optional<uint32_t> uid;
-  if (!caller.is_operator) uid = caller.uid;
+  if (!caller.sees_all()) uid = caller.uid;
   if (std::optional<int64_t> back = ParseLast(name)) return ReadRecentRunId(db, *back, uid);
   if (name.empty() || name[0] == '@') {
     return Fail(ErrorCode::kUsage, act, "that is not a run id", "give an id, a beginning of one, @last or @last~N");
@@ -59,8 +59,7 @@ std::string FullAct(const std::string& act, const std::string& name) {
 
 }  // namespace
 
-Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, RunAction action,
-                               const std::string& act) {
+Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act) {
   const std::string full_act = FullAct(act, name);
   auto look = [&]() -> Result<RunRow> {
     ASSIGN_OR_RETURN(std::string id, ResolveName(db, caller, name, full_act));
@@ -72,16 +71,16 @@ Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& 
     if (failure.code() != ErrorCode::kNotFound) return failure.what() == full_act ? failure : failure.In(full_act);
     return Fail(ErrorCode::kNotFound, full_act, "there is no such run", "list yours with kprofctl runs");
   }
-  RETURN_IF_ERROR(AuthorizeRun(caller, action, *row, full_act));
+  RETURN_IF_ERROR(AuthorizeRun(caller, rpc, *row, full_act));
   return row;
 }
 
-void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, RunAction action,
-               const std::string& act, std::function<void(Result<RunRow>)> then) {
-  auto read = [&parts, caller, action, act](const std::string& which) -> Result<RunRow> {
+void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act,
+               std::function<void(Result<RunRow>)> then) {
+  auto read = [&parts, caller, rpc, act](const std::string& which) -> Result<RunRow> {
     Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(FullAct(act, which));
-    return LookUpStoredRun(**reader, caller, which, action, act);
+    return LookUpStoredRun(**reader, caller, which, rpc, act);
   };
   auto job = [&parts, name, act, read, then] {
     Result<RunRow> row = read(name);

@@ -28,7 +28,7 @@ constexpr RunState kStatesOfUnstoredEnds[] = {RunState::kPreparing, RunState::kR
 
 Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& request) {
   RunFilter filter;
-  if (!caller.is_operator) filter.uid = caller.uid;
+  if (!caller.sees_all()) filter.uid = caller.uid;
   if (request.page_size() < 0) return Fail(ErrorCode::kUsage, "list runs", "the page size is negative");
   filter.limit = request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
   filter.labels.assign(request.labels().begin(), request.labels().end());

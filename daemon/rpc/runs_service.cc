@@ -42,148 +42,157 @@ void FillArtifactPage(const std::vector<ArtifactRow>& artifacts, const v1::ListA
 
 }  // namespace
 
-grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::SubmitRunRequest* request,
                                                      v1::SubmitRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  RunRequest run = RequestOf(caller_, *request);
+  auto* call = new UnaryCall(desk_, Rpc::kSubmitRun);
+  if (call->refused()) return call;
+  RunRequest run = RequestOf(caller(), *request);
   Status checked = CheckRunRequest(run);
   if (!checked.ok()) {
-    reactor->Finish(ToGrpc(checked));
-    return reactor;
+    call->End(checked);
+    return call;
   }
   auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
-  parts_.loop.Post([this, shared_run, reactor, response] {
-    parts_.runs.Submit(std::move(*shared_run), [reactor, response](const Result<RunRow>& row) {
-      FinishWith(reactor, row, response->mutable_run());
-    });
+  parts_.loop.Post([this, shared_run, call, response] {
+    parts_.runs.Submit(std::move(*shared_run),
+                       [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
   });
-  return reactor;
+  return call;
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /*context*/,
                                                   const v1::GetRunRequest* request, v1::GetRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "show run",
-            [reactor, response](const Result<RunRow>& row) { FinishWith(reactor, row, response->mutable_run()); });
-  return reactor;
+  auto* call = new UnaryCall(desk_, Rpc::kGetRun);
+  if (call->refused()) return call;
+  LookUpRun(parts_, caller(), request->id(), Rpc::kGetRun, "show run",
+            [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
+  return call;
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* /*context*/,
                                                     const v1::ListRunsRequest* request,
                                                     v1::ListRunsResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  ReadRunPage(parts_, caller_, *request, *response,
-              [reactor](const Status& status) { reactor->Finish(ToGrpc(status)); });
-  return reactor;
+  auto* call = new UnaryCall(desk_, Rpc::kListRuns);
+  if (call->refused()) return call;
+  ReadRunPage(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  return call;
 }
 
 grpc::ServerWriteReactor<v1::WatchRunResponse>* RunsServiceImpl::WatchRun(grpc::CallbackServerContext* /*context*/,
                                                                           const v1::WatchRunRequest* request) {
-  return StartWatch(parts_, caller_, *request);
+  // Whoever holds a run decides how long it lives.
+  return StartWatch(CallRecord(desk_, request->hold() ? Rpc::kHoldRun : Rpc::kWatchRun), parts_, *request);
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::WaitRun(grpc::CallbackServerContext* /*context*/,
                                                    const v1::WaitRunRequest* request, v1::WaitRunResponse* response) {
-  return StartWait(parts_, caller_, *request, *response);
+  return StartWait(CallRecord(desk_, Rpc::kWaitRun), parts_, *request, *response);
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::CancelRunRequest* request,
                                                      v1::CancelRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto* call = new UnaryCall(desk_, Rpc::kCancelRun);
+  if (call->refused()) return call;
   int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
   if (grace_ms < 0 || grace_ms > kMaxGraceMs) {
-    reactor->Finish(ToGrpc(Fail(
+    call->End(Fail(
         ErrorCode::kUsage, "cancel run " + ClippedText(request->id(), 64),
         "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxGraceMs) + " ms",
-        "give it another one")));
-    return reactor;
+        "give it another one"));
+    return call;
   }
-  LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "cancel run",
-            [this, reactor, response, grace_ms](Result<RunRow> row) {
-              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
-              std::string why = row->uid == caller_.uid ? "its owner cancelled it"
-                                                        : "uid " + std::to_string(caller_.uid) + " cancelled it";
-              parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
-                               [reactor, response](const Result<RunRow>& stopped) {
-                                 FinishWith(reactor, stopped, response->mutable_run());
-                               });
+  LookUpRun(parts_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
+            [this, call, response, grace_ms](Result<RunRow> row) {
+              if (!row.ok()) return call->End(row.status());
+              std::string why = row->uid == caller().uid ? "its owner cancelled it"
+                                                         : "uid " + std::to_string(caller().uid) + " cancelled it";
+              parts_.runs.Stop(
+                  row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
+                  [call, response](const Result<RunRow>& stopped) { call->EndWith(stopped, response->mutable_run()); });
             });
-  return reactor;
+  return call;
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::DeleteRunRequest* request,
                                                      v1::DeleteRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  LookUpRun(parts_, caller_, request->id(), RunAction::kChange, "delete run",
-            [this, reactor, response](Result<RunRow> row) {
-              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
-              parts_.runs.Delete(row->id, [reactor, response, id = row->id](Status status) {
-                response->set_id(id);
-                reactor->Finish(ToGrpc(status));
-              });
-            });
-  return reactor;
+  auto* call = new UnaryCall(desk_, Rpc::kDeleteRun);
+  if (call->refused()) return call;
+  LookUpRun(parts_, caller(), request->id(), Rpc::kDeleteRun, "delete run", [this, call, response](Result<RunRow> row) {
+    if (!row.ok()) return call->End(row.status());
+    parts_.runs.Delete(row->id, [call, response, id = row->id](Status status) {
+      response->set_id(id);
+      call->End(status);
+    });
+  });
+  return call;
 }
 
-void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor, v1::Run* out) {
-  LookUpRun(parts_, caller_, name, RunAction::kChange, pinned ? "pin run" : "unpin run",
-            [this, pinned, reactor, out](Result<RunRow> row) {
-              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
-              parts_.runs.SetPinned(row->id, pinned, [reactor, out](const Result<RunRow>& changed) {
-                FinishWith(reactor, changed, out);
-              });
+void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, UnaryCall* call, v1::Run* out) {
+  LookUpRun(parts_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
+            [this, pinned, call, out](Result<RunRow> row) {
+              if (!row.ok()) return call->End(row.status());
+              parts_.runs.SetPinned(row->id, pinned,
+                                    [call, out](const Result<RunRow>& changed) { call->EndWith(changed, out); });
             });
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::PinRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::PinRun(grpc::CallbackServerContext* /*context*/,
                                                   const v1::PinRunRequest* request, v1::PinRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  SetPinned(request->id(), true, reactor, response->mutable_run());
-  return reactor;
+  auto* call = new UnaryCall(desk_, Rpc::kPinRun);
+  if (call->refused()) return call;
+  SetPinned(request->id(), true, call, response->mutable_run());
+  return call;
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext* /*context*/,
                                                     const v1::UnpinRunRequest* request,
                                                     v1::UnpinRunResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  SetPinned(request->id(), false, reactor, response->mutable_run());
-  return reactor;
+  auto* call = new UnaryCall(desk_, Rpc::kUnpinRun);
+  if (call->refused()) return call;
+  SetPinned(request->id(), false, call, response->mutable_run());
+  return call;
 }
 
 grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::CallbackServerContext* /*context*/,
                                                                         const v1::ReadLogRequest* request) {
-  return new PullStream<v1::ReadLogResponse>(parts_.loop, parts_.bulk, MakeLogSource(parts_, caller_, *request));
+  CallRecord record(desk_, Rpc::kReadLog);
+  if (!record.admission().ok()) return new RefusedStream<v1::ReadLogResponse>(std::move(record));
+  return new PullStream<v1::ReadLogResponse>(std::move(record), parts_.loop, parts_.bulk,
+                                             MakeLogSource(parts_, caller(), *request));
 }
 
-grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* /*context*/,
                                                          const v1::ListArtifactsRequest* request,
                                                          v1::ListArtifactsResponse* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto* call = new UnaryCall(desk_, Rpc::kListArtifacts);
+  if (call->refused()) return call;
   if (request->page_size() < 0) {
-    reactor->Finish(ToGrpc(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative")));
-    return reactor;
+    call->End(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative"));
+    return call;
   }
-  LookUpRun(parts_, caller_, request->id(), RunAction::kSee, "list artifacts of run",
-            [reactor, request, response](Result<RunRow> row) {
-              if (!row.ok()) return reactor->Finish(ToGrpc(row.status()));
+  LookUpRun(parts_, caller(), request->id(), Rpc::kListArtifacts, "list artifacts of run",
+            [call, request, response](Result<RunRow> row) {
+              if (!row.ok()) return call->End(row.status());
               FillArtifactPage(row->artifacts, *request, *response);
-              reactor->Finish(grpc::Status::OK);
+              call->End(OkStatus());
             });
-  return reactor;
+  return call;
 }
 
 grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* RunsServiceImpl::DownloadArtifact(
     grpc::CallbackServerContext* /*context*/, const v1::DownloadArtifactRequest* request) {
-  return new PullStream<v1::DownloadArtifactResponse>(parts_.loop, parts_.bulk,
-                                                      MakeDownloadSource(parts_, caller_, *request));
+  CallRecord record(desk_, Rpc::kDownloadArtifact);
+  if (!record.admission().ok()) return new RefusedStream<v1::DownloadArtifactResponse>(std::move(record));
+  return new PullStream<v1::DownloadArtifactResponse>(std::move(record), parts_.loop, parts_.bulk,
+                                                      MakeDownloadSource(parts_, caller(), *request));
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* RunsServiceImpl::UploadArtifact(
     grpc::CallbackServerContext* /*context*/, v1::UploadArtifactResponse* response) {
-  return StartUpload(parts_, caller_, *response);
+  return StartUpload(CallRecord(desk_, Rpc::kUploadArtifact), parts_, *response);
 }
 
 }  // namespace kprof

@@ -3,15 +3,20 @@
 // Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
 #pragma once
 
-#include "daemon/rpc/caller.h"
+#include <memory>
+#include <utility>
+
+#include "daemon/rpc/caller_desk.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/runs.grpc.pb.h"
 
 namespace kprof {
 
+class UnaryCall;
+
 class RunsServiceImpl final : public v1::RunsService::CallbackService {
  public:
-  RunsServiceImpl(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+  RunsServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
 
   grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
                                       v1::SubmitRunResponse* response) override;
@@ -42,10 +47,12 @@ class RunsServiceImpl final : public v1::RunsService::CallbackService {
 
  private:
   // `out`: a part of the response.
-  void SetPinned(const std::string& name, bool pinned, grpc::ServerUnaryReactor* reactor, v1::Run* out);
+  void SetPinned(const std::string& name, bool pinned, UnaryCall* call, v1::Run* out);
+
+  const Caller& caller() const { return desk_->caller(); }
 
   const RpcParts& parts_;
-  const Caller caller_;
+  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -15,8 +15,8 @@ namespace {
 // has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
 class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(const RpcParts& parts, const Caller& caller, v1::UploadArtifactResponse& response, Places::Place place)
-      : parts_(parts), caller_(caller), response_(response), place_(std::move(place)) {
+  UploadCall(CallRecord record, const RpcParts& parts, v1::UploadArtifactResponse& response, Places::Place place)
+      : parts_(parts), record_(std::move(record)), response_(response), place_(std::move(place)) {
     parts_.loop.Post([this] { Read(); });
   }
 
@@ -64,7 +64,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     if (status.ok()) parts_.runs.retention().OnAdded();
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
     place_.reset();   // before the client knows, who may begin the next at once
-    Finish(ToGrpc(status));
+    Finish(record_.Ending(status));
   }
 
   // Bulk workers, from here on.
@@ -88,8 +88,8 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     RunRow run;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
-      ASSIGN_OR_RETURN(run,
-                       LookUpStoredRun(*reader, caller_, header.id(), RunAction::kChange, "add an artifact to run"));
+      ASSIGN_OR_RETURN(
+          run, LookUpStoredRun(*reader, record_.caller(), header.id(), record_.rpc(), "add an artifact to run"));
     }
     ASSIGN_OR_RETURN(
         upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
@@ -113,7 +113,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   }
 
   const RpcParts& parts_;
-  const Caller caller_;
+  CallRecord record_;
   v1::UploadArtifactResponse& response_;
   std::optional<Places::Place> place_;  // io loop
   IoLoop::Timer idle_timer_;            // io loop; pending while it reads
@@ -127,17 +127,22 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
 
 class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  explicit RefusedUpload(const Status& status) { Finish(ToGrpc(status)); }
+  RefusedUpload(CallRecord record, const Status& why) : record_(std::move(record)) { Finish(record_.Ending(why)); }
   void OnDone() override { delete this; }
+
+ private:
+  CallRecord record_;
 };
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const RpcParts& parts,
                                                                 v1::UploadArtifactResponse& response) {
-  Result<Places::Place> place = parts.limits.uploads.Take(caller.uid, "add artifact", "uploads");
-  if (!place.ok()) return new RefusedUpload(place.status());
-  return new UploadCall(parts, caller, response, *std::move(place));
+  Status admission = record.admission();
+  if (!admission.ok()) return new RefusedUpload(std::move(record), admission);
+  Result<Places::Place> place = parts.limits.uploads.Take(record.caller().uid, "add artifact", "uploads");
+  if (!place.ok()) return new RefusedUpload(std::move(record), place.status());
+  return new UploadCall(std::move(record), parts, response, *std::move(place));
 }
 
 }  // namespace kprof

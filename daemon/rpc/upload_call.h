@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "daemon/rpc/caller.h"
+#include "daemon/rpc/call_record.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/runs.pb.h"
 
@@ -16,10 +16,10 @@ namespace kprof {
 constexpr int64_t kUploadIdleLimitMs = 60'000;
 
 // Any thread. The call owns itself; it lives until gRPC is done with it. Files are touched on the bulk pool.
-// Ends at once with kQueueFull when as many are under way as may be (stream_limits.h); later as the look-up of the run
-// (run_lookup.h) and ArtifactUpload do, with kUsage when messages come in another order, with kBadInput when the stream
-// ends without a sha256. Nothing is kept of one that fails.
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(const RpcParts& parts, const Caller& caller,
+// Ends at once as it was not admitted, and with kQueueFull when as many are under way as may be (stream_limits.h);
+// later as the look-up of the run (run_lookup.h) and ArtifactUpload do, with kUsage when messages come in another
+// order, with kBadInput when the stream ends without a sha256. Nothing is kept of one that fails.
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const RpcParts& parts,
                                                                 v1::UploadArtifactResponse& response);
 
 }  // namespace kprof

@@ -31,15 +31,17 @@ class FollowingCall : public Reactor {
   }
 
  protected:
-  FollowingCall(const RpcParts& parts, bool hold) : parts_(parts), hold_(hold) {}
+  FollowingCall(CallRecord record, const RpcParts& parts) : parts_(parts), record_(std::move(record)) {}
   ~FollowingCall() override = default;
 
   // Last thing in the constructor.
-  void Begin(const Caller& caller, const std::string& name, const std::string& act) {
+  void Begin(const std::string& name, const std::string& act) {
     to_grpc_.Give();
-    // Whoever holds a run decides how long it lives.
-    const RunAction action = hold_ ? RunAction::kChange : RunAction::kSee;
-    LookUpRun(parts_, caller, name, action, act, [this](Result<RunRow> row) {
+    if (!record_.admission().ok()) {
+      looking_up_ = false;
+      return parts_.loop.Post([this] { End(ToGrpc(record_.admission())); });
+    }
+    LookUpRun(parts_, record_.caller(), name, record_.rpc(), act, [this](Result<RunRow> row) {
       looking_up_ = false;
       if (released_) {
         delete this;
@@ -50,7 +52,7 @@ class FollowingCall : public Reactor {
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
       if (!open) return Changed(Runs::View{*std::move(row), 0});
-      if (hold_) parts_.runs.Hold(run_id_);
+      if (holds()) parts_.runs.Hold(run_id_);
       watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
     });
@@ -64,9 +66,9 @@ class FollowingCall : public Reactor {
     if (std::exchange(finished_, true)) return;
     if (watch_ != 0) {
       parts_.runs.Unwatch(run_id_, watch_);
-      if (hold_) parts_.runs.Unhold(run_id_);
+      if (holds()) parts_.runs.Unhold(run_id_);
     }
-    this->Finish(status);
+    this->Finish(record_.Ending(status));
   }
 
   const RpcParts& parts() const { return parts_; }
@@ -74,8 +76,10 @@ class FollowingCall : public Reactor {
   const HandOver& to_grpc() const { return to_grpc_; }
 
  private:
+  bool holds() const { return record_.rpc() == Rpc::kHoldRun; }
+
   const RpcParts& parts_;
-  const bool hold_;
+  CallRecord record_;
   HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   std::string run_id_;
   Runs::WatchId watch_ = 0;
@@ -86,9 +90,9 @@ class FollowingCall : public Reactor {
 
 class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::WatchRunResponse>> {
  public:
-  WatchStream(const RpcParts& parts, const Caller& caller, const v1::WatchRunRequest& request)
-      : FollowingCall(parts, request.hold()) {
-    Begin(caller, request.id(), "watch run");
+  WatchStream(CallRecord record, const RpcParts& parts, const v1::WatchRunRequest& request)
+      : FollowingCall(std::move(record), parts) {
+    Begin(request.id(), "watch run");
   }
 
   void OnWriteDone(bool ok) override {
@@ -131,10 +135,9 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
 
 class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
  public:
-  WaitCall(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
-           v1::WaitRunResponse& response)
-      : FollowingCall(parts, false), response_(response) {
-    Begin(caller, request.id(), "wait for run");
+  WaitCall(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request, v1::WaitRunResponse& response)
+      : FollowingCall(std::move(record), parts), response_(response) {
+    Begin(request.id(), "wait for run");
   }
 
  private:
@@ -149,14 +152,14 @@ class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(const RpcParts& parts, const Caller& caller,
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const RpcParts& parts,
                                                            const v1::WatchRunRequest& request) {
-  return new WatchStream(parts, caller, request);
+  return new WatchStream(std::move(record), parts, request);
 }
 
-grpc::ServerUnaryReactor* StartWait(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response) {
-  return new WaitCall(parts, caller, request, response);
+  return new WaitCall(std::move(record), parts, request, response);
 }
 
 }  // namespace kprof

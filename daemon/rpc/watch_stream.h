@@ -4,18 +4,19 @@
 
 #include <grpcpp/support/server_callback.h>
 
-#include "daemon/rpc/caller.h"
+#include "daemon/rpc/call_record.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "kprof/v1/runs.pb.h"
 
 namespace kprof {
 
-// Any thread, both. They own themselves; `request` is read before they return. They fail as the look-up of the run does
-// (run_lookup.h); holding a run while watching it takes the right to change it.
-grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(const RpcParts& parts, const Caller& caller,
+// Any thread, both. They own themselves; `request` is read before they return. They fail as
+// they were not admitted, and as the look-up of the run does (run_lookup.h). One that is recorded as kHoldRun holds the
+// run while it watches.
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const RpcParts& parts,
                                                            const v1::WatchRunRequest& request);
 // Fails with the run's own error, too, when that is how it ended.
-grpc::ServerUnaryReactor* StartWait(const RpcParts& parts, const Caller& caller, const v1::WaitRunRequest& request,
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response);
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
 // All runs that have not ended: submits them, queues them, gives each its devices and its RunLife, commits their ends,
 // tells those who watch. The one owner of the queue; ended runs live in the catalog alone.
-// Knows callers by uid only; who may do what to which run is decided before it is asked (rpc/authorize.h).
+// Knows callers by uid only; who may do what to which run is decided before it is asked (rpc/access_rules.h).
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once

@@ -37,7 +37,7 @@ const std::vector<KnownRun> kRuns = {
 };
 
 bool Sees(const Caller& caller, const KnownRun& run) {
-  return caller.is_operator || run.shared || run.uid == caller.uid;
+  return caller.sees_all() || run.shared || run.uid == caller.uid;
 }
 
 // N of a name "@last~N" whose N is decimal digits only, however many; beyond the largest number there is, that one.
@@ -105,15 +105,15 @@ Db& SomeCatalog() {
 
 void Check(FuzzBytes input) {
   const uint8_t flags = input.Byte();
-  const Caller caller{1000u + (flags & 3u), (flags & 4) != 0};
-  const RunAction action = (flags & 8) != 0 ? RunAction::kChange : RunAction::kSee;
+  const Caller caller{1000u + (flags & 3u), (flags & 4) != 0 ? Role::kOperator : Role::kViewer, true, {}};
+  const Rpc rpc = (flags & 8) != 0 ? Rpc::kCancelRun : Rpc::kGetRun;
   const std::string name(input.Rest());
   Expected expected = Resolve(caller, name);
-  if (const KnownRun* run = Known(expected.id); run != nullptr && action == RunAction::kChange) {
-    if (!caller.is_operator && run->uid != caller.uid) expected = {"", ErrorCode::kNotPermitted};
+  if (const KnownRun* run = Known(expected.id); run != nullptr && rpc == Rpc::kCancelRun) {
+    if (!caller.sees_all() && run->uid != caller.uid) expected = {"", ErrorCode::kNotPermitted};
   }
 
-  const Result<RunRow> row = LookUpStoredRun(SomeCatalog(), caller, name, action, "show run");
+  const Result<RunRow> row = LookUpStoredRun(SomeCatalog(), caller, name, rpc, "show run");
   if (row.ok()) {
     KPROF_CHECK(row->id == expected.id);
     return;

@@ -37,7 +37,7 @@ class BackUps : public testing::Test, public RpcFixture {
 TEST_F(BackUps, TheCopyHasNoNameOnceItIsOnItsWay) {
   Start();
   FillCatalog();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   BackUp backup(client);
   v1::BackUpCatalogResponse message;
   ASSERT_TRUE(backup.reader->Read(&message));
@@ -58,7 +58,7 @@ TEST_F(BackUps, TheCopyHasNoNameOnceItIsOnItsWay) {
 TEST_F(BackUps, ThereIsOneAtATime) {
   Start();
   FillCatalog();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   BackUp first(client);
   v1::BackUpCatalogResponse message;
   ASSERT_TRUE(first.reader->Read(&message));
@@ -80,7 +80,7 @@ TEST_F(BackUps, ThereIsOneAtATime) {
 
 TEST_F(BackUps, OneThatWouldFillTheDiskSaysHowMuchItTakes) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   disk_.files.SayFree(catalog_->ReadSizeBytes() + Catalog::kBackUpSpareBytes - 1);
   BackUp refused(client);
   grpc::Status status = ReadAll(refused);
@@ -100,7 +100,7 @@ TEST_F(BackUps, OneThatWouldFillTheDiskSaysHowMuchItTakes) {
 TEST_F(BackUps, OneThatNobodyReadsIsGivenUp) {
   Start();
   FillCatalog();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   BackUp unread(client);
   v1::BackUpCatalogResponse message;
   ASSERT_TRUE(unread.reader->Read(&message));

@@ -99,7 +99,7 @@ class BusyPools : public testing::Test, public RpcFixture {
 
 TEST_F(BusyPools, ShortCallsAnswerWhileEveryBulkAndQueryWorkerIsTaken) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   StoreEnded("0100000000000000", {{"big", std::string(1 << 20, 'x')}});
   StalledPool bulk(*bulk_, kBulkWorkers);
   StalledPool queries(*query_pool_, kQueryWorkers);
@@ -119,8 +119,8 @@ TEST_F(BusyPools, ShortCallsAnswerWhileEveryBulkAndQueryWorkerIsTaken) {
 
 TEST_F(BusyPools, ShortCallsAnswerWhileStreamsAreUnreadAndQueriesRunOn) {
   Start();
-  RpcClient client = Connect(kUid, true);
-  RpcClient greedy = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
+  RpcClient greedy = Connect(kUid, Role::kAdmin);
   StoreEnded("0100000000000000", {{"big", std::string(8 << 20, 'x')}});
   auto downloads = Downloads(greedy, 50);
   std::vector<std::unique_ptr<QueryStream>> endless;
@@ -142,7 +142,7 @@ TEST_F(BusyPools, ShortCallsAnswerWhileStreamsAreUnreadAndQueriesRunOn) {
 
 TEST_F(BusyPools, AShortQueryAnswersBesideLongOnes) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   std::vector<std::unique_ptr<QueryStream>> endless;
   for (size_t i = 0; i < 2 * kQueryWorkers; ++i) endless.push_back(Ask(client, kEndless));
   for (int i = 0; i < 3; ++i) {
@@ -155,7 +155,7 @@ TEST_F(BusyPools, AShortQueryAnswersBesideLongOnes) {
 
 TEST_F(BusyPools, ALongQueryWaitsForAPlace) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   std::vector<Places::Place> places = TakeLongPlaces();
   auto stream = Ask(client, kLong);
   v1::QueryResponse message;
@@ -172,7 +172,7 @@ TEST_F(BusyPools, ALongQueryWaitsForAPlace) {
 
 TEST_F(BusyPools, ALongQueryWithoutAPlaceIsRefusedInTheEnd) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   std::vector<Places::Place> places = TakeLongPlaces();
   auto stream = Ask(client, kEndless);
   TickingClock ticking(clock_, 100);
@@ -184,7 +184,7 @@ TEST_F(BusyPools, ALongQueryWithoutAPlaceIsRefusedInTheEnd) {
 
 TEST_F(BusyPools, AQueryThatWaitedTooLongForAThreadIsRefused) {
   Start();
-  RpcClient client = Connect(kUid, true);
+  RpcClient client = Connect(kUid, Role::kAdmin);
   StoreEnded("0100000000000000");
   StalledPool stalled(*query_pool_, kQueryWorkers);
   auto impatient = Ask(client, "SELECT 1", 1000);

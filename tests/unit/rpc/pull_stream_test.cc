@@ -59,8 +59,8 @@ class PullStreamTest : public testing::Test {
 
   void Serve(TestSource::Answer answer, bool impatient = false) {
     service_.make = [this, answer, impatient](grpc::CallbackServerContext* context) {
-      return new PullStream<Message>(loop_, pool_, std::make_unique<TestSource>(seen_, answer),
-                                     impatient ? context : nullptr);
+      return new PullStream<Message>(CallRecord(desk_, Rpc::kQuery), loop_, pool_,
+                                     std::make_unique<TestSource>(seen_, answer), impatient ? context : nullptr);
     };
     const std::string address = "unix:" + (folder_ / "s");
     grpc::ServerBuilder builder;
@@ -106,6 +106,8 @@ class PullStreamTest : public testing::Test {
   TemporaryFolder folder_;
   FakeClock clock_;
   IoLoop loop_{clock_};
+  const std::shared_ptr<CallerDesk> desk_ =
+      std::make_shared<CallerDesk>(clock_, Caller{1000, Role::kViewer, true, {}}, CallLimits(), OkStatus(), nullptr);
   WorkerPool pool_{{.threads = 2, .queue_limit_jobs = 100}};
   Seen seen_;
   Service service_;

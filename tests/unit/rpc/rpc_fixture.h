@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/rpc/uid_servers.h"
+#include "daemon/rpc/caller_servers.h"
 #include "daemon/runs/run_folder.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
@@ -109,9 +109,10 @@ class RpcFixture {
   // Set before Start.
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   int64_t max_artifact_bytes_ = 0;
+  ConnectionLimits server_limits_;
 
   void Start() {
-    static const bool prepared = (UidServers::PrepareProcess(), true);
+    static const bool prepared = (CallerServers::PrepareProcess(), true);
     (void)prepared;
     Catalog::Options options;
     options.layout = Layout{folder_ / "state"};
@@ -128,7 +129,7 @@ class RpcFixture {
     limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
                                                  devices_, *runs_, *limits_, health_, NodeInfo{"test", "user", "/s"}});
-    servers_ = std::make_unique<UidServers>(*parts_);
+    servers_ = *CallerServers::Create(*parts_, server_limits_, nullptr);
     turning_ = std::thread([this] {
       while (!stop_turning_) {
         loop_->RunUntilIdle();
@@ -158,10 +159,11 @@ class RpcFixture {
   }
 
   // A connection of that user.
-  RpcClient Connect(uint32_t uid = kUid, bool is_operator = false) {
+  RpcClient Connect(uint32_t uid = kUid, Role role = Role::kViewer) { return ConnectAs(Caller{uid, role, true, {}}); }
+  RpcClient ConnectAs(const Caller& caller) {
     int ends[2];
     KPROF_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
-    OnLoop([&] { servers_->Serve(Caller{uid, is_operator}, UniqueFd(ends[0])); });
+    OnLoop([&] { servers_->Serve(caller, UniqueFd(ends[0])); });
     return RpcClient(grpc::CreateInsecureChannelFromFd("test", ends[1]));
   }
 
@@ -284,7 +286,7 @@ class RpcFixture {
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<StreamLimits> limits_;
   std::unique_ptr<RpcParts> parts_;
-  std::unique_ptr<UidServers> servers_;
+  std::unique_ptr<CallerServers> servers_;
   std::atomic<bool> stop_turning_{false};
   std::thread turning_;
 };

@@ -70,7 +70,7 @@ TEST(RunMessage, ARequestIsTheCallersWhateverItSays) {
   (*spec.mutable_labels())["k"] = "v";
   spec.set_device("all");
   spec.set_attached(true);
-  RunRequest request = RequestOf(Caller{42, false}, message);
+  RunRequest request = RequestOf(Caller{42, Role::kViewer, true, {}}, message);
   EXPECT_EQ(request.uid, 42u);
   EXPECT_EQ(request.environment, std::vector<std::string>{"A=1=2"});
   EXPECT_EQ(request.umask, 0777u);

@@ -39,7 +39,7 @@ TEST_F(RunNames, NamesResolveWithinWhatTheCallerSees) {
   StartWithRuns();
   RpcClient owner = Connect(kUid);
   RpcClient other = Connect(kOther);
-  RpcClient op = Connect(7, true);
+  RpcClient op = Connect(7, Role::kOperator);
   struct Case {
     const char* name;
     const char* for_owner;

@@ -1,0 +1,22 @@
+#include "daemon/rpc/access_policy.h"
+
+#include <algorithm>
+
+namespace kprof {
+
+Caller CallerOf(const AccessPolicy& policy, uid_t uid, const std::vector<gid_t>& groups) {
+  const bool is_nobody = std::find(policy.nobodies.begin(), policy.nobodies.end(), uid) != policy.nobodies.end();
+  Caller caller;
+  caller.uid = uid;
+  caller.role = policy.everyone;
+  if (auto user = policy.users.find(uid); user != policy.users.end()) caller.role = std::max(caller.role, user->second);
+  for (gid_t gid : groups) {
+    if (auto group = policy.groups.find(gid); group != policy.groups.end()) {
+      caller.role = std::max(caller.role, group->second);
+    }
+  }
+  caller.may_start = caller.role != Role::kNone && !is_nobody;
+  return caller;
+}
+
+}  // namespace kprof

@@ -1,0 +1,267 @@
+#include "daemon/rpc/caller_servers.h"
+
+#include <fcntl.h>
+#include <grpc/grpc.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server_posix.h>
+#include <malloc.h>
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/rpc/node_service.h"
+#include "daemon/rpc/queries_service.h"
+#include "daemon/rpc/runs_service.h"
+
+namespace kprof {
+namespace {
+
+// A command line with its environment, and some; streams send 256 KiB at a time.
+constexpr int kMaxMessageBytes = 8 << 20;
+constexpr int kMaxConcurrentStreams = 256;
+// gRPC's hand-over has no handshake timeout: this is what ends a silent connection. Clients reconnect by themselves.
+constexpr int kMaxConnectionIdleMs = 300'000;
+// Of those who are turned away: time to be told.
+constexpr int kRefusedIdleMs = 2'000;
+constexpr int kRefusedAgeMs = 10'000;
+constexpr size_t kAllCallsBytes = size_t{512} << 20;  // what all servers together buffer, about
+
+constexpr int64_t kQuietMs = 10'000;
+constexpr int64_t kTakeDownMs = 1'000;
+
+constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService"};
+
+}  // namespace
+
+// Order matters: the server is destroyed before its services.
+struct CallerServers::Server {
+  Server(const RpcParts& parts, std::shared_ptr<CallerDesk> at)
+      : desk(std::move(at)), node(parts, desk), runs(parts, desk), queries(parts, desk) {}
+
+  bool Start(const grpc::ResourceQuota& quota, bool refuses) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&node);
+    builder.RegisterService(&runs);
+    builder.RegisterService(&queries);
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetResourceQuota(quota);
+    // Of the synchronous services there are only gRPC's own: reflection.
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, refuses ? kRefusedIdleMs : kMaxConnectionIdleMs);
+    if (refuses) builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
+    server = builder.BuildAndStart();
+    if (server) SetServing(!refuses);
+    return server != nullptr;
+  }
+
+  void SetServing(bool serving) {
+    grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
+    if (health == nullptr) return;
+    health->SetServingStatus(serving);
+    for (const char* service : kServices) health->SetServingStatus(service, serving);
+  }
+
+  bool is_idle() const { return connections.empty() && desk->calls_in_flight() == 0; }
+
+  const std::shared_ptr<CallerDesk> desk;  // shared with the calls
+  NodeServiceImpl node;
+  RunsServiceImpl runs;
+  QueriesServiceImpl queries;
+  std::unique_ptr<grpc::Server> server;
+  std::set<HangUpWatch::Id> connections;
+  int64_t last_used_ns = 0;  // when a connection last came or went
+};
+
+void CallerServers::PrepareProcess() {
+  // Kept for good: the last server's end would otherwise shut the library down, and wait up to 10 s for a poller of its
+  // own that lives for writes that met a slow client.
+  grpc_init();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+}
+
+Result<std::unique_ptr<CallerServers>> CallerServers::Create(const RpcParts& parts, const ConnectionLimits& limits,
+                                                             CallObserver* observer) {
+  ASSIGN_OR_RETURN(std::unique_ptr<HangUpWatch> watch, HangUpWatch::Create(parts.loop));
+  return std::unique_ptr<CallerServers>(new CallerServers(parts, limits, observer, std::move(watch)));
+}
+
+CallerServers::CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
+                             std::unique_ptr<HangUpWatch> watch)
+    : parts_(parts),
+      limits_(limits),
+      observer_(observer),
+      quota_(std::make_unique<grpc::ResourceQuota>("kprofd")),
+      watch_(std::move(watch)) {
+  quota_->Resize(kAllCallsBytes);
+}
+CallerServers::~CallerServers() = default;
+
+void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (caller.role == Role::kNone) {
+    return TurnAway(Fail(ErrorCode::kNotPermitted, "connect", CallerName(caller) + " has no role on this node",
+                         "ask an admin of this node for one ([access] and [[certificate]] in kprofd.toml)"),
+                    std::move(connection));
+  }
+  if (connections_ >= limits_.connections) {
+    return TurnAway(
+        Fail(ErrorCode::kQueueFull, "connect",
+             "kprofd has " + std::to_string(limits_.connections) + " connections open, its limit", "try again later"),
+        std::move(connection));
+  }
+  const Key key{caller, {}};
+  Server* server = FindOrMake(key, OkStatus());
+  if (server == nullptr) return;
+  if (static_cast<int64_t>(server->connections.size()) >= limits_.connections_per_caller) {
+    return TurnAway(Fail(ErrorCode::kQueueFull, "connect",
+                         "one user may have " + std::to_string(limits_.connections_per_caller) +
+                             " connections open at a time, and has",
+                         "close some, or send more calls over each"),
+                    std::move(connection));
+  }
+  HandOver(key, *server, std::move(connection));
+  // What a burst of calls took and gave back stays with malloc until it is told to let go.
+  trim_timer_ =
+      parts_.loop.After(kQuietMs * kNanosPerMilli, [this] { (void)parts_.bulk.Submit([] { (void)malloc_trim(0); }); });
+}
+
+void CallerServers::TurnAway(const Status& why, UniqueFd connection) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  ++turned_away_;
+  const Key key{Caller(), why.ToString()};
+  Server* server = FindOrMake(key, why);
+  if (server == nullptr || static_cast<int64_t>(server->connections.size()) >= limits_.turned_away) return;
+  HandOver(key, *server, std::move(connection));
+}
+
+CallerServers::Server* CallerServers::FindOrMake(const Key& key, const Status& refusal) {
+  auto found = servers_.find(key);
+  if (found != servers_.end()) return found->second.get();
+  if (static_cast<int64_t>(servers_.size()) >= limits_.callers && !EvictIdlest()) {
+    LogWarning("closed a connection: too many different callers", {{"caller", CallerName(key.first)}});
+    return nullptr;
+  }
+  auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, limits_.calls, refusal, observer_);
+  auto server = std::make_unique<Server>(parts_, std::move(desk));
+  if (!server->Start(*quota_, !refusal.ok())) {
+    LogError("no server for a caller", {{"caller", CallerName(key.first)}});
+    return nullptr;
+  }
+  if (!refusal.ok()) LogWarning("turns somebody away", {{"error", refusal.ToString()}});  // once, however many follow
+  server->last_used_ns = parts_.clock.mono_ns();
+  if (!evict_timer_.pending()) EvictIdle();
+  return (servers_[key] = std::move(server)).get();
+}
+
+void CallerServers::HandOver(const Key& key, Server& server, UniqueFd connection) {
+  UniqueFd duplicate(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+  if (!duplicate.valid()) return LogWarning("closed a connection: no descriptor is left");
+  auto id = std::make_shared<HangUpWatch::Id>(0);  // shared with what is called when it is known
+  Result<HangUpWatch::Id> watched = watch_->Add(std::move(duplicate), [this, key, id] { OnConnectionEnded(key, *id); });
+  if (!watched.ok()) return LogWarning("closed a connection", {{"error", watched.status().ToString()}});
+  *id = *watched;
+  server.connections.insert(*id);
+  server.last_used_ns = parts_.clock.mono_ns();
+  ++connections_;
+  grpc::AddInsecureChannelFromFd(server.server.get(), connection.Release());
+}
+
+void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
+  --connections_;
+  auto found = servers_.find(key);
+  if (found == servers_.end() || found->second->connections.erase(id) == 0) return;
+  found->second->last_used_ns = parts_.clock.mono_ns();
+}
+
+// It has calls to wait for, or threads to join: not on the loop.
+void CallerServers::TakeDown(std::unique_ptr<Server> server) {
+  std::shared_ptr<Server> ending = std::move(server);  // shared: std::function copies
+  auto end = [ending] {
+    ending->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(kTakeDownMs));
+    ending->server->Wait();
+  };
+  Status submitted = parts_.bulk.Submit(end);
+  if (!submitted.ok()) end();  // thousands of other streams wait there: it is the loop that waits, once
+}
+
+bool CallerServers::EvictIdlest() {
+  auto idlest = servers_.end();
+  for (auto it = servers_.begin(); it != servers_.end(); ++it) {
+    if (!it->second->is_idle()) continue;
+    if (idlest == servers_.end() || it->second->last_used_ns < idlest->second->last_used_ns) idlest = it;
+  }
+  if (idlest == servers_.end()) return false;
+  TakeDown(std::move(idlest->second));
+  servers_.erase(idlest);
+  return true;
+}
+
+void CallerServers::EvictIdle() {
+  const int64_t before_ns = parts_.clock.mono_ns() - limits_.idle_ms * kNanosPerMilli;
+  for (auto it = servers_.begin(); it != servers_.end();) {
+    if (it->second->is_idle() && it->second->last_used_ns <= before_ns) {
+      TakeDown(std::move(it->second));
+      it = servers_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  evict_timer_ = parts_.loop.After(limits_.idle_ms / 4 * kNanosPerMilli, [this] {
+    evict_timer_ = IoLoop::Timer();
+    if (!servers_.empty()) EvictIdle();
+  });
+}
+
+void CallerServers::EndServers(const std::function<bool(const Caller&)>& is_outdated) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (auto it = servers_.begin(); it != servers_.end();) {
+    if (it->first.second.empty() && is_outdated(it->first.first)) {
+      TakeDown(std::move(it->second));
+      it = servers_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+}
+
+void CallerServers::SetLimits(const ConnectionLimits& limits) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  limits_ = limits;
+  for (auto& [key, server] : servers_) server->desk->SetLimits(limits.calls);
+}
+
+UniqueFd CallerServers::DuplicateConnection(uid_t uid) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (const auto& [key, server] : servers_) {
+    const Caller& caller = key.first;
+    if (caller.uid != uid || !caller.certificate.empty()) continue;
+    for (HangUpWatch::Id id : server->connections) {
+      UniqueFd duplicate(::fcntl(watch_->Find(id), F_DUPFD_CLOEXEC, 0));
+      if (duplicate.valid()) return duplicate;
+    }
+  }
+  return UniqueFd();
+}
+
+void CallerServers::AnnounceEnd() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (auto& [key, server] : servers_) server->SetServing(false);
+}
+
+void CallerServers::Shutdown(int64_t deadline_ms) {
+  auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms);
+  for (auto& [key, server] : servers_) server->server->Shutdown(deadline);
+  for (auto& [key, server] : servers_) server->server->Wait();
+}
+
+}  // namespace kprof

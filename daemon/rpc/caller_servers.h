@@ -1,0 +1,94 @@
+// One gRPC server without ports per caller: connections are handed to the server of whoever connected, so a handler's
+// caller is fixed by construction and no client can speak for another. Health and reflection answer on each. Who is
+// calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes after a while.
+//
+// Whoever is turned away gets a server, too, for a moment: one that answers each call with the reason, so that a client
+// can say why. When that one is crowded, the connection is closed without a word.
+//
+// Io loop only, but for Shutdown; made and destroyed while the loop stands.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "daemon/rpc/caller.h"
+#include "daemon/rpc/caller_desk.h"
+#include "daemon/rpc/connection_limits.h"
+#include "daemon/rpc/hang_up_watch.h"
+#include "daemon/rpc/rpc_parts.h"
+#include "storage/base/unique_fd.h"
+
+namespace grpc {
+class ResourceQuota;
+}
+
+namespace kprof {
+
+class CallerServers {
+ public:
+  // Once per process, before the first server: health and reflection are process-wide switches of gRPC.
+  static void PrepareProcess();
+
+  // `parts` must outlive it; `observer` too, it may be null. Fails when the system has no descriptors left.
+  static Result<std::unique_ptr<CallerServers>> Create(const RpcParts& parts, const ConnectionLimits& limits,
+                                                       CallObserver* observer);
+  ~CallerServers();
+
+  // Hands a connected socket over; turns it away over a limit.
+  void Serve(const Caller& caller, UniqueFd connection);
+
+  // Answers every call on it with `why`, and ends it soon.
+  void TurnAway(const Status& why, UniqueFd connection);
+
+  // Ends the connections, and the calls on them, of callers that are no longer who they were. Their clients come back
+  // and are looked at anew.
+  void EndServers(const std::function<bool(const Caller&)>& is_outdated);
+  // Of those that stay, and of those to come.
+  void SetLimits(const ConnectionLimits& limits);
+
+  // A descriptor of a local connection of that user, for whoever must see for himself who it is; invalid when there is
+  // none.
+  UniqueFd DuplicateConnection(uid_t uid) const;
+
+  int64_t connections() const { return connections_; }
+  int64_t turned_away() const { return turned_away_; }  // since the start
+  size_t servers() const { return servers_.size(); }
+
+  // Health says NOT_SERVING from here on.
+  void AnnounceEnd();
+
+  // Ends all calls, waiting up to `deadline_ms` for them. Not from the io loop, which answers them. What calls left on
+  // the loop and the pools is still to run, and uses the parts. REQUIRES: no Serve from here on.
+  void Shutdown(int64_t deadline_ms);
+
+ private:
+  struct Server;
+  using Key = std::pair<Caller, std::string>;  // the latter: what its callers are turned away with, if they are
+
+  CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
+                std::unique_ptr<HangUpWatch> watch);
+  Server* FindOrMake(const Key& key, const Status& refusal);
+  void HandOver(const Key& key, Server& server, UniqueFd connection);
+  void OnConnectionEnded(const Key& key, HangUpWatch::Id id);
+  void TakeDown(std::unique_ptr<Server> server);
+  bool EvictIdlest();
+  void EvictIdle();
+
+  const RpcParts& parts_;
+  ConnectionLimits limits_;
+  CallObserver* const observer_;
+  const std::unique_ptr<grpc::ResourceQuota> quota_;  // one for all servers
+  const std::unique_ptr<HangUpWatch> watch_;
+  std::map<Key, std::unique_ptr<Server>> servers_;
+  int64_t connections_ = 0;
+  int64_t turned_away_ = 0;
+  IoLoop::Timer evict_timer_;  // pending while there are servers
+  IoLoop::Timer trim_timer_;   // runs out when nobody has connected for a while
+};
+
+}  // namespace kprof

@@ -1,0 +1,25 @@
+// What bounds callers, each of them and together, so that none of them keeps another from being served. Values.
+#pragma once
+
+#include <cstdint>
+
+namespace kprof {
+
+// Of each caller.
+struct CallLimits {
+  int64_t in_flight = 4096;     // begun and not ended
+  int64_t per_second = 20'000;  // on average; twice as many may come at once
+  bool operator==(const CallLimits&) const = default;
+};
+
+struct ConnectionLimits {
+  int64_t connections = 8192;             // in all
+  int64_t connections_per_caller = 2048;  // of one user, or one certificate
+  int64_t callers = 512;                  // that have a server
+  int64_t turned_away = 64;               // connections that are being told so
+  int64_t idle_ms = 300'000;              // a server without connections goes after that
+  CallLimits calls;
+  bool operator==(const ConnectionLimits&) const = default;
+};
+
+}  // namespace kprof

@@ -1,0 +1,287 @@
+// Every call of every service, made by every role about one's own, another's and another's shared run, over gRPC. The
+// table is written down here on its own and not taken from access_rules.cc.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "daemon/rpc/access_rules.h"
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace kprof {
+namespace {
+
+enum class Answer { kYes, kNo, kHidden };  // done or failed for its own reasons; not_permitted; not_found
+
+Answer AnswerOf(const grpc::Status& status) {
+  if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED) return Answer::kNo;
+  if (status.error_code() == grpc::StatusCode::NOT_FOUND) return Answer::kHidden;
+  return Answer::kYes;
+}
+
+template <typename Request>
+Request Named(const std::string& id) {
+  Request request;
+  request.set_id(id);
+  return request;
+}
+
+template <typename Stream, typename Response>
+grpc::Status ReadAll(Stream stream, Response response) {
+  while (stream->Read(&response)) {
+  }
+  return stream->Finish();
+}
+
+using Ask = std::function<grpc::Status(RpcClient&, const std::string& id)>;
+
+// Of the calls that name a run.
+const std::map<Rpc, Ask>& CallsAboutARun() {
+  static const std::map<Rpc, Ask> calls = {
+      {Rpc::kGetRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::GetRunResponse response;
+         return client.runs->GetRun(&context, Named<v1::GetRunRequest>(id), &response);
+       }},
+      {Rpc::kWatchRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         return ReadAll(client.runs->WatchRun(&context, Named<v1::WatchRunRequest>(id)), v1::WatchRunResponse());
+       }},
+      {Rpc::kHoldRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         auto request = Named<v1::WatchRunRequest>(id);
+         request.set_hold(true);
+         return ReadAll(client.runs->WatchRun(&context, request), v1::WatchRunResponse());
+       }},
+      {Rpc::kWaitRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::WaitRunResponse response;
+         return client.runs->WaitRun(&context, Named<v1::WaitRunRequest>(id), &response);
+       }},
+      {Rpc::kCancelRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::CancelRunResponse response;
+         return client.runs->CancelRun(&context, Named<v1::CancelRunRequest>(id), &response);
+       }},
+      {Rpc::kDeleteRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::DeleteRunResponse response;
+         return client.runs->DeleteRun(&context, Named<v1::DeleteRunRequest>(id), &response);
+       }},
+      {Rpc::kPinRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::PinRunResponse response;
+         return client.runs->PinRun(&context, Named<v1::PinRunRequest>(id), &response);
+       }},
+      {Rpc::kUnpinRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::UnpinRunResponse response;
+         return client.runs->UnpinRun(&context, Named<v1::UnpinRunRequest>(id), &response);
+       }},
+      {Rpc::kReadLog,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         auto request = Named<v1::ReadLogRequest>(id);
+         request.set_stream(v1::OUTPUT_STREAM_STDOUT);
+         return ReadAll(client.runs->ReadLog(&context, request), v1::ReadLogResponse());
+       }},
+      {Rpc::kListArtifacts,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::ListArtifactsResponse response;
+         return client.runs->ListArtifacts(&context, Named<v1::ListArtifactsRequest>(id), &response);
+       }},
+      {Rpc::kDownloadArtifact,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         auto request = Named<v1::DownloadArtifactRequest>(id);
+         request.set_name(std::string(kStdoutName));
+         return ReadAll(client.runs->DownloadArtifact(&context, request), v1::DownloadArtifactResponse());
+       }},
+      {Rpc::kUploadArtifact,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::UploadArtifactResponse response;
+         auto stream = client.runs->UploadArtifact(&context, &response);
+         v1::UploadArtifactRequest request;
+         request.mutable_header()->set_id(id);
+         request.mutable_header()->set_name("more");
+         stream->Write(request);
+         request.set_sha256(Sha256Of(""));
+         stream->Write(request);
+         stream->WritesDone();
+         return stream->Finish();
+       }},
+  };
+  return calls;
+}
+
+// Of the calls that name none.
+const std::map<Rpc, Ask>& CallsAboutNone() {
+  static const std::map<Rpc, Ask> calls = {
+      {Rpc::kGetStatus,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::GetStatusResponse response;
+         return client.node->GetStatus(&context, v1::GetStatusRequest(), &response);
+       }},
+      {Rpc::kListDevices,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListDevicesResponse response;
+         return client.node->ListDevices(&context, v1::ListDevicesRequest(), &response);
+       }},
+      {Rpc::kDiagnose,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::DiagnoseResponse response;
+         return client.node->Diagnose(&context, v1::DiagnoseRequest(), &response);
+       }},
+      {Rpc::kBackUpCatalog,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         return ReadAll(client.node->BackUpCatalog(&context, v1::BackUpCatalogRequest()), v1::BackUpCatalogResponse());
+       }},
+      {Rpc::kSubmitRun,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::SubmitRunResponse response;
+         return client.runs->SubmitRun(&context, v1::SubmitRunRequest(), &response);
+       }},
+      {Rpc::kListRuns,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListRunsResponse response;
+         return client.runs->ListRuns(&context, v1::ListRunsRequest(), &response);
+       }},
+      {Rpc::kQuery,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::QueryRequest request;
+         request.set_sql("SELECT 1");
+         return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
+       }},
+  };
+  return calls;
+}
+
+constexpr uint32_t kOwner = 1000;
+constexpr uint32_t kOther = 2000;
+
+class AccessMatrix : public RpcFixture, public testing::Test {
+ protected:
+  AccessMatrix() { Start(); }
+
+  std::string NewRun(bool shared) {
+    std::string id = "01hq3v5n0000000" + std::string(1, static_cast<char>('a' + runs_made_ / 20)) +
+                     std::string(1, "0123456789abcdefghjk"[runs_made_ % 20]);
+    id = id.substr(id.size() - 16);
+    ++runs_made_;
+    StoreEnded(id, {{std::string(kStdoutName), "text"}}, kOwner);
+    if (shared) {
+      Status changed = catalog_->writer().SubmitAndWait([&](Db& db) {
+        ASSIGN_OR_RETURN(RunRow row, ReadRun(db, id));
+        row.shared = true;
+        return UpdateRun(db, row);
+      });
+      EXPECT_TRUE(changed.ok()) << changed.ToString();
+    }
+    return id;
+  }
+
+  int runs_made_ = 0;
+};
+
+TEST_F(AccessMatrix, OfRunsIsAsWritten) {
+  constexpr Answer kYes = Answer::kYes, kNo = Answer::kNo, kHidden = Answer::kHidden;
+  struct Row {
+    Rpc rpc;
+    // Of the owner, then of others' private and shared ones: viewer, operator, admin.
+    Answer owner;
+    Answer viewer, operator_, admin;
+    Answer viewer_shared, operator_shared, admin_shared;
+  };
+  const Row rows[] = {
+      {Rpc::kGetRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kHoldRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
+      {Rpc::kWaitRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kCancelRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
+      {Rpc::kDeleteRun, kYes, kHidden, kNo, kYes, kNo, kNo, kYes},
+      {Rpc::kPinRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
+      {Rpc::kUnpinRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
+      {Rpc::kReadLog, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kListArtifacts, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kDownloadArtifact, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kUploadArtifact, kYes, kHidden, kNo, kYes, kNo, kNo, kYes},
+  };
+  ASSERT_EQ(std::size(rows), CallsAboutARun().size());
+  RpcClient owner = Connect(kOwner, Role::kViewer);
+  RpcClient viewer = Connect(kOther, Role::kViewer);
+  RpcClient operator_ = Connect(kOther, Role::kOperator);
+  RpcClient admin = Connect(kOther, Role::kAdmin);
+  for (const Row& row : rows) {
+    const Ask& ask = CallsAboutARun().at(row.rpc);
+    const char* method = RuleOf(row.rpc).method;
+    auto answer = [&](RpcClient& client, bool shared) { return AnswerOf(ask(client, NewRun(shared))); };
+    EXPECT_EQ(answer(owner, false), row.owner) << method;
+    EXPECT_EQ(answer(viewer, false), row.viewer) << method;
+    EXPECT_EQ(answer(operator_, false), row.operator_) << method;
+    EXPECT_EQ(answer(admin, false), row.admin) << method;
+    EXPECT_EQ(answer(viewer, true), row.viewer_shared) << method;
+    EXPECT_EQ(answer(operator_, true), row.operator_shared) << method;
+    EXPECT_EQ(answer(admin, true), row.admin_shared) << method;
+  }
+}
+
+TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
+  constexpr Answer kYes = Answer::kYes, kNo = Answer::kNo;
+  struct Row {
+    Rpc rpc;
+    Answer viewer, operator_, admin, no_user;  // the last: an admin who is no user of this node
+  };
+  const Row rows[] = {
+      {Rpc::kGetStatus, kYes, kYes, kYes, kYes}, {Rpc::kListDevices, kYes, kYes, kYes, kYes},
+      {Rpc::kDiagnose, kYes, kYes, kYes, kYes},  {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},
+      {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},  {Rpc::kListRuns, kYes, kYes, kYes, kYes},
+      {Rpc::kQuery, kYes, kYes, kYes, kYes},
+  };
+  ASSERT_EQ(std::size(rows), CallsAboutNone().size());
+  RpcClient viewer = Connect(kOther, Role::kViewer);
+  RpcClient operator_ = Connect(kOther, Role::kOperator);
+  RpcClient admin = Connect(kOther, Role::kAdmin);
+  RpcClient no_user = ConnectAs(Caller{kNoUid, Role::kAdmin, false, "ci"});
+  for (const Row& row : rows) {
+    const Ask& ask = CallsAboutNone().at(row.rpc);
+    const char* method = RuleOf(row.rpc).method;
+    EXPECT_EQ(AnswerOf(ask(viewer, {})), row.viewer) << method;
+    EXPECT_EQ(AnswerOf(ask(operator_, {})), row.operator_) << method;
+    EXPECT_EQ(AnswerOf(ask(admin, {})), row.admin) << method;
+    EXPECT_EQ(AnswerOf(ask(no_user, {})), row.no_user) << method;
+  }
+}
+
+TEST_F(AccessMatrix, KnowsEveryCall) {
+  EXPECT_EQ(CallsAboutARun().size() + CallsAboutNone().size(), AccessRules().size());
+}
+
+TEST_F(AccessMatrix, WithoutARoleNothingIsAnsweredButWhy) {
+  RpcClient nobody = Connect(kOther, Role::kNone);
+  for (const auto* calls : {&CallsAboutARun(), &CallsAboutNone()}) {
+    for (const auto& [rpc, ask] : *calls) {
+      const grpc::Status status = ask(nobody, NewRun(true));
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << RuleOf(rpc).method;
+      EXPECT_NE(status.error_message().find("uid 2000 has no role on this node"), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kprof

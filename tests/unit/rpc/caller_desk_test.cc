@@ -1,0 +1,101 @@
+#include "daemon/rpc/caller_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/base/fake_clock.h"
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr CallLimits kLimits{.in_flight = 3, .per_second = 10};
+
+struct Heard final : CallObserver {
+  void CallBegan(Rpc) override { ++began; }
+  void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) override {
+    ++ended;
+    last_rpc = rpc;
+    last_code = code;
+    last_duration_ns = duration_ns;
+  }
+  int began = 0;
+  int ended = 0;
+  Rpc last_rpc{};
+  CanonicalCode last_code{};
+  int64_t last_duration_ns = 0;
+};
+
+class CallerDeskTest : public testing::Test {
+ protected:
+  FakeClock clock_;
+  Heard heard_;
+  CallerDesk desk_{clock_, Caller{1000, Role::kViewer, true, {}}, kLimits, OkStatus(), &heard_};
+
+  void Leave() { desk_.Leave(Rpc::kGetRun, CanonicalCode::kOk, 0); }
+};
+
+TEST_F(CallerDeskTest, BoundsTheCallsUnderWay) {
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  const Status refused = desk_.Enter(Rpc::kGetRun);
+  EXPECT_EQ(refused.code(), ErrorCode::kQueueFull);
+  EXPECT_THAT(refused.ToString(), HasSubstr("uid 1000 has 3 calls under way already"));
+  Leave();
+  Leave();  // the refused one leaves, too
+  EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  EXPECT_EQ(desk_.calls_in_flight(), 3);
+}
+
+TEST_F(CallerDeskTest, BoundsHowFastTheyCome) {
+  for (int i = 0; i < 20; ++i) {  // two seconds' worth at once
+    EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok()) << i;
+    Leave();
+  }
+  const Status refused = desk_.Enter(Rpc::kGetRun);
+  Leave();
+  EXPECT_EQ(refused.code(), ErrorCode::kQueueFull);
+  EXPECT_THAT(refused.ToString(), HasSubstr("more than 10 calls a second"));
+  clock_.Advance(200 * kNanosPerMilli);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok()) << i;
+    Leave();
+  }
+  EXPECT_FALSE(desk_.Enter(Rpc::kGetRun).ok());
+}
+
+TEST_F(CallerDeskTest, ALongQuietSavesNothingUp) {
+  clock_.Advance(3600 * 1000 * kNanosPerMilli);
+  int admitted = 0;
+  for (int i = 0; i < 100; ++i) {
+    admitted += desk_.Enter(Rpc::kGetRun).ok() ? 1 : 0;
+    Leave();
+  }
+  EXPECT_EQ(admitted, 20);
+}
+
+TEST_F(CallerDeskTest, TellsOfEachCallAlsoOfTheRefused) {
+  EXPECT_FALSE(desk_.Enter(Rpc::kBackUpCatalog).ok());
+  clock_.Advance(7);
+  desk_.Leave(Rpc::kBackUpCatalog, CanonicalCode::kPermissionDenied, clock_.mono_ns() - 7);
+  EXPECT_EQ(heard_.began, 1);
+  EXPECT_EQ(heard_.ended, 1);
+  EXPECT_EQ(heard_.last_rpc, Rpc::kBackUpCatalog);
+  EXPECT_EQ(heard_.last_code, CanonicalCode::kPermissionDenied);
+  EXPECT_EQ(heard_.last_duration_ns, 7);
+}
+
+TEST_F(CallerDeskTest, NewLimitsHoldAtOnce) {
+  EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  desk_.SetLimits({.in_flight = 1, .per_second = 10});
+  EXPECT_FALSE(desk_.Enter(Rpc::kGetRun).ok());
+}
+
+TEST_F(CallerDeskTest, ThatOfTheRefusedSaysWhyToEverything) {
+  const Status why = Fail(ErrorCode::kNotPermitted, "connect", "no");
+  CallerDesk desk(clock_, Caller(), kLimits, why, nullptr);
+  EXPECT_EQ(desk.Enter(Rpc::kGetStatus).ToString(), why.ToString());
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,162 @@
+#include "daemon/rpc/caller_servers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+class CallerServersTest : public RpcFixture, public testing::Test {
+ protected:
+  static grpc::Status AskStatus(RpcClient& client, uint32_t* uid = nullptr) {
+    CallContext context;
+    v1::GetStatusResponse response;
+    grpc::Status status = client.node->GetStatus(&context, v1::GetStatusRequest(), &response);
+    if (uid != nullptr) *uid = response.caller_uid();
+    return status;
+  }
+  size_t Servers() {
+    size_t servers = 0;
+    OnLoop([&] { servers = servers_->servers(); });
+    return servers;
+  }
+  int64_t Connections() {
+    int64_t connections = 0;
+    OnLoop([&] { connections = servers_->connections(); });
+    return connections;
+  }
+};
+
+TEST_F(CallerServersTest, EachCallerIsWhoTheirConnectionSays) {
+  Start();
+  RpcClient one = Connect(1001);
+  RpcClient two = Connect(1002);
+  RpcClient remote = ConnectAs(Caller{1001, Role::kViewer, true, "laptop"});
+  uint32_t uid = 0;
+  EXPECT_TRUE(AskStatus(one, &uid).ok());
+  EXPECT_EQ(uid, 1001u);
+  EXPECT_TRUE(AskStatus(two, &uid).ok());
+  EXPECT_EQ(uid, 1002u);
+  EXPECT_TRUE(AskStatus(remote, &uid).ok());
+  EXPECT_EQ(Servers(), 3u);  // the same user by another way is another caller
+}
+
+TEST_F(CallerServersTest, AServerGoesWhenNobodyHasUsedItForAWhile) {
+  server_limits_.idle_ms = 1000;
+  Start();
+  {
+    RpcClient stays = Connect(1001);
+    std::optional<RpcClient> goes = Connect(1002);
+    EXPECT_TRUE(AskStatus(stays).ok());
+    EXPECT_TRUE(AskStatus(*goes).ok());
+    goes.reset();
+    ASSERT_TRUE(Until([&] { return Connections() == 1; }));
+    EXPECT_TRUE(Passing(300, [&] { return Servers() == 1; }));
+    EXPECT_TRUE(AskStatus(stays).ok());
+  }
+  RpcClient back = Connect(1002);
+  EXPECT_TRUE(AskStatus(back).ok());
+}
+
+TEST_F(CallerServersTest, OverTheLimitAClientIsToldWhy) {
+  server_limits_.connections_per_caller = 2;
+  Start();
+  RpcClient first = Connect();
+  RpcClient second = Connect();
+  RpcClient third = Connect();
+  EXPECT_TRUE(AskStatus(first).ok());
+  EXPECT_TRUE(AskStatus(second).ok());
+  const grpc::Status refused = AskStatus(third);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("2 connections open"));
+  RpcClient other = Connect(2000);
+  EXPECT_TRUE(AskStatus(other).ok());
+}
+
+TEST_F(CallerServersTest, AnEndedConnectionMakesRoom) {
+  server_limits_.connections_per_caller = 1;
+  Start();
+  {
+    RpcClient first = Connect();
+    EXPECT_TRUE(AskStatus(first).ok());
+  }
+  ASSERT_TRUE(Until([&] { return Connections() == 0; }));
+  RpcClient second = Connect();
+  EXPECT_TRUE(AskStatus(second).ok());
+}
+
+TEST_F(CallerServersTest, ACrowdThatIsTurnedAwayTakesNoMore) {
+  server_limits_.turned_away = 2;
+  Start();
+  std::vector<RpcClient> crowd;
+  for (int i = 0; i < 10; ++i) crowd.push_back(Connect(3000, Role::kNone));
+  EXPECT_EQ(Connections(), 2);
+  int64_t turned_away = 0;
+  OnLoop([&] { turned_away = servers_->turned_away(); });
+  EXPECT_EQ(turned_away, 10);
+  EXPECT_EQ(AskStatus(crowd[0]).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(AskStatus(crowd[9]).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(CallerServersTest, ManyCallersPushOutTheIdleOnes) {
+  server_limits_.callers = 3;
+  Start();
+  for (uint32_t uid = 1; uid <= 10; ++uid) {
+    {
+      RpcClient client = Connect(uid);
+      EXPECT_TRUE(AskStatus(client).ok()) << uid;
+    }
+    ASSERT_TRUE(Until([&] { return Connections() == 0; }));
+  }
+  EXPECT_LE(Servers(), 3u);
+}
+
+TEST_F(CallerServersTest, WhoIsNoLongerWhoTheyWereComesAnew) {
+  Start();
+  RpcClient was_admin = Connect(1001, Role::kAdmin);
+  RpcClient other = Connect(1002);
+  EXPECT_TRUE(AskStatus(was_admin).ok());
+  EXPECT_TRUE(AskStatus(other).ok());
+  OnLoop([&] { servers_->EndServers([](const Caller& caller) { return caller.uid == 1001; }); });
+  EXPECT_FALSE(AskStatus(was_admin).ok());
+  EXPECT_TRUE(AskStatus(other).ok());
+}
+
+TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
+  Start();
+  RpcClient local = Connect(1001);
+  RpcClient remote = ConnectAs(Caller{1002, Role::kViewer, true, "laptop"});
+  OnLoop([&] {
+    EXPECT_TRUE(servers_->DuplicateConnection(1001).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1002).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1003).valid());
+  });
+}
+
+TEST_F(CallerServersTest, BytesThatAreNoHttpEndTheirConnectionAndNoOther) {
+  Start();
+  RpcClient other = Connect();
+  EXPECT_TRUE(AskStatus(other).ok());
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  UniqueFd hostile(ends[1]);
+  OnLoop([&] { servers_->Serve(Caller{1001, Role::kViewer, true, {}}, UniqueFd(ends[0])); });
+  const std::string garbage(1000, '\xff');
+  ASSERT_GT(::send(hostile.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+  EXPECT_TRUE(Until([&] {
+    char buffer[256];
+    return ::recv(hostile.get(), buffer, sizeof buffer, 0) == 0;
+  }));
+  EXPECT_TRUE(Until([&] { return Connections() == 1; }));
+  EXPECT_TRUE(AskStatus(other).ok());
+}
+
+}  // namespace
+}  // namespace kprof
