@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "daemon/access_config.h"
 #include "daemon/toml_table.h"
 
 namespace kprof {
@@ -122,6 +123,14 @@ Status ReadFile(const std::string& file, Config& config) {
     config.queue.running_without_device = static_cast<size_t>(without);
     RETURN_IF_ERROR(queue.Finish());
   }
+  if (const toml::table* table = reader.Table("access")) {
+    if (config.mode == Mode::kUser)
+      reader.Complain(*table, "access", "is for system mode; kprofd --user is yours alone");
+    RETURN_IF_ERROR(ReadAccess(*table, file, config.access));
+  }
+  if (const toml::table* table = reader.Table("limits")) {
+    RETURN_IF_ERROR(ReadConnectionLimits(*table, file, config.connections));
+  }
   if (const toml::table* table = reader.Table("output")) {
     TableReader output(*table, file, "[output]: ");
     output.Integer("head_bytes", 0, kMostOutputLimitBytes, config.output.head_bytes);
@@ -156,29 +165,66 @@ Result<std::string> Absolute(const std::string& path) {
   return absolute;
 }
 
-}  // namespace
-
-Result<Config> LoadUserConfig(const ConfigFlags& flags) {
-  Config config;
-  if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
-  if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;
-  if (!flags.socket_path.empty()) config.socket_path = flags.socket_path;
+Status TakeUserPlaces(const ConfigFlags& flags, Config& config) {
   if (config.state_folder.empty()) {
     ASSIGN_OR_RETURN(config.state_folder, DefaultStateFolder());
   }
   ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
-  if (config.socket_path.empty()) {
-    // A state folder of one's own means a daemon of one's own: it does not take the user's socket.
-    bool own = !flags.state_folder.empty();
-    config.socket_path = own ? config.state_folder + "/kprofd.sock" : DefaultSocketPath(config.state_folder);
+  if (!config.socket_path.empty()) return OkStatus();
+  // A state folder of one's own means a daemon of one's own: it does not take the user's socket.
+  bool own = !flags.state_folder.empty();
+  config.socket_path = own ? config.state_folder + "/kprofd.sock" : DefaultSocketPath(config.state_folder);
+  return OkStatus();
+}
+
+Status TakeSystemPlaces(Config& config) {
+  if (config.state_folder.empty()) config.state_folder = kSystemStateFolder;
+  if (config.socket_path.empty()) config.socket_path = kSystemSocketPath;
+  ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
+  return OkStatus();
+}
+
+// Beside kprofd in a build, where an installation has it else.
+Status FindLauncher(Config& config) {
+  std::string places = config.launcher_path;
+  if (config.launcher_path.empty()) {
+    const std::string beside = ProgramFolder() + "/kprof-launch";
+    const std::string installed = ProgramFolder() + "/../libexec/kprof/kprof-launch";
+    config.launcher_path = ::access(beside.c_str(), X_OK) == 0 ? beside : installed;
+    places = beside + " or " + installed;
   }
+  if (::access(config.launcher_path.c_str(), X_OK) == 0) return OkStatus();
+  return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + places,
+              "install kprof-launch beside kprofd, or name it with 'launcher' in the configuration");
+}
+
+}  // namespace
+
+Result<Config> LoadConfig(const ConfigFlags& flags) {
+  Config config;
+  config.mode = flags.user ? Mode::kUser : Mode::kSystem;
+  config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess();
+  if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
+  if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;
+  if (!flags.socket_path.empty()) config.socket_path = flags.socket_path;
+  RETURN_IF_ERROR(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
   ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
-  if (config.launcher_path.empty()) config.launcher_path = ProgramFolder() + "/kprof-launch";
-  if (::access(config.launcher_path.c_str(), X_OK) != 0) {
-    return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + config.launcher_path,
-                "install kprof-launch beside kprofd, or name it with 'launcher' in the configuration");
-  }
+  RETURN_IF_ERROR(FindLauncher(config));
   return config;
+}
+
+std::string SettingsForNextStart(const Config& now, const Config& wanted) {
+  std::string names;
+  auto compare = [&](const char* name, bool same) {
+    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
+  };
+  compare("state_dir", now.state_folder == wanted.state_folder);
+  compare("socket", now.socket_path == wanted.socket_path);
+  compare("launcher", now.launcher_path == wanted.launcher_path);
+  compare("[queue]", now.queue == wanted.queue);
+  compare("[output]", now.output == wanted.output);
+  compare("[[device]]", now.accelerators == wanted.accelerators);
+  return names;
 }
 
 }  // namespace kprof

@@ -10,16 +10,26 @@
 #include "daemon/base/log.h"
 #include "daemon/devices/device.h"
 #include "daemon/process/output_progress.h"
+#include "daemon/rpc/access_policy.h"
+#include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/run_queue.h"
 #include "storage/base/status.h"
 #include "storage/catalog/retention.h"
 
 namespace kprof {
 
+enum class Mode {
+  kUser,    // one process, everything as its user, for its user
+  kSystem,  // an unprivileged daemon for all users of the node
+};
+
 struct Config {
+  Mode mode = Mode::kUser;
   std::string state_folder;
   std::string socket_path;
   std::string launcher_path;  // kprof-launch
+  AccessPolicy access;
+  ConnectionLimits connections;
   LogLevel log_level = LogLevel::kInfo;
   RunQueue::Limits queue;
   OutputLimits output;
@@ -29,13 +39,20 @@ struct Config {
 
 // What stands on the command line; empty: not given.
 struct ConfigFlags {
+  bool user = false;
   std::string file;
   std::string state_folder;
   std::string socket_path;
 };
 
-// The configuration of a daemon that runs as its user: the file if one was named, the flags, the defaults of the
-// environment (XDG_STATE_HOME, XDG_RUNTIME_DIR, HOME). Fails with kUsage: "kprofd.toml:12: ...".
-Result<Config> LoadUserConfig(const ConfigFlags& flags);
+// The file if one was named, the flags, the defaults: of the environment in user mode (XDG_STATE_HOME, XDG_RUNTIME_DIR,
+// HOME), fixed places else (kSystemStateFolder, kSystemSocketPath). Fails with kUsage: "kprofd.toml:12: ...".
+Result<Config> LoadConfig(const ConfigFlags& flags);
+
+constexpr const char* kSystemStateFolder = "/var/lib/kprofd";
+constexpr const char* kSystemSocketPath = "/run/kprofd/kprofd.sock";
+
+// The settings that a daemon takes only when it starts and that differ between the two: "socket, [queue]".
+std::string SettingsForNextStart(const Config& now, const Config& wanted);
 
 }  // namespace kprof

@@ -32,7 +32,8 @@ constexpr size_t kBulkWorkers = 4;
 constexpr size_t kRunFilesWorkers = 2;
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
-constexpr uint32_t kRootUid = 0;
+constexpr mode_t kOwnSocketMode = 0600;
+constexpr mode_t kSystemSocketMode = 0666;  // who connects is told by the socket
 
 }  // namespace
 
@@ -45,7 +46,7 @@ struct Daemon::Parts {
   explicit Parts(const Config& config)
       : config(config), devices(config.accelerators), stream_limits(config.retention.max_artifact_bytes) {}
 
-  const Config config;
+  Config config;  // io loop, once that runs
   RealClock clock;
   std::unique_ptr<Files> files = MakePosixFiles();
   DeviceList devices;
@@ -75,6 +76,7 @@ struct Daemon::Parts {
 
   Status Build();
   void BeginBackgroundWork();
+  void Reload(const Config& wanted);
   void StopAll();
 };
 
@@ -97,21 +99,18 @@ Status Daemon::Parts::Build() {
   run_options.queue = config.queue;
   run_options.retention = config.retention;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
-  NodeInfo node{DaemonVersion(), "user", config.socket_path, clock.unix_ns()};
+  const bool is_system = config.mode == Mode::kSystem;
+  NodeInfo node{DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
                                             stream_limits, health, std::move(node)});
   CallerServers::PrepareProcess();
-  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, {}, nullptr));
+  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, nullptr));
 
-  // In user mode everything is the user's own: nobody else has business here, but root, who could be anybody.
-  auto connected = [this, own_uid = getuid()](const LocalAcceptor::Peer& peer, UniqueFd connection) {
-    if (peer.uid != own_uid && peer.uid != kRootUid) {
-      LogWarning("refused a connection", {{"uid", std::to_string(peer.uid)}, {"pid", std::to_string(peer.pid)}});
-      return;
-    }
-    servers->Serve(Caller{peer.uid, Role::kAdmin, true, {}}, std::move(connection));
+  auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
+    servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
   };
-  ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, 0600, connected));
+  const mode_t socket_mode = is_system ? kSystemSocketMode : kOwnSocketMode;
+  ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, socket_mode, connected));
   io_thread = std::thread([this] {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
@@ -142,6 +141,25 @@ void Daemon::Parts::BeginBackgroundWork() {
   });
 }
 
+void Daemon::Parts::Reload(const Config& wanted) {
+  const std::string later = SettingsForNextStart(config, wanted);
+  if (!later.empty()) LogWarning("some settings wait for the next start", {{"settings", later}});
+  if (wanted.access != config.access) {
+    config.access = wanted.access;
+    servers->EndServers([](const Caller& caller) { return caller.certificate.empty(); });
+  }
+  config.connections = wanted.connections;
+  servers->SetLimits(wanted.connections);
+  if (wanted.retention != config.retention) {
+    config.retention = wanted.retention;
+    stream_limits.upload_bytes.SetLimit(wanted.retention.max_artifact_bytes);
+    runs->retention().SetPolicy(wanted.retention);
+  }
+  config.log_level = wanted.log_level;
+  SetLogLevel(wanted.log_level);
+  LogInfo("settings were read again");
+}
+
 void Daemon::Parts::StopAll() {
   if (!io_thread.joinable()) return;
   stop.request_stop();
@@ -168,6 +186,10 @@ void Daemon::Stop() {
 
 void Daemon::KillRuns() {
   parts_->loop.Post([parts = parts_.get()] { parts->runs->KillAll(); });
+}
+
+void Daemon::Reload(const Config& config) {
+  parts_->loop.Post([parts = parts_.get(), config] { parts->Reload(config); });
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config) {

@@ -16,6 +16,10 @@ class Daemon {
   // Opens the catalog, recovers what a crash left, listens. Serving when it returns.
   static Result<std::unique_ptr<Daemon>> Start(const Config& config);
 
+  // Takes over what of these settings can change while it serves: roles, limits, retention, the log's level. Callers
+  // come anew when roles change. Says in the log what has to wait for the next start.
+  void Reload(const Config& config);
+
   // In this order: health says NOT_SERVING, the socket closes, runs are ended (TERM, grace, KILL) and their ends
   // committed, calls are ended. Returns when all is over; a second call does nothing.
   void Stop();

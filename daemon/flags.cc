@@ -25,7 +25,7 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   Flags flags;
   CLI::App app("kprofd: the one owner of measurement on a node", "kprofd");
   app.set_version_flag("--version", std::string("kprofd ") + DaemonVersion());
-  app.add_flag("--user", flags.user, "run as yourself, with state and socket of your own");
+  app.add_flag("--user", flags.config.user, "run as yourself, with state and socket of your own");
   app.add_option("--config", flags.config.file, "read settings from this file")->check(NotEmpty)->type_name("FILE");
   app.add_flag("--check-config", flags.check_config, "say what is wrong with the settings, and exit");
   app.add_option("--restore", flags.restore, "put this backup in the catalog's place, and exit")

@@ -9,7 +9,6 @@
 namespace kprof {
 
 struct Flags {
-  bool user = false;
   bool check_config = false;
   std::optional<std::string> restore;  // a backup's path
   bool release_clocks = false;

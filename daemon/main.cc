@@ -1,4 +1,5 @@
 // kprofd: reads the command line, builds the Daemon, waits for a signal, stops it.
+#include <fcntl.h>
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -53,7 +54,29 @@ void WatchForSecondSignal(const sigset_t& ends, Daemon& daemon, const std::stop_
   }
 }
 
-int Serve(const Config& config, const sigset_t& ends) {
+// A hang-up says that the terminal is gone, where there was one; to a service it says that its settings have changed.
+bool HasTerminal() {
+  return UniqueFd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).valid();
+}
+
+void Reload(const ConfigFlags& flags, Daemon& daemon) {
+  Result<Config> config = LoadConfig(flags);
+  if (config.ok()) return daemon.Reload(*config);
+  LogError("the settings stay as they are", {{"error", config.status().ToString()}});
+}
+
+// Returns the signal that ends it.
+int WaitForEnd(const ConfigFlags& flags, const sigset_t& signals, Daemon& daemon) {
+  const bool reloads = !HasTerminal();
+  while (true) {
+    int signal_number = 0;
+    sigwait(&signals, &signal_number);
+    if (signal_number != SIGHUP || !reloads) return signal_number;
+    Reload(flags, daemon);
+  }
+}
+
+int Serve(const Config& config, const ConfigFlags& flags, const sigset_t& ends) {
   Result<std::unique_ptr<Daemon>> daemon = Daemon::Start(config);
   if (!daemon.ok()) return Complain(daemon.status().In("start kprofd"));
   LogInfo("kprofd is ready", {{"version", DaemonVersion()},
@@ -61,8 +84,7 @@ int Serve(const Config& config, const sigset_t& ends) {
                               {"state", config.state_folder},
                               {"socket", config.socket_path}});
   malloc_trim(0);
-  int signal_number = 0;
-  sigwait(&ends, &signal_number);
+  const int signal_number = WaitForEnd(flags, ends, **daemon);
   LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
   {
     std::jthread impatience([&](const std::stop_token& stopped) { WatchForSecondSignal(ends, **daemon, stopped); });
@@ -94,15 +116,26 @@ int ReleaseClocks(const Config& config) {
   return 0;
 }
 
+// What talks to everybody is nobody of consequence.
+Status CheckIdentity(const Config& config) {
+  if (config.mode == Mode::kUser || ::getuid() != 0) return OkStatus();
+  return Fail(ErrorCode::kUsage, "start kprofd", "in system mode it does not run as root",
+              "let systemd start kprofd.service, run it as the user kprof, or as yourself with kprofd --user");
+}
+
 int Main(int argc, char** argv) {
   int exit_status = 0;
   std::optional<Flags> flags = ParseFlags(argc, argv, &exit_status);
   if (!flags) return exit_status;
-  if (!flags->user && !flags->check_config && !flags->release_clocks) {
-    return Complain(Fail(ErrorCode::kUsage, "start kprofd", "system mode is not part of this version",
-                         "start it as yourself with kprofd --user"));
+  const bool starts = !flags->check_config && !flags->release_clocks && !flags->restore;
+  if (flags->config.file.empty() && !flags->config.user) {
+    if (starts) {
+      return Complain(Fail(ErrorCode::kUsage, "start kprofd", "it was not said for whom",
+                           "start it as yourself with kprofd --user, or for all with kprofd --config FILE"));
+    }
+    flags->config.user = true;
   }
-  Result<Config> config = LoadUserConfig(flags->config);
+  Result<Config> config = LoadConfig(flags->config);
   if (!config.ok()) {
     Complain(config.status());
     return flags->check_config ? 1 : ExitStatusOf(config.status().code());
@@ -112,11 +145,12 @@ int Main(int argc, char** argv) {
                 config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
     return 0;
   }
+  if (Status allowed = CheckIdentity(*config); !allowed.ok()) return Complain(allowed);
   if (flags->restore) return Restore(*config, *flags->restore);
   if (flags->release_clocks) return ReleaseClocks(*config);
   sigset_t ends = PrepareProcess();
   SetLogLevel(config->log_level);
-  return Serve(*config, ends);
+  return Serve(*config, flags->config, ends);
 }
 
 // Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.

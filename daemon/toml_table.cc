@@ -40,6 +40,26 @@ void TableReader::Text(std::string_view key, std::string& out) {
   }
 }
 
+std::vector<TableReader::Line> TableReader::Texts(std::string_view key) {
+  std::vector<Line> texts;
+  const toml::node* node = Take(key);
+  if (node == nullptr) return texts;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) {
+    Complain(*node, key, "is not a list of strings");
+    return {};
+  }
+  for (const toml::node& element : *array) {
+    auto value = element.value_exact<std::string>();
+    if (!value || value->empty() || std::any_of(value->begin(), value->end(), IsControl)) {
+      Complain(element, key, "holds what is no string, an empty one or one with a control character");
+      return {};
+    }
+    texts.push_back({*value, element.source().begin.line});
+  }
+  return texts;
+}
+
 void TableReader::Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
   if (const toml::node* node = Take(key)) {
     auto value = node->value_exact<int64_t>();

@@ -30,6 +30,12 @@ class TableReader {
   void Text(std::string_view key, std::string& out);
   void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out);
   void Integers(std::string_view key, std::vector<int>& out);
+  // The strings of a list; empty when absent or wrong.
+  struct Line {
+    std::string text;
+    uint64_t line = 0;
+  };
+  std::vector<Line> Texts(std::string_view key);
   // Null when absent or of another type.
   const toml::table* Table(std::string_view key);
   const toml::array* Tables(std::string_view key);

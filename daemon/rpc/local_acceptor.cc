@@ -60,6 +60,7 @@ std::optional<LocalAcceptor::Peer> PeerOf(int connection) {
   if (size == 0 || ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {
     peer.groups.clear();
   }
+  peer.groups.push_back(who.gid);
   return peer;
 }
 

@@ -23,7 +23,7 @@ class LocalAcceptor {
     uid_t uid = 0;
     gid_t gid = 0;
     pid_t pid = 0;              // at connect; may be somebody else's by now
-    std::vector<gid_t> groups;  // the supplementary ones
+    std::vector<gid_t> groups;  // all of them, `gid` among them
   };
   // Called for each connection, until the acceptor is destroyed; owns it. Dropping it refuses.
   using Connected = std::function<void(const Peer&, UniqueFd)>;

@@ -18,6 +18,13 @@ void RetentionSweep::Stop() {
   next_look_.Cancel();
 }
 
+void RetentionSweep::SetPolicy(const RetentionPolicy& policy) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  policy_ = policy;
+  soon_ = true;
+  LookIn(0);
+}
+
 void RetentionSweep::OnAdded() {
   if (soon_ || policy_.max_artifact_bytes == 0) return;
   soon_ = true;
@@ -33,10 +40,10 @@ void RetentionSweep::Look() {
   soon_ = false;
   if (stopped_ || (policy_.max_age_ns == 0 && policy_.max_artifact_bytes == 0)) return;
   LookIn(kPeriodMs);
-  (void)parts_.files_work.Submit([this, now = parts_.clock.unix_ns()] {
+  (void)parts_.files_work.Submit([this, policy = policy_, now = parts_.clock.unix_ns()] {
     Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
     if (!reader.ok()) return;
-    Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy_, now, kBatch);
+    Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kBatch);
     if (!expired.ok()) {
       LogWarning("retention cannot be applied", {{"error", expired.status().ToString()}});
       return;

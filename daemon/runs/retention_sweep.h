@@ -25,6 +25,9 @@ class RetentionSweep {
   // Ends it for good.
   void Stop();
 
+  // Another policy from now on; looks at once.
+  void SetPolicy(const RetentionPolicy& policy);
+
   // There is more than before.
   void OnAdded();
 
@@ -37,7 +40,7 @@ class RetentionSweep {
   void LookIn(int64_t delay_ms);
 
   const RunParts parts_;
-  const RetentionPolicy policy_;
+  RetentionPolicy policy_;
   const std::function<void(const std::string&)> expire_;
   std::map<std::string, int> adding_;  // who adds to which run
   IoLoop::Timer next_look_;

@@ -18,6 +18,7 @@ class RunQueue {
   struct Limits {
     size_t queued = 10'000;
     size_t running_without_device = 8;
+    bool operator==(const Limits&) const = default;
   };
   explicit RunQueue(const Limits& limits) : limits_(limits) {}
 

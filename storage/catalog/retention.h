@@ -14,6 +14,7 @@ namespace kprof {
 struct RetentionPolicy {
   int64_t max_age_ns = 0;          // 0: no limit
   int64_t max_artifact_bytes = 0;  // 0: no limit
+  bool operator==(const RetentionPolicy&) const = default;
 };
 
 // Ids to delete, oldest first, at most `limit` of them: every run ended longer ago than max_age_ns, then as many more

@@ -82,9 +82,9 @@ void Check(std::string_view input) {
   std::string text = input.find("launcher") == input.npos ? "launcher = '/bin/sh'\n" : "";
   text += input;
   file.Put(text);
-  const ConfigFlags flags{.file = file.path(), .state_folder = "", .socket_path = ""};
-  const Result<Config> config = LoadUserConfig(flags);
-  const Result<Config> again = LoadUserConfig(flags);
+  const ConfigFlags flags{.user = input.size() % 2 == 0, .file = file.path(), .state_folder = "", .socket_path = ""};
+  const Result<Config> config = LoadConfig(flags);
+  const Result<Config> again = LoadConfig(flags);
   KPROF_CHECK(config.ok() == again.ok());
   if (config.ok()) {
     CheckConfig(*config);

@@ -1,12 +1,15 @@
 """kprofd itself: starting, stopping, refusing; and a client that finds none."""
 
+import fcntl
 import os
+import pty
 import shutil
 import signal
 import socket
 import sqlite3
 import stat
 import subprocess
+import termios
 import unittest
 
 import kprof_testing
@@ -215,10 +218,42 @@ class StartStopTest(OwnDaemonTest):
         wait_until(lambda: self.daemon.ctl.json("status")["storage"]["health"] == "ok", "the catalog to be checked")
 
     def test_each_of_its_signals_stops_it(self):
-        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM):
             self.daemon.start()
             self.daemon.process.send_signal(number)
             self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
+
+    def test_a_hang_up_reads_its_settings_again(self):
+        self.daemon.configure("log_level = \"info\"\n")
+        self.daemon.start()
+        run = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
+        self.daemon.configure("log_level = \"warning\"\n[queue]\nlimit_runs = 7\n")
+        self.daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "wait for the next start settings=[queue]" in self.daemon.log(), "what waits to be named")
+        self.daemon.configure("log_level = \"loud\"\n")
+        self.daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the settings stay as they are" in self.daemon.log(), "the bad file to be refused")
+        self.assertIn("log_level 'loud'", self.daemon.log())
+        self.assertEqual(self.daemon.ctl.json("show", run)["state"], "running")
+        self.daemon.ctl.run("cancel", run)
+
+    def test_a_hang_up_of_its_terminal_stops_it(self):
+        controller, terminal = pty.openpty()
+        self.addCleanup(os.close, controller)
+        self.addCleanup(os.close, terminal)
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+        log = open(self.daemon.log_path, "wb")
+        self.addCleanup(log.close)
+        process = subprocess.Popen(self.daemon.command(), preexec_fn=take_terminal,
+                                   stdin=terminal, stdout=log, stderr=log)
+        self.addCleanup(process.kill)
+        wait_until(lambda: "kprofd is ready" in self.daemon.log(), "kprofd to be ready")
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(process.wait(timeout=kprof_testing.LIMIT_S), 0)
 
     def test_a_second_signal_ends_its_runs_at_once(self):
         self.daemon.start()

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,10 +27,10 @@ class ConfigTest : public testing::Test {
     setenv("XDG_RUNTIME_DIR", (folder_ / "run").c_str(), 1);
   }
 
-  Result<Config> Load(const std::string& text, ConfigFlags flags = {}) {
+  Result<Config> Load(const std::string& text, ConfigFlags flags = {.user = true}) {
     flags.file = folder_ / "kprofd.toml";
     std::ofstream(flags.file) << "launcher = \"" + folder_ / "launch\"\n" + text;
-    return LoadUserConfig(flags);
+    return LoadConfig(flags);
   }
 };
 
@@ -43,15 +44,16 @@ TEST_F(ConfigTest, TakesItsPlacesFromTheEnvironment) {
 }
 
 TEST_F(ConfigTest, FlagsOverrideTheFile) {
-  Result<Config> config =
-      Load("state_dir = \"/a\"\nsocket = \"/a/s\"\n", {.file = "", .state_folder = "/b/", .socket_path = "/b/s"});
+  Result<Config> config = Load("state_dir = \"/a\"\nsocket = \"/a/s\"\n",
+                               {.user = true, .file = "", .state_folder = "/b/", .socket_path = "/b/s"});
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->state_folder, "/b");
   EXPECT_EQ(config->socket_path, "/b/s");
 }
 
 TEST_F(ConfigTest, AStateFolderOfItsOwnHasASocketOfItsOwn) {
-  EXPECT_EQ(Load("", {.file = "", .state_folder = "/b", .socket_path = ""})->socket_path, "/b/kprofd.sock");
+  EXPECT_EQ(Load("", {.user = true, .file = "", .state_folder = "/b", .socket_path = ""})->socket_path,
+            "/b/kprofd.sock");
 }
 
 TEST_F(ConfigTest, ReadsEverySetting) {
@@ -133,12 +135,99 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
 }
 
 TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
-  EXPECT_THAT(
-      LoadUserConfig({.file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""}).status().ToString(),
-      HasSubstr("/nowhere/kprofd.toml"));
+  EXPECT_THAT(LoadConfig({.user = true, .file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""})
+                  .status()
+                  .ToString(),
+              HasSubstr("/nowhere/kprofd.toml"));
   EXPECT_THAT(Load("").status().ok(), true);
   std::filesystem::remove(folder_ / "launch");
   EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));
+}
+
+class SystemConfigTest : public ConfigTest {
+ protected:
+  Result<Config> LoadSystem(const std::string& text) { return Load(text, {.user = false}); }
+};
+
+TEST_F(SystemConfigTest, HasPlacesOfItsOwn) {
+  Result<Config> config = LoadSystem("");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->mode, Mode::kSystem);
+  EXPECT_EQ(config->state_folder, "/var/lib/kprofd");
+  EXPECT_EQ(config->socket_path, "/run/kprofd/kprofd.sock");
+}
+
+TEST_F(SystemConfigTest, EveryoneMayMeasureAndRootIsAdminUnlessTheFileSaysOtherwise) {
+  AccessPolicy access = LoadSystem("")->access;
+  EXPECT_EQ(access.everyone, Role::kViewer);
+  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}}));
+  access = LoadSystem("[access]\neveryone = \"none\"\nviewers = [\"1000\", \"@0\"]\noperators = [\"1000\"]\n")->access;
+  EXPECT_EQ(access.everyone, Role::kNone);
+  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}, {1000, Role::kOperator}}));
+  EXPECT_EQ(access.groups, (std::map<gid_t, Role>{{0, Role::kViewer}}));
+  access = LoadSystem("[access]\nadmins = [\"1000\"]\n")->access;
+  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{1000, Role::kAdmin}}));
+}
+
+TEST_F(SystemConfigTest, KnowsUsersAndGroupsByName) {
+  const AccessPolicy access = LoadSystem("[access]\nviewers = [\"root\", \"@root\"]\n")->access;
+  EXPECT_EQ(access.users.at(0), Role::kAdmin);  // the higher one
+  EXPECT_EQ(access.groups.at(0), Role::kViewer);
+}
+
+TEST_F(SystemConfigTest, ComplainsOfRolesWithItsLine) {
+  struct Case {
+    const char* text;
+    const char* complaint;
+  };
+  const Case cases[] = {
+      {"[access]\neveryone = \"boss\"\n", "kprofd.toml:3: [access]: 'everyone' is not one of none, viewer"},
+      {"[access]\nadmins = [\n\"root\",\n\"no such user\"]\n",
+       "kprofd.toml:5: [access]: 'admins' names 'no such user'"},
+      {"[access]\nviewers = [\"@nogroup-\"]\n", "there is no group of that name"},
+      {"[access]\nviewers = [\"4294967295\"]\n", "there is no user of that name"},
+      {"[access]\nviewers = \"root\"\n", "'viewers' is not a list of strings"},
+      {"[access]\nviewers = [7]\n", "holds what is no string"},
+      {"[access]\nviewer = [\"root\"]\n", "there is no setting 'viewer' here"},
+      {"[limits]\nconnections = 0\n", "kprofd.toml:3: [limits]: 'connections' is not a whole number"},
+  };
+  for (const Case& c : cases) {
+    Result<Config> config = LoadSystem(c.text);
+    ASSERT_FALSE(config.ok()) << c.text;
+    EXPECT_EQ(config.status().code(), ErrorCode::kUsage);
+    EXPECT_THAT(config.status().ToString(), HasSubstr(c.complaint));
+  }
+}
+
+TEST_F(SystemConfigTest, ReadsItsLimits) {
+  const ConnectionLimits limits = LoadSystem(R"(
+[limits]
+connections = 10
+connections_per_user = 9
+users = 8
+calls_per_user = 7
+calls_per_second_per_user = 6
+)")
+                                      ->connections;
+  EXPECT_EQ(limits.connections, 10);
+  EXPECT_EQ(limits.connections_per_caller, 9);
+  EXPECT_EQ(limits.callers, 8);
+  EXPECT_EQ(limits.calls.in_flight, 7);
+  EXPECT_EQ(limits.calls.per_second, 6);
+}
+
+TEST_F(SystemConfigTest, SaysWhatWaitsForTheNextStart) {
+  const Config now = *LoadSystem("");
+  EXPECT_EQ(SettingsForNextStart(now, *LoadSystem("log_level = \"error\"\n[access]\neveryone = \"none\"\n")), "");
+  EXPECT_EQ(SettingsForNextStart(now, *LoadSystem("socket = \"/other\"\n[queue]\nlimit_runs = 5\n")),
+            "socket, [queue]");
+}
+
+TEST_F(ConfigTest, ADaemonOfOnesOwnHasNoRolesToGive) {
+  EXPECT_THAT(Load("[access]\neveryone = \"viewer\"\n").status().ToString(), HasSubstr("is for system mode"));
+  const AccessPolicy access = Load("")->access;
+  EXPECT_EQ(access.everyone, Role::kNone);
+  EXPECT_EQ(access.users.at(getuid()), Role::kAdmin);
 }
 
 }  // namespace

@@ -1,0 +1,108 @@
+#include "daemon/access_config.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace kprof {
+namespace {
+
+constexpr uid_t kRootUid = 0;
+constexpr uid_t kOverflowUid = 65534;  // of users without a number in our user namespace
+
+// "1000"; the largest stands for no number at all.
+std::optional<uint32_t> ParseId(std::string_view text) {
+  uint32_t id = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size() || id == UINT32_MAX) return std::nullopt;
+  return id;
+}
+
+std::optional<uid_t> UserByName(const std::string& name) {
+  if (std::optional<uint32_t> id = ParseId(name)) return id;
+  const passwd* user = ::getpwnam(name.c_str());
+  return user == nullptr ? std::nullopt : std::optional(user->pw_uid);
+}
+
+std::optional<gid_t> GroupByName(const std::string& name) {
+  if (std::optional<uint32_t> id = ParseId(name)) return id;
+  const group* found = ::getgrnam(name.c_str());
+  return found == nullptr ? std::nullopt : std::optional(found->gr_gid);
+}
+
+template <typename Id>
+void Raise(std::map<Id, Role>& roles, Id id, Role role) {
+  Role& now = roles[id];
+  now = std::max(now, role);
+}
+
+void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPolicy& policy) {
+  for (const TableReader::Line& member : reader.Texts(key)) {
+    const bool is_group = member.text[0] == '@';
+    const std::string name = member.text.substr(is_group ? 1 : 0);
+    if (is_group) {
+      if (std::optional<gid_t> gid = GroupByName(name)) {
+        Raise(policy.groups, *gid, role);
+        continue;
+      }
+    } else if (std::optional<uid_t> uid = UserByName(name)) {
+      Raise(policy.users, *uid, role);
+      continue;
+    }
+    reader.ComplainAt(member.line, "'" + std::string(key) + "' names '" + OneLine(member.text) + "', but there is no " +
+                                       (is_group ? "group" : "user") + " of that name here");
+  }
+}
+
+}  // namespace
+
+Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy) {
+  TableReader reader(table, file, "[access]: ");
+  std::string everyone;
+  reader.Text("everyone", everyone);
+  if (everyone == "none") {
+    policy.everyone = Role::kNone;
+  } else if (std::optional<Role> role = RoleByName(everyone)) {
+    policy.everyone = *role;
+  } else if (!everyone.empty()) {
+    reader.ComplainAt(table.get("everyone")->source().begin.line,
+                      "'everyone' is not one of none, viewer, operator, admin");
+  }
+  if (table.contains("admins")) policy.users.clear();  // whoever names admins may leave out root
+  ReadMembers(reader, "viewers", Role::kViewer, policy);
+  ReadMembers(reader, "operators", Role::kOperator, policy);
+  ReadMembers(reader, "admins", Role::kAdmin, policy);
+  return reader.Finish();
+}
+
+Status ReadConnectionLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits) {
+  TableReader reader(table, file, "[limits]: ");
+  reader.Integer("connections", 1, 1'000'000, limits.connections);
+  reader.Integer("connections_per_user", 1, 1'000'000, limits.connections_per_caller);
+  reader.Integer("users", 1, 65536, limits.callers);
+  reader.Integer("calls_per_user", 1, 1'000'000, limits.calls.in_flight);
+  reader.Integer("calls_per_second_per_user", 1, 10'000'000, limits.calls.per_second);
+  return reader.Finish();
+}
+
+AccessPolicy DefaultSystemAccess() {
+  AccessPolicy policy;
+  policy.everyone = Role::kViewer;
+  policy.users = {{kRootUid, Role::kAdmin}};
+  policy.nobodies = {::getuid(), kOverflowUid};
+  return policy;
+}
+
+AccessPolicy UserAccess(uid_t own_uid) {
+  AccessPolicy policy;
+  policy.users = {{kRootUid, Role::kAdmin}, {own_uid, Role::kAdmin}};
+  return policy;
+}
+
+}  // namespace kprof

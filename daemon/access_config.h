@@ -1,0 +1,24 @@
+// What the configuration file says of who may call and how much: [access] and [limits]. Names of users and groups are
+// looked up here, once; a name that nobody has is a complaint with its line, as a role that somebody counts on would
+// otherwise be missing in silence.
+#pragma once
+
+#include <string>
+
+#include "daemon/rpc/access_policy.h"
+#include "daemon/rpc/connection_limits.h"
+#include "daemon/toml_table.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// Each leaves alone what the table does not name.
+Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy);
+Status ReadConnectionLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits);
+
+// Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin.
+AccessPolicy DefaultSystemAccess();
+// Of a daemon that is its user's own: nobody else has business here, but root, who could be anybody.
+AccessPolicy UserAccess(uid_t own_uid);
+
+}  // namespace kprof
