@@ -13,6 +13,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/local_acceptor.h"
 #include "daemon/rpc/rpc_parts.h"
@@ -21,6 +22,7 @@
 #include "daemon/runs/runs.h"
 #include "daemon/runs/stray_files.h"
 #include "storage/base/files.h"
+#include "storage/base/readable_text.h"
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_list.h"
 
@@ -34,6 +36,12 @@ constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr mode_t kOwnSocketMode = 0600;
 constexpr mode_t kSystemSocketMode = 0666;  // who connects is told by the socket
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return ReadableText(name);
+}
 
 }  // namespace
 
@@ -54,6 +62,7 @@ struct Daemon::Parts {
   std::unique_ptr<Catalog> catalog;
   StorageHealth health;
   StreamLimits stream_limits;
+  AnswerCache answers;
   std::stop_source stop;  // of background work
   std::unique_ptr<SupervisorLauncher> launcher;
   std::unique_ptr<Runs> runs;
@@ -72,6 +81,11 @@ struct Daemon::Parts {
     std::promise<void> done;
     loop.Post([&] { task([&] { done.set_value(); }); });
     done.get_future().wait();
+  }
+
+  void SetHealth(std::string text) {
+    health.text = std::move(text);
+    catalog->changes().Bump();
   }
 
   Status Build();
@@ -100,9 +114,9 @@ Status Daemon::Parts::Build() {
   run_options.retention = config.retention;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   const bool is_system = config.mode == Mode::kSystem;
-  NodeInfo node{DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
+  NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, health, std::move(node)});
+                                            stream_limits, answers, health, std::move(node)});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, nullptr));
 
@@ -125,14 +139,14 @@ Status Daemon::Parts::Build() {
 void Daemon::Parts::BeginBackgroundWork() {
   const bool check = catalog->last_stop_was_unclean();
   if (check) {
-    loop.Post([this] { health.text = "checking"; });
+    loop.Post([this] { SetHealth("checking"); });
   }
   std::string before_id = RunIdGenerator(clock, {}).Next();
   (void)bulk.Submit([this, check, before_id, token = stop.get_token()] {
     if (check) {
       Status checked = catalog->QuickCheck(token);
       if (!checked.ok()) LogError("the catalog is damaged", {{"error", checked.ToString()}});
-      loop.Post([this, checked] { health.text = checked.ok() ? "ok" : checked.ToString(); });
+      loop.Post([this, checked] { SetHealth(checked.ok() ? "ok" : checked.ToString()); });
     }
     Status reserved = catalog->reserve().Fill();
     if (!reserved.ok()) LogWarning("no space is in reserve", {{"error", reserved.ToString()}});

@@ -119,6 +119,7 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
     sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
   if (!status.ok()) return status.In("open " + path);
+  if (options.kept_statements > 0) db.statements_ = std::make_unique<StatementCache>(options.kept_statements);
   return db;
 }
 

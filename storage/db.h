@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "storage/base/status.h"
+#include "storage/statement_cache.h"
 
 namespace kprof {
 
@@ -33,6 +34,8 @@ class Db {
     const char* vfs = nullptr;
     int64_t cache_bytes = 1 << 20;
     int busy_timeout_ms = 5000;
+    // So many prepared statements are kept for the next time; each takes some KiB.
+    size_t kept_statements = 0;
   };
 
   // kReadWrite creates the file (mode 0600) when absent and sets WAL, synchronous=FULL, foreign_keys, a bounded WAL
@@ -51,6 +54,8 @@ class Db {
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   int64_t changes() const { return sqlite3_changes64(handle_.get()); }
   sqlite3* handle() { return handle_.get(); }
+  // Null where none are kept.
+  StatementCache* statements() { return statements_.get(); }
 
  private:
   struct Close {
@@ -58,6 +63,7 @@ class Db {
   };
   explicit Db(sqlite3* handle) : handle_(handle) {}
   std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<StatementCache> statements_;  // goes before the connection
 };
 
 }  // namespace kprof

@@ -42,11 +42,12 @@ Result<ReaderPool::Lease> ReaderPool::Borrow(std::stop_token stop) {
     }
     db = std::make_unique<Db>(*std::move(opened));
   }
-  return Lease(*this, std::move(db));
+  Lease lease(*this, std::move(db));
+  RETURN_IF_ERROR(lease->Execute("BEGIN"));  // cheaper than a lock for each statement, too
+  return lease;
 }
 
 void ReaderPool::Return(std::unique_ptr<Db> db) {
-  // A forgotten read transaction would keep the WAL from shrinking for as long as the connection idles.
   if (db != nullptr && db->in_transaction() && !db->Execute("ROLLBACK").ok()) db = nullptr;
   {
     MutexLock lock(mu_);

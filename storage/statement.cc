@@ -5,9 +5,14 @@
 
 namespace kprof {
 
-Statement::Statement(Db& db, std::string_view sql) : db_(db.handle()) {
+Statement::Statement(Db& db, std::string_view sql) : db_(db.handle()), handle_(nullptr, GiveBack{db.statements()}) {
+  if (db.statements() != nullptr) {
+    handle_.reset(db.statements()->Take(sql).release());
+    if (handle_ != nullptr) return;
+  }
   sqlite3_stmt* statement = nullptr;
-  int result = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), 0, &statement, nullptr);
+  const unsigned flags = db.statements() != nullptr ? SQLITE_PREPARE_PERSISTENT : 0;
+  int result = sqlite3_prepare_v3(db_, sql.data(), static_cast<int>(sql.size()), flags, &statement, nullptr);
   handle_.reset(statement);
   if (result != SQLITE_OK) {
     status_ = FailSqlite(db_, result, "prepare SQL \"" + std::string(sql.substr(0, 60)) + "\"");
@@ -82,6 +87,7 @@ std::optional<int64_t> Statement::MaybeInteger(int column) const {
 
 void Statement::Keep(int result, const char* act) {
   if (result == SQLITE_OK || !status_.ok()) return;
+  handle_.get_deleter().cache = nullptr;
   const char* sql = handle_ != nullptr ? sqlite3_sql(handle_.get()) : "";
   status_ = FailSqlite(db_, result, std::string(act) + " SQL \"" + std::string(sql).substr(0, 60) + "\"");
 }

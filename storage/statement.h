@@ -48,13 +48,18 @@ class Statement {
   sqlite3_stmt* handle() { return handle_.get(); }
 
  private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  // Back to where its Db keeps them, if it does and it did not fail.
+  struct GiveBack {
+    void operator()(sqlite3_stmt* statement) const {
+      if (cache == nullptr) return static_cast<void>(sqlite3_finalize(statement));
+      cache->Return(StatementHandle(statement));
+    }
+    StatementCache* cache = nullptr;
   };
   void Keep(int result, const char* act);
 
   sqlite3* db_;
-  std::unique_ptr<sqlite3_stmt, Finalize> handle_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> handle_;
   Status status_;
 };
 

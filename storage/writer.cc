@@ -111,6 +111,7 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
   }
   Status committed = db_.Execute("COMMIT");
   if (committed.ok()) {
+    if (options_.changes != nullptr) options_.changes->Bump();
     MutexLock lock(mu_);
     ++commits_;
     return std::nullopt;

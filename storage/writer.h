@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "storage/base/change_counter.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
 #include "storage/db.h"
@@ -38,6 +39,8 @@ class Writer {
     size_t batch_limit_jobs = 256;
     // The WAL is folded back into the database after this long without a job, once.
     int checkpoint_idle_ms = 1000;
+    // Null, or what counts each commit, before its jobs are told; outlives the writer.
+    ChangeCounter* changes = nullptr;
   };
 
   // Takes over an open read-write connection.

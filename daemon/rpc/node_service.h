@@ -12,12 +12,14 @@
 
 namespace kprof {
 
-class NodeServiceImpl final : public v1::NodeService::CallbackService {
+class NodeServiceImpl final
+    : public v1::NodeService::WithRawCallbackMethod_GetStatus<v1::NodeService::CallbackService> {
  public:
   NodeServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
 
-  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const v1::GetStatusRequest* request,
-                                      v1::GetStatusResponse* response) override;
+  // In bytes, as most answers are those of before (answer_cache.h).
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context, const v1::ListDevicesRequest* request,
                                         v1::ListDevicesResponse* response) override;
   grpc::ServerUnaryReactor* Diagnose(grpc::CallbackServerContext* context, const v1::DiagnoseRequest* request,
@@ -26,7 +28,8 @@ class NodeServiceImpl final : public v1::NodeService::CallbackService {
                                                                      const v1::BackUpCatalogRequest* request) override;
 
  private:
-  // Io loop.
+  // Io loop, both.
+  void FillStatus(v1::GetStatusResponse& out) const;
   void FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const;
 
   const Caller& caller() const { return desk_->caller(); }

@@ -8,6 +8,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
+#include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/files.h"
@@ -17,6 +18,7 @@ namespace kprof {
 
 // What the daemon says of itself.
 struct NodeInfo {
+  std::string name;  // the host's
   std::string version;
   std::string mode;  // "user" or "system"
   std::string socket_path;
@@ -39,6 +41,7 @@ struct RpcParts {
   const DeviceList& devices;
   Runs& runs;
   StreamLimits& limits;
+  AnswerCache& answers;
   const StorageHealth& health;
   NodeInfo node;
 };

@@ -113,28 +113,79 @@ void OverlayEnds(const std::vector<RunRow>& ended, const v1::ListRunsRequest& re
                              page.mutable_runs()->end());
 }
 
-}  // namespace
+// One call: its request, its page on the way, and what to do with it. Shared by whatever works on it next.
+class PageCall : public std::enable_shared_from_this<PageCall> {
+ public:
+  PageCall(const RpcParts& parts, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
+      : parts_(parts), caller_(caller), stamp_(parts.catalog.changes().count()), response_(response), call_(call) {}
 
-void ReadRunPage(const RpcParts& parts, const Caller& caller, const v1::ListRunsRequest& request,
-                 v1::ListRunsResponse& page, std::function<void(const Status&)> done) {
-  auto overlay = [&parts, &request, &page, done](std::vector<RunRow> ended) {
-    Status submitted = parts.workers.Submit([ended = std::move(ended), &request, &page, done] {
-      OverlayEnds(ended, request, page);
-      done(OkStatus());
-    });
-    if (!submitted.ok()) done(submitted);
-  };
-  Status submitted = parts.workers.Submit([&parts, caller, &request, &page, overlay, done] {
-    Status stored = ReadStored(parts, caller, request, page);
+  bool Parse(const grpc::ByteBuffer& request) {
+    std::vector<grpc::Slice> slices;
+    if (!request.Dump(&slices).ok()) return false;
+    std::string bytes;
+    for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    key_ = "runs " + (caller_.sees_all() ? "*" : std::to_string(caller_.uid)) + " " + bytes;
+    return request_.ParseFromString(bytes);
+  }
+
+  void Begin() {
+    if (IsKnown()) return call_.End(OkStatus());
+    OnWorker([self = shared_from_this()] { self->Read(); });
+  }
+
+ private:
+  bool IsKnown() {
+    std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key_, stamp_);
+    if (known) response_ = *known;
+    return known.has_value();
+  }
+
+  void OnWorker(std::function<void()> work) {
+    Status submitted = parts_.workers.Submit(std::move(work));
+    if (!submitted.ok()) call_.End(submitted);
+  }
+
+  void Read() {
+    if (IsKnown()) return call_.End(OkStatus());  // by now: others had asked the same
+    Status stored = ReadStored(parts_, caller_, request_, page_);
+    if (!stored.ok()) return call_.End(stored);
     auto search = std::make_shared<EndSearch>();  // shared: std::function copies
-    for (const v1::Run& run : page.runs()) {
+    for (const v1::Run& run : page_.runs()) {
       if (!IsTerminal(FromWire(run.state()))) search->ids.push_back(run.id());
     }
-    if (!stored.ok() || search->ids.empty()) return done(stored);
-    search->then = overlay;
-    parts.loop.Post([&parts, search] { GoOn(parts, search); });
-  });
-  if (!submitted.ok()) done(submitted);
+    if (search->ids.empty()) return Answer();
+    search->then = [self = shared_from_this()](std::vector<RunRow> ended) {
+      self->OnWorker([self, ended = std::move(ended)] {
+        OverlayEnds(ended, self->request_, self->page_);
+        self->Answer();
+      });
+    };
+    parts_.loop.Post([this, self = shared_from_this(), search] { GoOn(parts_, search); });
+  }
+
+  void Answer() {
+    response_ = BytesOf(page_);
+    parts_.answers.Put(key_, stamp_, response_);
+    call_.End(OkStatus());
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const uint64_t stamp_;
+  grpc::ByteBuffer& response_;
+  UnaryCall& call_;
+  std::string key_;
+  v1::ListRunsRequest request_;
+  v1::ListRunsResponse page_;
+};
+
+}  // namespace
+
+void AnswerRunPage(const RpcParts& parts, const Caller& caller, const grpc::ByteBuffer& request,
+                   grpc::ByteBuffer& response, UnaryCall& call) {
+  auto page = std::make_shared<PageCall>(parts, caller, response, call);
+  if (!page->Parse(request)) return call.End(Fail(ErrorCode::kUsage, "list runs", "the request is no ListRunsRequest"));
+  page->Begin();
 }
 
 }  // namespace kprof

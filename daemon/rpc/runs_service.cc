@@ -71,11 +71,9 @@ grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* /*context*/,
-                                                    const v1::ListRunsRequest* request,
-                                                    v1::ListRunsResponse* response) {
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   auto* call = new UnaryCall(desk_, Rpc::kListRuns);
-  if (call->refused()) return call;
-  ReadRunPage(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  if (!call->refused()) AnswerRunPage(parts_, caller(), *request, *response, *call);
   return call;
 }
 

@@ -14,7 +14,7 @@ namespace kprof {
 
 class UnaryCall;
 
-class RunsServiceImpl final : public v1::RunsService::CallbackService {
+class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_ListRuns<v1::RunsService::CallbackService> {
  public:
   RunsServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
 
@@ -22,8 +22,9 @@ class RunsServiceImpl final : public v1::RunsService::CallbackService {
                                       v1::SubmitRunResponse* response) override;
   grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
                                    v1::GetRunResponse* response) override;
-  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest* request,
-                                     v1::ListRunsResponse* response) override;
+  // In bytes, as most answers are those of before (answer_cache.h).
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<v1::WatchRunResponse>* WatchRun(grpc::CallbackServerContext* context,
                                                            const v1::WatchRunRequest* request) override;
   grpc::ServerUnaryReactor* WaitRun(grpc::CallbackServerContext* context, const v1::WaitRunRequest* request,

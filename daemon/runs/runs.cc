@@ -102,6 +102,7 @@ void Runs::Enqueue(RunRow row) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   queue_.Add(id, row.devices);
+  parts_.catalog.changes().Bump();
   OpenRun& open = open_[id];
   open.row = std::move(row);
   StartQueueTimer(id);
@@ -126,6 +127,7 @@ void Runs::StartReady() {
   while (true) {
     std::string id = queue_.StartNext();
     if (id.empty()) return;
+    parts_.catalog.changes().Bump();
     OpenRun& open = open_.at(id);
     open.queue_timer.Cancel();
     RunLife::Events events;
@@ -147,6 +149,7 @@ void Runs::OnLifeEnded(RunRow row) {
   CommitEnd(id, kRetryFirstMs);
   // The command is gone: its devices go to the next run, whose first commit joins this one's last.
   queue_.Remove(id);
+  parts_.catalog.changes().Bump();
   StartReady();
 }
 
@@ -154,6 +157,7 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
   if (open.life || open.end) return;
   queue_.Remove(id);
+  parts_.catalog.changes().Bump();
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
   CommitEnd(id, kRetryFirstMs);
@@ -302,6 +306,7 @@ void Runs::StartHoldTimer(const std::string& id) {
 }
 
 void Runs::Notify(const std::string& id) {
+  parts_.catalog.changes().Bump();
   auto found = open_.find(id);
   if (found == open_.end() || found->second.watchers.empty()) return;
   View view{found->second.row, queue_.Position(id)};

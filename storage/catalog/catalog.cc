@@ -18,6 +18,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kReaders = 4;
+constexpr size_t kReaderStatements = 32;
 // A commit empties their caches anyway.
 constexpr int64_t kReaderCacheBytes = 512 << 10;
 
@@ -113,9 +114,14 @@ Status Catalog::OpenDatabase() {
   }
 
   ReaderPool::Options readers{.limit = kReaders};
-  readers.db = {.mode = Db::Mode::kReadOnly, .vfs = options_.vfs, .cache_bytes = kReaderCacheBytes};
+  readers.db = {.mode = Db::Mode::kReadOnly,
+                .vfs = options_.vfs,
+                .cache_bytes = kReaderCacheBytes,
+                .kept_statements = kReaderStatements};
   readers_ = std::make_unique<ReaderPool>(path, readers);
-  writer_ = std::make_unique<Writer>(std::move(db), options_.writer);
+  Writer::Options writer = options_.writer;
+  writer.changes = &changes_;
+  writer_ = std::make_unique<Writer>(std::move(db), writer);
   return OkStatus();
 }
 

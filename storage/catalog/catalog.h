@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 
+#include "storage/base/change_counter.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/catalog_restore.h"
@@ -46,6 +47,8 @@ class Catalog {
   Writer& writer() { return *writer_; }
   ReaderPool& readers() { return *readers_; }
   const Layout& layout() const { return options_.layout; }
+  // Of what is in the catalog, and of what its owners know and have not stored yet: who knows so bumps it.
+  ChangeCounter& changes() { return changes_; }
 
   // Of a restore that this start has completed.
   const std::optional<RestoredCatalog>& restored() const { return restored_; }
@@ -88,6 +91,7 @@ class Catalog {
   std::optional<RestoredCatalog> restored_;
   bool last_stop_was_unclean_ = false;
   bool is_backup_ = false;
+  ChangeCounter changes_;
   std::unique_ptr<ReaderPool> readers_;
   std::unique_ptr<Writer> writer_;
 };

@@ -128,7 +128,8 @@ class RpcFixture {
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
-                                                 devices_, *runs_, *limits_, health_, NodeInfo{"test", "user", "/s"}});
+                                                 devices_, *runs_, *limits_, answers_, health_,
+                                                 NodeInfo{"host", "test", "user", "/s"}});
     servers_ = *CallerServers::Create(*parts_, server_limits_, nullptr);
     turning_ = std::thread([this] {
       while (!stop_turning_) {
@@ -278,6 +279,7 @@ class RpcFixture {
   DeviceList devices_{{}};
   FakeLauncher launcher_;
   StorageHealth health_;
+  AnswerCache answers_;
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;

@@ -59,10 +59,9 @@ TEST_F(CatalogTest, KeepsRunsFromOneLifeToTheNext) {
 
 TEST_F(CatalogTest, ShowsReadersWhatTheWriterCommitted) {
   std::unique_ptr<Catalog> catalog = *Open();
-  ReaderPool::Lease reader = *catalog->readers().Borrow();
-  EXPECT_EQ(*ReadLastRunId(*reader), "");
+  EXPECT_EQ(*ReadLastRunId(**catalog->readers().Borrow()), "");
   ASSERT_TRUE(Insert(*catalog, "a").ok());
-  EXPECT_EQ(*ReadLastRunId(*reader), "a");
+  EXPECT_EQ(*ReadLastRunId(**catalog->readers().Borrow()), "a");
 }
 
 TEST_F(CatalogTest, RefusesASecondOpenerAndNamesTheFirst) {

@@ -50,10 +50,14 @@ TEST_F(ReaderPoolTest, WaitsForALeaseToEnd) {
   EXPECT_TRUE(pool.Borrow().ok());
 }
 
-TEST_F(ReaderPoolTest, EndsATransactionThatWasForgotten) {
+TEST_F(ReaderPoolTest, WhatALeaseReadsIsOfOneMoment) {
   ReaderPool pool(path_, {.limit = 1});
-  { ASSERT_TRUE((*pool.Borrow())->Execute("BEGIN; SELECT * FROM t").ok()); }
-  ASSERT_TRUE(db_.Execute("UPDATE t SET x = 8").ok());
+  {
+    ReaderPool::Lease lease = *pool.Borrow();
+    const int64_t before = *lease->QueryInteger("SELECT x FROM t");
+    ASSERT_TRUE(db_.Execute("UPDATE t SET x = 8").ok());
+    EXPECT_EQ(*lease->QueryInteger("SELECT x FROM t"), before);
+  }
   EXPECT_EQ(*(*pool.Borrow())->QueryInteger("SELECT x FROM t"), 8);
 }
 

@@ -1,0 +1,179 @@
+// What tests/bench/many_clients.py measures with: many clients of one daemon in one process, each on a connection of
+// its own and in a closed loop of two calls, status and then a page of runs; or, beside it, a bare gRPC server with the
+// same two methods and nothing behind them.
+//
+//   bench_load clients SOCKET CLIENTS SECONDS   prints a line of JSON
+//   bench_load bare SOCKET RUNS_BYTES           answers the first with nothing, the second with so many bytes, until
+//                                               its standard input ends
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <latch>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kprof/v1/node.grpc.pb.h"
+#include "kprof/v1/runs.grpc.pb.h"
+
+namespace kprof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRunsInPage = 20;
+
+class LoadClient {
+ public:
+  LoadClient(const std::string& address, Clock::time_point begin, Clock::time_point end, std::latch& done)
+      : begin_(begin), end_(end), done_(done) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+    auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    node_ = v1::NodeService::NewStub(channel);
+    runs_ = v1::RunsService::NewStub(channel);
+    list_.set_page_size(kRunsInPage);
+  }
+
+  void Begin() { AskStatus(); }
+
+  const std::vector<int64_t>& latencies_ns() const { return latencies_ns_; }
+  int64_t failed() const { return failed_; }
+  const std::string& first_failure() const { return first_failure_; }
+  size_t runs_bytes() const { return runs_bytes_; }
+
+ private:
+  void AskStatus() {
+    context_ = std::make_unique<grpc::ClientContext>();
+    asked_ = Clock::now();
+    node_->async()->GetStatus(context_.get(), &ask_status_, &status_, [this](const grpc::Status& ended) {
+      if (Ended(ended)) AskRuns();
+    });
+  }
+  void AskRuns() {
+    context_ = std::make_unique<grpc::ClientContext>();
+    page_.Clear();
+    asked_ = Clock::now();
+    runs_->async()->ListRuns(context_.get(), &list_, &page_, [this](const grpc::Status& ended) {
+      if (runs_bytes_ == 0) runs_bytes_ = page_.ByteSizeLong();
+      if (Ended(ended)) AskStatus();
+    });
+  }
+  bool Ended(const grpc::Status& status) {
+    const Clock::time_point now = Clock::now();
+    if (asked_ >= begin_ && now <= end_) latencies_ns_.push_back((now - asked_).count());
+    if (!status.ok() && failed_++ == 0) first_failure_ = status.error_message();
+    if (now < end_) return true;
+    done_.count_down();
+    return false;
+  }
+
+  const Clock::time_point begin_;
+  const Clock::time_point end_;
+  std::latch& done_;
+  std::unique_ptr<v1::NodeService::Stub> node_;
+  std::unique_ptr<v1::RunsService::Stub> runs_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  v1::GetStatusRequest ask_status_;
+  v1::GetStatusResponse status_;
+  v1::ListRunsRequest list_;
+  v1::ListRunsResponse page_;
+  Clock::time_point asked_;
+  std::vector<int64_t> latencies_ns_;
+  int64_t failed_ = 0;
+  std::string first_failure_;
+  size_t runs_bytes_ = 0;
+};
+
+int RunClients(const std::string& socket, int clients, double seconds) {
+  // The first half second is theirs to connect in.
+  const Clock::time_point begin = Clock::now() + std::chrono::milliseconds(500 + clients);
+  const Clock::time_point end = begin + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  std::latch done(clients);
+  std::vector<std::unique_ptr<LoadClient>> all;
+  for (int i = 0; i < clients; ++i) all.push_back(std::make_unique<LoadClient>("unix:" + socket, begin, end, done));
+  for (auto& client : all) client->Begin();
+  done.wait();
+  std::vector<int64_t> latencies;
+  int64_t failed = 0;
+  std::string first_failure;
+  for (auto& client : all) {
+    latencies.insert(latencies.end(), client->latencies_ns().begin(), client->latencies_ns().end());
+    failed += client->failed();
+    if (first_failure.empty()) first_failure = client->first_failure();
+  }
+  if (latencies.empty()) {
+    std::fprintf(stderr, "no call ended in time: %s\n", first_failure.c_str());
+    return 1;
+  }
+  std::sort(latencies.begin(), latencies.end());
+  auto percentile = [&](double percent) {
+    return static_cast<double>(
+               latencies[static_cast<size_t>(percent / 100 * static_cast<double>(latencies.size() - 1))]) /
+           1e6;
+  };
+  std::printf(
+      "{\"calls_per_second\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"most_ms\":%.3f,\"failed\":%ld,\"runs_bytes\":%zu}"
+      "\n",
+      static_cast<double>(latencies.size()) / seconds, percentile(50), percentile(99), percentile(100), failed,
+      all[0]->runs_bytes());
+  if (failed > 0) std::fprintf(stderr, "%ld calls failed, the first one: %s\n", failed, first_failure.c_str());
+  std::fflush(nullptr);
+  ::_exit(0);  // a thousand channels take their time to end
+}
+
+class BareNode final : public v1::NodeService::CallbackService {
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const v1::GetStatusRequest*,
+                                      v1::GetStatusResponse*) override {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+class BareRuns final : public v1::RunsService::CallbackService {
+ public:
+  explicit BareRuns(size_t bytes) : bytes_(bytes) {}
+
+ private:
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest*,
+                                     v1::ListRunsResponse* response) override {
+    if (bytes_ > 0) response->set_next_page_token(std::string(bytes_, 'x'));
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  const size_t bytes_;
+};
+
+int ServeBare(const std::string& socket, size_t bytes) {
+  BareNode node;
+  BareRuns runs(bytes);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
+  builder.RegisterService(&node);
+  builder.RegisterService(&runs);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (!server) return 1;
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+}  // namespace kprof
+
+int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "clients" && argc == 5) return kprof::RunClients(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
+  if (what == "bare" && argc == 4) return kprof::ServeBare(argv[2], static_cast<size_t>(std::atoi(argv[3])));
+  std::fprintf(stderr, "usage: bench_load clients SOCKET CLIENTS SECONDS | bare SOCKET RUNS_BYTES\n");
+  return 2;
+}
