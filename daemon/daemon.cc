@@ -32,6 +32,7 @@ namespace {
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
 constexpr size_t kRunFilesWorkers = 2;
+constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr mode_t kOwnSocketMode = 0600;
@@ -73,7 +74,7 @@ struct Daemon::Parts {
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
-  WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256}};
+  WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   std::thread io_thread;
 
   // Runs `task` on the loop and waits until it calls what it is given.

@@ -1,6 +1,8 @@
 #include "daemon/base/worker_pool.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <system_error>
 #include <utility>
@@ -51,6 +53,7 @@ void WorkerPool::AddThread() {
 
 void WorkerPool::Work() {
   pthread_setname_np(pthread_self(), "kprofd-worker");
+  if (options_.niceness > 0) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), options_.niceness);
   while (true) {
     std::function<void()> job;
     {

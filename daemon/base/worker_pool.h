@@ -23,6 +23,7 @@ class WorkerPool {
   struct Options {
     size_t threads = 2;  // at most, made as they are needed; 0: a job runs inside Submit, for tests of one order
     size_t queue_limit_jobs = 1024;
+    int niceness = 0;  // of its threads: how far they stand back for everybody else
   };
   explicit WorkerPool(const Options& options);
   // Runs what is queued, then joins. Stop your jobs first, through their tokens.

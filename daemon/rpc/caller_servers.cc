@@ -30,7 +30,9 @@ constexpr int kMaxConnectionIdleMs = 300'000;
 // Of those who are turned away: time to be told.
 constexpr int kRefusedIdleMs = 2'000;
 constexpr int kRefusedAgeMs = 10'000;
-constexpr size_t kAllCallsBytes = size_t{512} << 20;  // what all servers together buffer, about
+// What gRPC buffers for one caller, about: it takes in the whole of a message before it finds it too long. Beyond that
+// it ends that caller's streams, and nobody else's: the quota is theirs. A connection that does nothing takes 30 KiB.
+constexpr size_t kCallerBytes = size_t{128} << 20;
 
 constexpr int64_t kQuietMs = 10'000;
 constexpr int64_t kTakeDownMs = 1'000;
@@ -44,13 +46,13 @@ struct CallerServers::Server {
   Server(const RpcParts& parts, std::shared_ptr<CallerDesk> at)
       : desk(std::move(at)), node(parts, desk), runs(parts, desk), queries(parts, desk) {}
 
-  bool Start(const grpc::ResourceQuota& quota, bool refuses) {
+  bool Start(bool refuses) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&node);
     builder.RegisterService(&runs);
     builder.RegisterService(&queries);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.SetResourceQuota(quota);
+    builder.SetResourceQuota(grpc::ResourceQuota("caller").Resize(kCallerBytes));
     // Of the synchronous services there are only gRPC's own: reflection.
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
@@ -97,13 +99,7 @@ Result<std::unique_ptr<CallerServers>> CallerServers::Create(const RpcParts& par
 
 CallerServers::CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
                              std::unique_ptr<HangUpWatch> watch)
-    : parts_(parts),
-      limits_(limits),
-      observer_(observer),
-      quota_(std::make_unique<grpc::ResourceQuota>("kprofd")),
-      watch_(std::move(watch)) {
-  quota_->Resize(kAllCallsBytes);
-}
+    : parts_(parts), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
 CallerServers::~CallerServers() = default;
 
 void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
@@ -153,7 +149,7 @@ CallerServers::Server* CallerServers::FindOrMake(const Key& key, const Status& r
   }
   auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, limits_.calls, refusal, observer_);
   auto server = std::make_unique<Server>(parts_, std::move(desk));
-  if (!server->Start(*quota_, !refusal.ok())) {
+  if (!server->Start(!refusal.ok())) {
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
     return nullptr;
   }

@@ -23,10 +23,6 @@
 #include "daemon/rpc/rpc_parts.h"
 #include "storage/base/unique_fd.h"
 
-namespace grpc {
-class ResourceQuota;
-}
-
 namespace kprof {
 
 class CallerServers {
@@ -82,7 +78,6 @@ class CallerServers {
   const RpcParts& parts_;
   ConnectionLimits limits_;
   CallObserver* const observer_;
-  const std::unique_ptr<grpc::ResourceQuota> quota_;  // one for all servers
   const std::unique_ptr<HangUpWatch> watch_;
   std::map<Key, std::unique_ptr<Server>> servers_;
   int64_t connections_ = 0;

@@ -1,8 +1,12 @@
 #include "daemon/base/worker_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <latch>
 #include <memory>
 #include <set>
@@ -75,6 +79,15 @@ TEST(WorkerPool, DestroysAJobRightAfterItHasRun) {
   auto token = std::make_shared<Token>(gone);
   ASSERT_TRUE(pool.Submit([token = std::move(token)] {}).ok());
   gone.wait();  // no other job has to come for that
+}
+
+TEST(WorkerPool, StandsBackAsFarAsItIsTold) {
+  std::promise<int> niceness;
+  WorkerPool pool({.threads = 1, .queue_limit_jobs = 10, .niceness = 3});
+  const int ours = ::getpriority(PRIO_PROCESS, 0);
+  ASSERT_TRUE(
+      pool.Submit([&] { niceness.set_value(::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()))); }).ok());
+  EXPECT_EQ(niceness.get_future().get(), std::max(3, ours));
 }
 
 }  // namespace
