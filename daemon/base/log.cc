@@ -65,7 +65,13 @@ std::string WholeLine(LogLevel level, int64_t unix_ns, std::string_view event, s
 
 // One at a time, so that what was asked still holds when it is written.
 Mutex sink_mu;
-int64_t dropped_lines KPROF_GUARDED_BY(sink_mu) = 0;
+int64_t dropped_lines KPROF_GUARDED_BY(sink_mu) = 0;  // of which no line has told yet
+std::atomic<int64_t> all_dropped_lines{0};
+
+void CountDropped() KPROF_REQUIRES(sink_mu) {
+  ++dropped_lines;
+  all_dropped_lines.fetch_add(1, std::memory_order_relaxed);
+}
 
 // False when it would have to wait. A log that cannot be written at all is no reason to stop, nor to count.
 bool WriteNow(const std::string& line) {
@@ -119,12 +125,16 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
   if (dropped_lines > 0) {
     std::string dropped = std::to_string(dropped_lines);
     if (!WriteNow(WholeLine(LogLevel::kWarning, now, "log lines were dropped", {{"count", std::move(dropped)}}))) {
-      ++dropped_lines;
+      CountDropped();
       return;
     }
     dropped_lines = 0;
   }
-  if (!WriteNow(line)) ++dropped_lines;
+  if (!WriteNow(line)) CountDropped();
+}
+
+int64_t LogLinesDropped() {
+  return all_dropped_lines.load(std::memory_order_relaxed);
 }
 
 }  // namespace kprof

@@ -9,6 +9,7 @@
 // reads, a stopped terminal) is dropped, and the next one that it takes says how many were.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ inline void LogWarning(std::string_view event, std::initializer_list<LogField> f
 inline void LogError(std::string_view event, std::initializer_list<LogField> fields = {}) {
   Log(LogLevel::kError, event, fields);
 }
+
+// How many lines were dropped since the start.
+int64_t LogLinesDropped();
 
 // The line as it is written, without priority and line end. For tests.
 std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,

@@ -80,11 +80,13 @@ class PipedStandardError {
 TEST(Log, DropsWhatNobodyReadsAndSaysHowMuch) {
   PipedStandardError standard_error;
   constexpr int kLines = 5000;
+  const int64_t dropped_before = LogLinesDropped();
   for (int i = 0; i < kLines; ++i) LogInfo("a line that fills the pipe", {{"number", std::to_string(i)}});
   const std::string kept = standard_error.TakeAll();
   const auto count = std::count(kept.begin(), kept.end(), '\n');
   ASSERT_GT(count, 0);
   ASSERT_LT(count, kLines);
+  EXPECT_EQ(LogLinesDropped() - dropped_before, kLines - count);
   LogInfo("again");
   const std::string after = standard_error.TakeAll();
   EXPECT_NE(after.find("warning log lines were dropped count=" + std::to_string(kLines - count) + "\n"), after.npos)
