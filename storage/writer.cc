@@ -97,8 +97,15 @@ void Writer::CommitBatch(std::span<Entry> batch) {
 // One transaction for all of them. Returns the job after which there was no transaction any more, if there was one: its
 // result stands, nothing of the others is in the database.
 std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<Status> results) {
+  const auto began = std::chrono::steady_clock::now();
+  auto observe = [&](const Status& committed) {
+    if (!options_.on_commit) return;
+    const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
+    options_.on_commit(took.count(), jobs.size(), committed);
+  };
   Status begun = db_.Execute("BEGIN IMMEDIATE");
   if (!begun.ok()) {
+    observe(begun);
     std::fill(results.begin(), results.end(), begun);
     return std::nullopt;
   }
@@ -107,9 +114,11 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
     if (db_.in_transaction()) continue;
     if (results[i].ok())
       results[i] = Fail(ErrorCode::kInternal, "write to the catalog", "the job ended its transaction");
+    observe(results[i]);
     return i;
   }
   Status committed = db_.Execute("COMMIT");
+  observe(committed);
   if (committed.ok()) {
     if (options_.changes != nullptr) options_.changes->Bump();
     MutexLock lock(mu_);

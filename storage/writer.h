@@ -41,6 +41,9 @@ class Writer {
     int checkpoint_idle_ms = 1000;
     // Null, or what counts each commit, before its jobs are told; outlives the writer.
     ChangeCounter* changes = nullptr;
+    // Hears of each transaction, on the writer thread: how long it took, its sync included, how many jobs were in it,
+    // and whether it is in the database. May be empty.
+    std::function<void(int64_t took_ns, size_t jobs, const Status& committed)> on_commit;
   };
 
   // Takes over an open read-write connection.

@@ -7,6 +7,7 @@
 #include "daemon/devices/device_list.h"
 #include "daemon/process/launcher.h"
 #include "daemon/process/output_progress.h"
+#include "daemon/runs/run_observer.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 
@@ -22,6 +23,7 @@ struct RunParts {
   Launcher& launcher;
   const DeviceList& devices;
   OutputLimits output;
+  RunObserver* observer = nullptr;  // null: nobody counts
 };
 
 }  // namespace kprof

@@ -17,6 +17,10 @@ constexpr int64_t kRetryFirstMs = 500;
 constexpr int64_t kRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
 
+Lease LeaseOf(const RunRow& row) {
+  return {.uid = row.uid, .run_id = row.id, .devices = row.devices};
+}
+
 }  // namespace
 
 Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
@@ -45,10 +49,12 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
 
 Runs::~Runs() = default;
 
-void Runs::OpenRun::Become(const RunRow& changed) {
-  const bool pinned = row.pinned;  // changed by SetPinned alone
-  row = changed;
-  row.pinned = pinned;
+void Runs::Become(OpenRun& open, const RunRow& changed) {
+  const bool pinned = open.row.pinned;  // changed by SetPinned alone
+  const RunState before = open.row.state;
+  open.row = changed;
+  open.row.pinned = pinned;
+  if (parts_.observer != nullptr && open.row.state != before) parts_.observer->OnRunChanged(before, open.row);
 }
 
 void Runs::Begin() {
@@ -58,6 +64,7 @@ void Runs::Begin() {
       CommitEnd(id, kRetryFirstMs);
       continue;
     }
+    if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
     StartQueueTimer(id);
     if (open.row.attached) StartHoldTimer(id);
   }
@@ -105,6 +112,7 @@ void Runs::Enqueue(RunRow row) {
   parts_.catalog.changes().Bump();
   OpenRun& open = open_[id];
   open.row = std::move(row);
+  if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
   StartReady();
@@ -130,9 +138,11 @@ void Runs::StartReady() {
     parts_.catalog.changes().Bump();
     OpenRun& open = open_.at(id);
     open.queue_timer.Cancel();
+    open.granted_mono_ns = parts_.clock.mono_ns();
+    if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
     RunLife::Events events;
     events.changed = [this, id](const RunRow& row) {
-      open_.at(id).Become(row);
+      Become(open_.at(id), row);
       Notify(id);
     };
     events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
@@ -146,6 +156,10 @@ void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_.at(id);
   open.end = std::move(row);
+  if (parts_.observer != nullptr) {
+    parts_.observer->OnLeaseEnded(LeaseOf(*open.end), parts_.clock.mono_ns() - open.granted_mono_ns,
+                                  open.end->error ? open.end->error->code : "ok");
+  }
   CommitEnd(id, kRetryFirstMs);
   // The command is gone: its devices go to the next run, whose first commit joins this one's last.
   queue_.Remove(id);
@@ -176,7 +190,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
         loop.Post([this, id, retry_ms, status] {
           OpenRun& open = open_.at(id);
           if (status.ok()) {
-            open.Become(*open.end);
+            Become(open, *open.end);
             LogInfo("run ended", {{"run", id},
                                   {"state", std::string(RunStateName(open.row.state))},
                                   {"error", open.row.error ? open.row.error->code : "none"}});
@@ -191,7 +205,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           if (open.end->state == RunState::kDone) {
             SetEnd(*open.end, status.In("store run " + id), parts_.clock.unix_ns());
           }
-          open.Become(*open.end);
+          Become(open, *open.end);
           open.end_refused = status;
           Notify(id);
           if (auto known = std::exchange(open.end_known, nullptr)) known(status.In("store the end of run " + id));

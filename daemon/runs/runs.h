@@ -93,10 +93,10 @@ class Runs {
     IoLoop::Timer queue_timer;
     IoLoop::Timer retry_timer;
     std::map<WatchId, std::function<void(const View&)>> watchers;
-
-    void Become(const RunRow& changed);
+    int64_t granted_mono_ns = 0;  // once it has its life
   };
 
+  void Become(OpenRun& open, const RunRow& changed);
   void Enqueue(RunRow row);
   void StartReady();
   void StartQueueTimer(const std::string& id);

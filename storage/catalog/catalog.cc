@@ -175,9 +175,14 @@ Status Catalog::CopyTo(const std::string& path, std::stop_token stop) {
   return files_.SyncFolder(FolderOf(path));
 }
 
-int64_t Catalog::ReadSizeBytes() {
+Catalog::Sizes Catalog::ReadSizes() {
   const std::string path = options_.layout.CatalogPath();
-  return SizeOf(path) + SizeOf(path + "-wal");
+  return {SizeOf(path), SizeOf(path + "-wal")};
+}
+
+int64_t Catalog::ReadSizeBytes() {
+  const Sizes sizes = ReadSizes();
+  return sizes.database_bytes + sizes.wal_bytes;
 }
 
 }  // namespace kprof

@@ -74,6 +74,11 @@ class Catalog {
   Status BackUp(const std::string& path, std::stop_token stop);
   static constexpr int64_t kBackUpSpareBytes = 64 << 20;
 
+  struct Sizes {
+    int64_t database_bytes = 0;
+    int64_t wal_bytes = 0;
+  };
+  Sizes ReadSizes();
   // Size of the database with its WAL.
   int64_t ReadSizeBytes();
 

@@ -42,7 +42,8 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
-    RunParts parts{*loop_, clock_, *workers_, *workers_, disk_.files, *catalog_, *launcher_, devices_, output_};
+    RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
+                   *catalog_, *launcher_, devices_,  output_,   observer_};
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -136,6 +137,7 @@ class RunsFixture {
   DeviceList devices_{{Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
                        Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};
   OutputLimits output_;
+  RunObserver* observer_ = nullptr;
   Runs::Options options_;
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<IoLoop> loop_;

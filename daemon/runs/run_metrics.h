@@ -1,0 +1,37 @@
+// Counts runs and leases: how many are in which state, how they ended, how long they waited, how long devices were
+// held.
+#pragma once
+
+#include <string>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/metrics.h"
+#include "daemon/runs/run_observer.h"
+
+namespace kprof {
+
+class RunMetrics final : public RunObserver {
+ public:
+  // `devices`: the ids of all that can be leased; each is shown from the start, also while nobody wants it.
+  RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<std::string>& devices, size_t queue_limit);
+
+  void OnRunOpened(const RunRow& row) override;
+  void OnRunChanged(RunState before, const RunRow& row) override;
+  void OnLeaseGranted(const Lease& lease) override;
+  void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override;
+
+ private:
+  void CountQueued(const RunRow& row, double change);
+  void OnEnded(const RunRow& row);
+
+  const Clock& clock_;
+  Family<Gauge>& open_;
+  Family<Gauge>& queued_;
+  Family<Counter>& ended_;
+  Family<Counter>& dropped_output_;
+  Family<Gauge>& held_;
+  Family<Histogram>& hold_seconds_;
+  Histogram& wait_seconds_;
+};
+
+}  // namespace kprof
