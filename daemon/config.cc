@@ -98,6 +98,19 @@ Status ReadLogLevel(const std::string& name, const std::string& file, Config& co
   return Fail(ErrorCode::kUsage, file, "log_level '" + name + "' is not one of debug, info, warning, error");
 }
 
+void ReadHttp(const toml::table& root, TableReader& reader, Config& config) {
+  std::string text;
+  reader.Text("http", text);
+  if (text.empty()) return;
+  Result<std::optional<HttpAddress>> address = ParseHttpAddress(text);
+  if (address.ok()) {
+    config.http = *address;
+  } else {
+    reader.Complain(*root.get("http"), "http",
+                    "is refused: " + address.status().why() + "; " + address.status().remedy());
+  }
+}
+
 Status ReadFile(const std::string& file, Config& config) {
   if (::access(file.c_str(), R_OK) != 0) return FailErrno(errno, "read " + file, "name another with --config");
   toml::parse_result parsed = toml::parse_file(file);
@@ -110,6 +123,7 @@ Status ReadFile(const std::string& file, Config& config) {
   reader.Text("state_dir", config.state_folder);
   reader.Text("socket", config.socket_path);
   reader.Text("launcher", config.launcher_path);
+  ReadHttp(root, reader, config);
   std::string log_level = "info";
   reader.Text("log_level", log_level);
   RETURN_IF_ERROR(ReadLogLevel(log_level, file, config));
@@ -204,9 +218,13 @@ Result<Config> LoadConfig(const ConfigFlags& flags) {
   Config config;
   config.mode = flags.user ? Mode::kUser : Mode::kSystem;
   config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess();
+  if (!flags.user) config.http = HttpAddress{"127.0.0.1", kDefaultHttpPort};
   if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
   if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;
   if (!flags.socket_path.empty()) config.socket_path = flags.socket_path;
+  if (!flags.http.empty()) {
+    ASSIGN_OR_RETURN(config.http, ParseHttpAddress(flags.http));
+  }
   RETURN_IF_ERROR(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
   ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
   RETURN_IF_ERROR(FindLauncher(config));
@@ -220,6 +238,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   };
   compare("state_dir", now.state_folder == wanted.state_folder);
   compare("socket", now.socket_path == wanted.socket_path);
+  compare("http", now.http == wanted.http);
   compare("launcher", now.launcher_path == wanted.launcher_path);
   compare("[queue]", now.queue == wanted.queue);
   compare("[output]", now.output == wanted.output);

@@ -13,6 +13,7 @@
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/run_queue.h"
+#include "daemon/web/http_address.h"
 #include "storage/base/status.h"
 #include "storage/catalog/retention.h"
 
@@ -27,7 +28,8 @@ struct Config {
   Mode mode = Mode::kUser;
   std::string state_folder;
   std::string socket_path;
-  std::string launcher_path;  // kprof-launch
+  std::string launcher_path;        // kprof-launch
+  std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
   ConnectionLimits connections;
   LogLevel log_level = LogLevel::kInfo;
@@ -43,6 +45,7 @@ struct ConfigFlags {
   std::string file;
   std::string state_folder;
   std::string socket_path;
+  std::string http;
 };
 
 // The file if one was named, the flags, the defaults: of the environment in user mode (XDG_STATE_HOME, XDG_RUNTIME_DIR,

@@ -11,6 +11,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/supervisor_launcher.h"
 #include "daemon/rpc/answer_cache.h"
@@ -21,6 +22,8 @@
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/stray_files.h"
+#include "daemon/web/metrics_page.h"
+#include "daemon/web/web_thread.h"
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/catalog.h"
@@ -59,6 +62,7 @@ struct Daemon::Parts {
   RealClock clock;
   std::unique_ptr<Files> files = MakePosixFiles();
   DeviceList devices;
+  DaemonMetrics metrics{clock, devices, config.queue.queued, DaemonVersion()};
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
   StorageHealth health;
@@ -70,6 +74,7 @@ struct Daemon::Parts {
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
+  std::unique_ptr<WebThread> web;
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
@@ -90,6 +95,7 @@ struct Daemon::Parts {
   }
 
   Status Build();
+  Status BeginWeb(const HttpAddress& address);
   void BeginBackgroundWork();
   void Reload(const Config& wanted);
   void StopAll();
@@ -97,7 +103,12 @@ struct Daemon::Parts {
 
 Status Daemon::Parts::Build() {
   ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
-  ASSIGN_OR_RETURN(catalog, Catalog::Open({.layout = Layout{config.state_folder}}, *files));
+  Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
+  catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
+    metrics.storage.OnCommit(took_ns, changes, status);
+  };
+  ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
+  metrics.storage.LookAt(*catalog, *files);
   if (catalog->restored()) {
     LogWarning("a restore of the catalog that was interrupted is complete",
                {{"replaced", catalog->restored()->replaced}});
@@ -109,7 +120,8 @@ Status Daemon::Parts::Build() {
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
   launcher = std::make_unique<SupervisorLauncher>(loop, run_files, std::move(supervisor));
-  RunParts run_parts{loop, clock, workers, run_files, *files, *catalog, *launcher, devices, config.output};
+  RunParts run_parts{loop,     clock,     workers, run_files,     *files,
+                     *catalog, *launcher, devices, config.output, &metrics.runs};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
@@ -119,19 +131,34 @@ Status Daemon::Parts::Build() {
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
                                             stream_limits, answers, health, std::move(node)});
   CallerServers::PrepareProcess();
-  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, nullptr));
+  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, &metrics.rpcs));
 
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
     servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
   };
   const mode_t socket_mode = is_system ? kSystemSocketMode : kOwnSocketMode;
   ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, socket_mode, connected));
+  if (config.http) RETURN_IF_ERROR(BeginWeb(*config.http));
   io_thread = std::thread([this] {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
   });
   loop.Post([this] { runs->Begin(); });
   BeginBackgroundWork();
+  return OkStatus();
+}
+
+Status Daemon::Parts::BeginWeb(const HttpAddress& address) {
+  auto read_health = [this]() -> std::string {
+    if (stop.stop_requested()) return "kprofd is stopping";
+    return health.text == "ok" || health.text == "checking" ? "" : health.text;
+  };
+  ASSIGN_OR_RETURN(web, WebThread::Start(clock, address, metrics.http, [&](WorkerPool& worker) {
+                     HttpRoutes routes;
+                     routes["/metrics"] = MetricsPage(metrics.all, worker);
+                     routes["/healthz"] = HealthPage(loop, read_health);
+                     return routes;
+                   }));
   return OkStatus();
 }
 

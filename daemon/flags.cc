@@ -34,9 +34,10 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   app.add_flag("--release-clocks", flags.release_clocks, "undo what a killed kprofd may have left locked, and exit");
   app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->check(NotEmpty)->type_name("DIR");
   app.add_option("--socket", flags.config.socket_path, "listen at this path")->check(NotEmpty)->type_name("PATH");
-  std::string http = "off";
   std::string listen = "off";
-  app.add_option("--http", http, "off: this version serves no web pages")->type_name("off");
+  app.add_option("--http", flags.config.http, "serve /metrics and /healthz here: 127.0.0.1:7977, or off")
+      ->check(NotEmpty)
+      ->type_name("ADDRESS:PORT|off");
   app.add_option("--listen", listen, "off: this version listens at its socket alone")->type_name("off");
   try {
     app.parse(argc, argv);
@@ -46,8 +47,7 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
     if (!asked) std::cerr << "kprofd: read the command line: " << error.what() << "; see kprofd --help\n";
     return std::nullopt;
   }
-  for (const Status& checked : {CheckOff("--http", http), CheckOff("--listen", listen)}) {
-    if (checked.ok()) continue;
+  if (Status checked = CheckOff("--listen", listen); !checked.ok()) {
     *exit_status = ExitStatusOf(checked.code());
     std::cerr << "kprofd: " << checked.ToString() << "\n";
     return std::nullopt;

@@ -54,7 +54,7 @@ void CallerDesk::Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns) {
     MutexLock lock(mu_);
     --in_flight_;
   }
-  if (observer_ != nullptr) observer_->CallEnded(rpc, code, clock_.mono_ns() - entered_mono_ns);
+  if (observer_ != nullptr) observer_->CallEnded(caller_, rpc, code, clock_.mono_ns() - entered_mono_ns);
 }
 
 int64_t CallerDesk::calls_in_flight() const {

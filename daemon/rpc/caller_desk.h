@@ -18,12 +18,16 @@
 
 namespace kprof {
 
-// Hears of each call when it has ended. Any thread.
+// Hears of connections, on the io loop, and of calls, on any thread: for who counts and who keeps the audit. Must not
+// block.
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
+  virtual void ConnectionOpened() {}
+  virtual void ConnectionEnded() {}
+  virtual void ConnectionRefused(const Status& /*why*/) {}
   virtual void CallBegan(Rpc rpc) = 0;
-  virtual void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
+  virtual void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
 };
 
 class CallerDesk {

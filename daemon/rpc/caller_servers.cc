@@ -134,6 +134,7 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
 void CallerServers::TurnAway(const Status& why, UniqueFd connection) {
   KPROF_ON_IO_LOOP(parts_.loop);
   ++turned_away_;
+  if (observer_ != nullptr) observer_->ConnectionRefused(why);
   const Key key{Caller(), why.ToString()};
   Server* server = FindOrMake(key, why);
   if (server == nullptr || static_cast<int64_t>(server->connections.size()) >= limits_.turned_away) return;
@@ -169,11 +170,13 @@ void CallerServers::HandOver(const Key& key, Server& server, UniqueFd connection
   server.connections.insert(*id);
   server.last_used_ns = parts_.clock.mono_ns();
   ++connections_;
+  if (observer_ != nullptr) observer_->ConnectionOpened();
   grpc::AddInsecureChannelFromFd(server.server.get(), connection.Release());
 }
 
 void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
   --connections_;
+  if (observer_ != nullptr) observer_->ConnectionEnded();
   auto found = servers_.find(key);
   if (found == servers_.end() || found->second->connections.erase(id) == 0) return;
   found->second->last_used_ns = parts_.clock.mono_ns();

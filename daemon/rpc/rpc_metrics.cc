@@ -15,7 +15,7 @@ constexpr std::array kCodeNames = {
 
 }  // namespace
 
-RpcMetrics::RpcMetrics(Metrics& metrics, std::span<const std::string> methods)
+RpcMetrics::RpcMetrics(Metrics& metrics, ConnectionMetrics& connections)
     : in_flight_(metrics.AddGauge("kprof_rpcs_in_flight", "Calls that have begun and not ended.")),
       seconds_(metrics.AddHistograms("kprof_rpc_seconds",
                                      "How long calls took, by method; of streams, how long they were open.", {"method"},
@@ -23,20 +23,28 @@ RpcMetrics::RpcMetrics(Metrics& metrics, std::span<const std::string> methods)
       errors_(metrics.AddCounters("kprof_rpc_errors_total",
                                   "Calls that did not end with OK, those included that clients gave up.",
                                   {"method", "code"})),
-      methods_([&] {
-        std::vector<Method> known;
-        known.reserve(methods.size());
-        for (const std::string& method : methods) known.push_back({method, seconds_.With({method})});
-        return known;
-      }()) {}
+      connections_(connections),
+      open_(connections.Open("rpc")),
+      accepted_(connections.Accepted("rpc")) {
+  for (const AccessRule& rule : AccessRules()) seconds_by_rpc_.push_back(&seconds_.With({rule.method}));
+}
 
-void RpcMetrics::CallEnded(size_t method, CanonicalCode code, int64_t duration_ns) {
+void RpcMetrics::ConnectionOpened() {
+  accepted_.Add();
+  open_.Add();
+}
+
+void RpcMetrics::ConnectionRefused(const Status& why) {
+  connections_.Refused("rpc", std::string(ErrorName(why.code()))).Add();
+}
+
+void RpcMetrics::CallEnded(const Caller& /*caller*/, Rpc rpc, CanonicalCode code, int64_t duration_ns) {
   in_flight_.Subtract();
-  methods_[method].seconds.Observe(SecondsOf(duration_ns));
+  seconds_by_rpc_[static_cast<size_t>(rpc)]->Observe(SecondsOf(duration_ns));
   if (code == CanonicalCode::kOk) return;
   const auto number = static_cast<size_t>(code);
   const char* name = number < kCodeNames.size() ? kCodeNames[number] : "UNKNOWN";
-  errors_.With({methods_[method].name, name}).Add();
+  errors_.With({RuleOf(rpc).method, name}).Add();
 }
 
 }  // namespace kprof

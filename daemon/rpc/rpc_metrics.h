@@ -1,39 +1,36 @@
-// Counts calls: how many are under way, how long they took by method, how they failed by method and code. Told by
-// whoever sees every call come and go; knows no callers, of which there is no end.
+// Counts calls and connections: how many there are, how long calls took by method, how they failed by method and code,
+// how many connections were turned away and why. Knows no callers, of which there is no end.
 //
 // Any thread. A call costs a few relaxed atomics; a failed one a look into a small map.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
-#include "storage/base/error_code.h"
+#include "daemon/rpc/caller_desk.h"
 
 namespace kprof {
 
-class RpcMetrics {
+class RpcMetrics final : public CallObserver {
  public:
-  // `methods` as on the wire, "kprof.v1.RunsService/GetRun"; a call is told by its place here. One may stand here
-  // twice.
-  RpcMetrics(Metrics& metrics, std::span<const std::string> methods);
+  RpcMetrics(Metrics& metrics, ConnectionMetrics& connections);
 
-  void CallBegan() { in_flight_.Add(); }
-  void CallEnded(size_t method, CanonicalCode code, int64_t duration_ns);
+  void ConnectionOpened() override;
+  void ConnectionEnded() override { open_.Subtract(); }
+  void ConnectionRefused(const Status& why) override;
+  void CallBegan(Rpc /*rpc*/) override { in_flight_.Add(); }
+  void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) override;
 
  private:
-  struct Method {
-    std::string name;
-    Histogram& seconds;
-  };
-
   Gauge& in_flight_;
   Family<Histogram>& seconds_;
   Family<Counter>& errors_;
-  const std::vector<Method> methods_;
+  ConnectionMetrics& connections_;
+  Gauge& open_;
+  Counter& accepted_;
+  std::vector<Histogram*> seconds_by_rpc_;  // in the order of AccessRules
 };
 
 }  // namespace kprof

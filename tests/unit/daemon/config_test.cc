@@ -90,6 +90,14 @@ cores = [0, 1]
   EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));
 }
 
+TEST_F(ConfigTest, ServesHttpWhereItIsToldTo) {
+  EXPECT_EQ(Load("")->http, std::nullopt);
+  EXPECT_EQ(Load("http = \"127.0.0.1:7977\"\n")->http, (HttpAddress{"127.0.0.1", 7977}));
+  ConfigFlags off;
+  off.http = "off";
+  EXPECT_EQ(Load("http = \"127.0.0.1:7977\"\n", off)->http, std::nullopt);
+}
+
 TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
   struct Case {
     const char* text;
@@ -99,6 +107,7 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"sockt = \"/x\"\n", ":2: there is no setting 'sockt' here; there are: "},
       {"\n[queue]\nlimit = 5\n", ":4: [queue]: there is no setting 'limit'"},
       {"state_dir = \"\"\n", ":2: 'state_dir' is empty"},
+      {"http = \"0.0.0.0:80\"\n", ":2: 'http' is refused: it is no address of the loopback"},
       {"state_dir = 5\n", ":2: 'state_dir' is not a string"},
       {"[queue]\nlimit_runs = 0\n", ":3: [queue]: 'limit_runs' is not a whole number from 1"},
       {"[queue]\nlimit_runs = \"5\"\n", ":3: [queue]: 'limit_runs' is not a whole number"},

@@ -14,7 +14,7 @@ constexpr CallLimits kLimits{.in_flight = 3, .per_second = 10};
 
 struct Heard final : CallObserver {
   void CallBegan(Rpc) override { ++began; }
-  void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) override {
+  void CallEnded(const Caller& /*caller*/, Rpc rpc, CanonicalCode code, int64_t duration_ns) override {
     ++ended;
     last_rpc = rpc;
     last_code = code;

@@ -1,0 +1,29 @@
+// All that the daemon counts, room by room. Built first and taken down last: everybody else holds references to it.
+// docs/metrics.md describes the families.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "daemon/base/connection_metrics.h"
+#include "daemon/base/metrics.h"
+#include "daemon/devices/device_list.h"
+#include "daemon/rpc/rpc_metrics.h"
+#include "daemon/runs/run_metrics.h"
+#include "daemon/runs/storage_metrics.h"
+#include "daemon/web/http_server.h"
+
+namespace kprof {
+
+struct DaemonMetrics {
+  DaemonMetrics(const Clock& clock, const DeviceList& devices, size_t queue_limit, const std::string& version);
+
+  Metrics all;
+  ConnectionMetrics connections{all};
+  StorageMetrics storage{all};
+  RunMetrics runs;
+  RpcMetrics rpcs{all, connections};
+  HttpMetrics http{all, connections};
+};
+
+}  // namespace kprof

@@ -1,0 +1,47 @@
+// The HTTP server with all that it runs on: a loop, a thread and one worker of its own, so that nothing that HTTP
+// clients do takes time of the daemon's loop or of its workers.
+//
+// Made and destroyed on the main thread. What routes use must outlive it. Whoever may still respond from elsewhere must
+// have stopped before this ends: the daemon's loop does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/web/http_server.h"
+
+namespace kprof {
+
+class WebThread {
+ public:
+  // `make_routes` is given the worker. Fails as the system does; not when the port is taken: a port on loopback is
+  // there for any user to take, and that shall not keep the daemon from starting. It says so in the log, and tries
+  // again.
+  static Result<std::unique_ptr<WebThread>> Start(const Clock& clock, const HttpAddress& address, HttpMetrics& metrics,
+                                                  const std::function<HttpRoutes(WorkerPool&)>& make_routes);
+  ~WebThread();
+  WebThread(const WebThread&) = delete;
+  WebThread& operator=(const WebThread&) = delete;
+
+ private:
+  WebThread(const Clock& clock, HttpAddress address, HttpMetrics& metrics)
+      : loop_(clock), address_(std::move(address)), metrics_(metrics) {}
+  Status Listen();
+
+  IoLoop loop_;
+  const HttpAddress address_;
+  HttpMetrics& metrics_;
+  HttpRoutes routes_;
+  // The loop's.
+  IoLoop::Timer retry_;
+  std::unique_ptr<HttpServer> server_;
+
+  WorkerPool worker_{{.threads = 1, .queue_limit_jobs = 16}};  // joined before that goes which its jobs answer to
+  std::thread thread_;
+};
+
+}  // namespace kprof
