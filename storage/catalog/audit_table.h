@@ -1,0 +1,55 @@
+// Who did what to which device when: the catalog's audit. It only grows; triggers refuse everything else, on this
+// connection, too, but for entries older than it is kept (schema.cc). What is recorded, and when, is
+// daemon/runs/audit_log.h. Functions over a Db; those that change it are for a Writer job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/db.h"
+
+namespace kprof {
+
+// Who acts: a user, and how that is known.
+struct Actor {
+  uint32_t uid = 0;
+  std::string caller = "local";  // by the socket; "kprofd" itself; else the name in a certificate, "certificate:ci"
+  bool operator==(const Actor&) const = default;
+};
+
+struct AuditEntry {
+  int64_t id = 0;       // given by the catalog, ascending
+  int64_t time_ns = 0;  // Unix ns
+  Actor by;
+  std::string action;
+  std::string run_id;      // empty: none
+  std::string session_id;  // empty: none
+  std::vector<std::string> devices;
+  std::string outcome = "ok";  // or the name of an error code
+  std::string detail;
+  bool operator==(const AuditEntry&) const = default;
+};
+
+// `entry.id` is not looked at.
+Status AppendAudit(Db& db, const AuditEntry& entry);
+
+struct AuditFilter {
+  std::optional<uint32_t> uid;
+  int64_t since_ns = 0;              // not older
+  std::optional<int64_t> before_id;  // only older than this one (exclusive): the paging cursor
+  int64_t limit = 100;               // REQUIRES: 1..1000
+};
+// Newest first.
+Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter);
+
+// Removes entries older than `before_ns`, at most `limit` of them, oldest first; answers with how many. What is once
+// removed stays forbidden to come back: the catalog notes since when the audit is kept.
+Result<int64_t> ExpireAudit(Db& db, int64_t before_ns, int64_t limit);
+
+// How many entries were ever appended. Free.
+Result<int64_t> CountAuditEver(Db& db);
+
+}  // namespace kprof
