@@ -159,6 +159,13 @@ Status ReadFile(const std::string& file, Config& config) {
     config.retention.max_age_ns = max_age_hours * kNanosPerHour;
     RETURN_IF_ERROR(retention.Finish());
   }
+  if (const toml::table* table = reader.Table("audit")) {
+    TableReader audit(*table, file, "[audit]: ");
+    int64_t max_age_days = config.audit.max_age_ns / (24 * kNanosPerHour);
+    audit.Integer("max_age_days", 0, 3650, max_age_days);
+    config.audit.max_age_ns = max_age_days * 24 * kNanosPerHour;
+    RETURN_IF_ERROR(audit.Finish());
+  }
   if (const toml::array* tables = reader.Tables("device")) {
     for (const toml::node& node : *tables) {
       if (const toml::table* table = node.as_table()) RETURN_IF_ERROR(ReadDevice(*table, file, config));

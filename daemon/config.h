@@ -24,6 +24,11 @@ enum class Mode {
   kSystem,  // an unprivileged daemon for all users of the node
 };
 
+struct AuditPolicy {
+  int64_t max_age_ns = int64_t{365} * 24 * 3600 * 1'000'000'000;  // 0: for ever
+  bool operator==(const AuditPolicy&) const = default;
+};
+
 struct Config {
   Mode mode = Mode::kUser;
   std::string state_folder;
@@ -36,6 +41,7 @@ struct Config {
   RunQueue::Limits queue;
   OutputLimits output;
   RetentionPolicy retention;
+  AuditPolicy audit;
   std::vector<Device> accelerators;
 };
 

@@ -15,10 +15,12 @@
 #include "daemon/devices/device_list.h"
 #include "daemon/process/supervisor_launcher.h"
 #include "daemon/rpc/answer_cache.h"
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/local_acceptor.h"
 #include "daemon/rpc/rpc_parts.h"
 #include "daemon/rpc/stream_limits.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/stray_files.h"
@@ -65,6 +67,9 @@ struct Daemon::Parts {
   DaemonMetrics metrics{clock, devices, config.queue.queued, DaemonVersion()};
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<RunObservers> run_observers;
+  std::unique_ptr<AuditedCalls> call_observer;
   StorageHealth health;
   StreamLimits stream_limits;
   AnswerCache answers;
@@ -95,6 +100,7 @@ struct Daemon::Parts {
   }
 
   Status Build();
+  void RecordOwn(const char* action, const std::string& detail);
   Status BeginWeb(const HttpAddress& address);
   void BeginBackgroundWork();
   void Reload(const Config& wanted);
@@ -109,6 +115,9 @@ Status Daemon::Parts::Build() {
   };
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
+  audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
+  run_observers = std::make_unique<RunObservers>(std::vector<RunObserver*>{&metrics.runs, audit.get()});
+  call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
   if (catalog->restored()) {
     LogWarning("a restore of the catalog that was interrupted is complete",
                {{"replaced", catalog->restored()->replaced}});
@@ -121,7 +130,7 @@ Status Daemon::Parts::Build() {
   }
   launcher = std::make_unique<SupervisorLauncher>(loop, run_files, std::move(supervisor));
   RunParts run_parts{loop,     clock,     workers, run_files,     *files,
-                     *catalog, *launcher, devices, config.output, &metrics.runs};
+                     *catalog, *launcher, devices, config.output, run_observers.get()};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
@@ -129,9 +138,9 @@ Status Daemon::Parts::Build() {
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, std::move(node)});
+                                            stream_limits, answers, health, *audit, std::move(node)});
   CallerServers::PrepareProcess();
-  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, &metrics.rpcs));
+  ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
     servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
@@ -143,9 +152,21 @@ Status Daemon::Parts::Build() {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
   });
-  loop.Post([this] { runs->Begin(); });
+  loop.Post([this] {
+    RecordOwn(audit::kStart, DaemonVersion());
+    audit->KeepFor(config.audit.max_age_ns);
+    runs->Begin();
+  });
   BeginBackgroundWork();
   return OkStatus();
+}
+
+void Daemon::Parts::RecordOwn(const char* action, const std::string& detail) {
+  AuditEntry entry;
+  entry.by = DaemonFor(getuid());
+  entry.action = action;
+  entry.detail = detail;
+  audit->Record(std::move(entry));
 }
 
 Status Daemon::Parts::BeginWeb(const HttpAddress& address) {
@@ -199,6 +220,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
   }
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
+  audit->KeepFor(wanted.audit.max_age_ns);
+  config.audit = wanted.audit;
+  RecordOwn(audit::kReload, "");
   LogInfo("settings were read again");
 }
 
@@ -211,6 +235,7 @@ void Daemon::Parts::StopAll() {
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);
+  RecordOwn(audit::kStop, "");
   // What calls left on the loop (their last post deletes them) runs before this stops it.
   loop.Post([this] { loop.Stop(); });
   io_thread.join();

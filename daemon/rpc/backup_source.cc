@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/file_chunks.h"
 #include "storage/base/random_name.h"
 
@@ -32,6 +33,11 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
     if (!file.ok()) return file.status();
     RETURN_IF_ERROR(removed);
     chunks_.Open(*std::move(file));
+    // From here on they have it, or as much as they read.
+    AuditEntry entry;
+    entry.by = ActorOf(caller_);
+    entry.action = audit::kBackUp;
+    parts_.audit.Record(std::move(entry));
     return OkStatus();
   }
 

@@ -10,6 +10,7 @@
 #include "daemon/devices/device_list.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/stream_limits.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
@@ -43,6 +44,7 @@ struct RpcParts {
   StreamLimits& limits;
   AnswerCache& answers;
   const StorageHealth& health;
+  AuditLog& audit;
   NodeInfo node;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/rpc/audited_calls.h"
+
 namespace kprof {
 namespace {
 
@@ -80,6 +82,7 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   const v1::RunSpec& spec = message.spec();
   RunRequest request;
   request.uid = caller.uid;
+  request.caller = ActorOf(caller).caller;
   request.tool = spec.tool();
   request.argv.assign(spec.argv().begin(), spec.argv().end());
   request.cwd = spec.cwd();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/download_source.h"
 #include "daemon/rpc/log_source.h"
 #include "daemon/rpc/pull_stream.h"
@@ -106,9 +107,14 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
               if (!row.ok()) return call->End(row.status());
               std::string why = row->uid == caller().uid ? "its owner cancelled it"
                                                          : "uid " + std::to_string(caller().uid) + " cancelled it";
-              parts_.runs.Stop(
-                  row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
-                  [call, response](const Result<RunRow>& stopped) { call->EndWith(stopped, response->mutable_run()); });
+              parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
+                               [this, call, response](const Result<RunRow>& stopped) {
+                                 if (stopped.ok()) {
+                                   parts_.audit.Record(AuditEntryOf(ActorOf(caller()), audit::kCancel, *stopped,
+                                                                    parts_.clock.unix_ns()));
+                                 }
+                                 call->EndWith(stopped, response->mutable_run());
+                               });
             });
   return call;
 }
@@ -120,7 +126,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext
   if (call->refused()) return call;
   LookUpRun(parts_, caller(), request->id(), Rpc::kDeleteRun, "delete run", [this, call, response](Result<RunRow> row) {
     if (!row.ok()) return call->End(row.status());
-    parts_.runs.Delete(row->id, [call, response, id = row->id](Status status) {
+    parts_.runs.Delete(row->id, ActorOf(caller()), [call, response, id = row->id](Status status) {
       response->set_id(id);
       call->End(status);
     });
@@ -132,7 +138,7 @@ void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, UnaryCall*
   LookUpRun(parts_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
             [this, pinned, call, out](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
-              parts_.runs.SetPinned(row->id, pinned,
+              parts_.runs.SetPinned(row->id, pinned, ActorOf(caller()),
                                     [call, out](const Result<RunRow>& changed) { call->EndWith(changed, out); });
             });
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/status_map.h"
@@ -61,7 +62,15 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
 
   void End(const Status& status) {
     if (!run_id_.empty()) parts_.runs.retention().EndAdding(run_id_);
-    if (status.ok()) parts_.runs.retention().OnAdded();
+    if (status.ok()) {
+      parts_.runs.retention().OnAdded();
+      AuditEntry entry;
+      entry.by = ActorOf(record_.caller());
+      entry.action = audit::kUpload;
+      entry.run_id = run_id_;
+      entry.detail = response_.artifact().name();
+      parts_.audit.Record(std::move(entry));
+    }
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
     place_.reset();   // before the client knows, who may begin the next at once
     Finish(record_.Ending(status));

@@ -5,6 +5,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/process/process_sweep.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
@@ -90,8 +91,15 @@ Status EmptyTemporaryFolder(Files& files, const Layout& layout) {
   return OkStatus();
 }
 
-void StoreEnd(Catalog& catalog, RunRow run, RecoveredRuns& recovered) {
-  Status stored = catalog.writer().SubmitAndWait([&](Db& db) { return UpdateRun(db, run); });
+// `held_devices`: it had been granted them, and the audit says so.
+void StoreEnd(Catalog& catalog, RunRow run, bool held_devices, const Clock& clock, RecoveredRuns& recovered) {
+  Status stored = catalog.writer().SubmitAndWait([&](Db& db) -> Status {
+    RETURN_IF_ERROR(UpdateRun(db, run));
+    if (!held_devices) return OkStatus();
+    const Lease lease{.uid = run.uid, .run_id = run.id, .devices = run.devices};
+    return AppendAudit(
+        db, AuditEntryOf(lease, audit::kLeaseEnded, std::string(ErrorName(ErrorCode::kLostDaemon)), clock.unix_ns()));
+  });
   if (stored.ok()) return;
   LogError("the end of a run cannot be stored", {{"run", run.id}, {"error", stored.ToString()}});
   recovered.unstored.push_back({std::move(run), stored});
@@ -116,7 +124,8 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
   for (RunRow& run : open) {
     std::optional<RunRow> ended = EndOf(run, catalog.is_backup(), files, layout, clock);
     if (ended.has_value()) {
-      StoreEnd(catalog, *std::move(ended), recovered);
+      const bool held_devices = run.state != RunState::kQueued && !run.devices.empty();
+      StoreEnd(catalog, *std::move(ended), held_devices, clock, recovered);
     } else {
       recovered.queued.push_back(std::move(run));
     }

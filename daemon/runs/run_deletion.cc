@@ -3,29 +3,34 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/runs/audit_log.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
 
-Status DeleteIfEnded(Db& db, const std::string& id) {
+Status DeleteIfEnded(Db& db, const std::string& id, const Actor& by, int64_t now_ns) {
   const std::string what = "delete run " + id;
   ASSIGN_OR_RETURN(RunRow row, ReadRun(db, id));
   if (!IsTerminal(row.state)) return Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first");
   if (row.pinned) return Fail(ErrorCode::kUsage, what, "it is pinned", "unpin it first");
-  return DeleteRun(db, id);
+  RETURN_IF_ERROR(DeleteRun(db, id));
+  return AppendAudit(db, AuditEntryOf(by, audit::kDelete, row, now_ns));
 }
 
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Deletion : public std::enable_shared_from_this<Deletion> {
  public:
-  Deletion(const RunParts& parts, std::string id, std::function<void(Status)> done)
-      : parts_(parts), id_(std::move(id)), done_(std::move(done)) {}
+  Deletion(const RunParts& parts, std::string id, Actor by, std::function<void(Status)> done)
+      : parts_(parts), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
 
   // The row first: a crash before its folder has been moved leaves a folder of no run, which the next start puts out of
   // the way (stray_files.h).
   void DeleteRow(bool may_release_reserve) {
-    parts_.catalog.writer().Submit([id = id_](Db& db) { return DeleteIfEnded(db, id); },
+    auto remove = [id = id_, by = by_, now_ns = parts_.clock.unix_ns()](Db& db) {
+      return DeleteIfEnded(db, id, by, now_ns);
+    };
+    parts_.catalog.writer().Submit(std::move(remove),
                                    [self = shared_from_this(), may_release_reserve](const Status& deleted) {
                                      const bool is_full = deleted.code() == ErrorCode::kStorageFull;
                                      if (!deleted.ok() && !(is_full && may_release_reserve))
@@ -57,14 +62,15 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
 
   const RunParts parts_;
   const std::string id_;
+  const Actor by_;
   const std::function<void(Status)> done_;
 };
 
 }  // namespace
 
-void DeleteEndedRun(const RunParts& parts, const std::string& id, std::function<void(Status)> done) {
+void DeleteEndedRun(const RunParts& parts, const std::string& id, const Actor& by, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<Deletion>(parts, id, std::move(done))->DeleteRow(/*may_release_reserve=*/true);
+  std::make_shared<Deletion>(parts, id, by, std::move(done))->DeleteRow(/*may_release_reserve=*/true);
 }
 
 }  // namespace kprof

@@ -10,11 +10,13 @@
 
 #include "daemon/runs/run_parts.h"
 #include "storage/base/status.h"
+#include "storage/catalog/audit_table.h"
 
 namespace kprof {
 
-// Io loop only; `done` is called from it. On a full disk it uses the catalog's reserve, and fills it again afterwards.
-// Fails with kUsage when the run is open or pinned, kNotFound when there is none.
-void DeleteEndedRun(const RunParts& parts, const std::string& id, std::function<void(Status)> done);
+// Io loop only; `done` is called from it. The audit says who it was, in the same transaction. On a full disk it uses
+// the catalog's reserve, and fills it again afterwards. Fails with kUsage when the run is open or pinned, kNotFound
+// when there is none.
+void DeleteEndedRun(const RunParts& parts, const std::string& id, const Actor& by, std::function<void(Status)> done);
 
 }  // namespace kprof

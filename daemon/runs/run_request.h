@@ -14,6 +14,7 @@ namespace kprof {
 
 struct RunRequest {
   uint32_t uid = 0;
+  std::string caller = "local";  // as in Actor: how it is known that it is that user
   std::string tool;
   std::vector<std::string> argv;
   std::string cwd;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/stored_environment.h"
 #include "storage/catalog/run_list.h"
@@ -72,14 +73,18 @@ class Submission : public std::enable_shared_from_this<Submission> {
   void Store() {
     if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
+    AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, LaunchRequestOf(std::move(request_)));
     if (!spooled.ok()) return Refuse(spooled);
-    parts_.catalog.writer().Submit([row = row_](Db& db) { return InsertRun(db, row); },
-                                   [self = shared_from_this()](const Status& inserted) {
-                                     if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
-                                     // The writer has others waiting.
-                                     self->OnWorker([self, inserted] { self->TakeBack(inserted); });
-                                   });
+    auto insert = [row = row_, entry = std::move(entry)](Db& db) -> Status {
+      RETURN_IF_ERROR(InsertRun(db, row));
+      return AppendAudit(db, entry);
+    };
+    parts_.catalog.writer().Submit(std::move(insert), [self = shared_from_this()](const Status& inserted) {
+      if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
+      // The writer has others waiting.
+      self->OnWorker([self, inserted] { self->TakeBack(inserted); });
+    });
   }
 
   void TakeBack(const Status& why) {

@@ -1,9 +1,12 @@
 #include "daemon/runs/runs.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
 #include "daemon/runs/run_end.h"
@@ -29,7 +32,7 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       ids_(parts.clock, last_id),
       queue_(options.queue),
       retention_(parts, options.retention, [this](const std::string& id) {
-        Delete(id, [id](const Status& status) {
+        Delete(id, DaemonFor(getuid()), [id](const Status& status) {
           LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
         });
       }) {
@@ -239,7 +242,7 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
   parts_.loop.Post([done, row = std::move(row)] { done(row); });
 }
 
-void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
+void Runs::Delete(const std::string& id, const Actor& by, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   const std::string what = "delete run " + id;
   if (auto found = open_.find(id); found != open_.end()) {
@@ -248,16 +251,16 @@ void Runs::Delete(const std::string& id, std::function<void(Status)> done) {
                                       : end_refused.In(what + ", whose end is not yet stored");
     return parts_.loop.Post([done, refused] { done(refused); });
   }
-  DeleteEndedRun(parts_, id, std::move(done));
+  DeleteEndedRun(parts_, id, by, std::move(done));
 }
 
-void Runs::SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done) {
+void Runs::SetPinned(const std::string& id, bool pinned, const Actor& by, std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
-  auto job = [id, pinned, row](Db& db) -> Status {
+  auto job = [id, pinned, by, row, now_ns = parts_.clock.unix_ns()](Db& db) -> Status {
     RETURN_IF_ERROR(kprof::SetPinned(db, id, pinned));
     ASSIGN_OR_RETURN(*row, ReadRun(db, id));
-    return OkStatus();
+    return AppendAudit(db, AuditEntryOf(by, pinned ? audit::kPin : audit::kUnpin, *row, now_ns));
   };
   parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, pinned, row, done](Status status) {
     loop.Post([this, id, pinned, row, done, status] {

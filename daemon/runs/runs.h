@@ -20,6 +20,7 @@
 #include "daemon/runs/run_parts.h"
 #include "daemon/runs/run_queue.h"
 #include "daemon/runs/run_request.h"
+#include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
 
 namespace kprof {
@@ -48,10 +49,10 @@ class Runs {
   void Stop(const std::string& id, const Status& reason, int64_t grace_ms, std::function<void(Result<RunRow>)> done);
 
   // Removes an ended run and its files, on a full disk too. kUsage when it is open or pinned.
-  void Delete(const std::string& id, std::function<void(Status)> done);
+  void Delete(const std::string& id, const Actor& by, std::function<void(Status)> done);
 
   // A pinned run survives retention and Delete. Answers with the row as it is then.
-  void SetPinned(const std::string& id, bool pinned, std::function<void(Result<RunRow>)> done);
+  void SetPinned(const std::string& id, bool pinned, const Actor& by, std::function<void(Result<RunRow>)> done);
 
   // A run as its watchers see it.
   struct View {

@@ -1,5 +1,6 @@
 #include "daemon/runs/storage_metrics.h"
 
+#include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_list.h"
 
 namespace kprof {
@@ -15,7 +16,9 @@ StorageMetrics::StorageMetrics(Metrics& metrics)
       wal_bytes_(metrics.AddGauge("kprof_catalog_wal_size_bytes", "Size of the catalog's write-ahead log.")),
       artifact_bytes_(metrics.AddGauge("kprof_artifacts_size_bytes", "Size of all artifacts together.")),
       free_bytes_(metrics.AddGauge("kprof_state_free_bytes", "What is free where the state folder is.")),
-      runs_(metrics.AddGauge("kprof_stored_runs", "Runs in the catalog, ended ones included.")) {}
+      runs_(metrics.AddGauge("kprof_stored_runs", "Runs in the catalog, ended ones included.")),
+      audit_entries_(metrics.AddCounter("kprof_audit_entries_total",
+                                        "Audit entries ever stored in this catalog, those that expired included.")) {}
 
 void StorageMetrics::OnCommit(int64_t took_ns, size_t changes, const Status& status) {
   commit_seconds_.Observe(SecondsOf(took_ns));
@@ -40,6 +43,8 @@ void StorageMetrics::LookAt(Catalog& catalog, Files& files) {
     if (!counts.ok()) return;
     artifact_bytes_.Set(static_cast<double>(counts->artifact_bytes));
     runs_.Set(static_cast<double>(counts->runs));
+    Result<int64_t> audit_entries = CountAuditEver(**reader);
+    if (audit_entries.ok()) audit_entries_.AdvanceTo(static_cast<double>(*audit_entries));
   });
 }
 

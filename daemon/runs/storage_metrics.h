@@ -30,6 +30,7 @@ class StorageMetrics {
   Gauge& artifact_bytes_;
   Gauge& free_bytes_;
   Gauge& runs_;
+  Counter& audit_entries_;
 };
 
 }  // namespace kprof

@@ -68,6 +68,8 @@ tail_bytes = 8192
 [retention]
 max_age_hours = 2
 max_artifact_bytes = 1000
+[audit]
+max_age_days = 30
 [[device]]
 kind = "nvidia"
 uuid = "GPU-1"
@@ -85,6 +87,8 @@ cores = [0, 1]
   EXPECT_EQ(config->output.tail_bytes, 8192);
   EXPECT_EQ(config->retention.max_age_ns, 2LL * 3600 * 1'000'000'000);
   EXPECT_EQ(config->retention.max_artifact_bytes, 1000);
+  EXPECT_EQ(config->audit.max_age_ns, 30LL * 24 * 3600 * 1'000'000'000);
+  EXPECT_EQ(Load("")->audit.max_age_ns, 365LL * 24 * 3600 * 1'000'000'000);
   ASSERT_EQ(config->accelerators.size(), 2u);
   EXPECT_EQ(config->accelerators[0].id, "0");
   EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));
@@ -93,9 +97,9 @@ cores = [0, 1]
 TEST_F(ConfigTest, ServesHttpWhereItIsToldTo) {
   EXPECT_EQ(Load("")->http, std::nullopt);
   EXPECT_EQ(Load("http = \"127.0.0.1:7977\"\n")->http, (HttpAddress{"127.0.0.1", 7977}));
-  ConfigFlags off;
-  off.http = "off";
-  EXPECT_EQ(Load("http = \"127.0.0.1:7977\"\n", off)->http, std::nullopt);
+  EXPECT_EQ(Load("http = \"127.0.0.1:7977\"\n", {.user = true, .http = "off"})->http, std::nullopt);
+  EXPECT_EQ(Load("", {.user = false})->http, (HttpAddress{"127.0.0.1", kDefaultHttpPort}));
+  EXPECT_EQ(Load("http = \"off\"\n", {.user = false})->http, std::nullopt);
 }
 
 TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {

@@ -20,7 +20,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/caller_servers.h"
+#include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_folder.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
@@ -124,13 +126,16 @@ class RpcFixture {
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kWorkers, .queue_limit_jobs = 1024});
     bulk_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kBulkWorkers, .queue_limit_jobs = 1024});
     query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
-    RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
+    audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
+    audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
+    RunParts run_parts{*loop_,    clock_,    *workers_, *workers_, files(),
+                       *catalog_, launcher_, devices_,  output_,   audit_.get()};
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
-                                                 devices_, *runs_, *limits_, answers_, health_,
+                                                 devices_, *runs_, *limits_, answers_, health_, *audit_,
                                                  NodeInfo{"host", "test", "user", "/s"}});
-    servers_ = *CallerServers::Create(*parts_, server_limits_, nullptr);
+    servers_ = *CallerServers::Create(*parts_, server_limits_, audited_calls_.get());
     turning_ = std::thread([this] {
       while (!stop_turning_) {
         loop_->RunUntilIdle();
@@ -155,6 +160,7 @@ class RpcFixture {
     workers_.reset();
     loop_->RunUntilIdle();
     runs_.reset();
+    audit_.reset();
     catalog_.reset();
     loop_.reset();
   }

@@ -135,7 +135,7 @@ TEST(RunsFaults, AStartOnAFullDiskServes) {
   EXPECT_FALSE(IsTerminal(run.Stored(lost).state));
   EXPECT_TRUE(run.runs_->FindOpen(queued));
   std::optional<Status> deleted;
-  run.runs_->Delete(lost, [&](Status status) { deleted = status; });
+  run.runs_->Delete(lost, {1000}, [&](Status status) { deleted = status; });
   ASSERT_TRUE(run.Until([&] { return deleted.has_value(); }));
   EXPECT_EQ(deleted->code(), ErrorCode::kStorageFull);
   EXPECT_NE(deleted->ToString().find("not yet stored"), std::string::npos);
@@ -158,7 +158,7 @@ TEST(RunsFaults, ADeleteOnAFullDiskUsesTheReserve) {
   ASSERT_TRUE(run.catalog_->reserve().Fill().ok());
   auto remove = [&] {
     std::optional<Status> deleted;
-    run.runs_->Delete(id, [&](Status status) { deleted = status; });
+    run.runs_->Delete(id, {1000}, [&](Status status) { deleted = status; });
     EXPECT_TRUE(run.Until([&] { return deleted.has_value(); }));
     return deleted.value_or(OkStatus());
   };

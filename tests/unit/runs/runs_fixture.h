@@ -42,6 +42,7 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
+    if (make_observer_) observer_ = make_observer_();
     RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
                    *catalog_, *launcher_, devices_,  output_,   observer_};
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
@@ -138,6 +139,7 @@ class RunsFixture {
                        Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};
   OutputLimits output_;
   RunObserver* observer_ = nullptr;
+  std::function<RunObserver*()> make_observer_;  // of one that needs what Open makes
   Runs::Options options_;
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<IoLoop> loop_;

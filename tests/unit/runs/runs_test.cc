@@ -457,7 +457,7 @@ TEST_F(RunsTest, DeletesAnEndedRunWithItsFilesButNoOpenOrPinnedOne) {
   std::string id = SubmitOk();
   auto try_delete = [&] {
     std::optional<Status> answer;
-    runs_->Delete(id, [&](Status status) { answer = status; });
+    runs_->Delete(id, {1000}, [&](Status status) { answer = status; });
     EXPECT_TRUE(Until([&] { return answer.has_value(); }));
     return *answer;
   };
@@ -466,11 +466,11 @@ TEST_F(RunsTest, DeletesAnEndedRunWithItsFilesButNoOpenOrPinnedOne) {
   launcher_->at(0).Ended(ExitCode(0));
   ASSERT_TRUE(HasEnded(id));
   std::optional<Result<RunRow>> pinned;
-  runs_->SetPinned(id, true, [&](Result<RunRow> row) { pinned = std::move(row); });
+  runs_->SetPinned(id, true, {1000}, [&](Result<RunRow> row) { pinned = std::move(row); });
   ASSERT_TRUE(Until([&] { return pinned.has_value(); }));
   EXPECT_TRUE((*pinned)->pinned);
   EXPECT_THAT(try_delete().ToString(), HasSubstr("pinned"));
-  runs_->SetPinned(id, false, [](const Result<RunRow>&) {});
+  runs_->SetPinned(id, false, {1000}, [](const Result<RunRow>&) {});
   EXPECT_TRUE(try_delete().ok());
   EXPECT_EQ(try_delete().code(), ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(id)));
@@ -480,7 +480,7 @@ TEST_F(RunsTest, KeepsAPinThatIsSetWhileTheCommandRuns) {
   std::string id = SubmitOk();
   ASSERT_TRUE(GoesOn(0));
   bool answered = false;
-  runs_->SetPinned(id, true, [&](const Result<RunRow>&) { answered = true; });
+  runs_->SetPinned(id, true, {1000}, [&](const Result<RunRow>&) { answered = true; });
   ASSERT_TRUE(Until([&] { return answered; }));
   launcher_->at(0).Ended(ExitCode(0));
   ASSERT_TRUE(HasEnded(id));

@@ -1,0 +1,207 @@
+#include "daemon/runs/audit_log.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "daemon/base/log.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kRetryFirstMs = 1'000;
+constexpr int64_t kRetryLastMs = 60'000;
+constexpr int64_t kExpireEveryMs = 60 * 60 * 1000;
+constexpr int64_t kExpirePauseMs = 1'000;
+constexpr int64_t kExpireAtOnce = 1'000;
+// Those refused beyond kMostRefused.
+const std::pair<uint32_t, std::string> kOthers{UINT32_MAX, "others"};
+
+}  // namespace
+
+Actor DaemonFor(uint32_t uid) {
+  return {uid, "kprofd"};
+}
+
+AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, int64_t time_ns) {
+  AuditEntry entry;
+  entry.time_ns = time_ns;
+  entry.by = by;
+  entry.action = action;
+  entry.run_id = run.id;
+  entry.session_id = run.session_id;
+  entry.devices = run.devices;
+  entry.detail = run.uid == by.uid ? run.tool : run.tool + " of uid " + std::to_string(run.uid);
+  return entry;
+}
+
+AuditEntry AuditEntryOf(const Lease& lease, const char* action, const std::string& outcome, int64_t time_ns) {
+  AuditEntry entry;
+  entry.time_ns = time_ns;
+  entry.by = DaemonFor(lease.uid);
+  entry.action = action;
+  entry.run_id = lease.run_id;
+  entry.session_id = lease.session_id;
+  entry.devices = lease.devices;
+  entry.outcome = outcome;
+  return entry;
+}
+
+AuditLog::AuditLog(IoLoop& loop, const Clock& clock, Writer& writer, Metrics& metrics)
+    : loop_(loop),
+      clock_(clock),
+      writer_(writer),
+      lost_entries_(metrics.AddCounter("kprof_audit_lost_total",
+                                       "Audit entries that could not be stored, nor kept until they could.")) {}
+
+AuditLog::~AuditLog() {
+  for (const AuditEntry& entry : kept_) {
+    LogError("an audit entry was not stored", {{"time_ns", std::to_string(entry.time_ns)},
+                                               {"uid", std::to_string(entry.by.uid)},
+                                               {"caller", entry.by.caller},
+                                               {"action", entry.action},
+                                               {"run", entry.run_id},
+                                               {"session", entry.session_id},
+                                               {"outcome", entry.outcome},
+                                               {"detail", entry.detail}});
+  }
+}
+
+void AuditLog::Record(AuditEntry entry) {
+  if (entry.time_ns == 0) entry.time_ns = clock_.unix_ns();
+  Store({std::move(entry)});
+}
+
+// `then`, where there is one, is called on the io loop when they are stored.
+void AuditLog::Store(std::vector<AuditEntry> entries, std::function<void()> then) {
+  // Shared by the job, which may run twice, and by what becomes of it.
+  auto shared = std::make_shared<std::vector<AuditEntry>>(std::move(entries));
+  auto append = [shared](Db& db) -> Status {
+    for (const AuditEntry& entry : *shared) RETURN_IF_ERROR(AppendAudit(db, entry));
+    return OkStatus();
+  };
+  writer_.Submit(append, [this, &loop = loop_, shared, then = std::move(then)](const Status& stored) {
+    if (!stored.ok()) return loop.Post([this, shared, stored] { Keep(std::move(*shared), stored); });
+    if (then) loop.Post(then);
+  });
+}
+
+// At most kMostKept; those that came first stay.
+void AuditLog::Keep(std::vector<AuditEntry> entries, const Status& why) {
+  if (kept_.empty() && lost_ == 0) LogError("the audit cannot be stored", {{"error", why.ToString()}});
+  for (AuditEntry& entry : entries) {
+    if (entry.action == audit::kGap) continue;  // said anew, with what has been lost since
+    if (kept_.size() < kMostKept) {
+      kept_.push_back(std::move(entry));
+      continue;
+    }
+    if (lost_++ == 0) lost_since_ns_ = entry.time_ns;
+    lost_entries_.Add();
+  }
+  if (retry_.pending()) return;
+  retry_ms_ = std::clamp(retry_ms_ * 2, kRetryFirstMs, kRetryLastMs);
+  retry_ = loop_.After(retry_ms_ * kNanosPerMilli, [this] { TryAgain(); });
+}
+
+void AuditLog::TryAgain() {
+  retry_ = IoLoop::Timer();
+  std::vector<AuditEntry> entries = std::exchange(kept_, {});
+  const int64_t lost = lost_;
+  if (lost > 0) {
+    AuditEntry gap;
+    gap.time_ns = clock_.unix_ns();
+    gap.by = DaemonFor(UINT32_MAX);
+    gap.action = audit::kGap;
+    gap.outcome = "storage_full";
+    gap.detail = std::to_string(lost) + " entries were lost since " + std::to_string(lost_since_ns_) + " ns";
+    entries.push_back(std::move(gap));
+  }
+  Store(std::move(entries), [this, lost] {
+    lost_ -= lost;
+    retry_ms_ = 0;
+    LogInfo("the audit is stored again", {{"lost", std::to_string(lost)}});
+  });
+}
+
+void AuditLog::RecordRefusal(const Actor& by, const std::string& act) {
+  {
+    MutexLock lock(mu_);
+    std::pair<uint32_t, std::string> who{by.uid, by.caller};
+    if (refusals_.size() >= kMostRefused && !refusals_.contains(who)) who = kOthers;
+    auto [place, is_first] = refusals_.try_emplace(who);
+    if (!is_first) {
+      ++place->second.more;
+      place->second.last = act;
+      return;
+    }
+  }
+  AuditEntry entry;
+  entry.by = by;
+  entry.action = audit::kRefused;
+  entry.outcome = ErrorName(ErrorCode::kNotPermitted);
+  entry.detail = act;
+  Record(std::move(entry));
+  loop_.Post([this] {
+    if (refusals_end_.pending()) return;
+    refusals_end_ = loop_.After(kRefusalsMs * kNanosPerMilli, [this] {
+      refusals_end_ = IoLoop::Timer();
+      CloseRefusals();
+    });
+  });
+}
+
+void AuditLog::CloseRefusals() {
+  std::map<std::pair<uint32_t, std::string>, Refusals> closed;
+  {
+    MutexLock lock(mu_);
+    closed.swap(refusals_);
+  }
+  for (const auto& [who, refusals] : closed) {
+    if (refusals.more == 0) continue;
+    AuditEntry entry;
+    entry.by = {who.first, who.second};
+    entry.action = audit::kRefused;
+    entry.outcome = ErrorName(ErrorCode::kNotPermitted);
+    entry.detail = std::to_string(refusals.more) + " more within a minute, the last: " + refusals.last;
+    Record(std::move(entry));
+  }
+}
+
+void AuditLog::KeepFor(int64_t max_age_ns) {
+  KPROF_ON_IO_LOOP(loop_);
+  max_age_ns_ = max_age_ns;
+  expire_ = IoLoop::Timer();
+  Expire();
+}
+
+void AuditLog::Expire() {
+  if (max_age_ns_ == 0) return;
+  expire_ = loop_.After(kExpireEveryMs * kNanosPerMilli, [this] { Expire(); });
+  auto removed = std::make_shared<int64_t>(0);  // shared by the job, which fills it, and the answer
+  auto job = [removed, before_ns = clock_.unix_ns() - max_age_ns_](Db& db) -> Status {
+    ASSIGN_OR_RETURN(*removed, ExpireAudit(db, before_ns, kExpireAtOnce));
+    return OkStatus();
+  };
+  writer_.Submit(job, [this, &loop = loop_, removed](const Status& expired) {
+    loop.Post([this, removed, expired] {
+      if (!expired.ok()) return LogWarning("old audit entries are not removed", {{"error", expired.ToString()}});
+      if (*removed < kExpireAtOnce) return;
+      expire_ = loop_.After(kExpirePauseMs * kNanosPerMilli, [this] { Expire(); });
+    });
+  });
+}
+
+void AuditLog::OnLeaseGranted(const Lease& lease) {
+  if (lease.devices.empty()) return;
+  Record(AuditEntryOf(lease, audit::kLeaseGranted, "ok", clock_.unix_ns()));
+}
+
+void AuditLog::OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) {
+  if (lease.devices.empty()) return;
+  AuditEntry entry = AuditEntryOf(lease, audit::kLeaseEnded, outcome, clock_.unix_ns());
+  entry.detail = "held for " + std::to_string(held_ns) + " ns";
+  Record(std::move(entry));
+}
+
+}  // namespace kprof

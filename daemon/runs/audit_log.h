@@ -1,0 +1,117 @@
+// Keeps the audit: what of the daemon's doings is written down, when, and what when it cannot be. Who acted is told by
+// who asks; the table is storage/catalog/audit_table.h.
+//
+// Three ways in, by what can be promised:
+// - A change of a run or a session brings its entry along (AuditEntryOf, AppendAudit), in its own transaction: there is
+//   never one without the other.
+// - A lease is recorded before the state that follows from it is committed, and states are committed before they are
+//   acted on: nothing ever ran on a device of which the audit does not say whose it was.
+// - All else is recorded by itself, in the order in which it happened (Record).
+//
+// What cannot be stored, on a full disk, is kept in memory and tried again, kMostKept entries; what comes then is lost,
+// and counted, and the audit says how many and since when as soon as it can say anything. Entries that came late have
+// later ids; their time is that of the deed.
+//
+// Record and RecordRefusal: any thread; never block. The rest: io loop only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/io_loop.h"
+#include "daemon/base/metrics.h"
+#include "daemon/runs/run_observer.h"
+#include "storage/base/mutex.h"
+#include "storage/catalog/audit_table.h"
+#include "storage/writer.h"
+
+namespace kprof {
+
+// What is recorded; docs/audit.md explains each. Names are for good: people search for them.
+namespace audit {
+inline constexpr char kSubmit[] = "submit";
+inline constexpr char kCancel[] = "cancel";
+inline constexpr char kDelete[] = "delete";
+inline constexpr char kPin[] = "pin";
+inline constexpr char kUnpin[] = "unpin";
+inline constexpr char kUpload[] = "upload";
+inline constexpr char kBackUp[] = "backup";
+inline constexpr char kSessionOpen[] = "session_open";
+inline constexpr char kSessionClose[] = "session_close";
+inline constexpr char kLeaseGranted[] = "lease_granted";
+inline constexpr char kLeaseEnded[] = "lease_ended";
+inline constexpr char kRefused[] = "refused";
+inline constexpr char kStart[] = "start";
+inline constexpr char kStop[] = "stop";
+inline constexpr char kReload[] = "reload";
+inline constexpr char kGap[] = "gap";
+}  // namespace audit
+
+// The daemon itself, in what it does for `uid`.
+Actor DaemonFor(uint32_t uid);
+
+// Of a run, as it is now.
+AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, int64_t time_ns);
+AuditEntry AuditEntryOf(const Lease& lease, const char* action, const std::string& outcome, int64_t time_ns);
+
+class AuditLog final : public RunObserver {
+ public:
+  static constexpr size_t kMostKept = 4096;
+  // Of one who is refused again and again, the first time is recorded, then how often it was, once a minute.
+  static constexpr int64_t kRefusalsMs = 60'000;
+  static constexpr size_t kMostRefused = 1024;  // different ones in a minute; the others are counted together
+
+  // All must outlive it. What it has not stored when it ends is in the log.
+  AuditLog(IoLoop& loop, const Clock& clock, Writer& writer, Metrics& metrics);
+  ~AuditLog() override;
+  AuditLog(const AuditLog&) = delete;
+  AuditLog& operator=(const AuditLog&) = delete;
+
+  // Its time is now, unless it has one.
+  void Record(AuditEntry entry);
+  void RecordRefusal(const Actor& by, const std::string& act);
+
+  // From here on, and changed by each call: 0 is for ever. Expires what is older, a portion at a time.
+  void KeepFor(int64_t max_age_ns);
+
+  void OnLeaseGranted(const Lease& lease) override;
+  void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override;
+
+ private:
+  struct Refusals {
+    int64_t more = 0;  // after the first
+    std::string last;  // what the last one was refused
+  };
+
+  void Store(std::vector<AuditEntry> entries, std::function<void()> then = {});
+  void Keep(std::vector<AuditEntry> entries, const Status& why);
+  void TryAgain();
+  void CloseRefusals();
+  void Expire();
+
+  IoLoop& loop_;
+  const Clock& clock_;
+  Writer& writer_;
+  Counter& lost_entries_;
+
+  // Io loop.
+  std::vector<AuditEntry> kept_;  // not stored yet
+  int64_t lost_ = 0;              // since the audit last said so
+  int64_t lost_since_ns_ = 0;
+  int64_t retry_ms_ = 0;
+  IoLoop::Timer retry_;
+  int64_t max_age_ns_ = 0;
+  IoLoop::Timer expire_;
+  IoLoop::Timer refusals_end_;
+
+  Mutex mu_;
+  std::map<std::pair<uint32_t, std::string>, Refusals> refusals_ KPROF_GUARDED_BY(mu_);  // of this minute
+};
+
+}  // namespace kprof
