@@ -38,6 +38,8 @@ struct Typed {
   PutArtifactArgs put;
   QueryArgs query;
   BackupArgs backup;
+  AuditArgs audit;
+  std::string since;
   CompletionArgs completion;
   std::string run;  // of the verbs that take one
   std::vector<std::string> labels;
@@ -197,6 +199,21 @@ class Grammar {
     })->add_flag("--watch", typed_.devices.watch, "Again every second, until Ctrl-C");
     AddVerb("doctor", "What on this node keeps kprofd from measuring well, each with its remedy",
             [] { return VerbArgs(DoctorArgs()); });
+    CLI::App* audit =
+        AddVerb("audit", "Who did what to which device when, newest first; for admins", [this]() -> Result<VerbArgs> {
+          ASSIGN_OR_RETURN(typed_.audit.since_ms, ParseOptionalDuration("--since", typed_.since));
+          return VerbArgs(typed_.audit);
+        });
+    audit->add_option("--limit", typed_.audit.limit, "At most this many (default: 20)")
+        ->transform(WholeNumber(1, 1'000'000'000))
+        ->type_name("N");
+    audit->add_option("--since", typed_.since, "Only of the last so long (default: of any time)")
+        ->type_name("DURATION");
+    audit->add_option("--uid", typed_.audit.uid, "Only what this user did, or was done for this user")
+        ->transform(WholeNumber(0, UINT32_MAX))
+        ->type_name("UID");
+    audit->footer(
+        "Durations: 500ms 10s 5m 2h. The words are explained in docs/audit.md.\n\n  kprofctl audit --since 2h");
   }
 
   void AddCapture() {

@@ -109,13 +109,19 @@ struct BackupArgs {
 
 struct DoctorArgs {};
 
+struct AuditArgs {
+  int64_t limit = 20;
+  int64_t since_ms = 0;  // no older than this; 0: any age
+  std::optional<uint32_t> uid;
+};
+
 struct CompletionArgs {
   std::string shell;
 };
 
 using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
                               DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
-                              QueryArgs, BackupArgs, DoctorArgs, CompletionArgs>;
+                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs>;
 
 struct CommandLine {
   GlobalOptions global;

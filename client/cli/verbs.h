@@ -38,6 +38,7 @@ Status RunVerb(const PutArtifactArgs& args, const VerbContext& context);
 Status RunVerb(const QueryArgs& args, const VerbContext& context);
 Status RunVerb(const BackupArgs& args, const VerbContext& context);
 Status RunVerb(const DoctorArgs& args, const VerbContext& context);
+Status RunVerb(const AuditArgs& args, const VerbContext& context);
 Status RunVerb(const CompletionArgs& args, const VerbContext& context);
 
 }  // namespace kprof::cli

@@ -150,6 +150,10 @@ Result<v1::ListDevicesResponse> KprofClient::ListDevices() {
   return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::ListDevices, v1::ListDevicesRequest(), "list devices");
 }
 
+Result<v1::ListAuditResponse> KprofClient::ListAudit(const v1::ListAuditRequest& request) {
+  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::ListAudit, request, "list the audit");
+}
+
 Result<v1::DiagnoseResponse> KprofClient::Diagnose() {
   return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::Diagnose, v1::DiagnoseRequest(), "diagnose the node");
 }

@@ -11,6 +11,7 @@ constexpr AccessRule kRules[] = {
     {Rpc::kListDevices, "kprof.v1.NodeService/ListDevices", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kDiagnose, "kprof.v1.NodeService/Diagnose", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kBackUpCatalog, "kprof.v1.NodeService/BackUpCatalog", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
+    {Rpc::kListAudit, "kprof.v1.NodeService/ListAudit", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kSubmitRun, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kGetRun, "kprof.v1.RunsService/GetRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kListRuns, "kprof.v1.RunsService/ListRuns", Role::kViewer, false, Sharing::kNone, Role::kViewer},

@@ -20,6 +20,7 @@ enum class Rpc {
   kListDevices,
   kDiagnose,
   kBackUpCatalog,
+  kListAudit,
   kSubmitRun,
   kGetRun,
   kListRuns,

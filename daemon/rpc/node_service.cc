@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/devices/diagnoses.h"
+#include "daemon/rpc/audit_pages.h"
 #include "daemon/rpc/backup_source.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
@@ -170,6 +171,16 @@ grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCata
   // A backup holds the one place there is, and its copy's disk: one that nobody reads is given up.
   return new PullStream<v1::BackUpCatalogResponse>(std::move(record), parts_.loop, parts_.bulk,
                                                    MakeBackUpSource(parts_, caller()), context);
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ListAudit(grpc::CallbackServerContext* /*context*/,
+                                                     const v1::ListAuditRequest* request,
+                                                     v1::ListAuditResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListAudit);
+  if (call->refused()) return call;
+  call->EndOnWorker(parts_.workers,
+                    [this, request, response] { return ReadAuditPage(parts_.catalog, *request, *response); });
+  return call;
 }
 
 }  // namespace kprof

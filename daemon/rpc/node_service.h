@@ -27,6 +27,9 @@ class NodeServiceImpl final
   grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* BackUpCatalog(grpc::CallbackServerContext* context,
                                                                      const v1::BackUpCatalogRequest* request) override;
 
+  grpc::ServerUnaryReactor* ListAudit(grpc::CallbackServerContext* context, const v1::ListAuditRequest* request,
+                                      v1::ListAuditResponse* response) override;
+
  private:
   // Io loop, both.
   void FillStatus(v1::GetStatusResponse& out) const;

@@ -100,7 +100,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     } else {
       limits_.long_work = {};  // it has a place
     }
-    Viewer viewer{caller_.uid, caller_.sees_all()};
+    Viewer viewer{caller_.uid, caller_.sees_all(), caller_.role >= RuleOf(Rpc::kListAudit).least};
     ASSIGN_OR_RETURN(query_,
                      UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop));
     return OkStatus();

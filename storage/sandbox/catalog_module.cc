@@ -405,6 +405,7 @@ Status CatalogModule::Offer(sqlite3* user) {
 }
 
 std::string CatalogModule::VisibleOnly(const CatalogTable& table, bool one_run, bool in_order) const {
+  if (table.is_audit) return viewer_.sees_audit ? "" : "0";
   if (viewer_.sees_all) return "";
   const std::string uid = std::to_string(viewer_.uid);
   if (table.rows_per_run == 1) {  // the table run itself

@@ -75,6 +75,19 @@ constexpr CatalogColumn kTrustColumns[] = {
     {"position", "INTEGER", "t.position", "t.position"},
 };
 
+constexpr CatalogColumn kAuditColumns[] = {
+    {"id", "INTEGER", "u.id", "u.id"},
+    {"time_ns", "INTEGER", "u.time_ns", "u.time_ns"},
+    {"uid", "INTEGER", "u.uid", "u.uid"},
+    {"caller", "TEXT", "u.caller", "u.caller"},
+    {"action", "TEXT", "u.action", "u.action"},
+    {"run", "TEXT", "u.run_id", "u.run_id"},
+    {"session", "TEXT", "u.session_id", "u.session_id"},
+    {"devices", "TEXT", "u.devices", "u.devices"},
+    {"outcome", "TEXT", "u.outcome", "u.outcome"},
+    {"detail", "TEXT", "readable_text(u.detail)", nullptr},
+};
+
 constexpr CatalogTable kTables[] = {
     {"run", "id", "runs AS r", "r.id", kRunColumns, 10'000, 1},
     {"artifact", "run, name", "artifacts AS a", "a.run_id", kArtifactColumns, 50'000, 5},
@@ -82,6 +95,7 @@ constexpr CatalogTable kTables[] = {
     {"label", "run, key", "run_labels AS l", "l.run_id", kLabelColumns, 30'000, 3},
     {"device", "run, position", "run_devices AS d", "d.run_id", kDeviceColumns, 20'000, 2},
     {"trust", "run, position", "run_trust AS t", "t.run_id", kTrustColumns, 20'000, 2},
+    {"audit", "id", "audit AS u", "u.run_id", kAuditColumns, 50'000, 5, /*is_audit=*/true},
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ struct CatalogTable {
   // What the planner is told; the order of magnitude matters, no more.
   int64_t rows;
   int64_t rows_per_run;
+  bool is_audit = false;  // for those who may see it, and then whole: its rows belong to nobody
 };
 
 std::span<const CatalogTable> CatalogTables();

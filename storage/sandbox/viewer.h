@@ -7,7 +7,8 @@ namespace kprof {
 
 struct Viewer {
   uint32_t uid = 0;
-  bool sees_all = false;  // else: the runs of this uid, and those that others share
+  bool sees_all = false;    // else: the runs of this uid, and those that others share
+  bool sees_audit = false;  // else it is empty
 };
 
 }  // namespace kprof

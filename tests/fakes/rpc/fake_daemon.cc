@@ -54,6 +54,10 @@ class Node final : public v1::NodeService::Service {
                          v1::GetStatusResponse* response) override {
     return Answer(calls_.get_status, request, response);
   }
+  grpc::Status ListAudit(grpc::ServerContext*, const v1::ListAuditRequest* request,
+                         v1::ListAuditResponse* response) override {
+    return Answer(calls_.list_audit, request, response);
+  }
   grpc::Status ListDevices(grpc::ServerContext*, const v1::ListDevicesRequest* request,
                            v1::ListDevicesResponse* response) override {
     return Answer(calls_.list_devices, request, response);

@@ -44,6 +44,7 @@ class FakeDaemon {
     Unary<v1::GetStatusRequest, v1::GetStatusResponse> get_status;
     Unary<v1::ListDevicesRequest, v1::ListDevicesResponse> list_devices;
     Unary<v1::DiagnoseRequest, v1::DiagnoseResponse> diagnose;
+    Unary<v1::ListAuditRequest, v1::ListAuditResponse> list_audit;
     Stream<v1::BackUpCatalogRequest, v1::BackUpCatalogResponse> back_up_catalog;
     Unary<v1::SubmitRunRequest, v1::SubmitRunResponse> submit_run;
     Unary<v1::GetRunRequest, v1::GetRunResponse> get_run;

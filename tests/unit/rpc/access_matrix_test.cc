@@ -144,6 +144,12 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          v1::DiagnoseResponse response;
          return client.node->Diagnose(&context, v1::DiagnoseRequest(), &response);
        }},
+      {Rpc::kListAudit,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListAuditResponse response;
+         return client.node->ListAudit(&context, v1::ListAuditRequest(), &response);
+       }},
       {Rpc::kBackUpCatalog,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -250,8 +256,8 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
   const Row rows[] = {
       {Rpc::kGetStatus, kYes, kYes, kYes, kYes}, {Rpc::kListDevices, kYes, kYes, kYes, kYes},
       {Rpc::kDiagnose, kYes, kYes, kYes, kYes},  {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},
-      {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},  {Rpc::kListRuns, kYes, kYes, kYes, kYes},
-      {Rpc::kQuery, kYes, kYes, kYes, kYes},
+      {Rpc::kListAudit, kNo, kNo, kYes, kYes},   {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
+      {Rpc::kListRuns, kYes, kYes, kYes, kYes},  {Rpc::kQuery, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

@@ -56,7 +56,7 @@ class PlainTables {
     for (const CatalogColumn& column : table.columns) {
       quoted += (quoted.empty() ? "" : " || ',' || ") + std::string("quote(") + column.name + ")";
     }
-    for (const std::string& row : Ask(path, kOperator, "SELECT " + quoted + " FROM " + table.name).rows) {
+    for (const std::string& row : Ask(path, kAdmin, "SELECT " + quoted + " FROM " + table.name).rows) {
       Run("INSERT INTO " + std::string(table.name) + " VALUES (" + row + ")");
     }
   }

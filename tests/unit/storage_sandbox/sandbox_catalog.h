@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
@@ -22,6 +23,7 @@ inline constexpr Viewer kAlice{.uid = 1000};
 inline constexpr Viewer kBob{.uid = 1001};
 inline constexpr Viewer kNobody{.uid = 4242};
 inline constexpr Viewer kOperator{.uid = 1, .sees_all = true};
+inline constexpr Viewer kAdmin{.uid = 1, .sees_all = true, .sees_audit = true};
 
 inline RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const std::string& word) {
   RunRow run;
@@ -71,6 +73,9 @@ class SandboxCatalog {
       Add(SomeRun("r3", kBob.uid, false, "SECRET"));
       Add(SomeRun("r9", 1002, false, "SECRET"));
     }
+    // What nobody but an admin sees is absent in part, as the rest is: no question of theirs may tell.
+    AddAudit("r1");
+    if (hidden == Hidden::kPresent) AddAudit("r0");
     Expect(db_->Execute("COMMIT"));
   }
 
@@ -83,6 +88,15 @@ class SandboxCatalog {
     Expect(db_->Execute("BEGIN"));
     Add(run);
     Expect(db_->Execute("COMMIT"));
+  }
+  void AddAudit(const std::string& run_id) {
+    AuditEntry entry;
+    entry.time_ns = 1'700'000'000'000'000'000;
+    entry.action = "submit";
+    entry.run_id = run_id;
+    entry.devices = {"0", "1"};
+    entry.detail = run_id == "r0" ? "SECRET" : "";
+    Expect(AppendAudit(*db_, entry));
   }
   // For tests that only read.
   static SandboxCatalog& Shared() {

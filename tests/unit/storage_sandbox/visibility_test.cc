@@ -50,6 +50,16 @@ TEST(Visibility, OfTheHighestUidWorks) {
   EXPECT_THAT(Ask(catalog.path(), {.uid = 4294967295}, "SELECT id FROM run").rows, ElementsAre("r4"));
 }
 
+TEST(Visibility, OfTheAuditIsForAdmins) {
+  SandboxCatalog& catalog = SandboxCatalog::Shared();
+  const char* sql = "SELECT group_concat(run) FROM (SELECT run FROM audit ORDER BY id)";
+  EXPECT_THAT(Ask(catalog.path(), kAdmin, sql).rows, ElementsAre("r1,r0"));
+  for (const Viewer& viewer : {kAlice, kBob, kNobody, kOperator}) {
+    EXPECT_THAT(Ask(catalog.path(), viewer, sql).rows, ElementsAre("NULL")) << viewer.uid;
+    EXPECT_THAT(Ask(catalog.path(), viewer, "SELECT count(*) FROM audit WHERE run = 'r1'").rows, ElementsAre("0"));
+  }
+}
+
 TEST(Visibility, EndsWithSharing) {
   SandboxCatalog catalog;
   SandboxCatalog::Expect(catalog.db().Execute("UPDATE runs SET shared = 0"));

@@ -1,0 +1,81 @@
+"""The audit of a running daemon: what is done leaves one entry each, across restarts and crashes, and none can be changed."""
+
+import os
+import sqlite3
+import unittest
+
+from kprof_testing import OwnDaemonTest
+
+
+class AuditTest(OwnDaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.daemon.start()
+        self.ctl = self.daemon.ctl
+
+    def audit(self, *options):
+        """Oldest first."""
+        answer = self.ctl.json("audit", "--limit", "1000", *options)
+        self.assertEqual(answer["schema"], "kprof.audit.v1")
+        return answer["entries"][::-1]
+
+    def deeds(self, *options):
+        return [(entry["action"], entry["outcome"]) for entry in self.audit(*options)]
+
+    def test_a_run_from_its_submission_to_its_deletion(self):
+        run = self.ctl.capture("true")["id"]
+        self.ctl.run("pin", run)
+        self.ctl.run("unpin", run)
+        self.ctl.run("backup", os.path.join(self.folder, "copy.db"))
+        self.ctl.run("delete", run)
+        self.assertEqual(self.deeds(), [
+            ("start", "ok"), ("submit", "ok"), ("lease_granted", "ok"), ("lease_ended", "ok"), ("pin", "ok"), ("unpin", "ok"),
+            ("backup", "ok"), ("delete", "ok")])
+        for entry in self.audit():
+            self.assertEqual(entry["uid"], os.getuid())
+            if entry["action"] not in ("start", "backup"):
+                self.assertEqual((entry["run"], entry["device"]), (run, ["cpu"]))
+
+    def test_who_is_recorded_by_the_daemon_says_so(self):
+        self.ctl.capture("true")
+        self.assertEqual({entry["action"]: entry["caller"] for entry in self.audit()},
+                         {"start": "kprofd", "submit": "local", "lease_granted": "kprofd", "lease_ended": "kprofd"})
+
+    def test_a_crash_is_seen(self):
+        run = self.ctl.detach("sleep", "1000")
+        self.ctl.wait_for_state(run, "running")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.deeds(), [("start", "ok"), ("submit", "ok"), ("lease_granted", "ok"),
+                                        ("lease_ended", "lost_daemon"), ("start", "ok")])
+
+    def test_so_is_a_stop_in_good_order(self):
+        run = self.ctl.detach("sleep", "1000")
+        self.ctl.wait_for_state(run, "running")
+        self.daemon.stop()
+        self.daemon.start()
+        self.assertEqual(self.deeds(), [("start", "ok"), ("submit", "ok"), ("lease_granted", "ok"),
+                                        ("lease_ended", "lost_daemon"), ("stop", "ok"), ("start", "ok")])
+
+    def test_it_can_be_narrowed(self):
+        self.ctl.capture("true")
+        self.assertEqual(len(self.audit("--uid", str(os.getuid() + 1))), 0)
+        self.assertEqual(len(self.audit("--uid", str(os.getuid()), "--since", "1h")), 4)
+        self.assertIn("lease_ended", self.ctl.run("audit", "--limit", "1").text)
+
+    def test_sql_sees_it(self):
+        self.ctl.capture("true")
+        rows = self.ctl.json("query", "SELECT action, devices FROM audit WHERE run IS NOT NULL ORDER BY id")["rows"]
+        self.assertEqual(rows, [["submit", "cpu"], ["lease_granted", "cpu"], ["lease_ended", "cpu"]])
+
+    def test_not_even_who_has_the_file_changes_it_by_the_way(self):
+        self.daemon.stop()
+        catalog = sqlite3.connect(self.daemon.catalog())
+        self.addCleanup(catalog.close)
+        for sql in ("UPDATE audit SET uid = 0", "DELETE FROM audit", "INSERT OR REPLACE INTO audit SELECT * FROM audit"):
+            with self.assertRaisesRegex(sqlite3.IntegrityError, "append-only"):
+                catalog.execute(sql)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,189 @@
+// What calls leave in the audit, and who may read it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/rpc/rpc_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class AuditOfCalls : public testing::Test, public RpcFixture {
+ protected:
+  static constexpr uint32_t kOther = 2000;
+
+  void SetUp() override {
+    Start();
+    admin_ = std::make_unique<RpcClient>(Connect(0, Role::kAdmin));
+  }
+
+  v1::ListAuditResponse List(const v1::ListAuditRequest& request = {}) {
+    v1::ListAuditResponse response;
+    CallContext context;
+    grpc::Status status = admin_->node->ListAudit(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  // Oldest first: "submit 1000 local ok".
+  std::vector<std::string> Deeds() {
+    std::vector<std::string> deeds;
+    for (const v1::AuditEntry& entry : List().entries()) {
+      deeds.push_back(entry.action() + " " + std::to_string(entry.uid()) + " " + entry.caller() + " " +
+                      entry.outcome());
+    }
+    std::reverse(deeds.begin(), deeds.end());
+    return deeds;
+  }
+
+  template <typename Request, typename Response>
+  grpc::Status Call(RpcClient& client, const std::string& id,
+                    grpc::Status (v1::RunsService::Stub::*method)(grpc::ClientContext*, const Request&, Response*)) {
+    Request request;
+    request.set_id(id);
+    Response response;
+    CallContext context;
+    return (client.runs.get()->*method)(&context, request, &response);
+  }
+
+  grpc::Status Upload(RpcClient& client, const std::string& id) {
+    CallContext context;
+    v1::UploadArtifactResponse response;
+    auto stream = client.runs->UploadArtifact(&context, &response);
+    v1::UploadArtifactRequest request;
+    request.mutable_header()->set_id(id);
+    request.mutable_header()->set_name("more");
+    stream->Write(request);
+    request.set_sha256(Sha256Of(""));
+    stream->Write(request);
+    stream->WritesDone();
+    return stream->Finish();
+  }
+
+  std::unique_ptr<RpcClient> admin_;
+};
+
+TEST_F(AuditOfCalls, EachDeedLeavesOneEntry) {
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  ASSERT_TRUE(Call(client, id, &v1::RunsService::Stub::CancelRun).ok());
+  EndLast(0, /*stopped=*/true);
+  ASSERT_TRUE(HasEnded(id));
+  ASSERT_TRUE(Upload(client, id).ok());
+  ASSERT_TRUE(Call(client, id, &v1::RunsService::Stub::PinRun).ok());
+  ASSERT_TRUE(Call(*admin_, id, &v1::RunsService::Stub::UnpinRun).ok());
+  ASSERT_TRUE(Call(*admin_, id, &v1::RunsService::Stub::DeleteRun).ok());
+  EXPECT_THAT(Deeds(), ElementsAre("submit 1000 local ok", "lease_granted 1000 kprofd ok", "cancel 1000 local ok",
+                                   "lease_ended 1000 kprofd cancelled", "upload 1000 local ok", "pin 1000 local ok",
+                                   "unpin 0 local ok", "delete 0 local ok"));
+  for (const v1::AuditEntry& entry : List().entries()) EXPECT_EQ(entry.run_id(), id);
+}
+
+TEST_F(AuditOfCalls, LookingLeavesNone) {
+  RpcClient client = Connect();
+  const std::string id = StoreEnded("01j0000000000001");
+  Get(client, id);
+  CallContext context;
+  v1::ListRunsResponse runs;
+  ASSERT_TRUE(client.runs->ListRuns(&context, v1::ListRunsRequest(), &runs).ok());
+  EXPECT_THAT(Deeds(), IsEmpty());
+}
+
+TEST_F(AuditOfCalls, ABackupIsOne) {
+  CallContext context;
+  auto stream = admin_->node->BackUpCatalog(&context, v1::BackUpCatalogRequest());
+  v1::BackUpCatalogResponse message;
+  while (stream->Read(&message)) {
+  }
+  ASSERT_TRUE(stream->Finish().ok());
+  EXPECT_THAT(Deeds(), ElementsAre("backup 0 local ok"));
+}
+
+TEST_F(AuditOfCalls, ACertificateIsNamed) {
+  RpcClient client = ConnectAs(Caller{kUid, Role::kViewer, true, "ci-runner"});
+  RunningRun(client);
+  EXPECT_THAT(Deeds(), ElementsAre("submit 1000 certificate:ci-runner ok", "lease_granted 1000 kprofd ok"));
+}
+
+TEST_F(AuditOfCalls, WhatIsRefusedIsNamed) {
+  RunRow shared = EndedRun("01j0000000000001", 1, 0);
+  shared.uid = kOther;
+  shared.shared = true;
+  Store(shared);
+  RpcClient client = Connect();
+  EXPECT_EQ(Call(client, shared.id, &v1::RunsService::Stub::DeleteRun).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
+  EXPECT_THAT(Deeds(), ElementsAre("refused 1000 local not_permitted"));
+  EXPECT_EQ(List().entries(0).detail(), "kprof.v1.RunsService/DeleteRun");
+}
+
+TEST_F(AuditOfCalls, SoIsWhoHasNoRole) {
+  RpcClient client = ConnectAs(Caller{4242, Role::kNone, false, {}});
+  CallContext context;
+  v1::GetStatusResponse response;
+  EXPECT_EQ(client.node->GetStatus(&context, v1::GetStatusRequest(), &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
+  EXPECT_THAT(Deeds(), ElementsAre("refused 4294967295 nobody not_permitted"));
+  EXPECT_THAT(List().entries(0).detail(), HasSubstr("uid 4242"));
+}
+
+TEST_F(AuditOfCalls, OnlyAdminsReadIt) {
+  for (Role role : {Role::kViewer, Role::kOperator}) {
+    RpcClient client = Connect(kOther, role);
+    CallContext context;
+    v1::ListAuditResponse response;
+    EXPECT_EQ(client.node->ListAudit(&context, v1::ListAuditRequest(), &response).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED);
+  }
+}
+
+TEST_F(AuditOfCalls, ComesPageByPageAndNarrowed) {
+  for (int i = 0; i < 5; ++i) {
+    AuditEntry entry;
+    entry.time_ns = i;
+    entry.by.uid = i % 2 == 0 ? kUid : kOther;
+    entry.action = "a" + std::to_string(i);
+    audit_->Record(entry);
+  }
+  auto actions = [](const v1::ListAuditResponse& page) {
+    std::string text;
+    for (const v1::AuditEntry& entry : page.entries()) text += entry.action() + " ";
+    return text;
+  };
+  ASSERT_TRUE(catalog_->writer().SubmitAndWait([](Db&) { return OkStatus(); }).ok());
+  v1::ListAuditRequest request;
+  request.set_page_size(2);
+  v1::ListAuditResponse page = List(request);
+  EXPECT_EQ(actions(page), "a4 a3 ");
+  request.set_page_token(page.next_page_token());
+  page = List(request);
+  EXPECT_EQ(actions(page), "a2 a1 ");
+  request.set_page_token(page.next_page_token());
+  page = List(request);
+  EXPECT_EQ(actions(page), "a0 ");
+  EXPECT_EQ(page.next_page_token(), "");
+
+  v1::ListAuditRequest narrowed;
+  narrowed.set_uid(kOther);
+  EXPECT_EQ(actions(List(narrowed)), "a3 a1 ");
+  narrowed.set_since_unix_ns(2);
+  EXPECT_EQ(actions(List(narrowed)), "a3 ");
+}
+
+TEST_F(AuditOfCalls, RefusesAForeignPageToken) {
+  for (const char* token : {"x", "0", "-1", "1x", "99999999999999999999"}) {
+    v1::ListAuditRequest request;
+    request.set_page_token(token);
+    v1::ListAuditResponse response;
+    CallContext context;
+    EXPECT_EQ(admin_->node->ListAudit(&context, request, &response).error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+        << token;
+  }
+}
+
+}  // namespace
+}  // namespace kprof
