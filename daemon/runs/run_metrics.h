@@ -18,6 +18,7 @@ class RunMetrics final : public RunObserver {
   void OnRunOpened(const RunRow& row) override;
   void OnRunChanged(RunState before, const RunRow& row) override;
   void OnLeaseGranted(const Lease& lease) override;
+  void OnLeaseFound(const Lease& lease) override { OnLeaseGranted(lease); }
   void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override;
 
  private:

@@ -29,7 +29,9 @@ class RunObserver {
 
   // Before what follows from it is committed, so whatever this writes to the catalog is there no later.
   virtual void OnLeaseGranted(const Lease& /*lease*/) {}
-  // REQUIRES: it was granted. `outcome`: how what held it ended, "ok" or the name of an error.
+  // A restart found it: granted before, and held since.
+  virtual void OnLeaseFound(const Lease& /*lease*/) {}
+  // REQUIRES: it was granted, or found. `outcome`: how what held it ended, "ok" or the name of an error.
   virtual void OnLeaseEnded(const Lease& /*lease*/, int64_t /*held_ns*/, const std::string& /*outcome*/) {}
 };
 
@@ -46,6 +48,9 @@ class RunObservers final : public RunObserver {
   }
   void OnLeaseGranted(const Lease& lease) override {
     for (RunObserver* observer : observers_) observer->OnLeaseGranted(lease);
+  }
+  void OnLeaseFound(const Lease& lease) override {
+    for (RunObserver* observer : observers_) observer->OnLeaseFound(lease);
   }
   void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override {
     for (RunObserver* observer : observers_) observer->OnLeaseEnded(lease, held_ns, outcome);
