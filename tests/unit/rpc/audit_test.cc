@@ -98,6 +98,7 @@ TEST_F(AuditOfCalls, ABackupIsOne) {
   while (stream->Read(&message)) {
   }
   ASSERT_TRUE(stream->Finish().ok());
+  ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
   EXPECT_THAT(Deeds(), ElementsAre("backup 0 local ok"));
 }
 
