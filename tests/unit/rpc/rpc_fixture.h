@@ -285,6 +285,11 @@ class RpcFixture {
   DeviceList devices_{{}};
   FakeLauncher launcher_;
   StorageHealth health_;
+  Metrics metrics_;
+  ConnectionMetrics connection_metrics_{metrics_};
+  RpcMetrics rpc_metrics_{metrics_, connection_metrics_};
+  std::unique_ptr<AuditLog> audit_;
+  std::unique_ptr<AuditedCalls> audited_calls_;
   AnswerCache answers_;
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
