@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -27,10 +29,15 @@ class AuditOfCalls : public testing::Test, public RpcFixture {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
+  // Newest first.
+  std::vector<v1::AuditEntry> Entries() {
+    const v1::ListAuditResponse response = List();
+    return {response.entries().begin(), response.entries().end()};
+  }
   // Oldest first: "submit 1000 local ok".
   std::vector<std::string> Deeds() {
     std::vector<std::string> deeds;
-    for (const v1::AuditEntry& entry : List().entries()) {
+    for (const v1::AuditEntry& entry : Entries()) {
       deeds.push_back(entry.action() + " " + std::to_string(entry.uid()) + " " + entry.caller() + " " +
                       entry.outcome());
     }
@@ -56,7 +63,7 @@ class AuditOfCalls : public testing::Test, public RpcFixture {
     request.mutable_header()->set_id(id);
     request.mutable_header()->set_name("more");
     stream->Write(request);
-    request.set_sha256(Sha256Of(""));
+    request.set_sha256(Sha256Of(std::string()));
     stream->Write(request);
     stream->WritesDone();
     return stream->Finish();
@@ -71,14 +78,15 @@ TEST_F(AuditOfCalls, EachDeedLeavesOneEntry) {
   ASSERT_TRUE(Call(client, id, &v1::RunsService::Stub::CancelRun).ok());
   EndLast(0, /*stopped=*/true);
   ASSERT_TRUE(HasEnded(id));
-  ASSERT_TRUE(Upload(client, id).ok());
+  const grpc::Status uploaded = Upload(client, id);
+  ASSERT_TRUE(uploaded.ok()) << uploaded.error_message();
   ASSERT_TRUE(Call(client, id, &v1::RunsService::Stub::PinRun).ok());
   ASSERT_TRUE(Call(*admin_, id, &v1::RunsService::Stub::UnpinRun).ok());
   ASSERT_TRUE(Call(*admin_, id, &v1::RunsService::Stub::DeleteRun).ok());
   EXPECT_THAT(Deeds(), ElementsAre("submit 1000 local ok", "lease_granted 1000 kprofd ok", "cancel 1000 local ok",
                                    "lease_ended 1000 kprofd cancelled", "upload 1000 local ok", "pin 1000 local ok",
                                    "unpin 0 local ok", "delete 0 local ok"));
-  for (const v1::AuditEntry& entry : List().entries()) EXPECT_EQ(entry.run_id(), id);
+  for (const v1::AuditEntry& entry : Entries()) EXPECT_EQ(entry.run_id(), id);
 }
 
 TEST_F(AuditOfCalls, LookingLeavesNone) {
@@ -118,7 +126,7 @@ TEST_F(AuditOfCalls, WhatIsRefusedIsNamed) {
             grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
   EXPECT_THAT(Deeds(), ElementsAre("refused 1000 local not_permitted"));
-  EXPECT_EQ(List().entries(0).detail(), "kprof.v1.RunsService/DeleteRun");
+  EXPECT_EQ(Entries()[0].detail(), "kprof.v1.RunsService/DeleteRun");
 }
 
 TEST_F(AuditOfCalls, SoIsWhoHasNoRole) {
@@ -129,7 +137,7 @@ TEST_F(AuditOfCalls, SoIsWhoHasNoRole) {
             grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
   EXPECT_THAT(Deeds(), ElementsAre("refused 4294967295 nobody not_permitted"));
-  EXPECT_THAT(List().entries(0).detail(), HasSubstr("uid 4242"));
+  EXPECT_THAT(Entries()[0].detail(), HasSubstr("uid 4242"));
 }
 
 TEST_F(AuditOfCalls, OnlyAdminsReadIt) {
