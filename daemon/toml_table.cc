@@ -60,6 +60,14 @@ std::vector<TableReader::Line> TableReader::Texts(std::string_view key) {
   return texts;
 }
 
+void TableReader::Boolean(std::string_view key, bool& out) {
+  if (const toml::node* node = Take(key)) {
+    auto value = node->value_exact<bool>();
+    if (!value) return Complain(*node, key, "is neither true nor false");
+    out = *value;
+  }
+}
+
 void TableReader::Integer(std::string_view key, int64_t low, int64_t high, int64_t& out) {
   if (const toml::node* node = Take(key)) {
     auto value = node->value_exact<int64_t>();

@@ -28,6 +28,7 @@ class TableReader {
 
   // Each leaves `out` alone when the key is absent or wrong.
   void Text(std::string_view key, std::string& out);
+  void Boolean(std::string_view key, bool& out);
   void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out);
   void Integers(std::string_view key, std::vector<int>& out);
   // The strings of a list; empty when absent or wrong.

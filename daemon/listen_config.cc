@@ -1,0 +1,141 @@
+#include "daemon/listen_config.h"
+
+#include <pwd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "daemon/rpc/tcp_listener.h"
+
+namespace kprof {
+namespace {
+
+constexpr uid_t kRootUid = 0;
+constexpr uid_t kFirstPersonUid = 1000;
+constexpr uid_t kOverflowUid = 65534;  // "nobody": whoever has no number here, and no user to run as
+constexpr size_t kFingerprintDigits = 64;
+
+// As openssl prints it, "AB:CD:...", or bare.
+std::optional<std::string> ParseFingerprint(const std::string& text) {
+  std::string digits;
+  for (char c : text) {
+    if (c == ':') continue;
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return std::nullopt;
+    digits += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (digits.size() != kFingerprintDigits) return std::nullopt;
+  return digits;
+}
+
+void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& rule) {
+  std::string name;
+  bool system_user = false;
+  reader.Text("user", name);
+  reader.Boolean("allow_system_user", system_user);
+  if (name.empty()) return;
+  const toml::node& node = *table.get("user");
+  const passwd* user = ::getpwnam(name.c_str());
+  if (user == nullptr) return reader.Complain(node, "user", "names '" + OneLine(name) + "', who is no user here");
+  if (user->pw_uid == kRootUid) return reader.Complain(node, "user", "is root, as whom no remote client starts anything");
+  if (user->pw_uid == kOverflowUid || (user->pw_uid < kFirstPersonUid && !system_user)) {
+    return reader.Complain(node, "user", "names '" + OneLine(name) + "' (uid " + std::to_string(user->pw_uid) +
+                                             "), who is no person; name one, or add allow_system_user = true");
+  }
+  rule.uid = user->pw_uid;
+}
+
+}  // namespace
+
+Status ReadListen(const toml::table& table, const std::string& file, ListenConfig& config) {
+  TableReader reader(table, file, "[listen]: ");
+  reader.Text("address", config.address);
+  if (config.address == "off") {
+    config.address.clear();
+  } else if (!config.address.empty()) {
+    const Status checked = CheckListenAddress(config.address);
+    if (!checked.ok()) reader.Complain(*table.get("address"), "address", "'" + OneLine(config.address) + "': " + checked.why());
+  }
+  const std::pair<const char*, std::string*> paths[] = {{"certificate", &config.files.certificate},
+                                                        {"key", &config.files.key},
+                                                        {"client_ca", &config.files.client_ca},
+                                                        {"revoked", &config.files.revoked}};
+  for (const auto& [key, path] : paths) {
+    reader.Text(key, *path);
+    if (!path->empty() && path->front() != '/') reader.Complain(*table.get(key), key, "is not an absolute path");
+  }
+  reader.Integer("max_connections", 1, 65536, config.limits.connections);
+  config.limits.connections_per_certificate =
+      std::min(config.limits.connections_per_certificate, config.limits.connections);
+  reader.Integer("max_connections_per_certificate", 1, 65536, config.limits.connections_per_certificate);
+  reader.Integer("max_handshakes", 1, 65536, config.limits.handshakes);
+  config.limits.handshakes_per_host = std::min(config.limits.handshakes_per_host, config.limits.handshakes);
+  reader.Integer("max_handshakes_per_host", 1, 65536, config.limits.handshakes_per_host);
+  return reader.Finish();
+}
+
+Status ReadCertificate(const toml::table& table, const std::string& file, ListenConfig& config) {
+  TableReader reader(table, file, "[[certificate]]: ");
+  const uint64_t line = table.source().begin.line;
+  CertificateRule rule;
+  std::string fingerprint;
+  std::string role;
+  reader.Text("name", rule.name);
+  reader.Text("fingerprint", fingerprint);
+  reader.Text("role", role);
+  if (rule.name.empty() == fingerprint.empty()) reader.ComplainAt(line, "it needs a 'name' or a 'fingerprint', one of both");
+  if (!fingerprint.empty()) {
+    if (std::optional<std::string> digits = ParseFingerprint(fingerprint)) {
+      rule.fingerprint = *digits;
+    } else {
+      reader.Complain(*table.get("fingerprint"), "fingerprint",
+                      "is not the 64 digits of openssl x509 -noout -fingerprint -sha256");
+    }
+  }
+  if (std::optional<Role> known = RoleByName(role)) {
+    rule.role = *known;
+  } else {
+    reader.ComplainAt(line, "'role' is not one of viewer, operator, admin");
+  }
+  ReadUser(reader, table, rule);
+  for (const CertificateRule& earlier : config.rules) {
+    if (earlier.name == rule.name && earlier.fingerprint == rule.fingerprint) {
+      reader.ComplainAt(line, "an earlier rule takes the same certificates, so this one would never count");
+    }
+  }
+  config.rules.push_back(std::move(rule));
+  return reader.Finish();
+}
+
+Status OverrideListen(const std::string& flag, ListenConfig& config) {
+  if (flag.empty()) return OkStatus();
+  if (flag == "off") {
+    config.address.clear();
+    return OkStatus();
+  }
+  RETURN_IF_ERROR(CheckListenAddress(flag));
+  config.address = flag;
+  return OkStatus();
+}
+
+Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config) {
+  if (config.address.empty()) return std::shared_ptr<const TlsCredentials>();
+  const std::pair<const char*, const std::string*> needed[] = {{"certificate", &config.files.certificate},
+                                                               {"key", &config.files.key},
+                                                               {"client_ca", &config.files.client_ca}};
+  for (const auto& [key, path] : needed) {
+    if (!path->empty()) continue;
+    return Fail(ErrorCode::kUsage, "listen at " + config.address,
+                "'" + std::string(key) + "' of [listen] is missing, and there is no connection without TLS",
+                "name the file in the configuration; docs/remote.md says how to make it");
+  }
+  return TlsCredentials::Load(config.files, config.rules);
+}
+
+Status CheckListen(const ListenConfig& config, int64_t unix_s) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const TlsCredentials> credentials, LoadListen(config));
+  return credentials == nullptr ? OkStatus() : credentials->CheckInForce(unix_s);
+}
+
+}  // namespace kprof

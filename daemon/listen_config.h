@@ -1,0 +1,40 @@
+// What the configuration file says of remote clients: [listen], and who their certificates make them, [[certificate]].
+// Names of local users are looked up here, once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/rpc/certificate_rules.h"
+#include "daemon/rpc/tls_acceptor.h"
+#include "daemon/rpc/tls_credentials.h"
+#include "daemon/toml_table.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct ListenConfig {
+  std::string address;  // empty: there are no remote clients
+  TlsFiles files;
+  TlsLimits limits;
+  std::vector<CertificateRule> rules;
+  bool operator==(const ListenConfig&) const = default;
+};
+
+// Each leaves alone what the table does not name; the second adds one rule behind those that are there.
+Status ReadListen(const toml::table& table, const std::string& file, ListenConfig& config);
+Status ReadCertificate(const toml::table& table, const std::string& file, ListenConfig& config);
+
+// Of --listen: "off", or an address. Empty: what the file says.
+Status OverrideListen(const std::string& flag, ListenConfig& config);
+
+// Reads the files that it names. Fails with kUsage when one is not named, or for a reason of TlsCredentials::Load.
+// Null where there are no remote clients. Blocks.
+Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config);
+
+// For --check-config: also fails when something of it is not valid at this time.
+Status CheckListen(const ListenConfig& config, int64_t unix_s);
+
+}  // namespace kprof
