@@ -38,10 +38,12 @@ void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& ru
   const toml::node& node = *table.get("user");
   const passwd* user = ::getpwnam(name.c_str());
   if (user == nullptr) return reader.Complain(node, "user", "names '" + OneLine(name) + "', who is no user here");
-  if (user->pw_uid == kRootUid) return reader.Complain(node, "user", "is root, as whom no remote client starts anything");
+  if (user->pw_uid == kRootUid)
+    return reader.Complain(node, "user", "is root, as whom no remote client starts anything");
   if (user->pw_uid == kOverflowUid || (user->pw_uid < kFirstPersonUid && !system_user)) {
-    return reader.Complain(node, "user", "names '" + OneLine(name) + "' (uid " + std::to_string(user->pw_uid) +
-                                             "), who is no person; name one, or add allow_system_user = true");
+    return reader.Complain(node, "user",
+                           "names '" + OneLine(name) + "' (uid " + std::to_string(user->pw_uid) +
+                               "), who is no person; name one, or add allow_system_user = true");
   }
   rule.uid = user->pw_uid;
 }
@@ -55,7 +57,8 @@ Status ReadListen(const toml::table& table, const std::string& file, ListenConfi
     config.address.clear();
   } else if (!config.address.empty()) {
     const Status checked = CheckListenAddress(config.address);
-    if (!checked.ok()) reader.Complain(*table.get("address"), "address", "'" + OneLine(config.address) + "': " + checked.why());
+    if (!checked.ok())
+      reader.Complain(*table.get("address"), "address", "'" + OneLine(config.address) + "': " + checked.why());
   }
   const std::pair<const char*, std::string*> paths[] = {{"certificate", &config.files.certificate},
                                                         {"key", &config.files.key},
@@ -84,7 +87,8 @@ Status ReadCertificate(const toml::table& table, const std::string& file, Listen
   reader.Text("name", rule.name);
   reader.Text("fingerprint", fingerprint);
   reader.Text("role", role);
-  if (rule.name.empty() == fingerprint.empty()) reader.ComplainAt(line, "it needs a 'name' or a 'fingerprint', one of both");
+  if (rule.name.empty() == fingerprint.empty())
+    reader.ComplainAt(line, "it needs a 'name' or a 'fingerprint', one of both");
   if (!fingerprint.empty()) {
     if (std::optional<std::string> digits = ParseFingerprint(fingerprint)) {
       rule.fingerprint = *digits;
@@ -121,9 +125,8 @@ Status OverrideListen(const std::string& flag, ListenConfig& config) {
 
 Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config) {
   if (config.address.empty()) return std::shared_ptr<const TlsCredentials>();
-  const std::pair<const char*, const std::string*> needed[] = {{"certificate", &config.files.certificate},
-                                                               {"key", &config.files.key},
-                                                               {"client_ca", &config.files.client_ca}};
+  const std::pair<const char*, const std::string*> needed[] = {
+      {"certificate", &config.files.certificate}, {"key", &config.files.key}, {"client_ca", &config.files.client_ca}};
   for (const auto& [key, path] : needed) {
     if (!path->empty()) continue;
     return Fail(ErrorCode::kUsage, "listen at " + config.address,

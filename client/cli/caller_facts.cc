@@ -12,6 +12,11 @@
 extern char** environ;
 
 namespace kprof::cli {
+namespace {
+
+constexpr char kUsualPath[] = "/usr/local/bin:/usr/bin:/bin";
+
+}  // namespace
 
 CallerFacts ReadCallerFacts() {
   CallerFacts facts;
@@ -54,6 +59,25 @@ Status ApplyEnvironment(const std::vector<std::string>& settings, std::map<std::
     }
   }
   return OkStatus();
+}
+
+Result<CallerFacts> FactsForNode(const std::vector<std::string>& settings, const std::string& chosen_cwd,
+                                 const CallerFacts& here) {
+  CallerFacts facts;
+  facts.cwd = chosen_cwd.empty() ? "/" : chosen_cwd;
+  if (facts.cwd.front() != '/') {
+    return Fail(ErrorCode::kUsage, "find the working directory",
+                "on another node '" + chosen_cwd + "' could only be relative to a folder of this one",
+                "name an absolute one with --cwd");
+  }
+  std::map<std::string, std::string> asked = here.environment;
+  RETURN_IF_ERROR(ApplyEnvironment(settings, asked));
+  facts.environment["PATH"] = kUsualPath;
+  for (const std::string& setting : settings) {
+    const std::string name = setting.substr(0, setting.find('='));
+    facts.environment[name] = asked[name];
+  }
+  return facts;
 }
 
 Result<std::string> ResolveCwd(const std::string& chosen, const CallerFacts& caller) {

@@ -18,6 +18,12 @@ struct CallerFacts {
   std::vector<v1::ResourceLimit> limits;
 };
 
+// For a command on another node, where nothing of this shell holds: the folder /, a umask of 022, the node's own
+// limits, and of variables the usual PATH alone. `settings` as for ApplyEnvironment, of which `--env K` takes the value
+// here. kUsage for a `--cwd` that is not absolute: it would be of this node's folders.
+Result<CallerFacts> FactsForNode(const std::vector<std::string>& settings, const std::string& chosen_cwd,
+                                 const CallerFacts& here);
+
 // Of this process. Changes the umask for a moment: call it before there are threads.
 CallerFacts ReadCallerFacts();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string_view>
 
@@ -20,6 +21,7 @@ namespace kprof::cli {
 namespace {
 
 constexpr char kWhat[] = "read the command line";
+constexpr std::string_view kGlobalWithValue[] = {"--socket", "--node", "--ca", "--cert", "--key"};
 
 Status Usage(std::string why, std::string remedy) {
   std::replace(why.begin(), why.end(), '\n', ' ');
@@ -111,6 +113,13 @@ class Grammar {
     app_.add_option("--socket", typed_.global.socket,
                     "The daemon's socket (default: $KPROF_SOCKET, else the user's daemon, else the system's)")
         ->type_name("PATH");
+    app_.add_option("--node", typed_.global.node, "A daemon on another node, over TLS (default: $KPROF_NODE)")
+        ->type_name("HOST:PORT");
+    app_.add_option("--ca", typed_.global.ca, "Who may have signed the node's certificate (default: $KPROF_CA)")
+        ->type_name("FILE");
+    app_.add_option("--cert", typed_.global.cert, "Your certificate for the node (default: $KPROF_CERT)")
+        ->type_name("FILE");
+    app_.add_option("--key", typed_.global.key, "Its private key (default: $KPROF_KEY)")->type_name("FILE");
     app_.add_flag("--json", typed_.global.json, "Results and errors as one JSON object per line");
     AddNodeVerbs();
     AddCapture();
@@ -118,7 +127,7 @@ class Grammar {
     AddArtifacts();
     AddDataVerbs();
     for (auto& [verb, finish] : finish_) {
-      std::string also = "Also: --json and --socket PATH, before or after the verb.";
+      std::string also = "Also: --json, --socket PATH and --node HOST:PORT, before or after the verb.";
       verb->footer(verb->get_footer().empty() ? also : verb->get_footer() + "\n\n" + also);
     }
     // Last: verbs inherit what is there when they are made.
@@ -230,7 +239,8 @@ class Grammar {
     verb->add_option("--queue-timeout", typed_.queue_timeout, "Give up when it has waited this long (default: never)")
         ->type_name("DURATION");
     AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
-    verb->add_option("--cwd", args.cwd, "Where the command starts (default: here)")->type_name("DIR");
+    verb->add_option("--cwd", args.cwd, "Where the command starts (default: here; on another node: /)")
+        ->type_name("DIR");
     AddRepeated(verb, "--label", "K=V", typed_.labels, "A note by which runs are found (repeat)");
     verb->add_option("--clocks", typed_.clocks, "none: leave the clocks alone (default: none)")->type_name("POLICY");
     verb->add_flag("--shared", args.shared, "Others may see the run");
@@ -433,13 +443,12 @@ class Grammar {
 // option comes before it: which word is a verb cannot be told then.
 std::optional<size_t> FindVerb(const std::vector<std::string>& args) {
   for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i] == "--socket") {
-      ++i;
-    } else if (args[i].empty() || args[i].front() != '-') {
-      return i;
-    } else if (args[i] != "--json" && !args[i].starts_with("--socket=")) {
-      return std::nullopt;
-    }
+    if (args[i].empty() || args[i].front() != '-') return i;
+    const std::string name = args[i].substr(0, args[i].find('='));
+    const bool takes_value =
+        std::find(std::begin(kGlobalWithValue), std::end(kGlobalWithValue), name) != std::end(kGlobalWithValue);
+    if (!takes_value && args[i] != "--json") return std::nullopt;
+    if (takes_value && name.size() == args[i].size()) ++i;
   }
   return std::nullopt;
 }

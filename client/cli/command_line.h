@@ -19,6 +19,10 @@ namespace kprof::cli {
 
 struct GlobalOptions {
   std::string socket;  // empty: search
+  std::string node;    // HOST:PORT of a daemon on another node, and the files for it; empty: see find_daemon.h
+  std::string ca;
+  std::string cert;
+  std::string key;
   bool json = false;
 };
 

@@ -10,6 +10,29 @@ std::optional<std::string> GetProcessVariable(const char* name) {
   return value;
 }
 
+Result<std::optional<NodeAddress>> ChooseNode(const GlobalOptions& options, const GetVariable& get) {
+  if (!options.socket.empty() && !options.node.empty()) {
+    return Fail(ErrorCode::kUsage, "find kprofd", "--socket and --node name two of them", "leave one of both out");
+  }
+  std::string text = options.node;
+  const bool socket_named = !options.socket.empty() || get("KPROF_SOCKET").has_value();
+  if (text.empty() && !socket_named) text = get("KPROF_NODE").value_or("");
+  if (text.empty()) {
+    if (options.ca.empty() && options.cert.empty() && options.key.empty()) return std::optional<NodeAddress>();
+    return Fail(ErrorCode::kUsage, "find kprofd", "--ca, --cert and --key are for a daemon on another node",
+                "name it with --node HOST:PORT");
+  }
+  NodeAddress address;
+  RETURN_IF_ERROR(ParseNode(text, address));
+  auto choose = [&](const std::string& option, const char* variable) {
+    return option.empty() ? get(variable).value_or("") : option;
+  };
+  address.ca = choose(options.ca, "KPROF_CA");
+  address.certificate = choose(options.cert, "KPROF_CERT");
+  address.key = choose(options.key, "KPROF_KEY");
+  return std::optional<NodeAddress>(std::move(address));
+}
+
 std::vector<std::string> SocketCandidates(const std::string& named, const GetVariable& get) {
   if (!named.empty()) return {named};
   if (std::optional<std::string> socket = get("KPROF_SOCKET")) return {*socket};

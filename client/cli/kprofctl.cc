@@ -13,16 +13,27 @@ Status RunVerb(const PrintText& args, const VerbContext& context) {
   return OkStatus();
 }
 
+namespace {
+
+RunFollower::Connect ConnectTo(const std::optional<NodeAddress>& node, const GlobalOptions& options) {
+  if (node) return [node = *node] { return KprofClient::ConnectToNode(node); };
+  return [candidates = SocketCandidates(options.socket, GetProcessVariable)] { return ConnectToDaemon(candidates); };
+}
+
+}  // namespace
+
 int RunKprofctl(const std::vector<std::string>& args, Output& output, int64_t reconnect_ms) {
   Result<CommandLine> line = ParseCommandLine(args);
   if (!line.ok()) {
     output.ReportError(line.status(), WantsJson(args));
     return ExitStatusOf(line.status().code());
   }
-  VerbContext context{
-      line->global, output,
-      [candidates = SocketCandidates(line->global.socket, GetProcessVariable)] { return ConnectToDaemon(candidates); },
-      reconnect_ms};
+  Result<std::optional<NodeAddress>> node = ChooseNode(line->global, GetProcessVariable);
+  if (!node.ok()) {
+    output.ReportError(node.status(), line->global.json);
+    return ExitStatusOf(node.status().code());
+  }
+  VerbContext context{line->global, output, ConnectTo(*node, line->global), reconnect_ms, node->has_value()};
   Status status = std::visit([&](const auto& verb_args) { return RunVerb(verb_args, context); }, line->verb);
   Status flushed = output.Flush();
   if (status.ok()) status = flushed;

@@ -26,11 +26,6 @@ constexpr Later kLater[] = {
     {"cluster", "", "run kprofctl on each node itself"},
     {"mcp", "", "run kprofctl with --json"},
 
-    {"", "--node", "run kprofctl on the node itself"},
-    {"", "--ca", "run kprofctl on the node itself"},
-    {"", "--cert", "run kprofctl on the node itself"},
-    {"", "--key", "run kprofctl on the node itself"},
-
     {"capture", "--clocks", "leave it out, or say --clocks none", "none"},
     {"capture", "--priority", "leave it out: runs start in the order in which they were queued"},
     {"capture", "--exclusive", "leave it out: one run at a time has a device"},

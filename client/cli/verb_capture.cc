@@ -17,17 +17,23 @@ namespace {
 constexpr int64_t kTailBytes = 8192;
 constexpr size_t kTailLines = 10;
 
-// Needs a process without threads (see caller_facts.h).
-Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args) {
+Result<CallerFacts> FactsFor(const CaptureArgs& args, bool on_another_node) {
   CallerFacts caller = ReadCallerFacts();
+  if (on_another_node) return FactsForNode(args.env, args.cwd, caller);
   RETURN_IF_ERROR(ApplyEnvironment(args.env, caller.environment));
-  ASSIGN_OR_RETURN(std::string cwd, ResolveCwd(args.cwd, caller));
+  ASSIGN_OR_RETURN(caller.cwd, ResolveCwd(args.cwd, caller));
+  return caller;
+}
+
+// Needs a process without threads (see caller_facts.h).
+Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_node) {
+  ASSIGN_OR_RETURN(CallerFacts caller, FactsFor(args, on_another_node));
   v1::SubmitRunRequest request;
   request.set_idempotency_key(RandomName());  // of this one wish, however often it has to be sent
   v1::RunSpec& spec = *request.mutable_spec();
   spec.set_tool(args.tool);
   for (const std::string& word : args.command) spec.add_argv(word);
-  spec.set_cwd(cwd);
+  spec.set_cwd(caller.cwd);
   for (const auto& [name, value] : caller.environment) {
     v1::EnvironmentVariable& variable = *spec.add_environment();
     variable.set_name(name);
@@ -78,7 +84,7 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   // First of all: from here on a signal cancels, and before it there is nothing to cancel. Over with the run: what then
   // remains is to print, and Ctrl-C ends that as it ends any program.
   Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
-  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
+  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
   ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
   return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
@@ -119,7 +125,7 @@ void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
 
 Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
   if (args.detach) {
-    ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args));
+    ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
     ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, nullptr));
     context.output.Write(context.global.json ? RunJsonLine(submitted) : submitted.id() + "\n");
     return OkStatus();

@@ -19,6 +19,7 @@ struct VerbContext {
   // A new connection to the daemon; may be called from any thread.
   RunFollower::Connect connect;
   int64_t reconnect_ms = 10'000;
+  bool on_another_node = false;  // where nothing of this shell holds: no folder, no variables, no limits
 };
 
 Status RunVerb(const PrintText& args, const VerbContext& context);

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "client/cpp/rpc_error.h"
+#include "client/cpp/tls_tunnel.h"
 #include "client/cpp/version.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
@@ -59,6 +60,17 @@ Result<UniqueFd> ConnectSocket(const std::string& path) {
   return fd;
 }
 
+std::shared_ptr<grpc::Channel> NewChannel(UniqueFd fd) {
+  // gRPC stays up: the last channel's end would otherwise shut it down, and wait up to 10 s for a poller of its own
+  // that it has once a write met a full socket.
+  static const bool stays_up = (grpc_init(), true);
+  (void)stays_up;
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMessageLimitBytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  return grpc::CreateCustomInsecureChannelFromFd("kprofd", fd.Release(), arguments);  // gRPC closes it
+}
+
 RpcFailure FailureOf(const grpc::Status& status) {
   return RpcFailure{static_cast<int>(status.error_code()), status.error_message(), status.error_details()};
 }
@@ -70,8 +82,9 @@ std::string RunNamed(const char* act, const std::string& id) {
 }  // namespace
 
 struct KprofClient::Stubs {
-  Stubs(const std::shared_ptr<grpc::Channel>& channel, int64_t deadline_ms)
-      : node(v1::NodeService::NewStub(channel)),
+  Stubs(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel, int64_t deadline_ms)
+      : tunnel(std::move(tunnel)),
+        node(v1::NodeService::NewStub(channel)),
         runs(v1::RunsService::NewStub(channel)),
         queries(v1::QueriesService::NewStub(channel)),
         deadline_ms(deadline_ms) {}
@@ -119,6 +132,7 @@ struct KprofClient::Stubs {
   }
 
   // Set once.
+  std::unique_ptr<TlsTunnel> tunnel;  // to another node; ends after the channel
   std::unique_ptr<v1::NodeService::Stub> node;
   std::unique_ptr<v1::RunsService::Stub> runs;
   std::unique_ptr<v1::QueriesService::Stub> queries;
@@ -129,17 +143,19 @@ KprofClient::KprofClient(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)
 KprofClient::~KprofClient() = default;
 
 Result<std::unique_ptr<KprofClient>> KprofClient::Connect(const std::string& socket_path, int64_t deadline_ms) {
-  // gRPC stays up: the last channel's end would otherwise shut it down, and wait up to 10 s for a poller of its own
-  // that it has once a write met a full socket.
-  static const bool stays_up = (grpc_init(), true);
-  (void)stays_up;
   ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageLimitBytes);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  std::shared_ptr<grpc::Channel> channel =
-      grpc::CreateCustomInsecureChannelFromFd("kprofd", fd.Release(), arguments);  // gRPC closes it
-  return std::unique_ptr<KprofClient>(new KprofClient(std::make_unique<Stubs>(channel, deadline_ms)));
+  return std::unique_ptr<KprofClient>(
+      new KprofClient(std::make_unique<Stubs>(nullptr, NewChannel(std::move(fd)), deadline_ms)));
+}
+
+Result<std::unique_ptr<KprofClient>> KprofClient::ConnectToNode(const NodeAddress& address, int64_t deadline_ms) {
+  ASSIGN_OR_RETURN(std::unique_ptr<TlsTunnel> tunnel, TlsTunnel::Open(address));
+  std::shared_ptr<grpc::Channel> channel = NewChannel(tunnel->TakePlainEnd());
+  TlsTunnel& opened = *tunnel;
+  std::unique_ptr<KprofClient> client(
+      new KprofClient(std::make_unique<Stubs>(std::move(tunnel), channel, deadline_ms)));
+  RETURN_IF_ERROR(opened.AwaitFirstWords());
+  return client;
 }
 
 Result<v1::GetStatusResponse> KprofClient::GetStatus() {

@@ -1,5 +1,5 @@
 // kprofd's API for C++ programs: one method per call of kprof.v1, Status and Result instead of gRPC's types. What the
-// messages mean is written in proto/kprof/v1. Which socket to use is the caller's choice (client/cli/find_daemon.h).
+// messages mean is written in proto/kprof/v1. Which daemon to use is the caller's choice (client/cli/find_daemon.h).
 //
 // One connection; it is not made anew when it breaks: connect again (run_follower.h does so for a run). Any thread,
 // also several at once. Every method blocks: calls with one answer for at most the deadline, streams until they end,
@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <string>
 
+#include "client/cpp/node_address.h"
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -24,6 +25,9 @@ class KprofClient {
   // Fails with kNoDaemon when nobody listens there, kNotPermitted when the socket is not for us.
   // `deadline_ms` holds for each call with one answer, WaitRun excepted.
   static Result<std::unique_ptr<KprofClient>> Connect(const std::string& socket_path, int64_t deadline_ms = 30'000);
+  // To a daemon on another node, over TLS. Fails with kNoDaemon when nobody answers there, kNotPermitted when one side
+  // does not accept the other's certificate, kUsage for files that cannot be used; says which.
+  static Result<std::unique_ptr<KprofClient>> ConnectToNode(const NodeAddress& address, int64_t deadline_ms = 30'000);
   ~KprofClient();
   KprofClient(const KprofClient&) = delete;
   KprofClient& operator=(const KprofClient&) = delete;

@@ -48,5 +48,24 @@ TEST(CallerFacts, CwdIsMadeAbsolute) {
   EXPECT_EQ(ResolveCwd("work", caller).value(), "/home/u/work");
 }
 
+TEST(CallerFacts, OnAnotherNodeNothingOfThisShellHolds) {
+  CallerFacts here;
+  here.environment = {{"PATH", "/opt/mine"}, {"HOME", "/home/u"}, {"TOKEN", "secret"}, {"WANTED", "w"}};
+  here.cwd = "/home/u";
+  here.umask = 077;
+  here.limits.emplace_back();
+  Result<CallerFacts> there = FactsForNode({"A=1", "WANTED"}, "", here);
+  ASSERT_TRUE(there.ok()) << there.status().ToString();
+  EXPECT_EQ(there->environment, (std::map<std::string, std::string>{
+                                    {"A", "1"}, {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"WANTED", "w"}}));
+  EXPECT_EQ(there->cwd, "/");
+  EXPECT_EQ(there->umask, 022u);
+  EXPECT_TRUE(there->limits.empty());
+  EXPECT_EQ(FactsForNode({"PATH"}, "", here)->environment.at("PATH"), "/opt/mine");
+  EXPECT_EQ(FactsForNode({}, "/data", here)->cwd, "/data");
+  EXPECT_EQ(FactsForNode({}, "data", here).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(FactsForNode({"ABSENT"}, "", here).status().code(), ErrorCode::kUsage);
+}
+
 }  // namespace
 }  // namespace kprof::cli

@@ -34,6 +34,19 @@ TEST(CommandLine, TakesGlobalOptionsBeforeAndAfterTheVerb) {
   EXPECT_TRUE(nested->global.json);
 }
 
+TEST(CommandLine, TakesANodeAndItsFilesBeforeAndAfterTheVerb) {
+  for (const Args& args : {Args{"--node", "n:1", "--ca", "a", "--cert=c", "--key", "k", "status"},
+                           Args{"--node=n:1", "status", "--ca=a", "--cert", "c", "--key=k"}}) {
+    Result<CommandLine> line = ParseCommandLine(args);
+    ASSERT_TRUE(line.ok()) << line.status().ToString();
+    EXPECT_EQ(line->global.node, "n:1");
+    EXPECT_EQ(line->global.ca, "a");
+    EXPECT_EQ(line->global.cert, "c");
+    EXPECT_EQ(line->global.key, "k");
+  }
+  EXPECT_EQ(ParseCommandLine({"--node", "", "status"}).status().code(), ErrorCode::kUsage);
+}
+
 TEST(CommandLine, ReadsACapture) {
   auto args =
       Parsed<CaptureArgs>({"capture", "command", "--device", "0,1",      "--timeout", "5m",       "--queue-timeout=2h",

@@ -102,9 +102,11 @@ TEST(ListenConfig, SaysWhatIsWrongAndWhere) {
       {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"root\"", "'user' is root"},
       {"[[certificate]]\nname = \"a\"\nrole = \"admin\"\nuser = \"root\"\nallow_system_user = true", "'user' is root"},
       {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"daemon\"", "who is no person"},
-      {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"nobody\"\nallow_system_user = true", "who is no person"},
+      {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"nobody\"\nallow_system_user = true",
+       "who is no person"},
       {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nallow_system_user = 1", "is neither true nor false"},
-      {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\n[[certificate]]\nname = \"a\"\nrole = \"admin\"", "an earlier rule"},
+      {"[[certificate]]\nname = \"a\"\nrole = \"viewer\"\n[[certificate]]\nname = \"a\"\nrole = \"admin\"",
+       "an earlier rule"},
   };
   for (const auto& c : cases) EXPECT_THAT(WhyNot(c.text), HasSubstr(c.why)) << c.text;
 }
