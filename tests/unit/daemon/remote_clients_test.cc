@@ -1,0 +1,102 @@
+#include "daemon/remote_clients.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "daemon/base/clock.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/tls/raw_tls_client.h"
+#include "tests/fakes/tls/test_authority.h"
+
+namespace kprof {
+namespace {
+
+class RemoteClientsTest : public testing::Test {
+ protected:
+  RemoteClientsTest() {
+    const TestCertificate own = authority_.Issue({.common_name = "node", .usage = "serverAuth"});
+    config_.address = "127.0.0.1:0";
+    config_.files = {folder_ / "cert.pem", folder_ / "key.pem", folder_ / "ca.pem", ""};
+    config_.rules = {{.name = "ci", .role = Role::kViewer}};
+    WritePrivate(config_.files.certificate, own.pem);
+    WritePrivate(config_.files.key, own.key_pem);
+    WritePrivate(config_.files.client_ca, authority_.pem());
+  }
+  Result<std::unique_ptr<RemoteClients>> Start() {
+    return RemoteClients::Start(loop_, config_, [](const Caller&, UniqueFd) {});
+  }
+  // Whether a client of that authority gets in.
+  static bool LetsIn(const RemoteClients& clients, TestAuthority& authority) {
+    const TestCertificate certificate = authority.Issue({.common_name = "ci"});
+    RawTlsClient::Wish wish;
+    wish.certificate_pem = certificate.pem;
+    wish.key_pem = certificate.key_pem;
+    const std::string& address = clients.address();
+    auto judged = [&] {
+      const TlsCounts counts = clients.counts();
+      return std::accumulate(counts.refused.begin(), counts.refused.end(), counts.admitted);
+    };
+    const int64_t before = clients.counts().admitted;
+    const int64_t judged_before = judged();
+    { RawTlsClient client(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))), wish); }
+    while (judged() == judged_before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return clients.counts().admitted > before;
+  }
+
+  const TemporaryFolder folder_;
+  TestAuthority authority_{"lab CA"};
+  ListenConfig config_;
+  RealClock clock_;
+  IoLoop loop_{clock_};
+};
+
+TEST_F(RemoteClientsTest, AreNoneWithoutAnAddress) {
+  config_.address.clear();
+  auto clients = Start();
+  ASSERT_TRUE(clients.ok());
+  EXPECT_EQ(*clients, nullptr);
+}
+
+TEST_F(RemoteClientsTest, SayWhyTheyCannotStart) {
+  config_.files.key = folder_ / "absent.pem";
+  EXPECT_THAT(Start().status().ToString(), testing::HasSubstr("absent.pem cannot be read"));
+}
+
+TEST_F(RemoteClientsTest, SayThatTheAddressIsTaken) {
+  auto first = Start();
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  config_.address = (*first)->address();
+  const Status second = Start().status();
+  EXPECT_EQ(second.code(), ErrorCode::kUsage);
+  EXPECT_THAT(second.ToString(), testing::HasSubstr("another program listens there"));
+}
+
+TEST_F(RemoteClientsTest, StartWithWhatHasExpired) {
+  const TestCertificate old =
+      authority_.Issue({.common_name = "node", .valid_from_s = -7200, .valid_for_s = -3600, .usage = "serverAuth"});
+  WritePrivate(config_.files.certificate, old.pem);
+  WritePrivate(config_.files.key, old.key_pem);
+  EXPECT_TRUE(Start().ok());
+}
+
+TEST_F(RemoteClientsTest, AReloadTakesNewFilesAndAFailedOneKeepsTheOld) {
+  auto clients = Start();
+  ASSERT_TRUE(clients.ok()) << clients.status().ToString();
+  TestAuthority other("other CA");
+  EXPECT_TRUE(LetsIn(**clients, authority_));
+  EXPECT_FALSE(LetsIn(**clients, other));
+  WritePrivate(config_.files.client_ca, "nothing of use");
+  (*clients)->Reload(config_);
+  EXPECT_TRUE(LetsIn(**clients, authority_));
+  WritePrivate(config_.files.client_ca, other.pem());
+  (*clients)->Reload(config_);
+  EXPECT_FALSE(LetsIn(**clients, authority_));
+  EXPECT_TRUE(LetsIn(**clients, other));
+}
+
+}  // namespace
+}  // namespace kprof
