@@ -276,7 +276,8 @@ TlsAcceptor::TlsAcceptor(IoLoop& loop, UniqueFd listener, std::shared_ptr<const 
 TlsAcceptor::~TlsAcceptor() {
   KPROF_ON_IO_LOOP(state_->loop);
   *state_->wanted = false;
-  state_->own.Post([state = state_.get()] { state->StopListening(); });
+  // Nobody may be on the way to the relay when that goes.
+  StopListening();
 }
 
 void TlsAcceptor::Use(std::shared_ptr<const TlsCredentials> credentials, const TlsLimits& limits) {
