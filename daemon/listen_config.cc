@@ -123,6 +123,16 @@ Status OverrideListen(const std::string& flag, ListenConfig& config) {
   return OkStatus();
 }
 
+Status CheckUsersAre(uint32_t own_uid, const ListenConfig& config) {
+  for (const CertificateRule& rule : config.rules) {
+    if (!rule.uid || *rule.uid == own_uid) continue;
+    return Fail(ErrorCode::kUsage, "read [[certificate]]",
+                "the one of " + OneLine(rule.name + rule.fingerprint) + " has a user other than the daemon's own",
+                "name yourself; commands of several users need system mode");
+  }
+  return OkStatus();
+}
+
 Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config) {
   if (config.address.empty()) return std::shared_ptr<const TlsCredentials>();
   const std::pair<const char*, const std::string*> needed[] = {

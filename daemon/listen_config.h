@@ -30,6 +30,9 @@ Status ReadCertificate(const toml::table& table, const std::string& file, Listen
 // Of --listen: "off", or an address. Empty: what the file says.
 Status OverrideListen(const std::string& flag, ListenConfig& config);
 
+// A daemon of one user's own starts every command as that user: fails with kUsage for a rule that names another.
+Status CheckUsersAre(uint32_t own_uid, const ListenConfig& config);
+
 // Reads the files that it names. Fails with kUsage when one is not named, or for a reason of TlsCredentials::Load.
 // Null where there are no remote clients. Blocks.
 Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config);

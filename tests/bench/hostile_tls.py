@@ -37,7 +37,8 @@ name = "ci"
 role = "viewer"
 """)
         daemon.start()
-        address = re.search(r"listening for remote clients address=(\S+)", daemon.log()).group(1)
+        address = kprof_testing.wait_until(
+            lambda: re.search(r"listening for remote clients address=(\S+)", daemon.log()), "it listens").group(1)
         before_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
         subprocess.run([os.path.join(kprof_testing.BIN, "bench_hostile_tls"), address, lab.pem, *client, *foreign], check=True)
         after_kib = kprof_testing.status_number(daemon.pid, "VmRSS")

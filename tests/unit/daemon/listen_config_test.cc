@@ -132,6 +132,13 @@ TEST(ListenConfig, TheFlagOverridesTheFile) {
   EXPECT_EQ(OverrideListen("everywhere", config).code(), ErrorCode::kUsage);
 }
 
+TEST(ListenConfig, ADaemonOfOnesOwnStartsNothingAsAnother) {
+  ListenConfig config;
+  config.rules = {{.name = "a", .role = Role::kViewer}, {.name = "b", .role = Role::kViewer, .uid = 1000}};
+  EXPECT_TRUE(CheckUsersAre(1000, config).ok());
+  EXPECT_THAT(CheckUsersAre(1001, config).ToString(), HasSubstr("the one of b has a user other than"));
+}
+
 TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
   EXPECT_EQ(*LoadListen(ListenConfig()), nullptr);
   ListenConfig config;
