@@ -26,6 +26,7 @@ constexpr std::chrono::seconds kConnectLimit{10};
 constexpr std::chrono::seconds kHandshakeLimit{10};
 constexpr unsigned char kHttp2[] = {2, 'h', '2'};
 constexpr int kChainDepth = 4;
+constexpr int kSecurityLevel = 2;  // as the daemon's (tls_credentials.cc)
 
 std::string What(const NodeAddress& address) {
   return "reach kprofd at " + address.Text();
@@ -148,6 +149,7 @@ Result<SslContextPtr> NewContext(const NodeAddress& address) {
   SslContextPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return Fail(ErrorCode::kInternal, What(address), OpensslReason());
   SSL_CTX* raw = context.get();
+  SSL_CTX_set_security_level(raw, kSecurityLevel);
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);

@@ -23,6 +23,8 @@ constexpr char kCiphers12[] =
     "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:"
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr int kChainDepth = 4;
+// OpenSSL's: nothing that is worth less than 112 bits, no RSA below 2048, no SHA-1; whatever openssl.cnf says.
+constexpr int kSecurityLevel = 2;
 constexpr long kChainLimitBytes = 32 << 10;
 constexpr unsigned char kHttp2[] = {2, 'h', '2'};
 constexpr unsigned char kSessionContext[] = "kprofd";
@@ -119,6 +121,7 @@ SslContextPtr NewContext() {
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (context == nullptr) return nullptr;
   SSL_CTX* raw = context.get();
+  SSL_CTX_set_security_level(raw, kSecurityLevel);
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
   if (SSL_CTX_set_cipher_list(raw, kCiphers12) != 1) return nullptr;
   SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
@@ -271,9 +274,10 @@ long TlsCredentials::Verify(const SSL* connection) const {
   if (X509_STORE_CTX_init(context.get(), store, certificate, SSL_get_peer_cert_chain(connection)) != 1) {
     return X509_V_ERR_UNSPECIFIED;
   }
-  // As the handshake has it: the purpose, and that the depth is bounded.
+  // As the handshake has it: the purpose, the depth, the strength.
   X509_STORE_CTX_set_default(context.get(), "ssl_client");
   X509_STORE_CTX_set_depth(context.get(), kChainDepth);
+  X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context.get()), kSecurityLevel);
   const bool holds = X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
   return holds ? X509_V_OK : X509_STORE_CTX_get_error(context.get());

@@ -2,7 +2,7 @@
 
 #include <openssl/ec.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <sys/stat.h>
 
 #include <ctime>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kYearS = 365LL * 24 * 3600;
 
-EvpPkeyPtr NewKey() {
-  EvpPkeyPtr key(EVP_EC_gen("P-256"));
+EvpPkeyPtr NewKey(bool weak = false) {
+  EvpPkeyPtr key(weak ? EVP_RSA_gen(1024U) : EVP_EC_gen("P-256"));
   KPROF_CHECK(key != nullptr);
   return key;
 }
@@ -88,7 +88,7 @@ TestAuthority::TestAuthority(const std::string& name, TestAuthority& above) : ke
 TestAuthority::~TestAuthority() = default;
 
 TestCertificate TestAuthority::Issue(const CertificateWish& wish) {
-  EvpPkeyPtr key = NewKey();
+  EvpPkeyPtr key = NewKey(wish.weak_key);
   const int64_t serial = ++next_serial_;
   X509Ptr certificate = NewCertificate(key.get(), wish.common_name, serial, wish.valid_from_s, wish.valid_for_s);
   X509_set_issuer_name(certificate.get(), X509_get_subject_name(certificate_.get()));

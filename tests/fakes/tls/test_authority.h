@@ -11,10 +11,11 @@ namespace kprof {
 
 struct CertificateWish {
   std::string common_name;  // empty: none
-  std::vector<std::string>
-      alternatives;                 // as OpenSSL writes them: "DNS:node", "IP:127.0.0.1", "URI:spiffe://x", "email:a@b"
-  int64_t valid_from_s = -3600;     // from now
-  int64_t valid_for_s = 24 * 3600;  // from now; negative: has expired
+  // As OpenSSL writes them: "DNS:node", "IP:127.0.0.1", "URI:spiffe://x", "email:a@b".
+  std::vector<std::string> alternatives;
+  int64_t valid_from_s = -3600;      // from now
+  int64_t valid_for_s = 24 * 3600;   // from now; negative: has expired
+  bool weak_key = false;             // RSA of 1024 bits
   std::string usage = "clientAuth";  // extended key usage; empty: none
 };
 

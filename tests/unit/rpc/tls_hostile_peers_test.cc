@@ -71,6 +71,12 @@ TEST_F(TlsHostilePeersTest, ACertificateThatIsNoClients) {
   EXPECT_TRUE(UntilRefused(TlsRefusal::kBadCertificate));
 }
 
+TEST_F(TlsHostilePeersTest, ACertificateWithAWeakKey) {
+  Start();
+  EXPECT_NE(AlertFor(Wish(authority_.Issue({.common_name = "ci", .weak_key = true}))), 0);
+  EXPECT_TRUE(UntilRefused(TlsRefusal::kBadCertificate));
+}
+
 TEST_F(TlsHostilePeersTest, NoCertificate) {
   Start();
   EXPECT_EQ(AlertFor({}), SSL_AD_CERTIFICATE_REQUIRED);
