@@ -12,8 +12,8 @@ std::string NodeAddress::Text() const {
 }
 
 Status ParseNode(const std::string& text, NodeAddress& address) {
-  const Status wrong = Fail(ErrorCode::kUsage, "reach kprofd", "'" + ReadableText(text) + "' is not HOST:PORT",
-                            "write it like node-7:7443 or [2001:db8::7]:7443");
+  Status wrong = Fail(ErrorCode::kUsage, "reach kprofd", "'" + ReadableText(text) + "' is not HOST:PORT",
+                      "write it like node-7:7443 or [2001:db8::7]:7443");
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return wrong;
   std::string host = text.substr(0, colon);
