@@ -145,6 +145,14 @@ Status ReadFile(const std::string& file, Config& config) {
   if (const toml::table* table = reader.Table("limits")) {
     RETURN_IF_ERROR(ReadConnectionLimits(*table, file, config.connections));
   }
+  if (const toml::table* table = reader.Table("listen")) {
+    RETURN_IF_ERROR(ReadListen(*table, file, config.listen));
+  }
+  if (const toml::array* tables = reader.Tables("certificate")) {
+    for (const toml::node& node : *tables) {
+      if (const toml::table* table = node.as_table()) RETURN_IF_ERROR(ReadCertificate(*table, file, config.listen));
+    }
+  }
   if (const toml::table* table = reader.Table("output")) {
     TableReader output(*table, file, "[output]: ");
     output.Integer("head_bytes", 0, kMostOutputLimitBytes, config.output.head_bytes);
@@ -232,6 +240,8 @@ Result<Config> LoadConfig(const ConfigFlags& flags) {
   if (!flags.http.empty()) {
     ASSIGN_OR_RETURN(config.http, ParseHttpAddress(flags.http));
   }
+  RETURN_IF_ERROR(OverrideListen(flags.listen, config.listen));
+  if (flags.user) RETURN_IF_ERROR(CheckUsersAre(::getuid(), config.listen));
   RETURN_IF_ERROR(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
   ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
   RETURN_IF_ERROR(FindLauncher(config));
@@ -249,6 +259,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   compare("launcher", now.launcher_path == wanted.launcher_path);
   compare("[queue]", now.queue == wanted.queue);
   compare("[output]", now.output == wanted.output);
+  compare("[listen] address", now.listen.address == wanted.listen.address);
   compare("[[device]]", now.accelerators == wanted.accelerators);
   return names;
 }

@@ -9,6 +9,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/devices/device.h"
+#include "daemon/listen_config.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
@@ -37,6 +38,7 @@ struct Config {
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
   ConnectionLimits connections;
+  ListenConfig listen;
   LogLevel log_level = LogLevel::kInfo;
   RunQueue::Limits queue;
   OutputLimits output;
@@ -52,6 +54,7 @@ struct ConfigFlags {
   std::string state_folder;
   std::string socket_path;
   std::string http;
+  std::string listen;  // an address, or "off"
 };
 
 // The file if one was named, the flags, the defaults: of the environment in user mode (XDG_STATE_HOME, XDG_RUNTIME_DIR,

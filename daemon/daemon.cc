@@ -14,6 +14,7 @@
 #include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "daemon/remote_clients.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/caller_servers.h"
@@ -80,6 +81,7 @@ struct Daemon::Parts {
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
   std::unique_ptr<WebThread> web;
+  std::unique_ptr<RemoteClients> remote;
   // Their last jobs use what stands above, so they are joined first.
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
@@ -142,6 +144,9 @@ Status Daemon::Parts::Build() {
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
+  ASSIGN_OR_RETURN(remote, RemoteClients::Start(loop, config.listen, [this](const Caller& caller, UniqueFd connection) {
+                     servers->Serve(caller, std::move(connection));
+                   }));
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
     servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
   };
@@ -212,6 +217,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
     servers->EndServers([](const Caller& caller) { return caller.certificate.empty(); });
   }
   config.connections = wanted.connections;
+  config.listen = wanted.listen;
   servers->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {
     config.retention = wanted.retention;
@@ -229,6 +235,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
 void Daemon::Parts::StopAll() {
   if (!io_thread.joinable()) return;
   stop.request_stop();
+  if (remote) remote->StopListening();
   OnLoop([this](const std::function<void()>& done) {
     servers->AnnounceEnd();
     acceptor.reset();
@@ -236,6 +243,10 @@ void Daemon::Parts::StopAll() {
   });
   servers->Shutdown(kCallsGraceMs);
   RecordOwn(audit::kStop, "");
+  OnLoop([this](const std::function<void()>& done) {
+    remote.reset();
+    done();
+  });
   // What calls left on the loop (their last post deletes them) runs before this stops it.
   loop.Post([this] { loop.Stop(); });
   io_thread.join();
@@ -256,6 +267,7 @@ void Daemon::KillRuns() {
 }
 
 void Daemon::Reload(const Config& config) {
+  if (parts_->remote) parts_->remote->Reload(config.listen);
   parts_->loop.Post([parts = parts_.get(), config] { parts->Reload(config); });
 }
 

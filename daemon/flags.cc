@@ -7,13 +7,6 @@
 namespace kprof {
 namespace {
 
-// What unit files may already say: this version listens at its socket alone.
-Status CheckOff(const std::string& option, const std::string& value) {
-  if (value == "off") return OkStatus();
-  return Fail(ErrorCode::kUsage, "read the command line", option + " other than off is not part of this version",
-              "leave it out, or say " + option + " off");
-}
-
 // What an unset variable of a shell leaves of "$STATE" is no wish for the default.
 std::string NotEmpty(const std::string& value) {
   return value.empty() ? "is given, but empty" : "";
@@ -34,22 +27,18 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_status) {
   app.add_flag("--release-clocks", flags.release_clocks, "undo what a killed kprofd may have left locked, and exit");
   app.add_option("--state-dir", flags.config.state_folder, "keep everything here")->check(NotEmpty)->type_name("DIR");
   app.add_option("--socket", flags.config.socket_path, "listen at this path")->check(NotEmpty)->type_name("PATH");
-  std::string listen = "off";
   app.add_option("--http", flags.config.http, "serve /metrics and /healthz here: 127.0.0.1:7977, or off")
       ->check(NotEmpty)
       ->type_name("ADDRESS:PORT|off");
-  app.add_option("--listen", listen, "off: this version listens at its socket alone")->type_name("off");
+  app.add_option("--listen", flags.config.listen, "listen for clients on other nodes, over TLS")
+      ->check(NotEmpty)
+      ->type_name("ADDR:PORT|off");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;
     *exit_status = asked ? app.exit(error) : 2;
     if (!asked) std::cerr << "kprofd: read the command line: " << error.what() << "; see kprofd --help\n";
-    return std::nullopt;
-  }
-  if (Status checked = CheckOff("--listen", listen); !checked.ok()) {
-    *exit_status = ExitStatusOf(checked.code());
-    std::cerr << "kprofd: " << checked.ToString() << "\n";
     return std::nullopt;
   }
   return flags;

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <stop_token>
 #include <thread>
 
@@ -141,6 +142,10 @@ int Main(int argc, char** argv) {
     return flags->check_config ? 1 : ExitStatusOf(config.status().code());
   }
   if (flags->check_config) {
+    if (Status checked = CheckListen(config->listen, std::time(nullptr)); !checked.ok()) {
+      Complain(checked);
+      return 1;
+    }
     std::printf("kprofd: the settings are good (state %s, socket %s, %zu devices beside cpu)\n",
                 config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
     return 0;

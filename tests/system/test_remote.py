@@ -1,0 +1,113 @@
+"""A client on another node: kprofctl --node, with certificates made as docs/remote.md says."""
+
+import os
+import re
+import signal
+import socket
+import unittest
+
+from kprof_certificates import Authority
+from kprof_testing import KPROFCTL, Client, Daemon, need_programs, run_kprofd, temporary_folder, wait_until
+
+
+class RemoteClient(Client):
+    """kprofctl for a node."""
+
+    def __init__(self, address, ca, certificate, key):
+        super().__init__(None)
+        self.options = ("--node", address, "--ca", ca, "--cert", certificate, "--key", key)
+
+    def command(self, *args):
+        return [KPROFCTL, *self.options, *args]
+
+
+class RemoteTest(unittest.TestCase):
+    def setUp(self):
+        need_programs()
+        self.folder = self.enterContext(temporary_folder("remote-"))
+        self.lab = Authority(self.folder, "lab CA")
+        self.lab.revoke()
+        self.node = self.lab.issue("node", "serverAuth", "DNS:localhost,IP:127.0.0.1")
+        self.ops = self.lab.issue("ops")
+        self.daemon = Daemon(self.folder)
+
+    def configure(self, rules='[[certificate]]\nname = "ops"\nrole = "operator"\n', key=None):
+        self.daemon.configure(f"""
+[listen]
+address = "127.0.0.1:0"
+certificate = "{self.node[0]}"
+key = "{key or self.node[1]}"
+client_ca = "{self.lab.pem}"
+revoked = "{self.lab.revoked}"
+{rules}""")
+
+    def start(self):
+        self.configure()
+        self.daemon.start()
+        self.addCleanup(self.daemon.stop)
+        found = wait_until(lambda: re.search(r"listening for remote clients address=(\S+)", self.daemon.log()), "it listens")
+        self.address = found.group(1)
+
+    def remote(self, certificate, *words, **options):
+        """kprofctl, as it would be called on another node."""
+        return RemoteClient(self.address, self.lab.pem, *certificate).run(*words, **options)
+
+    def reload(self):
+        before = self.daemon.log().count("settings were read again")
+        os.kill(self.daemon.pid, signal.SIGHUP)
+        wait_until(lambda: self.daemon.log().count("settings were read again") > before, "the settings to be read again")
+
+    def test_an_operator_sees_what_local_users_run(self):
+        self.start()
+        run = self.daemon.ctl.capture("true")
+        self.assertIn(run["id"], self.remote(self.ops, "runs").text)
+
+    def test_without_a_local_user_it_starts_nothing(self):
+        self.start()
+        self.remote(self.ops, "capture", "command", "--detach", "--", "true", expect="not_permitted")
+
+    def test_a_certificate_without_a_role_is_told_so(self):
+        self.start()
+        ran = self.remote(self.lab.issue("stranger"), "status", expect="not_permitted")
+        self.assertIn(b"stranger", ran.err)
+
+    def test_a_certificate_is_revoked_without_a_restart(self):
+        self.start()
+        self.remote(self.ops, "status")
+        self.lab.revoke(self.ops[0])
+        self.reload()
+        self.assertIn(b"is revoked", self.remote(self.ops, "status", expect="not_permitted").err)
+
+    def test_a_reload_that_cannot_use_a_file_keeps_what_was(self):
+        self.start()
+        os.rename(self.lab.pem, self.lab.pem + ".away")
+        self.reload()
+        self.assertIn("stay as they are", self.daemon.log())
+        os.rename(self.lab.pem + ".away", self.lab.pem)
+        self.remote(self.ops, "status")
+
+    def test_there_is_no_plaintext(self):
+        self.start()
+        host, _, port = self.address.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=30) as plain:
+            plain.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+            self.assertLessEqual(len(plain.recv(4096)), 7)  # an alert at most
+        self.remote(self.ops, "status")
+
+    def test_check_config_looks_into_the_files(self):
+        self.configure()
+        self.assertEqual(run_kprofd(*self.daemon.options(), "--check-config").returncode, 0)
+        self.configure(key=self.ops[1])
+        checked = run_kprofd(*self.daemon.options(), "--check-config")
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("is not the key of", checked.stderr)
+
+    def test_a_daemon_of_ones_own_starts_nothing_as_another(self):
+        self.configure('[[certificate]]\nname = "ops"\nrole = "viewer"\nuser = "daemon"\nallow_system_user = true\n')
+        checked = run_kprofd(*self.daemon.options(), "--check-config")
+        self.assertEqual(checked.returncode, 1)
+        self.assertIn("other than the daemon's own", checked.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
