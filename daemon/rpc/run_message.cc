@@ -76,6 +76,9 @@ void FillRun(const RunRow& row, v1::Run& out) {
   out.set_stderr_dropped_bytes(row.stderr_dropped_bytes);
   out.set_timeout_ms(row.timeout_ms);
   out.set_queue_timeout_ms(row.queue_timeout_ms);
+  out.set_session_id(row.session_id);
+  if (row.round) out.set_round(static_cast<int32_t>(*row.round));
+  out.set_priority(static_cast<int32_t>(row.priority));
 }
 
 RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) {
@@ -99,6 +102,8 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   request.queue_timeout_ms = spec.queue_timeout_ms();
   request.shared = spec.shared();
   request.attached = spec.attached();
+  request.session_id = spec.session_id();
+  request.priority = spec.priority();
   request.idempotency_key = message.idempotency_key();
   return request;
 }

@@ -92,6 +92,11 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   RETURN_IF_ERROR(CheckLabels(request, limits));
   RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, limits.timeout_ms));
   RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, limits.timeout_ms));
+  if (request.priority < 0 || request.priority > limits.priority) {
+    return Refuse("a priority of " + std::to_string(request.priority) + " is not between 0 and " +
+                      std::to_string(limits.priority),
+                  "give another, or none");
+  }
   if (request.cwd.empty() || request.cwd[0] != '/') {
     return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
                   "give it from the root on");

@@ -28,6 +28,8 @@ struct RunRequest {
   bool shared = false;
   bool attached = false;
   std::string idempotency_key;
+  std::string session_id;  // empty: none
+  int64_t priority = 0;
 };
 
 struct RunRequestLimits {
@@ -41,6 +43,7 @@ struct RunRequestLimits {
   size_t label_key_bytes = 64;
   size_t label_value_bytes = 1024;
   size_t idempotency_key_bytes = 64;
+  int64_t priority = 100;
   int64_t timeout_ms = 30LL * 24 * 3600 * 1000;
 };
 

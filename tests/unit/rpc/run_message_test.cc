@@ -32,6 +32,9 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
   row.stderr_dropped_bytes = 13;
   row.timeout_ms = 14;
   row.queue_timeout_ms = 15;
+  row.session_id = "02";
+  row.round = 16;
+  row.priority = 17;
   v1::Run run;
   FillRun(row, run);
   EXPECT_EQ(run.ShortDebugString(),
@@ -42,7 +45,7 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
             "trust { code: \"c\" message: \"m\" } metrics { name: \"wall_ns\" value: 5 unit: \"ns\" kernel: \"k\" "
             "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" } stdout_bytes: 10 "
             "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15 "
-            "artifact_count: 1");
+            "artifact_count: 1 session_id: \"02\" round: 16 priority: 17");
 }
 
 TEST(RunMessage, StatesGoThereAndBack) {
@@ -70,6 +73,8 @@ TEST(RunMessage, ARequestIsTheCallersWhateverItSays) {
   (*spec.mutable_labels())["k"] = "v";
   spec.set_device("all");
   spec.set_attached(true);
+  spec.set_session_id("s");
+  spec.set_priority(3);
   RunRequest request = RequestOf(Caller{42, Role::kViewer, true, {}}, message);
   EXPECT_EQ(request.uid, 42u);
   EXPECT_EQ(request.environment, std::vector<std::string>{"A=1=2"});
@@ -78,6 +83,8 @@ TEST(RunMessage, ARequestIsTheCallersWhateverItSays) {
   EXPECT_EQ(request.labels.at("k"), "v");
   EXPECT_EQ(request.idempotency_key, "key");
   EXPECT_TRUE(request.attached);
+  EXPECT_EQ(request.session_id, "s");
+  EXPECT_EQ(request.priority, 3);
 }
 
 }  // namespace
