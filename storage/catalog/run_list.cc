@@ -1,8 +1,8 @@
 #include "storage/catalog/run_list.h"
 
 #include <algorithm>
-#include <variant>
 
+#include "storage/catalog/id_query.h"
 #include "storage/catalog/run_reader.h"
 #include "storage/statement.h"
 
@@ -10,24 +10,6 @@ namespace kprof {
 namespace {
 
 constexpr size_t kFilterLimit = 100;
-
-std::string Placeholders(size_t count) {
-  std::string text;
-  for (size_t i = 0; i < count; ++i) text += i == 0 ? "?" : ", ?";
-  return text;
-}
-
-// A SELECT of ids under construction: its text, and its values in the order of their question marks.
-struct IdQuery {
-  std::string sql;
-  std::vector<std::variant<int64_t, std::string>> values;
-
-  template <typename... Values>
-  void Add(const std::string& text, const Values&... added) {
-    sql += text;
-    (values.emplace_back(added), ...);
-  }
-};
 
 bool AllOpen(const std::vector<RunState>& states) {
   return !states.empty() && std::none_of(states.begin(), states.end(), IsTerminal);
@@ -81,29 +63,6 @@ IdQuery BuildIdQuery(const RunFilter& filter) {
     query.Add(" ORDER BY r.id DESC");
   }
   return query;
-}
-
-Result<std::vector<std::string>> SelectIds(Db& db, const IdQuery& query) {
-  Statement select(db, query.sql);
-  for (size_t i = 0; i < query.values.size(); ++i) {
-    int index = static_cast<int>(i) + 1;
-    if (const int64_t* integer = std::get_if<int64_t>(&query.values[i])) {
-      select.Bind(index, *integer);
-    } else {
-      select.BindText(index, std::get<std::string>(query.values[i]));
-    }
-  }
-  std::vector<std::string> ids;
-  while (select.Next()) ids.emplace_back(select.Text(0));
-  RETURN_IF_ERROR(select.status());
-  return ids;
-}
-
-// The first text after all that start with `prefix`; empty when there is none.
-std::string EndOfPrefix(std::string prefix) {
-  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xff) prefix.pop_back();
-  if (!prefix.empty()) ++prefix.back();
-  return prefix;
 }
 
 }  // namespace
