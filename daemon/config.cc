@@ -129,11 +129,14 @@ Status ReadFile(const std::string& file, Config& config) {
   RETURN_IF_ERROR(ReadLogLevel(log_level, file, config));
   if (const toml::table* table = reader.Table("queue")) {
     TableReader queue(*table, file, "[queue]: ");
-    auto queued = static_cast<int64_t>(config.queue.queued);
+    auto runs = static_cast<int64_t>(config.queue.runs);
+    auto runs_per_uid = static_cast<int64_t>(config.queue.runs_per_uid);
     auto without = static_cast<int64_t>(config.queue.running_without_device);
-    queue.Integer("limit_runs", 1, 1'000'000, queued);
+    queue.Integer("limit_runs", 1, 1'000'000, runs);
+    queue.Integer("limit_runs_per_uid", 1, 1'000'000, runs_per_uid);
     queue.Integer("running_without_device", 1, 1024, without);
-    config.queue.queued = static_cast<size_t>(queued);
+    config.queue.runs = static_cast<size_t>(runs);
+    config.queue.runs_per_uid = static_cast<size_t>(runs_per_uid);
     config.queue.running_without_device = static_cast<size_t>(without);
     RETURN_IF_ERROR(queue.Finish());
   }

@@ -13,7 +13,7 @@
 #include "daemon/process/output_progress.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
-#include "daemon/runs/run_queue.h"
+#include "daemon/runs/queue_room.h"
 #include "daemon/web/http_address.h"
 #include "storage/base/status.h"
 #include "storage/catalog/retention.h"
@@ -40,7 +40,7 @@ struct Config {
   ConnectionLimits connections;
   ListenConfig listen;
   LogLevel log_level = LogLevel::kInfo;
-  RunQueue::Limits queue;
+  QueueLimits queue;
   OutputLimits output;
   RetentionPolicy retention;
   AuditPolicy audit;

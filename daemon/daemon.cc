@@ -65,7 +65,7 @@ struct Daemon::Parts {
   RealClock clock;
   std::unique_ptr<Files> files = MakePosixFiles();
   DeviceList devices;
-  DaemonMetrics metrics{clock, devices, config.queue.queued, DaemonVersion()};
+  DaemonMetrics metrics{clock, devices, config.queue.runs, DaemonVersion()};
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;

@@ -87,10 +87,14 @@ void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>
     message.set_name(device.name);
     message.set_uuid(device.uuid);
     message.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
-    std::string holder = parts_.runs.queue().HolderOf(device.id);
-    if (holder.empty()) continue;
-    message.set_run_id(holder);
-    if (const RunRow* run = parts_.runs.FindOpenRow(holder)) message.set_run_uid(run->uid);
+    const std::string holder = parts_.runs.queue().HolderOf(device.id);
+    if (const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder)) {
+      message.set_session_id(holder);
+      message.set_session_uid(session->uid);
+    }
+    const std::string run_id = parts_.runs.RunOn(device.id);
+    message.set_run_id(run_id);
+    if (const RunRow* run = parts_.runs.FindOpenRow(run_id)) message.set_run_uid(run->uid);
   }
 }
 
@@ -103,10 +107,14 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   out.set_node_name(node.name);
   out.set_caller_uid(caller().uid);
   out.set_socket_path(node.socket_path);
-  const RunQueue& queue = parts_.runs.queue();
-  out.mutable_queue()->set_queued(static_cast<int32_t>(queue.queued()));
-  out.mutable_queue()->set_running(static_cast<int32_t>(queue.running()));
-  out.mutable_queue()->set_limit(static_cast<int32_t>(queue.limit()));
+  const Runs& runs = parts_.runs;
+  v1::QueueStatus& queue = *out.mutable_queue();
+  queue.set_queued(static_cast<int32_t>(runs.room().taken()));
+  queue.set_running(static_cast<int32_t>(runs.running()));
+  queue.set_limit(static_cast<int32_t>(runs.room().limits().all));
+  queue.set_limit_per_uid(static_cast<int32_t>(runs.room().limits().per_uid));
+  queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
+  queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
   FillDevices(*out.mutable_devices());
 }
 

@@ -51,7 +51,7 @@ class FollowingCall : public Reactor {
       if (!row.ok()) return End(ToGrpc(row.status()));
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
-      if (!open) return Changed(Runs::View{*std::move(row), 0});
+      if (!open) return Changed(Runs::View{*std::move(row), {}});
       if (holds()) parts_.runs.Hold(run_id_);
       watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
@@ -119,7 +119,10 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
     }
     message_.Clear();
     FillRun(pending_->row, *message_.mutable_run());
-    message_.set_queue_position(pending_->queue_position);
+    message_.set_queue_position(pending_->outlook.position);
+    if (pending_->outlook.position > 0 && pending_->outlook.wait_ns) {
+      message_.set_estimated_wait_ms(*pending_->outlook.wait_ns / kNanosPerMilli);
+    }
     message_.set_now_unix_ns(parts().clock.unix_ns());
     sent_last_ = IsTerminal(pending_->row.state);
     pending_.reset();

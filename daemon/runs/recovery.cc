@@ -13,6 +13,7 @@
 #include "daemon/runs/state_marker.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
+#include "storage/catalog/session_list.h"
 
 namespace kprof {
 namespace {
@@ -115,12 +116,15 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
   // A spooled file is only as safe as its folder.
   WarnIf(files.SyncFolder(layout.state_folder), "the state folder's names may not outlast a loss of power");
   std::vector<RunRow> open;
+  RecoveredRuns recovered;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
     ASSIGN_OR_RETURN(open, ReadOpenRuns(*reader));
+    ASSIGN_OR_RETURN(recovered.sessions, ReadOpenSessions(*reader));
+    ASSIGN_OR_RETURN(recovered.last_session_id, ReadLastSessionId(*reader));
     EndStaleProcesses(*reader, layout);
   }
-  RecoveredRuns recovered;
+  recovered.is_backup = catalog.is_backup();
   for (RunRow& run : open) {
     std::optional<RunRow> ended = EndOf(run, catalog.is_backup(), files, layout, clock);
     if (ended.has_value()) {

@@ -4,6 +4,7 @@
 // (stray_files.h).
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "daemon/base/clock.h"
@@ -11,10 +12,15 @@
 #include "storage/base/status.h"
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_row.h"
+#include "storage/catalog/session_row.h"
 
 namespace kprof {
 
 struct RecoveredRuns {
+  // Those that had not ended, as they are stored, in their order; what becomes of each is up to sessions.h.
+  std::vector<SessionRow> sessions;
+  bool is_backup = false;  // the catalog they are from
+  std::string last_session_id;
   std::vector<RunRow> queued;  // in their order, ready to be queued again
   // As they ended, which could not be written down, as on a full disk.
   struct Unstored {

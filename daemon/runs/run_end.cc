@@ -83,6 +83,12 @@ std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow
   return std::nullopt;
 }
 
+RunError StoredError(const Status& error) {
+  return RunError{std::string(ErrorName(error.code())),
+                  ClippedText(error.what() + ": " + error.why(), kMessageLimitBytes),
+                  ClippedText(error.remedy(), kMessageLimitBytes)};
+}
+
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns) {
   if (!row.ended_ns) row.ended_ns = now_unix_ns;
   if (!error) {
@@ -92,9 +98,7 @@ void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns
   }
   bool cancelled = error->code() == ErrorCode::kCancelled || error->code() == ErrorCode::kClientGone;
   row.state = cancelled ? RunState::kCancelled : RunState::kFailed;
-  row.error = RunError{std::string(ErrorName(error->code())),
-                       ClippedText(error->what() + ": " + error->why(), kMessageLimitBytes),
-                       ClippedText(error->remedy(), kMessageLimitBytes)};
+  row.error = StoredError(*error);
 }
 
 Status StatusOfEnd(const RunRow& row) {

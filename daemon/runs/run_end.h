@@ -22,6 +22,9 @@ void SetCommandEnded(RunRow& row, const CommandEnded& command);
 // Why a command that ended by itself makes its run fail; nothing when it does not. `row` knows what it printed.
 std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow& row);
 
+// An error as a row keeps it.
+RunError StoredError(const Status& error);
+
 // Sets state and error, and ended_ns where the command's own end did not.
 void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns);
 

@@ -5,6 +5,7 @@
 #include "daemon/capture/tools.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_end.h"
+#include "daemon/runs/seconds_text.h"
 #include "daemon/runs/state_marker.h"
 #include "storage/catalog/run_table.h"
 
@@ -12,12 +13,6 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kTimeoutGraceMs = 5000;
-
-std::string SecondsText(int64_t ms) {
-  std::string text = std::to_string(ms / 1000);
-  if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
-  return text + " s";
-}
 
 }  // namespace
 

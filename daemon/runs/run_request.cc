@@ -1,26 +1,20 @@
 #include "daemon/runs/run_request.h"
 
-#include <algorithm>
-#include <cctype>
-
+#include "daemon/runs/request_checks.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
 
+constexpr const char* kAct = "submit run";
+
 Status Refuse(std::string why, std::string remedy = {}) {
-  return Fail(ErrorCode::kUsage, "submit run", std::move(why), std::move(remedy));
+  return Fail(ErrorCode::kUsage, kAct, std::move(why), std::move(remedy));
 }
 
 Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit) {
   return Refuse(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
                 "put what is long into a file, and name that");
-}
-
-bool IsLabelKey(const std::string& key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-' || c == '/';
-  });
 }
 
 Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
@@ -50,30 +44,6 @@ Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
   return OkStatus();
 }
 
-Status CheckLabels(const RunRequest& request, const RunRequestLimits& limits) {
-  if (request.labels.size() > limits.labels) {
-    return RefuseSize("the request", request.labels.size(), limits.labels, "labels");
-  }
-  for (const auto& [key, value] : request.labels) {
-    if (!IsLabelKey(key) || key.size() > limits.label_key_bytes) {
-      return Refuse("label '" + ClippedText(key, 80) + "' is not a usable name",
-                    "use 1 to " + std::to_string(limits.label_key_bytes) + " letters, digits and . _ - /");
-    }
-    if (value.size() > limits.label_value_bytes) {
-      return RefuseSize("label '" + key + "'", value.size(), limits.label_value_bytes, "bytes");
-    }
-    if (!IsUtf8(value))
-      return Refuse("the value of label '" + key + "' is not UTF-8", "labels are text; put bytes into a file");
-  }
-  return OkStatus();
-}
-
-Status CheckTimeout(const char* field, int64_t timeout_ms, int64_t limit_ms) {
-  if (timeout_ms < 0) return Refuse(std::string(field) + " is negative", "give a duration, or none");
-  if (timeout_ms > limit_ms) return Refuse(std::string(field) + " is over the limit of 30 days", "give less, or none");
-  return OkStatus();
-}
-
 }  // namespace
 
 Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits) {
@@ -89,14 +59,10 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
     return RefuseSize("the request", request.limits.size(), limits.resource_limits, "resource limits");
   }
   RETURN_IF_ERROR(CheckStrings(request, limits));
-  RETURN_IF_ERROR(CheckLabels(request, limits));
-  RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, limits.timeout_ms));
-  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, limits.timeout_ms));
-  if (request.priority < 0 || request.priority > limits.priority) {
-    return Refuse("a priority of " + std::to_string(request.priority) + " is not between 0 and " +
-                      std::to_string(limits.priority),
-                  "give another, or none");
-  }
+  RETURN_IF_ERROR(CheckLabels(request.labels, kAct));
+  RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, kAct));
+  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kAct));
+  RETURN_IF_ERROR(CheckPriority(request.priority, kAct));
   if (request.cwd.empty() || request.cwd[0] != '/') {
     return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
                   "give it from the root on");

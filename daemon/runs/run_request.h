@@ -36,15 +36,10 @@ struct RunRequestLimits {
   size_t command_bytes = 2 << 20;  // argv and environment together; the kernel's own limit is near
   size_t arguments = 16384;
   size_t variables = 16384;
-  size_t labels = 64;
   size_t path_bytes = 4096;  // of the working folder
   size_t name_bytes = 1024;  // of tool and device selector
   size_t resource_limits = 64;
-  size_t label_key_bytes = 64;
-  size_t label_value_bytes = 1024;
   size_t idempotency_key_bytes = 64;
-  int64_t priority = 100;
-  int64_t timeout_ms = 30LL * 24 * 3600 * 1000;
 };
 
 // Fails with kUsage and names the field, its size and the limit.

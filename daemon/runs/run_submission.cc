@@ -9,25 +9,29 @@
 #include "daemon/runs/stored_environment.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
+#include "storage/catalog/session_table.h"
 
 namespace kprof {
 namespace {
 
-RunRow RowOf(const RunRequest& request, std::vector<std::string> devices, std::string id, int64_t now_unix_ns) {
+RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
   RunRow row;
-  row.id = std::move(id);
+  row.id = std::move(place.id);
   row.uid = request.uid;
   row.tool = request.tool;
   row.argv = request.argv;
   row.cwd = request.cwd;
   row.environment = StoredEnvironment(request.environment);
   row.labels = request.labels;
-  row.devices = std::move(devices);
+  row.devices = std::move(place.devices);
+  row.trust = std::move(place.trust);
   row.shared = request.shared;
   row.attached = request.attached;
   row.idempotency_key = request.idempotency_key;
   row.timeout_ms = request.timeout_ms;
   row.queue_timeout_ms = request.queue_timeout_ms;
+  row.session_id = request.session_id;
+  row.priority = request.priority;
   row.queued_ns = now_unix_ns;
   return row;
 }
@@ -57,9 +61,9 @@ class Submission : public std::enable_shared_from_this<Submission> {
   Submission(const RunParts& parts, RunRequest request, std::function<void(Result<SubmittedRun>)> done)
       : parts_(parts), request_(std::move(request)), done_(std::move(done)) {}
 
-  void Begin(std::vector<std::string> devices, std::string id) {
-    OnWorker([self = shared_from_this(), devices = std::move(devices), id = std::move(id)] {
-      self->row_ = RowOf(self->request_, devices, id, self->parts_.clock.unix_ns());
+  void Begin(RunPlace place) {
+    OnWorker([self = shared_from_this(), place = std::move(place)] {
+      self->row_ = RowOf(self->request_, place, self->parts_.clock.unix_ns());
       self->Store();
     });
   }
@@ -76,15 +80,21 @@ class Submission : public std::enable_shared_from_this<Submission> {
     AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, LaunchRequestOf(std::move(request_)));
     if (!spooled.ok()) return Refuse(spooled);
-    auto insert = [row = row_, entry = std::move(entry)](Db& db) -> Status {
-      RETURN_IF_ERROR(InsertRun(db, row));
-      return AppendAudit(db, entry);
-    };
-    parts_.catalog.writer().Submit(std::move(insert), [self = shared_from_this()](const Status& inserted) {
-      if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
-      // The writer has others waiting.
-      self->OnWorker([self, inserted] { self->TakeBack(inserted); });
-    });
+    parts_.catalog.writer().Submit([self = shared_from_this(), entry](Db& db) { return self->Insert(db, entry); },
+                                   [self = shared_from_this()](const Status& inserted) {
+                                     if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
+                                     // The writer has others waiting.
+                                     self->OnWorker([self, inserted] { self->TakeBack(inserted); });
+                                   });
+  }
+
+  // On the writer's thread, maybe twice.
+  Status Insert(Db& db, const AuditEntry& entry) {
+    if (!row_.session_id.empty()) {
+      ASSIGN_OR_RETURN(row_.round, TakeRound(db, row_.session_id));
+    }
+    RETURN_IF_ERROR(InsertRun(db, row_));
+    return AppendAudit(db, entry);
   }
 
   void TakeBack(const Status& why) {
@@ -109,10 +119,10 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
 }  // namespace
 
-void StoreSubmittedRun(const RunParts& parts, RunRequest request, std::vector<std::string> devices, std::string id,
+void StoreSubmittedRun(const RunParts& parts, RunRequest request, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<Submission>(parts, std::move(request), std::move(done))->Begin(std::move(devices), std::move(id));
+  std::make_shared<Submission>(parts, std::move(request), std::move(done))->Begin(std::move(place));
 }
 
 }  // namespace kprof

@@ -17,8 +17,16 @@ struct SubmittedRun {
   bool is_new = true;  // false: the same caller submitted it before, with the same idempotency key
 };
 
-// Io loop only; `done` is called from it. Nothing of a run that fails is left.
-void StoreSubmittedRun(const RunParts& parts, RunRequest request, std::vector<std::string> devices, std::string id,
+// What a run is given that its request does not say.
+struct RunPlace {
+  std::string id;
+  std::vector<std::string> devices;
+  std::vector<TrustReason> trust;  // known before it starts
+};
+
+// Io loop only; `done` is called from it. Nothing of a run that fails is left. A run of a session becomes its next
+// round; kLeaseLost when that ends meanwhile.
+void StoreSubmittedRun(const RunParts& parts, RunRequest request, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done);
 
 }  // namespace kprof

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -10,7 +11,6 @@
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
 #include "daemon/runs/run_end.h"
-#include "daemon/runs/run_submission.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -19,6 +19,44 @@ namespace {
 constexpr int64_t kRetryFirstMs = 500;
 constexpr int64_t kRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
+constexpr int64_t kNotifyLongQueueMs = 1000;  // where looking at all of them costs milliseconds
+constexpr size_t kLongQueue = 1000;
+
+// The devices of a session that a selector names: all of them, unless it says otherwise.
+Result<std::vector<std::string>> SelectWithin(const SessionRow& session, const DeviceList& devices,
+                                              const std::string& selector) {
+  if (selector.empty() || selector == "all") return session.devices;
+  ASSIGN_OR_RETURN(std::vector<std::string> selected, devices.Select(selector, {}));
+  if (selected.empty()) {
+    return Fail(ErrorCode::kUsage, "submit run", "a run without a device needs no session",
+                "leave out --session, or --device none");
+  }
+  for (const std::string& device : selected) {
+    if (std::find(session.devices.begin(), session.devices.end(), device) != session.devices.end()) continue;
+    return Fail(ErrorCode::kUsage, "submit run", "device " + device + " is not among those of session " + session.id,
+                "see kprofctl session show " + session.id);
+  }
+  return selected;
+}
+
+// The older of the two rows first. Both lists are in the order of their ids.
+struct InOrderOfIds {
+  std::vector<SessionRow>& sessions;
+  std::vector<RunRow>& runs;
+
+  template <typename OnSession, typename OnRun>
+  void ForEach(const OnSession& on_session, const OnRun& on_run) {
+    auto session = sessions.begin();
+    auto run = runs.begin();
+    while (session != sessions.end() || run != runs.end()) {
+      if (run == runs.end() || (session != sessions.end() && session->id < run->id)) {
+        on_session(std::move(*session++));
+      } else {
+        on_run(std::move(*run++));
+      }
+    }
+  }
+};
 
 Lease LeaseOf(const RunRow& row) {
   return {.uid = row.uid, .run_id = row.id, .devices = row.devices};
@@ -29,19 +67,42 @@ Lease LeaseOf(const RunRow& row) {
 Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
     : parts_(parts),
       options_(options),
-      ids_(parts.clock, last_id),
-      queue_(options.queue),
+      ids_(parts.clock, std::max(last_id, recovered.last_session_id)),
+      room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
+      leases_(parts.clock, options.queue.running_without_device, [this] { NotifyQueuedSoon(); }),
+      sessions_(parts, options.sessions, ids_, leases_,
+                {.end_run =
+                     [this](const std::string& id, const Status& why, int64_t grace_ms) {
+                       const Status of_run(why.code(), "run " + id, why.why(), why.remedy());
+                       Stop(id, of_run, grace_ms, [](const Result<RunRow>&) {});
+                     },
+                 .changed = [this] { NotifyQueuedSoon(); }}),
       retention_(parts, options.retention, [this](const std::string& id) {
         Delete(id, DaemonFor(getuid()), [id](const Status& status) {
           LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
         });
       }) {
-  for (RunRow& row : recovered.queued) {
-    // Taken back however many there are: they were accepted once.
-    queue_.Add(row.id, row.devices);
+  TakeBack(std::move(recovered));
+}
+
+Runs::~Runs() = default;
+
+// However many there are: they were accepted once.
+void Runs::TakeBack(RecoveredRuns recovered) {
+  auto take_run = [this](RunRow row) {
     const std::string id = row.id;
-    open_[id].row = std::move(row);
-  }
+    OpenRun& open = open_[id];
+    open.row = std::move(row);
+    room_.Enter(open.row.uid);
+    const std::string& session_id = open.row.session_id;
+    if (!session_id.empty()) {
+      if (sessions_.FindLeases(session_id) == nullptr) return;  // Begin ends it
+      sessions_.AddRun(session_id, id);
+    }
+    Wait(open);
+  };
+  InOrderOfIds{recovered.sessions, recovered.queued}.ForEach(
+      [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); }, take_run);
   for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
     OpenRun& open = open_[unstored.row.id];
     open.row = unstored.row;
@@ -49,8 +110,6 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
     open.end_refused = std::move(unstored.why);
   }
 }
-
-Runs::~Runs() = default;
 
 void Runs::Become(OpenRun& open, const RunRow& changed) {
   const bool pinned = open.row.pinned;  // changed by SetPinned alone
@@ -68,10 +127,16 @@ void Runs::Begin() {
       continue;
     }
     if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
+    if (open.leases == nullptr) {
+      EndQueued(id, Fail(ErrorCode::kLeaseLost, "run " + id, "its session has ended", "run it again"));
+      continue;
+    }
     StartQueueTimer(id);
     if (open.row.attached) StartHoldTimer(id);
   }
-  StartReady();
+  begun_ = true;
+  sessions_.Begin();
+  leases_.Begin();
   retention_.Begin();
 }
 
@@ -88,38 +153,76 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   }
   Status checked = tool->Check({request.argv, request.environment, request.cwd});
   if (!checked.ok()) return refuse(checked);
-  Result<std::vector<std::string>> devices = parts_.devices.Select(request.device, request.environment);
-  if (!devices.ok()) return refuse(devices.status());
-  if (queue_.queued() + submitting_ >= queue_.limit()) {
-    return refuse(Fail(ErrorCode::kQueueFull, "submit run",
-                       std::to_string(queue_.limit()) + " runs are waiting already", "wait for some of them to end"));
-  }
+  Result<RunPlace> place = PlaceOf(request);
+  if (!place.ok()) return refuse(place.status());
+  Status room = room_.Check(request.uid, "submit run");
+  if (!room.ok()) return refuse(room);
+  place->id = ids_.Next();
+  const std::string id = place->id;
+  const std::string session_id = request.session_id;
+  const uint32_t uid = request.uid;
   ++submitting_;
-  StoreSubmittedRun(parts_, std::move(request), *std::move(devices), ids_.Next(),
-                    [this, done = std::move(done)](Result<SubmittedRun> stored) {
+  room_.Enter(uid);
+  if (!session_id.empty()) sessions_.AddRun(session_id, id);
+  StoreSubmittedRun(parts_, std::move(request), *std::move(place),
+                    [this, id, session_id, uid, done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
-                      if (!stored.ok()) {
-                        done(stored.status());
+                      if (stored.ok() && stored->is_new) {
+                        Enqueue(stored->row);
                       } else {
-                        if (stored->is_new) Enqueue(stored->row);
-                        done(stored->row);
+                        room_.Leave(uid);
+                        sessions_.RemoveRun(session_id, id);
                       }
+                      stored.ok() ? done(stored->row) : done(stored.status());
                       if (stopped_) FinishStopping();
                     });
+}
+
+// All but its id, which is not taken before it is sure to be accepted.
+Result<RunPlace> Runs::PlaceOf(const RunRequest& request) const {
+  RunPlace place;
+  if (request.session_id.empty()) {
+    ASSIGN_OR_RETURN(place.devices, parts_.devices.Select(request.device, request.environment));
+    return place;
+  }
+  const SessionRow* session = sessions_.FindTaking(request.session_id);
+  if (session == nullptr) {
+    return Fail(ErrorCode::kLeaseLost, "submit run to session " + request.session_id, "the session has ended",
+                "open another with kprofctl session open");
+  }
+  ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, parts_.devices, request.device));
+  place.trust = session->trust;
+  return place;
 }
 
 void Runs::Enqueue(RunRow row) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
-  queue_.Add(id, row.devices);
-  parts_.catalog.changes().Bump();
   OpenRun& open = open_[id];
   open.row = std::move(row);
   if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
-  StartReady();
-  NotifyQueuedSoon();
+  const std::string& session_id = open.row.session_id;
+  if (!session_id.empty()) {
+    sessions_.NoteRound(session_id, open.row.round.value_or(0));
+    if (std::optional<Status> why = sessions_.WhyEnding(session_id)) {
+      return EndQueued(id, Status(why->code(), "run " + id, why->why(), why->remedy()));
+    }
+  }
+  Wait(open);
+}
+
+void Runs::Wait(OpenRun& open) {
+  const RunRow& row = open.row;
+  open.leases = row.session_id.empty() ? &leases_ : &sessions_.LeasesOf(row.session_id);
+  open.leases->Wait({row.id, row.uid, row.priority, row.devices}, [this, id = row.id] { Start(id); });
+}
+
+// It waits no longer, or its command is gone: its devices go to the next run.
+void Runs::Leave(OpenRun& open) {
+  if (Leases* leases = std::exchange(open.leases, nullptr)) leases->Leave(open.row.id);
+  sessions_.RemoveRun(open.row.session_id, open.row.id);
 }
 
 // Counted from when it was queued, also across a restart.
@@ -133,26 +236,22 @@ void Runs::StartQueueTimer(const std::string& id) {
   });
 }
 
-void Runs::StartReady() {
-  if (stopped_) return;
-  while (true) {
-    std::string id = queue_.StartNext();
-    if (id.empty()) return;
-    parts_.catalog.changes().Bump();
-    OpenRun& open = open_.at(id);
-    open.queue_timer.Cancel();
-    open.granted_mono_ns = parts_.clock.mono_ns();
-    if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
-    RunLife::Events events;
-    events.changed = [this, id](const RunRow& row) {
-      Become(open_.at(id), row);
-      Notify(id);
-    };
-    events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
-    open.life = std::make_unique<RunLife>(parts_, open.row, std::move(events));
-    open.life->Begin();
-    NotifyQueuedSoon();
-  }
+// Its devices are held for it.
+void Runs::Start(const std::string& id) {
+  OpenRun& open = open_.at(id);
+  room_.Leave(open.row.uid);
+  ++running_;
+  open.granted_mono_ns = parts_.clock.mono_ns();
+  if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
+  open.queue_timer.Cancel();
+  RunLife::Events events;
+  events.changed = [this, id](const RunRow& row) {
+    Become(open_.at(id), row);
+    Notify(id);
+  };
+  events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
+  open.life = std::make_unique<RunLife>(parts_, open.row, std::move(events));
+  open.life->Begin();
 }
 
 void Runs::OnLifeEnded(RunRow row) {
@@ -164,22 +263,18 @@ void Runs::OnLifeEnded(RunRow row) {
                                   open.end->error ? open.end->error->code : "ok");
   }
   CommitEnd(id, kRetryFirstMs);
-  // The command is gone: its devices go to the next run, whose first commit joins this one's last.
-  queue_.Remove(id);
-  parts_.catalog.changes().Bump();
-  StartReady();
+  --running_;
+  Leave(open);  // the next one's first commit joins this one's last
 }
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
   if (open.life || open.end) return;
-  queue_.Remove(id);
-  parts_.catalog.changes().Bump();
+  room_.Leave(open.row.uid);
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
   CommitEnd(id, kRetryFirstMs);
-  StartReady();
-  NotifyQueuedSoon();
+  Leave(open);
 }
 
 void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
@@ -275,7 +370,23 @@ std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return std::nullopt;
-  return View{found->second.row, queue_.Position(id)};
+  return ViewOf(found->second);
+}
+
+Runs::View Runs::ViewOf(const OpenRun& open) const {
+  View view{open.row, {}};
+  if (open.leases == nullptr || open.life) return view;
+  if (std::optional<LeaseQueue::Outlook> outlook = open.leases->OutlookOf(open.row.id)) view.outlook = *outlook;
+  // Within a session that waits itself nobody knows.
+  const SessionRow* session = sessions_.FindOpenRow(open.row.session_id);
+  if (session != nullptr && session->state == SessionState::kQueued) view.outlook.wait_ns.reset();
+  return view;
+}
+
+std::string Runs::RunOn(const std::string& device) const {
+  const std::string holder = queue().HolderOf(device);
+  const Leases* within = sessions_.FindLeases(holder);
+  return within == nullptr ? holder : within->queue().HolderOf(device);
 }
 
 const RunRow* Runs::FindOpenRow(const std::string& id) const {
@@ -326,24 +437,28 @@ void Runs::Notify(const std::string& id) {
   parts_.catalog.changes().Bump();
   auto found = open_.find(id);
   if (found == open_.end() || found->second.watchers.empty()) return;
-  View view{found->second.row, queue_.Position(id)};
+  const View view = ViewOf(found->second);
   auto watchers = found->second.watchers;  // a watcher may unwatch itself
   for (auto& [watch, changed] : watchers) changed(view);
 }
 
 void Runs::NotifyQueuedSoon() {
-  if (notify_timer_.pending()) return;
-  notify_timer_ = parts_.loop.After(kNotifyQueuedMs * kNanosPerMilli, [this] {
+  if (!begun_ || notify_timer_.pending()) return;
+  const int64_t pause_ms = room_.taken() > kLongQueue ? kNotifyLongQueueMs : kNotifyQueuedMs;
+  notify_timer_ = parts_.loop.After(pause_ms * kNanosPerMilli, [this] {
     notify_timer_ = IoLoop::Timer();
-    int position = 0;
-    for (const std::string& id : queue_.WaitingIds()) {
-      ++position;
-      OpenRun& open = open_.at(id);
-      if (open.watchers.empty()) continue;
-      auto watchers = open.watchers;
-      for (auto& [watch, changed] : watchers) changed(View{open.row, position});
-    }
+    NotifyQueued();
+    sessions_.NotifyQueued();
   });
+}
+
+void Runs::NotifyQueued() {
+  for (auto& [id, open] : open_) {
+    if (open.life || open.end || open.watchers.empty()) continue;
+    const View view = ViewOf(open);
+    auto watchers = open.watchers;
+    for (auto& [watch, changed] : watchers) changed(view);
+  }
 }
 
 void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
@@ -351,6 +466,8 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   KPROF_CHECK(!stopped_);
   stopped_ = std::move(done);
   retention_.Stop();
+  leases_.End();
+  sessions_.Stop();
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();
     open.queue_timer.Cancel();

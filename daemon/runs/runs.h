@@ -1,5 +1,6 @@
 // All runs that have not ended: submits them, queues them, gives each its devices and its RunLife, commits their ends,
-// tells those who watch. The one owner of the queue; ended runs live in the catalog alone.
+// tells those who watch. Owner of the sessions, and of the queue in which sessions and single runs wait for devices; a
+// run of a session waits within it. Ended runs live in the catalog alone.
 // Knows callers by uid only; who may do what to which run is decided before it is asked (rpc/access_rules.h).
 //
 // Io loop only, answers come from the loop. Nothing blocks.
@@ -13,13 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "daemon/runs/leases.h"
+#include "daemon/runs/queue_room.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention_sweep.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_parts.h"
-#include "daemon/runs/run_queue.h"
 #include "daemon/runs/run_request.h"
+#include "daemon/runs/run_submission.h"
+#include "daemon/runs/sessions.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
 
@@ -28,7 +32,8 @@ namespace kprof {
 class Runs {
  public:
   struct Options {
-    RunQueue::Limits queue;
+    QueueLimits queue;
+    Sessions::Options sessions;
     RetentionPolicy retention;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
@@ -40,7 +45,8 @@ class Runs {
   // Starts what may start. Once, when the loop runs.
   void Begin();
 
-  // Queues a run; answers when it is durable. REQUIRES: CheckRunRequest passed.
+  // Queues a run; answers when it is durable. kQueueFull, and kLeaseLost when its session takes no more runs. REQUIRES:
+  // CheckRunRequest passed; session_id is empty or a whole id.
   void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
 
   // Ends an open run with this error. Answers for a queued one when its end is durable (it failing to be, with why: the
@@ -57,11 +63,11 @@ class Runs {
   // A run as its watchers see it.
   struct View {
     RunRow row;
-    int queue_position = 0;
+    LeaseQueue::Outlook outlook;  // while it is queued
   };
   // Nothing for one that has ended (and whose end is in the catalog).
   std::optional<View> FindOpen(const std::string& id) const;
-  // The same without the position, which costs a walk of the queue. Null for none; valid until this task ends.
+  // The same without the outlook, which costs a walk of the queue. Null for none; valid until this task ends.
   const RunRow* FindOpenRow(const std::string& id) const;
 
   using WatchId = uint64_t;
@@ -73,7 +79,15 @@ class Runs {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
-  const RunQueue& queue() const { return queue_; }
+  // Of the node's devices: their holders are sessions and single runs.
+  const LeaseQueue& queue() const { return leases_.queue(); }
+  // How many runs wait, here and within sessions, those on their way counted, and how many may.
+  const QueueRoom& room() const { return room_; }
+  size_t running() const { return running_; }
+  // The run that has the device, by itself or within its session; empty: none.
+  std::string RunOn(const std::string& device) const;
+  Sessions& sessions() { return sessions_; }
+  const Sessions& sessions() const { return sessions_; }
   RetentionSweep& retention() { return retention_; }
 
   // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
@@ -85,6 +99,7 @@ class Runs {
  private:
   struct OpenRun {
     RunRow row;                                     // as it is known to all: what is durable
+    Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
     std::unique_ptr<RunLife> life;                  // none while it waits
     std::optional<RunRow> end;                      // its end, while that is being committed
     Status end_refused;                             // why it could not be, the last time
@@ -97,9 +112,13 @@ class Runs {
     int64_t granted_mono_ns = 0;  // once it has its life
   };
 
+  void TakeBack(RecoveredRuns recovered);
+  Result<RunPlace> PlaceOf(const RunRequest& request) const;
   void Become(OpenRun& open, const RunRow& changed);
   void Enqueue(RunRow row);
-  void StartReady();
+  void Wait(OpenRun& open);
+  void Start(const std::string& id);
+  void Leave(OpenRun& open);
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
@@ -108,16 +127,22 @@ class Runs {
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void NotifyQueuedSoon();
+  void NotifyQueued();
+  View ViewOf(const OpenRun& open) const;
   void FinishStopping();
 
   const RunParts parts_;
   const Options options_;
   RunIdGenerator ids_;
-  RunQueue queue_;
+  QueueRoom room_;
+  Leases leases_;
+  Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;
   size_t submitting_ = 0;  // on their way into the queue
+  size_t running_ = 0;
   WatchId next_watch_ = 1;
+  bool begun_ = false;
   IoLoop::Timer notify_timer_;
   std::function<void()> stopped_;  // set once stopping
 };

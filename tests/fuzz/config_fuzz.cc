@@ -49,7 +49,7 @@ void CheckConfig(const Config& config) {
   CheckPath(config.socket_path);
   KPROF_CHECK(!HoldsControl(config.launcher_path) && ::access(config.launcher_path.c_str(), X_OK) == 0);
   KPROF_CHECK(config.log_level >= LogLevel::kDebug && config.log_level <= LogLevel::kError);
-  KPROF_CHECK(config.queue.queued >= 1 && config.queue.queued <= 1'000'000);
+  KPROF_CHECK(config.queue.runs >= 1 && config.queue.runs <= 1'000'000);
   KPROF_CHECK(config.queue.running_without_device >= 1 && config.queue.running_without_device <= 1024);
   KPROF_CHECK(config.output.head_bytes >= 0 && config.output.head_bytes <= kGibi);
   KPROF_CHECK(config.output.tail_bytes >= 4096 && config.output.tail_bytes <= kGibi);

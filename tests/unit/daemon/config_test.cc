@@ -81,7 +81,7 @@ cores = [0, 1]
 )");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->log_level, LogLevel::kWarning);
-  EXPECT_EQ(config->queue.queued, 5u);
+  EXPECT_EQ(config->queue.runs, 5u);
   EXPECT_EQ(config->queue.running_without_device, 3u);
   EXPECT_EQ(config->output.head_bytes, 100);
   EXPECT_EQ(config->output.tail_bytes, 8192);

@@ -76,7 +76,7 @@ TEST_F(RunsTest, RunsOneAtATimePerDevice) {
   ASSERT_TRUE(GoesOn(1));
   EXPECT_EQ(launcher_->at(1).marker, third);
   EXPECT_EQ(launcher_->count(), 2u);
-  EXPECT_EQ(runs_->FindOpen(second)->queue_position, 1);
+  EXPECT_EQ(runs_->FindOpen(second)->outlook.position, 1);
   launcher_->at(0).Ended(ExitCode(0));
   ASSERT_TRUE(GoesOn(2));
   EXPECT_EQ(launcher_->at(2).marker, second);
@@ -359,7 +359,7 @@ TEST_F(RunsTest, AnswersTheSameKeyWithTheSameRun) {
   EXPECT_EQ(SubmitOk(request), id);
   request.uid = 2000;
   EXPECT_NE(SubmitOk(request), id);  // another caller's key is another key
-  EXPECT_EQ(runs_->queue().queued() + runs_->queue().running(), 2u);
+  EXPECT_EQ(runs_->queue().waiting() + runs_->queue().holding(), 2u);
 }
 
 TEST_F(RunsTest, RefusesWhatItCannotDoAndQueuesNothing) {
@@ -372,7 +372,7 @@ TEST_F(RunsTest, RefusesWhatItCannotDoAndQueuesNothing) {
   RunRequest nothing = Command();
   nothing.argv.clear();
   EXPECT_EQ(Submit(nothing).status().code(), ErrorCode::kUsage);
-  EXPECT_EQ(runs_->queue().queued() + runs_->queue().running(), 0u);
+  EXPECT_EQ(runs_->queue().waiting() + runs_->queue().holding(), 0u);
 }
 
 TEST_F(RunsTest, TellsWatchersEachStateAndTheEndLast) {
@@ -406,7 +406,7 @@ TEST_F(RunsTest, ShowsNoEndBeforeItIsDurable) {
     if (view.row.state == RunState::kCollecting) catalog_->writer().Submit(held_up, [](const Status&) {});
   });
   launcher_->at(0).Ended(ExitCode(0));
-  ASSERT_TRUE(Until([&] { return runs_->queue().running() == 0; }));  // all but the commit is over
+  ASSERT_TRUE(Until([&] { return runs_->running() == 0; }));  // all but the commit is over
   EXPECT_EQ(runs_->FindOpen(id)->row.state, RunState::kCollecting);
   release.set_value();
   ASSERT_TRUE(HasEnded(id));
@@ -447,7 +447,7 @@ TEST_F(RunsTest, TellsThoseWhoWaitTheirPlaceAsItChanges) {
   std::string third = SubmitOk();
   Pass(200);
   int position = -1;
-  runs_->Watch(third, [&](const Runs::View& view) { position = view.queue_position; });
+  runs_->Watch(third, [&](const Runs::View& view) { position = view.outlook.position; });
   ASSERT_TRUE(Stop(second, Cancelled(), 0).ok());
   Pass(200);
   EXPECT_EQ(position, 1);
@@ -512,10 +512,10 @@ TEST_F(RunsTest, EndsWhatRunsWhenTheDaemonStopsAndLeavesTheQueue) {
 TEST_F(RunsTest, TakesBackAQueueThatIsLongerThanItsLimit) {
   for (int i = 0; i < 3; ++i) SubmitOk();
   Close();
-  options_.queue.queued = 1;
+  options_.queue.runs = 1;
   ASSERT_TRUE(Open().ok());
   EXPECT_EQ(Submit(Command()).status().code(), ErrorCode::kQueueFull);
-  EXPECT_GE(runs_->queue().queued(), 1u);
+  EXPECT_GE(runs_->queue().waiting(), 1u);
 }
 
 TEST_F(RunsTest, PutsTheFoldersOfNoRunOutOfTheWayAndKeepsThem) {

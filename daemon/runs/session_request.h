@@ -1,0 +1,28 @@
+// What a client asks for when it opens a session, as typed values. CheckSessionRequest is where bytes from outside end:
+// behind it everything has passed its limits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct SessionRequest {
+  uint32_t uid = 0;
+  std::string device;  // a selector
+  std::string clocks = "none";
+  std::map<std::string, std::string> labels;
+  bool attached = true;
+  int64_t ttl_ms = 0;           // of a detached one; 0: an hour
+  int64_t idle_timeout_ms = 0;  // of a detached one; 0: ten minutes
+  int64_t queue_timeout_ms = 0;
+  int64_t priority = 0;
+};
+
+// Fails with kUsage and names the field and the limit.
+Status CheckSessionRequest(const SessionRequest& request);
+
+}  // namespace kprof

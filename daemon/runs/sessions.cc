@@ -1,0 +1,446 @@
+#include "daemon/runs/sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/runs/clock_policy.h"
+#include "daemon/runs/run_end.h"
+#include "daemon/runs/seconds_text.h"
+#include "storage/base/random_name.h"
+#include "storage/catalog/session_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kDefaultTtlMs = 3600LL * 1000;
+constexpr int64_t kDefaultIdleTimeoutMs = 600LL * 1000;
+constexpr int64_t kGraceMs = 5000;
+constexpr int64_t kRetryFirstMs = 500;
+constexpr int64_t kRetryLastMs = 30'000;
+
+std::string Named(const std::string& id) {
+  return "session " + id;
+}
+
+Status LeaseLost(const std::string& why) {
+  return Fail(ErrorCode::kLeaseLost, "session", why, "open another session");
+}
+
+}  // namespace
+
+Sessions::Sessions(const RunParts& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events)
+    : parts_(parts),
+      options_(options),
+      ids_(ids),
+      node_(node),
+      events_(std::move(events)),
+      room_(options.limits, "sessions are open or waiting already") {}
+
+Sessions::~Sessions() = default;
+
+Sessions::OpenSession& Sessions::Add(SessionRow row) {
+  room_.Enter(row.uid);
+  if (row.state == SessionState::kQueued) ++queued_;
+  OpenSession& session = open_[row.id];
+  session.row = std::move(row);
+  session.leases = std::make_unique<Leases>(parts_.clock, 0, events_.changed);
+  if (session.row.attached) session.token = RandomName();
+  return session;
+}
+
+std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_backup) const {
+  if (is_backup) {
+    return Fail(ErrorCode::kLeaseLost, Named(row.id),
+                "the catalog was restored from a backup that was made before its end", "open another");
+  }
+  if (row.attached) {
+    return Fail(ErrorCode::kLostDaemon, Named(row.id), "kprofd ended under it, and with it the client's stream",
+                "open another, or one that is detached");
+  }
+  const auto& devices = parts_.devices.all();
+  for (const std::string& id : row.devices) {
+    if (std::none_of(devices.begin(), devices.end(), [&id](const Device& device) { return device.id == id; })) {
+      return Fail(ErrorCode::kLeaseLost, Named(row.id), "device " + id + " is gone", "see kprofctl devices");
+    }
+    if (row.state == SessionState::kOpen && !node_.queue().HolderOf(id).empty()) {
+      return Fail(ErrorCode::kLeaseLost, Named(row.id), "device " + id + " is held by another session", "open another");
+    }
+  }
+  return std::nullopt;
+}
+
+void Sessions::TakeBack(SessionRow row, bool is_backup) {
+  OpenSession& session = Add(std::move(row));
+  if (session.row.state == SessionState::kClosing) return;
+  session.doomed = WhyItCannotGoOn(session.row, is_backup);
+  if (session.doomed) return;
+  if (session.row.state == SessionState::kOpen) {
+    node_.Hold({session.row.id, session.row.uid, session.row.priority, session.row.devices});
+  } else {
+    Wait(session);
+  }
+}
+
+void Sessions::Begin() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  std::vector<std::string> ids;
+  for (const auto& [id, session] : open_) ids.push_back(id);
+  for (const std::string& id : ids) {
+    OpenSession& session = open_.at(id);
+    if (session.row.state == SessionState::kClosing) {
+      End(id, {.of_runs = LeaseLost("its session was being closed when kprofd ended")});
+    } else if (session.doomed) {
+      End(id, {SessionState::kLost, session.doomed, LeaseLost("its session is lost: " + session.doomed->why())});
+    } else if (session.row.state == SessionState::kOpen) {
+      OnOpen(id);
+    } else {
+      StartQueueTimer(session);
+    }
+  }
+}
+
+void Sessions::Stop() {
+  stopped_ = true;
+  for (auto& [id, session] : open_) {
+    session.leases->End();
+    session.hold_timer.Cancel();
+    session.queue_timer.Cancel();
+    session.ttl_timer.Cancel();
+    session.idle_timer.Cancel();
+    if (session.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
+  }
+}
+
+void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow>)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  constexpr const char* kAct = "open a session";
+  auto refuse = [&](const Status& status) { parts_.loop.Post([done, status] { done(status); }); };
+  if (stopped_) {
+    return refuse(Fail(ErrorCode::kNoDaemon, kAct, "kprofd is stopping", "open it again when it is back"));
+  }
+  Result<std::vector<std::string>> devices = parts_.devices.Select(request.device, {});
+  if (!devices.ok()) return refuse(devices.status().In(kAct));
+  if (devices->empty()) {
+    return refuse(Fail(ErrorCode::kUsage, kAct, "a session is a stay on devices, and 'none' names none",
+                       "name some with --device"));
+  }
+  Status room = room_.Check(request.uid, kAct);
+  if (!room.ok()) return refuse(room);
+  SessionRow row;
+  row.id = ids_.Next();
+  row.uid = request.uid;
+  row.attached = request.attached;
+  row.clocks = request.clocks;
+  row.labels = std::move(request.labels);
+  row.devices = *std::move(devices);
+  row.priority = request.priority;
+  if (!row.attached) {
+    row.ttl_ms = request.ttl_ms > 0 ? request.ttl_ms : kDefaultTtlMs;
+    row.idle_timeout_ms = request.idle_timeout_ms > 0 ? request.idle_timeout_ms : kDefaultIdleTimeoutMs;
+  }
+  row.queue_timeout_ms = request.queue_timeout_ms;
+  row.opened_ns = parts_.clock.unix_ns();
+  row.trust = TrustUnder(row.clocks);
+  room_.Enter(row.uid);  // on its way
+  parts_.catalog.writer().Submit([row](Db& db) { return InsertSession(db, row); },
+                                 [this, &loop = parts_.loop, row, done](const Status& stored) {
+                                   loop.Post([this, row, done, stored] {
+                                     room_.Leave(row.uid);
+                                     if (!stored.ok()) return done(stored.In(kAct));
+                                     LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
+                                     OpenSession& session = Add(row);
+                                     if (row.attached) StartHoldTimer(session);
+                                     StartQueueTimer(session);
+                                     done(row);
+                                     if (!stopped_) Wait(session);
+                                   });
+                                 });
+}
+
+void Sessions::Wait(OpenSession& session) {
+  const SessionRow& row = session.row;
+  node_.Wait({row.id, row.uid, row.priority, row.devices}, [this, id = row.id] { OnGranted(id); });
+}
+
+void Sessions::Commit(SessionRow row, std::function<void(Status)> then) {
+  parts_.catalog.writer().Submit(
+      [row = std::move(row)](Db& db) { return UpdateSession(db, row); },
+      // The writer may answer when we are gone; what it posts then never runs.
+      [&loop = parts_.loop, then = std::move(then)](Status status) { loop.Post([then, status] { then(status); }); });
+}
+
+void Sessions::OnGranted(const std::string& id) {
+  OpenSession& session = open_.at(id);
+  session.queue_timer.Cancel();
+  session.granted = session.row;
+  session.granted->state = SessionState::kOpen;
+  session.granted->granted_ns = parts_.clock.unix_ns();
+  if (session.row.ttl_ms > 0) {
+    session.granted->expires_ns = *session.granted->granted_ns + session.row.ttl_ms * kNanosPerMilli;
+  }
+  Commit(*session.granted, [this, id](const Status& status) {
+    auto found = open_.find(id);
+    if (found == open_.end() || found->second.ending) return;
+    if (!status.ok()) {
+      return End(id, {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
+    }
+    const int64_t last_round = found->second.row.last_round;
+    found->second.row = *std::exchange(found->second.granted, std::nullopt);
+    found->second.row.last_round = last_round;
+    --queued_;
+    LogInfo("session open", {{"session", id}});
+    OnOpen(id);
+    Notify(found->second);
+  });
+}
+
+// Its lease is its own, and durable.
+void Sessions::OnOpen(const std::string& id) {
+  OpenSession& session = open_.at(id);
+  if (session.row.expires_ns) {
+    auto expire = [this, id] {
+      const std::string why = "its TTL of " + SecondsText(open_.at(id).row.ttl_ms) + " has passed";
+      End(id, {SessionState::kClosed, Fail(ErrorCode::kTimedOut, Named(id), why, "give it more with --ttl"),
+               LeaseLost("its session ended: " + why), kGraceMs});
+    };
+    const int64_t left_ns = *session.row.expires_ns - parts_.clock.unix_ns();
+    if (left_ns <= 0) return expire();  // while kprofd was away
+    session.ttl_timer = parts_.loop.After(left_ns, expire);
+  }
+  StartIdleTimer(session);
+  if (!stopped_) session.leases->Begin();
+}
+
+// Counted from when it was asked for, also across a restart.
+void Sessions::StartQueueTimer(OpenSession& session) {
+  if (session.row.queue_timeout_ms == 0) return;
+  const std::string id = session.row.id;
+  const int64_t ends_ns = session.row.opened_ns + session.row.queue_timeout_ms * kNanosPerMilli;
+  session.queue_timer = parts_.loop.After(std::max<int64_t>(0, ends_ns - parts_.clock.unix_ns()), [this, id] {
+    End(id, {SessionState::kClosed,
+             Fail(ErrorCode::kQueueTimeout, Named(id), "it waited longer than its queue timeout",
+                  "give it more with --queue-timeout, or see kprofctl devices for who holds the device"),
+             LeaseLost("its session was never opened: it waited longer than its queue timeout")});
+  });
+}
+
+void Sessions::StartHoldTimer(OpenSession& session) {
+  if (session.ending || stopped_) return;
+  session.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id = session.row.id] {
+    End(id, {SessionState::kClosed,
+             Fail(ErrorCode::kClientGone, Named(id), "the client that held it went away",
+                  "open one that is detached if it is to outlive its client"),
+             LeaseLost("its session ended: the client that held it went away"), kGraceMs});
+  });
+}
+
+void Sessions::StartIdleTimer(OpenSession& session) {
+  session.idle_timer.Cancel();
+  const bool counts = session.row.state == SessionState::kOpen && session.row.idle_timeout_ms > 0;
+  if (!counts || !session.runs.empty() || session.ending || stopped_) return;
+  session.idle_timer = parts_.loop.After(session.row.idle_timeout_ms * kNanosPerMilli, [this, id = session.row.id] {
+    const std::string why = "it had no run for " + SecondsText(open_.at(id).row.idle_timeout_ms);
+    End(id, {SessionState::kClosed, Fail(ErrorCode::kTimedOut, Named(id), why, "give it more with --idle-timeout"),
+             LeaseLost("its session ended: " + why), kGraceMs});
+  });
+}
+
+Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  for (const auto& [id, session] : open_) {
+    if (session.row.uid == uid && session.token == token && !token.empty() && !session.ending) return id;
+  }
+  return Fail(ErrorCode::kLeaseLost, "resume a session", "no session that is open has this token", "open another");
+}
+
+void Sessions::Close(const std::string& id, const Status& of_runs, int64_t grace_ms,
+                     std::function<void(Result<SessionRow>)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end() || found->second.end) {
+    return parts_.loop.Post(
+        [done, id] { done(Fail(ErrorCode::kUsage, "close session " + id, "it has ended already")); });
+  }
+  found->second.end_known.push_back(std::move(done));
+  std::optional<Ending>& ending = found->second.ending;
+  if (!ending) return End(id, {.of_runs = of_runs, .grace_ms = grace_ms});
+  // A second wish can only be more urgent.
+  ending->grace_ms = std::min(ending->grace_ms, grace_ms);
+  if (ending->runs_told) EndRuns(id);
+}
+
+void Sessions::End(const std::string& id, Ending ending) {
+  OpenSession& session = open_.at(id);
+  if (session.ending) return;
+  session.ending = std::move(ending);
+  session.hold_timer.Cancel();
+  session.queue_timer.Cancel();
+  session.ttl_timer.Cancel();
+  session.idle_timer.Cancel();
+  session.leases->End();
+  SessionRow closing = session.granted ? *session.granted : session.row;
+  const bool never_open = closing.state == SessionState::kQueued;
+  if (never_open || session.doomed || closing.state == SessionState::kClosing) return EndRuns(id);
+  closing.state = SessionState::kClosing;
+  if (session.ending->error) closing.error = StoredError(*session.ending->error);
+  Commit(closing, [this, id, closing](const Status& status) {
+    OpenSession& session = open_.at(id);
+    if (!status.ok()) {  // it ends all the same; should we crash now, it will end again
+      LogError("that a session is closing cannot be stored", {{"session", id}, {"error", status.ToString()}});
+    }
+    if (session.row.state == SessionState::kQueued) --queued_;
+    const int64_t last_round = session.row.last_round;
+    session.row = closing;
+    session.row.last_round = last_round;
+    Notify(session);
+    EndRuns(id);
+  });
+}
+
+void Sessions::EndRuns(const std::string& id) {
+  OpenSession& session = open_.at(id);
+  session.ending->runs_told = true;
+  const std::set<std::string> runs = session.runs;  // which shrinks meanwhile
+  for (const std::string& run : runs) events_.end_run(run, session.ending->of_runs, session.ending->grace_ms);
+  FinishWhenAlone(id);
+}
+
+// The last of its runs is over: what it held goes to the next, which no crash can take back, as `closing` is durable.
+void Sessions::FinishWhenAlone(const std::string& id) {
+  OpenSession& session = open_.at(id);
+  if (!session.ending || !session.ending->runs_told || !session.runs.empty() || session.end) return;
+  session.end = session.row;
+  session.end->state = session.ending->as;
+  session.end->closed_ns = parts_.clock.unix_ns();
+  if (session.ending->error) session.end->error = StoredError(*session.ending->error);
+  CommitEnd(id, kRetryFirstMs);
+  node_.Leave(id);
+}
+
+void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
+  open_.at(id).retry_timer.Cancel();
+  Commit(*open_.at(id).end, [this, id, retry_ms](const Status& status) {
+    OpenSession& session = open_.at(id);
+    if (session.row.state == SessionState::kQueued) --queued_;
+    session.row = *session.end;
+    for (auto& known : std::exchange(session.end_known, {})) {
+      known(status.ok() ? Result<SessionRow>(session.row) : status.In("store the end of session " + id));
+    }
+    Notify(session);
+    if (status.ok()) {
+      LogInfo("session ended", {{"session", id},
+                                {"state", std::string(SessionStateName(session.row.state))},
+                                {"error", session.row.error ? session.row.error->code : "none"}});
+    } else {
+      LogError("the end of a session cannot be stored", {{"session", id}, {"error", status.ToString()}});
+    }
+    if (status.ok() || stopped_) return Forget(id);
+    session.retry_timer = parts_.loop.After(
+        retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
+  });
+}
+
+void Sessions::Forget(const std::string& id) {
+  room_.Leave(open_.at(id).row.uid);
+  open_.erase(id);
+}
+
+Sessions::View Sessions::ViewOf(const OpenSession& session) const {
+  View view{session.row, {}, session.token};
+  if (std::optional<LeaseQueue::Outlook> outlook = node_.OutlookOf(session.row.id)) view.outlook = *outlook;
+  return view;
+}
+
+std::optional<Sessions::View> Sessions::FindOpen(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return std::nullopt;
+  return ViewOf(found->second);
+}
+
+const SessionRow* Sessions::FindOpenRow(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  return found == open_.end() ? nullptr : &found->second.row;
+}
+
+Sessions::WatchId Sessions::Watch(const std::string& id, std::function<void(const View&)> changed) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  WatchId watch = next_watch_++;
+  open_.at(id).watchers[watch] = std::move(changed);
+  return watch;
+}
+
+void Sessions::Unwatch(const std::string& id, WatchId watch) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.erase(watch);
+}
+
+void Sessions::Hold(const std::string& id) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return;
+  ++found->second.holders;
+  found->second.hold_timer.Cancel();
+}
+
+void Sessions::Unhold(const std::string& id) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  if (found == open_.end()) return;
+  if (--found->second.holders == 0 && found->second.row.attached) StartHoldTimer(found->second);
+}
+
+void Sessions::Notify(OpenSession& session) {
+  if (session.watchers.empty()) return;
+  const View view = ViewOf(session);
+  auto watchers = session.watchers;  // a watcher may unwatch itself
+  for (auto& [watch, changed] : watchers) changed(view);
+}
+
+void Sessions::NotifyQueued() {
+  for (auto& [id, session] : open_) {
+    if (session.row.state == SessionState::kQueued && !session.ending) Notify(session);
+  }
+}
+
+const SessionRow* Sessions::FindTaking(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  return found == open_.end() || found->second.ending || found->second.doomed ? nullptr : &found->second.row;
+}
+
+Leases& Sessions::LeasesOf(const std::string& id) {
+  return *open_.at(id).leases;
+}
+
+const Leases* Sessions::FindLeases(const std::string& id) const {
+  auto found = open_.find(id);
+  return found == open_.end() ? nullptr : found->second.leases.get();
+}
+
+std::optional<Status> Sessions::WhyEnding(const std::string& id) const {
+  const std::optional<Ending>& ending = open_.at(id).ending;
+  return ending ? std::optional(ending->of_runs) : std::nullopt;
+}
+
+void Sessions::AddRun(const std::string& id, const std::string& run_id) {
+  OpenSession& session = open_.at(id);
+  session.runs.insert(run_id);
+  session.idle_timer.Cancel();
+}
+
+void Sessions::NoteRound(const std::string& id, int64_t round) {
+  auto found = open_.find(id);
+  if (found != open_.end()) found->second.row.last_round = std::max(found->second.row.last_round, round);
+}
+
+void Sessions::RemoveRun(const std::string& id, const std::string& run_id) {
+  auto found = open_.find(id);
+  if (found == open_.end() || found->second.runs.erase(run_id) == 0) return;
+  StartIdleTimer(found->second);
+  FinishWhenAlone(id);
+}
+
+}  // namespace kprof
