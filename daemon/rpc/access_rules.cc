@@ -29,6 +29,11 @@ constexpr AccessRule kRules[] = {
      Role::kOperator},
     {Rpc::kUploadArtifact, "kprof.v1.RunsService/UploadArtifact", Role::kViewer, false, Sharing::kOwn, Role::kAdmin},
     {Rpc::kQuery, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kOpenSession, "kprof.v1.SessionsService/OpenSession", Role::kViewer, true, Sharing::kNone, Role::kViewer},
+    {Rpc::kCloseSession, "kprof.v1.SessionsService/CloseSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
+    {Rpc::kGetSession, "kprof.v1.SessionsService/GetSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
+    {Rpc::kListSessions, "kprof.v1.SessionsService/ListSessions", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kListRounds, "kprof.v1.SessionsService/ListRounds", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
 };
 
 constexpr bool RulesAreInOrder() {
@@ -68,6 +73,12 @@ Status AuthorizeCall(const Caller& caller, Rpc rpc) {
                 "ask an admin of this node to map it to one ('user' of its [[certificate]] in kprofd.toml)");
   }
   return OkStatus();
+}
+
+Status AuthorizePriority(const Caller& caller, int64_t priority, const std::string& act) {
+  if (priority <= 0 || caller.role >= Role::kOperator) return OkStatus();
+  return Fail(ErrorCode::kNotPermitted, act, "a priority above 0 is for operators",
+              "leave it out: users take turns, so a long queue of another one does not keep yours waiting");
 }
 
 Status AuthorizeObject(const Caller& caller, Rpc rpc, const OwnedObject& object, const std::string& act) {

@@ -36,6 +36,11 @@ enum class Rpc {
   kDownloadArtifact,
   kUploadArtifact,
   kQuery,
+  kOpenSession,
+  kCloseSession,
+  kGetSession,
+  kListSessions,
+  kListRounds,
 };
 
 // Of which objects a call may be about, beside the caller's own.
@@ -60,6 +65,9 @@ const AccessRule& RuleOf(Rpc rpc);
 
 // May the caller call it at all? kNotPermitted names the role that may.
 Status AuthorizeCall(const Caller& caller, Rpc rpc);
+
+// Runs and sessions that go before those of others are for operators.
+Status AuthorizePriority(const Caller& caller, int64_t priority, const std::string& act);
 
 // May the caller do this to that object? One that may not even be seen is kNotFound: its existence is nobody's
 // business. One that may be seen, but not handled so, is kNotPermitted. `act` is what the message says: "cancel run

@@ -18,6 +18,7 @@
 #include "daemon/rpc/node_service.h"
 #include "daemon/rpc/queries_service.h"
 #include "daemon/rpc/runs_service.h"
+#include "daemon/rpc/sessions_service.h"
 
 namespace kprof {
 namespace {
@@ -37,20 +38,22 @@ constexpr size_t kCallerBytes = size_t{128} << 20;
 constexpr int64_t kQuietMs = 10'000;
 constexpr int64_t kTakeDownMs = 1'000;
 
-constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService"};
+constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
+                                     "kprof.v1.SessionsService"};
 
 }  // namespace
 
 // Order matters: the server is destroyed before its services.
 struct CallerServers::Server {
   Server(const RpcParts& parts, std::shared_ptr<CallerDesk> at)
-      : desk(std::move(at)), node(parts, desk), runs(parts, desk), queries(parts, desk) {}
+      : desk(std::move(at)), node(parts, desk), runs(parts, desk), queries(parts, desk), sessions(parts, desk) {}
 
   bool Start(bool refuses) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&node);
     builder.RegisterService(&runs);
     builder.RegisterService(&queries);
+    builder.RegisterService(&sessions);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
     builder.SetResourceQuota(grpc::ResourceQuota("caller").Resize(kCallerBytes));
     // Of the synchronous services there are only gRPC's own: reflection.
@@ -78,6 +81,7 @@ struct CallerServers::Server {
   NodeServiceImpl node;
   RunsServiceImpl runs;
   QueriesServiceImpl queries;
+  SessionsServiceImpl sessions;
   std::unique_ptr<grpc::Server> server;
   std::set<HangUpWatch::Id> connections;
   int64_t last_used_ns = 0;  // when a connection last came or went

@@ -27,6 +27,31 @@ void FillArtifact(const ArtifactRow& row, v1::Artifact& out) {
   out.set_sha256(row.sha256);
 }
 
+void FillError(const RunError& error, v1::RunError& out) {
+  out.set_code(error.code);
+  out.set_message(error.message);
+  out.set_remedy(error.remedy);
+}
+
+void FillTrust(const std::vector<TrustReason>& trust, google::protobuf::RepeatedPtrField<v1::TrustReason>& out) {
+  for (const TrustReason& reason : trust) {
+    v1::TrustReason& message = *out.Add();
+    message.set_code(reason.code);
+    message.set_message(reason.message);
+  }
+}
+
+void FillMetrics(const std::vector<MetricRow>& metrics, google::protobuf::RepeatedPtrField<v1::Metric>& out) {
+  for (const MetricRow& metric : metrics) {
+    v1::Metric& message = *out.Add();
+    message.set_name(metric.name);
+    message.set_value(metric.value);
+    message.set_unit(metric.unit);
+    message.set_kernel(metric.kernel);
+    if (metric.launch) message.set_launch(*metric.launch);
+  }
+}
+
 void FillRun(const RunRow& row, v1::Run& out) {
   out.set_id(row.id);
   out.set_state(ToWire(row.state));
@@ -49,24 +74,9 @@ void FillRun(const RunRow& row, v1::Run& out) {
   if (row.ended_ns) out.set_ended_unix_ns(*row.ended_ns);
   if (row.exit_code) out.set_exit_code(static_cast<int32_t>(*row.exit_code));
   if (row.signal) out.set_signal(static_cast<int32_t>(*row.signal));
-  if (row.error) {
-    out.mutable_error()->set_code(row.error->code);
-    out.mutable_error()->set_message(row.error->message);
-    out.mutable_error()->set_remedy(row.error->remedy);
-  }
-  for (const TrustReason& reason : row.trust) {
-    v1::TrustReason& trust = *out.add_trust();
-    trust.set_code(reason.code);
-    trust.set_message(reason.message);
-  }
-  for (const MetricRow& row_metric : row.metrics) {
-    v1::Metric& metric = *out.add_metrics();
-    metric.set_name(row_metric.name);
-    metric.set_value(row_metric.value);
-    metric.set_unit(row_metric.unit);
-    metric.set_kernel(row_metric.kernel);
-    if (row_metric.launch) metric.set_launch(*row_metric.launch);
-  }
+  if (row.error) FillError(*row.error, *out.mutable_error());
+  FillTrust(row.trust, *out.mutable_trust());
+  FillMetrics(row.metrics, *out.mutable_metrics());
   const size_t artifacts = std::min(row.artifacts.size(), kArtifactsInARun);
   for (size_t i = 0; i < artifacts; ++i) FillArtifact(row.artifacts[i], *out.add_artifacts());
   out.set_artifact_count(static_cast<int32_t>(row.artifacts.size()));

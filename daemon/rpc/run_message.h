@@ -1,6 +1,8 @@
 // A run's row as its message, and a submitted spec as a request. Functions of their arguments. Any thread.
 #pragma once
 
+#include <vector>
+
 #include "daemon/rpc/caller.h"
 #include "daemon/runs/run_request.h"
 #include "kprof/v1/run.pb.h"
@@ -12,6 +14,9 @@ namespace kprof {
 // `out` is empty before. Of the artifacts the first 100, and how many there are.
 void FillRun(const RunRow& row, v1::Run& out);
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
+void FillError(const RunError& error, v1::RunError& out);
+void FillTrust(const std::vector<TrustReason>& trust, google::protobuf::RepeatedPtrField<v1::TrustReason>& out);
+void FillMetrics(const std::vector<MetricRow>& metrics, google::protobuf::RepeatedPtrField<v1::Metric>& out);
 
 v1::RunState ToWire(RunState state);
 // REQUIRES: not unspecified and known.

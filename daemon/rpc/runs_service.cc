@@ -13,6 +13,7 @@
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/run_pages.h"
+#include "daemon/rpc/session_lookup.h"
 #include "daemon/rpc/unary_call.h"
 #include "daemon/rpc/upload_call.h"
 #include "daemon/rpc/watch_stream.h"
@@ -50,15 +51,26 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
   if (call->refused()) return call;
   RunRequest run = RequestOf(caller(), *request);
   Status checked = CheckRunRequest(run);
+  if (checked.ok()) checked = AuthorizePriority(caller(), run.priority, "submit run");
   if (!checked.ok()) {
     call->End(checked);
     return call;
   }
   auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
-  parts_.loop.Post([this, shared_run, call, response] {
+  auto submit = [this, shared_run, call, response] {
     parts_.runs.Submit(std::move(*shared_run),
                        [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
-  });
+  };
+  if (shared_run->session_id.empty()) {
+    parts_.loop.Post(submit);
+    return call;
+  }
+  LookUpSession(parts_, caller(), shared_run->session_id, Rpc::kGetSession, "submit run to session",
+                [shared_run, submit, call](const Result<SessionRow>& session) {
+                  if (!session.ok()) return call->End(session.status());
+                  shared_run->session_id = session->id;
+                  submit();
+                });
   return call;
 }
 

@@ -36,6 +36,13 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
   if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
 }
 
+// The stored message begins with the act; what follows is the cause.
+Status StatusOf(const RunError& error, const std::string& what) {
+  std::string why = error.message;
+  if (why.starts_with(what + ": ")) why = why.substr(what.size() + 2);
+  return Fail(ErrorCodeByName(error.code).value_or(ErrorCode::kInternal), what, why, error.remedy);
+}
+
 }  // namespace
 
 void SetCollected(RunRow& row, Collected collected) {
@@ -102,12 +109,11 @@ void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns
 }
 
 Status StatusOfEnd(const RunRow& row) {
-  if (!row.error) return OkStatus();
-  std::string why = row.error->message;
-  // The stored message begins with the act; what follows is the cause.
-  std::string what = "run " + row.id;
-  if (why.starts_with(what + ": ")) why = why.substr(what.size() + 2);
-  return Fail(ErrorCodeByName(row.error->code).value_or(ErrorCode::kInternal), what, why, row.error->remedy);
+  return row.error ? StatusOf(*row.error, "run " + row.id) : OkStatus();
+}
+
+Status StatusOfEnd(const SessionRow& row) {
+  return row.error ? StatusOf(*row.error, "session " + row.id) : OkStatus();
 }
 
 }  // namespace kprof

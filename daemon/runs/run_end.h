@@ -10,6 +10,7 @@
 #include "daemon/runs/run_folder.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
+#include "storage/catalog/session_row.h"
 
 namespace kprof {
 
@@ -30,5 +31,7 @@ void SetEnd(RunRow& row, const std::optional<Status>& error, int64_t now_unix_ns
 
 // The error of an ended run as a Status; ok for one that is done.
 Status StatusOfEnd(const RunRow& row);
+// The same of an ended session.
+Status StatusOfEnd(const SessionRow& row);
 
 }  // namespace kprof

@@ -190,6 +190,10 @@ Result<RunPlace> Runs::PlaceOf(const RunRequest& request) const {
     return Fail(ErrorCode::kLeaseLost, "submit run to session " + request.session_id, "the session has ended",
                 "open another with kprofctl session open");
   }
+  if (session->uid != request.uid) {
+    return Fail(ErrorCode::kNotPermitted, "submit run to session " + session->id,
+                "it belongs to uid " + std::to_string(session->uid), "open one of your own");
+  }
   ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, parts_.devices, request.device));
   place.trust = session->trust;
   return place;

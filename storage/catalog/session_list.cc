@@ -30,7 +30,7 @@ void AddConditions(IdQuery& query, const SessionFilter& filter) {
 IdQuery BuildIdQuery(const SessionFilter& filter) {
   IdQuery query;
   const bool all_open = !filter.states.empty() && std::none_of(filter.states.begin(), filter.states.end(),
-                                                               [](SessionState state) { return IsTerminal(state); });
+                                                               [](SessionState state) { return IsOver(state); });
   if (!filter.labels.empty()) {
     query.Add(
         "SELECT s.id FROM session_labels AS l INDEXED BY session_labels_by_label CROSS JOIN sessions AS s "

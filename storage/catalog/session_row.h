@@ -16,7 +16,7 @@ namespace kprof {
 enum class SessionState { kQueued, kOpen, kClosing, kClosed, kLost };
 
 std::string_view SessionStateName(SessionState state);  // "queued"
-constexpr bool IsTerminal(SessionState state) {
+constexpr bool IsOver(SessionState state) {
   return state == SessionState::kClosed || state == SessionState::kLost;
 }
 

@@ -8,6 +8,7 @@
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
+#include "kprof/v1/sessions.pb.h"
 
 namespace kprof {
 namespace {
@@ -28,6 +29,7 @@ TEST(AccessRules, HaveARowForEveryMethodOnTheWire) {
   AddMethods(*v1::GetStatusRequest::descriptor()->file(), served);
   AddMethods(*v1::QueryRequest::descriptor()->file(), served);
   AddMethods(*v1::SubmitRunRequest::descriptor()->file(), served);
+  AddMethods(*v1::OpenSessionRequest::descriptor()->file(), served);
   std::set<std::string> ruled;
   for (const AccessRule& rule : AccessRules()) ruled.insert(rule.method);
   EXPECT_EQ(ruled, served);
@@ -64,6 +66,15 @@ TEST(AccessRules, SayWhoMay) {
             "cancel run x: it belongs to uid 1000; ask its owner, or an operator of this node");
   EXPECT_EQ(AuthorizeObject(operator_, Rpc::kDeleteRun, others, "delete run x").ToString(),
             "delete run x: it belongs to uid 1000; ask its owner, or an admin of this node");
+}
+
+TEST(AccessRules, OnlyOperatorsGoBeforeOthers) {
+  for (Role role : {Role::kViewer, Role::kOperator, Role::kAdmin}) {
+    const Caller caller{1000, role, true, {}};
+    EXPECT_TRUE(AuthorizePriority(caller, 0, "submit run").ok());
+    EXPECT_EQ(AuthorizePriority(caller, 1, "submit run").code(),
+              role == Role::kViewer ? ErrorCode::kNotPermitted : ErrorCode::kOk);
+  }
 }
 
 TEST(AccessRules, RolesHaveNamesButForNone) {

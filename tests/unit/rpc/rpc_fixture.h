@@ -27,6 +27,7 @@
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
+#include "kprof/v1/sessions.grpc.pb.h"
 #include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
@@ -45,11 +46,13 @@ struct RpcClient {
       : channel(channel),
         node(v1::NodeService::NewStub(channel)),
         runs(v1::RunsService::NewStub(channel)),
-        queries(v1::QueriesService::NewStub(channel)) {}
+        queries(v1::QueriesService::NewStub(channel)),
+        sessions(v1::SessionsService::NewStub(channel)) {}
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::NodeService::Stub> node;
   std::unique_ptr<v1::RunsService::Stub> runs;
   std::unique_ptr<v1::QueriesService::Stub> queries;
+  std::unique_ptr<v1::SessionsService::Stub> sessions;
 };
 
 // A call's context; the bound only catches hangs.

@@ -1,0 +1,65 @@
+#include "daemon/rpc/session_lookup.h"
+
+#include <optional>
+#include <utility>
+
+#include "daemon/rpc/object_names.h"
+#include "storage/catalog/session_list.h"
+#include "storage/catalog/session_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr const char* kRemedy = "list yours with kprofctl session list";
+
+NamedObjects SessionsSeenBy(Db& db, const Caller& caller) {
+  std::optional<uint32_t> uid;
+  if (!caller.sees_all()) uid = caller.uid;
+  return {.noun = "session",
+          .remedy = kRemedy,
+          .recent = [&db, uid](int64_t back) { return ReadRecentSessionId(db, back, uid); },
+          .starting = [&db, uid](const std::string& prefix) { return FindSessionIds(db, prefix, uid, 2); }};
+}
+
+Result<SessionRow> ReadNamed(Db& db, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act) {
+  auto look = [&]() -> Result<SessionRow> {
+    ASSIGN_OR_RETURN(std::string id, ResolveName(name, SessionsSeenBy(db, caller), act));
+    return ReadSession(db, id);
+  };
+  Result<SessionRow> row = look();
+  if (!row.ok()) {
+    const Status& failure = row.status();
+    if (failure.code() != ErrorCode::kNotFound) return failure.what() == act ? failure : failure.In(act);
+    return Fail(ErrorCode::kNotFound, act, "there is no such session", kRemedy);
+  }
+  RETURN_IF_ERROR(AuthorizeObject(caller, rpc, {row->uid, false, "session"}, act));
+  return row;
+}
+
+}  // namespace
+
+void LookUpSession(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc,
+                   const std::string& act, std::function<void(Result<SessionRow>)> then) {
+  const std::string full_act = ActOn(act, name);
+  auto read = [&parts, caller, rpc, full_act](const std::string& which) -> Result<SessionRow> {
+    Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
+    if (!reader.ok()) return reader.status().In(full_act);
+    return ReadNamed(**reader, caller, which, rpc, full_act);
+  };
+  auto job = [&parts, name, full_act, read, then] {
+    Result<SessionRow> row = read(name);
+    parts.loop.Post([&parts, full_act, row = std::move(row), read, then] {
+      if (!row.ok()) return then(row);
+      if (const SessionRow* open = parts.runs.sessions().FindOpenRow(row->id)) return then(*open);
+      if (IsOver(row->state)) return then(row);
+      // It ended between the read and now: its end is in the catalog.
+      Status submitted = parts.workers.Submit(
+          [&parts, id = row->id, read, then] { parts.loop.Post([row = read(id), then] { then(row); }); });
+      if (!submitted.ok()) then(submitted.In(full_act));
+    });
+  };
+  Status submitted = parts.workers.Submit(std::move(job));
+  if (!submitted.ok()) parts.loop.Post([then, refused = submitted.In(full_act)] { then(refused); });
+}
+
+}  // namespace kprof

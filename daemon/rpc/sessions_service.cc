@@ -1,0 +1,91 @@
+#include "daemon/rpc/sessions_service.h"
+
+#include <string>
+
+#include "daemon/rpc/call_record.h"
+#include "daemon/rpc/open_session_stream.h"
+#include "daemon/rpc/session_lookup.h"
+#include "daemon/rpc/session_message.h"
+#include "daemon/rpc/session_pages.h"
+#include "daemon/rpc/unary_call.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kDefaultGraceMs = 5000;
+constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
+
+void EndWith(UnaryCall* call, const Result<SessionRow>& row, v1::Session* out) {
+  if (row.ok()) FillSession(*row, *out);
+  call->End(row.status());
+}
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::OpenSessionResponse>* SessionsServiceImpl::OpenSession(
+    grpc::CallbackServerContext* /*context*/, const v1::OpenSessionRequest* request) {
+  return StartOpenSession(CallRecord(desk_, Rpc::kOpenSession), parts_, *request);
+}
+
+grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServerContext* /*context*/,
+                                                            const v1::CloseSessionRequest* request,
+                                                            v1::CloseSessionResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kCloseSession);
+  if (call->refused()) return call;
+  const int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
+  if (grace_ms < 0 || grace_ms > kMaxGraceMs) {
+    call->End(Fail(
+        ErrorCode::kUsage, "close session " + ClippedText(request->id(), 64),
+        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxGraceMs) + " ms",
+        "give it another one"));
+    return call;
+  }
+  LookUpSession(parts_, caller(), request->id(), Rpc::kCloseSession, "close session",
+                [this, call, response, grace_ms](const Result<SessionRow>& row) {
+                  if (!row.ok()) return call->End(row.status());
+                  const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
+                  parts_.runs.sessions().Close(row->id, Fail(ErrorCode::kCancelled, "run", who + " closed its session"),
+                                               grace_ms, [call, response](const Result<SessionRow>& closed) {
+                                                 EndWith(call, closed, response->mutable_session());
+                                               });
+                });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerContext* /*context*/,
+                                                          const v1::GetSessionRequest* request,
+                                                          v1::GetSessionResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kGetSession);
+  if (call->refused()) return call;
+  LookUpSession(parts_, caller(), request->id(), Rpc::kGetSession, "show session",
+                [call, response](const Result<SessionRow>& row) { EndWith(call, row, response->mutable_session()); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SessionsServiceImpl::ListSessions(grpc::CallbackServerContext* /*context*/,
+                                                            const v1::ListSessionsRequest* request,
+                                                            v1::ListSessionsResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListSessions);
+  if (call->refused()) return call;
+  call->EndOnWorker(parts_.workers,
+                    [this, request, response] { return ReadSessionPage(parts_, caller(), *request, *response); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* SessionsServiceImpl::ListRounds(grpc::CallbackServerContext* /*context*/,
+                                                          const v1::ListRoundsRequest* request,
+                                                          v1::ListRoundsResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListRounds);
+  if (call->refused()) return call;
+  LookUpSession(parts_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
+                [this, call, request, response](const Result<SessionRow>& row) {
+                  if (!row.ok()) return call->End(row.status());
+                  call->EndOnWorker(parts_.workers, [this, id = row->id, request, response] {
+                    return ReadRoundPage(parts_, id, *request, *response);
+                  });
+                });
+  return call;
+}
+
+}  // namespace kprof
