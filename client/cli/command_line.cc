@@ -12,6 +12,7 @@
 #include "client/cli/help_text.h"
 #include "client/cli/later_versions.h"
 #include "client/cli/run_outcome.h"
+#include "client/cli/session_text.h"
 #include "client/cli/terminal_text.h"
 #include "client/cli/typed_words.h"
 #include "client/cpp/version.h"
@@ -48,7 +49,12 @@ struct Typed {
   std::vector<std::string> states;
   std::string timeout;
   std::string queue_timeout;
-  std::string clocks;  // none, see later_versions.h
+  std::string clocks;  // of a capture: none, see later_versions.h
+  OpenSessionArgs open;
+  ListSessionsArgs sessions;
+  std::string session;
+  std::string ttl;
+  std::string idle_timeout;
   std::string format;
 };
 
@@ -123,6 +129,7 @@ class Grammar {
     app_.add_flag("--json", typed_.global.json, "Results and errors as one JSON object per line");
     AddNodeVerbs();
     AddCapture();
+    AddSession();
     AddRunVerbs();
     AddArtifacts();
     AddDataVerbs();
@@ -243,6 +250,9 @@ class Grammar {
         ->type_name("DIR");
     AddRepeated(verb, "--label", "K=V", typed_.labels, "A note by which runs are found (repeat)");
     verb->add_option("--clocks", typed_.clocks, "none: leave the clocks alone (default: none)")->type_name("POLICY");
+    verb->add_option("--session", args.session, "Run it as the next round of this session (default: by itself)")
+        ->type_name("ID");
+    AddPriority(verb, args.priority);
     verb->add_flag("--shared", args.shared, "Others may see the run");
     verb->add_flag("--detach", args.detach, "Print the id and do not wait");
     help_->SetUsage(*verb, "kprofctl capture TOOL [OPTIONS] -- CMD ARG...");
@@ -257,6 +267,7 @@ class Grammar {
     CaptureArgs& args = typed_.capture;
     RETURN_IF_ERROR(CheckText("TOOL", args.tool));
     RETURN_IF_ERROR(CheckText("--device", args.device));
+    RETURN_IF_ERROR(CheckText("--session", args.session));
     ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", typed_.timeout));
     ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", typed_.queue_timeout));
     ASSIGN_OR_RETURN(args.labels, ParseLabels(typed_.labels));
@@ -264,6 +275,95 @@ class Grammar {
       return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
     }
     return VerbArgs(args);
+  }
+
+  static void AddPriority(CLI::App* verb, int64_t& to) {
+    verb->add_option("--priority", to, "Go before those of a lower one; above 0 for operators only (default: 0)")
+        ->transform(WholeNumber(0, 100))
+        ->type_name("N");
+  }
+
+  void AddSession() {
+    CLI::App* verb = AddVerb("session", "Keep devices for a series of captures", []() -> Result<VerbArgs> {
+      return Usage("what to do with a session is missing", "say open, close, list or show");
+    });
+    verb->require_subcommand(0, 1);
+    const std::string indent = "\n       ";
+    help_->SetUsage(*verb, "kprofctl session open [OPTIONS]" + indent + "kprofctl session close ID" + indent +
+                               "kprofctl session list [OPTIONS]" + indent + "kprofctl session show ID");
+    verb->footer(
+        "ID is an id, a unique prefix of one, @last or @last~N.\n\n"
+        "  id=$(kprofctl session open --device 0 --ttl 2h)\n"
+        "  kprofctl capture command --session $id -- ./benchmark\n"
+        "  kprofctl session close $id");
+    AddSessionOpen(verb);
+    CLI::App* list = verb->add_subcommand("list", "Sessions, newest first")->group("Verbs");
+    list->add_option("--limit", typed_.sessions.limit, "At most this many (default: 20)")
+        ->transform(WholeNumber(1, 1'000'000'000))
+        ->type_name("N");
+    AddRepeated(list, "--label", "K=V", typed_.labels, "Only sessions with this label (repeat: all of them)");
+    AddRepeated(list, "--state", "STATE", typed_.states, "Only sessions in this state (repeat: any of them)");
+    list->footer("STATE is queued, open, closing, closed or lost.\n\n  kprofctl session list --state open");
+    finish_.emplace_back(list, [this] { return FinishSessionList(); });
+    AddOfSession<CloseSessionArgs>(verb, "close", "End its runs and give its devices back");
+    AddOfSession<ShowSessionArgs>(verb, "show", "All that is known of it, and its rounds");
+  }
+
+  template <typename Args>
+  void AddOfSession(CLI::App* session, const std::string& name, const char* help) {
+    CLI::App* verb = session->add_subcommand(name, help)->group("Verbs");
+    verb->add_option("ID", typed_.session, "An id, a unique prefix of one, @last, or @last~N: the Nth before it")
+        ->required()
+        ->type_name("");
+    help_->SetUsage(*verb, "kprofctl session " + name + " ID");
+    verb->footer("  kprofctl session " + name + " @last");
+    finish_.emplace_back(verb, [this]() -> Result<VerbArgs> {
+      RETURN_IF_ERROR(CheckText("ID", typed_.session));
+      return VerbArgs(Args{typed_.session});
+    });
+  }
+
+  void AddSessionOpen(CLI::App* session) {
+    OpenSessionArgs& args = typed_.open;
+    CLI::App* open = session->add_subcommand("open", "Wait for devices, keep them, print the id")->group("Verbs");
+    open->add_option("--device", args.device, "0 | 0,1 | UUID | all | cpu (default: the first accelerator, else cpu)")
+        ->type_name("SEL");
+    open->add_option("--clocks", args.clocks,
+                     "none, base, lock or lock=MHZ; this version locks none, and its runs say so (default: none)")
+        ->type_name("POLICY");
+    open->add_option("--ttl", typed_.ttl, "It ends after this long (default: 1h)")->type_name("DURATION");
+    open->add_option("--idle-timeout", typed_.idle_timeout, "It ends when it has no run for this long (default: 10m)")
+        ->type_name("DURATION");
+    open->add_option("--queue-timeout", typed_.queue_timeout, "Give up when it has waited this long (default: never)")
+        ->type_name("DURATION");
+    AddRepeated(open, "--label", "K=V", typed_.labels, "A note by which sessions are found (repeat)");
+    AddPriority(open, args.priority);
+    help_->SetUsage(*open, "kprofctl session open [OPTIONS]");
+    open->footer(
+        "It outlives kprofctl: 'kprofctl session close ID' ends it. Ctrl-C while it waits closes it.\n\n"
+        "  kprofctl session open --device 0,1 --ttl 2h --label loop=7");
+    finish_.emplace_back(open, [this] { return FinishSessionOpen(); });
+  }
+
+  Result<VerbArgs> FinishSessionOpen() {
+    OpenSessionArgs& args = typed_.open;
+    RETURN_IF_ERROR(CheckText("--device", args.device));
+    RETURN_IF_ERROR(CheckText("--clocks", args.clocks));
+    ASSIGN_OR_RETURN(args.ttl_ms, ParseOptionalDuration("--ttl", typed_.ttl));
+    ASSIGN_OR_RETURN(args.idle_timeout_ms, ParseOptionalDuration("--idle-timeout", typed_.idle_timeout));
+    ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", typed_.queue_timeout));
+    ASSIGN_OR_RETURN(args.labels, ParseLabels(typed_.labels));
+    return VerbArgs(args);
+  }
+
+  Result<VerbArgs> FinishSessionList() {
+    ASSIGN_OR_RETURN(typed_.sessions.labels, ParseLabels(typed_.labels));
+    for (const std::string& name : typed_.states) {
+      std::optional<v1::SessionState> state = SessionStateByName(name);
+      if (!state) return Usage("--state '" + name + "' is no state", "use queued, open, closing, closed or lost");
+      typed_.sessions.states.push_back(*state);
+    }
+    return VerbArgs(typed_.sessions);
   }
 
   void AddRunVerbs() {

@@ -13,6 +13,7 @@
 #include "client/cli/command_description.h"
 #include "client/cli/rows.h"
 #include "kprof/v1/run.pb.h"
+#include "kprof/v1/sessions.pb.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {
@@ -48,6 +49,32 @@ struct CaptureArgs {
   std::map<std::string, std::string> labels;
   bool shared = false;
   bool detach = false;
+  std::string session;
+  int64_t priority = 0;
+};
+
+struct OpenSessionArgs {
+  std::string device;
+  std::string clocks;
+  int64_t ttl_ms = 0;
+  int64_t idle_timeout_ms = 0;
+  int64_t queue_timeout_ms = 0;
+  std::map<std::string, std::string> labels;
+  int64_t priority = 0;
+};
+
+struct CloseSessionArgs {
+  std::string session;
+};
+
+struct ShowSessionArgs {
+  std::string session;
+};
+
+struct ListSessionsArgs {
+  int64_t limit = 20;
+  std::map<std::string, std::string> labels;
+  std::vector<v1::SessionState> states;
 };
 
 struct RunsArgs {
@@ -123,9 +150,10 @@ struct CompletionArgs {
   std::string shell;
 };
 
-using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
-                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
-                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs>;
+using VerbArgs =
+    std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
+                 PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
+                 DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs, ListSessionsArgs>;
 
 struct CommandLine {
   GlobalOptions global;

@@ -17,6 +17,8 @@ void WriteDevices(JsonWriter& json, const DeviceList& devices) {
     json.Key("uuid").StringOrNull(device.uuid()).Key("run").StringOrNull(device.run_id());
     json.Key("run_uid");
     device.run_id().empty() ? json.Null() : json.Int(device.run_uid());
+    json.Key("session").StringOrNull(device.session_id()).Key("session_uid");
+    device.session_id().empty() ? json.Null() : json.Int(device.session_uid());
     json.Key("queued").Int(device.queued()).EndObject();
   }
   json.EndArray();
@@ -26,9 +28,13 @@ void WriteDeviceTable(const DeviceList& devices, Output& output) {
   Table table({{"DEVICE"}, {"KIND"}, {"HELD BY"}, {"UID"}, {"QUEUED", Align::kRight}, {"NAME"}}, output.ResultWidth(),
               [&output](std::string_view line) { output.Write(line); });
   for (const v1::Device& device : devices) {
-    bool held = !device.run_id().empty();
-    table.AddRow({device.id(), device.kind(), held ? device.run_id() : "free",
-                  held ? std::to_string(device.run_uid()) : "", std::to_string(device.queued()), device.name()});
+    const bool by_run = !device.run_id().empty();
+    const bool by_session = !device.session_id().empty();
+    std::string holder = by_run ? device.run_id() : "free";
+    if (by_session) holder = "session " + device.session_id();
+    std::string uid;
+    if (by_run || by_session) uid = std::to_string(by_session ? device.session_uid() : device.run_uid());
+    table.AddRow({device.id(), device.kind(), holder, uid, std::to_string(device.queued()), device.name()});
   }
   table.Finish();
 }

@@ -42,7 +42,10 @@ class Notes {
     bool waits = update.run().state() == v1::RUN_STATE_QUEUED && before > 0;
     if (enabled_ && waits && !said_queued_) {
       said_queued_ = true;
-      output_.Note("run " + update.run().id() + " is queued, " + std::to_string(before) + " before it");
+      std::string wait;
+      if (update.has_estimated_wait_ms())
+        wait = ", about " + FormatAge(update.estimated_wait_ms() * 1'000'000) + " to wait";
+      output_.Note("run " + update.run().id() + " is queued, " + std::to_string(before) + " before it" + wait);
     }
     if (enabled_ && said_disconnected_) output_.Note("the connection to kprofd is back");
     said_disconnected_ = false;

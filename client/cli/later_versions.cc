@@ -13,7 +13,6 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"session", "", "capture each command by itself: they queue for the device"},
     {"import", "", "keep the file with a run: kprofctl artifacts RUN put FILE"},
     {"report", "", "see kprofctl show RUN"},
     {"analyze", "", "ask kprofctl query for the runs' metrics"},
@@ -27,9 +26,7 @@ constexpr Later kLater[] = {
     {"mcp", "", "run kprofctl with --json"},
 
     {"capture", "--clocks", "leave it out, or say --clocks none", "none"},
-    {"capture", "--priority", "leave it out: runs start in the order in which they were queued"},
     {"capture", "--exclusive", "leave it out: one run at a time has a device"},
-    {"capture", "--session", "note it as a label: --label session=ID"},
     {"capture", "--baseline", "note it as a label: --label baseline=RUN"},
     {"capture", "--kernel", "note it as a label: --label kernel=NAME"},
     {"capture", "--version", "note it as a label: --label version=NAME"},

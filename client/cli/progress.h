@@ -18,7 +18,7 @@ struct ProgressFacts {
   bool cancelling = false;
 };
 
-// "01jd  running 12s on cpu", "01jd  queued 3s, 2 runs before it".
+// "01jd  running 12s on cpu", "01jd  queued 3s, 2 before it, about 40s to wait".
 std::string ProgressText(const ProgressFacts& facts, int64_t now_ns);
 
 class ProgressLine {

@@ -91,6 +91,9 @@ void WriteRun(JsonWriter& json, const v1::Run& run) {
   WriteLimit(json, run.timeout_ms());
   json.Key("queue_timeout_ms");
   WriteLimit(json, run.queue_timeout_ms());
+  json.Key("session").StringOrNull(run.session_id()).Key("round");
+  run.has_round() ? json.Int(run.round()) : json.Null();
+  json.Key("priority").Int(run.priority());
   json.Key("stdout_bytes").Int(run.stdout_bytes()).Key("stdout_dropped_bytes").Int(run.stdout_dropped_bytes());
   json.Key("stderr_bytes").Int(run.stderr_bytes()).Key("stderr_dropped_bytes").Int(run.stderr_dropped_bytes());
   json.EndObject();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "client/cli/durations.h"
+#include "client/cli/facts.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/sizes.h"
 #include "client/cli/terminal_text.h"
@@ -12,22 +13,6 @@
 
 namespace kprof::cli {
 namespace {
-
-// "name      value", a name only on the first line of several.
-class Facts {
- public:
-  void Add(std::string_view name, std::string_view safe_value) {
-    std::string label(name == last_ ? "" : name);
-    last_ = name;
-    label.resize(std::max<size_t>(label.size() + 1, 12), ' ');
-    text_ += label + std::string(safe_value) + "\n";
-  }
-  std::string Take() { return std::move(text_); }
-
- private:
-  std::string text_;
-  std::string last_;
-};
 
 std::string StateText(const v1::Run& run) {
   std::string text = RunStateName(run.state());
@@ -130,6 +115,10 @@ std::string FullReport(const v1::Run& run, int64_t now_ns) {
   marks += run.shared() ? ", shared" : ", private";
   marks += run.attached() ? ", attached" : ", detached";
   facts.Add("kept", marks);
+  if (!run.session_id().empty()) {
+    facts.Add("session", TerminalText(run.session_id()) + ", round " + std::to_string(run.round()));
+  }
+  if (run.priority() != 0) facts.Add("priority", std::to_string(run.priority()));
   for (const v1::EnvironmentVariable& variable : run.environment()) {
     facts.Add("env", TerminalText(variable.name() + "=" + variable.value()));
   }

@@ -47,6 +47,8 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
   spec.set_queue_timeout_ms(args.queue_timeout_ms);
   spec.set_shared(args.shared);
   spec.set_attached(!args.detach);
+  spec.set_session_id(args.session);
+  spec.set_priority(static_cast<int32_t>(args.priority));
   return request;
 }
 

@@ -17,7 +17,10 @@ std::string StatusJson(const v1::GetStatusResponse& status) {
     json.Key("started_ns").Time(status.started_unix_ns()).Key("now_ns").Time(status.now_unix_ns());
     json.Key("uptime_ns").Int(status.now_unix_ns() - status.started_unix_ns());
     json.Key("queue").BeginObject().Key("queued").Int(status.queue().queued());
-    json.Key("running").Int(status.queue().running()).Key("limit").Int(status.queue().limit()).EndObject();
+    json.Key("running").Int(status.queue().running()).Key("limit").Int(status.queue().limit());
+    json.Key("limit_per_uid").Int(status.queue().limit_per_uid());
+    json.Key("sessions_open").Int(status.queue().sessions_open());
+    json.Key("sessions_queued").Int(status.queue().sessions_queued()).EndObject();
     const v1::StorageStatus& storage = status.storage();
     json.Key("storage").BeginObject().Key("state_dir").String(storage.state_folder()).Key("runs").Int(storage.runs());
     json.Key("catalog_bytes").Int(storage.catalog_bytes()).Key("artifact_bytes").Int(storage.artifact_bytes());
@@ -39,6 +42,8 @@ std::string StatusText(const v1::GetStatusResponse& status) {
   text += "queue       " + std::to_string(status.queue().running()) + " running, " +
           std::to_string(status.queue().queued()) + " of at most " + std::to_string(status.queue().limit()) +
           " queued\n";
+  text += "sessions    " + std::to_string(status.queue().sessions_open()) + " open, " +
+          std::to_string(status.queue().sessions_queued()) + " queued\n";
   text += "storage     " + std::to_string(storage.runs()) + " runs, catalog " + FormatBytes(storage.catalog_bytes()) +
           ", files " + FormatBytes(storage.artifact_bytes()) + ", free " + FormatBytes(storage.free_bytes()) + "\n";
   text += "state dir   " + TerminalText(storage.state_folder()) + "\n";

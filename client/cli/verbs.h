@@ -41,5 +41,9 @@ Status RunVerb(const BackupArgs& args, const VerbContext& context);
 Status RunVerb(const DoctorArgs& args, const VerbContext& context);
 Status RunVerb(const AuditArgs& args, const VerbContext& context);
 Status RunVerb(const CompletionArgs& args, const VerbContext& context);
+Status RunVerb(const OpenSessionArgs& args, const VerbContext& context);
+Status RunVerb(const CloseSessionArgs& args, const VerbContext& context);
+Status RunVerb(const ShowSessionArgs& args, const VerbContext& context);
+Status RunVerb(const ListSessionsArgs& args, const VerbContext& context);
 
 }  // namespace kprof::cli

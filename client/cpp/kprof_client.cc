@@ -18,6 +18,7 @@
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
+#include "kprof/v1/sessions.grpc.pb.h"
 #include "storage/base/sha256.h"
 #include "storage/base/unique_fd.h"
 
@@ -79,6 +80,10 @@ std::string RunNamed(const char* act, const std::string& id) {
   return std::string(act) + " run " + id;
 }
 
+std::string SessionNamed(const char* act, const std::string& id) {
+  return std::string(act) + " session " + id;
+}
+
 }  // namespace
 
 struct KprofClient::Stubs {
@@ -87,6 +92,7 @@ struct KprofClient::Stubs {
         node(v1::NodeService::NewStub(channel)),
         runs(v1::RunsService::NewStub(channel)),
         queries(v1::QueriesService::NewStub(channel)),
+        sessions(v1::SessionsService::NewStub(channel)),
         deadline_ms(deadline_ms) {}
 
   void SetDeadline(grpc::ClientContext& context) const {
@@ -136,6 +142,7 @@ struct KprofClient::Stubs {
   std::unique_ptr<v1::NodeService::Stub> node;
   std::unique_ptr<v1::RunsService::Stub> runs;
   std::unique_ptr<v1::QueriesService::Stub> queries;
+  std::unique_ptr<v1::SessionsService::Stub> sessions;
   int64_t deadline_ms;
 };
 
@@ -302,6 +309,51 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
   }
   RETURN_IF_ERROR(stubs_->Translate(writer->Finish(), what));
   return std::move(*response.mutable_artifact());
+}
+
+Status KprofClient::OpenSession(const v1::OpenSessionRequest& request,
+                                const OnMessage<v1::OpenSessionResponse>& on_message, std::stop_token stop) {
+  return stubs_->Stream<v1::OpenSessionResponse>(
+      [&](grpc::ClientContext& context) { return stubs_->sessions->OpenSession(&context, request); }, on_message, stop,
+      "open a session");
+}
+
+Result<v1::Session> KprofClient::CloseSession(const std::string& id, std::stop_token stop) {
+  grpc::ClientContext context;
+  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  v1::CloseSessionRequest request;
+  request.set_id(id);
+  v1::CloseSessionResponse response;
+  RETURN_IF_ERROR(
+      stubs_->Translate(stubs_->sessions->CloseSession(&context, request, &response), SessionNamed("close", id)));
+  return std::move(*response.mutable_session());
+}
+
+Result<v1::Session> KprofClient::GetSession(const std::string& id) {
+  v1::GetSessionRequest request;
+  request.set_id(id);
+  ASSIGN_OR_RETURN(auto response, stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::GetSession, request,
+                                               SessionNamed("look up", id)));
+  return std::move(*response.mutable_session());
+}
+
+Result<v1::ListSessionsResponse> KprofClient::ListSessions(const v1::ListSessionsRequest& request) {
+  return stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::ListSessions, request, "list sessions");
+}
+
+Result<v1::ListRoundsResponse> KprofClient::ListRounds(const std::string& session_id) {
+  v1::ListRoundsRequest request;
+  request.set_session_id(session_id);
+  v1::ListRoundsResponse all;
+  do {
+    ASSIGN_OR_RETURN(v1::ListRoundsResponse page,
+                     stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::ListRounds, request,
+                                  SessionNamed("list the rounds of", session_id)));
+    request.set_page_token(page.next_page_token());
+    all.MergeFrom(page);
+  } while (!request.page_token().empty());
+  all.clear_next_page_token();
+  return all;
 }
 
 Status KprofClient::Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,

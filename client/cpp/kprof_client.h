@@ -16,6 +16,7 @@
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
+#include "kprof/v1/sessions.pb.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -65,6 +66,16 @@ class KprofClient {
   // nothing is kept.
   Result<v1::Artifact> UploadArtifact(const v1::UploadArtifactRequest::Header& header,
                                       const std::function<Result<std::string>()>& next_chunk);
+
+  // Follows the session until its stream ends: once it is open for a detached one, with its end for an attached one.
+  Status OpenSession(const v1::OpenSessionRequest& request, const OnMessage<v1::OpenSessionResponse>& on_message,
+                     std::stop_token stop = {});
+  // Has no deadline: its running run has its grace.
+  Result<v1::Session> CloseSession(const std::string& id, std::stop_token stop = {});
+  Result<v1::Session> GetSession(const std::string& id);
+  Result<v1::ListSessionsResponse> ListSessions(const v1::ListSessionsRequest& request);
+  // All of them, page by page.
+  Result<v1::ListRoundsResponse> ListRounds(const std::string& session_id);
 
   Status Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,
                std::stop_token stop = {});

@@ -183,9 +183,9 @@ class CaptureTest(DaemonTest):
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
     def test_what_later_versions_have_is_told_apart_from_a_typo(self):
-        for words in (("session", "open"), ("import", "f"), ("clocks", "status"), ("report", "@last"), ("compare", "a"),
+        for words in (("import", "f"), ("clocks", "status"), ("report", "@last"), ("compare", "a"),
                       ("analyze", "summary", "@last"), ("--node", "h:1", "status"), ("query", "--run", "@last", "SELECT 1"),
-                      ("capture", "command", "--priority", "3", "--", "true"), ("capture", "command", "--exclusive", "--", "true"),
+                      ("capture", "command", "--exclusive", "--", "true"),
                       ("capture", "command", "--clocks", "lock", "--", "true")):
             with self.subTest(words=words):
                 error = self.ctl.run("--json", *words, expect="usage").error

@@ -9,8 +9,9 @@
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
-
+#include "kprof/v1/sessions.grpc.pb.h"
 #include "storage/base/sha256.h"
+
 namespace kprof {
 namespace {
 
@@ -161,14 +162,44 @@ class Queries final : public v1::QueriesService::Service {
   const FakeDaemon::Calls& calls_;
 };
 
+class Sessions final : public v1::SessionsService::Service {
+ public:
+  explicit Sessions(const FakeDaemon::Calls& calls) : calls_(calls) {}
+
+  grpc::Status OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
+                           grpc::ServerWriter<v1::OpenSessionResponse>* writer) override {
+    return Answer(calls_.open_session, context, request, writer);
+  }
+  grpc::Status CloseSession(grpc::ServerContext*, const v1::CloseSessionRequest* request,
+                            v1::CloseSessionResponse* response) override {
+    return Answer(calls_.close_session, request, response);
+  }
+  grpc::Status GetSession(grpc::ServerContext*, const v1::GetSessionRequest* request,
+                          v1::GetSessionResponse* response) override {
+    return Answer(calls_.get_session, request, response);
+  }
+  grpc::Status ListSessions(grpc::ServerContext*, const v1::ListSessionsRequest* request,
+                            v1::ListSessionsResponse* response) override {
+    return Answer(calls_.list_sessions, request, response);
+  }
+  grpc::Status ListRounds(grpc::ServerContext*, const v1::ListRoundsRequest* request,
+                          v1::ListRoundsResponse* response) override {
+    return Answer(calls_.list_rounds, request, response);
+  }
+
+ private:
+  const FakeDaemon::Calls& calls_;
+};
+
 }  // namespace
 
 struct FakeDaemon::Server {
-  explicit Server(const Calls& calls) : node(calls), runs(calls), queries(calls) {}
+  explicit Server(const Calls& calls) : node(calls), runs(calls), queries(calls), sessions(calls) {}
 
   Node node;
   Runs runs;
   Queries queries;
+  Sessions sessions;
   std::unique_ptr<grpc::Server> grpc;
 };
 
@@ -186,6 +217,7 @@ void FakeDaemon::Start() {
   builder.RegisterService(&server_->node);
   builder.RegisterService(&server_->runs);
   builder.RegisterService(&server_->queries);
+  builder.RegisterService(&server_->sessions);
   server_->grpc = builder.BuildAndStart();
   KPROF_CHECK(server_->grpc != nullptr);
 }

@@ -13,6 +13,7 @@
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
+#include "kprof/v1/sessions.pb.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -63,6 +64,11 @@ class FakeDaemon {
                          v1::UploadArtifactResponse&)>
         upload_artifact;
     Stream<v1::QueryRequest, v1::QueryResponse> query;
+    Stream<v1::OpenSessionRequest, v1::OpenSessionResponse> open_session;
+    Unary<v1::CloseSessionRequest, v1::CloseSessionResponse> close_session;
+    Unary<v1::GetSessionRequest, v1::GetSessionResponse> get_session;
+    Unary<v1::ListSessionsRequest, v1::ListSessionsResponse> list_sessions;
+    Unary<v1::ListRoundsRequest, v1::ListRoundsResponse> list_rounds;
   };
 
   explicit FakeDaemon(std::string socket_path);

@@ -15,7 +15,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
     const char* what;
   };
   const Case cases[] = {
-      {{"session", "open", "--ttl", "5m"}, "the verb 'session'"},
       {{"import", "f"}, "the verb 'import'"},
       {{"report", "--help"}, "the verb 'report'"},
       {{"analyze", "--list"}, "the verb 'analyze'"},
@@ -26,9 +25,7 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
       {{"rank-exec"}, "the verb 'rank-exec'"},
       {{"mcp"}, "the verb 'mcp'"},
       {{"query", "--run", "@last", "SELECT 1"}, "--run"},
-      {{"capture", "command", "--priority=3", "--", "a"}, "--priority"},
       {{"capture", "command", "--exclusive", "--", "a"}, "--exclusive"},
-      {{"capture", "command", "--session", "s", "--", "a"}, "--session"},
       {{"capture", "command", "--baseline", "r", "--", "a"}, "--baseline"},
       {{"capture", "command", "--kernel", "k", "--", "a"}, "--kernel"},
       {{"capture", "command", "--version", "v", "--", "a"}, "--version"},
@@ -48,7 +45,7 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
 
 TEST(LaterVersions, DoNotStandInTheWayOfThisOne) {
   const Args cases[] = {
-      {"capture", "command", "--clocks", "none", "--", "a", "--priority", "3", "--clocks", "lock"},
+      {"capture", "command", "--clocks", "none", "--", "a", "--exclusive", "3", "--clocks", "lock"},
       {"capture", "command", "--clocks=none", "--label", "priority=3", "--label=--kernel=1", "--", "a"},
       {"query", "--", "--run"},
       {"show", "session"},

@@ -24,8 +24,11 @@ ProgressFacts Facts(v1::RunState state, int queue_position) {
 
 TEST(Progress, CountsTheQueue) {
   EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 1), 5000 * kSecond), "01jd  queued 10s, next");
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 2), 5000 * kSecond), "01jd  queued 10s, 1 run before it");
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 4), 5000 * kSecond), "01jd  queued 10s, 3 runs before it");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 2), 5000 * kSecond), "01jd  queued 10s, 1 before it");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 4), 5000 * kSecond), "01jd  queued 10s, 3 before it");
+  ProgressFacts facts = Facts(v1::RUN_STATE_QUEUED, 2);
+  facts.latest.set_estimated_wait_ms(90'000);
+  EXPECT_EQ(ProgressText(facts, facts.received_ns + 40 * kSecond), "01jd  queued 50s, 1 before it, about 50s to wait");
 }
 
 TEST(Progress, CountsOnBetweenTheDaemonsMessages) {

@@ -186,7 +186,7 @@ TEST_F(VerbCaptureTest, CaptureShowsProgressOnATerminalAndTakesItAway) {
   Output output(results.get(), terminal.fd());
   EXPECT_EQ(RunKprofctl({"--socket", daemon_.socket_path(), "capture", "command", "--", "true"}, output), 0);
   daemon_.Stop();
-  EXPECT_THAT(terminal.Shown(), StartsWith("\r01jd  queued 0s, 2 runs before it\x1b[K"));
+  EXPECT_THAT(terminal.Shown(), StartsWith("\r01jd  queued 0s, 2 before it\x1b[K"));
   EXPECT_THAT(terminal.Shown(), EndsWith("\r\x1b[K"));
 }
 

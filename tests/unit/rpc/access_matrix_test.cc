@@ -5,6 +5,7 @@
 #include <map>
 
 #include "daemon/rpc/access_rules.h"
+#include "storage/catalog/session_table.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -123,6 +124,33 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
   return calls;
 }
 
+// Of the calls that name a session.
+const std::map<Rpc, Ask>& CallsAboutASession() {
+  static const std::map<Rpc, Ask> calls = {
+      {Rpc::kCloseSession,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::CloseSessionResponse response;
+         return client.sessions->CloseSession(&context, Named<v1::CloseSessionRequest>(id), &response);
+       }},
+      {Rpc::kGetSession,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::GetSessionResponse response;
+         return client.sessions->GetSession(&context, Named<v1::GetSessionRequest>(id), &response);
+       }},
+      {Rpc::kListRounds,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::ListRoundsRequest request;
+         request.set_session_id(id);
+         v1::ListRoundsResponse response;
+         return client.sessions->ListRounds(&context, request, &response);
+       }},
+  };
+  return calls;
+}
+
 // Of the calls that name none.
 const std::map<Rpc, Ask>& CallsAboutNone() {
   static const std::map<Rpc, Ask> calls = {
@@ -173,6 +201,19 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          v1::QueryRequest request;
          request.set_sql("SELECT 1");
          return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
+       }},
+      {Rpc::kOpenSession,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::OpenSessionRequest request;
+         request.set_clocks("none of the policies");  // whoever may is told that
+         return ReadAll(client.sessions->OpenSession(&context, request), v1::OpenSessionResponse());
+       }},
+      {Rpc::kListSessions,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListSessionsResponse response;
+         return client.sessions->ListSessions(&context, v1::ListSessionsRequest(), &response);
        }},
   };
   return calls;
@@ -247,6 +288,29 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
   }
 }
 
+TEST_F(AccessMatrix, OfSessionsIsAsWritten) {
+  constexpr Answer kYes = Answer::kYes, kHidden = Answer::kHidden;
+  const Rpc rows[] = {Rpc::kCloseSession, Rpc::kGetSession, Rpc::kListRounds};
+  ASSERT_EQ(std::size(rows), CallsAboutASession().size());
+  SessionRow session;
+  session.id = "01hq3v5n00000000";
+  session.uid = kOwner;
+  session.state = SessionState::kClosed;
+  ASSERT_TRUE(catalog_->writer().SubmitAndWait([&](Db& db) { return InsertSession(db, session); }).ok());
+  RpcClient owner = Connect(kOwner, Role::kViewer);
+  RpcClient viewer = Connect(kOther, Role::kViewer);
+  RpcClient operator_ = Connect(kOther, Role::kOperator);
+  RpcClient admin = Connect(kOther, Role::kAdmin);
+  for (Rpc rpc : rows) {
+    const Ask& ask = CallsAboutASession().at(rpc);
+    const char* method = RuleOf(rpc).method;
+    EXPECT_EQ(AnswerOf(ask(owner, session.id)), kYes) << method;
+    EXPECT_EQ(AnswerOf(ask(viewer, session.id)), kHidden) << method;
+    EXPECT_EQ(AnswerOf(ask(operator_, session.id)), kYes) << method;
+    EXPECT_EQ(AnswerOf(ask(admin, session.id)), kYes) << method;
+  }
+}
+
 TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
   constexpr Answer kYes = Answer::kYes, kNo = Answer::kNo;
   struct Row {
@@ -254,10 +318,11 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
     Answer viewer, operator_, admin, no_user;  // the last: an admin who is no user of this node
   };
   const Row rows[] = {
-      {Rpc::kGetStatus, kYes, kYes, kYes, kYes}, {Rpc::kListDevices, kYes, kYes, kYes, kYes},
-      {Rpc::kDiagnose, kYes, kYes, kYes, kYes},  {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},
-      {Rpc::kListAudit, kNo, kNo, kYes, kYes},   {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
-      {Rpc::kListRuns, kYes, kYes, kYes, kYes},  {Rpc::kQuery, kYes, kYes, kYes, kYes},
+      {Rpc::kGetStatus, kYes, kYes, kYes, kYes},    {Rpc::kListDevices, kYes, kYes, kYes, kYes},
+      {Rpc::kDiagnose, kYes, kYes, kYes, kYes},     {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},
+      {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},     {Rpc::kListRuns, kYes, kYes, kYes, kYes},
+      {Rpc::kQuery, kYes, kYes, kYes, kYes},        {Rpc::kOpenSession, kYes, kYes, kYes, kNo},
+      {Rpc::kListSessions, kYes, kYes, kYes, kYes}, {Rpc::kListAudit, kNo, kNo, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);
@@ -275,12 +340,12 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
 }
 
 TEST_F(AccessMatrix, KnowsEveryCall) {
-  EXPECT_EQ(CallsAboutARun().size() + CallsAboutNone().size(), AccessRules().size());
+  EXPECT_EQ(CallsAboutARun().size() + CallsAboutASession().size() + CallsAboutNone().size(), AccessRules().size());
 }
 
 TEST_F(AccessMatrix, WithoutARoleNothingIsAnsweredButWhy) {
   RpcClient nobody = Connect(kOther, Role::kNone);
-  for (const auto* calls : {&CallsAboutARun(), &CallsAboutNone()}) {
+  for (const auto* calls : {&CallsAboutARun(), &CallsAboutASession(), &CallsAboutNone()}) {
     for (const auto& [rpc, ask] : *calls) {
       const grpc::Status status = ask(nobody, NewRun(true));
       EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED) << RuleOf(rpc).method;

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "client/cli/durations.h"
+#include "client/cli/interruptible_call.h"
+#include "client/cli/progress.h"
+#include "client/cli/session_text.h"
+#include "client/cli/table.h"
+#include "client/cli/terminal_text.h"
+#include "client/cli/verbs.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int64_t kPageSize = 200;
+
+v1::OpenSessionRequest RequestOf(const OpenSessionArgs& args) {
+  v1::OpenSessionRequest request;
+  request.set_device(args.device);
+  request.set_clocks(args.clocks);
+  request.mutable_labels()->insert(args.labels.begin(), args.labels.end());
+  request.set_detached(true);
+  request.set_ttl_ms(args.ttl_ms);
+  request.set_idle_timeout_ms(args.idle_timeout_ms);
+  request.set_queue_timeout_ms(args.queue_timeout_ms);
+  request.set_priority(static_cast<int32_t>(args.priority));
+  return request;
+}
+
+// What nobody waits for any more must not take the devices when its turn comes.
+void CloseUnwanted(const VerbContext& context, const std::string& id) {
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  Status closed = client.ok() ? (*client)->CloseSession(id).status() : client.status();
+  if (closed.ok()) return context.output.Note("session " + id + " is closed");
+  context.output.Note("session " + id + " may still open; close it with kprofctl session close " + id);
+}
+
+// Calls `take` with up to `limit` sessions, newest first, page by page.
+template <typename Take>
+Status ForEachSession(KprofClient& client, const ListSessionsArgs& args, const Take& take) {
+  v1::ListSessionsRequest request;
+  request.mutable_labels()->insert(args.labels.begin(), args.labels.end());
+  for (v1::SessionState state : args.states) request.add_states(state);
+  int64_t left = args.limit;
+  while (left > 0) {
+    request.set_page_size(static_cast<int32_t>(std::min(left, kPageSize)));
+    ASSIGN_OR_RETURN(v1::ListSessionsResponse page, client.ListSessions(request));
+    for (const v1::Session& session : page.sessions()) take(session);
+    left -= page.sessions_size();
+    if (page.next_page_token().empty()) return OkStatus();
+    request.set_page_token(page.next_page_token());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status RunVerb(const OpenSessionArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  v1::Session session;
+  Status opened;
+  {
+    InterruptibleCall call(true);
+    ProgressLine line(context.output, ProgressAllowed(context.output));
+    bool said_queued = false;
+    auto on_message = [&](const v1::OpenSessionResponse& response) {
+      session = response.session();
+      const int64_t now_ns = NowUnixNs();
+      const std::string progress = SessionProgress(response, now_ns, now_ns);
+      line.Show(progress);
+      if (!line.enabled() && !said_queued && response.queue_position() > 1) {
+        context.output.Note("session " + progress);
+        said_queued = true;
+      }
+      return OkStatus();
+    };
+    opened = call.Ended(client->OpenSession(RequestOf(args), on_message, call.stop()));
+  }
+  if (!opened.ok()) {
+    if (opened.code() == ErrorCode::kCancelled && !session.id().empty()) CloseUnwanted(context, session.id());
+    return opened;
+  }
+  context.output.Write(context.global.json ? SessionJsonLine(session, nullptr) : TerminalText(session.id()) + "\n");
+  return OkStatus();
+}
+
+Status RunVerb(const CloseSessionArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(v1::Session session, client->CloseSession(args.session));
+  context.output.Write(context.global.json ? SessionJsonLine(session, nullptr)
+                                           : "session " + TerminalText(session.id()) + " is closed\n");
+  return OkStatus();
+}
+
+Status RunVerb(const ShowSessionArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(v1::Session session, client->GetSession(args.session));
+  ASSIGN_OR_RETURN(v1::ListRoundsResponse rounds, client->ListRounds(session.id()));
+  context.output.Write(context.global.json ? SessionJsonLine(session, &rounds)
+                                           : SessionReport(session, rounds, NowUnixNs()));
+  return OkStatus();
+}
+
+Status RunVerb(const ListSessionsArgs& args, const VerbContext& context) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  if (context.global.json) {
+    std::string text;
+    JsonWriter json(text);
+    json.BeginObject().Key("schema").String("kprof.sessions.v1").Key("sessions").BeginArray();
+    RETURN_IF_ERROR(
+        ForEachSession(*client, args, [&json](const v1::Session& session) { WriteSession(json, session, nullptr); }));
+    json.EndArray().EndObject();
+    context.output.Write(text + "\n");
+    return OkStatus();
+  }
+  Table table({{"ID"}, {"STATE"}, {"DEVICE"}, {"CLOCKS"}, {"AGE", Align::kRight}, {"ROUNDS", Align::kRight}, {"UID"}},
+              context.output.ResultWidth(), [&](std::string_view line) { context.output.Write(line); });
+  const int64_t now_ns = NowUnixNs();
+  RETURN_IF_ERROR(ForEachSession(*client, args, [&](const v1::Session& session) {
+    table.AddRow({session.id(), SessionStateName(session.state()), DevicesOf(session), session.clocks(),
+                  FormatAge(now_ns - session.opened_unix_ns()), std::to_string(session.rounds()),
+                  std::to_string(session.uid())});
+  }));
+  table.Finish();
+  return OkStatus();
+}
+
+}  // namespace kprof::cli
