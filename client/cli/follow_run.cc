@@ -43,7 +43,7 @@ class Notes {
     if (enabled_ && waits && !said_queued_) {
       said_queued_ = true;
       std::string wait;
-      if (update.has_estimated_wait_ms())
+      if (update.estimated_wait_ms() >= 1000)
         wait = ", about " + FormatAge(update.estimated_wait_ms() * 1'000'000) + " to wait";
       output_.Note("run " + update.run().id() + " is queued, " + std::to_string(before) + " before it" + wait);
     }

@@ -20,10 +20,8 @@ std::string ProgressText(const ProgressFacts& facts, int64_t now_ns) {
     int before = facts.latest.queue_position() - 1;
     if (before == 0) text += ", next";
     if (before > 0) text += ", " + std::to_string(before) + " before it";
-    if (facts.latest.has_estimated_wait_ms()) {
-      const int64_t left_ns = facts.latest.estimated_wait_ms() * 1'000'000 - (now_ns - facts.received_ns);
-      if (left_ns > 0) text += ", about " + FormatAge(left_ns) + " to wait";
-    }
+    const int64_t left_ns = facts.latest.estimated_wait_ms() * 1'000'000 - (now_ns - facts.received_ns);
+    if (left_ns >= 1'000'000'000) text += ", about " + FormatAge(left_ns) + " to wait";
   } else if (!run.devices().empty()) {
     text += " on " + DevicesOf(run);
   }

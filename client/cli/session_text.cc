@@ -135,7 +135,7 @@ std::string SessionProgress(const v1::OpenSessionResponse& latest, int64_t recei
     if (before == 0) text += ", next";
     if (before > 0) text += ", " + std::to_string(before) + " before it";
     const int64_t left_ns = latest.estimated_wait_ms() * kNanosPerMilli - passed_ns;
-    if (left_ns > 0) text += ", about " + FormatAge(left_ns) + " to wait";
+    if (left_ns >= 1000 * kNanosPerMilli) text += ", about " + FormatAge(left_ns) + " to wait";
   }
   return TerminalText(text);
 }

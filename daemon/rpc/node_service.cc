@@ -109,10 +109,10 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   out.set_socket_path(node.socket_path);
   const Runs& runs = parts_.runs;
   v1::QueueStatus& queue = *out.mutable_queue();
-  queue.set_queued(static_cast<int32_t>(runs.room().taken()));
+  queue.set_queued(static_cast<int32_t>(runs.queued()));
   queue.set_running(static_cast<int32_t>(runs.running()));
-  queue.set_limit(static_cast<int32_t>(runs.room().limits().all));
-  queue.set_limit_per_uid(static_cast<int32_t>(runs.room().limits().per_uid));
+  queue.set_limit(static_cast<int32_t>(runs.limits().all));
+  queue.set_limit_per_uid(static_cast<int32_t>(runs.limits().per_uid));
   queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
   queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
   FillDevices(*out.mutable_devices());

@@ -41,6 +41,11 @@ void RetentionSweep::Look() {
   if (stopped_ || (policy_.max_age_ns == 0 && policy_.max_artifact_bytes == 0)) return;
   LookIn(kPeriodMs);
   (void)parts_.files_work.Submit([this, policy = policy_, now = parts_.clock.unix_ns()] {
+    parts_.catalog.writer().Submit([policy, now](Db& db) { return DeleteExpiredSessions(db, policy, now, kBatch); },
+                                   [](const Status& removed) {
+                                     if (!removed.ok())
+                                       LogWarning("ended sessions are not removed", {{"error", removed.ToString()}});
+                                   });
     Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
     if (!reader.ok()) return;
     Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kBatch);

@@ -81,8 +81,9 @@ class Runs {
 
   // Of the node's devices: their holders are sessions and single runs.
   const LeaseQueue& queue() const { return leases_.queue(); }
-  // How many runs wait, here and within sessions, those on their way counted, and how many may.
-  const QueueRoom& room() const { return room_; }
+  // How many runs wait, here and within sessions, and how many may.
+  size_t queued() const { return room_.taken() - submitting_; }
+  const QueueRoom::Limits& limits() const { return room_.limits(); }
   size_t running() const { return running_; }
   // The run that has the device, by itself or within its session; empty: none.
   std::string RunOn(const std::string& device) const;

@@ -19,6 +19,14 @@ FROM runs INDEXED BY runs_by_end
 WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL AND id <> ?1
 )sql";
 
+constexpr const char* kDeleteSessions = R"sql(
+DELETE FROM sessions WHERE id IN (
+  SELECT id FROM sessions AS s
+  WHERE s.state >= 3 AND s.closed_ns < ?1
+    AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_by_session WHERE session_id = s.id)
+  ORDER BY id LIMIT ?2)
+)sql";
+
 }  // namespace
 
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
@@ -40,6 +48,12 @@ Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy
   }
   RETURN_IF_ERROR(ended.status());
   return ids;
+}
+
+Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_ns, int64_t limit) {
+  if (policy.max_age_ns == 0) return OkStatus();
+  Statement remove(db, kDeleteSessions);
+  return remove.Bind(1, now_ns - policy.max_age_ns).Bind(2, limit).Run();
 }
 
 Result<int64_t> ReadLastingArtifactBytes(Db& db, const std::string& id) {

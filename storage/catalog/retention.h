@@ -1,5 +1,5 @@
-// What is dropped first when results grow old or too many: ended, unpinned runs, oldest first.
-// Only decides; deleting is the caller's (daemon/runs), which knows what is in use.
+// What is dropped first when results grow old or too many: ended, unpinned runs, oldest first; then sessions that have
+// none left. Of runs it only decides; deleting is the caller's (daemon/runs), which knows what is in use.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,10 @@ struct RetentionPolicy {
 // as bring the artifacts under max_artifact_bytes. Never an open or a pinned one.
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
                                                    int64_t limit);
+
+// Removes sessions that ended longer ago than max_age_ns and of which no run is left, oldest first, at most `limit` of
+// them. For a Writer job.
+Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_ns, int64_t limit);
 
 // The bytes of artifacts that no policy removes: of open and pinned runs, and of run `id`, which is to stay.
 // Walks the index of ended runs: not free in a large catalog.

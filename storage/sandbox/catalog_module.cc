@@ -156,7 +156,7 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) noexcept {
   const auto& order = info->aOrderBy;
   if (info->nOrderBy > 0 && order[0].iColumn >= 0 &&
       IsRun(table, table.columns[static_cast<size_t>(order[0].iColumn)]) &&
-      (info->nOrderBy == 1 || table.rows_per_run == 1)) {  // the table run has no two rows of one id to order further
+      (info->nOrderBy == 1 || table.rows_per_run == 1)) {  // no two rows of one id to order further
     info->orderByConsumed = 1;
     plan += std::string(plan.empty() ? "" : " ") + (order[0].desc ? "desc" : "asc");
   }
@@ -408,9 +408,10 @@ std::string CatalogModule::VisibleOnly(const CatalogTable& table, bool one_run, 
   if (table.is_audit) return viewer_.sees_audit ? "" : "0";
   if (viewer_.sees_all) return "";
   const std::string uid = std::to_string(viewer_.uid);
+  // In order: from the newest on, stopping when the reader does, rather than collecting all and sorting them.
+  const std::string plus = in_order ? "+" : "";
+  if (table.owner != nullptr) return plus + table.owner + " = " + uid;
   if (table.rows_per_run == 1) {  // the table run itself
-    // In order: from the newest on, stopping when the reader does, rather than collecting all and sorting them.
-    const std::string plus = in_order ? "+" : "";
     return "(" + plus + "r.uid = " + uid + " OR " + plus + "r.shared = 1)";
   }
   // Looking up the one run, many times in a join, or first listing all that are visible, from two indexes.

@@ -37,6 +37,40 @@ constexpr CatalogColumn kRunColumns[] = {
     {"stdout_dropped_bytes", "INTEGER", "r.stdout_dropped_bytes", "r.stdout_dropped_bytes"},
     {"stderr_bytes", "INTEGER", "r.stderr_bytes", "r.stderr_bytes"},
     {"stderr_dropped_bytes", "INTEGER", "r.stderr_dropped_bytes", "r.stderr_dropped_bytes"},
+    {"session", "TEXT", "r.session_id", "r.session_id"},
+    {"round", "INTEGER", "r.round", "r.round"},
+    {"priority", "INTEGER", "r.priority", "r.priority"},
+};
+
+constexpr CatalogColumn kSessionColumns[] = {
+    {"id", "TEXT", "s.id", "s.id"},
+    {"uid", "INTEGER", "s.uid", "s.uid"},
+    {"state", "TEXT",
+     "CASE s.state WHEN 0 THEN 'queued' WHEN 1 THEN 'open' WHEN 2 THEN 'closing' WHEN 3 THEN 'closed' "
+     "WHEN 4 THEN 'lost' END",
+     nullptr},
+    {"devices", "TEXT",
+     "(SELECT json_group_array(device) FROM (SELECT device FROM session_devices WHERE session_id = s.id "
+     "ORDER BY position))",
+     nullptr},
+    {"clocks", "TEXT", "s.clocks", "s.clocks"},
+    {"labels", "TEXT",
+     "(SELECT json_group_object(key, value) FROM (SELECT key, value FROM session_labels WHERE session_id = s.id "
+     "ORDER BY key))",
+     nullptr},
+    {"attached", "INTEGER", "s.attached", "s.attached"},
+    {"priority", "INTEGER", "s.priority", "s.priority"},
+    {"ttl_ms", "INTEGER", "s.ttl_ms", "s.ttl_ms"},
+    {"idle_timeout_ms", "INTEGER", "s.idle_timeout_ms", "s.idle_timeout_ms"},
+    {"queue_timeout_ms", "INTEGER", "s.queue_timeout_ms", "s.queue_timeout_ms"},
+    {"opened_ns", "INTEGER", "s.opened_ns", "s.opened_ns"},
+    {"granted_ns", "INTEGER", "s.granted_ns", "s.granted_ns"},
+    {"closed_ns", "INTEGER", "s.closed_ns", "s.closed_ns"},
+    {"expires_ns", "INTEGER", "s.expires_ns", "s.expires_ns"},
+    {"rounds", "INTEGER", "s.last_round", "s.last_round"},
+    {"error_code", "TEXT", "s.error_code", "s.error_code"},
+    {"error_message", "TEXT", "s.error_message", "s.error_message"},
+    {"error_remedy", "TEXT", "s.error_remedy", "s.error_remedy"},
 };
 
 constexpr CatalogColumn kDeviceColumns[] = {
@@ -89,13 +123,14 @@ constexpr CatalogColumn kAuditColumns[] = {
 };
 
 constexpr CatalogTable kTables[] = {
-    {"run", "id", "runs AS r", "r.id", kRunColumns, 10'000, 1},
-    {"artifact", "run, name", "artifacts AS a", "a.run_id", kArtifactColumns, 50'000, 5},
-    {"metric", "run, position", "metrics AS m", "m.run_id", kMetricColumns, 500'000, 50},
-    {"label", "run, key", "run_labels AS l", "l.run_id", kLabelColumns, 30'000, 3},
-    {"device", "run, position", "run_devices AS d", "d.run_id", kDeviceColumns, 20'000, 2},
-    {"trust", "run, position", "run_trust AS t", "t.run_id", kTrustColumns, 20'000, 2},
-    {"audit", "id", "audit AS u", "u.run_id", kAuditColumns, 50'000, 5, /*is_audit=*/true},
+    {"run", "id", "runs AS r", "r.id", nullptr, kRunColumns, 10'000, 1},
+    {"artifact", "run, name", "artifacts AS a", "a.run_id", nullptr, kArtifactColumns, 50'000, 5},
+    {"metric", "run, position", "metrics AS m", "m.run_id", nullptr, kMetricColumns, 500'000, 50},
+    {"label", "run, key", "run_labels AS l", "l.run_id", nullptr, kLabelColumns, 30'000, 3},
+    {"device", "run, position", "run_devices AS d", "d.run_id", nullptr, kDeviceColumns, 20'000, 2},
+    {"trust", "run, position", "run_trust AS t", "t.run_id", nullptr, kTrustColumns, 20'000, 2},
+    {"session", "id", "sessions AS s", "s.id", "s.uid", kSessionColumns, 1'000, 1},
+    {"audit", "id", "audit AS u", "u.run_id", nullptr, kAuditColumns, 50'000, 5, /*is_audit=*/true},
 };
 
 }  // namespace

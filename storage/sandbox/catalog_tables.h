@@ -23,7 +23,10 @@ struct CatalogTable {
   const char* name;
   const char* key;   // of the columns: what tells rows apart
   const char* from;  // the raw table, with an alias
-  const char* run;   // the raw column with the id of the run that a row belongs to
+  // The raw column with the id of what a row belongs to: of a run, which says who may see it, or, where there is an
+  // owner, of a row that only its owner and operators see.
+  const char* run;
+  const char* owner;  // null, or the raw column with the owner's uid
   std::span<const CatalogColumn> columns;
   // What the planner is told; the order of magnitude matters, no more.
   int64_t rows;

@@ -136,7 +136,7 @@ class SessionsOverRestartsTest(OwnDaemonTest):
         self.daemon.kill()
         closing.communicate(timeout=kprof_testing.LIMIT_S)
         self.daemon.start()
-        self.assertEqual(state_of(ctl, session), "closed")
+        wait_until(lambda: state_of(ctl, session) == "closed", "the next start to close it")
         ctl.wait(stubborn, expect="lost_daemon")
         wait_until_gone(run=stubborn)
         ctl.capture("true")

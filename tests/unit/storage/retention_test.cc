@@ -5,6 +5,8 @@
 
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "storage/catalog/session_list.h"
+#include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/sample_runs.h"
 
@@ -74,6 +76,37 @@ TEST_F(RetentionTest, WhatLastsIsOfOpenAndPinnedRunsAndTheOneAskedFor) {
   EXPECT_EQ(*ReadLastingArtifactBytes(db_, "pinned"), 3000);
   ASSERT_TRUE(SetPinned(db_, "y_middle", true).ok());
   EXPECT_EQ(*ReadLastingArtifactBytes(db_, "bare"), 3020);
+}
+
+TEST_F(RetentionTest, OldSessionsGoOnceTheirRunsAreGone) {
+  SessionRow session;
+  session.state = SessionState::kClosed;
+  auto add = [&](const std::string& id, int64_t closed_ns) {
+    session.id = id;
+    session.closed_ns = closed_ns;
+    ASSERT_TRUE(InsertSession(db_, session).ok());
+  };
+  add("old", 10);
+  add("old_with_run", 10);
+  add("young", 90);
+  session.state = SessionState::kOpen;
+  add("open", 10);
+  RunRow run = SampleRun("r");
+  run.session_id = "old_with_run";
+  run.round = 1;
+  ASSERT_TRUE(InsertRun(db_, run).ok());
+  auto left = [&] {
+    std::string ids;
+    for (const SessionRow& row : *ListSessions(db_, {})) ids += row.id + " ";
+    return ids;
+  };
+  ASSERT_TRUE(DeleteExpiredSessions(db_, {}, 100, 10).ok());
+  EXPECT_EQ(left(), "young open old_with_run old ");
+  ASSERT_TRUE(DeleteExpiredSessions(db_, {.max_age_ns = 50}, 100, 10).ok());
+  EXPECT_EQ(left(), "young open old_with_run ");
+  ASSERT_TRUE(DeleteRun(db_, "r").ok());
+  ASSERT_TRUE(DeleteExpiredSessions(db_, {.max_age_ns = 50}, 100, 10).ok());
+  EXPECT_EQ(left(), "young open ");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "storage/catalog/session_table.h"
 #include "storage/db.h"
 #include "storage/sandbox/user_query.h"
 #include "tests/fakes/base/temporary_folder.h"
@@ -37,6 +38,10 @@ inline RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const st
   run.labels = {{"branch", word}, {"path", "$." + word}};
   run.devices = {"0", word};
   run.shared = shared;
+  if (!shared) {
+    run.session_id = "of-" + word + id;
+    run.round = 2;
+  }
   run.idempotency_key = "key-" + word + id;
   run.queued_ns = 1'700'000'000'000'000'000;
   run.started_ns = run.queued_ns + 1'000;
@@ -48,6 +53,21 @@ inline RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const st
   run.metrics = {{.name = "gpu_ms", .value = 2.5, .unit = "ms"},
                  {.name = "dram", .value = 40, .unit = word, .kernel = "gemm " + word, .launch = 3}};
   return run;
+}
+
+inline SessionRow SomeSession(const std::string& id, uint32_t uid, const std::string& word) {
+  SessionRow session;
+  session.id = id;
+  session.uid = uid;
+  session.state = SessionState::kOpen;
+  session.clocks = "lock=" + word;
+  session.labels = {{"branch", word}};
+  session.devices = {"0", word};
+  session.opened_ns = 1'700'000'000'000'000'000;
+  session.granted_ns = session.opened_ns + 7;
+  session.error = RunError{word, word, word};
+  session.trust = {{"clocks_not_locked", word}};
+  return session;
 }
 
 class SandboxCatalog {
@@ -76,6 +96,11 @@ class SandboxCatalog {
     // What nobody but an admin sees is absent in part, as the rest is: no question of theirs may tell.
     AddAudit("r1");
     if (hidden == Hidden::kPresent) AddAudit("r0");
+    Add(SomeSession("s1", kAlice.uid, "one"));
+    if (hidden == Hidden::kPresent) {
+      Add(SomeSession("s0", kBob.uid, "SECRET"));
+      Add(SomeSession("s2", 1002, "SECRET"));
+    }
     Expect(db_->Execute("COMMIT"));
   }
 
@@ -84,6 +109,7 @@ class SandboxCatalog {
   Db& db() { return *db_; }
 
   void Add(const RunRow& run) { Expect(InsertRun(*db_, run)); }
+  void Add(const SessionRow& session) { Expect(InsertSession(*db_, session)); }
   void AddAtOnce(const RunRow& run) {
     Expect(db_->Execute("BEGIN"));
     Add(run);

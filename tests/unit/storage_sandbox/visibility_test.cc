@@ -39,6 +39,21 @@ TEST(Visibility, IsTheSameForWhatHangsOnARun) {
   }
 }
 
+TEST(Visibility, OfSessionsIsTheirOwnersAndOperators) {
+  SandboxCatalog& catalog = SandboxCatalog::Shared();
+  for (const char* order : {"", " ORDER BY id", " ORDER BY uid, id", " WHERE id >= 's' ORDER BY id"}) {
+    const std::string sql = std::string("SELECT group_concat(id) FROM (SELECT id FROM session") + order + ")";
+    EXPECT_THAT(Ask(catalog.path(), kAlice, sql).rows, ElementsAre("s1")) << sql;
+    EXPECT_THAT(Ask(catalog.path(), kBob, sql).rows, ElementsAre("s0")) << sql;
+    EXPECT_THAT(Ask(catalog.path(), kNobody, sql).rows, ElementsAre("NULL")) << sql;
+  }
+  EXPECT_THAT(Ask(catalog.path(), kOperator, "SELECT id FROM session ORDER BY id").rows, ElementsAre("s0", "s1", "s2"));
+  EXPECT_THAT(Ask(catalog.path(), kAlice, "SELECT count(*) FROM session WHERE id = 's0'").rows, ElementsAre("0"));
+  EXPECT_THAT(
+      Ask(catalog.path(), kAlice, "SELECT state, devices, labels, clocks, granted_ns - opened_ns FROM session").rows,
+      ElementsAre("open|[\"0\",\"one\"]|{\"branch\":\"one\"}|lock=one|7"));
+}
+
 TEST(Visibility, OfARunOfOnesOwnThatIsSharedComesOnce) {
   SandboxCatalog& catalog = SandboxCatalog::Shared();
   EXPECT_THAT(Ask(catalog.path(), kBob, "SELECT count(*) FROM run WHERE id = 'r4'").rows, ElementsAre("1"));
