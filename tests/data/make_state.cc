@@ -16,6 +16,7 @@
 #include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "storage/catalog/session_table.h"
 #include "storage/db.h"
 
 namespace kprof {
@@ -116,6 +117,8 @@ class State {
   }
 
   void Insert(const RunRow& run) { Require(InsertRun(*db_, run)); }
+  void Insert(const SessionRow& session) { Require(InsertSession(*db_, session)); }
+  void Execute(const std::string& sql) { Require(db_->Execute(sql.c_str())); }
 
  private:
   static void Write(int log_fd, int progress_fd, OutputStream stream, int64_t bytes) {
@@ -225,6 +228,69 @@ void AddQueued(State& state) {
   state.Insert(queued);
 }
 
+// Sessions in each state, the open one with a round that ended and one that waits; and what was done to them.
+void AddSessions(State& state) {
+  SessionRow session;
+  session.uid = 1000;
+  session.clocks = "none";
+  session.devices = {"cpu"};
+  auto add = [&](const std::string& id, int64_t after_s, SessionState as) {
+    session.id = id;
+    session.state = as;
+    session.opened_ns = kBegin + after_s * kSecond;
+    state.Insert(session);
+  };
+  session.ttl_ms = 3'600'000;
+  session.idle_timeout_ms = 600'000;
+  session.granted_ns = kBegin + 81 * kSecond;
+  // Long after kBegin: a start finds it open.
+  session.expires_ns = 4'000'000'000 * kSecond;
+  session.last_round = 2;
+  session.labels = {{"loop", "7"}};
+  session.clocks = "lock=1500";
+  session.trust = {{"clocks_not_locked", "the session asks for clocks 'lock=1500', and this version locks none"}};
+  add("1jxt24500s0pen00", 80, SessionState::kOpen);
+  session.labels.clear();
+  session.trust.clear();
+  session.clocks = "none";
+  session.last_round = 0;
+  session.expires_ns = kBegin + 3690 * kSecond;
+  add("1jxt24cwgsc10s00", 84, SessionState::kClosing);
+  session.closed_ns = kBegin + 95 * kSecond;
+  session.error =
+      RunError{"timed_out", "session 1jxt24hkrsc10sed: its TTL of 5 s has passed", "give it more with --ttl"};
+  add("1jxt24hkrsc10sed", 88, SessionState::kClosed);
+  session.error = RunError{"lost_daemon", "session 1jxt24mxgs10st00: kprofd ended under it", "open another"};
+  session.attached = true;
+  session.ttl_ms = session.idle_timeout_ms = 0;
+  session.expires_ns.reset();
+  add("1jxt24mxgs10st00", 91, SessionState::kLost);
+  session.error.reset();
+  session.closed_ns.reset();
+  session.granted_ns.reset();
+  session.priority = 3;
+  session.queue_timeout_ms = 60'000;
+  add("1jxt24q60sqvevex", 93, SessionState::kQueued);
+
+  RunRow first = State::Run("1jxt24rzgr0vnd01", 95);
+  first.session_id = "1jxt24500s0pen00";
+  first.round = 1;
+  State::Start(first);
+  State::End(first, std::nullopt);
+  first.exit_code = 0;
+  state.Insert(first);
+  RunRow second = State::Run("1jxt24tp0r0vnd02", 97);
+  second.session_id = first.session_id;
+  second.round = 2;
+  second.priority = 5;
+  second.starter = RunStarter::kHelper;
+  state.Spool(second);
+  state.Insert(second);
+  state.Execute(
+      "INSERT INTO audit (time_ns, uid, caller, action, session_id, devices, outcome) "
+      "VALUES (1750000081000000000, 1000, 'local', 'open_session', '1jxt24500s0pen00', 'cpu', 'ok')");
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -237,5 +303,6 @@ int main(int argc, char** argv) {
   kprof::AddEnded(state);
   kprof::AddLost(state);
   kprof::AddQueued(state);
+  kprof::AddSessions(state);
   return 0;
 }

@@ -35,7 +35,7 @@ def run(run_id, queued_s, **rest):
         "ended_ns": str((BEGIN_S + queued_s + 2) * SECOND),
         "exit_code": None, "signal": None, "error": None, "trust": [], "trace": None, "metrics": {}, "artifacts": [],
         "cwd": "/", "environment": {"OMP_NUM_THREADS": "4"}, "pinned": False, "shared": False, "attached": False,
-        "timeout_ms": None, "queue_timeout_ms": None, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
+        "timeout_ms": None, "queue_timeout_ms": None, "session": None, "round": None, "priority": 0, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
         "stderr_dropped_bytes": 0,
     }
     assert rest.keys() <= expected.keys(), rest
@@ -139,6 +139,21 @@ class OldStateTest(unittest.TestCase):
         wait_until(lambda: daemon.ctl.json("status")["storage"]["health"] == "ok", "the check after an unclean stop")
         # It goes on from there.
         self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
+
+    def test_version_2(self):
+        daemon = self.daemon_on_copy_of("state-v2")
+        # What waits within the open session, which goes on, runs; what waits beside it runs when it is closed.
+        daemon.ctl.wait("1jxt24tp0r0vnd02", expect="done")
+        session = daemon.ctl.json("session", "show", "1jxt24500s0pen00")
+        self.assertEqual((session["state"], session["clocks"], session["labels"], session["round_count"]),
+                         ("open", "lock=1500", {"loop": "7"}, 2))
+        self.assertEqual([(r["round"], r["run"], r["state"]) for r in session["rounds"]],
+                         [(1, "1jxt24rzgr0vnd01", "done"), (2, "1jxt24tp0r0vnd02", "done")])
+        daemon.ctl.run("session", "close", "1jxt24500s0pen00")
+        daemon.ctl.wait("1jxt23vbgqveve00", expect="done")
+        self.assertEqual([s["state"] for s in daemon.ctl.json("session", "list")["sessions"]],
+                         ["lost", "lost", "closed", "closed", "closed"])
+        self.assertGreater(daemon.ctl.json("session", "open")["id"], "1jxt24tp0r0vnd02")
 
 
 if __name__ == "__main__":

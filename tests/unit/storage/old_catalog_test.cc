@@ -6,6 +6,8 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "storage/catalog/session_list.h"
+#include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -91,6 +93,48 @@ TEST_F(OldCatalogTest, Version1) {
   EXPECT_EQ(ReadCounts(db)->runs, 8);
   EXPECT_EQ(ReadCounts(db)->artifact_bytes, 12 + 22 + 4230 + 33);
   EXPECT_TRUE(InsertRun(db, PlainRun("1jxt24000000000", 80)).ok());
+}
+
+TEST_F(OldCatalogTest, Version2) {
+  Db db = OpenCopy("state-v2");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 2);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+
+  SessionRow open;
+  open.id = "1jxt24500s0pen00";
+  open.uid = 1000;
+  open.state = SessionState::kOpen;
+  open.clocks = "lock=1500";
+  open.labels = {{"loop", "7"}};
+  open.devices = {"cpu"};
+  open.ttl_ms = 3'600'000;
+  open.idle_timeout_ms = 600'000;
+  open.opened_ns = 1'750'000'080'000'000'000;
+  open.granted_ns = 1'750'000'081'000'000'000;
+  open.expires_ns = 4'000'000'000'000'000'000;
+  open.last_round = 2;
+  open.trust = {{"clocks_not_locked", "the session asks for clocks 'lock=1500', and this version locks none"}};
+  EXPECT_TRUE(*ReadSession(db, open.id) == open);
+  SessionRow lost = *ReadSession(db, "1jxt24mxgs10st00");
+  EXPECT_TRUE(lost.attached);
+  EXPECT_EQ(lost.closed_ns, 1'750'000'095'000'000'000);
+  EXPECT_EQ(lost.error->code, "lost_daemon");
+  SessionRow queued = *ReadSession(db, "1jxt24q60sqvevex");
+  EXPECT_EQ(queued.priority, 3);
+  EXPECT_EQ(queued.queue_timeout_ms, 60'000);
+  std::string states;
+  for (const SessionRow& row : *ListSessions(db, {})) states += std::string(SessionStateName(row.state)) + " ";
+  EXPECT_EQ(states, "queued lost closed closing open ");
+
+  RunRow round = PlainRun("1jxt24tp0r0vnd02", 97);
+  round.session_id = open.id;
+  round.round = 2;
+  round.priority = 5;
+  round.starter = RunStarter::kHelper;
+  EXPECT_TRUE(*ReadRun(db, round.id) == round);
+  EXPECT_EQ(ListRounds(db, open.id, 0, 10)->size(), 2u);
+  EXPECT_EQ(*db.QueryInteger("SELECT count(*) FROM audit WHERE action = 'open_session' AND run_id IS NULL"), 1);
+  EXPECT_EQ(*TakeRound(db, open.id), 3);
 }
 
 }  // namespace
