@@ -1,5 +1,6 @@
 #include "daemon/rpc/session_message.h"
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/run_message.h"
 
 namespace kprof {
@@ -49,6 +50,7 @@ void FillRound(const RunRow& run, v1::Round& out) {
 SessionRequest RequestOf(const Caller& caller, const v1::OpenSessionRequest& message) {
   SessionRequest request;
   request.uid = caller.uid;
+  request.caller = ActorOf(caller).caller;
   request.device = message.device();
   if (!message.clocks().empty()) request.clocks = message.clocks();
   request.labels.insert(message.labels().begin(), message.labels().end());

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/call_record.h"
 #include "daemon/rpc/open_session_stream.h"
 #include "daemon/rpc/session_lookup.h"
@@ -41,15 +42,15 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
         "give it another one"));
     return call;
   }
-  LookUpSession(parts_, caller(), request->id(), Rpc::kCloseSession, "close session",
-                [this, call, response, grace_ms](const Result<SessionRow>& row) {
-                  if (!row.ok()) return call->End(row.status());
-                  const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
-                  parts_.runs.sessions().Close(row->id, Fail(ErrorCode::kCancelled, "run", who + " closed its session"),
-                                               grace_ms, [call, response](const Result<SessionRow>& closed) {
-                                                 EndWith(call, closed, response->mutable_session());
-                                               });
-                });
+  LookUpSession(
+      parts_, caller(), request->id(), Rpc::kCloseSession, "close session",
+      [this, call, response, grace_ms](const Result<SessionRow>& row) {
+        if (!row.ok()) return call->End(row.status());
+        const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
+        parts_.runs.sessions().Close(
+            row->id, ActorOf(caller()), Fail(ErrorCode::kCancelled, "run", who + " closed its session"), grace_ms,
+            [call, response](const Result<SessionRow>& closed) { EndWith(call, closed, response->mutable_session()); });
+      });
   return call;
 }
 

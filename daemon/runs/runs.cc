@@ -69,14 +69,14 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       options_(options),
       ids_(parts.clock, std::max(last_id, recovered.last_session_id)),
       room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
-      leases_(parts.clock, options.queue.running_without_device, [this] { NotifyQueuedSoon(); }),
+      leases_(parts.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
       sessions_(parts, options.sessions, ids_, leases_,
                 {.end_run =
                      [this](const std::string& id, const Status& why, int64_t grace_ms) {
                        const Status of_run(why.code(), "run " + id, why.why(), why.remedy());
                        Stop(id, of_run, grace_ms, [](const Result<RunRow>&) {});
                      },
-                 .changed = [this] { NotifyQueuedSoon(); }}),
+                 .changed = [this] { OnQueueChanged(); }}),
       retention_(parts, options.retention, [this](const std::string& id) {
         Delete(id, DaemonFor(getuid()), [id](const Status& status) {
           LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
@@ -246,7 +246,9 @@ void Runs::Start(const std::string& id) {
   room_.Leave(open.row.uid);
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
-  if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
+  // Within a session the lease is the session's.
+  const bool has_lease = open.row.session_id.empty();
+  if (has_lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
   open.queue_timer.Cancel();
   RunLife::Events events;
   events.changed = [this, id](const RunRow& row) {
@@ -262,7 +264,7 @@ void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_.at(id);
   open.end = std::move(row);
-  if (parts_.observer != nullptr) {
+  if (open.end->session_id.empty() && parts_.observer != nullptr) {
     parts_.observer->OnLeaseEnded(LeaseOf(*open.end), parts_.clock.mono_ns() - open.granted_mono_ns,
                                   open.end->error ? open.end->error->code : "ok");
   }
@@ -446,7 +448,8 @@ void Runs::Notify(const std::string& id) {
   for (auto& [watch, changed] : watchers) changed(view);
 }
 
-void Runs::NotifyQueuedSoon() {
+void Runs::OnQueueChanged() {
+  parts_.catalog.changes().Bump();
   if (!begun_ || notify_timer_.pending()) return;
   const int64_t pause_ms = room_.taken() > kLongQueue ? kNotifyLongQueueMs : kNotifyQueuedMs;
   notify_timer_ = parts_.loop.After(pause_ms * kNanosPerMilli, [this] {

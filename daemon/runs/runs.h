@@ -127,7 +127,7 @@ class Runs {
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void Forget(const std::string& id);
   void Notify(const std::string& id);
-  void NotifyQueuedSoon();
+  void OnQueueChanged();
   void NotifyQueued();
   View ViewOf(const OpenRun& open) const;
   void FinishStopping();

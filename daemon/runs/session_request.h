@@ -12,7 +12,8 @@ namespace kprof {
 
 struct SessionRequest {
   uint32_t uid = 0;
-  std::string device;  // a selector
+  std::string caller = "local";  // as in Actor: how it is known that it is that user
+  std::string device;            // a selector
   std::string clocks = "none";
   std::map<std::string, std::string> labels;
   bool attached = true;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/clock_policy.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/seconds_text.h"
@@ -21,6 +22,22 @@ constexpr int64_t kRetryLastMs = 30'000;
 
 std::string Named(const std::string& id) {
   return "session " + id;
+}
+
+Lease LeaseOf(const SessionRow& row) {
+  return {row.uid, "", row.id, row.devices};
+}
+
+AuditEntry EntryOf(const Actor& by, const char* action, const SessionRow& row, int64_t now_unix_ns) {
+  AuditEntry entry;
+  entry.time_ns = now_unix_ns;
+  entry.by = by;
+  entry.action = action;
+  entry.session_id = row.id;
+  entry.devices = row.devices;
+  entry.detail = "clocks " + row.clocks;
+  if (row.uid != by.uid) entry.detail += ", of uid " + std::to_string(row.uid);
+  return entry;
 }
 
 Status LeaseLost(const std::string& why) {
@@ -77,6 +94,7 @@ void Sessions::TakeBack(SessionRow row, bool is_backup) {
   if (session.doomed) return;
   if (session.row.state == SessionState::kOpen) {
     node_.Hold({session.row.id, session.row.uid, session.row.priority, session.row.devices});
+    session.held_since_mono_ns = parts_.clock.mono_ns();
   } else {
     Wait(session);
   }
@@ -88,6 +106,7 @@ void Sessions::Begin() {
   for (const auto& [id, session] : open_) ids.push_back(id);
   for (const std::string& id : ids) {
     OpenSession& session = open_.at(id);
+    if (session.held_since_mono_ns && parts_.observer != nullptr) parts_.observer->OnLeaseFound(LeaseOf(session.row));
     if (session.row.state == SessionState::kClosing) {
       End(id, {.of_runs = LeaseLost("its session was being closed when kprofd ended")});
     } else if (session.doomed) {
@@ -143,19 +162,23 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   row.opened_ns = parts_.clock.unix_ns();
   row.trust = TrustUnder(row.clocks);
   room_.Enter(row.uid);  // on its way
-  parts_.catalog.writer().Submit([row](Db& db) { return InsertSession(db, row); },
-                                 [this, &loop = parts_.loop, row, done](const Status& stored) {
-                                   loop.Post([this, row, done, stored] {
-                                     room_.Leave(row.uid);
-                                     if (!stored.ok()) return done(stored.In(kAct));
-                                     LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
-                                     OpenSession& session = Add(row);
-                                     if (row.attached) StartHoldTimer(session);
-                                     StartQueueTimer(session);
-                                     done(row);
-                                     if (!stopped_) Wait(session);
-                                   });
-                                 });
+  auto insert =
+      [row, entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns)](Db& db) -> Status {
+    RETURN_IF_ERROR(InsertSession(db, row));
+    return AppendAudit(db, entry);
+  };
+  parts_.catalog.writer().Submit(std::move(insert), [this, &loop = parts_.loop, row, done](const Status& stored) {
+    loop.Post([this, row, done, stored] {
+      room_.Leave(row.uid);
+      if (!stored.ok()) return done(stored.In(kAct));
+      LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
+      OpenSession& session = Add(row);
+      if (row.attached) StartHoldTimer(session);
+      StartQueueTimer(session);
+      done(row);
+      if (!stopped_) Wait(session);
+    });
+  });
 }
 
 void Sessions::Wait(OpenSession& session) {
@@ -163,11 +186,15 @@ void Sessions::Wait(OpenSession& session) {
   node_.Wait({row.id, row.uid, row.priority, row.devices}, [this, id = row.id] { OnGranted(id); });
 }
 
-void Sessions::Commit(SessionRow row, std::function<void(Status)> then) {
-  parts_.catalog.writer().Submit(
-      [row = std::move(row)](Db& db) { return UpdateSession(db, row); },
-      // The writer may answer when we are gone; what it posts then never runs.
-      [&loop = parts_.loop, then = std::move(then)](Status status) { loop.Post([then, status] { then(status); }); });
+void Sessions::Commit(SessionRow row, std::optional<AuditEntry> entry, std::function<void(Status)> then) {
+  auto job = [row = std::move(row), entry = std::move(entry)](Db& db) -> Status {
+    RETURN_IF_ERROR(UpdateSession(db, row));
+    return entry ? AppendAudit(db, *entry) : OkStatus();
+  };
+  // The writer may answer when we are gone; what it posts then never runs.
+  parts_.catalog.writer().Submit(std::move(job), [&loop = parts_.loop, then = std::move(then)](Status status) {
+    loop.Post([then, status] { then(status); });
+  });
 }
 
 void Sessions::OnGranted(const std::string& id) {
@@ -179,7 +206,9 @@ void Sessions::OnGranted(const std::string& id) {
   if (session.row.ttl_ms > 0) {
     session.granted->expires_ns = *session.granted->granted_ns + session.row.ttl_ms * kNanosPerMilli;
   }
-  Commit(*session.granted, [this, id](const Status& status) {
+  session.held_since_mono_ns = parts_.clock.mono_ns();
+  if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(session.row));
+  Commit(*session.granted, std::nullopt, [this, id](const Status& status) {
     auto found = open_.find(id);
     if (found == open_.end() || found->second.ending) return;
     if (!status.ok()) {
@@ -254,7 +283,7 @@ Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) con
   return Fail(ErrorCode::kLeaseLost, "resume a session", "no session that is open has this token", "open another");
 }
 
-void Sessions::Close(const std::string& id, const Status& of_runs, int64_t grace_ms,
+void Sessions::Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
                      std::function<void(Result<SessionRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);
@@ -264,7 +293,10 @@ void Sessions::Close(const std::string& id, const Status& of_runs, int64_t grace
   }
   found->second.end_known.push_back(std::move(done));
   std::optional<Ending>& ending = found->second.ending;
-  if (!ending) return End(id, {.of_runs = of_runs, .grace_ms = grace_ms});
+  if (!ending) {
+    AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
+    return End(id, {.of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
+  }
   // A second wish can only be more urgent.
   ending->grace_ms = std::min(ending->grace_ms, grace_ms);
   if (ending->runs_told) EndRuns(id);
@@ -274,6 +306,11 @@ void Sessions::End(const std::string& id, Ending ending) {
   OpenSession& session = open_.at(id);
   if (session.ending) return;
   session.ending = std::move(ending);
+  if (!session.ending->entry && session.row.state != SessionState::kClosing) {  // of which it was recorded
+    AuditEntry entry = EntryOf(DaemonFor(session.row.uid), audit::kSessionClose, session.row, parts_.clock.unix_ns());
+    if (session.ending->error) entry.outcome = ErrorName(session.ending->error->code());
+    session.ending->entry = std::move(entry);
+  }
   session.hold_timer.Cancel();
   session.queue_timer.Cancel();
   session.ttl_timer.Cancel();
@@ -284,9 +321,11 @@ void Sessions::End(const std::string& id, Ending ending) {
   if (never_open || session.doomed || closing.state == SessionState::kClosing) return EndRuns(id);
   closing.state = SessionState::kClosing;
   if (session.ending->error) closing.error = StoredError(*session.ending->error);
-  Commit(closing, [this, id, closing](const Status& status) {
+  Commit(closing, session.ending->entry, [this, id, closing](const Status& status) {
     OpenSession& session = open_.at(id);
-    if (!status.ok()) {  // it ends all the same; should we crash now, it will end again
+    if (status.ok()) {
+      session.ending->entry.reset();
+    } else {  // it ends all the same; should we crash now, it will end again
       LogError("that a session is closing cannot be stored", {{"session", id}, {"error", status.ToString()}});
     }
     if (session.row.state == SessionState::kQueued) --queued_;
@@ -314,13 +353,18 @@ void Sessions::FinishWhenAlone(const std::string& id) {
   session.end->state = session.ending->as;
   session.end->closed_ns = parts_.clock.unix_ns();
   if (session.ending->error) session.end->error = StoredError(*session.ending->error);
+  if (session.held_since_mono_ns && parts_.observer != nullptr) {
+    parts_.observer->OnLeaseEnded(LeaseOf(session.row), parts_.clock.mono_ns() - *session.held_since_mono_ns,
+                                  session.end->error ? session.end->error->code : "ok");
+  }
   CommitEnd(id, kRetryFirstMs);
   node_.Leave(id);
 }
 
 void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
   open_.at(id).retry_timer.Cancel();
-  Commit(*open_.at(id).end, [this, id, retry_ms](const Status& status) {
+  const OpenSession& ended = open_.at(id);
+  Commit(*ended.end, ended.ending->entry, [this, id, retry_ms](const Status& status) {
     OpenSession& session = open_.at(id);
     if (session.row.state == SessionState::kQueued) --queued_;
     session.row = *session.end;
@@ -393,6 +437,7 @@ void Sessions::Unhold(const std::string& id) {
 }
 
 void Sessions::Notify(OpenSession& session) {
+  parts_.catalog.changes().Bump();
   if (session.watchers.empty()) return;
   const View view = ViewOf(session);
   auto watchers = session.watchers;  // a watcher may unwatch itself

@@ -31,6 +31,7 @@
 #include "daemon/runs/run_parts.h"
 #include "daemon/runs/session_request.h"
 #include "storage/base/status.h"
+#include "storage/catalog/audit_table.h"
 #include "storage/catalog/session_row.h"
 
 namespace kprof {
@@ -68,7 +69,7 @@ class Sessions {
 
   // Ends its runs with `of_runs`, which also says why it ends, and gives its devices back; then answers. kUsage when it
   // has ended. A failure to store the end is the answer, too; it has ended for now, but a crash may bring it back.
-  void Close(const std::string& id, const Status& of_runs, int64_t grace_ms,
+  void Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
              std::function<void(Result<SessionRow>)> done);
 
   // A session as its watchers see it.
@@ -118,6 +119,7 @@ class Sessions {
     std::optional<Status> error = std::nullopt;  // the session's own
     Status of_runs = {};
     int64_t grace_ms = 0;
+    std::optional<AuditEntry> entry = std::nullopt;  // of the audit; stored with the first state that follows
     bool runs_told = false;
   };
   struct OpenSession {
@@ -126,7 +128,8 @@ class Sessions {
     std::unique_ptr<Leases> leases;
     std::set<std::string> runs;
     std::optional<SessionRow> granted;  // while `open` is being committed
-    std::optional<Status> doomed;       // taken back, but cannot go on
+    std::optional<int64_t> held_since_mono_ns;
+    std::optional<Status> doomed;  // taken back, but cannot go on
     std::optional<Ending> ending;
     std::optional<SessionRow> end;  // while that is being committed
     std::vector<std::function<void(Result<SessionRow>)>> end_known;
@@ -151,7 +154,7 @@ class Sessions {
   void EndRuns(const std::string& id);
   void FinishWhenAlone(const std::string& id);
   void CommitEnd(const std::string& id, int64_t retry_ms);
-  void Commit(SessionRow row, std::function<void(Status)> then);
+  void Commit(SessionRow row, std::optional<AuditEntry> entry, std::function<void(Status)> then);
   void Forget(const std::string& id);
   View ViewOf(const OpenSession& session) const;
   void Notify(OpenSession& session);

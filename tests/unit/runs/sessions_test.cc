@@ -66,7 +66,7 @@ class SessionsTest : public testing::Test, protected RunsFixture {
   }
   Result<SessionRow> CloseSession(const std::string& id) {
     std::optional<Result<SessionRow>> answer;
-    sessions().Close(id, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 5000,
+    sessions().Close(id, {1000, "local"}, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 5000,
                      [&](Result<SessionRow> row) { answer = std::move(row); });
     EXPECT_TRUE(Until([&] { return answer.has_value(); }));
     return *answer;
@@ -178,7 +178,7 @@ TEST_F(SessionsTest, ClosingCancelsWhatWaitsAndEndsWhatRuns) {
   const std::string waits = SubmitOk(In(id));
   ASSERT_TRUE(GoesOn(0));
   std::optional<Result<SessionRow>> answer;
-  sessions().Close(id, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 1234,
+  sessions().Close(id, {1000, "local"}, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 1234,
                    [&](Result<SessionRow> row) { answer = std::move(row); });
   ASSERT_TRUE(HasEnded(waits));
   EXPECT_EQ(Stored(waits).state, RunState::kCancelled);
@@ -371,7 +371,8 @@ TEST_F(SessionsTest, OneThatWasClosingIsClosed) {
   SubmitOk(In(id));
   ASSERT_TRUE(GoesOn(0));
   const std::string waits = SubmitOk(In(id));
-  sessions().Close(id, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 5000, [](auto) {});
+  sessions().Close(id, {1000, "local"}, Fail(ErrorCode::kCancelled, "run", "its session was closed"), 5000,
+                   [](auto) {});
   ASSERT_TRUE(Until([&] { return StoredSession(id).state == SessionState::kClosing; }));
   Restart();
   ASSERT_TRUE(HasClosed(id));
@@ -468,6 +469,31 @@ TEST_F(SessionsTest, OneUsersLongQueueKeepsAnotherUserWaitingForOneRunOnly) {
   EndLaunch(0);
   ASSERT_TRUE(GoesOn(1));
   EXPECT_EQ(launcher_->at(1).marker, single);
+}
+
+TEST_F(SessionsTest, TheAuditSaysWhoOpenedAndWhatEndedIt) {
+  SessionRequest request = Detached();
+  request.caller = "certificate:ci";
+  const std::string closed = OpenNow(request);
+  std::optional<Result<SessionRow>> answer;
+  sessions().Close(closed, {2000, "local"}, Fail(ErrorCode::kCancelled, "run", "it was closed"), 0,
+                   [&](Result<SessionRow> row) { answer = std::move(row); });
+  ASSERT_TRUE(Until([&] { return answer.has_value(); }));
+  request.ttl_ms = 1000;
+  const std::string expired = OpenNow(request);
+  Pass(1000);
+  ASSERT_TRUE(HasClosed(expired));
+  Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+  std::string told;
+  for (const AuditEntry& entry : *ReadAudit(**reader, {})) {
+    told += entry.action + " " + (entry.session_id == closed ? "closed" : "expired") + " by " + entry.by.caller + " " +
+            std::to_string(entry.by.uid) + ": " + entry.outcome + "\n";
+  }
+  EXPECT_EQ(told,
+            "session_close expired by kprofd 1000: timed_out\n"
+            "session_open expired by certificate:ci 1000: ok\n"
+            "session_close closed by local 2000: ok\n"
+            "session_open closed by certificate:ci 1000: ok\n");
 }
 
 }  // namespace
