@@ -1,6 +1,7 @@
 #include "daemon/base/log.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <string>
 
 #include "daemon/base/clock.h"
 #include "storage/base/mutex.h"
@@ -55,10 +57,35 @@ void AppendValue(std::string& line, std::string_view value) {
   line += '"';
 }
 
+std::string TimeStamp(int64_t unix_ns) {
+  unix_ns = std::max<int64_t>(0, unix_ns);
+  std::time_t seconds = unix_ns / kNanosPerSecond;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char stamp[40];
+  size_t size = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+  std::snprintf(stamp + size, sizeof stamp - size, ".%03dZ ",
+                static_cast<int>(unix_ns % kNanosPerSecond / kNanosPerMilli));
+  return stamp;
+}
+
+std::string LevelEventAndFields(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  std::string line(kNames[static_cast<int>(level)]);
+  line += ' ';
+  line += event;
+  for (const auto& [key, value] : fields) {
+    line += ' ';
+    line += key;
+    line += '=';
+    AppendValue(line, value);
+  }
+  return line;
+}
+
 std::string WholeLine(LogLevel level, int64_t unix_ns, std::string_view event, std::initializer_list<LogField> fields) {
-  static const bool under_systemd = std::getenv("JOURNAL_STREAM") != nullptr;
-  std::string line = under_systemd ? kPriorities[static_cast<int>(level)] : "";
-  line += FormatLogLine(level, unix_ns, event, fields);
+  static const bool for_journal = IsJournal(STDERR_FILENO);
+  std::string line = for_journal ? kPriorities[static_cast<int>(level)] : TimeStamp(unix_ns);
+  line += LevelEventAndFields(level, event, fields);
   if (line.size() >= kMostLineBytes) line = ClippedText(line, kMostLineBytes - 16);
   return line + '\n';
 }
@@ -96,25 +123,14 @@ void SetLogLevel(LogLevel least) {
 
 std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
                           std::initializer_list<LogField> fields) {
-  unix_ns = std::max<int64_t>(0, unix_ns);
-  std::time_t seconds = unix_ns / kNanosPerSecond;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  char stamp[40];
-  size_t size = std::strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
-  std::snprintf(stamp + size, sizeof stamp - size, ".%03dZ ",
-                static_cast<int>(unix_ns % kNanosPerSecond / kNanosPerMilli));
-  std::string line = stamp;
-  line += kNames[static_cast<int>(level)];
-  line += ' ';
-  line += event;
-  for (const auto& [key, value] : fields) {
-    line += ' ';
-    line += key;
-    line += '=';
-    AppendValue(line, value);
-  }
-  return line;
+  return TimeStamp(unix_ns) + LevelEventAndFields(level, event, fields);
+}
+
+bool IsJournal(int fd) {
+  const char* stream = std::getenv("JOURNAL_STREAM");
+  struct stat info {};
+  if (stream == nullptr || ::fstat(fd, &info) != 0) return false;
+  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) == stream;
 }
 
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {

@@ -28,6 +28,7 @@ WorkerPool::~WorkerPool() {
 Status WorkerPool::Submit(std::function<void()> job) {
   if (options_.threads == 0) {
     job();
+    jobs_done_.fetch_add(1, std::memory_order_relaxed);
     return OkStatus();
   }
   {
@@ -66,6 +67,7 @@ void WorkerPool::Work() {
       queue_.pop_front();
     }
     job();
+    jobs_done_.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

@@ -6,8 +6,10 @@
 // nobody waits for an answer that never comes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -33,11 +35,15 @@ class WorkerPool {
 
   Status Submit(std::function<void()> job);
 
+  // So far: a sign of life. Any thread.
+  int64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
+
  private:
   void Work();
   void AddThread() KPROF_REQUIRES(mu_);
 
   const Options options_;
+  std::atomic<int64_t> jobs_done_{0};
   Mutex mu_;
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> queue_ KPROF_GUARDED_BY(mu_);

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "storage/base/status.h"
@@ -46,6 +48,24 @@ TEST(Log, QuotesValuesThatWouldNotReadBack) {
 
 TEST(Log, ShowsATimeBeforeTheEpochAsTheEpoch) {
   EXPECT_EQ(FormatLogLine(LogLevel::kError, -5, "x", {}), "1970-01-01T00:00:00.000Z error x");
+}
+
+TEST(Log, GoesToTheJournalOnlyWhereThatReadsThisVeryFile) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd read(ends[0]);
+  UniqueFd write(ends[1]);
+  struct stat info {};
+  ASSERT_EQ(::fstat(write.get(), &info), 0);
+  const std::string stream = std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  ::unsetenv("JOURNAL_STREAM");
+  EXPECT_FALSE(IsJournal(write.get()));
+  ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
+  EXPECT_TRUE(IsJournal(write.get()));
+  EXPECT_FALSE(IsJournal(STDERR_FILENO)) << "redirected since";
+  ::setenv("JOURNAL_STREAM", (stream + "0").c_str(), 1);
+  EXPECT_FALSE(IsJournal(write.get()));
+  ::unsetenv("JOURNAL_STREAM");
 }
 
 // Standard error as a pipe, until it goes.

@@ -1,0 +1,43 @@
+// Tells the service manager how we are: datagrams to the socket that it named in NOTIFY_SOCKET, as sd_notify(3) writes
+// them down. Knows nothing of when to say what; that is for main.cc and watchdog.h. Without a service manager every
+// call does nothing and succeeds.
+//
+// Any thread. Failures are for the caller to log; none is a reason to stop.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/base/clock.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class ServiceNotifier {
+ public:
+  // `address` as NOTIFY_SOCKET has it: an absolute path, or "@name" for one without a file; empty: nobody listens.
+  ServiceNotifier(std::string address, const Clock& clock) : address_(std::move(address)), clock_(&clock) {}
+
+  bool listened_to() const { return !address_.empty(); }
+
+  // What the service manager waits for. Where its queue is full these wait for room, kPatienceMs at most.
+  [[nodiscard]] Status Ready(std::string_view status);  // serving, also again after Reloading
+  [[nodiscard]] Status Reloading();                     // until the next Ready
+  [[nodiscard]] Status Stopping(std::string_view status);
+  static constexpr int kPatienceMs = 1000;
+
+  // What can as well be said a little later: these never wait.
+  [[nodiscard]] Status SayStatus(std::string_view status);  // one line for `systemctl status`
+  [[nodiscard]] Status Ping();                              // for its watchdog: alive
+  // While starting or stopping: not to be ended before so much more time has passed, whatever the unit's limit.
+  [[nodiscard]] Status ExtendTimeout(int64_t from_now_ns);
+
+ private:
+  Status Send(const std::string& message, int patience_ms) const;
+
+  std::string address_;
+  const Clock* clock_;
+};
+
+}  // namespace kprof
