@@ -1,11 +1,14 @@
 #include "daemon/daemon.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <future>
 #include <stop_token>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
@@ -25,6 +28,7 @@
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/stray_files.h"
+#include "daemon/systemd/watchdog.h"
 #include "daemon/web/metrics_page.h"
 #include "daemon/web/web_thread.h"
 #include "storage/base/files.h"
@@ -41,6 +45,7 @@ constexpr size_t kRunFilesWorkers = 2;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
+constexpr const char* kSocketName = "kprofd";  // FileDescriptorName= in kprofd.socket
 constexpr mode_t kOwnSocketMode = 0600;
 constexpr mode_t kSystemSocketMode = 0666;  // who connects is told by the socket
 
@@ -88,6 +93,7 @@ struct Daemon::Parts {
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   std::thread io_thread;
+  std::unique_ptr<Watchdog> watchdog;  // goes first: it asks those above; none: nobody watches
 
   // Runs `task` on the loop and waits until it calls what it is given.
   void OnLoop(const std::function<void(std::function<void()>)>& task) {
@@ -101,7 +107,9 @@ struct Daemon::Parts {
     catalog->changes().Bump();
   }
 
-  Status Build();
+  Status Build(ServiceManager& manager);
+  Status Listen(InheritedSockets& sockets);
+  void BeginWatchdog(const ServiceManager& manager);
   void RecordOwn(const char* action, const std::string& detail);
   Status BeginWeb(const HttpAddress& address);
   void BeginBackgroundWork();
@@ -109,7 +117,7 @@ struct Daemon::Parts {
   void StopAll();
 };
 
-Status Daemon::Parts::Build() {
+Status Daemon::Parts::Build(ServiceManager& manager) {
   ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
@@ -147,11 +155,7 @@ Status Daemon::Parts::Build() {
   ASSIGN_OR_RETURN(remote, RemoteClients::Start(loop, config.listen, [this](const Caller& caller, UniqueFd connection) {
                      servers->Serve(caller, std::move(connection));
                    }));
-  auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
-    servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
-  };
-  const mode_t socket_mode = is_system ? kSystemSocketMode : kOwnSocketMode;
-  ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, socket_mode, connected));
+  RETURN_IF_ERROR(Listen(manager.sockets));
   if (config.http) RETURN_IF_ERROR(BeginWeb(*config.http));
   io_thread = std::thread([this] {
     pthread_setname_np(pthread_self(), "kprofd-io");
@@ -163,7 +167,32 @@ Status Daemon::Parts::Build() {
     runs->Begin();
   });
   BeginBackgroundWork();
+  BeginWatchdog(manager);
   return OkStatus();
+}
+
+Status Daemon::Parts::Listen(InheritedSockets& sockets) {
+  auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
+    servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
+  };
+  ASSIGN_OR_RETURN(UniqueFd passed_on, sockets.Take(kSocketName, SOCK_STREAM));
+  if (passed_on.valid()) {
+    ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Adopt(loop, std::move(passed_on), connected));
+  } else {
+    const mode_t mode = config.mode == Mode::kSystem ? kSystemSocketMode : kOwnSocketMode;
+    ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, mode, connected));
+  }
+  for (const std::string& name : sockets.left()) {
+    LogWarning("a socket of the service manager is not served; who connects there waits", {{"name", name}});
+  }
+  return OkStatus();
+}
+
+void Daemon::Parts::BeginWatchdog(const ServiceManager& manager) {
+  if (manager.watchdog_timeout_ns == 0) return;
+  std::vector<WatchedPart> parts{WatchedLoop(loop), WatchedWriter(catalog->writer()), WatchedWorkers(workers)};
+  watchdog = std::make_unique<Watchdog>(std::move(parts), manager.notifier);
+  watchdog->Begin(manager.watchdog_timeout_ns);
 }
 
 void Daemon::Parts::RecordOwn(const char* action, const std::string& detail) {
@@ -234,6 +263,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
 
 void Daemon::Parts::StopAll() {
   if (!io_thread.joinable()) return;
+  watchdog.reset();  // from here on it is the time limit of the stop that counts
   stop.request_stop();
   if (remote) remote->StopListening();
   OnLoop([this](const std::function<void()>& done) {
@@ -271,9 +301,9 @@ void Daemon::Reload(const Config& config) {
   parts_->loop.Post([parts = parts_.get(), config] { parts->Reload(config); });
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config) {
+Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, ServiceManager& manager) {
   auto parts = std::make_unique<Parts>(config);
-  Status built = parts->Build();
+  Status built = parts->Build(manager);
   if (!built.ok()) return built;
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
 }

@@ -7,14 +7,16 @@
 #include <memory>
 
 #include "daemon/config.h"
+#include "daemon/systemd/service_manager.h"
 #include "storage/base/status.h"
 
 namespace kprof {
 
 class Daemon {
  public:
-  // Opens the catalog, recovers what a crash left, listens. Serving when it returns.
-  static Result<std::unique_ptr<Daemon>> Start(const Config& config);
+  // Opens the catalog, recovers what a crash left, listens: at the service manager's socket where that passed one on,
+  // else at its own. Answers the service manager's watchdog from then on. Serving when it returns.
+  static Result<std::unique_ptr<Daemon>> Start(const Config& config, ServiceManager& manager);
 
   // Takes over what of these settings can change while it serves: roles, limits, retention, the log's level. Callers
   // come anew when roles change. Says in the log what has to wait for the next start.

@@ -9,11 +9,14 @@
 #include <cstdio>
 #include <ctime>
 #include <stop_token>
+#include <string>
 #include <thread>
 
+#include "daemon/base/clock.h"
 #include "daemon/base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
+#include "daemon/systemd/service_manager.h"
 #include "storage/base/files.h"
 #include "storage/base/standard_descriptors.h"
 #include "storage/catalog/catalog_restore.h"
@@ -60,32 +63,52 @@ bool HasTerminal() {
   return UniqueFd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).valid();
 }
 
-void Reload(const ConfigFlags& flags, Daemon& daemon) {
+// A service manager that does not hear us makes of a good start a failed one; that is for its log.
+void LogUntold(const Status& told) {
+  if (!told.ok()) LogWarning("the service manager was not told", {{"error", told.ToString()}});
+}
+
+std::string ServingAt(const Config& config) {
+  return "serving at " + config.socket_path;
+}
+
+void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier) {
+  LogUntold(notifier.Reloading());
   Result<Config> config = LoadConfig(flags);
-  if (config.ok()) return daemon.Reload(*config);
-  LogError("the settings stay as they are", {{"error", config.status().ToString()}});
+  if (config.ok()) {
+    daemon.Reload(*config);
+    LogUntold(notifier.Ready(ServingAt(*config)));
+  } else {
+    LogError("the settings stay as they are", {{"error", config.status().ToString()}});
+    LogUntold(notifier.Ready("serving with its old settings: the new ones make no sense"));
+  }
 }
 
 // Returns the signal that ends it.
-int WaitForEnd(const ConfigFlags& flags, const sigset_t& signals, Daemon& daemon) {
+int WaitForEnd(const ConfigFlags& flags, const sigset_t& signals, Daemon& daemon, ServiceNotifier& notifier) {
   const bool reloads = !HasTerminal();
   while (true) {
     int signal_number = 0;
     sigwait(&signals, &signal_number);
     if (signal_number != SIGHUP || !reloads) return signal_number;
-    Reload(flags, daemon);
+    Reload(flags, daemon, notifier);
   }
 }
 
 int Serve(const Config& config, const ConfigFlags& flags, const sigset_t& ends) {
-  Result<std::unique_ptr<Daemon>> daemon = Daemon::Start(config);
+  const RealClock clock;
+  Result<ServiceManager> manager = MeetServiceManager(clock);
+  if (!manager.ok()) return Complain(manager.status());
+  Result<std::unique_ptr<Daemon>> daemon = Daemon::Start(config, *manager);
   if (!daemon.ok()) return Complain(daemon.status().In("start kprofd"));
   LogInfo("kprofd is ready", {{"version", DaemonVersion()},
                               {"pid", std::to_string(getpid())},
                               {"state", config.state_folder},
                               {"socket", config.socket_path}});
+  LogUntold(manager->notifier.Ready(ServingAt(config)));
   malloc_trim(0);
-  const int signal_number = WaitForEnd(flags, ends, **daemon);
+  const int signal_number = WaitForEnd(flags, ends, **daemon, manager->notifier);
+  LogUntold(manager->notifier.Stopping("ending what is under way"));
   LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
   {
     std::jthread impatience([&](const std::stop_token& stopped) { WatchForSecondSignal(ends, **daemon, stopped); });
