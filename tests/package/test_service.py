@@ -1,0 +1,201 @@
+"""The installed service under a real systemd: a small Debian is booted in a container, the package installed, and what
+docs/operations.md promises is tried. KPROF_PACKAGE names the package; .ci/check_package builds it.
+"""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+import debian_node
+from debian_node import BootedNode, wait_until
+
+PACKAGE = os.environ.get("KPROF_PACKAGE", "")
+# Starts a unit as ann with a channel as its input, finds a process of hers by its mark and ends it, opens a file of hers
+# as her, having dropped all rights for good.
+HELPER_WORK = r"""
+exec >/var/lib/kprofd-helper/seen
+channel='cat; grep NoNewPrivs /proc/self/status; grep -o "^0::/user.slice/user-1500.slice" /proc/self/cgroup | cut -c4-'
+echo hello | systemd-run --quiet --collect --pipe --uid=1500 --gid=1500 --slice=user-1500.slice sh -c "$channel"
+systemd-run --quiet --collect --uid=1500 --unit=victim --setenv=KPROF_RUN_ID=marked sleep 1000
+pid=$(systemctl show --value --property=MainPID victim)
+until tr '\0' '\n' </proc/$pid/environ | sed -n 's/^KPROF_RUN_ID=//p' | grep marked; do sleep 0.1; done
+kill -9 $pid && echo killed
+as_ann='cat /tmp/of_ann; grep CapBnd /proc/self/status'
+setpriv --reuid=1500 --regid=1500 --init-groups --bounding-set=-all --inh-caps=-all sh -c "$as_ann"
+"""
+CTL = ("kprofctl", "--socket", "/run/kprofd/kprofd.sock")
+
+
+def setUpModule():
+    if not PACKAGE:
+        raise unittest.SkipTest("KPROF_PACKAGE names no package")
+    debian_node.need_tools()
+
+
+class Service(unittest.TestCase):
+    """One node for all: each test leaves it as it found it, with kprofd running."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.node = BootedNode(PACKAGE, "booted")
+        cls.addClassCleanup(cls.node.close)
+        cls.node.install(PACKAGE)
+
+    def setUp(self):
+        self.node.run("systemctl", "reset-failed", "kprofd.service", expect=None)
+        self.node.run("systemctl", "start", "kprofd.socket", "kprofd.service")
+
+    def tearDown(self):
+        outcome = self._outcome.result
+        if any(test is self for test, _ in outcome.failures + outcome.errors):
+            print(self.node.journal("kprofd*")[-4000:])
+
+    def pid(self):
+        return int(self.node.property("kprofd.service", "MainPID"))
+
+    def kill(self, signal_name):
+        self.node.run("systemctl", "kill", "--kill-who=main", f"--signal={signal_name}", "kprofd.service")
+
+    def status(self, user=None):
+        return json.loads(self.node.run(*CTL, "--json", "status", user=user))
+
+    def capture(self, *command):
+        """A detached one of ann's; its id once it runs."""
+        said = self.node.run(*CTL, "--json", "capture", "command", "--detach", "--device", "none", "--cwd", "/", "--", *command,
+                             user="ann")
+        run = json.loads(said.splitlines()[-1])["id"]
+        self.wait_for_state(run, "running")
+        return run
+
+    def state_of(self, run):
+        return json.loads(self.node.run(*CTL, "--json", "show", run, user="ann"))["state"]
+
+    def wait_for_state(self, run, state):
+        wait_until(lambda: self.state_of(run) == state, f"run {run} to be {state}")
+
+    def configure(self, *lines):
+        """Until the test has ended; the caller reloads."""
+        path = self.node.path("etc/kprofd/kprofd.toml")
+        shutil.copy(path, path + ".before")
+        self.addCleanup(shutil.move, path + ".before", path)
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+    def test_it_is_ready_when_systemd_says_so(self):
+        self.assertEqual(self.node.property("kprofd.service", "ActiveState"), "active")
+        self.assertEqual(self.node.property("kprofd.service", "Type"), "notify")
+        self.assertEqual(self.status()["pid"], int(self.node.run("systemctl", "show", "--value", "--property=MainPID", "kprofd")))
+
+    def test_it_is_kprof_and_its_state_is_nobody_elses(self):
+        self.assertEqual(self.node.run("stat", "--format=%U %a", "/var/lib/kprofd").split(), ["kprof", "700"])
+        self.assertEqual(self.node.run("stat", "--format=%U %a", "/run/kprofd").split(), ["root", "755"])
+        self.assertEqual(self.node.run("stat", "--format=%a", "/run/kprofd/kprofd.sock").strip(), "666")
+        self.assertEqual(self.node.run("stat", "--format=%U", f"/proc/{self.pid()}").strip(), "kprof")
+
+    def test_every_user_reaches_it(self):
+        self.assertEqual(self.status(user="ann")["mode"], "system")
+
+    def test_a_client_starts_it(self):
+        self.node.run("systemctl", "stop", "kprofd.service")
+        self.assertEqual(self.node.property("kprofd.service", "ActiveState"), "inactive")
+        self.assertGreater(self.status()["pid"], 0)
+        self.assertEqual(self.node.property("kprofd.service", "ActiveState"), "active")
+
+    def test_no_client_finds_nobody_while_it_restarts(self):
+        asking = self.node.start("sh", "-c", f"for i in $(seq 60); do {' '.join(CTL)} status >/dev/null || echo failed; done")
+        for _ in range(3):
+            self.node.run("systemctl", "restart", "kprofd.service")
+        out, err = asking.communicate(timeout=120)
+        self.assertEqual((out, err), ("", ""))
+
+    def test_a_stopped_process_is_ended_by_the_watchdog(self):
+        folder = "/run/systemd/system/kprofd.service.d"
+        self.node.run("mkdir", "-p", folder)
+        self.node.run("sh", "-c", f"printf '[Service]\\nWatchdogSec=2s\\n' >{folder}/test.conf")
+        self.addCleanup(self.node.run, "sh", "-c", f"rm -r {folder} && systemctl daemon-reload && systemctl restart kprofd")
+        self.node.run("systemctl", "daemon-reload")
+        self.node.run("systemctl", "restart", "kprofd.service")
+        before = self.pid()
+        self.kill("SIGSTOP")
+        wait_until(lambda: self.pid() not in (0, before), "another kprofd")
+        self.assertIn("Watchdog timeout", self.node.journal("kprofd.service"))
+        self.assertNotEqual(self.status()["pid"], before)
+
+    def test_a_killed_one_comes_back(self):
+        before = self.pid()
+        self.kill("SIGKILL")
+        self.assertNotEqual(wait_until(lambda: self.pid() not in (0, before) and self.status()["pid"], "another kprofd"), before)
+
+    def test_the_journal_has_priorities_and_no_second_time(self):
+        entries = self.node.run("journalctl", "--unit=kprofd.service", "--output=json", "--no-pager", "--identifier=kprofd")
+        ready = [json.loads(line) for line in entries.splitlines() if "kprofd is ready" in line][-1]
+        self.assertEqual(ready["PRIORITY"], "6")
+        self.assertTrue(ready["MESSAGE"].startswith("info kprofd is ready"), ready["MESSAGE"])
+
+    def test_settings_that_make_no_sense_are_said_once_and_close_the_door(self):
+        self.configure("nonsense = 1")
+        before = self.pid()
+        self.node.run("systemctl", "reload", "kprofd.service")
+        wait_until(lambda: "the settings stay as they are" in self.node.journal("kprofd.service"), "a complaint")
+        self.assertEqual(self.status()["pid"], before)
+        self.node.run("systemctl", "restart", "kprofd.service", expect=1)
+        self.assertEqual(self.node.property("kprofd.service", "Result"), "exit-code")
+        self.assertEqual(self.node.property("kprofd.service", "NRestarts"), "0")
+
+    def test_the_helpers_sandbox_allows_its_work_and_reaches_no_command(self):
+        """Its unit, with a script that does what the helper does in place of the helper."""
+        with open(os.path.join(debian_node.ROOT, "deploy", "kprofd-helper.service"), encoding="utf-8") as file:
+            unit = re.sub(r"(?m)^(Requires|After)=.*\n", "", file.read())
+        unit = re.sub(r"(?m)^ExecStart=.*", "ExecStart=/bin/sh /root/helper-work", unit).replace("Type=simple", "Type=oneshot")
+        with open(self.node.path("etc/systemd/system/helper-work.service"), "w", encoding="utf-8") as file:
+            file.write(unit)
+        with open(self.node.path("root/helper-work"), "w", encoding="utf-8") as file:
+            file.write(HELPER_WORK)
+        self.node.run("sh", "-c", "umask 077; echo of ann >/tmp/of_ann; chown ann /tmp/of_ann")
+        self.node.run("systemctl", "daemon-reload")
+        self.node.run("systemctl", "start", "helper-work.service", expect=None)
+        with open(self.node.path("var/lib/kprofd-helper/seen"), encoding="utf-8") as file:
+            seen = file.read().split("\n")
+        self.assertEqual(seen, ["hello", "NoNewPrivs:\t0", "/user.slice/user-1500.slice", "marked", "killed", "of ann",
+                                "CapBnd:\t0000000000000000", ""])
+
+    def test_an_upgrade_waits_for_the_runs(self):
+        # Root may see nothing of it, and yet it is waited for.
+        self.configure("[access]", 'admins = ["ann"]')
+        self.node.run("systemctl", "reload", "kprofd.service")
+        before = self.pid()
+        run = self.capture("sh", "-c", "until [ -e /run/go ]; do sleep 0.1; done")
+        said = self.node.install(debian_node.with_version(PACKAGE, "9.0", debian_node.CACHE))
+        self.assertIn("takes over when no run is under way", said)
+        wait_until(lambda: "waiting for 1 runs" in self.node.journal("kprofd-restart.service"), "the upgrade to wait")
+        self.assertEqual(self.pid(), before)
+        self.assertEqual(self.state_of(run), "running")
+        self.node.run("touch", "/run/go")
+        self.wait_for_state(run, "done")
+        wait_until(lambda: self.pid() not in (0, before), "the new kprofd")
+        self.assertEqual(self.state_of(run), "done")
+
+
+class Removal(unittest.TestCase):
+    """A node of its own: it is not the same afterwards."""
+
+    def test_a_remove_stops_it_and_a_purge_takes_all(self):
+        node = BootedNode(PACKAGE, "removed")
+        self.addCleanup(node.close)
+        node.install(PACKAGE)
+        self.assertEqual(node.property("kprofd.service", "ActiveState"), "active")
+        said = node.run("dpkg", "--remove", "kprof", limit_s=120)
+        self.assertIn("stopping kprofd", said)
+        self.assertEqual(node.property("kprofd.service", "ActiveState"), "inactive")
+        self.assertFalse(os.path.exists(f"/proc/{node.init}/root/run/kprofd/kprofd.sock"))
+        self.assertTrue(os.path.isdir(node.path("var/lib/kprofd")))
+        node.run("dpkg", "--purge", "kprof", limit_s=120)
+        self.assertFalse(os.path.exists(node.path("var/lib/kprofd")))
+        self.assertFalse(os.path.exists(node.path("etc/kprofd")))
+        self.assertEqual(node.run("systemctl", "list-unit-files", "--no-legend", "kprof*", expect=None).strip(), "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
