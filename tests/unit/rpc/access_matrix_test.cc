@@ -115,7 +115,7 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          request.mutable_header()->set_id(id);
          request.mutable_header()->set_name("more");
          stream->Write(request);
-         request.set_sha256(Sha256Of(""));
+         request.set_sha256(Sha256Of(std::string()));
          stream->Write(request);
          stream->WritesDone();
          return stream->Finish();
