@@ -1,36 +1,35 @@
 #include "storage/base/sha256.h"
 
-#include <openssl/evp.h>
+// The plain functions, not EVP: those bring all of OpenSSL along, and kprof-launch is static and small.
+#define OPENSSL_API_COMPAT 0x10101000L
+#include <openssl/sha.h>
 
 #include "storage/base/status.h"
 
 namespace kprof {
 
 struct Sha256::State {
-  EVP_MD_CTX* context = EVP_MD_CTX_new();
-  ~State() { EVP_MD_CTX_free(context); }
+  SHA256_CTX context;
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  KPROF_CHECK(state_->context != nullptr);
-  KPROF_CHECK(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+  KPROF_CHECK(SHA256_Init(&state_->context) == 1);
 }
 
 Sha256::~Sha256() = default;
 
 void Sha256::Add(std::span<const char> bytes) {
-  KPROF_CHECK(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+  KPROF_CHECK(SHA256_Update(&state_->context, bytes.data(), bytes.size()) == 1);
 }
 
 std::string Sha256::Finish() {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  KPROF_CHECK(EVP_DigestFinal_ex(state_->context, digest, &size) == 1);
+  unsigned char digest[SHA256_DIGEST_LENGTH];
+  KPROF_CHECK(SHA256_Final(digest, &state_->context) == 1);
   static constexpr char kHex[] = "0123456789abcdef";
   std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kHex[digest[i] >> 4];
-    text += kHex[digest[i] & 15];
+  for (unsigned char byte : digest) {
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
   }
   return text;
 }
