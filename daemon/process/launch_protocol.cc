@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/process/message_coder.h"
 #include "daemon/process/output_progress.h"
 
 namespace kprof {
@@ -11,97 +12,6 @@ namespace {
 constexpr size_t kHeaderBytes = 5;  // u32 length, u8 type
 constexpr size_t kTypeBytes = 1;
 constexpr uint32_t kHelloMagic = 0x4c52504b;  // "KPRL"
-
-class Encoder {
- public:
-  template <typename T>
-  void Add(T value) {
-    auto bits = static_cast<uint64_t>(value);
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_ += static_cast<char>(bits >> (8 * i) & 0xff);
-  }
-  void Add(const std::string& text) {
-    Add(static_cast<uint32_t>(text.size()));
-    bytes_ += text;
-  }
-  void Add(const std::vector<std::string>& texts) {
-    Add(static_cast<uint32_t>(texts.size()));
-    for (const std::string& text : texts) Add(text);
-  }
-  void Add(const std::optional<int32_t>& value) {
-    Add(static_cast<uint8_t>(value.has_value()));
-    Add(value.value_or(0));
-  }
-  std::string Take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-// Reads one value after the other; the first that is not there makes the rest fail as well. Ask Ok() at the end.
-class Decoder {
- public:
-  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
-
-  template <typename T>
-  void Read(T& value) {
-    if (!Has(sizeof(T))) return;
-    uint64_t bits = 0;
-    for (size_t i = 0; i < sizeof(T); ++i) bits |= uint64_t{static_cast<unsigned char>(rest_[i])} << (8 * i);
-    value = static_cast<T>(bits);
-    rest_.remove_prefix(sizeof(T));
-  }
-  void Read(bool& value) {
-    uint8_t byte = 0;
-    Read(byte);
-    if (byte > 1) bad_ = true;
-    value = byte == 1;
-  }
-  void Read(std::string& text) {
-    uint32_t size = 0;
-    Read(size);
-    if (!Has(size)) return;
-    text.assign(rest_.substr(0, size));
-    rest_.remove_prefix(size);
-  }
-  // The caller's loop over a list: how many entries of at least `least_bytes` follow.
-  uint32_t ReadCount(size_t least_bytes) {
-    uint32_t count = 0;
-    Read(count);
-    if (bad_ || count > rest_.size() / least_bytes) {
-      bad_ = true;
-      return 0;
-    }
-    return count;
-  }
-  void Read(std::vector<std::string>& texts) {
-    texts.resize(ReadCount(sizeof(uint32_t)));
-    for (std::string& text : texts) {
-      Read(text);
-      if (bad_) return;
-    }
-  }
-  void Read(std::optional<int32_t>& value) {
-    bool present = false;
-    int32_t number = 0;
-    Read(present);
-    Read(number);
-    if (present) {
-      value = number;
-    } else if (number != 0) {
-      bad_ = true;
-    }
-  }
-  bool Ok() const { return !bad_ && rest_.empty(); }
-
- private:
-  bool Has(size_t size) {
-    if (bad_ || rest_.size() < size) bad_ = true;
-    return !bad_;
-  }
-
-  std::string_view rest_;
-  bool bad_ = false;
-};
 
 // One list of fields per message, for both directions.
 template <typename Coder, typename Ended>
@@ -181,7 +91,7 @@ Status CheckLaunchRequest(const LaunchRequest& request) {
 }
 
 std::string EncodeLaunchRequest(const LaunchRequest& request) {
-  Encoder out;
+  MessageEncoder out;
   out.Add(request.argv);
   out.Add(request.environment);
   out.Add(request.cwd);
@@ -199,7 +109,7 @@ std::string EncodeLaunchRequest(const LaunchRequest& request) {
 }
 
 Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload) {
-  Decoder in(payload);
+  MessageDecoder in(payload);
   LaunchRequest request;
   in.Read(request.argv);
   in.Read(request.environment);
@@ -219,14 +129,14 @@ Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload) {
 }
 
 std::string EncodeLaunchFailure(const LaunchFailure& failure) {
-  Encoder out;
+  MessageEncoder out;
   out.Add(failure.step);
   out.Add(failure.error);
   return out.Take();
 }
 
 Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload) {
-  Decoder in(payload);
+  MessageDecoder in(payload);
   LaunchFailure failure;
   in.Read(failure.step);
   in.Read(failure.error);
@@ -235,7 +145,7 @@ Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload) {
 }
 
 std::string EncodeCommandStarted(const CommandStarted& started) {
-  Encoder out;
+  MessageEncoder out;
   out.Add(started.pid);
   out.Add(started.unix_ns);
   out.Add(started.mono_ns);
@@ -243,7 +153,7 @@ std::string EncodeCommandStarted(const CommandStarted& started) {
 }
 
 Result<CommandStarted> DecodeCommandStarted(std::string_view payload) {
-  Decoder in(payload);
+  MessageDecoder in(payload);
   CommandStarted started;
   in.Read(started.pid);
   in.Read(started.unix_ns);
@@ -253,13 +163,13 @@ Result<CommandStarted> DecodeCommandStarted(std::string_view payload) {
 }
 
 std::string EncodeCommandEnded(const CommandEnded& ended) {
-  Encoder out;
+  MessageEncoder out;
   ForEachField([&](const auto& field) { out.Add(field); }, ended);
   return out.Take();
 }
 
 Result<CommandEnded> DecodeCommandEnded(std::string_view payload) {
-  Decoder in(payload);
+  MessageDecoder in(payload);
   CommandEnded ended;
   ForEachField([&](auto& field) { in.Read(field); }, ended);
   if (!in.Ok()) return BadPayload("Ended");
@@ -267,13 +177,13 @@ Result<CommandEnded> DecodeCommandEnded(std::string_view payload) {
 }
 
 std::string EncodeStop(int64_t grace_ms) {
-  Encoder out;
+  MessageEncoder out;
   out.Add(grace_ms);
   return out.Take();
 }
 
 Result<int64_t> DecodeStop(std::string_view payload) {
-  Decoder in(payload);
+  MessageDecoder in(payload);
   int64_t grace_ms = 0;
   in.Read(grace_ms);
   if (!in.Ok()) return BadPayload("Stop");
@@ -282,7 +192,7 @@ Result<int64_t> DecodeStop(std::string_view payload) {
 
 std::string FrameOf(LaunchMessage type, std::string_view payload) {
   KPROF_CHECK(payload.size() + kTypeBytes <= kLaunchFrameLimitBytes);
-  Encoder out;
+  MessageEncoder out;
   out.Add(static_cast<uint32_t>(payload.size() + kTypeBytes));
   out.Add(static_cast<uint8_t>(type));
   std::string frame = out.Take();
@@ -291,7 +201,7 @@ std::string FrameOf(LaunchMessage type, std::string_view payload) {
 }
 
 std::string HelloFrame(uint32_t version) {
-  Encoder hello;
+  MessageEncoder hello;
   hello.Add(kHelloMagic);
   hello.Add(version);
   return FrameOf(LaunchMessage::kHello, hello.Take());
@@ -319,7 +229,7 @@ Result<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
   if (rest.size() < kHeaderBytes) return not_yet();
   uint32_t length = 0;
   uint8_t type = 0;
-  Decoder header(rest);
+  MessageDecoder header(rest);
   header.Read(length);
   header.Read(type);
   if (length < kTypeBytes || length > kLaunchFrameLimitBytes || !IsLaunchMessage(type)) {
