@@ -207,6 +207,10 @@ std::string HelloFrame(uint32_t version) {
   return FrameOf(LaunchMessage::kHello, hello.Take());
 }
 
+std::string FirstFrames(const LaunchRequest& request) {
+  return HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(request));
+}
+
 Result<std::optional<FrameReader::Frame>> FrameReader::Next() {
   Result<std::optional<Frame>> frame = NextFrame();
   if (greeted_ || (frame.ok() && !frame->has_value())) return frame;

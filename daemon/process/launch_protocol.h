@@ -141,6 +141,9 @@ std::string FrameOf(LaunchMessage type, std::string_view payload = {});
 // The first frame of either side.
 std::string HelloFrame(uint32_t version = kLaunchProtocolVersion);
 
+// Hello and Prepare.
+std::string FirstFrames(const LaunchRequest& request);
+
 // Cuts a byte stream into frames. The Hello that it must begin with is checked here and not handed on.
 class FrameReader {
  public:

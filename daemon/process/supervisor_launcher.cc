@@ -77,10 +77,8 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
   }
   ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, marks, files, adopted_->own()));
   const pid_t pid = spawned.pid;
-  auto link =
-      std::make_shared<SupervisorLink>(loop_, adopted_, not_reaped_, SubjectOf(marked), marker, std::move(events));
-  Status begun =
-      link->Begin(std::move(spawned), HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(marked)));
+  auto link = std::make_shared<SupervisorLink>(loop_, adopted_, not_reaped_);
+  Status begun = link->Begin(std::move(spawned), SubjectOf(marked), marker, std::move(events), FirstFrames(marked));
   if (!begun.ok()) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);  // a KILL that nothing can hold up: it has nothing open yet

@@ -1,0 +1,222 @@
+#include "daemon/process/supervisor_channel.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <utility>
+
+#include "daemon/base/log.h"
+
+namespace kprof {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// Of these a healthy supervisor needs milliseconds. They are for a disk that is slow, not for one that hangs.
+constexpr int64_t kPrepareLimitNs = 60 * kNanosPerSecond;
+constexpr int64_t kStartLimitNs = 30 * kNanosPerSecond;
+// Who asks a second time, and gives no grace, wants an end more than a report. A supervisor that works has nearly
+// always reported by then; one that still fights a storm of forks hands it to the sweep, which fights it with the same
+// means.
+constexpr int64_t kImpatientEndLimitNs = 5 * kNanosPerSecond;
+
+}  // namespace
+
+SupervisorChannel::SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::string marker, LaunchEvents events,
+                                     Ended ended)
+    : loop_(loop),
+      subject_(std::move(subject)),
+      marker_(std::move(marker)),
+      events_(std::move(events)),
+      ended_(std::move(ended)),
+      socket_(loop.context()) {}
+
+Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
+  error_code error;
+  socket_.assign(asio::local::stream_protocol(), socket.get(), error);
+  if (!error) {
+    socket.Release();
+    socket_.non_blocking(true, error);
+  }
+  if (error) return FailErrno(error.value(), "watch the supervisor");
+  Send(std::move(first_frames));
+  ExpectAnswer(
+      loop_.clock().mono_ns() + kPrepareLimitNs,
+      Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", "kprof-launch was not ready within 60 s",
+           "see whether the disk of the folder " + subject_.cwd + " answers"));
+  Receive();
+  return OkStatus();
+}
+
+void SupervisorChannel::Go() {
+  Send(FrameOf(LaunchMessage::kGo));
+  if (stop_sent_) return;
+  ExpectAnswer(
+      loop_.clock().mono_ns() + kStartLimitNs,
+      Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'",
+           "kprof-launch did not say within 30 s that it has started", "see whether the disk of the program answers"));
+}
+
+void SupervisorChannel::Stop(int64_t grace_ms) {
+  Send(FrameOf(LaunchMessage::kStop, EncodeStop(grace_ms)));
+  const bool again = std::exchange(stop_sent_, true);
+  const int64_t grace_ns = std::clamp<int64_t>(grace_ms, 0, kLongestGraceMs) * kNanosPerMilli;
+  const int64_t by_ns =
+      loop_.clock().mono_ns() + grace_ns + (again && grace_ns == 0 ? kImpatientEndLimitNs : kSupervisorEndLimitNs);
+  if (again && answer_by_ns_ <= by_ns) return;
+  ExpectAnswer(by_ns, Fail(ErrorCode::kCommandFailed, "supervise '" + subject_.program + "'",
+                           "kprof-launch did not answer when it was told to stop",
+                           "see what held it up: a SIGSTOP, a frozen cgroup, a disk that hangs"));
+}
+
+void SupervisorChannel::Send(std::string frame) {
+  if (!open()) return;
+  outbox_ += frame;
+  if (!sending_) SendMore();
+}
+
+void SupervisorChannel::SendMore() {
+  error_code error;
+  while (!outbox_.empty()) {
+    size_t sent = socket_.write_some(asio::buffer(outbox_), error);
+    outbox_.erase(0, sent);
+    if (error) break;
+  }
+  sending_ = false;
+  if (outbox_.empty()) outbox_.shrink_to_fit();
+  if (error != asio::error::would_block) return;  // done, or gone: then its end is on the way
+  sending_ = true;
+  socket_.async_wait(asio::local::stream_protocol::socket::wait_write,
+                     [self = shared_from_this()](const error_code& error) {
+                       if (!error) self->SendMore();
+                     });
+}
+
+void SupervisorChannel::Receive() {
+  socket_.async_wait(asio::local::stream_protocol::socket::wait_read,
+                     [self = shared_from_this()](const error_code& error) {
+                       if (!error && self->TakeAll()) self->Receive();
+                     });
+}
+
+void SupervisorChannel::TakeReceived() {
+  (void)TakeAll();
+}
+
+bool SupervisorChannel::TakeAll() {
+  while (open()) {
+    std::array<char, 4096> bytes;
+    error_code error;
+    size_t size = socket_.read_some(asio::buffer(bytes), error);
+    if (error == asio::error::would_block) return true;
+    if (error) {
+      End(Why::kEnd);
+      return false;
+    }
+    frames_.Add(std::string_view(bytes.data(), size));
+    TakeFrames();
+  }
+  return false;
+}
+
+void SupervisorChannel::TakeFrames() {
+  while (open()) {
+    Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
+    if (frame.ok() && !frame->has_value()) return;
+    if (!frame.ok() || !Take(**frame)) {
+      // Whoever speaks nonsense does not supervise.
+      LogError("kprof-launch speaks another protocol", {{"run", marker_}});
+      if (!greeted()) TellOtherBuilds();
+      return End(Why::kNonsense);
+    }
+  }
+}
+
+bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
+  switch (frame.type) {
+    case LaunchMessage::kPrepared:
+      if (!stop_sent_) ExpectNothing();
+      Tell(events_.prepared);
+      return true;
+    case LaunchMessage::kStarted: {
+      Result<CommandStarted> started = DecodeCommandStarted(frame.payload);
+      if (!stop_sent_) ExpectNothing();
+      if (started.ok()) Tell(events_.started, *started);
+      return started.ok();
+    }
+    case LaunchMessage::kLaunchFailed: {
+      Result<LaunchFailure> failure = DecodeLaunchFailure(frame.payload);
+      if (failure.ok()) TellOver(events_.failed, LaunchError(*failure, subject_));
+      return failure.ok();
+    }
+    case LaunchMessage::kEnded: {
+      Result<CommandEnded> ended = DecodeCommandEnded(frame.payload);
+      if (ended.ok()) TellOver(events_.ended, *ended);
+      return ended.ok();
+    }
+    default:
+      return false;
+  }
+}
+
+void SupervisorChannel::TellOtherBuilds() {
+  TellOver(events_.failed,
+           Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", kOtherBuildsWhy, kOtherBuildsRemedy));
+}
+
+void SupervisorChannel::TellLast(const Status& last) {
+  TellOver(last.code() == ErrorCode::kSpawnFailed ? events_.failed : events_.lost, last);
+}
+
+void SupervisorChannel::Forget() {
+  over_ = true;
+  events_ = LaunchEvents();
+}
+
+void SupervisorChannel::Close() {
+  if (!open()) return;
+  error_code ignored;
+  socket_.close(ignored);
+  ExpectNothing();
+  ended_ = nullptr;
+}
+
+void SupervisorChannel::Hush() {
+  if (!open()) return;
+  outbox_.clear();
+  ExpectNothing();
+  ::shutdown(socket_.native_handle(), SHUT_WR);
+}
+
+void SupervisorChannel::End(Why why) {
+  Ended ended = std::exchange(ended_, nullptr);
+  Close();
+  if (ended) ended(why);
+}
+
+void SupervisorChannel::ExpectAnswer(int64_t by_ns, Status silent) {
+  if (!open() || over_) return;
+  silent_ = std::move(silent);
+  answer_by_ns_ = by_ns;
+  answer_limit_ = loop_.After(by_ns - loop_.clock().mono_ns(), [this] { OnSilence(); });
+}
+
+void SupervisorChannel::ExpectNothing() {
+  silent_.reset();
+  answer_limit_.Cancel();
+}
+
+void SupervisorChannel::OnSilence() {
+  const std::shared_ptr<SupervisorChannel> self = shared_from_this();  // what is called may let go of it
+  TakeReceived();                                                      // it may be us who were held up
+  if (over_ || !silent_ || answer_limit_.pending()) return;            // it has answered, and may owe the next answer
+  given_up_ = std::exchange(silent_, std::nullopt);
+  LogError("kprof-launch does not answer", {{"run", marker_}, {"error", given_up_->ToString()}});
+  End(Why::kSilent);
+}
+
+}  // namespace kprof

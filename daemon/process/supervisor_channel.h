@@ -1,0 +1,113 @@
+// What is said to one kprof-launch and what it says: its messages become LaunchEvents, and it owes its answers in the
+// time that launcher.h gives. Whose turn it is to speak is launch_protocol.h. Knows nothing of its process: whose child
+// it is, how it ends, what it leaves are supervisor_link.h and distant_supervisor.h.
+//
+// Io loop only. Kept by its handlers until it is closed.
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/process/launch_error.h"
+#include "daemon/process/launch_protocol.h"
+#include "daemon/process/launcher.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+// Beyond the grace of a Stop, and from the close of its channel: a supervisor gives up by itself on what it cannot kill
+// after 10 s; twice that, so that on a busy host it still says what it could not end.
+inline constexpr int64_t kSupervisorEndLimitNs = 20 * kNanosPerSecond;
+
+class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel> {
+ public:
+  enum class Why {
+    kEnd,       // the other end is gone
+    kNonsense,  // it speaks no protocol of ours: it is not to live on
+    kSilent,    // it owes an answer, see silent(): it is not to live on
+  };
+  // Called once, when it ends otherwise than by Close; what it held is let go then.
+  using Ended = std::function<void(Why)>;
+
+  SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::string marker, LaunchEvents events, Ended ended);
+
+  // Sends the first frames (Hello, Prepare). Fails when the socket cannot be used.
+  Status Begin(UniqueFd socket, std::string first_frames);
+
+  void Go();
+  void Stop(int64_t grace_ms);
+
+  // What has come by now is told. For whoever learns in another way that the supervisor is gone.
+  void TakeReceived();
+  // Closes, upon which the supervisor ends its tree and itself.
+  void Close();
+  // No more is said; what it still says is heard. The supervisor ends its tree as upon Close.
+  void Hush();
+  // No event comes any more.
+  void Forget();
+
+  // The last event, unless there was one: failed for kSpawnFailed, else lost.
+  void TellLast(const Status& last);
+  // It is of another build, which shows before any Go: nothing was executed.
+  void TellOtherBuilds();
+
+  bool open() const { return socket_.is_open(); }
+  bool over() const { return over_; }
+  bool greeted() const { return frames_.greeted(); }
+  const std::optional<Status>& silent() const { return given_up_; }
+  const LaunchSubject& subject() const { return subject_; }
+  const std::string& marker() const { return marker_; }
+
+ private:
+  void Send(std::string frame);
+  void SendMore();
+  void Receive();
+  // Takes all that is there; returns whether more may come.
+  bool TakeAll();
+  void TakeFrames();
+  bool Take(const FrameReader::Frame& frame);
+  void End(Why why);
+  // It owes an answer by then; else `silent` is what it is given up for. ExpectNothing: it has answered.
+  void ExpectAnswer(int64_t by_ns, Status silent);
+  void ExpectNothing();
+  void OnSilence();
+
+  // The callee may destroy the Launched, which empties events_: so a copy is called.
+  template <typename Event, typename... Arguments>
+  void Tell(const Event& event, const Arguments&... arguments) {
+    if (over_ || !event) return;
+    Event call = event;
+    call(arguments...);
+  }
+  template <typename Event, typename Argument>
+  void TellOver(const Event& event, const Argument& argument) {
+    if (over_) return;
+    over_ = true;
+    Event call = event;
+    events_ = LaunchEvents();
+    if (call) call(argument);
+  }
+
+  IoLoop& loop_;
+  const LaunchSubject subject_;
+  const std::string marker_;
+  LaunchEvents events_;
+  Ended ended_;
+  bool over_ = false;  // the last event was told, or nobody listens
+  boost::asio::local::stream_protocol::socket socket_;
+  FrameReader frames_;
+  std::string outbox_;  // at most one request and a few bytes
+  bool sending_ = false;
+  std::optional<Status> silent_;  // what it is given up for when it goes on owing us an answer
+  int64_t answer_by_ns_ = 0;
+  IoLoop::Timer answer_limit_;
+  bool stop_sent_ = false;
+  std::optional<Status> given_up_;  // it was, for this
+};
+
+}  // namespace kprof
