@@ -80,6 +80,10 @@ Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject) {
     return Fail(ErrorCode::kSpawnFailed, what, "set its resource limits: " + Words(failure.error),
                 "check the limits that were asked for");
   }
+  if (failure.step == "digest") {
+    return Fail(ErrorCode::kSpawnFailed, what, "it is not what its caller asked for when the run was queued",
+                "submit it again; if that does not help, look for who changed kprofd's files");
+  }
   if (failure.step == "fork") {
     return Fail(ErrorCode::kSpawnFailed, what, "no process can be made: " + Words(failure.error),
                 "end other processes or raise the limit (ulimit -u)");

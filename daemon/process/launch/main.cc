@@ -1,5 +1,5 @@
-// kprof-launch: starts one command for kprofd and owns its process tree. Speaks launch_protocol.h over
-// descriptor 3. It is not for people: started by hand it says so and ends.
+// kprof-launch: starts one command for kprofd and owns its process tree. Speaks launch_protocol.h over one descriptor
+// (launch_options.h). It is not for people: started by hand it says so and ends.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
@@ -11,13 +11,14 @@
 
 #include <climits>
 #include <csignal>
+#include <optional>
 
+#include "daemon/process/launch/keeper.h"
+#include "daemon/process/launch/launch_options.h"
 #include "daemon/process/launch/supervisor.h"
 #include "daemon/process/process_sweep.h"
 
 namespace {
-
-constexpr int kControlFd = 3;
 
 void Say(std::string_view text) {
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -34,6 +35,18 @@ void FillStandardDescriptors() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", O_RDWR);  // takes the lowest that is free: this one
   }
+}
+
+// The channel as descriptor 3, and nothing else above the standard ones. Returns it, or -1.
+int TakeControl(int given) {
+  constexpr int kControlFd = STDERR_FILENO + 1;
+  if (given != kControlFd) {
+    if (::dup2(given, kControlFd) < 0) return -1;
+    ::close(given);
+  }
+  FillStandardDescriptors();
+  ::syscall(SYS_close_range, kControlFd + 1, INT_MAX, 0);
+  return kControlFd;
 }
 
 // Signals do not end us, the channel does: all are blocked but those that tell of our own faults. SIGCHLD comes by
@@ -61,14 +74,21 @@ kprof::ResourceLimit RaiseDescriptorLimit() {
 
 }  // namespace
 
-int main() {
-  if (!IsSocket(kControlFd)) {
+int main(int argc, char** argv) {
+  const std::optional<kprof::LaunchOptions> options = kprof::ParseLaunchOptions(argc, argv);
+  if (!options || !IsSocket(options->control_fd)) {
     Say("kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
     return 2;
   }
+  // Its command has the same uid, and shall neither trace it nor reach its descriptors. Not where the daemon is its
+  // parent, which finds it by its environment.
+  if (options->kept) ::prctl(PR_SET_DUMPABLE, 0);
   ::prctl(PR_SET_NAME, kprof::kSupervisorName);  // executed by descriptor, it would be called "4"
-  FillStandardDescriptors();
-  ::syscall(SYS_close_range, kControlFd + 1, INT_MAX, 0);
+  const int control_fd = TakeControl(options->control_fd);
+  if (control_fd < 0) {
+    Say("kprof-launch: take its channel: no descriptor left; raise the limit of open files\n");
+    return 2;
+  }
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     Say("kprof-launch: become a subreaper: the kernel refused; Linux 3.4 or newer is needed\n");
     return 2;
@@ -78,8 +98,12 @@ int main() {
     Say("kprof-launch: watch for children: no descriptor left; raise the limit of open files\n");
     return 2;
   }
+  if (options->kept && kprof::ForkUnderKeeper(control_fd, child_signals.get()) != 0) {
+    Say("kprof-launch: make a process: the kernel refused; raise the limit of processes\n");
+    return 2;
+  }
   kprof::ResourceLimit own_nofile = RaiseDescriptorLimit();
-  kprof::Supervisor supervisor(kprof::UniqueFd(kControlFd), std::move(child_signals), own_nofile);
+  kprof::Supervisor supervisor(kprof::UniqueFd(control_fd), std::move(child_signals), own_nofile, options->digest);
   // Nothing is worth tidying in a process that ends.
   ::_exit(supervisor.Run());
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "daemon/base/clock.h"
+#include "daemon/process/launch_digest.h"
 
 namespace kprof {
 namespace {
@@ -30,10 +31,11 @@ int64_t In(int64_t delay_ms) {
 
 }  // namespace
 
-Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile)
+Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest)
     : channel_(std::move(control)),
       child_signal_fd_(std::move(child_signal_fd)),
       own_nofile_(own_nofile),
+      digest_(std::move(digest)),
       kill_at_ns_(kNever),
       next_round_at_ns_(kNever),
       give_up_at_ns_(kNever) {}
@@ -83,12 +85,7 @@ void Supervisor::HearChannel() {
       case LaunchMessage::kPrepare: {
         Result<LaunchRequest> request = DecodeLaunchRequest(frame->payload);
         frame->payload = std::string();
-        if (request.ok() && CheckLaunchRequest(*request).ok() && !child_ && !done_) {
-          Prepare(*request);
-        } else if (!child_) {
-          channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure({"request", EBADMSG}));
-          done_ = true;
-        }
+        if (!child_ && !done_) TakeRequest(request);
         break;
       }
       case LaunchMessage::kGo:
@@ -103,13 +100,20 @@ void Supervisor::HearChannel() {
   }
 }
 
+void Supervisor::TakeRequest(const Result<LaunchRequest>& request) {
+  if (!request.ok() || !CheckLaunchRequest(*request).ok()) return Fail({"request", EBADMSG});
+  if (!digest_.empty() && LaunchDigest(*request) != digest_) return Fail({"digest", EPERM});
+  Prepare(*request);
+}
+
+void Supervisor::Fail(const LaunchFailure& failure) {
+  channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure(failure));
+  done_ = true;
+}
+
 void Supervisor::Prepare(const LaunchRequest& request) {
   StartedChild started = StartCommandChild(request, own_nofile_);
-  if (!started.failure.step.empty()) {
-    channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure(started.failure));
-    done_ = true;
-    return;
-  }
+  if (!started.failure.step.empty()) return Fail(started.failure);
   child_.emplace(std::move(started.child));
   tree_.SetCommand(child_->pid);
   leftover_grace_ms_ = request.leftover_grace_ms;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "daemon/process/host_cpu.h"
 #include "daemon/process/launch/command_child.h"
@@ -21,7 +22,8 @@ namespace kprof {
 class Supervisor {
  public:
   // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
-  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile);
+  // A request with another `digest` (launch_digest.h) is refused; empty: any is good.
+  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest);
 
   // Returns the exit status (kLaunchTree...).
   int Run();
@@ -37,7 +39,9 @@ class Supervisor {
 
   void Poll();
   void HearChannel();
+  void TakeRequest(const Result<LaunchRequest>& request);
   void Prepare(const LaunchRequest& request);
+  void Fail(const LaunchFailure& failure);
   void Stop(int64_t grace_ms);
   void ReadReport();
   void OnChildren();
@@ -51,6 +55,7 @@ class Supervisor {
   ControlChannel channel_;
   UniqueFd child_signal_fd_;
   const ResourceLimit own_nofile_;
+  const std::string digest_;
 
   std::optional<CommandChild> child_;
   std::optional<Output> stdout_;

@@ -1,0 +1,91 @@
+#include "daemon/process/launch/keeper.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include "daemon/base/clock.h"
+#include "daemon/process/launch_protocol.h"
+#include "daemon/process/process_sweep.h"
+
+namespace kprof {
+namespace {
+
+constexpr char kKeeperName[] = "kprof-keeper";
+// A supervisor gives up by itself on what it cannot kill after 10 s.
+constexpr int64_t kEndLimitNs = 20 * kNanosPerSecond;
+constexpr int kSweepRounds = 10;
+constexpr int kKillRounds = 5;
+
+// The supervisor is reaped: whoever is below us now is its.
+int EndWhatItLeft() {
+  auto is_own = [](const ProcessRow&) { return false; };
+  bool some_left = true;
+  for (int round = 0; some_left && round < kSweepRounds; ++round) {
+    const KilledChildren at_sight = KillChildrenAtSight(is_own);
+    KillAll([] { return FindDescendants(::getpid()); }, kKillRounds);
+    ReapOrphans(is_own);
+    some_left = !at_sight.none_left || !FindDescendants(::getpid()).empty();
+  }
+  return some_left ? kLaunchTreeLeft : kLaunchTreeGone;
+}
+
+class Keeper {
+ public:
+  Keeper(pid_t supervisor, int control_fd, int child_signal_fd)
+      : supervisor_(supervisor), control_fd_(control_fd), child_signal_fd_(child_signal_fd) {}
+
+  int Run() {
+    while (!Reap()) Poll();
+    if (WIFEXITED(wait_status_)) return WEXITSTATUS(wait_status_);
+    return EndWhatItLeft();
+  }
+
+ private:
+  bool Reap() { return ::waitpid(supervisor_, &wait_status_, WNOHANG) == supervisor_; }
+
+  void Poll() {
+    const bool closed = kill_at_ns_ != 0;
+    pollfd waits[2] = {{child_signal_fd_, POLLIN, 0}, {closed ? -1 : control_fd_, POLLRDHUP, 0}};
+    timespec timeout{};
+    if (closed) {
+      const int64_t left_ns = kill_at_ns_ - ReadClockNs(CLOCK_MONOTONIC);
+      if (left_ns <= 0) {
+        ::kill(supervisor_, SIGKILL);
+        kill_at_ns_ += kEndLimitNs;  // what hangs in the kernel dies when it comes out of it
+        return;
+      }
+      timeout = {left_ns / kNanosPerSecond, left_ns % kNanosPerSecond};
+    }
+    if (::ppoll(waits, 2, closed ? &timeout : nullptr, nullptr) <= 0) return;
+    if (waits[1].revents != 0) kill_at_ns_ = ReadClockNs(CLOCK_MONOTONIC) + kEndLimitNs;
+    if (waits[0].revents != 0) {
+      signalfd_siginfo info[16];
+      [[maybe_unused]] ssize_t size = ::read(child_signal_fd_, info, sizeof info);  // says only: look
+    }
+  }
+
+  const pid_t supervisor_;
+  const int control_fd_;
+  const int child_signal_fd_;
+  int wait_status_ = 0;
+  int64_t kill_at_ns_ = 0;  // CLOCK_MONOTONIC; 0: the channel is open
+};
+
+}  // namespace
+
+int ForkUnderKeeper(int control_fd, int child_signal_fd) {
+  const pid_t supervisor = ::fork();
+  if (supervisor < 0) return errno;
+  if (supervisor == 0) return 0;
+  ::prctl(PR_SET_NAME, kKeeperName);
+  ::_exit(Keeper(supervisor, control_fd, child_signal_fd).Run());
+}
+
+}  // namespace kprof

@@ -1,0 +1,18 @@
+// A second process above a supervisor, for where no daemon is its parent: kprofctl's, and the helper's. When the
+// supervisor is killed, its tree comes to the keeper, which ends it; when the supervisor does not end although its
+// channel is closed (it is stopped, or hangs), the keeper kills it. The keeper holds the channel open to its own end:
+// so whoever is at the other end sees it close only when nothing is left. Says nothing on it and reads nothing.
+//
+// A keeper that is killed leaves the supervisor as it is, which is whole without it.
+#pragma once
+
+#include <sys/types.h>
+
+namespace kprof {
+
+// Forks. Returns in the supervisor's process; the keeper's ends in here, with the supervisor's exit status
+// (kLaunchTree...). REQUIRES: one thread; this process is a subreaper; SIGCHLD is blocked. Fails, returning errno,
+// when no process can be made.
+int ForkUnderKeeper(int control_fd, int child_signal_fd);
+
+}  // namespace kprof

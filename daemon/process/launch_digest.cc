@@ -1,0 +1,48 @@
+#include "daemon/process/launch_digest.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/base/environment.h"
+#include "storage/base/sha256.h"
+
+namespace kprof {
+namespace {
+
+// Part of what is summed, so that no sum of another form is ever taken for one of this.
+constexpr std::string_view kForm = "kprof launch 1\n";
+
+constexpr std::array<std::string_view, 5> kDaemonsVariables = {kRunIdVariable, kStateVariable, "CUDA_VISIBLE_DEVICES",
+                                                               "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
+
+}  // namespace
+
+bool IsDaemonsVariable(std::string_view name) {
+  return std::find(kDaemonsVariables.begin(), kDaemonsVariables.end(), name) != kDaemonsVariables.end();
+}
+
+std::string LaunchDigest(const LaunchRequest& request) {
+  LaunchRequest callers;
+  callers.argv = request.argv;
+  callers.cwd = request.cwd;
+  callers.umask = request.umask;
+  callers.limits = request.limits;
+  callers.output_head_bytes = 0;
+  callers.output_tail_bytes = 0;
+  callers.leftover_grace_ms = 0;
+  std::copy_if(request.environment.begin(), request.environment.end(), std::back_inserter(callers.environment),
+               [](const std::string& variable) {
+                 return !IsDaemonsVariable(std::string_view(variable).substr(0, variable.find('=')));
+               });
+  Sha256 sum;
+  sum.Add(kForm);
+  sum.Add(EncodeLaunchRequest(callers));
+  return sum.Finish();
+}
+
+bool LooksLikeLaunchDigest(std::string_view text) {
+  return text.size() == kLaunchDigestLength &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+}  // namespace kprof
