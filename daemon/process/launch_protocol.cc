@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/environment.h"
 #include "daemon/process/message_coder.h"
 #include "daemon/process/output_progress.h"
 
@@ -88,6 +89,12 @@ Status CheckLaunchRequest(const LaunchRequest& request) {
   }
   if (why == nullptr) return OkStatus();
   return Fail(ErrorCode::kUsage, "start a command", why, "correct the request");
+}
+
+Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker) {
+  SetVariable(request.environment, std::string(kRunIdVariable) + "=" + marker);
+  RETURN_IF_ERROR(CheckLaunchRequest(request));
+  return request;
 }
 
 std::string EncodeLaunchRequest(const LaunchRequest& request) {

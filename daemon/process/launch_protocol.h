@@ -124,6 +124,9 @@ struct CommandEnded {
   bool operator==(const CommandEnded&) const = default;
 };
 
+// With the marker (launcher.h) in its environment. Fails as CheckLaunchRequest does.
+Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker);
+
 std::string EncodeLaunchRequest(const LaunchRequest& request);
 Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload);
 std::string EncodeLaunchFailure(const LaunchFailure& failure);

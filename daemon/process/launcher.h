@@ -1,5 +1,6 @@
 // Starts a command under the supervisor `kprof-launch` and follows it. The door to processes: tests of the state
-// machine put a fake here (tests/fakes/process/fake_launcher.h).
+// machine put a fake here (tests/fakes/process/fake_launcher.h). The real ones: supervisor_launcher.h (the daemon
+// starts it), client_launcher.h (the client does), helper_launcher.h (the root helper does).
 //
 // Io loop only. Nothing blocks. Events come from the loop, never from inside a call. Destroying a Launched closes its
 // channel: the supervisor then kills the tree, and no further event comes. It may be destroyed from inside its own
@@ -15,16 +16,28 @@
 
 namespace kprof {
 
+// Who starts a supervisor, and whose command it is.
+struct LaunchAs {
+  enum class By { kDaemon, kClient, kHelper };
+  By by = By::kDaemon;
+  uint32_t uid = 0;
+  bool operator==(const LaunchAs&) const = default;
+};
+
 struct LaunchEvents {
+  // The command is to run among the processes of the one who starts it, not in a unit of its own: it shares a cgroup
+  // with us. Before prepared, if at all.
+  std::function<void()> shares_cgroup;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
   // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
-  // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy. Final.
+  // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy; kClientGone
+  // when the client was to start it and did not come for it within 10 s. Final.
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;
   // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. What it left has been
-  // swept already. Final.
+  // swept already, as far as it is in anybody's reach. kCommandFailed. Final.
   std::function<void(Status)> lost;
 };
 
@@ -53,8 +66,9 @@ class Launcher {
   // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
   // supervisor can be found (process_sweep.h). The supervisor carries it, too, and the request's KPROF_STATE: so can
   // one that survives a killed daemon.
-  virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
-                                                   const OutputFiles& files, LaunchEvents events) = 0;
+  virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as,
+                                                   const std::string& marker, const OutputFiles& files,
+                                                   LaunchEvents events) = 0;
 };
 
 }  // namespace kprof

@@ -2,16 +2,14 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <utility>
 
 #include "daemon/base/environment.h"
+#include "daemon/process/launch_sockets.h"
 #include "daemon/process/process_table.h"
 
 namespace kprof {
@@ -63,25 +61,6 @@ int SpawnProcess(const SupervisorProgram& program, std::vector<std::string>& env
   return error;
 }
 
-// The first byte, with the files. Returns errno.
-int SendFiles(int socket, const OutputFiles& files) {
-  const std::array<int, 3> fds = {files.stdout_fd, files.stderr_fd, files.progress_fd};
-  char hello = 0;
-  iovec piece{&hello, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* part = CMSG_FIRSTHDR(&message);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(sizeof fds);
-  std::memcpy(CMSG_DATA(part), fds.data(), sizeof fds);
-  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : errno;
-}
-
 }  // namespace
 
 Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
@@ -99,25 +78,22 @@ Result<SupervisorProgram> OpenSupervisorProgram(const std::string& path) {
 Result<SpawnedSupervisor> SpawnSupervisor(const SupervisorProgram& program, const std::vector<std::string>& marks,
                                           const OutputFiles& files, OwnChildren& own) {
   const std::string what = "start the supervisor " + program.path;
-  auto fail = [&](int error) {
-    return Status(ErrorCode::kSpawnFailed, what, FailErrno(error, what).why(),
+  auto fail = [&](const Status& why) {
+    return Status(ErrorCode::kSpawnFailed, what, why.why(),
                   "check that kprof is installed whole, and the limits of processes and open files");
   };
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(errno);
-  UniqueFd ours(ends[0]);
-  UniqueFd theirs(ends[1]);
-  if (int error = SendFiles(ours.get(), files); error != 0) return fail(error);
+  Result<SocketPair> ends = MakeLaunchSockets(files);
+  if (!ends.ok()) return fail(ends.status());
   const uint64_t start_ticks = StartTicksNow();
   std::vector<std::string> environment = OwnEnvironmentWith(marks);
   int spawn_error = 0;
   pid_t pid = own.Add([&]() -> pid_t {
     pid_t spawned = -1;
-    spawn_error = SpawnProcess(program, environment, theirs.get(), spawned);
+    spawn_error = SpawnProcess(program, environment, ends->theirs.get(), spawned);
     return spawn_error == 0 ? spawned : -1;
   });
-  if (pid < 0) return fail(spawn_error);
-  return SpawnedSupervisor{std::move(ours), pid, start_ticks};
+  if (pid < 0) return fail(FailErrno(spawn_error, what));
+  return SpawnedSupervisor{std::move(ends->ours), pid, start_ticks};
 }
 
 }  // namespace kprof

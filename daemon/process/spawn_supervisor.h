@@ -1,5 +1,5 @@
 // Spawns one kprof-launch, with a socket to it that has the command's output files in it. Knows neither what is said
-// over the socket (launch_protocol.h) nor what becomes of the process (supervisor.h).
+// over the socket (launch_protocol.h) nor what becomes of the process (supervisor_link.h).
 #pragma once
 
 #include <sys/types.h>

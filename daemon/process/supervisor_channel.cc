@@ -1,7 +1,5 @@
 #include "daemon/process/supervisor_channel.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
@@ -169,7 +167,7 @@ void SupervisorChannel::TellOtherBuilds() {
 }
 
 void SupervisorChannel::TellLast(const Status& last) {
-  TellOver(last.code() == ErrorCode::kSpawnFailed ? events_.failed : events_.lost, last);
+  TellOver(last.code() == ErrorCode::kCommandFailed ? events_.lost : events_.failed, last);
 }
 
 void SupervisorChannel::Forget() {
@@ -183,13 +181,6 @@ void SupervisorChannel::Close() {
   socket_.close(ignored);
   ExpectNothing();
   ended_ = nullptr;
-}
-
-void SupervisorChannel::Hush() {
-  if (!open()) return;
-  outbox_.clear();
-  ExpectNothing();
-  ::shutdown(socket_.native_handle(), SHUT_WR);
 }
 
 void SupervisorChannel::End(Why why) {

@@ -46,12 +46,10 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   void TakeReceived();
   // Closes, upon which the supervisor ends its tree and itself.
   void Close();
-  // No more is said; what it still says is heard. The supervisor ends its tree as upon Close.
-  void Hush();
   // No event comes any more.
   void Forget();
 
-  // The last event, unless there was one: failed for kSpawnFailed, else lost.
+  // The last event, unless there was one: lost for kCommandFailed, else failed.
   void TellLast(const Status& last);
   // It is of another build, which shows before any Go: nothing was executed.
   void TellOtherBuilds();

@@ -11,33 +11,11 @@
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/process/adopted_processes.h"
+#include "daemon/process/supervisor_handle.h"
 #include "daemon/process/supervisor_link.h"
 
 namespace kprof {
-namespace {
-
-class Handle final : public Launched {
- public:
-  Handle(IoLoop& loop, std::shared_ptr<SupervisorLink> link) : loop_(loop), link_(std::move(link)) {}
-  ~Handle() override {
-    KPROF_ON_IO_LOOP(loop_);
-    link_->Abandon();
-  }
-  void Go() override {
-    KPROF_ON_IO_LOOP(loop_);
-    link_->Go();
-  }
-  void Stop(int64_t grace_ms) override {
-    KPROF_ON_IO_LOOP(loop_);
-    link_->Stop(grace_ms);
-  }
-
- private:
-  IoLoop& loop_;
-  const std::shared_ptr<SupervisorLink> link_;  // it stays until its process has been reaped
-};
-
-}  // namespace
+namespace {}  // namespace
 
 SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, SupervisorProgram program)
     : loop_(loop),
@@ -64,12 +42,11 @@ int64_t SupervisorLauncher::supervisors() const {
   return static_cast<int64_t>(not_reaped_->size());
 }
 
-Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest& request, const std::string& marker,
-                                                             const OutputFiles& files, LaunchEvents events) {
+Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest& request, const LaunchAs& /*as*/,
+                                                             const std::string& marker, const OutputFiles& files,
+                                                             LaunchEvents events) {
   KPROF_ON_IO_LOOP(loop_);
-  LaunchRequest marked = request;
-  SetVariable(marked.environment, std::string(kRunIdVariable) + "=" + marker);
-  RETURN_IF_ERROR(CheckLaunchRequest(marked));
+  ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
 
   std::vector<std::string> marks = {std::string(kRunIdVariable) + "=" + marker};
   if (const char* state = FindVariable(marked.environment, kStateVariable)) {
@@ -85,7 +62,7 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
     adopted_->own().Remove(pid);
     return Status(ErrorCode::kSpawnFailed, begun.what(), begun.why(), begun.remedy());
   }
-  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(link)));
+  return std::unique_ptr<Launched>(std::make_unique<SupervisorHandle<SupervisorLink>>(loop_, std::move(link)));
 }
 
 }  // namespace kprof

@@ -33,7 +33,7 @@ class SupervisorLauncher final : public Launcher {
 
   // Fails with kUsage for a request that makes no sense (CheckLaunchRequest), kSpawnFailed when the supervisor cannot
   // be started.
-  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
   OwnChildren& own_children();

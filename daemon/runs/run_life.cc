@@ -14,6 +14,18 @@ namespace {
 
 constexpr int64_t kTimeoutGraceMs = 5000;
 
+LaunchAs AsOf(const RunRow& row) {
+  switch (row.starter) {
+    case RunStarter::kDaemon:
+      break;
+    case RunStarter::kClient:
+      return {LaunchAs::By::kClient, row.uid};
+    case RunStarter::kHelper:
+      return {LaunchAs::By::kHelper, row.uid};
+  }
+  return {LaunchAs::By::kDaemon, row.uid};
+}
+
 }  // namespace
 
 RunLife::RunLife(const RunParts& parts, RunRow row, Events events)
@@ -83,6 +95,12 @@ void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
 void RunLife::Launch(Prepared prepared) {
   files_ = std::move(prepared.files);
   LaunchEvents events;
+  events.shares_cgroup = [this] {
+    row_.trust.push_back(
+        {"launched_in_daemon_cgroup",
+         "the command ran in the cgroup of kprofd's helper, within its limits and beside its processes: "
+         "no systemd runs here that could give it a unit of its own"});
+  };
   events.prepared = [this] {
     prepared_ = true;
     GoWhenReady();
@@ -104,7 +122,7 @@ void RunLife::Launch(Prepared prepared) {
   };
   OutputFiles outputs{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
   Result<std::unique_ptr<Launched>> launched =
-      parts_.launcher.Launch(prepared.request, row_.id, outputs, std::move(events));
+      parts_.launcher.Launch(prepared.request, AsOf(row_), row_.id, outputs, std::move(events));
   if (!launched.ok()) {
     Blame(launched.status());
     return BeginCollecting();

@@ -81,6 +81,7 @@ class Keeper {
 }  // namespace
 
 int ForkUnderKeeper(int control_fd, int child_signal_fd) {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the keeper alone: a fork does not inherit it
   const pid_t supervisor = ::fork();
   if (supervisor < 0) return errno;
   if (supervisor == 0) return 0;

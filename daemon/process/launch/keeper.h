@@ -11,7 +11,7 @@
 namespace kprof {
 
 // Forks. Returns in the supervisor's process; the keeper's ends in here, with the supervisor's exit status
-// (kLaunchTree...). REQUIRES: one thread; this process is a subreaper; SIGCHLD is blocked. Fails, returning errno,
+// (kLaunchTree...). REQUIRES: one thread; SIGCHLD is blocked. Fails, returning errno,
 // when no process can be made.
 int ForkUnderKeeper(int control_fd, int child_signal_fd);
 

@@ -89,10 +89,6 @@ int main(int argc, char** argv) {
     Say("kprof-launch: take its channel: no descriptor left; raise the limit of open files\n");
     return 2;
   }
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
-    Say("kprof-launch: become a subreaper: the kernel refused; Linux 3.4 or newer is needed\n");
-    return 2;
-  }
   kprof::UniqueFd child_signals(BlockSignals());
   if (!child_signals.valid()) {
     Say("kprof-launch: watch for children: no descriptor left; raise the limit of open files\n");
@@ -100,6 +96,10 @@ int main(int argc, char** argv) {
   }
   if (options->kept && kprof::ForkUnderKeeper(control_fd, child_signals.get()) != 0) {
     Say("kprof-launch: make a process: the kernel refused; raise the limit of processes\n");
+    return 2;
+  }
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+    Say("kprof-launch: become a subreaper: the kernel refused; Linux 3.4 or newer is needed\n");
     return 2;
   }
   kprof::ResourceLimit own_nofile = RaiseDescriptorLimit();

@@ -24,12 +24,14 @@ class FakeLauncher final : public Launcher {
  public:
   struct Entry {
     LaunchRequest request;
+    LaunchAs as;
     std::string marker;
     OutputFiles files;
     int go_calls = 0;
     std::vector<int64_t> stop_graces_ms;
     bool destroyed = false;  // the Launched is gone: the supervisor would be ending the tree
 
+    void SharesCgroup() { Tell(events.shares_cgroup); }
     void Prepared() { Tell(events.prepared); }
     void Started(const CommandStarted& started = {.pid = 4242, .unix_ns = 1, .mono_ns = 1}) {
       Tell(events.started, started);
@@ -57,11 +59,12 @@ class FakeLauncher final : public Launcher {
     }
   };
 
-  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const std::string& marker,
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override {
     if (next_failure_) return *std::exchange(next_failure_, std::nullopt);
     auto entry = std::make_shared<Entry>();
     entry->request = request;
+    entry->as = as;
     entry->marker = marker;
     entry->files = files;
     entry->events = std::move(events);

@@ -49,11 +49,13 @@ inline pid_t ParentOf(pid_t pid) {
 // One launch and all that was heard of it.
 struct Command {
   std::string folder;
+  std::string marker;
   UniqueFd stdout_log;
   UniqueFd stderr_log;
   UniqueFd progress;
   std::unique_ptr<Launched> launched;
 
+  int shares_cgroup = 0;
   int prepared = 0;
   std::optional<CommandStarted> started;
   std::optional<Status> failed;
@@ -130,6 +132,11 @@ class SupervisorLauncherTest : public testing::Test {
     return request;
   }
 
+  // For fixtures of other launchers.
+  virtual Launcher& Door() { return *launcher_; }
+  virtual LaunchAs As() { return {}; }
+  virtual void AfterLaunch(Command&) {}
+
   Command& Launch(const LaunchRequest& request, const std::string& marker = "") {
     auto& command = *commands_.emplace_back(std::make_unique<Command>());
     command.folder = folder_ / std::to_string(commands_.size());
@@ -141,6 +148,7 @@ class SupervisorLauncherTest : public testing::Test {
     command.stderr_log = create(command.ErrPath());
     command.progress = create(command.ProgressPath());
     LaunchEvents events;
+    events.shares_cgroup = [&command] { ++command.shares_cgroup; };
     events.prepared = [&command] {
       ++command.events;
       ++command.prepared;
@@ -161,12 +169,15 @@ class SupervisorLauncherTest : public testing::Test {
       ++command.events;
       command.lost = status;
     };
-    auto launched = launcher_->Launch(
-        request, marker.empty() ? "run-" + std::to_string(::getpid()) + "-" + std::to_string(commands_.size()) : marker,
-        {command.stdout_log.get(), command.stderr_log.get(), command.progress.get()}, std::move(events));
+    command.marker =
+        marker.empty() ? "run-" + std::to_string(::getpid()) + "-" + std::to_string(commands_.size()) : marker;
+    auto launched =
+        Door().Launch(request, As(), command.marker,
+                      {command.stdout_log.get(), command.stderr_log.get(), command.progress.get()}, std::move(events));
     EXPECT_TRUE(launched.ok()) << launched.status().ToString();
     if (launched.ok()) command.launched = *std::move(launched);
     EXPECT_EQ(command.events, 0);  // never from inside the call
+    AfterLaunch(command);
     return command;
   }
 

@@ -24,7 +24,7 @@ TEST_F(SupervisorLauncherTest, SaysThatTheSupervisorIsMissing) {
 
 TEST_F(SupervisorLauncherTest, SaysThatTheSupervisorIsNoProgramOfThisMachine) {
   UseSupervisor("no program");
-  auto launched = launcher_->Launch(Request({"true"}), "run", NoOutput(), {});
+  auto launched = launcher_->Launch(Request({"true"}), LaunchAs{}, "run", NoOutput(), {});
   ASSERT_FALSE(launched.ok());
   EXPECT_EQ(launched.status().code(), ErrorCode::kSpawnFailed);
   EXPECT_EQ(launcher_->supervisors(), 0);

@@ -67,8 +67,8 @@ TEST_F(SupervisorLauncherTest, LetsACommandGoOnWhenItsLogCannotBeWritten) {
   LaunchEvents events;
   events.prepared = [&] { command.launched->Go(); };
   events.ended = [&](const CommandEnded& ended) { command.ended = ended; };
-  command.launched =
-      *launcher_->Launch(Request({kBin + "/flood", "1000000"}), "run", {full.get(), full.get(), full.get()}, events);
+  command.launched = *launcher_->Launch(Request({kBin + "/flood", "1000000"}), LaunchAs{}, "run",
+                                        {full.get(), full.get(), full.get()}, events);
   WaitUntil([&] { return command.over(); }, "the end");
   ASSERT_TRUE(command.ended);
   EXPECT_EQ(command.ended->exit_code, 0);

@@ -170,7 +170,7 @@ TEST_F(SupervisorLauncherTest, LetsALaunchedBeDestroyedInItsOwnEvents) {
     heard.started = [&](const CommandStarted&) { maybe_destroy(); };
     heard.ended = [&](const CommandEnded&) { maybe_destroy(); };
     UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    launched = *launcher_->Launch(Request({"true"}), "run", {null.get(), null.get(), null.get()}, heard);
+    launched = *launcher_->Launch(Request({"true"}), LaunchAs{}, "run", {null.get(), null.get(), null.get()}, heard);
     WaitUntil([&] { return launcher_->supervisors() == 0; }, "the supervisor to end");
     EXPECT_EQ(events, at);
   }

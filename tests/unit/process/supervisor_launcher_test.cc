@@ -252,7 +252,7 @@ TEST_F(SupervisorLauncherTest, SaysThatALimitMakesNoSense) {
 
 TEST_F(SupervisorLauncherTest, RefusesARequestThatMakesNoSense) {
   LaunchRequest request = Request({});
-  auto launched = launcher_->Launch(request, "run", {}, {});
+  auto launched = launcher_->Launch(request, LaunchAs{}, "run", {}, {});
   ASSERT_FALSE(launched.ok());
   EXPECT_EQ(launched.status().code(), ErrorCode::kUsage);
   EXPECT_EQ(launcher_->supervisors(), 0);

@@ -1,0 +1,83 @@
+#include "daemon/process/client_launcher.h"
+
+#include <utility>
+
+#include "daemon/process/distant_supervisor.h"
+#include "daemon/process/launch_sockets.h"
+#include "daemon/process/supervisor_handle.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kOfferLimitNs = 10 * kNanosPerSecond;
+
+}  // namespace
+
+// Withdraws the offer of a launch that nobody wants any more.
+class ClientLauncher::Handle final : public Launched {
+ public:
+  Handle(IoLoop& loop, std::shared_ptr<DistantSupervisor> supervisor, std::shared_ptr<Offers> offers,
+         std::string marker)
+      : supervisor_(supervisor),
+        handle_(loop, std::move(supervisor)),
+        offers_(std::move(offers)),
+        marker_(std::move(marker)) {}
+  ~Handle() override {
+    auto offer = offers_->find(marker_);
+    if (offer != offers_->end() && offer->second.supervisor.lock() == supervisor_) offers_->erase(offer);
+  }
+  void Go() override { handle_.Go(); }
+  void Stop(int64_t grace_ms) override { handle_.Stop(grace_ms); }
+
+ private:
+  const std::shared_ptr<DistantSupervisor> supervisor_;
+  SupervisorHandle<DistantSupervisor> handle_;
+  const std::shared_ptr<Offers> offers_;
+  const std::string marker_;
+};
+
+ClientLauncher::ClientLauncher(IoLoop& loop) : loop_(loop), offers_(std::make_shared<Offers>()) {}
+
+ClientLauncher::~ClientLauncher() {
+  KPROF_ON_IO_LOOP(loop_);
+  offers_->clear();
+}
+
+Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& request, const LaunchAs& as,
+                                                         const std::string& marker, const OutputFiles& files,
+                                                         LaunchEvents events) {
+  KPROF_ON_IO_LOOP(loop_);
+  ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
+  KPROF_CHECK(!IsOffered(marker));
+  Result<SocketPair> ends = MakeLaunchSockets(files);
+  if (!ends.ok()) {
+    return Status(ErrorCode::kSpawnFailed, ends.status().what(), ends.status().why(), ends.status().remedy());
+  }
+  auto supervisor = std::make_shared<DistantSupervisor>(loop_, nullptr);
+  RETURN_IF_ERROR(
+      supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
+  Offer& offer = (*offers_)[marker];
+  offer.uid = as.uid;
+  offer.channel = std::move(ends->theirs);
+  offer.supervisor = supervisor;
+  offer.limit = loop_.After(kOfferLimitNs, [offers = offers_.get(), supervisor, marker] {
+    offers->erase(marker);
+    supervisor->GiveUp(Fail(ErrorCode::kClientGone, "start run " + marker,
+                            "its client did not come for it within 10 s, to start it",
+                            "keep kprofctl running until the run has ended, or use --detach"));
+  });
+  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(supervisor), offers_, marker));
+}
+
+Result<UniqueFd> ClientLauncher::Take(const std::string& marker, uint32_t uid) {
+  KPROF_ON_IO_LOOP(loop_);
+  auto offer = offers_->find(marker);
+  if (offer == offers_->end() || offer->second.uid != uid) {
+    return Fail(ErrorCode::kNotFound, "take the launch of run " + marker, "no launch of yours waits under this id");
+  }
+  UniqueFd channel = std::move(offer->second.channel);
+  offers_->erase(offer);
+  return channel;
+}
+
+}  // namespace kprof

@@ -1,0 +1,58 @@
+// A supervisor that is nobody's child here: kprofctl started it, or the helper. It has a keeper (launch/keeper.h),
+// which ends what it leaves and holds the channel open until then: so the channel's end is the end of all. One that
+// owes an answer for too long is told to end by the half of the channel that is closed; what does not end even so is
+// ended by force where there is somebody who may, else it is left to its user.
+//
+// Io loop only. Kept by its handlers.
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/process/launch_error.h"
+#include "daemon/process/launcher.h"
+#include "daemon/process/supervisor_channel.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor> {
+ public:
+  // Ends what carries the marker, then calls `done`, in any case and a bounded time later.
+  using EndByForce = std::function<void(std::function<void()> done)>;
+
+  // `end_by_force` may be empty.
+  DistantSupervisor(IoLoop& loop, EndByForce end_by_force);
+
+  Status Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
+               std::string first_frames);
+
+  void Go() { channel_->Go(); }
+  void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
+
+  // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
+  void Abandon();
+
+  // Nobody will start it: `why` is its last event.
+  void GiveUp(const Status& why);
+
+ private:
+  void OnChannelEnd(SupervisorChannel::Why why);
+  // Waits for the other end to be closed, as nobody may be asked for more.
+  void Linger();
+  void OnLingered();
+  void ForceAndTell(const Status& last);
+  Status WhyItEnded() const;
+
+  IoLoop& loop_;
+  const EndByForce end_by_force_;
+  std::shared_ptr<SupervisorChannel> channel_;
+  // The same socket again: it stays when the channel has been closed for its silence.
+  boost::asio::local::stream_protocol::socket lingering_;
+  IoLoop::Timer linger_limit_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,18 @@
+#include "daemon/process/launch_sockets.h"
+
+#include <sys/socket.h>
+
+#include <string_view>
+#include <utility>
+
+namespace kprof {
+
+Result<SocketPair> MakeLaunchSockets(const OutputFiles& files) {
+  ASSIGN_OR_RETURN(SocketPair ends, MakeSocketPair(SOCK_STREAM));
+  const std::string_view first_byte("\0", 1);
+  int error = SendPacket(ends.ours.get(), first_byte, {files.stdout_fd, files.stderr_fd, files.progress_fd});
+  if (error != 0) return FailErrno(error, "hand files to kprof-launch");
+  return ends;
+}
+
+}  // namespace kprof

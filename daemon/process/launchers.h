@@ -1,0 +1,29 @@
+// The ways to start a supervisor that a daemon has, behind one door: each launch goes to the one that it names.
+// Io loop only, as each of them.
+#pragma once
+
+#include "daemon/process/launcher.h"
+
+namespace kprof {
+
+class Launchers final : public Launcher {
+ public:
+  // Borrowed; null for a way that this daemon does not have. In user mode the daemon starts all, in system mode none.
+  struct Ways {
+    Launcher* daemon = nullptr;
+    Launcher* client = nullptr;
+    Launcher* helper = nullptr;
+  };
+  explicit Launchers(const Ways& ways) : ways_(ways) {}
+
+  // kSpawnFailed for a way that is not there: a run that was queued in another mode.
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
+                                           const OutputFiles& files, LaunchEvents events) override;
+
+ private:
+  Launcher* WayOf(LaunchAs::By by) const;
+
+  const Ways ways_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,169 @@
+// Launches that a client starts: the test is the client.
+#include "daemon/process/client_launcher.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "daemon/process/launch_digest.h"
+#include "tests/unit/process/launcher_fixture.h"
+
+namespace kprof {
+namespace {
+
+class ClientLauncherTest : public SupervisorLauncherTest {
+ protected:
+  ClientLauncherTest() { client_.emplace(loop_); }
+  ~ClientLauncherTest() override {
+    commands_.clear();
+    client_.reset();
+  }
+
+  Launcher& Door() override { return *client_; }
+  LaunchAs As() override { return {LaunchAs::By::kClient, 1000}; }
+  void AfterLaunch(Command& command) override {
+    if (!comes_) return;
+    Result<UniqueFd> channel = client_->Take(command.marker, 1000);
+    ASSERT_TRUE(channel.ok()) << channel.status().ToString();
+    StartSupervisor(*std::move(channel));
+  }
+
+  void StartSupervisor(UniqueFd channel) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, channel.get(), 3);
+    std::string path = kBin + "/kprof-launch";
+    std::string kept = "--kept";
+    char* argv[] = {path.data(), kept.data(), digest_.empty() ? nullptr : digest_.data(), nullptr};
+    ASSERT_EQ(::posix_spawn(&keeper_, path.c_str(), &actions, nullptr, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+  }
+
+  // 0 when it has none.
+  static pid_t ChildOf(pid_t parent) {
+    for (const ProcessRow& row : ReadProcessTable()) {
+      if (row.parent == parent) return row.pid;
+    }
+    return 0;
+  }
+
+  int KeepersStatus() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(keeper_, &status, 0), keeper_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  bool comes_ = true;
+  std::string digest_;  // as an option
+  pid_t keeper_ = -1;
+  std::optional<ClientLauncher> client_;
+};
+
+TEST_F(ClientLauncherTest, FollowsACommandThatTheClientStarted) {
+  Command& command = Run({"sh", "-c", "echo $KPROF_RUN_ID; exit 3"});
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->exit_code, 3);
+  EXPECT_EQ(command.Out(), command.marker + "\n");
+  EXPECT_EQ(KeepersStatus(), kLaunchTreeGone);
+}
+
+TEST_F(ClientLauncherTest, OffersALaunchOnceAndOnlyToWhoseItIs) {
+  comes_ = false;
+  Command& command = Launch(Request({"true"}));
+  EXPECT_TRUE(client_->IsOffered(command.marker));
+  EXPECT_EQ(client_->Take(command.marker, 1001).status().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(client_->Take(command.marker, 0).status().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(client_->Take("another", 1000).status().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(client_->Take(command.marker, 1000).ok());
+  EXPECT_FALSE(client_->IsOffered(command.marker));
+  EXPECT_EQ(client_->Take(command.marker, 1000).status().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(ClientLauncherTest, FailsALaunchThatNobodyComesFor) {
+  comes_ = false;
+  Command& command = Launch(Request({"true"}));
+  Pass(9);
+  EXPECT_FALSE(command.over());
+  Pass(2);
+  ASSERT_TRUE(command.failed);
+  EXPECT_EQ(command.failed->code(), ErrorCode::kClientGone);
+  EXPECT_EQ(client_->Take(command.marker, 1000).status().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(ClientLauncherTest, FailsALaunchWhoseClientDoesNotStartIt) {
+  comes_ = false;
+  Command& command = Launch(Request({"true"}));
+  client_->Take(command.marker, 1000)->Reset();
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.failed);
+  EXPECT_EQ(command.failed->code(), ErrorCode::kSpawnFailed);
+  EXPECT_NE(command.failed->why().find("before it was ready"), std::string::npos);
+}
+
+TEST_F(ClientLauncherTest, WithdrawsTheOfferOfALaunchThatIsGivenUp) {
+  comes_ = false;
+  Command& command = Launch(Request({"true"}));
+  command.launched.reset();
+  EXPECT_FALSE(client_->IsOffered(command.marker));
+}
+
+TEST_F(ClientLauncherTest, EndsTheTreeWhenTheLaunchIsGivenUp) {
+  Command& command = Start({kBin + "/fork_escape", "stay"});
+  WaitForOutput(command, "escaped ");
+  const pid_t escaped = command.EscapedPid();
+  command.launched.reset();
+  EXPECT_TRUE(WaitGone(escaped));
+  EXPECT_EQ(KeepersStatus(), kLaunchTreeGone);
+}
+
+TEST_F(ClientLauncherTest, LosesAKilledSupervisorWhenItsKeeperHasEndedTheTree) {
+  Command& command = Start({kBin + "/fork_escape", "stay"});
+  WaitForOutput(command, "escaped ");
+  const pid_t supervisor = ChildOf(keeper_);
+  ASSERT_GT(supervisor, 1);
+  ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.lost);
+  const pid_t escaped = command.EscapedPid();
+  ASSERT_GT(escaped, 1);
+  EXPECT_EQ(::kill(escaped, 0), -1);  // gone before it was said
+  EXPECT_EQ(KeepersStatus(), kLaunchTreeGone);
+}
+
+TEST_F(ClientLauncherTest, GoesOnWithoutItsKeeper) {
+  Command& command = Start({"sleep", "1000"});
+  ASSERT_GT(keeper_, 1);
+  ASSERT_EQ(::kill(keeper_, SIGKILL), 0);
+  EXPECT_EQ(KeepersStatus(), -1);
+  command.launched->Stop(0);
+  WaitUntil([&] { return command.over(); }, "the end");
+  EXPECT_TRUE(command.ended);
+}
+
+TEST_F(ClientLauncherTest, StartsOnlyWhatHasTheRightSum) {
+  LaunchRequest request = Request({"touch", folder_ / "executed"});
+  digest_ = "--digest=" + LaunchDigest(request);
+  EXPECT_TRUE(Run(request).ended);
+  ASSERT_TRUE(std::filesystem::remove(folder_ / "executed"));
+  request.argv.push_back(folder_ / "more");
+  Command& command = Run(request);
+  ASSERT_TRUE(command.failed);
+  EXPECT_EQ(command.failed->code(), ErrorCode::kSpawnFailed);
+  EXPECT_NE(command.failed->why().find("not what its caller asked for"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
+}
+
+TEST_F(ClientLauncherTest, IsLostAlsoWhenTheStoppedSupervisorNeverAnswers) {
+  comes_ = false;
+  Command& command = Launch(Request({"true"}));
+  UniqueFd mute = *client_->Take(command.marker, 1000);  // a client that does nothing with it
+  Pass(61);
+  EXPECT_FALSE(command.over());  // its keeper would be ending it now
+  Pass(41);
+  ASSERT_TRUE(command.failed);
+  EXPECT_NE(command.failed->why().find("does not end"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kprof
