@@ -1,0 +1,89 @@
+#include "daemon/helper/become_caller.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+
+namespace kprof {
+namespace {
+
+void ResetSignals() {
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void ResetScheduling() {
+  sched_param normal{};
+  ::sched_setscheduler(0, SCHED_OTHER, &normal);
+  ::setpriority(PRIO_PROCESS, 0, 0);
+  const int score = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score < 0) return;
+  [[maybe_unused]] ssize_t written = ::write(score, "0", 1);
+  ::close(score);
+}
+
+// 0 or errno.
+int DropBoundingSet() {
+  for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0) return errno;
+  }
+  return 0;
+}
+
+int ClearCapabilities() {
+  if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return errno;
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
+}
+
+// As the kernel has it now, not as was asked for.
+bool IsCaller(const CallerIdentity& caller) {
+  uid_t ruid = 0;
+  uid_t euid = 0;
+  uid_t suid = 0;
+  gid_t rgid = 0;
+  gid_t egid = 0;
+  gid_t sgid = 0;
+  return ::getresuid(&ruid, &euid, &suid) == 0 && ::getresgid(&rgid, &egid, &sgid) == 0 && ruid == caller.uid &&
+         euid == caller.uid && suid == caller.uid && rgid == caller.gid && egid == caller.gid && sgid == caller.gid;
+}
+
+}  // namespace
+
+BecomeFailure BecomeCaller(const CallerIdentity& caller, int last_kept_fd) {
+  ResetSignals();
+  ResetScheduling();
+  ::umask(022);
+  if (::setsid() < 0 && errno != EPERM) return {"setsid", errno};
+  if (::chdir("/") != 0) return {"chdir", errno};
+  if (::syscall(SYS_close_range, last_kept_fd + 1, INT_MAX, 0) != 0) return {"close_range", errno};
+  // ENOSYS: a kernel without keyrings has none to leave.
+  if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS) return {"keyring", errno};
+  if (int error = DropBoundingSet(); error != 0) return {"bounding set", error};
+  static_assert(sizeof(gid_t) == sizeof(uint32_t));
+  if (::setgroups(caller.groups.size(), caller.groups.data()) != 0) return {"setgroups", errno};
+  if (::setresgid(caller.gid, caller.gid, caller.gid) != 0) return {"setresgid", errno};
+  if (::setresuid(caller.uid, caller.uid, caller.uid) != 0) return {"setresuid", errno};
+  if (int error = ClearCapabilities(); error != 0) return {"capabilities", error};
+  if (!IsCaller(caller)) return {"identity", EPERM};
+  return {};
+}
+
+}  // namespace kprof

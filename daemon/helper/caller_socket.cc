@@ -1,0 +1,162 @@
+#include "daemon/helper/caller_socket.h"
+
+#include <linux/sockios.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "storage/base/files.h"
+#include "storage/base/unique_fd.h"
+
+#ifndef SIOCUNIXFILE
+#define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)  // Linux 4.16
+#endif
+
+namespace kprof {
+namespace {
+
+Status Refuse(const std::string& why) {
+  return Fail(ErrorCode::kNotPermitted, "take a caller's connection", why);
+}
+
+std::optional<int> SocketOption(int socket, int option) {
+  int value = 0;
+  socklen_t size = sizeof value;
+  if (::getsockopt(socket, SOL_SOCKET, option, &value, &size) != 0) return std::nullopt;
+  return value;
+}
+
+Status CheckKind(int connection) {
+  if (SocketOption(connection, SO_DOMAIN) != AF_UNIX || SocketOption(connection, SO_TYPE) != SOCK_STREAM) {
+    return Refuse("it is no stream socket of this machine");
+  }
+  if (SocketOption(connection, SO_ACCEPTCONN) != 0) return Refuse("it listens, and is connected to nobody");
+  return OkStatus();
+}
+
+Status CheckOpen(int connection) {
+  sockaddr_un peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(connection, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
+    return Refuse("it is connected to nobody");
+  }
+  pollfd state{connection, POLLRDHUP, 0};
+  if (::poll(&state, 1, 0) < 0 || (state.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0) {
+    return Refuse("its caller has gone");
+  }
+  return OkStatus();
+}
+
+Status CheckListener(int connection, const std::string& socket_path) {
+  RETURN_IF_ERROR(CheckSocketPlace(socket_path));
+  struct stat wanted {};
+  if (::lstat(socket_path.c_str(), &wanted) != 0 || !S_ISSOCK(wanted.st_mode)) {
+    return Refuse("there is no socket at " + socket_path);
+  }
+  UniqueFd file(::ioctl(connection, SIOCUNIXFILE));
+  if (!file.valid()) {
+    if (errno == ENOENT) return Refuse("nobody accepted it at a socket with a name");
+    return FailErrno(errno, "take a caller's connection", "the helper needs CAP_NET_ADMIN, and Linux 4.16 or newer");
+  }
+  struct stat bound {};
+  if (::fstat(file.get(), &bound) != 0 || bound.st_dev != wanted.st_dev || bound.st_ino != wanted.st_ino) {
+    return Refuse("it was not accepted at " + socket_path);
+  }
+  return OkStatus();
+}
+
+Result<std::vector<uint32_t>> ReadGroups(int connection) {
+  std::vector<gid_t> groups;
+  socklen_t size = 0;
+  // Too small: the kernel says how much it takes.
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &size) != 0) {
+    if (errno != ERANGE || size > kMostGroups * sizeof(gid_t)) return FailErrno(errno, "read a caller's groups");
+    groups.resize(size / sizeof(gid_t));
+    if (::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+      return FailErrno(errno, "read a caller's groups");
+    }
+    groups.resize(size / sizeof(gid_t));
+  }
+  return std::vector<uint32_t>(groups.begin(), groups.end());
+}
+
+// What the kernel says for an id that has no number here: somebody of another user namespace.
+uint32_t OverflowId(const char* path) {
+  constexpr uint32_t kUsual = 65534;
+  unsigned id = kUsual;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), &std::fclose);
+  if (file == nullptr || std::fscanf(file.get(), "%u", &id) != 1) return kUsual;
+  return id;
+}
+
+bool HasAccount(uint32_t uid) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> text(64 << 10);
+  return ::getpwuid_r(uid, &entry, text.data(), text.size(), &found) == 0 && found != nullptr;
+}
+
+}  // namespace
+
+Status CheckSocketPlace(const std::string& socket_path) {
+  if (!socket_path.starts_with('/')) return Refuse("the socket's path " + socket_path + " is not absolute");
+  std::string folder = socket_path;
+  while (folder != "/") {
+    folder = FolderOf(folder);
+    struct stat info {};
+    if (::lstat(folder.c_str(), &info) != 0) return FailErrno(errno, "look at " + folder);
+    // Where only owners may rename (sticky), what root has made stays.
+    const bool others_write = (info.st_mode & 022) != 0 && (info.st_mode & S_ISVTX) == 0;
+    if (!S_ISDIR(info.st_mode) || info.st_uid != 0 || others_write) {
+      return Fail(ErrorCode::kNotPermitted, "trust the socket " + socket_path,
+                  folder + " is not a folder of root's that nobody else may write to",
+                  "let systemd make the socket (kprofd.socket), in a folder of root's");
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckCallerUid(uint32_t uid, const CallerRules& rules) {
+  if (uid == 0 && !rules.allow_root) {
+    return Fail(ErrorCode::kNotPermitted, "start something as root", "the helper is not set up to do that",
+                "capture in the foreground, or as an ordinary user");
+  }
+  if (uid == rules.kprofd_uid) return Refuse("its caller is kprofd itself");
+  if (uid == OverflowId("/proc/sys/kernel/overflowuid")) return Refuse("its caller has no uid on this machine");
+  if (uid != 0 && uid < rules.least_uid) {
+    return Refuse("uid " + std::to_string(uid) + " is one of the system's own (below " +
+                  std::to_string(rules.least_uid) + ")");
+  }
+  if (rules.need_account && !HasAccount(uid)) return Refuse("uid " + std::to_string(uid) + " has no account");
+  return OkStatus();
+}
+
+Result<CallerIdentity> ReadCaller(int connection, const CallerRules& rules) {
+  RETURN_IF_ERROR(CheckKind(connection));
+  RETURN_IF_ERROR(CheckListener(connection, rules.socket_path));
+  RETURN_IF_ERROR(CheckOpen(connection));
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+    return FailErrno(errno, "read a caller's credentials");
+  }
+  RETURN_IF_ERROR(CheckCallerUid(who.uid, rules));
+  CallerIdentity caller{who.uid, who.gid, {}};
+  const uint32_t no_gid = OverflowId("/proc/sys/kernel/overflowgid");
+  if (caller.gid == no_gid) return Refuse("its caller has no group on this machine");
+  ASSIGN_OR_RETURN(caller.groups, ReadGroups(connection));
+  std::erase(caller.groups, no_gid);
+  return caller;
+}
+
+}  // namespace kprof

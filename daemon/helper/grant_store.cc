@@ -1,0 +1,146 @@
+#include "daemon/helper/grant_store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/log.h"
+#include "daemon/process/helper_protocol.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kGrantLimitBytes = 1 << 20;
+constexpr const char* kUnfinished = ".new";
+
+Status CheckFolder(const std::string& folder) {
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0) return FailErrno(errno, "look at " + folder);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
+    return Fail(ErrorCode::kNotPermitted, "keep grants in " + folder,
+                "it is no folder, or not this user's, or others may enter it", "chown root and chmod 700 it");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<GrantStore> GrantStore::Open(Files& files, const Clock& clock, const std::string& folder, std::string boot_id,
+                                    const GrantLimits& limits) {
+  RETURN_IF_ERROR(CreateFolders(files, folder));
+  RETURN_IF_ERROR(CheckFolder(folder));
+  GrantStore store(files, clock, folder, std::move(boot_id), limits);
+  RETURN_IF_ERROR(store.Load());
+  return store;
+}
+
+Status GrantStore::Load() {
+  ASSIGN_OR_RETURN(std::vector<FolderEntry> entries, files_->List(folder_));
+  for (const FolderEntry& entry : entries) {
+    const std::string path = folder_ + "/" + entry.name;
+    if (entry.name.ends_with(kUnfinished) && !entry.is_folder) (void)files_->Remove(path);
+    if (entry.is_folder || !IsWholeRunId(entry.name)) continue;
+    Result<std::string> bytes = ReadWholeFile(*files_, path, kGrantLimitBytes);
+    Result<Grant> grant = bytes.ok() ? DecodeGrant(*bytes) : Result<Grant>(bytes.status());
+    if (!grant.ok() || grant->run_id != entry.name) {
+      LogWarning("a grant cannot be read", {{"path", path}});
+      continue;
+    }
+    grants_.emplace(entry.name, *std::move(grant));
+  }
+  std::vector<std::string> of_another_boot;
+  for (const auto& [id, grant] : grants_) {
+    if (grant.used && grant.boot_id != boot_id_) of_another_boot.push_back(id);
+  }
+  for (const std::string& id : of_another_boot) RETURN_IF_ERROR(Remove(id));
+  RemoveExpired();
+  return OkStatus();
+}
+
+Status GrantStore::Write(const Grant& grant) {
+  const std::string path = PathOf(grant.run_id);
+  const std::string unfinished = path + kUnfinished;
+  auto write = [&]() -> Status {
+    RETURN_IF_ERROR(files_->Remove(unfinished));
+    ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_->Create(unfinished));
+    RETURN_IF_ERROR(file->Append(EncodeGrant(grant)));
+    RETURN_IF_ERROR(file->Sync());
+    RETURN_IF_ERROR(files_->Rename(unfinished, path));
+    return files_->SyncFolder(folder_);
+  };
+  Status written = write();
+  if (!written.ok()) (void)files_->Remove(unfinished);
+  return written;
+}
+
+Status GrantStore::Add(const std::string& run_id, const CallerIdentity& caller, const std::string& digest) {
+  const std::string what = "register run " + run_id;
+  RemoveExpired();
+  if (grants_.contains(run_id)) return Fail(ErrorCode::kUsage, what, "it is registered already");
+  const auto of_uid = static_cast<size_t>(std::count_if(
+      grants_.begin(), grants_.end(), [&](const auto& entry) { return entry.second.caller.uid == caller.uid; }));
+  if (grants_.size() >= limits_.in_all || of_uid >= limits_.per_uid) {
+    return Fail(ErrorCode::kQueueFull, what, "too many detached runs wait or run", "wait for some of them to end");
+  }
+  Grant grant{run_id, caller, digest, clock_->unix_ns(), boot_id_, false};
+  Status written = Write(grant);
+  if (!written.ok()) {
+    (void)files_->Remove(PathOf(run_id));  // it may have got its name already
+    return written.In(what);
+  }
+  grants_.emplace(run_id, std::move(grant));
+  return OkStatus();
+}
+
+const Grant* GrantStore::Find(const std::string& run_id) const {
+  auto found = grants_.find(run_id);
+  return found == grants_.end() ? nullptr : &found->second;
+}
+
+Result<Grant> GrantStore::Use(const std::string& run_id) {
+  const std::string what = "start run " + run_id;
+  RemoveExpired();
+  auto found = grants_.find(run_id);
+  if (found == grants_.end()) {
+    return Fail(ErrorCode::kNotPermitted, what, "its caller has not asked for it, or too long ago", "submit it again");
+  }
+  if (found->second.used) {
+    return Fail(ErrorCode::kNotPermitted, what, "it was started before", "submit it again");
+  }
+  Grant used = found->second;
+  used.used = true;
+  used.boot_id = boot_id_;
+  RETURN_IF_ERROR(Write(used).In(what));
+  found->second = used;
+  return used;
+}
+
+Status GrantStore::Remove(const std::string& run_id) {
+  if (grants_.erase(run_id) == 0) return OkStatus();
+  RETURN_IF_ERROR(files_->Remove(PathOf(run_id)));
+  return files_->SyncFolder(folder_);
+}
+
+void GrantStore::RemoveExpired() {
+  const int64_t now_ns = clock_->unix_ns();
+  std::vector<std::string> expired;
+  for (const auto& [id, grant] : grants_) {
+    if (grant.given_unix_ns < now_ns - (grant.used ? limits_.used_ns : limits_.unused_ns)) expired.push_back(id);
+  }
+  for (const std::string& id : expired) {
+    Status removed = Remove(id);
+    if (!removed.ok()) LogWarning("an expired grant is not removed", {{"run", id}, {"error", removed.ToString()}});
+  }
+}
+
+size_t GrantStore::used() const {
+  return static_cast<size_t>(
+      std::count_if(grants_.begin(), grants_.end(), [](const auto& entry) { return entry.second.used; }));
+}
+
+}  // namespace kprof

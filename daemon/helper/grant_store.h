@@ -1,0 +1,68 @@
+// The grants that there are, on disk and in memory: one file per run in a folder that only root can enter. A change is
+// durable when its call returns. Bounded per uid and in all; one that nobody used expires after a week (a queue's
+// longest sensible wait), one that kprofd never forgot after two months; one that was used under another boot has
+// nothing left to end and goes at the start.
+//
+// One thread. Blocks on the disk.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "daemon/base/clock.h"
+#include "daemon/helper/grant.h"
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct GrantLimits {
+  size_t per_uid = 2000;
+  size_t in_all = 10'000;
+  int64_t unused_ns = 7LL * 24 * 3600 * kNanosPerSecond;
+  int64_t used_ns = 60LL * 24 * 3600 * kNanosPerSecond;
+};
+
+class GrantStore {
+ public:
+  // The folder is made when it is not there (0700). Fails with kNotPermitted for one that somebody else owns or may
+  // enter. Files that are damaged are left alone and said in the log: what they granted is not granted.
+  static Result<GrantStore> Open(Files& files, const Clock& clock, const std::string& folder, std::string boot_id,
+                                 const GrantLimits& limits = {});
+
+  // Fails with kUsage when the run has one, kQueueFull over a limit, kStorageFull.
+  Status Add(const std::string& run_id, const CallerIdentity& caller, const std::string& digest);
+
+  // Null when there is none.
+  const Grant* Find(const std::string& run_id) const;
+
+  // From now on it is used. Fails with kNotPermitted when there is none, or it was used before.
+  Result<Grant> Use(const std::string& run_id);
+
+  // One that is not there is fine.
+  Status Remove(const std::string& run_id);
+
+  // Cheap; call it now and then.
+  void RemoveExpired();
+
+  size_t size() const { return grants_.size(); }
+  size_t used() const;
+
+ private:
+  GrantStore(Files& files, const Clock& clock, std::string folder, std::string boot_id, const GrantLimits& limits)
+      : files_(&files), clock_(&clock), folder_(std::move(folder)), boot_id_(std::move(boot_id)), limits_(limits) {}
+
+  Status Load();
+  Status Write(const Grant& grant);
+  std::string PathOf(const std::string& run_id) const { return folder_ + "/" + run_id; }
+
+  Files* files_;
+  const Clock* clock_;
+  std::string folder_;
+  std::string boot_id_;
+  GrantLimits limits_;
+  std::map<std::string, Grant> grants_;  // by run id
+};
+
+}  // namespace kprof

@@ -1,0 +1,149 @@
+#include "daemon/helper/helper.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/helper/become_caller.h"
+#include "daemon/helper/caller_file.h"
+#include "daemon/helper/run_sweep.h"
+#include "daemon/process/launch_protocol.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kOpenLimitNs = 10 * kNanosPerSecond;
+constexpr int64_t kSweepLimitNs = 15 * kNanosPerSecond;
+constexpr int kJobsLastFd = 3;  // see HelperJob
+
+HelperMessage RefusedFor(const Status& status) {
+  return HelperRefused{status.code(), status.what() + ": " + status.why(), status.remedy()};
+}
+
+HelperMessage DoneOr(const Status& status) {
+  return status.ok() ? HelperMessage(HelperDone{}) : RefusedFor(status);
+}
+
+Helper::Outcome Now(HelperMessage message) {
+  return JobAnswer{std::move(message), UniqueFd()};
+}
+
+bool IsStream(int socket) {
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof domain;
+  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM;
+}
+
+// In a process of its own.
+JobAnswer OpenAs(const CallerIdentity& caller, const std::string& path) {
+  const BecomeFailure failure = BecomeCaller(caller, kJobsLastFd);
+  if (failure.step != nullptr) {
+    return {RefusedFor(FailErrno(failure.error, std::string("become the caller (") + failure.step + ")")), UniqueFd()};
+  }
+  Result<UniqueFd> file = OpenCallersFile(path);
+  if (!file.ok()) return {RefusedFor(file.status()), UniqueFd()};
+  return {HelperOpened{}, *std::move(file)};
+}
+
+Helper::Outcome StartedJob(Result<HelperJob> job) {
+  if (!job.ok()) return Now(RefusedFor(job.status()));
+  return *std::move(job);
+}
+
+}  // namespace
+
+Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
+  return std::visit(
+      [&](const auto& asked) -> Outcome {
+        using Asked = std::decay_t<decltype(asked)>;
+        if constexpr (std::is_same_v<Asked, HelperRegister>) {
+          return Now(Register(asked, file.get()));
+        } else if constexpr (std::is_same_v<Asked, HelperStart>) {
+          return Now(Start(asked, std::move(file)));
+        } else if constexpr (std::is_same_v<Asked, HelperSweep>) {
+          return Sweep(asked.run_id);
+        } else if constexpr (std::is_same_v<Asked, HelperForget>) {
+          return Now(DoneOr(grants_.Remove(asked.run_id)));
+        } else if constexpr (std::is_same_v<Asked, HelperOpenFile>) {
+          return OpenFile(asked, file.get());
+        } else if constexpr (std::is_same_v<Asked, HelperGetState>) {
+          return Now(State());
+        } else {
+          return Now(HelperRefused{ErrorCode::kUsage, "it is no request", ""});
+        }
+      },
+      request);
+}
+
+HelperMessage Helper::Register(const HelperRegister& request, int connection) {
+  Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
+  Status registered = caller.ok() ? grants_.Add(request.run_id, *caller, request.digest) : caller.status();
+  if (!registered.ok()) {
+    LogWarning("refused to register a run", {{"run", request.run_id}, {"error", registered.ToString()}});
+  }
+  return DoneOr(registered);
+}
+
+HelperMessage Helper::Start(const HelperStart& request, UniqueFd control) {
+  auto start = [&]() -> Status {
+    if (!IsStream(control.get())) {
+      return Fail(ErrorCode::kNotPermitted, "start run " + request.run_id, "what came with it is no channel");
+    }
+    const Grant* granted = grants_.Find(request.run_id);
+    if (granted != nullptr) RETURN_IF_ERROR(CheckCallerUid(granted->caller.uid, settings_.callers));
+    ASSIGN_OR_RETURN(const Grant grant, grants_.Use(request.run_id));
+    ASSIGN_OR_RETURN(const pid_t pid, StartSupervisor(grant, settings_.programs, std::move(control)));
+    supervisors_.emplace(pid, request.run_id);
+    LogInfo("started a run", {{"run", request.run_id}, {"uid", std::to_string(grant.caller.uid)}});
+    return OkStatus();
+  };
+  const Status started = start();
+  if (started.ok()) return HelperStarted{settings_.programs.systemd_run.has_value()};
+  LogWarning("did not start a run", {{"run", request.run_id}, {"error", started.ToString()}});
+  return RefusedFor(started);
+}
+
+Helper::Outcome Helper::Sweep(const std::string& run_id) {
+  const Grant* grant = grants_.Find(run_id);
+  if (grant == nullptr || !grant->used) return Now(HelperSwept{0});  // nothing of it was started
+  SweptRun run{run_id, grant->caller.uid, ::getpid(), settings_.programs};
+  return StartedJob(HelperJob::Start(
+      [&] {
+        return JobAnswer{HelperSwept{SweepRun(run)}, UniqueFd()};
+      },
+      clock_.mono_ns() + kSweepLimitNs));
+}
+
+Helper::Outcome Helper::OpenFile(const HelperOpenFile& request, int connection) {
+  Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
+  if (!caller.ok()) return Now(RefusedFor(caller.status()));
+  return StartedJob(HelperJob::Start([&] { return OpenAs(*caller, request.path); }, clock_.mono_ns() + kOpenLimitNs));
+}
+
+HelperMessage Helper::State() const {
+  return HelperState{settings_.programs.systemd_run.has_value(), static_cast<uint32_t>(grants_.size()),
+                     static_cast<uint32_t>(grants_.used())};
+}
+
+std::optional<HelperJob> Helper::OnChildEnd(pid_t pid, int wait_status) {
+  auto found = supervisors_.find(pid);
+  if (found == supervisors_.end()) return std::nullopt;
+  const std::string run_id = std::move(found->second);
+  supervisors_.erase(found);
+  const bool ended_well = WIFEXITED(wait_status) &&
+                          (WEXITSTATUS(wait_status) == kLaunchTreeGone || WEXITSTATUS(wait_status) == kLaunchTreeLeft);
+  if (ended_well) return std::nullopt;
+  LogWarning("what supervised a run died", {{"run", run_id}, {"status", std::to_string(wait_status)}});
+  Outcome sweep = Sweep(run_id);
+  if (auto* job = std::get_if<HelperJob>(&sweep)) return std::move(*job);
+  return std::nullopt;
+}
+
+}  // namespace kprof

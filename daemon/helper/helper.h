@@ -1,0 +1,54 @@
+// What the root helper does for kprofd, request by request. Each is decided here by what the helper itself knows: its
+// grants, and the connection that comes with the request. How requests come and go is helper_server.h.
+//
+// One thread. Never blocks on anything that a caller or kprofd can hold up: such work becomes a HelperJob.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "daemon/base/clock.h"
+#include "daemon/helper/caller_socket.h"
+#include "daemon/helper/grant_store.h"
+#include "daemon/helper/helper_job.h"
+#include "daemon/helper/start_supervisor.h"
+#include "daemon/process/helper_protocol.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class Helper {
+ public:
+  struct Settings {
+    CallerRules callers;
+    StartPrograms programs;
+  };
+  Helper(const Clock& clock, GrantStore& grants, Settings settings)
+      : clock_(clock), grants_(grants), settings_(std::move(settings)) {}
+
+  // The answer, or the job that will have it. `file` came with the request, if it is one that files come with.
+  using Outcome = std::variant<JobAnswer, HelperJob>;
+  Outcome Answer(const HelperMessage& request, UniqueFd file);
+
+  // A child of this process has ended; it is reaped. Perhaps a job that ends what it left, whose answer nobody waits
+  // for.
+  std::optional<HelperJob> OnChildEnd(pid_t pid, int wait_status);
+
+ private:
+  HelperMessage Register(const HelperRegister& request, int connection);
+  HelperMessage Start(const HelperStart& request, UniqueFd control);
+  Outcome Sweep(const std::string& run_id);
+  Outcome OpenFile(const HelperOpenFile& request, int connection);
+  HelperMessage State() const;
+
+  const Clock& clock_;
+  GrantStore& grants_;
+  const Settings settings_;
+  std::map<pid_t, std::string> supervisors_;  // children of ours, and their runs
+};
+
+}  // namespace kprof

@@ -1,0 +1,38 @@
+// What kprofd-helper is called with. There is no file of settings: its unit says all of it, and nothing that root reads
+// is parsed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct HelperOptions {
+  std::string socket;                 // empty: systemd hands the listening socket over
+  std::string kprofd_user = "kprof";  // a name or a number
+  std::string kprofd_socket = "/run/kprofd/kprofd.sock";
+  std::string grants = "/var/lib/kprofd-helper/grants";
+  std::string launch = "/usr/libexec/kprof/kprof-launch";
+  std::string systemd_run = "/usr/bin/systemd-run";
+  std::string systemctl = "/usr/bin/systemctl";
+  uint32_t least_uid = 1000;
+  bool allow_root = false;
+  bool need_account = true;
+  std::optional<bool> units;  // absent: where systemd runs
+  bool help = false;
+  bool version = false;
+};
+
+// kUsage names the word.
+Result<HelperOptions> ParseHelperOptions(const std::vector<std::string>& words);
+
+std::string HelperUsage();
+
+// The uid of a user's name or number; kUsage when there is none.
+Result<uint32_t> FindUid(const std::string& user);
+
+}  // namespace kprof

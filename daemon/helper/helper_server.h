@@ -1,0 +1,56 @@
+// The helper's one thread: accepts kprofd, and nobody else; reads its requests, sends the answers, keeps the jobs'
+// time, reaps children. A kprofd that breaks the protocol, or does not read its answers, loses the connection and
+// nothing else: what it had started goes on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/helper/helper.h"
+#include "daemon/helper/helper_job.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class HelperServer {
+ public:
+  // `listener` is a listening SOCK_SEQPACKET socket, non-blocking. SIGCHLD, SIGTERM and SIGINT are blocked and come by
+  // `signal_fd`. Borrows the rest.
+  HelperServer(const Clock& clock, Helper& helper, uint32_t kprofd_uid, UniqueFd listener, UniqueFd signal_fd);
+  ~HelperServer();
+
+  // Until SIGTERM or SIGINT. What was started goes on without us.
+  void Run();
+
+ private:
+  struct Connection;
+  // A job, and who waits for its answer: nobody, when that one is gone.
+  struct Pending {
+    HelperJob job;
+    std::weak_ptr<Connection> connection;
+    uint32_t tag = 0;
+  };
+
+  void Poll();
+  void Accept();
+  void TakeSignals();
+  void ReapChildren();
+  void Receive(const std::shared_ptr<Connection>& connection);
+  // Whether it keeps to the protocol.
+  bool Take(const std::shared_ptr<Connection>& connection, std::string_view bytes, std::vector<UniqueFd> files);
+  void Send(Connection& connection, uint32_t tag, const JobAnswer& answer);
+  void FinishJobs();
+
+  const Clock& clock_;
+  Helper& helper_;
+  const uint32_t kprofd_uid_;
+  const UniqueFd listener_;
+  const UniqueFd signal_fd_;
+  std::vector<std::shared_ptr<Connection>> connections_;  // shared: jobs know theirs weakly
+  std::vector<Pending> pending_;
+  bool stopping_ = false;
+};
+
+}  // namespace kprof

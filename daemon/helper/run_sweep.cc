@@ -1,0 +1,86 @@
+#include "daemon/helper/run_sweep.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "daemon/process/process_sweep.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kRounds = 50;  // of 200 ms at most
+
+// The real uid, which a setuid program does not change; nothing for a process that is gone.
+std::optional<uint32_t> UidOf(pid_t pid) {
+  UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text{};
+  const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size() - 1) : -1;
+  if (size <= 0) return std::nullopt;
+  const std::string status(text.data(), static_cast<size_t>(size));
+  const size_t at = status.find("\nUid:");
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<uint32_t>(std::strtoul(status.c_str() + at + 5, nullptr, 10));
+}
+
+// What it executes; nothing for a process that is gone.
+std::string ProgramOf(pid_t pid) {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/exe", error).string();
+}
+
+bool Contains(const std::vector<pid_t>& pids, pid_t pid) {
+  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+// All of the unit's cgroup, also who has no marker. A unit that is not there is fine.
+void KillUnit(const SweptRun& run) {
+  std::string unit = UnitOf(run.run_id);
+  std::string path = run.programs.systemctl;
+  std::array<std::string, 4> words = {"systemctl", "kill", "--signal=SIGKILL", unit};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  pid_t pid = -1;
+  if (::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ) == 0) {
+    ::waitpid(pid, nullptr, 0);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+}
+
+}  // namespace
+
+uint32_t SweepRun(const SweptRun& run) {
+  if (run.programs.systemd_run) KillUnit(run);
+  const std::string helper_program = ProgramOf(::getpid());
+  auto find = [&] {
+    std::vector<pid_t> found = FindMarkedProcesses([&](const std::string& id) { return id == run.run_id; });
+    const std::vector<pid_t> of_others = FindMarkedProcesses([&](const std::string& id) { return id != run.run_id; });
+    // The helper's children are orphans, but for its own processes and the supervisors of other runs.
+    auto is_own = [&](const ProcessRow& row) {
+      return Contains(of_others, row.pid) || ProgramOf(row.pid) == helper_program;
+    };
+    for (pid_t orphan : FindOrphans(run.helper, is_own)) {
+      if (!Contains(found, orphan)) found.push_back(orphan);
+    }
+    std::erase_if(found, [&](pid_t pid) { return pid <= 1 || pid == run.helper || UidOf(pid) != run.uid; });
+    return found;
+  };
+  return static_cast<uint32_t>(KillAll(find, kRounds));
+}
+
+}  // namespace kprof

@@ -1,0 +1,24 @@
+// Ends what a run left: processes that carry its marker in their environment and those below them, and orphans that
+// came to the helper. Of the run's uid only, whatever they carry: nobody can make the helper end somebody else's.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/helper/start_supervisor.h"
+
+namespace kprof {
+
+struct SweptRun {
+  std::string run_id;
+  uint32_t uid = 0;
+  pid_t helper = 0;  // whose orphans they may be
+  StartPrograms programs;
+};
+
+// How many processes were ended. Blocking, 10 s at most for what hangs in the kernel: in a process of its own.
+uint32_t SweepRun(const SweptRun& run);
+
+}  // namespace kprof

@@ -1,0 +1,214 @@
+#include "daemon/helper/start_supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "daemon/base/environment.h"
+#include "daemon/helper/become_caller.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kControlFd = 3;
+constexpr int kProgramFd = 4;
+constexpr int kReportFd = 5;
+constexpr int kExecLimitMs = 5000;
+constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// What the child says when it does not get as far as exec.
+struct Report {
+  char step[24] = "";
+  int error = 0;
+};
+
+[[noreturn]] void Give(const char* step, int error) {
+  Report report;
+  std::strncpy(report.step, step, sizeof report.step - 1);
+  report.error = error;
+  [[maybe_unused]] ssize_t written = ::write(kReportFd, &report, sizeof report);
+  ::_exit(127);
+}
+
+// The descriptors of the child, each where it belongs: given ones are above all of these.
+struct ChildFiles {
+  int standard_in;
+  int control;  // -1: none at kControlFd
+  int program;
+  int report;
+};
+
+void PlaceFiles(const ChildFiles& files) {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  ::dup2(files.report, kReportFd);
+  ::fcntl(kReportFd, F_SETFD, FD_CLOEXEC);
+  if (null < 0) Give("open /dev/null", errno);
+  ::dup2(files.standard_in >= 0 ? files.standard_in : null, STDIN_FILENO);
+  ::dup2(null, STDOUT_FILENO);
+  ::dup2(null, STDERR_FILENO);
+  if (files.control >= 0) {
+    ::dup2(files.control, kControlFd);
+  } else {
+    ::close(kControlFd);
+  }
+  ::dup2(files.program, kProgramFd);
+  ::fcntl(kProgramFd, F_SETFD, FD_CLOEXEC);
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+UniqueFd AboveAll(int fd) {
+  return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kReportFd + 1));
+}
+
+// What a child is to be.
+struct Program {
+  std::string path;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+  const CallerIdentity* caller = nullptr;  // null: it stays what we are
+  bool control_is_input = false;
+};
+
+Status SpawnError(const std::string& run_id, const std::string& why) {
+  return Fail(ErrorCode::kSpawnFailed, "start run " + run_id, why, "look in the journal of kprofd-helper");
+}
+
+// Nothing when it was executed.
+std::optional<Report> AwaitExec(int report_fd, pid_t pid) {
+  pollfd wait{report_fd, POLLIN, 0};
+  if (::poll(&wait, 1, kExecLimitMs) <= 0) {
+    ::kill(pid, SIGKILL);
+    return Report{"exec", ETIMEDOUT};
+  }
+  Report report;
+  if (::read(report_fd, &report, sizeof report) != static_cast<ssize_t>(sizeof report)) return std::nullopt;
+  return report;
+}
+
+Result<pid_t> Spawn(const Program& program, int control, const std::string& run_id) {
+  UniqueFd opened(::open(program.path.c_str(), O_PATH | O_CLOEXEC));
+  if (!opened.valid()) return SpawnError(run_id, "there is no program " + program.path);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return SpawnError(run_id, std::strerror(errno));
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  UniqueFd program_file = AboveAll(opened.get());
+  UniqueFd control_file = AboveAll(control);
+  UniqueFd report_file = AboveAll(write_end.get());
+  if (!program_file.valid() || !control_file.valid() || !report_file.valid()) {
+    return SpawnError(run_id, "no descriptor is left");
+  }
+  const ChildFiles files{program.control_is_input ? control_file.get() : -1,
+                         program.control_is_input ? -1 : control_file.get(), program_file.get(), report_file.get()};
+  const std::vector<char*> arguments = Pointers(program.arguments);
+  const std::vector<char*> environment = Pointers(program.environment);
+  const pid_t pid = ::fork();
+  if (pid < 0) return SpawnError(run_id, std::strerror(errno));
+  if (pid == 0) {
+    PlaceFiles(files);
+    if (program.caller != nullptr) {
+      const BecomeFailure failure = BecomeCaller(*program.caller, kReportFd);
+      if (failure.step != nullptr) Give(failure.step, failure.error);
+    } else {
+      sigset_t none;
+      sigemptyset(&none);
+      ::sigprocmask(SIG_SETMASK, &none, nullptr);
+      ::syscall(SYS_close_range, kReportFd + 1, INT_MAX, 0);
+      ::execve(program.path.c_str(), arguments.data(), environment.data());
+      Give("exec", errno);
+    }
+    // By descriptor: a caller need not be able to walk to it, and it is the file that was looked at.
+    ::syscall(SYS_execveat, kProgramFd, "", arguments.data(), environment.data(), AT_EMPTY_PATH);
+    Give("exec", errno);
+  }
+  write_end.Reset();
+  report_file.Reset();
+  if (std::optional<Report> report = AwaitExec(read_end.get(), pid)) {
+    ::waitpid(pid, nullptr, 0);
+    report->step[sizeof report->step - 1] = '\0';
+    return SpawnError(run_id, std::string(report->step) + ": " + std::strerror(report->error));
+  }
+  return pid;
+}
+
+std::vector<std::string> LaunchArguments(const Grant& grant, int control_fd) {
+  return {"--kept", "--control-fd=" + std::to_string(control_fd), "--digest=" + grant.digest};
+}
+
+}  // namespace
+
+bool SystemdRuns() {
+  struct stat info {};
+  return ::stat("/run/systemd/system", &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string UnitOf(const std::string& run_id) {
+  return "kprof-run-" + run_id + ".service";
+}
+
+std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartPrograms& programs) {
+  const std::string uid = std::to_string(grant.caller.uid);
+  std::vector<std::string> arguments = {
+      "systemd-run",
+      "--quiet",
+      "--collect",            // a unit that failed goes, too
+      "--pipe",               // our standard input, which is the channel, becomes the unit's
+      "--service-type=exec",  // it says when kprof-launch cannot be executed
+      "--unit=" + UnitOf(grant.run_id),
+      "--description=kprof run " + grant.run_id + " of uid " + uid,
+      "--uid=" + uid,
+      "--gid=" + std::to_string(grant.caller.gid),
+      "--slice=user-" + uid + ".slice",
+      "--working-directory=/",
+      "--setenv=" + std::string(kRunIdVariable) + "=" + grant.run_id,
+      "--property=KeyringMode=private",
+      "--property=UMask=0022",
+      "--property=KillMode=control-group",
+      "--property=TimeoutStopSec=30s",
+      "--property=OOMPolicy=continue",  // kprof-launch tells of it
+  };
+  if (!grant.caller.groups.empty()) {
+    std::string groups;
+    for (uint32_t group : grant.caller.groups) groups += (groups.empty() ? "" : " ") + std::to_string(group);
+    arguments.push_back("--property=SupplementaryGroups=" + groups);
+  }
+  arguments.emplace_back("--");
+  arguments.push_back(programs.launch);
+  for (std::string& argument : LaunchArguments(grant, STDIN_FILENO)) arguments.push_back(std::move(argument));
+  return arguments;
+}
+
+Result<pid_t> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control) {
+  Program program;
+  if (programs.systemd_run) {
+    program.path = *programs.systemd_run;
+    program.arguments = SystemdRunArguments(grant, programs);
+    program.environment = {kPath};
+    program.control_is_input = true;
+  } else {
+    program.path = programs.launch;
+    program.arguments = LaunchArguments(grant, kControlFd);
+    program.arguments.insert(program.arguments.begin(), "kprof-launch");
+    program.environment = {kPath, std::string(kRunIdVariable) + "=" + grant.run_id};
+    program.caller = &grant.caller;
+  }
+  return Spawn(program, control.get(), grant.run_id);
+}
+
+}  // namespace kprof

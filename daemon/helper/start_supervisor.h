@@ -1,0 +1,38 @@
+// Starts kprof-launch as a caller, under a keeper (process/launch/keeper.h), in one of two ways: as a transient service
+// of systemd, with nothing of ours; or, where systemd does not run, as a child of the helper that becomes the caller.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/helper/grant.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+// Programs by their paths.
+struct StartPrograms {
+  std::string launch;                      // kprof-launch
+  std::optional<std::string> systemd_run;  // nothing: every run is a child of the helper
+  std::string systemctl = "/usr/bin/systemctl";
+};
+
+// systemd is this machine's init.
+bool SystemdRuns();
+
+// "kprof-run-<id>.service"
+std::string UnitOf(const std::string& run_id);
+
+// What systemd-run is called with. The unit lives in its user's slice, so that what an administrator allows a user
+// holds for it, and gets the caller's groups besides those of its account.
+std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartPrograms& programs);
+
+// The child: kprof-launch's keeper, or the systemd-run that waits for the unit. `control` becomes the supervisor's
+// channel. Fails with kSpawnFailed. Waits until the program is executed, 5 s at most.
+Result<pid_t> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control);
+
+}  // namespace kprof

@@ -1,0 +1,143 @@
+#include "daemon/process/helper_protocol.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "daemon/process/launch_digest.h"
+#include "daemon/process/message_coder.h"
+
+namespace kprof {
+namespace {
+
+constexpr uint32_t kHelloMagic = 0x4852504b;  // "KPRH"
+constexpr size_t kWholeRunIdLength = 16;
+constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
+
+// The numbers on the wire, in the order of HelperMessage. Never used anew.
+constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 128, 129, 130, 131, 132, 133};
+static_assert(std::size(kTypes) == std::variant_size_v<HelperMessage>);
+
+// One list of fields per message, for both directions.
+template <typename Coder, typename Message>
+void ForEachField(Coder&& field, Message& message) {
+  using Type = std::remove_const_t<Message>;
+  if constexpr (std::is_same_v<Type, HelperHello>) {
+    field(message.version);
+  } else if constexpr (std::is_same_v<Type, HelperRegister>) {
+    field(message.run_id);
+    field(message.digest);
+  } else if constexpr (std::is_same_v<Type, HelperStart> || std::is_same_v<Type, HelperSweep> ||
+                       std::is_same_v<Type, HelperForget>) {
+    field(message.run_id);
+  } else if constexpr (std::is_same_v<Type, HelperOpenFile>) {
+    field(message.path);
+  } else if constexpr (std::is_same_v<Type, HelperStarted>) {
+    field(message.own_unit);
+  } else if constexpr (std::is_same_v<Type, HelperSwept>) {
+    field(message.ended);
+  } else if constexpr (std::is_same_v<Type, HelperState>) {
+    field(message.own_units);
+    field(message.grants);
+    field(message.running);
+  }
+}
+
+template <typename Message>
+void EncodeFields(MessageEncoder& out, const Message& message) {
+  if constexpr (std::is_same_v<Message, HelperHello>) out.Add(kHelloMagic);
+  if constexpr (std::is_same_v<Message, HelperRefused>) {
+    out.Add(std::string(ErrorName(message.code)));
+    out.Add(message.why.substr(0, kTextLimitBytes));
+    out.Add(message.remedy.substr(0, kTextLimitBytes));
+  }
+  ForEachField([&](const auto& value) { out.Add(value); }, message);
+}
+
+// Whether the values are ones that the protocol has.
+template <typename Message>
+bool DecodeFields(MessageDecoder& in, Message& message) {
+  if constexpr (std::is_same_v<Message, HelperHello>) {
+    uint32_t magic = 0;
+    in.Read(magic);
+    if (magic != kHelloMagic) return false;
+  }
+  if constexpr (std::is_same_v<Message, HelperRefused>) {
+    std::string code;
+    in.Read(code);
+    in.Read(message.why);
+    in.Read(message.remedy);
+    const std::optional<ErrorCode> known = ErrorCodeByName(code);
+    if (!known || *known == ErrorCode::kOk || message.why.size() > kTextLimitBytes ||
+        message.remedy.size() > kTextLimitBytes) {
+      return false;
+    }
+    message.code = *known;
+  }
+  ForEachField([&](auto& value) { in.Read(value); }, message);
+  if constexpr (requires { message.run_id; }) {
+    if (!IsWholeRunId(message.run_id)) return false;
+  }
+  if constexpr (requires { message.digest; }) {
+    if (!LooksLikeLaunchDigest(message.digest)) return false;
+  }
+  if constexpr (requires { message.path; }) {
+    if (!IsOpenablePath(message.path)) return false;
+  }
+  return in.Ok();
+}
+
+// Tries the alternatives one after the other.
+template <size_t I = 0>
+bool DecodeMessage(uint8_t type, MessageDecoder& in, HelperMessage& message) {
+  if constexpr (I < std::variant_size_v<HelperMessage>) {
+    if (kTypes[I] != type) return DecodeMessage<I + 1>(type, in, message);
+    std::variant_alternative_t<I, HelperMessage> decoded;
+    if (!DecodeFields(in, decoded)) return false;
+    message = std::move(decoded);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string EncodeHelperPacket(const HelperPacket& packet) {
+  MessageEncoder out;
+  out.Add(packet.tag);
+  out.Add(kTypes[packet.message.index()]);
+  std::visit([&](const auto& message) { EncodeFields(out, message); }, packet.message);
+  return out.Take();
+}
+
+Result<HelperPacket> DecodeHelperPacket(std::string_view bytes) {
+  auto bad = [] {
+    return Fail(ErrorCode::kBadInput, "read a message between kprofd and kprofd-helper",
+                "its bytes are not in the protocol's form", "install both from the same package and restart them");
+  };
+  if (bytes.size() > kHelperPacketLimitBytes) return bad();
+  MessageDecoder in(bytes);
+  HelperPacket packet;
+  uint8_t type = 0;
+  in.Read(packet.tag);
+  in.Read(type);
+  if (!DecodeMessage(type, in, packet.message)) return bad();
+  return packet;
+}
+
+size_t FilesOf(const HelperMessage& message) {
+  const bool has = std::holds_alternative<HelperRegister>(message) || std::holds_alternative<HelperStart>(message) ||
+                   std::holds_alternative<HelperOpenFile>(message) || std::holds_alternative<HelperOpened>(message);
+  return has ? 1 : 0;
+}
+
+bool IsWholeRunId(std::string_view text) {
+  constexpr std::string_view kAlphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+  return text.size() == kWholeRunIdLength && text.find_first_not_of(kAlphabet) == std::string_view::npos;
+}
+
+bool IsOpenablePath(std::string_view path) {
+  return path.starts_with('/') && path.size() <= kHelperPathLimitBytes && path.find('\0') == std::string_view::npos;
+}
+
+}  // namespace kprof

@@ -1,0 +1,144 @@
+// What the helper does for callers who asked.
+#include "daemon/helper/helper.h"
+
+#include "tests/unit/helper/helper_fixture.h"
+
+namespace kprof {
+namespace {
+
+TEST_F(HelperTest, StartsARegisteredRunAsItsCaller) {
+  const LaunchRequest request = Request({"sh", "-c", "id -u; id -g; id -G; umask; pwd; echo $KPROF_RUN_ID"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  LaunchRequest marked = request;
+  marked.environment.push_back("KPROF_RUN_ID=" + kRun);
+  const Outcome outcome = Run(kRun, marked);
+  ASSERT_TRUE(outcome.ended);
+  EXPECT_EQ(outcome.ended->exit_code, 0);
+  EXPECT_EQ(outcome.output, "61002\n61002\n61002 61010 61011\n0022\n/\n" + kRun + "\n");
+}
+
+TEST_F(HelperTest, LeavesNoCapabilityKeyringOrDescriptor) {
+  const LaunchRequest request = Request(
+      {"sh", "-c", "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; ls /proc/$$/fd; ps -o sid=,ni= -p $$"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  const Outcome outcome = Run(kRun, request);
+  for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+    EXPECT_NE(outcome.output.find(std::string(set) + ":\t0000000000000000\n"), std::string::npos) << outcome.output;
+  }
+  EXPECT_NE(outcome.output.find("0\n1\n2\n"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("\n3\n"), std::string::npos) << outcome.output;
+}
+
+TEST_F(HelperTest, StartsNothingButWhatWasRegistered) {
+  ASSERT_EQ(Register(kRun, Request({"true"})), HelperMessage(HelperDone{}));
+  const Outcome outcome = Run(kRun, Request({"touch", folder_ / "executed"}));
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_EQ(outcome.failure->step, "digest");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
+}
+
+TEST_F(HelperTest, StartsARunOnce) {
+  const LaunchRequest request = Request({"true"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  EXPECT_TRUE(Run(kRun, request).ended);
+  UniqueFd channel;
+  EXPECT_TRUE(IsRefused(Start(kRun, channel), "started before"));
+}
+
+TEST_F(HelperTest, KeepsGrantsWhenItIsKilled) {
+  const LaunchRequest request = Request({"true"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  StopHelper(SIGKILL);
+  StartHelper();
+  ConnectToHelper();
+  EXPECT_TRUE(Run(kRun, request).ended);
+  StopHelper(SIGKILL);
+  StartHelper();
+  ConnectToHelper();
+  UniqueFd channel;
+  EXPECT_TRUE(IsRefused(Start(kRun, channel), "started before"));
+}
+
+TEST_F(HelperTest, LeavesWhatItStartedWhenItIsKilled) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));
+  Say(channel.get(), FirstFrames(request));
+  FrameReader frames;
+  ASSERT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
+  StopHelper(SIGKILL);
+  Say(channel.get(), FrameOf(LaunchMessage::kGo));
+  EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kStarted);
+  Say(channel.get(), FrameOf(LaunchMessage::kStop, EncodeStop(0)));
+  EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kEnded);
+}
+
+TEST_F(HelperTest, EndsWhatARunLeftAndNobodyElse) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));
+  Say(channel.get(), FirstFrames(request));
+  FrameReader frames;
+  ASSERT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
+  // Another user's process that carries the marker.
+  const char* marker[] = {"KPROF_RUN_ID=01hx3m5qrstvwxyz", nullptr};
+  const pid_t bystander = ::fork();
+  if (bystander == 0) {
+    if (::setresuid(kOtherUid, kOtherUid, kOtherUid) != 0) ::_exit(1);
+    ::execle("/bin/sleep", "sleep", "1000", nullptr, marker);
+    ::_exit(1);
+  }
+  ASSERT_GT(bystander, 1);
+  const HelperMessage swept = Ask(HelperSweep{kRun});
+  ASSERT_TRUE(std::holds_alternative<HelperSwept>(swept)) << WhyRefused(swept);
+  EXPECT_GE(std::get<HelperSwept>(swept).ended, 1);
+  EXPECT_FALSE(NextFrame(channel.get(), frames));  // the supervisor is gone, and its keeper
+  EXPECT_EQ(::waitpid(bystander, nullptr, WNOHANG), 0);
+  ::kill(bystander, SIGKILL);
+  ::waitpid(bystander, nullptr, 0);
+}
+
+TEST_F(HelperTest, EndsTheRunWhoseKeeperIsKilled) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));
+  pid_t keeper = 0;
+  for (const ProcessRow& row : ReadProcessTable()) {
+    if (row.parent == helper_) keeper = row.pid;
+  }
+  ASSERT_GT(keeper, 1);
+  Say(channel.get(), FirstFrames(request));
+  FrameReader frames;
+  ASSERT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
+  ::kill(keeper, SIGKILL);
+  EXPECT_FALSE(NextFrame(channel.get(), frames));  // the helper saw it, and ended the rest
+}
+
+TEST_F(HelperTest, ForgetsARun) {
+  ASSERT_EQ(Register(kRun, Request({"true"})), HelperMessage(HelperDone{}));
+  EXPECT_EQ(Ask(HelperForget{kRun}), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  EXPECT_TRUE(IsRefused(Start(kRun, channel), "has not asked"));
+  EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
+}
+
+TEST_F(HelperTest, OpensAFileAsItsCaller) {
+  const std::string path = folder_ / "mine";
+  UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT, 0600)).Reset();
+  ASSERT_EQ(::chown(path.c_str(), kCallerUid, kCallerUid), 0);
+  CallersConnection connection = Connect();
+  ASSERT_EQ(Ask(HelperOpenFile{path}, connection.accepted.get()), HelperMessage(HelperOpened{}));
+  ASSERT_TRUE(heard_file_.valid());
+  EXPECT_EQ(::fcntl(heard_file_.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
+  struct stat ours {};
+  struct stat theirs {};
+  ASSERT_EQ(::stat(path.c_str(), &ours), 0);
+  ASSERT_EQ(::fstat(heard_file_.get(), &theirs), 0);
+  EXPECT_EQ(ours.st_ino, theirs.st_ino);
+}
+
+}  // namespace
+}  // namespace kprof
