@@ -36,6 +36,9 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
   // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
   void Abandon();
 
+  // The last event was told, or nobody listens.
+  bool over() const { return channel_->over(); }
+
   // Nobody will start it: `why` is its last event.
   void GiveUp(const Status& why);
 

@@ -25,8 +25,7 @@ struct LaunchAs {
 };
 
 struct LaunchEvents {
-  // The command is to run among the processes of the one who starts it, not in a unit of its own: it shares a cgroup
-  // with us. Before prepared, if at all.
+  // The command runs among the processes of the helper, not in a unit of its own. Before the final event, if at all.
   std::function<void()> shares_cgroup;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;

@@ -1,0 +1,25 @@
+// What a run needs that is to be started as its caller when the caller may be gone: somebody with the right to do so
+// must have seen the caller ask. The door to that, for tests of the state machine. Io loop only; `done` is called from
+// the loop, never from inside.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class CallerGrants {
+ public:
+  virtual ~CallerGrants() = default;
+  // The run may be started as `uid`, once, if its request has this digest (launch_digest.h). Durable when it is done.
+  // kNotPermitted: not for this caller; kSpawnFailed: there is nobody who could.
+  virtual void Register(const std::string& run_id, uint32_t uid, const std::string& digest,
+                        std::function<void(Status)> done) = 0;
+  // It will not be started.
+  virtual void Forget(const std::string& run_id) = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,89 @@
+#include "daemon/process/helper_launcher.h"
+
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/process/distant_supervisor.h"
+#include "daemon/process/launch_sockets.h"
+
+namespace kprof {
+namespace {
+
+// Ends it, whoever hangs; then it is forgotten.
+void SweepAndForget(HelperLink& link, const std::string& marker, bool forget, std::function<void()> done) {
+  link.Ask(HelperSweep{marker}, UniqueFd(),
+           [&link, marker, forget, done = std::move(done)](const Result<HelperMessage>& swept, UniqueFd) {
+             if (!swept.ok()) {
+               LogWarning("what a run left is not ended", {{"run", marker}, {"error", swept.status().ToString()}});
+             }
+             if (forget) link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+             done();
+           });
+}
+
+Status CannotStart(const std::string& marker, const Status& why) {
+  const ErrorCode code = why.code() == ErrorCode::kNotPermitted ? why.code() : ErrorCode::kSpawnFailed;
+  return Status(code, "start run " + marker, why.why(), why.remedy());
+}
+
+}  // namespace
+
+// What is left of a run that is given up is ended; one that has ended is forgotten.
+class HelperLauncher::Handle final : public Launched {
+ public:
+  Handle(IoLoop& loop, HelperLink& link, std::shared_ptr<DistantSupervisor> supervisor, std::string marker)
+      : loop_(loop), link_(link), supervisor_(std::move(supervisor)), marker_(std::move(marker)) {}
+  ~Handle() override {
+    KPROF_ON_IO_LOOP(loop_);
+    const bool ended = supervisor_->over();
+    supervisor_->Abandon();
+    if (ended) {
+      link_.Ask(HelperForget{marker_}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+    } else {
+      SweepAndForget(link_, marker_, true, [] {});
+    }
+  }
+  void Go() override { supervisor_->Go(); }
+  void Stop(int64_t grace_ms) override { supervisor_->Stop(grace_ms); }
+
+ private:
+  IoLoop& loop_;
+  HelperLink& link_;
+  const std::shared_ptr<DistantSupervisor> supervisor_;
+  const std::string marker_;
+};
+
+Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& request, const LaunchAs& /*as*/,
+                                                         const std::string& marker, const OutputFiles& files,
+                                                         LaunchEvents events) {
+  KPROF_ON_IO_LOOP(loop_);
+  ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
+  Result<SocketPair> ends = MakeLaunchSockets(files);
+  if (!ends.ok()) return CannotStart(marker, ends.status());
+  auto supervisor = std::make_shared<DistantSupervisor>(
+      loop_, [this, marker](std::function<void()> done) { SweepAndForget(link_, marker, false, std::move(done)); });
+  const std::function<void()> shares_cgroup = events.shares_cgroup;
+  RETURN_IF_ERROR(
+      supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
+  link_.Ask(HelperStart{marker}, std::move(ends->theirs),
+            [supervisor, shares_cgroup, marker](const Result<HelperMessage>& answer, UniqueFd) {
+              if (supervisor->over()) return;
+              if (!answer.ok()) {
+                // A helper that went away may have started it first: the channel tells.
+                if (answer.status().code() != ErrorCode::kLostDaemon) {
+                  supervisor->GiveUp(CannotStart(marker, answer.status()));
+                }
+                return;
+              }
+              const auto* started = std::get_if<HelperStarted>(&*answer);
+              if (started != nullptr && !started->own_unit && shares_cgroup) shares_cgroup();
+            });
+  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, link_, std::move(supervisor), marker));
+}
+
+void HelperLauncher::Sweep(const std::string& marker, std::function<void()> done) {
+  KPROF_ON_IO_LOOP(loop_);
+  SweepAndForget(link_, marker, true, std::move(done));
+}
+
+}  // namespace kprof

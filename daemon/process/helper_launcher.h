@@ -1,0 +1,34 @@
+// The Launcher of detached captures in system mode: the root helper starts the supervisor as the run's caller, who
+// asked for it while connected (caller_grants.h). When the supervisor dies or hangs, the helper ends what is left.
+//
+// Io loop only. The loop and the link must outlive it and its Launched objects.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/process/helper_link.h"
+#include "daemon/process/launcher.h"
+
+namespace kprof {
+
+class HelperLauncher final : public Launcher {
+ public:
+  HelperLauncher(IoLoop& loop, HelperLink& link) : loop_(loop), link_(link) {}
+
+  // A helper that refuses, or is not there, is told by `failed`: kNotPermitted, kSpawnFailed.
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
+                                           const OutputFiles& files, LaunchEvents events) override;
+
+  // Ends what a run of a daemon before this one left, and lets go of its grant. `done` is called in any case.
+  void Sweep(const std::string& marker, std::function<void()> done);
+
+ private:
+  class Handle;
+
+  IoLoop& loop_;
+  HelperLink& link_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,175 @@
+#include "daemon/process/helper_link.h"
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/log.h"
+
+namespace kprof {
+namespace {
+
+using boost::asio::posix::stream_descriptor;
+using boost::system::error_code;
+
+constexpr size_t kMostRequests = 1000;
+constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
+constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;  // it gives itself 15 s
+constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
+
+constexpr const char* kWhat = "ask kprofd-helper";
+constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal";
+
+// A second Start could find the grant used up by the first.
+bool MayRepeat(const HelperMessage& message) {
+  return !std::holds_alternative<HelperStart>(message);
+}
+
+bool IsRegisteredAlready(const HelperMessage& request, const HelperMessage& answer) {
+  const auto* refused = std::get_if<HelperRefused>(&answer);
+  return std::holds_alternative<HelperRegister>(request) && refused != nullptr && refused->code == ErrorCode::kUsage;
+}
+
+}  // namespace
+
+HelperLink::HelperLink(IoLoop& loop, std::string socket_path)
+    : loop_(loop), socket_path_(std::move(socket_path)), socket_(loop.context()) {}
+
+HelperLink::~HelperLink() {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
+  KPROF_ON_IO_LOOP(loop_);
+  const uint32_t tag = ++last_tag_;
+  const bool full = requests_.size() >= kMostRequests;
+  const bool is_sweep = std::holds_alternative<HelperSweep>(request);
+  Request& waiting = requests_[tag];
+  waiting.message = std::move(request);
+  waiting.file = std::move(file);
+  waiting.answered = std::move(answered);
+  if (full) {
+    waiting.limit = loop_.After(0, [this, tag] {
+      Answer(tag, Fail(ErrorCode::kQueueFull, kWhat, "too many requests wait for it", kRemedy), UniqueFd());
+    });
+    return;
+  }
+  waiting.limit = loop_.After(is_sweep ? kSweepLimitNs : kAnswerLimitNs, [this, tag] {
+    const bool heard = requests_.at(tag).sent;
+    Answer(tag,
+           heard ? Fail(ErrorCode::kTimedOut, kWhat, "it does not answer", kRemedy)
+                 : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy),
+           UniqueFd());
+  });
+  // Later: a request that cannot be sent is not answered from inside.
+  send_soon_ = loop_.After(0, [this] { socket_.is_open() ? SendAll() : Connect(); });
+}
+
+void HelperLink::Connect() {
+  if (socket_.is_open() || requests_.empty()) return;
+  Result<UniqueFd> socket = ConnectPacketSocket(socket_path_);
+  if (!socket.ok()) return ConnectLater();
+  error_code error;
+  socket_.assign(socket->get(), error);
+  if (error) return ConnectLater();
+  socket->Release();
+  greeted_ = false;
+  if (SendPacket(socket_.native_handle(), EncodeHelperPacket({0, HelperHello{}})) != 0) return Disconnect();
+  Receive();
+}
+
+void HelperLink::ConnectLater() {
+  connect_again_ = loop_.After(kConnectAgainNs, [this] { Connect(); });
+}
+
+void HelperLink::Disconnect() {
+  error_code ignored;
+  socket_.close(ignored);
+  waits_to_send_ = false;
+  std::vector<uint32_t> lost;
+  for (auto& [tag, request] : requests_) {
+    if (!request.sent) continue;
+    request.sent = false;
+    request.repeated = true;
+    if (!MayRepeat(request.message)) lost.push_back(tag);
+  }
+  for (uint32_t tag : lost) {
+    Answer(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy), UniqueFd());
+  }
+  if (!requests_.empty()) ConnectLater();
+}
+
+void HelperLink::SendAll() {
+  if (!socket_.is_open() || !greeted_ || waits_to_send_) return;
+  for (auto& [tag, request] : requests_) {
+    if (request.sent) continue;
+    std::vector<int> files;
+    if (request.file.valid()) files.push_back(request.file.get());
+    const int error = SendPacket(socket_.native_handle(), EncodeHelperPacket({tag, request.message}), files);
+    if (error == EAGAIN) {
+      waits_to_send_ = true;
+      socket_.async_wait(stream_descriptor::wait_write, [this](const error_code& error) {
+        if (error) return;
+        waits_to_send_ = false;
+        SendAll();
+      });
+      return;
+    }
+    if (error != 0) return Disconnect();
+    request.sent = true;
+    // That it is closed here is what tells a supervisor that was never started.
+    if (!MayRepeat(request.message)) request.file.Reset();
+  }
+}
+
+void HelperLink::Receive() {
+  socket_.async_wait(stream_descriptor::wait_read, [this](const error_code& error) {
+    if (error) return;
+    while (socket_.is_open()) {
+      Packet packet;
+      const int failed = ReceivePacket(socket_.native_handle(), kHelperPacketLimitBytes, packet);
+      if (failed == EAGAIN) return Receive();
+      if (failed != 0 || packet.end) return Disconnect();
+      UniqueFd file;
+      if (packet.files.size() == 1) file = std::move(packet.files.front());
+      if (packet.cut || packet.files.size() > 1 || !Take(packet, std::move(file))) {
+        LogError("kprofd-helper speaks another protocol; install both from the same package");
+        return Disconnect();
+      }
+    }
+  });
+}
+
+bool HelperLink::Take(const Packet& packet, UniqueFd file) {
+  Result<HelperPacket> decoded = DecodeHelperPacket(packet.bytes);
+  if (!decoded.ok() || packet.files.size() != FilesOf(decoded->message)) return false;
+  if (const auto* hello = std::get_if<HelperHello>(&decoded->message)) {
+    if (hello->version != kHelperProtocolVersion) return false;
+    greeted_ = true;
+    SendAll();
+    return true;
+  }
+  auto waiting = requests_.find(decoded->tag);
+  if (waiting == requests_.end() || !waiting->second.sent) return true;  // it was given up
+  const auto* refused = std::get_if<HelperRefused>(&decoded->message);
+  if (refused == nullptr) {
+    Answer(decoded->tag, std::move(decoded->message), std::move(file));
+  } else if (waiting->second.repeated && IsRegisteredAlready(waiting->second.message, decoded->message)) {
+    Answer(decoded->tag, HelperMessage(HelperDone{}), UniqueFd());  // by us, before the helper went away
+  } else {
+    Answer(decoded->tag, Fail(refused->code, kWhat, refused->why, refused->remedy), UniqueFd());
+  }
+  return true;
+}
+
+void HelperLink::Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file) {
+  auto waiting = requests_.find(tag);
+  Answered answered = std::move(waiting->second.answered);
+  requests_.erase(waiting);
+  answered(std::move(answer), std::move(file));
+}
+
+}  // namespace kprof

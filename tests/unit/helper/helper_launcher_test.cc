@@ -1,0 +1,259 @@
+// kprofd's side of the helper, with a real one.
+#include "daemon/process/helper_launcher.h"
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <utility>
+
+#include "daemon/process/caller_connections.h"
+#include "daemon/process/helper_grants.h"
+#include "tests/fakes/base/leaping_clock.h"
+#include "tests/unit/helper/helper_fixture.h"
+
+namespace kprof {
+namespace {
+
+class HelperLauncherTest : public HelperTest {
+ protected:
+  void SetUp() override {
+    HelperTest::SetUp();
+    if (IsSkipped()) return;
+    // The helper hears kprofd's uid only; the process keeps root's as its real one, to come back.
+    as_kprofd_.emplace();
+    link_.emplace(loop_, folder_ / "helper.sock");
+    launcher_.emplace(loop_, *link_);
+    grants_.emplace(loop_, *link_, [this](uint32_t uid) { return callers_.Of(uid); });
+  }
+  void TearDown() override {
+    launched_.reset();
+    if (link_) loop_.RunUntilIdle();
+    grants_.reset();
+    launcher_.reset();
+    link_.reset();
+    as_kprofd_.reset();
+    HelperTest::TearDown();
+  }
+
+  // SO_PEERCRED has the effective uid.
+  struct AsKprofd {
+    AsKprofd() { EXPECT_EQ(::seteuid(kKprofdUid), 0); }
+    ~AsKprofd() { EXPECT_EQ(::seteuid(0), 0); }
+  };
+
+  bool WaitUntil(const std::function<bool()>& condition, const char* what) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+    while (!condition()) {
+      loop_.context().run_one_until(deadline);
+      loop_.RunUntilIdle();
+      if (std::chrono::steady_clock::now() >= deadline) {
+        ADD_FAILURE() << "waited in vain for " << what;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void CallerConnects() {
+    as_kprofd_.reset();
+    connections_.push_back(Connect());
+    as_kprofd_.emplace();
+    callers_.Add(kCallerUid, connections_.back().accepted.get());
+  }
+
+  Status RegisterRun(const LaunchRequest& request) {
+    std::optional<Status> done;
+    grants_->Register(kRun, kCallerUid, LaunchDigest(request), [&](const Status& status) { done = status; });
+    EXPECT_FALSE(done);
+    WaitUntil([&] { return done.has_value(); }, "the grant");
+    return done.value_or(Fail(ErrorCode::kInternal, "register", "no answer"));
+  }
+
+  void Launch(const LaunchRequest& request) {
+    as_kprofd_.reset();  // the test's own folder
+    output_.Reset(::open((folder_ / "output").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    progress_.Reset(::open((folder_ / "progress").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    as_kprofd_.emplace();
+    LaunchEvents events;
+    events.shares_cgroup = [this] { shares_cgroup_ = true; };
+    events.prepared = [this] {
+      prepared_ = true;
+      launched_->Go();
+    };
+    events.started = [this](const CommandStarted&) { started_ = true; };
+    events.failed = [this](const Status& status) { failed_ = status; };
+    events.ended = [this](const CommandEnded& ended) { ended_ = ended; };
+    events.lost = [this](const Status& status) { lost_ = status; };
+    auto launched = launcher_->Launch(request, {LaunchAs::By::kHelper, kCallerUid}, kRun,
+                                      {output_.get(), output_.get(), progress_.get()}, std::move(events));
+    ASSERT_TRUE(launched.ok());
+    launched_ = *std::move(launched);
+  }
+
+  bool over() const { return failed_ || ended_ || lost_; }
+
+  HelperState AskState() {
+    std::optional<HelperState> state;
+    link_->Ask(HelperGetState{}, UniqueFd(), [&](const Result<HelperMessage>& answer, UniqueFd) {
+      state = answer.ok() ? std::get<HelperState>(*answer) : HelperState{};
+    });
+    WaitUntil([&] { return state.has_value(); }, "the state");
+    return state.value_or(HelperState{});
+  }
+
+  void Restart(int signal) {
+    as_kprofd_.reset();
+    StopHelper(signal);
+    StartHelper();
+    as_kprofd_.emplace();
+  }
+
+  LeapingClock clock_;
+  IoLoop loop_{clock_};
+  std::optional<AsKprofd> as_kprofd_;
+  std::vector<CallersConnection> connections_;
+  CallerConnections callers_;
+  std::optional<HelperLink> link_;
+  std::optional<HelperLauncher> launcher_;
+  std::optional<HelperGrants> grants_;
+  std::unique_ptr<Launched> launched_;
+  bool shares_cgroup_ = false;
+  bool prepared_ = false;
+  bool started_ = false;
+  std::optional<Status> failed_;
+  std::optional<CommandEnded> ended_;
+  std::optional<Status> lost_;
+};
+
+TEST_F(HelperLauncherTest, RunsACommandAsItsCaller) {
+  const LaunchRequest request = Request({"sh", "-c", "id -u; exit 3"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  Launch(request);
+  WaitUntil([&] { return over(); }, "the end");
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->exit_code, 3);
+  EXPECT_TRUE(shares_cgroup_);
+  launched_.reset();
+  EXPECT_EQ(AskState().grants, 0);  // it is forgotten
+}
+
+TEST_F(HelperLauncherTest, RegistersNobodyWhoIsNotConnected) {
+  const Status status = RegisterRun(Request({"true"}));
+  EXPECT_EQ(status.code(), ErrorCode::kNotPermitted);
+  EXPECT_NE(status.why().find("not connected"), std::string::npos);
+}
+
+TEST_F(HelperLauncherTest, RegistersNobodyWhoHasLeft) {
+  CallerConnects();
+  connections_.back().caller.Reset();
+  EXPECT_EQ(RegisterRun(Request({"true"})).code(), ErrorCode::kNotPermitted);
+}
+
+TEST_F(HelperLauncherTest, FailsALaunchThatTheHelperRefuses) {
+  Launch(Request({"true"}));
+  WaitUntil([&] { return over(); }, "the end");
+  ASSERT_TRUE(failed_);
+  EXPECT_EQ(failed_->code(), ErrorCode::kNotPermitted);
+}
+
+TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
+  as_kprofd_.reset();
+  StopHelper(SIGTERM);
+  as_kprofd_.emplace();
+  CallerConnects();
+  std::optional<Status> done;
+  grants_->Register(kRun, kCallerUid, std::string(64, 'a'), [&](const Status& status) { done = status; });
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(done);  // it might be restarting
+  clock_.Leap(11 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->code(), ErrorCode::kSpawnFailed);
+  EXPECT_NE(done->remedy().find("foreground"), std::string::npos);
+}
+
+TEST_F(HelperLauncherTest, FailsWhenTheHelperHangs) {
+  CallerConnects();
+  EXPECT_EQ(AskState().grants, 0);  // connected
+  ASSERT_GT(helper_, 1);
+  as_kprofd_.reset();
+  ::kill(helper_, SIGSTOP);
+  as_kprofd_.emplace();
+  Launch(Request({"true"}));
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(over());
+  clock_.Leap(11 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  ASSERT_TRUE(failed_);
+  EXPECT_NE(failed_->why().find("does not answer"), std::string::npos);
+  as_kprofd_.reset();
+  ::kill(helper_, SIGCONT);
+  as_kprofd_.emplace();
+}
+
+TEST_F(HelperLauncherTest, ReachesAHelperThatWasKilledAndRestarted) {
+  const LaunchRequest request = Request({"true"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  Restart(SIGKILL);
+  EXPECT_EQ(AskState().grants, 1);
+  Launch(request);
+  WaitUntil([&] { return over(); }, "the end");
+  EXPECT_TRUE(ended_);
+}
+
+TEST_F(HelperLauncherTest, GoesOnWithARunWhoseHelperIsKilled) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  Launch(request);
+  WaitUntil([&] { return started_ || over(); }, "the start");
+  Restart(SIGKILL);
+  launched_->Stop(0);
+  WaitUntil([&] { return over(); }, "the end");
+  ASSERT_TRUE(ended_);
+  EXPECT_TRUE(ended_->stopped);
+}
+
+TEST_F(HelperLauncherTest, EndsARunThatIsGivenUp) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  Launch(request);
+  WaitUntil([&] { return started_ || over(); }, "the start");
+  launched_.reset();
+  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
+  as_kprofd_.reset();  // root sees everybody's
+  EXPECT_TRUE(FindMarkedProcesses([](const std::string& id) { return id == kRun; }).empty());
+  as_kprofd_.emplace();
+}
+
+TEST(CallerConnections, GiveCopiesOfOpenOnes) {
+  CallerConnections callers;
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  EXPECT_FALSE(callers.Of(5).valid());
+  callers.Add(5, pair.ours.get());
+  EXPECT_TRUE(callers.Of(5).valid());
+  EXPECT_FALSE(callers.Of(6).valid());
+  pair.theirs.Reset();
+  EXPECT_FALSE(callers.Of(5).valid());
+}
+
+TEST(CallerConnections, KeepAFewOfEach) {
+  CallerConnections callers;
+  std::vector<SocketPair> pairs;
+  for (int i = 0; i < 100; ++i) {
+    pairs.push_back(*MakeSocketPair(SOCK_STREAM));
+    callers.Add(5, pairs.back().ours.get());
+    pairs.back().ours.Reset();
+  }
+  int held = 0;
+  for (SocketPair& pair : pairs) {
+    pollfd state{pair.theirs.get(), POLLRDHUP, 0};
+    if (::poll(&state, 1, 0) == 0) ++held;
+  }
+  EXPECT_EQ(held, 4);
+}
+
+}  // namespace
+}  // namespace kprof
