@@ -2,8 +2,8 @@
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
-#include "daemon/capture/tools.h"
 #include "daemon/runs/launch_spool.h"
+#include "daemon/runs/planned_launch.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/seconds_text.h"
 #include "daemon/runs/state_marker.h"
@@ -68,12 +68,8 @@ void RunLife::PrepareFiles() {
   auto work = [this, id = row_.id, leased = row_.devices, tool_name = row_.tool]() -> Result<Prepared> {
     Prepared prepared;
     ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
-    const Tool* tool = FindTool(tool_name);
-    KPROF_CHECK(tool != nullptr);
     LaunchRequest& request = prepared.request;
-    ASSIGN_OR_RETURN(ToolPlan plan, tool->Plan({request.argv, request.environment, request.cwd}));
-    request.argv = std::move(plan.argv);
-    request.environment = std::move(plan.environment);
+    ASSIGN_OR_RETURN(request, PlannedLaunch(tool_name, std::move(request)));
     for (const std::string& variable : parts_.devices.VisibilityVariables(leased, request.environment)) {
       SetVariable(request.environment, variable);
     }

@@ -5,6 +5,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
+#include "daemon/process/caller_grants.h"
 #include "daemon/process/launcher.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/run_observer.h"
@@ -24,6 +25,9 @@ struct RunParts {
   const DeviceList& devices;
   OutputLimits output;
   RunObserver* observer = nullptr;  // null: nobody counts
+  // Null where the daemon starts all commands itself. Else attached runs are started by their clients, and detached
+  // ones as their callers, who are asked for when they submit.
+  CallerGrants* grants = nullptr;
 };
 
 }  // namespace kprof

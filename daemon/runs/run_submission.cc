@@ -4,8 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/process/launch_digest.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
+#include "daemon/runs/planned_launch.h"
 #include "daemon/runs/stored_environment.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
@@ -36,6 +38,11 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
   return row;
 }
 
+RunStarter StarterOf(const RunParts& parts, const RunRequest& request) {
+  if (parts.grants == nullptr) return RunStarter::kDaemon;
+  return request.attached ? RunStarter::kClient : RunStarter::kHelper;
+}
+
 // The run that the same caller submitted with the same key, if any.
 std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
   if (row.idempotency_key.empty()) return std::nullopt;
@@ -64,6 +71,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
   void Begin(RunPlace place) {
     OnWorker([self = shared_from_this(), place = std::move(place)] {
       self->row_ = RowOf(self->request_, place, self->parts_.clock.unix_ns());
+      self->row_.starter = StarterOf(self->parts_, self->request_);
       self->Store();
     });
   }
@@ -77,10 +85,26 @@ class Submission : public std::enable_shared_from_this<Submission> {
   void Store() {
     if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
-    AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
-    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, LaunchRequestOf(std::move(request_)));
+    audit_ = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
+    const LaunchRequest launch = LaunchRequestOf(std::move(request_));
+    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, launch);
     if (!spooled.ok()) return Refuse(spooled);
-    parts_.catalog.writer().Submit([self = shared_from_this(), entry](Db& db) { return self->Insert(db, entry); },
+    row_.starter == RunStarter::kHelper ? AskForGrant(launch) : StoreRow();
+  }
+
+  // Its caller is there now, and need not be when its turn comes.
+  void AskForGrant(const LaunchRequest& launch) {
+    Result<LaunchRequest> planned = PlannedLaunch(row_.tool, launch);
+    if (!planned.ok()) return TakeBack(planned.status());
+    parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(*planned)] {
+      self->parts_.grants->Register(self->row_.id, self->row_.uid, digest, [self](const Status& granted) {
+        self->OnWorker([self, granted] { granted.ok() ? self->StoreRow() : self->TakeBack(granted); });
+      });
+    });
+  }
+
+  void StoreRow() {
+    parts_.catalog.writer().Submit([self = shared_from_this()](Db& db) { return self->Insert(db); },
                                    [self = shared_from_this()](const Status& inserted) {
                                      if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
                                      // The writer has others waiting.
@@ -89,16 +113,19 @@ class Submission : public std::enable_shared_from_this<Submission> {
   }
 
   // On the writer's thread, maybe twice.
-  Status Insert(Db& db, const AuditEntry& entry) {
+  Status Insert(Db& db) {
     if (!row_.session_id.empty()) {
       ASSIGN_OR_RETURN(row_.round, TakeRound(db, row_.session_id));
     }
     RETURN_IF_ERROR(InsertRun(db, row_));
-    return AppendAudit(db, entry);
+    return AppendAudit(db, audit_);
   }
 
   void TakeBack(const Status& why) {
     (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row_.id);
+    if (row_.starter == RunStarter::kHelper) {
+      parts_.loop.Post([grants = parts_.grants, id = row_.id] { grants->Forget(id); });
+    }
     // Two requests with one key can pass each other; the later one finds the first.
     if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
@@ -114,6 +141,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
   const RunParts parts_;
   RunRequest request_;
   RunRow row_;
+  AuditEntry audit_;
   std::function<void(Result<SubmittedRun>)> done_;
 };
 

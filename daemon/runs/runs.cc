@@ -279,6 +279,7 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   room_.Leave(open.row.uid);
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
+  if (open.row.starter == RunStarter::kHelper && parts_.grants != nullptr) parts_.grants->Forget(id);
   CommitEnd(id, kRetryFirstMs);
   Leave(open);
 }

@@ -18,6 +18,7 @@
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/process/fake_caller_grants.h"
 #include "tests/fakes/process/fake_launcher.h"
 #include "tests/fakes/storage/faulty_disk.h"
 
@@ -45,6 +46,8 @@ class RunsFixture {
     if (make_observer_) observer_ = make_observer_();
     RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
                    *catalog_, *launcher_, devices_,  output_,   observer_};
+    grants_ = std::make_unique<FakeCallerGrants>(*loop_);
+    if (system_mode_) parts.grants = grants_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -141,7 +144,9 @@ class RunsFixture {
   RunObserver* observer_ = nullptr;
   std::function<RunObserver*()> make_observer_;  // of one that needs what Open makes
   Runs::Options options_;
+  bool system_mode_ = false;  // clients and the helper start commands
   std::unique_ptr<FakeLauncher> launcher_;
+  std::unique_ptr<FakeCallerGrants> grants_;
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;

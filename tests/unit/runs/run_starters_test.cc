@@ -1,0 +1,111 @@
+// Who starts a run's command: the daemon in user mode; in system mode the client that follows it, or the root helper,
+// which must have seen the caller ask.
+#include <gtest/gtest.h>
+
+#include "daemon/process/launch_digest.h"
+#include "daemon/runs/runs.h"
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+class RunStartersTest : public testing::Test, protected RunsFixture {
+ protected:
+  void SetUp() override {
+    system_mode_ = true;
+    Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+  static RunRequest Attached() {
+    RunRequest request = Command();
+    request.attached = true;
+    return request;
+  }
+  size_t SpooledFiles() { return disk_.files.List(layout().SpoolFolder())->size(); }
+};
+
+TEST_F(RunStartersTest, LetTheClientStartWhatItFollows) {
+  const std::string id = SubmitOk(Attached());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kClient, 1000}));
+  EXPECT_EQ(Stored(id).starter, RunStarter::kClient);
+  EXPECT_TRUE(grants_->grants.empty());
+}
+
+TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kHelper, 1000}));
+  EXPECT_EQ(Stored(id).starter, RunStarter::kHelper);
+  EXPECT_EQ(grants_->grants[id].uid, 1000);
+}
+
+TEST_F(RunStartersTest, StartWhatWasGranted) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(LaunchDigest(launcher_->last().request), grants_->grants[id].digest);
+}
+
+TEST_F(RunStartersTest, QueueNothingThatCannotBeStarted) {
+  grants_->answer = Fail(ErrorCode::kNotPermitted, "let it start", "uid 1000 is not connected", "connect");
+  Result<RunRow> row = Submit(Command());
+  EXPECT_EQ(row.status().code(), ErrorCode::kNotPermitted);
+  EXPECT_EQ(row.status().remedy(), "connect");
+  EXPECT_EQ(SpooledFiles(), 0);
+  EXPECT_EQ(launcher_->count(), 0);
+}
+
+TEST_F(RunStartersTest, ForgetARunThatLeavesTheQueue) {
+  SubmitOk();
+  const std::string second = SubmitOk();
+  EXPECT_EQ(grants_->grants.size(), 2);
+  runs_->Stop(second, Fail(ErrorCode::kCancelled, "run", "its owner cancelled it"), 0, [](const Result<RunRow>&) {});
+  ASSERT_TRUE(HasEnded(second));
+  EXPECT_EQ(grants_->grants.count(second), 0);
+}
+
+TEST_F(RunStartersTest, KeepTheirGrantsOverARestart) {
+  SubmitOk();
+  const std::string second = SubmitOk();
+  Close();
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().marker, second);
+  EXPECT_EQ(launcher_->last().as.by, LaunchAs::By::kHelper);
+}
+
+TEST_F(RunStartersTest, SayThatARunSharedTheHelpersCgroup) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().SharesCgroup();
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->last().Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  const RunRow row = Stored(id);
+  ASSERT_EQ(row.trust.size(), 1);
+  EXPECT_EQ(row.trust[0].code, "launched_in_daemon_cgroup");
+}
+
+TEST_F(RunStartersTest, EndARunWhoseClientDoesNotComeAsCancelled) {
+  const std::string id = SubmitOk(Attached());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().Failed(Fail(ErrorCode::kClientGone, "start run", "its client did not come"));
+  ASSERT_TRUE(HasEnded(id));
+  const RunRow row = Stored(id);
+  EXPECT_EQ(row.state, RunState::kCancelled);
+  EXPECT_EQ(row.error->code, "client_gone");
+}
+
+class UserModeStartersTest : public testing::Test, protected RunsFixture {};
+
+TEST_F(UserModeStartersTest, LetTheDaemonStartAll) {
+  ASSERT_TRUE(Open().ok());
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().as.by, LaunchAs::By::kDaemon);
+  EXPECT_EQ(Stored(id).starter, RunStarter::kDaemon);
+  EXPECT_TRUE(grants_->grants.empty());
+}
+
+}  // namespace
+}  // namespace kprof
