@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "daemon/runs/secret_value.h"
+
 namespace kprof {
 namespace {
 
@@ -34,8 +36,9 @@ constexpr std::array<std::string_view, 19> kPrefixes = {
     "MKL_", "ROCR_", "HIP_",    "GOMP_", "TRITON_", "FI_",         "JAX_", "TF_XLA_", "SLURM_JOB_"};
 
 // Parts of names, whatever list the name is on. PASS is also PASSWORD and PASSWD, CRED also CREDENTIAL.
-constexpr std::array<std::string_view, 9> kSecretWords = {"TOKEN", "SECRET", "PASS",   "PWD",    "KEY",
-                                                          "CRED",  "AUTH",   "COOKIE", "PRIVATE"};
+constexpr std::array<std::string_view, 14> kSecretWords = {"TOKEN", "SECRET",    "PASS",    "PWD",     "KEY",
+                                                           "CRED",  "AUTH",      "COOKIE",  "PRIVATE", "BEARER",
+                                                           "JWT",   "SIGNATURE", "LICENSE", "CERT"};
 constexpr std::array<std::string_view, 2> kFoldersOfTheShell = {"PWD", "OLDPWD"};
 
 }  // namespace
@@ -46,11 +49,6 @@ bool IsSecretName(std::string_view name) {
   if (std::find(kFoldersOfTheShell.begin(), kFoldersOfTheShell.end(), upper) != kFoldersOfTheShell.end()) return false;
   return std::any_of(kSecretWords.begin(), kSecretWords.end(),
                      [&](std::string_view word) { return upper.find(word) != std::string::npos; });
-}
-
-bool HasUrlCredentials(std::string_view value) {
-  size_t url = value.find("://");
-  return url != std::string_view::npos && value.find('@', url) != std::string_view::npos;
 }
 
 bool IsStoredVariable(std::string_view name) {
@@ -65,7 +63,7 @@ std::vector<std::pair<std::string, std::string>> StoredEnvironment(const std::ve
   for (const std::string& entry : environment) {
     size_t equals = entry.find('=');
     if (equals == std::string::npos || !IsStoredVariable(std::string_view(entry).substr(0, equals))) continue;
-    if (HasUrlCredentials(std::string_view(entry).substr(equals + 1))) continue;
+    if (LooksSecret(std::string_view(entry).substr(equals + 1))) continue;
     stored.emplace_back(entry.substr(0, equals), entry.substr(equals + 1, kValueLimitBytes));
   }
   std::sort(stored.begin(), stored.end());
