@@ -71,7 +71,7 @@ def why_not(source, target):
     if there.startswith("client"):
         return "daemon knows nothing of client"
     if there == "proto":
-        if target == "proto/inject_wire.h" and here == "daemon/ingest":
+        if (here, target) in (("daemon/ingest", "proto/inject_wire.h"), ("daemon/rpc", "proto/side_socket.h")):
             return None
         return "of proto, daemon/ingest may include inject_wire.h; the rest is for those who see gRPC"
     if there.startswith("storage") or here == "daemon":

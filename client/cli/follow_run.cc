@@ -3,6 +3,8 @@
 #include <poll.h>
 
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "client/cli/durations.h"
 #include "client/cli/progress.h"
@@ -73,6 +75,8 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
   ProgressFacts facts;
   bool cancel_wanted = false;
   bool cancel_sent = false;
+  bool launched = false;
+  std::optional<Status> launch_failure;
 
   while (true) {
     std::array<pollfd, 2> waits = {pollfd{follower.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
@@ -83,9 +87,17 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
       facts.latest = *news.update;
       facts.received_ns = NowUnixNs();
       notes.OnUpdate(facts.latest);
+      if (facts.latest.launch_offered() && options.launch && !std::exchange(launched, true)) {
+        Status started = options.launch();
+        if (!started.ok()) {
+          launch_failure = started;
+          cancel_wanted = true;
+        }
+      }
     }
     facts.disconnected = news.disconnected;
     if (news.end) {
+      if (launch_failure) return *launch_failure;
       if (!news.end->ok()) return InTheVerbsWords(options.act, run_id, *news.end);
       return facts.latest.run();
     }

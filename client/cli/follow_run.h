@@ -15,6 +15,9 @@ struct FollowOptions {
   bool hold = false;               // the run lives only while we follow
   bool interrupt_cancels = false;  // a signal cancels the run; else it only ends the waiting
   int64_t reconnect_ms = 10'000;
+  // Starts a run that is offered to this client to start. Called once at most; when it fails, the run is cancelled and
+  // that is the failure.
+  std::function<Status()> launch;
 };
 
 // The run as it ended, however it ended. Fails when its end cannot be learnt: kLostDaemon, kNotFound, kCancelled

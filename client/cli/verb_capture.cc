@@ -3,12 +3,15 @@
 #include <thread>
 
 #include "client/cli/caller_facts.h"
+#include "client/cli/find_daemon.h"
 #include "client/cli/follow_run.h"
+#include "client/cli/foreground_launch.h"
 #include "client/cli/interrupts.h"
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
 #include "client/cli/verbs.h"
+#include "client/cpp/take_launch.h"
 #include "storage/base/random_name.h"
 
 namespace kprof::cli {
@@ -81,6 +84,14 @@ Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& c
   return client->SubmitRun(request);
 }
 
+// A daemon that serves many users does not start what runs in the foreground: we do.
+Status StartHere(const std::string& run_id, const VerbContext& context) {
+  ASSIGN_OR_RETURN(const std::string program, FindSupervisor(OwnFolder(), GetProcessVariable("KPROF_LAUNCH")));
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(UniqueFd channel, TakeLaunch(client->socket_path(), run_id));
+  return StartSupervisor(program, run_id, std::move(channel));
+}
+
 // The run as it ended.
 Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& context) {
   // First of all: from here on a signal cancels, and before it there is nothing to cancel. Over with the run: what then
@@ -89,6 +100,7 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
   ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+  options.launch = [&] { return StartHere(submitted.id(), context); };
   return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
 }
 

@@ -87,12 +87,14 @@ std::string SessionNamed(const char* act, const std::string& id) {
 }  // namespace
 
 struct KprofClient::Stubs {
-  Stubs(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel, int64_t deadline_ms)
+  Stubs(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel, std::string socket_path,
+        int64_t deadline_ms)
       : tunnel(std::move(tunnel)),
         node(v1::NodeService::NewStub(channel)),
         runs(v1::RunsService::NewStub(channel)),
         queries(v1::QueriesService::NewStub(channel)),
         sessions(v1::SessionsService::NewStub(channel)),
+        socket_path(std::move(socket_path)),
         deadline_ms(deadline_ms) {}
 
   void SetDeadline(grpc::ClientContext& context) const {
@@ -143,16 +145,21 @@ struct KprofClient::Stubs {
   std::unique_ptr<v1::RunsService::Stub> runs;
   std::unique_ptr<v1::QueriesService::Stub> queries;
   std::unique_ptr<v1::SessionsService::Stub> sessions;
+  std::string socket_path;
   int64_t deadline_ms;
 };
 
 KprofClient::KprofClient(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
 KprofClient::~KprofClient() = default;
 
+const std::string& KprofClient::socket_path() const {
+  return stubs_->socket_path;
+}
+
 Result<std::unique_ptr<KprofClient>> KprofClient::Connect(const std::string& socket_path, int64_t deadline_ms) {
   ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
   return std::unique_ptr<KprofClient>(
-      new KprofClient(std::make_unique<Stubs>(nullptr, NewChannel(std::move(fd)), deadline_ms)));
+      new KprofClient(std::make_unique<Stubs>(nullptr, NewChannel(std::move(fd)), socket_path, deadline_ms)));
 }
 
 Result<std::unique_ptr<KprofClient>> KprofClient::ConnectToNode(const NodeAddress& address, int64_t deadline_ms) {
@@ -160,7 +167,7 @@ Result<std::unique_ptr<KprofClient>> KprofClient::ConnectToNode(const NodeAddres
   std::shared_ptr<grpc::Channel> channel = NewChannel(tunnel->TakePlainEnd());
   TlsTunnel& opened = *tunnel;
   std::unique_ptr<KprofClient> client(
-      new KprofClient(std::make_unique<Stubs>(std::move(tunnel), channel, deadline_ms)));
+      new KprofClient(std::make_unique<Stubs>(std::move(tunnel), channel, "", deadline_ms)));
   RETURN_IF_ERROR(opened.AwaitFirstWords());
   return client;
 }

@@ -33,6 +33,9 @@ class KprofClient {
   KprofClient(const KprofClient&) = delete;
   KprofClient& operator=(const KprofClient&) = delete;
 
+  // The socket that it is connected to; empty for a daemon on another node.
+  const std::string& socket_path() const;
+
   // Called with each message of a stream; a failure ends the stream and becomes its result.
   template <typename Message>
   using OnMessage = std::function<Status(const Message&)>;

@@ -8,6 +8,7 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
+#include "daemon/process/client_launcher.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit_log.h"
@@ -46,6 +47,8 @@ struct RpcParts {
   const StorageHealth& health;
   AuditLog& audit;
   NodeInfo node;
+  // Launches that wait for their clients; null where the daemon starts all itself.
+  const ClientLauncher* client_launcher = nullptr;
 };
 
 }  // namespace kprof

@@ -124,6 +124,8 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
       message_.set_estimated_wait_ms(*pending_->outlook.wait_ns / kNanosPerMilli);
     }
     message_.set_now_unix_ns(parts().clock.unix_ns());
+    const ClientLauncher* offers = parts().client_launcher;
+    message_.set_launch_offered(offers != nullptr && offers->IsOffered(pending_->row.id));
     sent_last_ = IsTerminal(pending_->row.state);
     pending_.reset();
     writing_ = true;

@@ -1,0 +1,41 @@
+// kprofd's end of the side socket (proto/side_socket.h): listens, reads who connects from the socket itself, takes one
+// request from each and answers it.
+//
+// Io loop only. Bounded: 16 connections of one uid and 256 in all, 5 s for a request; the answer is given at once, so
+// nobody waits for anybody.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "proto/side_socket.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class SideSocket {
+ public:
+  // What a request of that uid comes to: an open file for it.
+  using Serve = std::function<Result<UniqueFd>(uint32_t uid, const SideRequest& request)>;
+
+  // Listens at `path` with this mode; fails as ListenForPackets does. `loop` must outlive it.
+  static Result<std::unique_ptr<SideSocket>> Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve);
+  // The same on a socket that somebody else made and listens on (systemd); its file stays. kUsage for what is no
+  // listening SOCK_SEQPACKET Unix socket.
+  static Result<std::unique_ptr<SideSocket>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve);
+  // Stops listening, closes all connections, removes the file if it made it.
+  ~SideSocket();
+  SideSocket(const SideSocket&) = delete;
+  SideSocket& operator=(const SideSocket&) = delete;
+
+ private:
+  struct State;
+  explicit SideSocket(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,150 @@
+#include "daemon/rpc/side_socket.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/base/packet_socket.h"
+#include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/base/temporary_folder.h"
+
+namespace kprof {
+namespace {
+
+const SideRequest kRequest{kSideTakeLaunch, "01hx3m5qrstvwxyz"};
+
+TEST(SidePackets, AreReadBack) {
+  EXPECT_EQ(*DecodeSideRequest(EncodeSideRequest(kRequest)), kRequest);
+  const SideAnswer answer{kSideTakeLaunch, "not_found", "no such run", "look"};
+  EXPECT_EQ(*DecodeSideAnswer(EncodeSideAnswer(answer)), answer);
+}
+
+TEST(SidePackets, AreNotReadWhenTheyAreCutOrHaveMore) {
+  const std::string request = EncodeSideRequest(kRequest);
+  const std::string answer = EncodeSideAnswer({kSideTakeLaunch, "a", "b", "c"});
+  for (size_t size = 0; size < request.size(); ++size) EXPECT_FALSE(DecodeSideRequest(request.substr(0, size))) << size;
+  for (size_t size = 0; size < answer.size(); ++size) EXPECT_FALSE(DecodeSideAnswer(answer.substr(0, size))) << size;
+  EXPECT_FALSE(DecodeSideRequest(request + "x"));
+  EXPECT_FALSE(DecodeSideAnswer(answer + "x"));
+  EXPECT_FALSE(DecodeSideRequest(answer));
+  EXPECT_FALSE(DecodeSideAnswer(request));
+}
+
+class SideSocketTest : public testing::Test {
+ protected:
+  SideSocketTest() {
+    socket_ = *SideSocket::Listen(loop_, Path(), 0600, [this](uint32_t uid, const SideRequest& request) {
+      served_.emplace_back(uid, request);
+      return Serve();
+    });
+  }
+
+  std::string Path() const { return folder_ / "kprofd.sock.fd"; }
+
+  Result<UniqueFd> Serve() {
+    if (refusal_) return *refusal_;
+    return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+
+  UniqueFd Connect() {
+    UniqueFd client = *ConnectPacketSocket(Path());
+    loop_.RunUntilIdle();
+    return client;
+  }
+
+  // Whether the daemon has closed it.
+  bool IsClosed(const UniqueFd& client) {
+    loop_.RunUntilIdle();
+    Packet packet;
+    const int error = ReceivePacket(client.get(), kSidePacketLimitBytes, packet);
+    return (error == 0 && packet.end) || error == ECONNRESET;
+  }
+
+  const TemporaryFolder folder_;
+  FakeClock clock_;
+  IoLoop loop_{clock_};
+  std::optional<Status> refusal_;
+  std::vector<std::pair<uint32_t, SideRequest>> served_;
+  std::unique_ptr<SideSocket> socket_;
+};
+
+TEST_F(SideSocketTest, AnswersWithAFileAndCloses) {
+  UniqueFd client = Connect();
+  ASSERT_EQ(SendPacket(client.get(), EncodeSideRequest(kRequest)), 0);
+  loop_.RunUntilIdle();
+  Packet packet;
+  ASSERT_EQ(ReceivePacket(client.get(), kSidePacketLimitBytes, packet), 0);
+  EXPECT_EQ(DecodeSideAnswer(packet.bytes)->code, "");
+  EXPECT_EQ(packet.files.size(), 1);
+  ASSERT_EQ(served_.size(), 1);
+  EXPECT_EQ(served_[0].first, ::geteuid());
+  EXPECT_EQ(served_[0].second, kRequest);
+  EXPECT_TRUE(IsClosed(client));
+}
+
+TEST_F(SideSocketTest, SaysWhyNot) {
+  refusal_ = Fail(ErrorCode::kNotFound, "take a launch", "it is not there", "look elsewhere");
+  UniqueFd client = Connect();
+  ASSERT_EQ(SendPacket(client.get(), EncodeSideRequest(kRequest)), 0);
+  loop_.RunUntilIdle();
+  Packet packet;
+  ASSERT_EQ(ReceivePacket(client.get(), kSidePacketLimitBytes, packet), 0);
+  EXPECT_EQ(*DecodeSideAnswer(packet.bytes),
+            (SideAnswer{kSideTakeLaunch, "not_found", "take a launch: it is not there", "look elsewhere"}));
+}
+
+TEST_F(SideSocketTest, ClosesOnNonsense) {
+  UniqueFd null(::open("/dev/null", O_RDONLY));
+  UniqueFd client = Connect();
+  SendPacket(client.get(), "GET / HTTP/1.1\r\n");
+  EXPECT_TRUE(IsClosed(client));
+  client = Connect();
+  SendPacket(client.get(), std::string(kSidePacketLimitBytes + 1, 'K'));
+  EXPECT_TRUE(IsClosed(client));
+  client = Connect();
+  SendPacket(client.get(), EncodeSideRequest(kRequest), {null.get()});  // no request brings a file yet
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_TRUE(served_.empty());
+}
+
+TEST_F(SideSocketTest, GivesUpWhoSaysNothing) {
+  UniqueFd client = Connect();
+  clock_.Advance(4 * kNanosPerSecond);
+  EXPECT_FALSE(IsClosed(client));
+  clock_.Advance(2 * kNanosPerSecond);
+  EXPECT_TRUE(IsClosed(client));
+}
+
+TEST_F(SideSocketTest, TakesAFewOfEachUid) {
+  std::vector<UniqueFd> clients;
+  for (int i = 0; i < 16; ++i) clients.push_back(Connect());
+  EXPECT_TRUE(IsClosed(Connect()));
+  EXPECT_FALSE(IsClosed(clients.front()));
+  clients.front().Reset();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(IsClosed(Connect()));
+}
+
+TEST_F(SideSocketTest, RemovesItsFile) {
+  socket_.reset();
+  EXPECT_EQ(ConnectPacketSocket(Path()).status().code(), ErrorCode::kNoDaemon);
+  EXPECT_FALSE(std::filesystem::exists(Path()));
+}
+
+TEST_F(SideSocketTest, AdoptsAListenerOnly) {
+  SocketPair pair = *MakeSocketPair(SOCK_SEQPACKET);
+  auto serve = [](uint32_t, const SideRequest&) { return Result<UniqueFd>(UniqueFd()); };
+  EXPECT_EQ(SideSocket::Adopt(loop_, std::move(pair.ours), serve).status().code(), ErrorCode::kUsage);
+  UniqueFd listener = *ListenForPackets(folder_ / "another", 0600);
+  EXPECT_TRUE(SideSocket::Adopt(loop_, std::move(listener), serve).ok());
+}
+
+}  // namespace
+}  // namespace kprof
