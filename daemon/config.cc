@@ -123,6 +123,7 @@ Status ReadFile(const std::string& file, Config& config) {
   reader.Text("state_dir", config.state_folder);
   reader.Text("socket", config.socket_path);
   reader.Text("launcher", config.launcher_path);
+  reader.Text("helper_socket", config.helper_socket_path);
   ReadHttp(root, reader, config);
   std::string log_level = "info";
   reader.Text("log_level", log_level);
@@ -212,6 +213,7 @@ Status TakeUserPlaces(const ConfigFlags& flags, Config& config) {
 Status TakeSystemPlaces(Config& config) {
   if (config.state_folder.empty()) config.state_folder = kSystemStateFolder;
   if (config.socket_path.empty()) config.socket_path = kSystemSocketPath;
+  if (config.helper_socket_path.empty()) config.helper_socket_path = kSystemHelperSocketPath;
   ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
   return OkStatus();
 }
@@ -260,6 +262,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   compare("socket", now.socket_path == wanted.socket_path);
   compare("http", now.http == wanted.http);
   compare("launcher", now.launcher_path == wanted.launcher_path);
+  compare("helper_socket", now.helper_socket_path == wanted.helper_socket_path);
   compare("[queue]", now.queue == wanted.queue);
   compare("[output]", now.output == wanted.output);
   compare("[listen] address", now.listen.address == wanted.listen.address);

@@ -35,6 +35,7 @@ struct Config {
   std::string state_folder;
   std::string socket_path;
   std::string launcher_path;        // kprof-launch
+  std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
   ConnectionLimits connections;
@@ -63,6 +64,7 @@ Result<Config> LoadConfig(const ConfigFlags& flags);
 
 constexpr const char* kSystemStateFolder = "/var/lib/kprofd";
 constexpr const char* kSystemSocketPath = "/run/kprofd/kprofd.sock";
+constexpr const char* kSystemHelperSocketPath = "/run/kprofd-helper/helper.sock";
 
 // The settings that a daemon takes only when it starts and that differ between the two: "socket, [queue]".
 std::string SettingsForNextStart(const Config& now, const Config& wanted);

@@ -6,6 +6,7 @@
 
 #include <future>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_list.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch_ways.h"
 #include "daemon/remote_clients.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/audited_calls.h"
@@ -55,6 +56,17 @@ std::string HostName() {
   return ReadableText(name);
 }
 
+// Runs that were under way when the last daemon ended, and that the helper had started.
+Result<std::vector<std::string>> FindLostOfHelper(Catalog& catalog) {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(const std::vector<RunRow> open, ReadOpenRuns(*reader));
+  std::vector<std::string> lost;
+  for (const RunRow& run : open) {
+    if (run.starter == RunStarter::kHelper && run.state != RunState::kQueued) lost.push_back(run.id);
+  }
+  return lost;
+}
+
 }  // namespace
 
 const char* DaemonVersion() {
@@ -80,7 +92,7 @@ struct Daemon::Parts {
   StreamLimits stream_limits;
   AnswerCache answers;
   std::stop_source stop;  // of background work
-  std::unique_ptr<SupervisorLauncher> launcher;
+  std::unique_ptr<LaunchWays> ways;
   std::unique_ptr<Runs> runs;
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
@@ -118,7 +130,7 @@ struct Daemon::Parts {
 };
 
 Status Daemon::Parts::Build(ServiceManager& manager) {
-  ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
+  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -132,15 +144,18 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     LogWarning("a restore of the catalog that was interrupted is complete",
                {{"replaced", catalog->restored()->replaced}});
   }
+  ASSIGN_OR_RETURN(const std::vector<std::string> lost, FindLostOfHelper(*catalog));
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   std::string last_id;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  launcher = std::make_unique<SupervisorLauncher>(loop, run_files, std::move(supervisor));
-  RunParts run_parts{loop,     clock,     workers, run_files,     *files,
-                     *catalog, *launcher, devices, config.output, run_observers.get()};
+  RunParts run_parts{loop,     clock,
+                     workers,  run_files,
+                     *files,   *catalog,
+                     ways->launcher(), devices,
+                     config.output, run_observers.get(), ways->grants()};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
@@ -148,7 +163,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, *audit, std::move(node)});
+                                            stream_limits, answers, health, *audit, std::move(node), ways->client_launcher()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -161,9 +176,10 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
   });
-  loop.Post([this] {
+  loop.Post([this, lost] {
     RecordOwn(audit::kStart, DaemonVersion());
     audit->KeepFor(config.audit.max_age_ns);
+    ways->EndLost(lost);
     runs->Begin();
   });
   BeginBackgroundWork();
@@ -173,6 +189,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 
 Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
+    ways->NoteConnection(peer.uid, connection.get());
     servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
   };
   ASSIGN_OR_RETURN(UniqueFd passed_on, sockets.Take(kSocketName, SOCK_STREAM));
@@ -182,6 +199,8 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
     const mode_t mode = config.mode == Mode::kSystem ? kSystemSocketMode : kOwnSocketMode;
     ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, mode, connected));
   }
+  ASSIGN_OR_RETURN(UniqueFd side, sockets.Take(kSocketName, SOCK_SEQPACKET));
+  RETURN_IF_ERROR(ways->OpenSideSocket(config.socket_path, std::move(side)));
   for (const std::string& name : sockets.left()) {
     LogWarning("a socket of the service manager is not served; who connects there waits", {{"name", name}});
   }
@@ -269,6 +288,7 @@ void Daemon::Parts::StopAll() {
   OnLoop([this](const std::function<void()>& done) {
     servers->AnnounceEnd();
     acceptor.reset();
+    ways->CloseSideSocket();
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);

@@ -1,0 +1,53 @@
+#include "daemon/launch_ways.h"
+
+#include <utility>
+
+namespace kprof {
+namespace {
+
+constexpr mode_t kSideSocketMode = 0666;  // who connects is told by the socket
+
+}  // namespace
+
+Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool) {
+  std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
+  Launchers::Ways known;
+  if (config.mode == Mode::kSystem) {
+    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path);
+    known.client = &ways->system_->client;
+    known.helper = &ways->system_->helper;
+  } else {
+    ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
+    ways->own_ = std::make_unique<SupervisorLauncher>(loop, pool, std::move(supervisor));
+    known.daemon = ways->own_.get();
+  }
+  ways->launchers_ = std::make_unique<Launchers>(known);
+  return ways;
+}
+
+Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inherited) {
+  if (!system_) return OkStatus();
+  auto serve = [this](uint32_t uid, const SideRequest& request) -> Result<UniqueFd> {
+    if (request.type == kSideTakeLaunch) return system_->client.Take(request.subject, uid);
+    return Fail(ErrorCode::kUsage, "ask the side socket", "this kprofd knows no request of this type",
+                "see that it and the client are of one version");
+  };
+  if (inherited.valid()) {
+    ASSIGN_OR_RETURN(side_socket_, SideSocket::Adopt(loop_, std::move(inherited), serve));
+  } else {
+    ASSIGN_OR_RETURN(side_socket_,
+                     SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix), kSideSocketMode, serve));
+  }
+  return OkStatus();
+}
+
+void LaunchWays::EndLost(const std::vector<std::string>& run_ids) {
+  if (!system_) return;
+  for (const std::string& id : run_ids) system_->helper.Sweep(id, [] {});
+}
+
+void LaunchWays::NoteConnection(uint32_t uid, int connection) {
+  if (system_) system_->callers.Add(uid, connection);
+}
+
+}  // namespace kprof

@@ -1,0 +1,73 @@
+// How this daemon has commands started: by itself in user mode; in system mode by their clients, and by the root helper
+// for those that nobody waits for. The only place that knows which parts each mode needs.
+//
+// Built on the main thread; then io loop only. Outlives the runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/config.h"
+#include "daemon/process/caller_connections.h"
+#include "daemon/process/client_launcher.h"
+#include "daemon/process/helper_grants.h"
+#include "daemon/process/helper_launcher.h"
+#include "daemon/process/helper_link.h"
+#include "daemon/process/launchers.h"
+#include "daemon/process/supervisor_launcher.h"
+#include "daemon/rpc/side_socket.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class LaunchWays {
+ public:
+  // kUsage when user mode finds no kprof-launch.
+  static Result<std::unique_ptr<LaunchWays>> Build(const Config& config, IoLoop& loop, WorkerPool& pool);
+
+  Launcher& launcher() { return *launchers_; }
+  // Null in user mode.
+  CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
+  const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
+
+  // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
+  Status OpenSideSocket(const std::string& socket_path, UniqueFd inherited);
+  // No client comes any more.
+  void CloseSideSocket() { side_socket_.reset(); }
+
+  // Ends what runs of a daemon before this one left, where their helper started them; their supervisors are ending
+  // them already, if they can.
+  void EndLost(const std::vector<std::string>& run_ids);
+
+  // A local caller has connected.
+  void NoteConnection(uint32_t uid, int connection);
+
+ private:
+  struct System {
+    System(IoLoop& loop, const std::string& helper_socket)
+        : link(loop, helper_socket),
+          client(loop),
+          helper(loop, link),
+          grants(loop, link, [this](uint32_t uid) { return callers.Of(uid); }) {}
+    HelperLink link;
+    CallerConnections callers;
+    ClientLauncher client;
+    HelperLauncher helper;
+    HelperGrants grants;
+  };
+
+  explicit LaunchWays(IoLoop& loop) : loop_(loop) {}
+
+  IoLoop& loop_;
+  std::unique_ptr<SupervisorLauncher> own_;
+  std::unique_ptr<System> system_;
+  std::unique_ptr<Launchers> launchers_;
+  std::unique_ptr<SideSocket> side_socket_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,164 @@
+"""System mode: captures in the foreground run as their callers, where their callers are. kprofd is an unprivileged user's,
+and callers are made-up uids. Needs root."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import unittest
+
+import kprof_testing
+from kprof_testing import Client, Daemon, unique_seconds, wait_until
+
+KPROFD_UID, ALICE, BOB = 61001, 61002, 61003
+
+
+class SystemDaemon(Daemon):
+    """A kprofd for all users, with its own folder and programs that everybody can reach."""
+
+    def __init__(self, folder):
+        os.chmod(folder, 0o755)
+        for name in ("state", "run"):
+            os.mkdir(os.path.join(folder, name))
+            os.chown(os.path.join(folder, name), KPROFD_UID, KPROFD_UID)
+        os.chmod(os.path.join(folder, "state"), 0o700)
+        super().__init__(folder, config='# of the system\n',
+                         identity={"user": KPROFD_UID, "group": KPROFD_UID, "extra_groups": []})
+        os.chmod(self.config_path, 0o644)
+        self.socket = os.path.join(folder, "run", "kprofd.sock")
+        self.bin = os.path.join(folder, "bin")
+        os.mkdir(self.bin)
+        for name in ("kprofd", "kprofctl", "kprof-launch", "hostile_command", "fork_escape"):
+            shutil.copy(os.path.join(kprof_testing.BIN, name), self.bin)
+        os.chmod(self.bin, 0o755)
+
+    def command(self):
+        return [os.path.join(self.bin, "kprofd"), "--config", self.config_path, "--state-dir", self.state,
+                "--socket", self.socket]
+
+
+class Caller(Client):
+    """kprofctl as somebody."""
+
+    def __init__(self, daemon, uid, groups=()):
+        super().__init__(daemon.socket, {"PATH": os.environ["PATH"], "HOME": "/"})
+        self.program = os.path.join(daemon.bin, "kprofctl")
+        self.identity = {"user": uid, "group": uid, "extra_groups": list(groups), "cwd": "/"}
+
+    def command(self, *args):
+        return [self.program, "--socket", self.socket, *args]
+
+    def start(self, *args, **options):
+        return super().start(*args, **{**self.identity, **options})
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class CallersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        kprof_testing.need_programs()
+        cls.folder = cls.enterClassContext(kprof_testing.temporary_folder())
+        cls.daemon = SystemDaemon(cls.folder)
+        cls.daemon.start()
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.alice = Caller(cls.daemon, ALICE, [61010])
+        cls.bob = Caller(cls.daemon, BOB)
+
+    def sleepers(self, seconds):
+        """Those that run `sleep seconds`, not who was asked to."""
+        wanted = f"sleep\0{seconds}\0".encode()
+        return [pid for pid, (line, _) in kprof_testing.living_processes().items() if line == wanted]
+
+    def newest(self):
+        return self.alice.json("runs", "--limit", "1")["runs"][0]["id"]
+
+    def log_of(self, caller, run):
+        return caller.run("logs", run["id"]).text
+
+    def test_a_command_is_its_callers(self):
+        run = self.alice.capture("sh", "-c", "id -u; id -g; id -G; exit 3", expect="command_failed")
+        self.assertEqual(run["uid"], ALICE)
+        self.assertEqual(run["exit_code"], 3)
+        self.assertEqual(self.log_of(self.alice, run), "61002\n61002\n61002 61010\n")
+
+    def test_a_command_stays_where_its_caller_is(self):
+        process = self.alice.start("--json", "capture", "command", "--", "sh", "-c",
+                                   "cat /proc/self/cgroup; readlink /proc/self/ns/mnt; ulimit -n; ps -o ppid= -p $PPID",
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400)))
+        out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        lines = self.log_of(self.alice, json.loads(out)).splitlines()
+        self.assertEqual("\n".join(lines[:-3]) + "\n", kprof_testing.read_file("/proc/self/cgroup").decode())
+        self.assertEqual(lines[-3], os.readlink("/proc/self/ns/mnt"))
+        self.assertEqual(lines[-2], "300")
+
+    def test_what_a_run_left_is_its_owners(self):
+        run = self.alice.capture("echo", "mine")
+        self.bob.run("show", run["id"], expect="not_found")
+        self.bob.run("logs", run["id"], expect="not_found")
+        folder = self.daemon.run_folder(run["id"])
+        self.assertEqual({os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in os.listdir(folder)}, {0o600})
+        for uid in (ALICE, BOB):
+            read = subprocess.run(["cat", os.path.join(folder, "stdout.log")], user=uid, group=uid, extra_groups=[],
+                                  capture_output=True, check=False)
+            self.assertNotEqual(read.returncode, 0)
+
+    def test_a_killed_client_leaves_nothing(self):
+        seconds = unique_seconds()
+        process = self.alice.start("capture", "command", "--", "sleep", seconds)
+        wait_until(lambda: self.sleepers(seconds), "the command to run")
+        process.kill()
+        process.communicate()
+        self.assertEqual(self.alice.wait_for_state(self.newest(), "cancelled")["error"]["code"], "client_gone")
+        self.assertFalse(self.sleepers(seconds))
+
+    def test_a_killed_supervisor_leaves_nothing(self):
+        process = self.alice.start("--json", "capture", "command", "--", os.path.join(self.daemon.bin, "fork_escape"), "stay")
+        wait_until(lambda: kprof_testing.children_of(process.pid), "the keeper")
+        keeper = kprof_testing.children_of(process.pid)[0]
+        run = wait_until(self.newest, "the run")
+        said = wait_until(lambda: self.alice.run("logs", run, expect=None).text, "what escapes to say so")
+        found = [int(said.split()[1])]
+        supervisor = kprof_testing.children_of(keeper)[0]
+        self.assertGreater(supervisor, 1)
+        os.kill(supervisor, signal.SIGKILL)
+        process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, kprof_testing.EXIT["lost_daemon"])
+        for pid in found:
+            self.assertFalse(os.path.exists(f"/proc/{pid}"))
+
+    def test_cancel_ends_a_run_of_the_clients(self):
+        seconds = unique_seconds()
+        process = self.alice.start("capture", "command", "--", "sleep", seconds)
+        wait_until(lambda: self.sleepers(seconds), "the command to run")
+        run = self.newest()
+        self.bob.run("cancel", run, expect="not_found")
+        self.alice.run("cancel", run)
+        process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, kprof_testing.EXIT["cancelled"])
+        self.assertFalse(self.sleepers(seconds))
+
+    def test_a_detached_run_needs_the_helper(self):
+        refused = self.alice.run("--json", "capture", "command", "--detach", "--", "true", limit_s=60, expect=None)
+        self.assertEqual(refused.code, kprof_testing.EXIT["spawn_failed"])
+        self.assertIn("foreground", refused.error["remedy"])
+
+    def test_a_hostile_command_gets_nothing(self):
+        secret = os.path.join(self.folder, "secret")
+        with open(secret, "w", encoding="ascii") as file:
+            file.write("of root")
+        os.chmod(secret, 0o600)
+        program = os.path.join(self.daemon.bin, "hostile_command")
+        run = self.alice.capture(program, "--read", secret, "--read", self.daemon.catalog(), "--write", self.daemon.catalog(),
+                                 "--read", self.daemon.state, "--signal", str(self.daemon.pid), expect=None)
+        table = self.log_of(self.alice, run)
+        print(table)
+        done = [line.split("\t")[0] for line in table.splitlines() if line.endswith("DONE")]
+        # The keyring is its caller's own, here that of the tests.
+        self.assertEqual([what for what in done if what != "find a key in the session's keyring"], [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
