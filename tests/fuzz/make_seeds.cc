@@ -1,5 +1,6 @@
 // make_fuzz_seeds FOLDER: writes the seeds that are bytes, made by our own encoders and writers, into
-// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz and FOLDER/output_log_fuzz. The same bytes each time:
+// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz and FOLDER/helper_protocol_fuzz. The
+// same bytes each time:
 //
 //   build/release/bin/make_fuzz_seeds tests/fuzz/seeds
 #include <sys/mman.h>
@@ -10,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "daemon/helper/grant.h"
+#include "daemon/process/helper_protocol.h"
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/output_log_writer.h"
 #include "storage/base/sha256.h"
@@ -278,6 +281,33 @@ void MakeLogSeeds(const SeedFolder& folder) {
   add("other_version", {.flags = own}, other_version, out(50).progress);
 }
 
+void MakeHelperSeeds(const SeedFolder& folder) {
+  const std::string id = "01hx3m5qrstvwxyz";
+  const std::string digest(64, 'a');
+  auto add = [&](const std::string& name, const HelperMessage& message) {
+    folder.Add(name, EncodeHelperPacket({7, message}));
+  };
+  add("hello", HelperHello{});
+  add("register", HelperRegister{id, digest});
+  add("start", HelperStart{id});
+  add("start_of_a_path", HelperStart{"../../etc/passwd"});
+  add("sweep", HelperSweep{id});
+  add("forget", HelperForget{id});
+  add("open_file", HelperOpenFile{"/data/trace.json"});
+  add("open_file_relative", HelperOpenFile{"data"});
+  add("get_state", HelperGetState{});
+  add("done", HelperDone{});
+  add("refused", HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"});
+  add("started", HelperStarted{true});
+  add("swept", HelperSwept{3});
+  add("opened", HelperOpened{});
+  add("state", HelperState{true, 2, 1});
+  const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true});
+  folder.Add("grant", grant);
+  folder.Add("grant_payload", grant.substr(grant.find('\n', grant.find('\n') + 1) + 1));
+  folder.Add("grant_cut", grant.substr(0, grant.size() - 3));
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -289,5 +319,6 @@ int main(int argc, char** argv) {
   kprof::MakeProtocolSeeds({argv[1], "launch_protocol_fuzz"});
   kprof::MakeSpoolSeeds({argv[1], "launch_spool_fuzz"});
   kprof::MakeLogSeeds({argv[1], "output_log_fuzz"});
+  kprof::MakeHelperSeeds({argv[1], "helper_protocol_fuzz"});
   return 0;
 }

@@ -3,7 +3,7 @@
 //   kprof-launch [--kept] [--control-fd=N] [--digest=HEX]
 //
 // Without any, its daemon started it and watches it. The rest is for those whom somebody else starts
-// (docs/privileges.md).
+// (docs/helper_protocol.md).
 #pragma once
 
 #include <optional>

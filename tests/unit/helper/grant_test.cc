@@ -23,6 +23,12 @@ TEST(Grant, IsReadBack) {
   EXPECT_EQ(*DecodeGrant(EncodeGrant(grant)), grant);
 }
 
+TEST(Grant, OfTheFirstVersionIsStillRead) {
+  Result<Grant> grant = DecodeGrant(ReadFile(std::string(KPROF_SOURCE_DIR) + "/tests/data/grant-v1/01hx3m5qrstvwxyz"));
+  ASSERT_TRUE(grant.ok());
+  EXPECT_EQ(*grant, (Grant{"01hx3m5qrstvwxyz", {1000, 1000, {4, 27}}, std::string(64, 'a'), 5, "boot", true}));
+}
+
 TEST(Grant, IsNotReadWhenAnyByteOfItChanged) {
   const std::string bytes = EncodeGrant({IdOf(1), kCaller, kDigest, 5, "boot", false});
   for (size_t i = 0; i < bytes.size(); ++i) {
