@@ -151,11 +151,17 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  RunParts run_parts{loop,     clock,
-                     workers,  run_files,
-                     *files,   *catalog,
-                     ways->launcher(), devices,
-                     config.output, run_observers.get(), ways->grants()};
+  RunParts run_parts{loop,
+                     clock,
+                     workers,
+                     run_files,
+                     *files,
+                     *catalog,
+                     ways->launcher(),
+                     devices,
+                     config.output,
+                     run_observers.get(),
+                     ways->grants()};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
@@ -163,7 +169,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, *audit, std::move(node), ways->client_launcher()});
+                                            stream_limits, answers, health, *audit, std::move(node),
+                                            ways->client_launcher()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 

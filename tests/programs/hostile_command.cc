@@ -203,15 +203,15 @@ int main(int argc, char** argv) {
     if (act == "--connect") Try("connect to " + object, [&] { return Connects(object); });
     if (act == "--signal") {
       const pid_t pid = std::atoi(object.c_str());
-      Try("signal " + object, [&] {
-        return pid > 1 && ::kill(pid, 0) == 0;  // asks, sends nothing });
-        TryProcess(object, pid);
+      // Asks whether it could, and sends nothing.
+      Try("signal " + object, [&] { return pid > 1 && ::kill(pid, 0) == 0; });
+      TryProcess(object, pid);
     }
-    }
-    const pid_t supervisor = ::getppid();
-    TryProcess("the supervisor", supervisor);
-    TryProcess("the keeper", ParentOf(supervisor));
-    TryToRise();
-    std::printf("%d done\n", done_count);
-    return done_count;
   }
+  const pid_t supervisor = ::getppid();
+  TryProcess("the supervisor", supervisor);
+  TryProcess("the keeper", ParentOf(supervisor));
+  TryToRise();
+  std::printf("%d done\n", done_count);
+  return done_count;
+}
