@@ -239,20 +239,38 @@ TEST(CallerConnections, GiveCopiesOfOpenOnes) {
   EXPECT_FALSE(callers.Of(5).valid());
 }
 
-TEST(CallerConnections, KeepAFewOfEach) {
+TEST(CallerConnections, AreTheirOwnersToClose) {
   CallerConnections callers;
-  std::vector<SocketPair> pairs;
-  for (int i = 0; i < 100; ++i) {
-    pairs.push_back(*MakeSocketPair(SOCK_STREAM));
-    callers.Add(5, pairs.back().ours.get());
-    pairs.back().ours.Reset();
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  callers.Add(5, pair.ours.get());
+  pair.ours.Reset();
+  pollfd state{pair.theirs.get(), POLLRDHUP, 0};
+  EXPECT_EQ(::poll(&state, 1, 0), 1);  // seen at once
+}
+
+TEST(CallerConnections, AreNotTakenForOthersOfTheSameNumber) {
+  CallerConnections callers;
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  SocketPair another = *MakeSocketPair(SOCK_STREAM);
+  const int number = pair.ours.get();
+  callers.Add(5, number);
+  ASSERT_EQ(::dup2(another.ours.get(), number), number);
+  EXPECT_FALSE(callers.Of(5).valid());
+}
+
+TEST(CallerConnections, AreFoundBehindNewerOnesThatAreClosed) {
+  CallerConnections callers;
+  SocketPair kept = *MakeSocketPair(SOCK_STREAM);
+  callers.Add(5, kept.ours.get());
+  for (int i = 0; i < 7; ++i) {
+    SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+    callers.Add(5, pair.ours.get());
   }
-  int held = 0;
-  for (SocketPair& pair : pairs) {
-    pollfd state{pair.theirs.get(), POLLRDHUP, 0};
-    if (::poll(&state, 1, 0) == 0) ++held;
-  }
-  EXPECT_EQ(held, 4);
+  EXPECT_TRUE(callers.Of(5).valid());
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  callers.Add(5, pair.ours.get());
+  pair.ours.Reset();
+  EXPECT_FALSE(callers.Of(5).valid());  // eight newer ones: it was let go
 }
 
 }  // namespace
