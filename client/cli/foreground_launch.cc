@@ -47,6 +47,7 @@ Result<std::string> FindSupervisor(const std::string& own_folder, const std::opt
 Status StartSupervisor(const std::string& program, const std::string& run_id, UniqueFd channel) {
   std::vector<std::string> environment = MarkedEnvironment(run_id);
   std::vector<char*> variables;
+  variables.reserve(environment.size() + 1);
   for (std::string& variable : environment) variables.push_back(variable.data());
   variables.push_back(nullptr);
   std::string name = "kprof-launch";

@@ -49,14 +49,12 @@ void KillUnit(const SweptRun& run) {
   std::string unit = UnitOf(run.run_id);
   std::string path = run.programs.systemctl;
   std::array<std::string, 4> words = {"systemctl", "kill", "--signal=SIGKILL", unit};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
   pid_t pid = -1;
-  if (::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ) == 0) {
+  if (::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environ) == 0) {
     ::waitpid(pid, nullptr, 0);
   }
   posix_spawn_file_actions_destroy(&actions);
