@@ -115,6 +115,7 @@ def tail(text, lines=OUTPUT_LINES_SHOWN):
 def run_program(program, settings):
     """Runs it to its end or its time limit. Returns (its outcomes, seconds)."""
     folder = tempfile.mkdtemp(prefix="kt-", dir="/tmp")
+    os.chmod(folder, 0o711)  # tests that act as several users pass through it
     marker = os.path.basename(folder)
     environment = dict(os.environ, **settings.environment, **program.environment)
     environment.update({"TMPDIR": folder, MARKER: marker})

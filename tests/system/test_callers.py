@@ -4,54 +4,13 @@ and callers are made-up uids. Needs root."""
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import unittest
 
 import kprof_testing
-from kprof_testing import Client, Daemon, unique_seconds, wait_until
-
-KPROFD_UID, ALICE, BOB = 61001, 61002, 61003
-
-
-class SystemDaemon(Daemon):
-    """A kprofd for all users, with its own folder and programs that everybody can reach."""
-
-    def __init__(self, folder):
-        os.chmod(folder, 0o755)
-        for name in ("state", "run"):
-            os.mkdir(os.path.join(folder, name))
-            os.chown(os.path.join(folder, name), KPROFD_UID, KPROFD_UID)
-        os.chmod(os.path.join(folder, "state"), 0o700)
-        super().__init__(folder, config='# of the system\n',
-                         identity={"user": KPROFD_UID, "group": KPROFD_UID, "extra_groups": []})
-        os.chmod(self.config_path, 0o644)
-        self.socket = os.path.join(folder, "run", "kprofd.sock")
-        self.bin = os.path.join(folder, "bin")
-        os.mkdir(self.bin)
-        for name in ("kprofd", "kprofctl", "kprof-launch", "hostile_command", "fork_escape"):
-            shutil.copy(os.path.join(kprof_testing.BIN, name), self.bin)
-        os.chmod(self.bin, 0o755)
-
-    def command(self):
-        return [os.path.join(self.bin, "kprofd"), "--config", self.config_path, "--state-dir", self.state,
-                "--socket", self.socket]
-
-
-class Caller(Client):
-    """kprofctl as somebody."""
-
-    def __init__(self, daemon, uid, groups=()):
-        super().__init__(daemon.socket, {"PATH": os.environ["PATH"], "HOME": "/"})
-        self.program = os.path.join(daemon.bin, "kprofctl")
-        self.identity = {"user": uid, "group": uid, "extra_groups": list(groups), "cwd": "/"}
-
-    def command(self, *args):
-        return [self.program, "--socket", self.socket, *args]
-
-    def start(self, *args, **options):
-        return super().start(*args, **{**self.identity, **options})
+from kprof_node import ALICE, BOB, Caller, SystemDaemon
+from kprof_testing import unique_seconds, wait_until
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")

@@ -1,0 +1,162 @@
+"""Many callers of several users on one node while kprofd and its helper are killed again and again: no device is held by
+two, no run is lost or run twice, no process is left, nothing is readable by the wrong user. Needs root; only with
+tests/run --long. KPROF_SOAK_RUNS, KPROF_SOAK_KILLS: how much of it.
+"""
+
+import collections
+import json
+import os
+import random
+import sqlite3
+import threading
+import time
+import unittest
+
+import kprof_testing
+from kprof_node import ALICE, BOB, CAROL, Caller, Node
+from kprof_testing import wait_until
+
+RUNS = int(os.environ.get("KPROF_SOAK_RUNS", "5000"))
+KILLS = int(os.environ.get("KPROF_SOAK_KILLS", "50"))
+CLIENTS = 20
+DEVICES = 4
+HELD_BY_TWO = 99  # the command's exit code when somebody else has its device's lock
+
+CONFIG = "".join(f'[[device]]\nkind = "nvidia"\nuuid = "GPU-{i}"\nid = "{i}"\n' for i in range(DEVICES))
+# Takes the lock of each device that it sees, which the kernel gives back with the process, and says that it ran.
+COMMAND = """
+for device in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do
+  exec 9>>"{locks}/$device"; flock -n 9 || exit {held}; eval "exec 1$((n=n+1))>&9"
+done
+echo "$KPROF_RUN_ID $(id -u)" >> "{locks}/ran"
+sleep {seconds}
+"""
+
+
+@unittest.skipUnless(kprof_testing.LONG, "thousands of runs; tests/run --long")
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class NodeSoakTest(unittest.TestCase):
+    def setUp(self):
+        kprof_testing.need_programs()
+        self.folder = self.enterContext(kprof_testing.temporary_folder())
+        self.locks = os.path.join(self.folder, "locks")
+        os.mkdir(self.locks)
+        os.chmod(self.locks, 0o777)
+        for name in ["ran", *[f"GPU-{i}" for i in range(DEVICES)]]:
+            open(os.path.join(self.locks, name), "wb").close()
+            os.chmod(os.path.join(self.locks, name), 0o666)
+        self.node = Node(self.folder, CONFIG)
+        self.addCleanup(self.node.end)
+        self.node.start_helper()
+        self.node.start()
+        self.lock = threading.Lock()
+        self.left = RUNS
+        self.accepted = collections.defaultdict(set)  # uid -> ids
+        self.failures = []
+        self.outcomes = collections.Counter()
+
+    def take(self):
+        with self.lock:
+            self.left -= 1
+            return self.left >= 0
+
+    def one_run(self, caller, uid, choose):
+        device = choose.choice(["0", "1", "2", "3", "0,1", "2,3", "1,2"])
+        command = COMMAND.format(locks=self.locks, held=HELD_BY_TWO, seconds=round(choose.random() * 0.05, 3))
+        detach = choose.random() < 0.7
+        options = ["--device", device, *(["--detach"] if detach else [])]
+        if choose.random() < 0.1:
+            options += ["--timeout", "20ms"]
+        process = caller.start("--json", "capture", "command", *options, "--", "sh", "-c", command)
+        if not detach and choose.random() < 0.2:
+            time.sleep(choose.random() * 0.2)
+            process.kill()
+        out, err = process.communicate(timeout=300)
+        self.outcomes[process.returncode] += 1
+        if process.returncode < 0:
+            return
+        line = out.decode().strip()
+        if not line:
+            if process.returncode not in (kprof_testing.EXIT["lost_daemon"], kprof_testing.EXIT["no_daemon"],
+                                          kprof_testing.EXIT["spawn_failed"]):
+                self.failures.append(f"exit {process.returncode}: {err}")
+            return
+        run = json.loads(line)
+        with self.lock:
+            self.accepted[uid].add(run["id"])
+        if run.get("exit_code") == HELD_BY_TWO:
+            self.failures.append(f"{run['id']} met somebody on its device")
+        if detach and choose.random() < 0.1:
+            caller.run("cancel", run["id"], expect=None, limit_s=120)
+
+    def spy(self, caller, uid, choose):
+        with self.lock:
+            others = [run for other, runs in self.accepted.items() if other != uid for run in list(runs)[-5:]]
+        if others:
+            seen = caller.run("show", choose.choice(others), expect=None, limit_s=120)
+            if seen.code == 0:
+                self.failures.append(f"uid {uid} saw {seen.text}")
+
+    def use(self, seed):
+        choose = random.Random(seed)
+        uid = (ALICE, BOB, CAROL)[seed % 3]
+        caller = Caller(self.node, uid)
+        try:
+            while self.take():
+                self.one_run(caller, uid, choose)
+                if choose.random() < 0.05:
+                    self.spy(caller, uid, choose)
+        except Exception as failure:  # pylint: disable=broad-except
+            self.failures.append(repr(failure))
+
+    def test_nothing_is_lost_and_nobody_meets(self):
+        began = time.monotonic()
+        threads = [threading.Thread(target=self.use, args=(seed,)) for seed in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        choose = random.Random(0)
+        kills = 0
+        while kills < KILLS and any(thread.is_alive() for thread in threads):
+            time.sleep(0.5 + choose.random())
+            self.node.kill()
+            if choose.random() < 0.5:
+                time.sleep(choose.random() * 0.3)
+            self.node.start()
+            time.sleep(0.3 + choose.random())
+            self.node.kill_helper()
+            self.node.start_helper()
+            kills += 1
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.failures[:5], [])
+        root = Caller(self.node, 0)
+        wait_until(lambda: root.json("status")["queue"]["queued"] + root.json("status")["queue"]["running"] == 0,
+                   "all runs to end", limit_s=600, every_s=0.5)
+        self.check(kills)
+        print(f"{RUNS} runs of {CLIENTS} clients, {kills} kills each of kprofd and its helper, {time.monotonic() - began:.0f} s; "
+              f"exit codes of the captures: {dict(self.outcomes)}")
+
+    def check(self, kills):
+        self.assertGreaterEqual(kills, min(KILLS, 1))
+        with open(os.path.join(self.locks, "ran"), encoding="ascii") as file:
+            ran = [line.split() for line in file]
+        twice = [run for run, count in collections.Counter(run for run, _ in ran).items() if count > 1]
+        self.assertEqual(twice, [], "run twice")
+        self.node.stop()
+        database = sqlite3.connect(self.node.catalog())
+        try:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+            stored = dict(database.execute("SELECT id, uid FROM runs"))
+            self.assertEqual(database.execute("SELECT id FROM runs WHERE state < 4").fetchall(), [])
+            self.assertEqual(database.execute("SELECT id FROM runs WHERE exit_code = ?", (HELD_BY_TWO,)).fetchall(), [])
+        finally:
+            database.close()
+        for uid, runs in self.accepted.items():
+            self.assertEqual([run for run in runs if stored.get(run) != uid], [], "lost")
+        self.assertEqual([run for run, uid in ran if stored.get(run) != int(uid)], [], "ran as somebody else")
+        self.assertEqual([pid for pid, (line, environment) in kprof_testing.living_processes().items()
+                          if b"KPROF_RUN_ID=" in environment and self.folder.encode() in line + environment], [], "left")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
