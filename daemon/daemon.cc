@@ -130,7 +130,10 @@ struct Daemon::Parts {
 };
 
 Status Daemon::Parts::Build(ServiceManager& manager) {
-  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files));
+  auto connection_of = [this](uint32_t uid, size_t nth) {
+    return servers ? servers->DuplicateConnection(uid, nth) : UniqueFd();
+  };
+  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -196,7 +199,6 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 
 Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
-    ways->NoteConnection(peer.uid, connection.get());
     servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
   };
   ASSIGN_OR_RETURN(UniqueFd passed_on, sockets.Take(kSocketName, SOCK_STREAM));

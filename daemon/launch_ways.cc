@@ -9,11 +9,12 @@ constexpr mode_t kSideSocketMode = 0666;  // who connects is told by the socket
 
 }  // namespace
 
-Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool) {
+Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool,
+                                                      HelperGrants::ConnectionOf connection_of) {
   std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
   Launchers::Ways known;
   if (config.mode == Mode::kSystem) {
-    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path);
+    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path, std::move(connection_of));
     known.client = &ways->system_->client;
     known.helper = &ways->system_->helper;
   } else {
@@ -44,10 +45,6 @@ Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inher
 void LaunchWays::EndLost(const std::vector<std::string>& run_ids) {
   if (!system_) return;
   for (const std::string& id : run_ids) system_->helper.Sweep(id, [] {});
-}
-
-void LaunchWays::NoteConnection(uint32_t uid, int connection) {
-  if (system_) system_->callers.Add(uid, connection);
 }
 
 }  // namespace kprof

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/config.h"
-#include "daemon/process/caller_connections.h"
 #include "daemon/process/client_launcher.h"
 #include "daemon/process/helper_grants.h"
 #include "daemon/process/helper_launcher.h"
@@ -28,7 +28,9 @@ namespace kprof {
 class LaunchWays {
  public:
   // kUsage when user mode finds no kprof-launch.
-  static Result<std::unique_ptr<LaunchWays>> Build(const Config& config, IoLoop& loop, WorkerPool& pool);
+  // `connection_of`: what the helper is shown of callers (helper_grants.h); called on the loop.
+  static Result<std::unique_ptr<LaunchWays>> Build(const Config& config, IoLoop& loop, WorkerPool& pool,
+                                                   HelperGrants::ConnectionOf connection_of);
 
   Launcher& launcher() { return *launchers_; }
   // Null in user mode.
@@ -44,18 +46,11 @@ class LaunchWays {
   // them already, if they can.
   void EndLost(const std::vector<std::string>& run_ids);
 
-  // A local caller has connected.
-  void NoteConnection(uint32_t uid, int connection);
-
  private:
   struct System {
-    System(IoLoop& loop, const std::string& helper_socket)
-        : link(loop, helper_socket),
-          client(loop),
-          helper(loop, link),
-          grants(loop, link, [this](uint32_t uid) { return callers.Of(uid); }) {}
+    System(IoLoop& loop, const std::string& helper_socket, HelperGrants::ConnectionOf connection_of)
+        : link(loop, helper_socket), client(loop), helper(loop, link), grants(loop, link, std::move(connection_of)) {}
     HelperLink link;
-    CallerConnections callers;
     ClientLauncher client;
     HelperLauncher helper;
     HelperGrants grants;

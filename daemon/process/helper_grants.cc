@@ -23,7 +23,12 @@ Status Unregistered(const std::string& run_id, const Status& why) {
 
 void HelperGrants::Register(const std::string& run_id, uint32_t uid, const std::string& digest,
                             std::function<void(Status)> done) {
-  UniqueFd connection = connection_of_(uid);
+  Show(run_id, uid, digest, 0, std::move(done));
+}
+
+void HelperGrants::Show(const std::string& run_id, uint32_t uid, const std::string& digest, size_t nth,
+                        std::function<void(Status)> done) {
+  UniqueFd connection = connection_of_(uid, nth);
   if (!connection.valid()) {
     loop_.Post([run_id, uid, done = std::move(done)] {
       done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
@@ -33,8 +38,12 @@ void HelperGrants::Register(const std::string& run_id, uint32_t uid, const std::
     return;
   }
   link_.Ask(HelperRegister{run_id, digest}, std::move(connection),
-            [run_id, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
-              done(answer.ok() ? OkStatus() : Unregistered(run_id, answer.status()));
+            [this, run_id, uid, digest, nth, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
+              if (answer.ok()) return done(OkStatus());
+              const bool may_be_that_one = answer.status().code() == ErrorCode::kNotPermitted && nth + 1 < kMostShown;
+              if (may_be_that_one && connection_of_(uid, nth + 1).valid())
+                return Show(run_id, uid, digest, nth + 1, done);
+              done(Unregistered(run_id, answer.status()));
             });
 }
 

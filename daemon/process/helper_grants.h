@@ -1,6 +1,7 @@
 // The root helper's CallerGrants: shows it a connection of the caller's.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -12,8 +13,8 @@ namespace kprof {
 
 class HelperGrants final : public CallerGrants {
  public:
-  // A copy of a connection that this uid has open; none where it has none (caller_connections.h).
-  using ConnectionOf = std::function<UniqueFd(uint32_t uid)>;
+  // A copy of the nth connection (from 0, newest first) that this uid has open; none where there are not as many.
+  using ConnectionOf = std::function<UniqueFd(uint32_t uid, size_t nth)>;
 
   HelperGrants(IoLoop& loop, HelperLink& link, ConnectionOf connection_of)
       : loop_(loop), link_(link), connection_of_(std::move(connection_of)) {}
@@ -23,6 +24,11 @@ class HelperGrants final : public CallerGrants {
   void Forget(const std::string& run_id) override;
 
  private:
+  // One of several processes of a user may hang up while the helper looks at its connection: then another is shown.
+  static constexpr size_t kMostShown = 8;
+  void Show(const std::string& run_id, uint32_t uid, const std::string& digest, size_t nth,
+            std::function<void(Status)> done);
+
   IoLoop& loop_;
   HelperLink& link_;
   const ConnectionOf connection_of_;

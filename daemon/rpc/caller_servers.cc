@@ -8,6 +8,7 @@
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
 #include <malloc.h>
+#include <poll.h>
 
 #include <chrono>
 #include <optional>
@@ -40,6 +41,11 @@ constexpr int64_t kTakeDownMs = 1'000;
 
 constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
                                      "kprof.v1.SessionsService"};
+
+bool IsOpen(int connection) {
+  pollfd state{connection, POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) >= 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
+}
 
 }  // namespace
 
@@ -243,14 +249,14 @@ void CallerServers::SetLimits(const ConnectionLimits& limits) {
   for (auto& [key, server] : servers_) server->desk->SetLimits(limits.calls);
 }
 
-UniqueFd CallerServers::DuplicateConnection(uid_t uid) const {
+UniqueFd CallerServers::DuplicateConnection(uid_t uid, size_t nth) const {
   KPROF_ON_IO_LOOP(parts_.loop);
   for (const auto& [key, server] : servers_) {
     const Caller& caller = key.first;
     if (caller.uid != uid || !caller.certificate.empty()) continue;
-    for (HangUpWatch::Id id : server->connections) {
-      UniqueFd duplicate(::fcntl(watch_->Find(id), F_DUPFD_CLOEXEC, 0));
-      if (duplicate.valid()) return duplicate;
+    for (auto id = server->connections.rbegin(); id != server->connections.rend(); ++id) {
+      UniqueFd duplicate(::fcntl(watch_->Find(*id), F_DUPFD_CLOEXEC, 0));
+      if (duplicate.valid() && IsOpen(duplicate.get()) && nth-- == 0) return duplicate;
     }
   }
   return UniqueFd();

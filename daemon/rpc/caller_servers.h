@@ -47,9 +47,9 @@ class CallerServers {
   // Of those that stay, and of those to come.
   void SetLimits(const ConnectionLimits& limits);
 
-  // A descriptor of a local connection of that user, for whoever must see for himself who it is; invalid when there is
-  // none.
-  UniqueFd DuplicateConnection(uid_t uid) const;
+  // A descriptor of the nth open local connection of that user (from 0, newest first), for whoever must see for himself
+  // who it is; invalid when there are not as many.
+  UniqueFd DuplicateConnection(uid_t uid, size_t nth) const;
 
   int64_t connections() const { return connections_; }
   int64_t turned_away() const { return turned_away_; }  // since the start

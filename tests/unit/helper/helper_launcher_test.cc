@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/process/caller_connections.h"
 #include "daemon/process/helper_grants.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/unit/helper/helper_fixture.h"
@@ -22,7 +21,10 @@ class HelperLauncherTest : public HelperTest {
     as_kprofd_.emplace();
     link_.emplace(loop_, folder_ / "helper.sock");
     launcher_.emplace(loop_, *link_);
-    grants_.emplace(loop_, *link_, [this](uint32_t uid) { return callers_.Of(uid); });
+    grants_.emplace(loop_, *link_, [this](uint32_t uid, size_t nth) {
+      if (uid != kCallerUid || nth >= connections_.size()) return UniqueFd();
+      return UniqueFd(::fcntl(connections_[connections_.size() - 1 - nth].accepted.get(), F_DUPFD_CLOEXEC, 0));
+    });
   }
   void TearDown() override {
     launched_.reset();
@@ -57,7 +59,6 @@ class HelperLauncherTest : public HelperTest {
     as_kprofd_.reset();
     connections_.push_back(Connect());
     as_kprofd_.emplace();
-    callers_.Add(kCallerUid, connections_.back().accepted.get());
   }
 
   Status RegisterRun(const LaunchRequest& request) {
@@ -111,7 +112,6 @@ class HelperLauncherTest : public HelperTest {
   IoLoop loop_{clock_};
   std::optional<AsKprofd> as_kprofd_;
   std::vector<CallersConnection> connections_;
-  CallerConnections callers_;
   std::optional<HelperLink> link_;
   std::optional<HelperLauncher> launcher_;
   std::optional<HelperGrants> grants_;
@@ -228,49 +228,17 @@ TEST_F(HelperLauncherTest, EndsARunThatIsGivenUp) {
   as_kprofd_.emplace();
 }
 
-TEST(CallerConnections, GiveCopiesOfOpenOnes) {
-  CallerConnections callers;
-  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
-  EXPECT_FALSE(callers.Of(5).valid());
-  callers.Add(5, pair.ours.get());
-  EXPECT_TRUE(callers.Of(5).valid());
-  EXPECT_FALSE(callers.Of(6).valid());
-  pair.theirs.Reset();
-  EXPECT_FALSE(callers.Of(5).valid());
+TEST_F(HelperLauncherTest, ShowsAnotherConnectionWhenOneHasJustHungUp) {
+  CallerConnects();
+  CallerConnects();
+  connections_.back().caller.Reset();
+  EXPECT_TRUE(RegisterRun(Request({"true"})).ok());
 }
 
-TEST(CallerConnections, AreTheirOwnersToClose) {
-  CallerConnections callers;
-  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
-  callers.Add(5, pair.ours.get());
-  pair.ours.Reset();
-  pollfd state{pair.theirs.get(), POLLRDHUP, 0};
-  EXPECT_EQ(::poll(&state, 1, 0), 1);  // seen at once
-}
-
-TEST(CallerConnections, AreNotTakenForOthersOfTheSameNumber) {
-  CallerConnections callers;
-  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
-  SocketPair another = *MakeSocketPair(SOCK_STREAM);
-  const int number = pair.ours.get();
-  callers.Add(5, number);
-  ASSERT_EQ(::dup2(another.ours.get(), number), number);
-  EXPECT_FALSE(callers.Of(5).valid());
-}
-
-TEST(CallerConnections, AreFoundBehindNewerOnesThatAreClosed) {
-  CallerConnections callers;
-  SocketPair kept = *MakeSocketPair(SOCK_STREAM);
-  callers.Add(5, kept.ours.get());
-  for (int i = 0; i < 7; ++i) {
-    SocketPair pair = *MakeSocketPair(SOCK_STREAM);
-    callers.Add(5, pair.ours.get());
-  }
-  EXPECT_TRUE(callers.Of(5).valid());
-  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
-  callers.Add(5, pair.ours.get());
-  pair.ours.Reset();
-  EXPECT_FALSE(callers.Of(5).valid());  // eight newer ones: it was let go
+TEST_F(HelperLauncherTest, SaysWhenAllHaveHungUp) {
+  CallerConnects();
+  connections_.back().caller.Reset();
+  EXPECT_EQ(RegisterRun(Request({"true"})).code(), ErrorCode::kNotPermitted);
 }
 
 }  // namespace

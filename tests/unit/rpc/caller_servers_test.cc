@@ -134,9 +134,10 @@ TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
   RpcClient local = Connect(1001);
   RpcClient remote = ConnectAs(Caller{1002, Role::kViewer, true, "laptop"});
   OnLoop([&] {
-    EXPECT_TRUE(servers_->DuplicateConnection(1001).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1002).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1003).valid());
+    EXPECT_TRUE(servers_->DuplicateConnection(1001, 0).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1001, 1).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1002, 0).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1003, 0).valid());
   });
 }
 
