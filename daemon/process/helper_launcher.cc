@@ -9,14 +9,16 @@
 namespace kprof {
 namespace {
 
-// Ends it, whoever hangs; then it is forgotten.
+// Ends it, whoever hangs; then it is forgotten. What could not be ended is not: without its grant no later sweep would
+// reach it.
 void SweepAndForget(HelperLink& link, const std::string& marker, bool forget, std::function<void()> done) {
   link.Ask(HelperSweep{marker}, UniqueFd(),
            [&link, marker, forget, done = std::move(done)](const Result<HelperMessage>& swept, UniqueFd) {
              if (!swept.ok()) {
                LogWarning("what a run left is not ended", {{"run", marker}, {"error", swept.status().ToString()}});
              }
-             if (forget) link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+             if (forget && swept.ok())
+               link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
              done();
            });
 }

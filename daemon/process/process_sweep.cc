@@ -100,13 +100,17 @@ void AwaitDeaths(const std::map<pid_t, Held>& held) {
   }
 }
 
+// No exec takes more. A process can make its environment seem as large as it likes (PR_SET_MM), and would have us read
+// it all.
+constexpr size_t kMostEnvironmentBytes = 8 << 20;
+
 // The id in KPROF_RUN_ID, if the process carries one, and `also` where that is not empty.
 std::optional<std::string> ReadMarker(const std::string& environ_path, const std::string& also) {
   UniqueFd file(::open(environ_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   std::string text(1, '\0');  // so that the first variable begins like the others
   char block[64 << 10];
-  while (true) {
+  while (text.size() <= kMostEnvironmentBytes) {
     ssize_t size = ::read(file.get(), block, sizeof block);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;

@@ -22,6 +22,10 @@ constexpr int64_t kStartLimitNs = 30 * kNanosPerSecond;
 // means.
 constexpr int64_t kImpatientEndLimitNs = 5 * kNanosPerSecond;
 
+constexpr int kReadsAtOnce = 16;      // of 4 KiB; then others have their turn on the loop
+constexpr int kReadsAtTheEnd = 4096;  // of a supervisor that is gone: more than the longest message
+constexpr size_t kSpareOutboxBytes = 64 << 10;
+
 }  // namespace
 
 SupervisorChannel::SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::string marker, LaunchEvents events,
@@ -51,6 +55,7 @@ Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
 }
 
 void SupervisorChannel::Go() {
+  go_sent_ = true;
   Send(FrameOf(LaunchMessage::kGo));
   if (stop_sent_) return;
   ExpectAnswer(
@@ -73,6 +78,7 @@ void SupervisorChannel::Stop(int64_t grace_ms) {
 
 void SupervisorChannel::Send(std::string frame) {
   if (!open()) return;
+  if (outbox_.size() + frame.size() > kLaunchFrameLimitBytes + kSpareOutboxBytes) return End(Why::kNonsense);
   outbox_ += frame;
   if (!sending_) SendMore();
 }
@@ -97,16 +103,16 @@ void SupervisorChannel::SendMore() {
 void SupervisorChannel::Receive() {
   socket_.async_wait(asio::local::stream_protocol::socket::wait_read,
                      [self = shared_from_this()](const error_code& error) {
-                       if (!error && self->TakeAll()) self->Receive();
+                       if (!error && self->Take(kReadsAtOnce)) self->Receive();
                      });
 }
 
 void SupervisorChannel::TakeReceived() {
-  (void)TakeAll();
+  (void)Take(kReadsAtTheEnd);
 }
 
-bool SupervisorChannel::TakeAll() {
-  while (open()) {
+bool SupervisorChannel::Take(int most_reads) {
+  for (int i = 0; i < most_reads && open(); ++i) {
     std::array<char, 4096> bytes;
     error_code error;
     size_t size = socket_.read_some(asio::buffer(bytes), error);
@@ -118,7 +124,7 @@ bool SupervisorChannel::TakeAll() {
     frames_.Add(std::string_view(bytes.data(), size));
     TakeFrames();
   }
-  return false;
+  return open();
 }
 
 void SupervisorChannel::TakeFrames() {
@@ -137,11 +143,13 @@ void SupervisorChannel::TakeFrames() {
 bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
   switch (frame.type) {
     case LaunchMessage::kPrepared:
+      if (std::exchange(prepared_heard_, true)) return false;
       if (!stop_sent_) ExpectNothing();
       Tell(events_.prepared);
       return true;
     case LaunchMessage::kStarted: {
       Result<CommandStarted> started = DecodeCommandStarted(frame.payload);
+      if (!go_sent_ || std::exchange(started_heard_, true)) return false;
       if (!stop_sent_) ExpectNothing();
       if (started.ok()) Tell(events_.started, *started);
       return started.ok();

@@ -1,6 +1,8 @@
 // What is said to one kprof-launch and what it says: its messages become LaunchEvents, and it owes its answers in the
-// time that launcher.h gives. Whose turn it is to speak is launch_protocol.h. Knows nothing of its process: whose child
-// it is, how it ends, what it leaves are supervisor_link.h and distant_supervisor.h.
+// time that launcher.h gives. It may be anybody's program: a client starts its own. So each message is heard once, in
+// its order, and however much it says or leaves unread, it costs the loop and the memory no more than its share. Whose
+// turn it is to speak is launch_protocol.h. Knows nothing of its process: whose child it is, how it ends, what it
+// leaves are supervisor_link.h and distant_supervisor.h.
 //
 // Io loop only. Kept by its handlers until it is closed.
 #pragma once
@@ -65,9 +67,10 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   void Send(std::string frame);
   void SendMore();
   void Receive();
-  // Takes all that is there; returns whether more may come.
-  bool TakeAll();
+  // Takes what is there, so many pieces at most; returns whether more may come.
+  bool Take(int most_reads);
   void TakeFrames();
+  // False: it is nothing that may be said now.
   bool Take(const FrameReader::Frame& frame);
   void End(Why why);
   // It owes an answer by then; else `silent` is what it is given up for. ExpectNothing: it has answered.
@@ -99,12 +102,15 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool over_ = false;  // the last event was told, or nobody listens
   boost::asio::local::stream_protocol::socket socket_;
   FrameReader frames_;
-  std::string outbox_;  // at most one request and a few bytes
+  std::string outbox_;  // one request and kSpareOutboxBytes at most
   bool sending_ = false;
   std::optional<Status> silent_;  // what it is given up for when it goes on owing us an answer
   int64_t answer_by_ns_ = 0;
   IoLoop::Timer answer_limit_;
   bool stop_sent_ = false;
+  bool go_sent_ = false;
+  bool prepared_heard_ = false;
+  bool started_heard_ = false;
   std::optional<Status> given_up_;  // it was, for this
 };
 

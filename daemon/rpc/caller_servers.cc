@@ -13,6 +13,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -192,15 +193,16 @@ void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
   found->second->last_used_ns = parts_.clock.mono_ns();
 }
 
-// It has calls to wait for, or threads to join: not on the loop.
+// It has calls to wait for, or threads to join: not on the loop, which ends the calls, nor on a pool that they need.
 void CallerServers::TakeDown(std::unique_ptr<Server> server) {
   std::shared_ptr<Server> ending = std::move(server);  // shared: std::function copies
-  auto end = [ending] {
+  endings_left_.fetch_add(1);
+  Status submitted = endings_.Submit([this, ending] {
     ending->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(kTakeDownMs));
     ending->server->Wait();
-  };
-  Status submitted = parts_.bulk.Submit(end);
-  if (!submitted.ok()) end();  // thousands of other streams wait there: it is the loop that waits, once
+    endings_left_.fetch_sub(1);
+  });
+  KPROF_CHECK(submitted.ok());
 }
 
 bool CallerServers::EvictIdlest() {
@@ -233,6 +235,7 @@ void CallerServers::EvictIdle() {
 
 void CallerServers::EndServers(const std::function<bool(const Caller&)>& is_outdated) {
   KPROF_ON_IO_LOOP(parts_.loop);
+  if (announced_end_) return;
   for (auto it = servers_.begin(); it != servers_.end();) {
     if (it->first.second.empty() && is_outdated(it->first.first)) {
       TakeDown(std::move(it->second));
@@ -264,6 +267,7 @@ UniqueFd CallerServers::DuplicateConnection(uid_t uid, size_t nth) const {
 
 void CallerServers::AnnounceEnd() {
   KPROF_ON_IO_LOOP(parts_.loop);
+  announced_end_ = true;
   for (auto& [key, server] : servers_) server->SetServing(false);
 }
 
@@ -271,6 +275,8 @@ void CallerServers::Shutdown(int64_t deadline_ms) {
   auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms);
   for (auto& [key, server] : servers_) server->server->Shutdown(deadline);
   for (auto& [key, server] : servers_) server->server->Wait();
+  // While the loop still turns, which their calls need to end.
+  while (endings_left_.load() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace kprof

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -84,6 +85,10 @@ class CallerServers {
   int64_t turned_away_ = 0;
   IoLoop::Timer evict_timer_;  // pending while there are servers
   IoLoop::Timer trim_timer_;   // runs out when nobody has connected for a while
+  bool announced_end_ = false;
+  std::atomic<int> endings_left_{0};
+  // Takes servers down: no call needs its threads to end. There are never more jobs than servers.
+  WorkerPool endings_{{.threads = 2, .queue_limit_jobs = 10'000'000}};
 };
 
 }  // namespace kprof

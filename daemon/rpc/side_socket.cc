@@ -21,6 +21,7 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
+constexpr int kAcceptsAtOnce = 64;  // then others have their turn on the loop
 constexpr size_t kMostOfOne = 16;
 constexpr size_t kMostInAll = 256;
 constexpr int64_t kRequestLimitNs = 5 * kNanosPerSecond;
@@ -46,7 +47,7 @@ struct SideSocket::State {
   }
 
   void AcceptAll() {
-    while (true) {
+    for (int i = 0; i < kAcceptsAtOnce; ++i) {
       UniqueFd socket(::accept4(listener.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket.valid()) {
         Begin(std::move(socket));
@@ -57,6 +58,7 @@ struct SideSocket::State {
         return;
       }
     }
+    WaitForNext();
   }
 
   void Begin(UniqueFd socket) {

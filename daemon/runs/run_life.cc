@@ -137,7 +137,7 @@ void RunLife::Launch(Prepared prepared) {
 }
 
 void RunLife::GoWhenReady() {
-  if (!prepared_ || !running_committed_ || ended_) return;
+  if (!prepared_ || !running_committed_ || ended_ || went_) return;
   went_ = true;
   launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
@@ -150,9 +150,16 @@ void RunLife::GoWhenReady() {
 }
 
 void RunLife::OnStarted(const CommandStarted& started) {
-  row_.started_ns = started.unix_ns;
+  row_.started_ns = Believable(started.unix_ns, row_.queued_ns);
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
   RemoveSpoolSoon(parts_, row_.id);
+}
+
+// A client's supervisor says what its client likes; by what it says of times, runs are listed and expire.
+int64_t RunLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
+  if (row_.starter != RunStarter::kClient) return unix_ns;
+  const int64_t now_ns = parts_.clock.unix_ns();
+  return std::clamp(unix_ns, std::min(not_before_ns, now_ns), now_ns);
 }
 
 bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
@@ -180,7 +187,8 @@ void RunLife::BeginCollecting() {
   // Closes the channel, and with it whatever has not ended. Later: we may be inside one of its events.
   parts_.loop.Post([launched = std::shared_ptr<Launched>(std::move(launched_))] {});
   row_.state = RunState::kCollecting;
-  row_.ended_ns = command_ ? command_->ended_unix_ns : parts_.clock.unix_ns();
+  row_.ended_ns =
+      command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
   Commit([this](Status status) {
     if (!status.ok()) Blame(status);
     Collect();

@@ -48,6 +48,7 @@ class RunLife {
   void Launch(Prepared prepared);
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
+  int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
   void OnEnded(const CommandEnded& ended);
   void BeginCollecting();
   void Collect();

@@ -234,7 +234,9 @@ void Runs::StartQueueTimer(const std::string& id) {
   OpenRun& open = open_.at(id);
   if (open.row.queue_timeout_ms == 0) return;
   const int64_t ends_ns = open.row.queued_ns + open.row.queue_timeout_ms * kNanosPerMilli;
-  open.queue_timer = parts_.loop.After(std::max<int64_t>(0, ends_ns - parts_.clock.unix_ns()), [this, id] {
+  const int64_t left_ns =
+      std::clamp<int64_t>(ends_ns - parts_.clock.unix_ns(), 0, open.row.queue_timeout_ms * kNanosPerMilli);
+  open.queue_timer = parts_.loop.After(left_ns, [this, id] {
     EndQueued(id, Fail(ErrorCode::kQueueTimeout, "run " + id, "it waited longer than its queue timeout",
                        "give it more with --queue-timeout, or see kprofctl devices for who holds the device"));
   });

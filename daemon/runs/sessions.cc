@@ -233,7 +233,9 @@ void Sessions::OnOpen(const std::string& id) {
       End(id, {SessionState::kClosed, Fail(ErrorCode::kTimedOut, Named(id), why, "give it more with --ttl"),
                LeaseLost("its session ended: " + why), kGraceMs});
     };
-    const int64_t left_ns = *session.row.expires_ns - parts_.clock.unix_ns();
+    // No more than all of it, however the wall clock was set meanwhile.
+    const int64_t left_ns =
+        std::min(*session.row.expires_ns - parts_.clock.unix_ns(), session.row.ttl_ms * kNanosPerMilli);
     if (left_ns <= 0) return expire();  // while kprofd was away
     session.ttl_timer = parts_.loop.After(left_ns, expire);
   }
@@ -246,7 +248,9 @@ void Sessions::StartQueueTimer(OpenSession& session) {
   if (session.row.queue_timeout_ms == 0) return;
   const std::string id = session.row.id;
   const int64_t ends_ns = session.row.opened_ns + session.row.queue_timeout_ms * kNanosPerMilli;
-  session.queue_timer = parts_.loop.After(std::max<int64_t>(0, ends_ns - parts_.clock.unix_ns()), [this, id] {
+  const int64_t left_ns =
+      std::clamp<int64_t>(ends_ns - parts_.clock.unix_ns(), 0, session.row.queue_timeout_ms * kNanosPerMilli);
+  session.queue_timer = parts_.loop.After(left_ns, [this, id] {
     End(id, {SessionState::kClosed,
              Fail(ErrorCode::kQueueTimeout, Named(id), "it waited longer than its queue timeout",
                   "give it more with --queue-timeout, or see kprofctl devices for who holds the device"),
