@@ -283,7 +283,6 @@ void AddSessions(State& state) {
   second.session_id = first.session_id;
   second.round = 2;
   second.priority = 5;
-  second.starter = RunStarter::kHelper;
   state.Spool(second);
   state.Insert(second);
   state.Execute(

@@ -130,7 +130,6 @@ TEST_F(OldCatalogTest, Version2) {
   round.session_id = open.id;
   round.round = 2;
   round.priority = 5;
-  round.starter = RunStarter::kHelper;
   EXPECT_TRUE(*ReadRun(db, round.id) == round);
   EXPECT_EQ(ListRounds(db, open.id, 0, 10)->size(), 2u);
   EXPECT_EQ(*db.QueryInteger("SELECT count(*) FROM audit WHERE action = 'open_session' AND run_id IS NULL"), 1);
