@@ -100,6 +100,9 @@ class Manuals(unittest.TestCase):
         for verb in verbs:
             self.assertRegex(page, rf"(?m)^\.It Cm {verb}\b", f"kprofctl.1 does not tell of {verb}")
             options |= long_options(help_of(KPROFCTL, verb))
+            for below in re.findall(r"^  (\w+)  ", help_of(KPROFCTL, verb).partition("Verbs:")[2], re.MULTILINE):
+                self.assertRegex(page, rf"(?m)^\.It Cm {verb} {below}\b", f"kprofctl.1 does not tell of {verb} {below}")
+                options |= long_options(help_of(KPROFCTL, verb, below))
         described = manual_options("kprofctl.1")
         self.assertEqual(options - described, set(), "kprofctl.1 does not tell of these")
         self.assertEqual(described - options, set(), "kprofctl.1 tells of what is not there")
