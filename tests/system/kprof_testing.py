@@ -124,6 +124,12 @@ def distrust(run):
     return [reason for reason in run["trust"] if reason["code"] != "host_busy"]
 
 
+def as_in_a_terminal():
+    """What the tests themselves were started under may ignore signals; a child would inherit that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 # kprofctl.
 
 

@@ -284,26 +284,20 @@ class EnvironmentTest(DaemonTest):
         self.assertIn(secret[3:].encode(), b"".join(self.stored_bytes(self.daemon).values()))
 
 
-def as_in_a_terminal():
-    """What the tests themselves were started under may ignore signals; a child would inherit that."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def as_under_nohup():
-    as_in_a_terminal()
+    kprof_testing.as_in_a_terminal()
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 class InterruptTest(DaemonTest):
-    def begin_foreground(self, *command, prepare=as_in_a_terminal, options=()):
+    def begin_foreground(self, *command, prepare=kprof_testing.as_in_a_terminal, options=()):
         process = self.ctl.start("--json", "capture", "command", "--label", "set=interrupt", *options, "--", *command,
                                  preexec_fn=prepare)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)  # one that a failed test left would be waited for without end
         return process
 
-    def start_foreground(self, *command, prepare=as_in_a_terminal):
+    def start_foreground(self, *command, prepare=kprof_testing.as_in_a_terminal):
         process = self.begin_foreground(*command, prepare=prepare)
         runs = wait_until(lambda: self.ctl.json("runs", "--label", "set=interrupt", "--state", "running")["runs"], "the run")
         return process, runs[0]["id"]
@@ -343,7 +337,7 @@ class InterruptTest(DaemonTest):
         environment = dict(self.ctl.environment, TERM="xterm")
 
         def prepare():
-            as_in_a_terminal()
+            kprof_testing.as_in_a_terminal()
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         process = self.ctl.start("capture", "command", "--label", "set=interrupt", "--", "sleep", seconds, stdin=slave,
@@ -389,7 +383,7 @@ class InterruptTest(DaemonTest):
 
     def test_ctrl_c_while_waiting_leaves_the_run_alone(self):
         run_id = self.ctl.detach("sh", "-c", self.gate())
-        process = self.ctl.start("wait", run_id, preexec_fn=as_in_a_terminal)
+        process = self.ctl.start("wait", run_id, preexec_fn=kprof_testing.as_in_a_terminal)
         self.ctl.wait_for_state(run_id, "running")
         # It may not have installed its handler yet: then it ends by the signal itself.
         process.send_signal(signal.SIGINT)

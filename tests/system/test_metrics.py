@@ -73,7 +73,8 @@ class MetricsTest(OwnDaemonTest):
         self.daemon.ctl.capture("sh", "-c", "true")
         self.daemon.ctl.run("capture", "command", "--", "false", expect="command_failed")
         self.daemon.ctl.run("show", "nosuchrun", expect="not_found")
-        return self.metrics()
+        # A call is counted when it is over, which its client sees a moment before.
+        return wait_until(lambda: (page := self.metrics()).count('code="NOT_FOUND"') and page, "the last call to be counted")
 
     def test_prometheus_takes_them(self):
         done = promtool("check", "metrics", text=self.used())

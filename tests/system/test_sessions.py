@@ -55,7 +55,7 @@ class SessionTest(DaemonTest):
 
     def test_waits_its_turn_and_is_closed_by_an_interrupt(self):
         holder = open_session(self.ctl)
-        waiting = self.ctl.start("session", "open")
+        waiting = self.ctl.start("session", "open", preexec_fn=kprof_testing.as_in_a_terminal)
         queued = wait_until(lambda: self.ctl.json("session", "list", "--state", "queued")["sessions"], "a second session")[0]
         waiting.send_signal(signal.SIGINT)
         out, err = waiting.communicate(timeout=kprof_testing.LIMIT_S)
