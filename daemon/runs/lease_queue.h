@@ -86,7 +86,11 @@ class LeaseQueue {
     int64_t below;  // the priority, negated
     uint64_t turn;  // when its owner was served last, as it sees it
     uint64_t age;
-    auto operator<=>(const Rank&) const = default;
+    bool operator==(const Rank&) const = default;
+    // Not <=>: clang-tidy 14 takes its comparison with 0 for a null pointer.
+    bool operator<(const Rank& other) const {
+      return std::tie(below, turn, age) < std::tie(other.below, other.turn, other.age);
+    }
   };
   struct Group;
   struct User;
