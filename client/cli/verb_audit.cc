@@ -1,8 +1,5 @@
-#include <algorithm>
-
 #include "client/cli/durations.h"
-#include "client/cli/error_json.h"
-#include "client/cli/json_writer.h"
+#include "client/cli/listing.h"
 #include "client/cli/run_report.h"
 #include "client/cli/table.h"
 #include "client/cli/verbs.h"
@@ -10,26 +7,14 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kPageSize = 200;
-
-// Calls `take` with up to `limit` entries, newest first, page by page.
 template <typename Take>
 Status ForEachEntry(KprofClient& client, const AuditArgs& args, const Take& take) {
   v1::ListAuditRequest request;
   if (args.uid) request.set_uid(*args.uid);
   if (args.since_ms > 0) request.set_since_unix_ns(NowUnixNs() - args.since_ms * 1'000'000);
-  int64_t left = args.limit;
-  while (left > 0) {
-    request.set_page_size(static_cast<int32_t>(std::min(left, kPageSize)));
-    ASSIGN_OR_RETURN(v1::ListAuditResponse page, client.ListAudit(request));
-    for (const v1::AuditEntry& entry : page.entries()) {
-      if (left-- <= 0) return OkStatus();
-      if (!take(entry)) return OkStatus();
-    }
-    if (page.next_page_token().empty()) return OkStatus();
-    request.set_page_token(page.next_page_token());
-  }
-  return OkStatus();
+  return ForEachListed(
+      request, args.limit, [&](const auto& page) { return client.ListAudit(page); },
+      [](const v1::ListAuditResponse& page) -> const auto& { return page.entries(); }, take);
 }
 
 void WriteEntry(JsonWriter& json, const v1::AuditEntry& entry) {
@@ -42,23 +27,9 @@ void WriteEntry(JsonWriter& json, const v1::AuditEntry& entry) {
 }
 
 Status WriteJson(KprofClient& client, const AuditArgs& args, Output& output) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.audit.v1").Key("entries").BeginArray();
-  bool begun = false;
-  Status status = ForEachEntry(client, args, [&](const v1::AuditEntry& entry) {
-    WriteEntry(json, entry);
-    output.Write(text);
-    text.clear();
-    begun = true;
-    return !output.broken();
-  });
-  if (!status.ok() && !begun) return status;
-  json.EndArray();
-  if (!status.ok()) WriteErrorMember(json, status);
-  json.EndObject();
-  output.Write(text + "\n");
-  return status;
+  return WriteJsonList(
+      output, "kprof.audit.v1", "entries", [&](const auto& take) { return ForEachEntry(client, args, take); },
+      WriteEntry);
 }
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& devices) {

@@ -1,7 +1,5 @@
-#include <algorithm>
-
 #include "client/cli/durations.h"
-#include "client/cli/error_json.h"
+#include "client/cli/listing.h"
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
@@ -11,9 +9,6 @@
 namespace kprof::cli {
 namespace {
 
-// Small enough for a first page at once and for messages of bounded size, large enough for few round trips.
-constexpr int64_t kPageSize = 200;
-
 // The exit code, or in a word why there is none.
 std::string ExitCell(const v1::Run& run) {
   if (run.has_exit_code()) return std::to_string(run.exit_code());
@@ -21,45 +16,21 @@ std::string ExitCell(const v1::Run& run) {
   return ExitText(run);
 }
 
-// Calls `take` with up to `limit` runs, newest first, page by page.
 template <typename Take>
 Status ForEachRun(KprofClient& client, const RunsArgs& args, const Take& take) {
   v1::ListRunsRequest request;
   request.mutable_labels()->insert(args.labels.begin(), args.labels.end());
   for (const std::string& tool : args.tools) request.add_tools(tool);
   for (v1::RunState state : args.states) request.add_states(state);
-  int64_t left = args.limit;
-  while (left > 0) {
-    request.set_page_size(static_cast<int32_t>(std::min(left, kPageSize)));
-    ASSIGN_OR_RETURN(v1::ListRunsResponse page, client.ListRuns(request));
-    for (const v1::Run& run : page.runs()) {
-      if (left-- <= 0) return OkStatus();
-      if (!take(run)) return OkStatus();
-    }
-    if (page.next_page_token().empty()) return OkStatus();
-    request.set_page_token(page.next_page_token());
-  }
-  return OkStatus();
+  return ForEachListed(
+      request, args.limit, [&](const auto& page) { return client.ListRuns(page); },
+      [](const v1::ListRunsResponse& page) -> const auto& { return page.runs(); }, take);
 }
 
 Status WriteJson(KprofClient& client, const RunsArgs& args, Output& output) {
-  std::string text;
-  JsonWriter json(text);
-  json.BeginObject().Key("schema").String("kprof.runs.v1").Key("runs").BeginArray();
-  bool begun = false;
-  Status status = ForEachRun(client, args, [&](const v1::Run& run) {
-    WriteRun(json, run);
-    output.Write(text);
-    text.clear();
-    begun = true;
-    return !output.broken();
-  });
-  if (!status.ok() && !begun) return status;
-  json.EndArray();
-  if (!status.ok()) WriteErrorMember(json, status);
-  json.EndObject();
-  output.Write(text + "\n");
-  return status;
+  return WriteJsonList(
+      output, "kprof.runs.v1", "runs", [&](const auto& take) { return ForEachRun(client, args, take); },
+      [](JsonWriter& json, const v1::Run& run) { WriteRun(json, run); });
 }
 
 Status WriteTable(KprofClient& client, const RunsArgs& args, Output& output) {

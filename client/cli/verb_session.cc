@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <mutex>
 #include <stop_token>
 #include <thread>
 
 #include "client/cli/durations.h"
 #include "client/cli/interruptible_call.h"
+#include "client/cli/listing.h"
 #include "client/cli/progress.h"
 #include "client/cli/session_text.h"
 #include "client/cli/table.h"
@@ -13,8 +13,6 @@
 
 namespace kprof::cli {
 namespace {
-
-constexpr int64_t kPageSize = 200;
 
 v1::OpenSessionRequest RequestOf(const OpenSessionArgs& args) {
   v1::OpenSessionRequest request;
@@ -37,21 +35,33 @@ void CloseUnwanted(const VerbContext& context, const std::string& id) {
   context.output.Note("session " + id + " may still open; close it with kprofctl session close " + id);
 }
 
-// Calls `take` with up to `limit` sessions, newest first, page by page.
 template <typename Take>
 Status ForEachSession(KprofClient& client, const ListSessionsArgs& args, const Take& take) {
   v1::ListSessionsRequest request;
   request.mutable_labels()->insert(args.labels.begin(), args.labels.end());
   for (v1::SessionState state : args.states) request.add_states(state);
-  int64_t left = args.limit;
-  while (left > 0) {
-    request.set_page_size(static_cast<int32_t>(std::min(left, kPageSize)));
-    ASSIGN_OR_RETURN(v1::ListSessionsResponse page, client.ListSessions(request));
-    for (const v1::Session& session : page.sessions()) take(session);
-    left -= page.sessions_size();
-    if (page.next_page_token().empty()) return OkStatus();
-    request.set_page_token(page.next_page_token());
-  }
+  return ForEachListed(
+      request, args.limit, [&](const auto& page) { return client.ListSessions(page); },
+      [](const v1::ListSessionsResponse& page) -> const auto& { return page.sessions(); }, take);
+}
+
+Status WriteSessionsJson(KprofClient& client, const ListSessionsArgs& args, Output& output) {
+  return WriteJsonList(
+      output, "kprof.sessions.v1", "sessions", [&](const auto& take) { return ForEachSession(client, args, take); },
+      [](JsonWriter& json, const v1::Session& session) { WriteSession(json, session, nullptr); });
+}
+
+Status WriteSessionsTable(KprofClient& client, const ListSessionsArgs& args, Output& output) {
+  Table table({{"ID"}, {"STATE"}, {"DEVICE"}, {"CLOCKS"}, {"AGE", Align::kRight}, {"ROUNDS", Align::kRight}, {"UID"}},
+              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
+  const int64_t now_ns = NowUnixNs();
+  RETURN_IF_ERROR(ForEachSession(client, args, [&](const v1::Session& session) {
+    table.AddRow({session.id(), SessionStateName(session.state()), DevicesOf(session), session.clocks(),
+                  FormatAge(now_ns - session.opened_unix_ns()), std::to_string(session.rounds()),
+                  std::to_string(session.uid())});
+    return !output.broken();
+  }));
+  table.Finish();
   return OkStatus();
 }
 
@@ -105,26 +115,8 @@ Status RunVerb(const ShowSessionArgs& args, const VerbContext& context) {
 
 Status RunVerb(const ListSessionsArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  if (context.global.json) {
-    std::string text;
-    JsonWriter json(text);
-    json.BeginObject().Key("schema").String("kprof.sessions.v1").Key("sessions").BeginArray();
-    RETURN_IF_ERROR(
-        ForEachSession(*client, args, [&json](const v1::Session& session) { WriteSession(json, session, nullptr); }));
-    json.EndArray().EndObject();
-    context.output.Write(text + "\n");
-    return OkStatus();
-  }
-  Table table({{"ID"}, {"STATE"}, {"DEVICE"}, {"CLOCKS"}, {"AGE", Align::kRight}, {"ROUNDS", Align::kRight}, {"UID"}},
-              context.output.ResultWidth(), [&](std::string_view line) { context.output.Write(line); });
-  const int64_t now_ns = NowUnixNs();
-  RETURN_IF_ERROR(ForEachSession(*client, args, [&](const v1::Session& session) {
-    table.AddRow({session.id(), SessionStateName(session.state()), DevicesOf(session), session.clocks(),
-                  FormatAge(now_ns - session.opened_unix_ns()), std::to_string(session.rounds()),
-                  std::to_string(session.uid())});
-  }));
-  table.Finish();
-  return OkStatus();
+  return context.global.json ? WriteSessionsJson(*client, args, context.output)
+                             : WriteSessionsTable(*client, args, context.output);
 }
 
 }  // namespace kprof::cli
