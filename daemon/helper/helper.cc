@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -18,6 +19,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kOpenLimitNs = 10 * kNanosPerSecond;
+constexpr int64_t kExecLimitNs = 5 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 15 * kNanosPerSecond;
 constexpr int kJobsLastFd = 3;  // see HelperJob
 
@@ -66,7 +68,7 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
         if constexpr (std::is_same_v<Asked, HelperRegister>) {
           return Now(Register(asked, file.get()));
         } else if constexpr (std::is_same_v<Asked, HelperStart>) {
-          return Now(Start(asked, std::move(file)));
+          return Start(asked, std::move(file));
         } else if constexpr (std::is_same_v<Asked, HelperSweep>) {
           return Sweep(asked.run_id);
         } else if constexpr (std::is_same_v<Asked, HelperForget>) {
@@ -91,28 +93,50 @@ HelperMessage Helper::Register(const HelperRegister& request, int connection) {
   return DoneOr(registered);
 }
 
-HelperMessage Helper::Start(const HelperStart& request, UniqueFd control) {
-  auto start = [&]() -> Status {
+Helper::Outcome Helper::Start(const HelperStart& request, UniqueFd control) {
+  auto start = [&]() -> Result<StartingSupervisor> {
     if (!IsStream(control.get())) {
       return Fail(ErrorCode::kNotPermitted, "start run " + request.run_id, "what came with it is no channel");
     }
     const Grant* granted = grants_.Find(request.run_id);
     if (granted != nullptr) RETURN_IF_ERROR(CheckCallerUid(granted->caller.uid, settings_.callers));
     ASSIGN_OR_RETURN(const Grant grant, grants_.Use(request.run_id));
-    ASSIGN_OR_RETURN(const pid_t pid, StartSupervisor(grant, settings_.programs, std::move(control)));
-    supervisors_.emplace(pid, request.run_id);
-    LogInfo("started a run", {{"run", request.run_id}, {"uid", std::to_string(grant.caller.uid)}});
-    return OkStatus();
+    return StartSupervisor(grant, settings_.programs, std::move(control));
   };
-  const Status started = start();
-  if (started.ok()) return HelperStarted{settings_.programs.systemd_run.has_value()};
-  LogWarning("did not start a run", {{"run", request.run_id}, {"error", started.ToString()}});
-  return RefusedFor(started);
+  Result<StartingSupervisor> starting = start();
+  if (!starting.ok()) {
+    LogWarning("did not start a run", {{"run", request.run_id}, {"error", starting.status().ToString()}});
+    return Now(RefusedFor(starting.status()));
+  }
+  const pid_t pid = starting->pid;
+  supervisors_.emplace(pid, Supervisor{.run_id = request.run_id, .complaint = std::move(starting->complaint)});
+  return HelperJob::Await(pid, std::move(starting->report), clock_.mono_ns() + kExecLimitNs,
+                          [this, pid, run_id = request.run_id](int report) {
+                            return JobAnswer{Started(pid, ReadStartReport(report, run_id)), UniqueFd()};
+                          });
+}
+
+HelperMessage Helper::Started(pid_t pid, const Status& started) {
+  if (!started.ok()) {
+    LogWarning("did not start a run", {{"error", started.ToString()}});
+    return RefusedFor(started);
+  }
+  auto found = supervisors_.find(pid);
+  if (found != supervisors_.end()) {  // else it has ended already, which its channel tells
+    found->second.executed = true;
+    const Grant* grant = grants_.Find(found->second.run_id);
+    LogInfo("started a run", {{"run", found->second.run_id},
+                              {"uid", grant != nullptr ? std::to_string(grant->caller.uid) : "forgotten"}});
+  }
+  return HelperStarted{settings_.programs.systemd_run.has_value()};
 }
 
 Helper::Outcome Helper::Sweep(const std::string& run_id) {
   const Grant* grant = grants_.Find(run_id);
   if (grant == nullptr || !grant->used) return Now(HelperSwept{0});  // nothing of it was started
+  for (const auto& [pid, supervisor] : supervisors_) {
+    if (supervisor.run_id == run_id && !supervisor.executed) ::kill(pid, SIGKILL);
+  }
   SweptRun run{run_id, grant->caller.uid, ::getpid(), settings_.programs};
   return StartedJob(HelperJob::Start(
       [&] {
@@ -132,18 +156,18 @@ HelperMessage Helper::State() const {
                      static_cast<uint32_t>(grants_.used())};
 }
 
-std::optional<HelperJob> Helper::OnChildEnd(pid_t pid, int wait_status) {
+std::optional<std::string> Helper::OnChildEnd(pid_t pid, int wait_status) {
   auto found = supervisors_.find(pid);
   if (found == supervisors_.end()) return std::nullopt;
-  const std::string run_id = std::move(found->second);
+  const Supervisor ended = std::move(found->second);
   supervisors_.erase(found);
   const bool ended_well = WIFEXITED(wait_status) &&
                           (WEXITSTATUS(wait_status) == kLaunchTreeGone || WEXITSTATUS(wait_status) == kLaunchTreeLeft);
   if (ended_well) return std::nullopt;
-  LogWarning("what supervised a run died", {{"run", run_id}, {"status", std::to_string(wait_status)}});
-  Outcome sweep = Sweep(run_id);
-  if (auto* job = std::get_if<HelperJob>(&sweep)) return std::move(*job);
-  return std::nullopt;
+  const std::string complaint = ended.complaint.valid() ? ReadComplaint(ended.complaint.get()) : "";
+  LogWarning("what supervised a run died",
+             {{"run", ended.run_id}, {"status", std::to_string(wait_status)}, {"said", complaint}});
+  return ended.run_id;
 }
 
 }  // namespace kprof

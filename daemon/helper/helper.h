@@ -34,21 +34,29 @@ class Helper {
   using Outcome = std::variant<JobAnswer, HelperJob>;
   Outcome Answer(const HelperMessage& request, UniqueFd file);
 
-  // A child of this process has ended; it is reaped. Perhaps a job that ends what it left, whose answer nobody waits
-  // for.
-  std::optional<HelperJob> OnChildEnd(pid_t pid, int wait_status);
+  // A child of this process has ended; it is reaped. Perhaps the run whose processes are to be swept because of it.
+  std::optional<std::string> OnChildEnd(pid_t pid, int wait_status);
+
+  // Ends what a run left: its own processes alone.
+  Outcome Sweep(const std::string& run_id);
 
  private:
+  struct Supervisor {
+    std::string run_id;
+    bool executed = false;  // until then it is a process of the helper's, which a sweep would not find
+    UniqueFd complaint;
+  };
+
   HelperMessage Register(const HelperRegister& request, int connection);
-  HelperMessage Start(const HelperStart& request, UniqueFd control);
-  Outcome Sweep(const std::string& run_id);
+  Outcome Start(const HelperStart& request, UniqueFd control);
+  HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);
   HelperMessage State() const;
 
   const Clock& clock_;
   GrantStore& grants_;
   const Settings settings_;
-  std::map<pid_t, std::string> supervisors_;  // children of ours, and their runs
+  std::map<pid_t, Supervisor> supervisors_;  // children of ours
 };
 
 }  // namespace kprof

@@ -19,6 +19,18 @@ HelperRefused NoAnswer() {
   return {ErrorCode::kInternal, "the process that was to do it died", "look in the journal of kprofd-helper"};
 }
 
+JobAnswer ReadAnswer(int result) {
+  Packet packet;
+  if (ReceivePacket(result, kHelperPacketLimitBytes, packet) != 0 || packet.end || packet.cut) {
+    return {NoAnswer(), UniqueFd()};
+  }
+  Result<HelperPacket> decoded = DecodeHelperPacket(packet.bytes);
+  if (!decoded.ok() || packet.files.size() != FilesOf(decoded->message)) return {NoAnswer(), UniqueFd()};
+  UniqueFd file;
+  if (!packet.files.empty()) file = std::move(packet.files.front());
+  return {std::move(decoded->message), std::move(file)};
+}
+
 }  // namespace
 
 Result<HelperJob> HelperJob::Start(const std::function<JobAnswer()>& work, int64_t by_mono_ns) {
@@ -27,7 +39,7 @@ Result<HelperJob> HelperJob::Start(const std::function<JobAnswer()>& work, int64
   if (pid < 0) {
     return Fail(ErrorCode::kQueueFull, "start a process of the helper", "the kernel has none left", "try again later");
   }
-  if (pid > 0) return HelperJob(pid, std::move(ends.ours), by_mono_ns);
+  if (pid > 0) return HelperJob(pid, std::move(ends.ours), by_mono_ns, ReadAnswer);
   // CLOEXEC: that it closes says that this process is over, whatever it has started.
   if (ends.theirs.get() != kResultFd) ::dup3(ends.theirs.get(), kResultFd, O_CLOEXEC);
   const JobAnswer answer = work();
@@ -37,16 +49,9 @@ Result<HelperJob> HelperJob::Start(const std::function<JobAnswer()>& work, int64
   ::_exit(0);
 }
 
-JobAnswer HelperJob::TakeAnswer() {
-  Packet packet;
-  if (ReceivePacket(result_.get(), kHelperPacketLimitBytes, packet) != 0 || packet.end || packet.cut) {
-    return {NoAnswer(), UniqueFd()};
-  }
-  Result<HelperPacket> decoded = DecodeHelperPacket(packet.bytes);
-  if (!decoded.ok() || packet.files.size() != FilesOf(decoded->message)) return {NoAnswer(), UniqueFd()};
-  UniqueFd file;
-  if (!packet.files.empty()) file = std::move(packet.files.front());
-  return {std::move(decoded->message), std::move(file)};
+HelperJob HelperJob::Await(pid_t pid, UniqueFd result, int64_t by_mono_ns,
+                           std::function<JobAnswer(int result)> read_answer) {
+  return {pid, std::move(result), by_mono_ns, std::move(read_answer)};
 }
 
 void HelperJob::Kill() {

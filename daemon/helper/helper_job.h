@@ -1,5 +1,6 @@
-// Work of the helper that may block, in a process of its own: the helper's only thread waits for nobody. The process
-// works, and answers with one message and perhaps a file; then it is over. One that does not answer in time is killed.
+// What the helper waits for beside all else it does: its only thread waits for nobody. Either work that may block, in a
+// process of its own, which answers with one message and perhaps a file and is then over; or a process that is on its
+// way to another program. Whichever does not answer in time is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -25,24 +26,29 @@ class HelperJob {
   // Fails with kQueueFull when no process can be made.
   static Result<HelperJob> Start(const std::function<JobAnswer()>& work, int64_t by_mono_ns);
 
+  // Of a process that was forked elsewhere: once `result` is readable, `read_answer` says what came of it.
+  static HelperJob Await(pid_t pid, UniqueFd result, int64_t by_mono_ns,
+                         std::function<JobAnswer(int result)> read_answer);
+
   // Readable when the answer is there, or never will be.
   int fd() const { return result_.get(); }
   pid_t pid() const { return pid_; }
   int64_t by_mono_ns() const { return by_mono_ns_; }
 
-  // REQUIRES: fd() is readable. Whatever the process said is checked here: a refusal stands for nonsense and nothing.
-  JobAnswer TakeAnswer();
+  // REQUIRES: fd() is readable. Whatever the process said is checked: a refusal stands for nonsense and nothing.
+  JobAnswer TakeAnswer() { return read_answer_(result_.get()); }
 
   // It is late: kills it.
   void Kill();
 
  private:
-  HelperJob(pid_t pid, UniqueFd result, int64_t by_mono_ns)
-      : pid_(pid), result_(std::move(result)), by_mono_ns_(by_mono_ns) {}
+  HelperJob(pid_t pid, UniqueFd result, int64_t by_mono_ns, std::function<JobAnswer(int)> read_answer)
+      : pid_(pid), result_(std::move(result)), by_mono_ns_(by_mono_ns), read_answer_(std::move(read_answer)) {}
 
   pid_t pid_;
   UniqueFd result_;
   int64_t by_mono_ns_;
+  std::function<JobAnswer(int)> read_answer_;
 };
 
 }  // namespace kprof

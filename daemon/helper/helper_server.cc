@@ -20,6 +20,8 @@ namespace {
 
 // kprofd has one; another one while it is being restarted.
 constexpr size_t kMostConnections = 8;
+// Each is a process.
+constexpr size_t kMostJobs = 128;
 
 }  // namespace
 
@@ -48,7 +50,7 @@ void HelperServer::Poll() {
   std::vector<pollfd> waits = {{signal_fd_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   const std::vector<std::shared_ptr<Connection>> connections = connections_;
   for (const auto& connection : connections) {
-    const bool listens = connection->unanswered < kMostHelperRequests;
+    const bool listens = connection->unanswered < kMostHelperRequests && has_room();
     waits.push_back({connection->socket.get(), static_cast<short>(listens ? POLLIN : 0), 0});
   }
   int64_t wake_at_ns = INT64_MAX;
@@ -63,6 +65,7 @@ void HelperServer::Poll() {
   if (::poll(waits.data(), waits.size(), timeout_ms) < 0) return;
   if (waits[0].revents != 0) TakeSignals();
   FinishJobs();
+  SweepForTheDead();
   for (size_t i = 0; i < connections.size(); ++i) {
     if (waits[2 + i].revents != 0) Receive(connections[i]);
   }
@@ -96,17 +99,29 @@ void HelperServer::ReapChildren() {
   while (true) {
     const pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
     if (pid <= 0) return;
-    if (std::optional<HelperJob> sweep = helper_.OnChildEnd(pid, wait_status)) {
-      pending_.push_back({*std::move(sweep), {}, 0});
-    }
+    if (std::optional<std::string> run_id = helper_.OnChildEnd(pid, wait_status)) to_sweep_.push_back(*run_id);
+  }
+}
+
+bool HelperServer::has_room() const {
+  return pending_.size() < kMostJobs;
+}
+
+void HelperServer::SweepForTheDead() {
+  while (!to_sweep_.empty() && has_room()) {
+    Helper::Outcome sweep = helper_.Sweep(to_sweep_.front());
+    to_sweep_.pop_front();
+    if (auto* job = std::get_if<HelperJob>(&sweep)) pending_.push_back({std::move(*job), {}, 0});
   }
 }
 
 void HelperServer::Receive(const std::shared_ptr<Connection>& connection) {
-  while (!connection->broken && connection->unanswered < kMostHelperRequests) {
+  // So many at a time: whoever sends without end is one of several.
+  for (size_t taken = 0; taken < kMostHelperRequests && !connection->broken; ++taken) {
+    if (connection->unanswered >= kMostHelperRequests || !has_room()) break;
     Packet packet;
     const int error = ReceivePacket(connection->socket.get(), kHelperPacketLimitBytes, packet);
-    if (error == EAGAIN) return;
+    if (error == EAGAIN) break;
     if (error != 0 || packet.end || packet.cut || !Take(connection, packet.bytes, std::move(packet.files))) {
       if (error == 0 && !packet.end) LogWarning("kprofd broke the protocol; its connection is closed");
       connection->broken = true;
@@ -114,7 +129,8 @@ void HelperServer::Receive(const std::shared_ptr<Connection>& connection) {
   }
   // Nobody listens to what is not read: a peer that is gone is noticed all the same.
   pollfd state{connection->socket.get(), 0, 0};
-  if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0 && connection->unanswered > 0) {
+  if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR)) != 0 &&
+      (connection->unanswered > 0 || !has_room())) {
     connection->broken = true;
   }
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "daemon/base/clock.h"
@@ -42,6 +44,8 @@ class HelperServer {
   bool Take(const std::shared_ptr<Connection>& connection, std::string_view bytes, std::vector<UniqueFd> files);
   void Send(Connection& connection, uint32_t tag, const JobAnswer& answer);
   void FinishJobs();
+  void SweepForTheDead();
+  bool has_room() const;
 
   const Clock& clock_;
   Helper& helper_;
@@ -50,6 +54,7 @@ class HelperServer {
   const UniqueFd signal_fd_;
   std::vector<std::shared_ptr<Connection>> connections_;  // shared: jobs know theirs weakly
   std::vector<Pending> pending_;
+  std::deque<std::string> to_sweep_;  // runs whose supervisors died
   bool stopping_ = false;
 };
 

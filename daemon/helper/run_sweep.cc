@@ -7,32 +7,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "daemon/helper/process_owner.h"
 #include "daemon/process/process_sweep.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
 
 constexpr int kRounds = 50;  // of 200 ms at most
-
-// The real uid, which a setuid program does not change; nothing for a process that is gone.
-std::optional<uint32_t> UidOf(pid_t pid) {
-  UniqueFd file(::open(("/proc/" + std::to_string(pid) + "/status").c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> text{};
-  const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size() - 1) : -1;
-  if (size <= 0) return std::nullopt;
-  const std::string status(text.data(), static_cast<size_t>(size));
-  const size_t at = status.find("\nUid:");
-  if (at == std::string::npos) return std::nullopt;
-  return static_cast<uint32_t>(std::strtoul(status.c_str() + at + 5, nullptr, 10));
-}
 
 // What it executes; nothing for a process that is gone.
 std::string ProgramOf(pid_t pid) {
@@ -75,7 +61,7 @@ uint32_t SweepRun(const SweptRun& run) {
     for (pid_t orphan : FindOrphans(run.helper, is_own)) {
       if (!Contains(found, orphan)) found.push_back(orphan);
     }
-    std::erase_if(found, [&](pid_t pid) { return pid <= 1 || pid == run.helper || UidOf(pid) != run.uid; });
+    std::erase_if(found, [&](pid_t pid) { return pid <= 1 || pid == run.helper || !BelongsTo(pid, run.uid); });
     return found;
   };
   return static_cast<uint32_t>(KillAll(find, kRounds));

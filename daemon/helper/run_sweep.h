@@ -1,5 +1,6 @@
 // Ends what a run left: processes that carry its marker in their environment and those below them, and orphans that
-// came to the helper. Of the run's uid only, whatever they carry: nobody can make the helper end somebody else's.
+// came to the helper. Of the run's uid only, and of user namespaces that this uid made (where it may be another),
+// whatever they carry: nobody can make the helper end somebody else's.
 #pragma once
 
 #include <sys/types.h>

@@ -1,20 +1,20 @@
 #include "daemon/helper/start_supervisor.h"
 
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 
 #include "daemon/base/environment.h"
 #include "daemon/helper/become_caller.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr int kControlFd = 3;
 constexpr int kProgramFd = 4;
 constexpr int kReportFd = 5;
-constexpr int kExecLimitMs = 5000;
+constexpr off_t kComplaintBytes = 4096;
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // What the child says when it does not get as far as exec.
@@ -45,6 +45,7 @@ struct ChildFiles {
   int control;  // -1: none at kControlFd
   int program;
   int report;
+  int standard_error;  // -1: /dev/null
 };
 
 void PlaceFiles(const ChildFiles& files) {
@@ -54,7 +55,7 @@ void PlaceFiles(const ChildFiles& files) {
   if (null < 0) Give("open /dev/null", errno);
   ::dup2(files.standard_in >= 0 ? files.standard_in : null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
-  ::dup2(null, STDERR_FILENO);
+  ::dup2(files.standard_error >= 0 ? files.standard_error : null, STDERR_FILENO);
   if (files.control >= 0) {
     ::dup2(files.control, kControlFd);
   } else {
@@ -89,19 +90,17 @@ Status SpawnError(const std::string& run_id, const std::string& why) {
   return Fail(ErrorCode::kSpawnFailed, "start run " + run_id, why, "look in the journal of kprofd-helper");
 }
 
-// Nothing when it was executed.
-std::optional<Report> AwaitExec(int report_fd, pid_t pid) {
-  pollfd wait{report_fd, POLLIN, 0};
-  if (::poll(&wait, 1, kExecLimitMs) <= 0) {
-    ::kill(pid, SIGKILL);
-    return Report{"exec", ETIMEDOUT};
+// Memory of a fixed size: the unit has it as well, whose user may write what it likes.
+UniqueFd MakeComplaintFile() {
+  UniqueFd file(::memfd_create("systemd-run", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid() || ::ftruncate(file.get(), kComplaintBytes) != 0 ||
+      ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
+    return {};
   }
-  Report report;
-  if (::read(report_fd, &report, sizeof report) != static_cast<ssize_t>(sizeof report)) return std::nullopt;
-  return report;
+  return file;
 }
 
-Result<pid_t> Spawn(const Program& program, int control, const std::string& run_id) {
+Result<StartingSupervisor> Spawn(const Program& program, int control, const std::string& run_id) {
   UniqueFd opened(::open(program.path.c_str(), O_PATH | O_CLOEXEC));
   if (!opened.valid()) return SpawnError(run_id, "there is no program " + program.path);
   int ends[2];
@@ -111,11 +110,14 @@ Result<pid_t> Spawn(const Program& program, int control, const std::string& run_
   UniqueFd program_file = AboveAll(opened.get());
   UniqueFd control_file = AboveAll(control);
   UniqueFd report_file = AboveAll(write_end.get());
+  UniqueFd complaint = program.control_is_input ? MakeComplaintFile() : UniqueFd();
+  UniqueFd complaint_file = complaint.valid() ? AboveAll(complaint.get()) : UniqueFd();
   if (!program_file.valid() || !control_file.valid() || !report_file.valid()) {
     return SpawnError(run_id, "no descriptor is left");
   }
   const ChildFiles files{program.control_is_input ? control_file.get() : -1,
-                         program.control_is_input ? -1 : control_file.get(), program_file.get(), report_file.get()};
+                         program.control_is_input ? -1 : control_file.get(), program_file.get(), report_file.get(),
+                         complaint_file.get()};
   const std::vector<char*> arguments = Pointers(program.arguments);
   const std::vector<char*> environment = Pointers(program.environment);
   const pid_t pid = ::fork();
@@ -137,14 +139,7 @@ Result<pid_t> Spawn(const Program& program, int control, const std::string& run_
     ::syscall(SYS_execveat, kProgramFd, "", arguments.data(), environment.data(), AT_EMPTY_PATH);
     Give("exec", errno);
   }
-  write_end.Reset();
-  report_file.Reset();
-  if (std::optional<Report> report = AwaitExec(read_end.get(), pid)) {
-    ::waitpid(pid, nullptr, 0);
-    report->step[sizeof report->step - 1] = '\0';
-    return SpawnError(run_id, std::string(report->step) + ": " + std::strerror(report->error));
-  }
-  return pid;
+  return StartingSupervisor{pid, std::move(read_end), std::move(complaint)};
 }
 
 std::vector<std::string> LaunchArguments(const Grant& grant, int control_fd) {
@@ -194,7 +189,23 @@ std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartProg
   return arguments;
 }
 
-Result<pid_t> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control) {
+Status ReadStartReport(int report, const std::string& run_id) {
+  Report failure;
+  if (::read(report, &failure, sizeof failure) != static_cast<ssize_t>(sizeof failure)) return OkStatus();  // executed
+  failure.step[sizeof failure.step - 1] = '\0';
+  return SpawnError(run_id, std::string(failure.step) + ": " + std::strerror(failure.error));
+}
+
+std::string ReadComplaint(int complaint) {
+  std::string text(static_cast<size_t>(kComplaintBytes), '\0');
+  const ssize_t size = ::pread(complaint, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  text.resize(std::min(text.size(), text.find('\0')));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return ReadableText(text);
+}
+
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control) {
   Program program;
   if (programs.systemd_run) {
     program.path = *programs.systemd_run;

@@ -31,8 +31,21 @@ std::string UnitOf(const std::string& run_id);
 // holds for it, and gets the caller's groups besides those of its account.
 std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartPrograms& programs);
 
-// The child: kprof-launch's keeper, or the systemd-run that waits for the unit. `control` becomes the supervisor's
-// channel. Fails with kSpawnFailed. Waits until the program is executed, 5 s at most.
-Result<pid_t> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control);
+// A child on its way to its program: kprof-launch's keeper, or the systemd-run that waits for the unit. A caller can
+// stop it on that way, so nobody waits here.
+struct StartingSupervisor {
+  pid_t pid = -1;
+  UniqueFd report;  // readable once it got there, or did not
+  // What systemd-run says, 4 KiB at most, whoever writes there; none: it is not systemd-run.
+  UniqueFd complaint;
+};
+// `control` becomes the supervisor's channel. Fails with kSpawnFailed.
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control);
+
+// REQUIRES: `report` is readable. kSpawnFailed with the step that failed.
+Status ReadStartReport(int report, const std::string& run_id);
+
+// Text of whoever wrote there, valid UTF-8 and no more than that.
+std::string ReadComplaint(int complaint);
 
 }  // namespace kprof

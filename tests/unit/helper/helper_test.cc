@@ -1,6 +1,9 @@
 // What the helper does for callers who asked.
 #include "daemon/helper/helper.h"
 
+#include <sched.h>
+
+#include "daemon/helper/process_owner.h"
 #include "tests/unit/helper/helper_fixture.h"
 
 namespace kprof {
@@ -98,6 +101,48 @@ TEST_F(HelperTest, EndsWhatARunLeftAndNobodyElse) {
   EXPECT_EQ(::waitpid(bystander, nullptr, WNOHANG), 0);
   ::kill(bystander, SIGKILL);
   ::waitpid(bystander, nullptr, 0);
+}
+
+// A caller may make a user namespace and be somebody else in it.
+TEST_F(HelperTest, EndsWhatARunBecameInANamespaceOfItsOwn) {
+  ASSERT_EQ(Register(kRun, Request({"true"})), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));
+  SocketPair steps = *MakeSocketPair(SOCK_STREAM);
+  const pid_t escaped = ::fork();
+  if (escaped == 0) {
+    char step = 0;
+    if (::setresgid(kCallerUid, kCallerUid, kCallerUid) != 0 || ::setresuid(kCallerUid, kCallerUid, kCallerUid) != 0 ||
+        ::unshare(CLONE_NEWUSER) != 0 || ::write(steps.theirs.get(), "x", 1) != 1 ||
+        ::read(steps.theirs.get(), &step, 1) != 1 || ::setresuid(0, 0, 0) != 0) {
+      ::_exit(1);
+    }
+    const char* marker[] = {"KPROF_RUN_ID=01hx3m5qrstvwxyz", nullptr};
+    ::execle("/bin/sleep", "sleep", "1000", nullptr, marker);
+    ::_exit(1);
+  }
+  ASSERT_GT(escaped, 1);
+  char step = 0;
+  if (::read(steps.ours.get(), &step, 1) != 1) {
+    ::waitpid(escaped, nullptr, 0);
+    GTEST_SKIP() << "no user namespaces here";
+  }
+  // Root gives it a uid that is nobody's here, as newuidmap gives subordinate ones.
+  const std::string map = "/proc/" + std::to_string(escaped) + "/uid_map";
+  UniqueFd file(::open(map.c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string line = "0 " + std::to_string(kOtherUid) + " 1\n";
+  ASSERT_EQ(::write(file.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  ASSERT_EQ(::write(steps.ours.get(), "x", 1), 1);
+  const std::string program = "/proc/" + std::to_string(escaped) + "/comm";
+  while (ReadFile(program) != "sleep\n") ASSERT_EQ(::waitpid(escaped, nullptr, WNOHANG), 0);
+  EXPECT_TRUE(BelongsTo(escaped, kOtherUid));
+  EXPECT_TRUE(BelongsTo(escaped, kCallerUid));
+  EXPECT_FALSE(BelongsTo(escaped, kKprofdUid));
+
+  ASSERT_TRUE(std::holds_alternative<HelperSwept>(Ask(HelperSweep{kRun})));
+  int status = 0;
+  ASSERT_EQ(::waitpid(escaped, &status, 0), escaped);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
 TEST_F(HelperTest, EndsTheRunWhoseKeeperIsKilled) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/fakes/base/program_file.h"
 #include "tests/unit/helper/helper_fixture.h"
 
 namespace kprof {
@@ -64,6 +65,41 @@ TEST_F(UnitTest, IsEndedByASweep) {
   ASSERT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
   ASSERT_TRUE(std::holds_alternative<HelperSwept>(Ask(HelperSweep{kRun})));
   EXPECT_FALSE(NextFrame(channel.get(), frames));
+}
+
+// What systemd-run says is where an administrator looks; the unit has the same file, and its user may write there.
+TEST(StartSupervisor, KeepsWhatSystemdRunSaysAndNoMore) {
+  const TemporaryFolder folder{TemporaryFolder::Holds::kPrograms};
+  const std::string program = folder / "systemd-run";
+  WriteProgram(program,
+               "#!/bin/sh\necho 'Failed to start transient service unit: no' >&2\n"
+               "head -c 100000 /dev/zero >&2\nexit 1\n");
+  SocketPair channel = *MakeSocketPair(SOCK_STREAM);
+  Result<StartingSupervisor> starting =
+      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, std::move(channel.theirs));
+  ASSERT_TRUE(starting.ok()) << starting.status().ToString();
+  int status = 0;
+  ASSERT_EQ(::waitpid(starting->pid, &status, 0), starting->pid);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_TRUE(ReadStartReport(starting->report.get(), kRun).ok()) << "it was executed";
+  EXPECT_EQ(ReadComplaint(starting->complaint.get()).find("Failed to start transient service unit: "), 0u);
+  struct stat info {};
+  ASSERT_EQ(::fstat(starting->complaint.get(), &info), 0);
+  EXPECT_EQ(info.st_size, 4096);
+}
+
+TEST(StartSupervisor, ReportsWhatCannotBeExecuted) {
+  const TemporaryFolder folder{TemporaryFolder::Holds::kPrograms};
+  const std::string program = folder / "systemd-run";
+  WriteProgram(program, "no program\n");
+  SocketPair channel = *MakeSocketPair(SOCK_STREAM);
+  Result<StartingSupervisor> starting =
+      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, std::move(channel.theirs));
+  ASSERT_TRUE(starting.ok()) << starting.status().ToString();
+  ASSERT_EQ(::waitpid(starting->pid, nullptr, 0), starting->pid);
+  Status report = ReadStartReport(starting->report.get(), kRun);
+  EXPECT_EQ(report.code(), ErrorCode::kSpawnFailed);
+  EXPECT_EQ(report.why(), "exec: Exec format error");
 }
 
 class NoProgramTest : public HelperTest {

@@ -24,6 +24,7 @@
 #include "daemon/process/supervisor_launcher.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/leaping_clock.h"
+#include "tests/fakes/base/program_file.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {
@@ -105,11 +106,6 @@ class SupervisorLauncherTest : public testing::Test {
   }
 
   std::string SupervisorPath() const { return folder_ / "kprof-launch"; }
-
-  static void WriteProgram(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary) << bytes;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  }
 
   // From here on these bytes are kprof-launch.
   void UseSupervisor(const std::string& bytes) {

@@ -1,0 +1,62 @@
+#include "daemon/helper/helper_job.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "storage/base/packet_socket.h"
+
+namespace kprof {
+namespace {
+
+bool IsReadable(int fd, int wait_ms) {
+  pollfd wait{fd, POLLIN, 0};
+  return ::poll(&wait, 1, wait_ms) > 0;
+}
+
+TEST(HelperJob, AnswersOnce) {
+  Result<HelperJob> job = HelperJob::Start([] { return JobAnswer{HelperSwept{7}, UniqueFd()}; }, 5);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(IsReadable(job->fd(), 60'000));
+  EXPECT_EQ(job->TakeAnswer().message, HelperMessage(HelperSwept{7}));
+  EXPECT_EQ(job->by_mono_ns(), 5);
+  ::waitpid(job->pid(), nullptr, 0);
+}
+
+TEST(HelperJob, StandsForAProcessThatDies) {
+  Result<HelperJob> job = HelperJob::Start([]() -> JobAnswer { ::_exit(1); }, 5);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(IsReadable(job->fd(), 60'000));
+  EXPECT_TRUE(std::holds_alternative<HelperRefused>(job->TakeAnswer().message));
+  ::waitpid(job->pid(), nullptr, 0);
+}
+
+// As a child that its user stops before it gets to its program: nobody waits for it, and it ends when it is late.
+TEST(HelperJob, AwaitsAProcessThatWasForkedElsewhere) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  ASSERT_GT(pid, 1);
+  SocketPair silent = *MakeSocketPair(SOCK_STREAM);
+  HelperJob job = HelperJob::Await(pid, std::move(silent.ours), 5, [](int) {
+    return JobAnswer{HelperStarted{false}, UniqueFd()};
+  });
+  EXPECT_FALSE(IsReadable(job.fd(), 0));
+  job.Kill();
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFSIGNALED(status));
+
+  silent.theirs.Reset();
+  ASSERT_TRUE(IsReadable(job.fd(), 60'000));
+  EXPECT_EQ(job.TakeAnswer().message, HelperMessage(HelperStarted{false}));
+}
+
+}  // namespace
+}  // namespace kprof
