@@ -81,13 +81,17 @@ Status ReadAccess(const toml::table& table, const std::string& file, AccessPolic
   return reader.Finish();
 }
 
-Status ReadConnectionLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits) {
+Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage) {
   TableReader reader(table, file, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);
   reader.Integer("connections_per_user", 1, 1'000'000, limits.connections_per_caller);
   reader.Integer("users", 1, 65536, limits.callers);
   reader.Integer("calls_per_user", 1, 1'000'000, limits.calls.in_flight);
   reader.Integer("calls_per_second_per_user", 1, 10'000'000, limits.calls.per_second);
+  reader.Integer("stored_runs_per_user", 0, INT64_MAX, storage.runs_per_uid);
+  int64_t stored_bytes = storage.bytes_per_uid.value_or(-1);
+  reader.Integer("stored_bytes_per_user", 0, INT64_MAX, stored_bytes);
+  if (stored_bytes >= 0) storage.bytes_per_uid = stored_bytes;
   return reader.Finish();
 }
 

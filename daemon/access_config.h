@@ -7,6 +7,7 @@
 
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
+#include "daemon/storage_policy.h"
 #include "daemon/toml_table.h"
 #include "storage/base/status.h"
 
@@ -14,7 +15,7 @@ namespace kprof {
 
 // Each leaves alone what the table does not name.
 Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy);
-Status ReadConnectionLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits);
+Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage);
 
 // Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin.
 AccessPolicy DefaultSystemAccess();

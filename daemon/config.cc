@@ -15,6 +15,7 @@
 namespace kprof {
 namespace {
 
+constexpr int64_t kSharedRunsPerUid = 1'000'000;
 constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
 
 std::string EnvironmentPath(const char* name) {
@@ -147,7 +148,7 @@ Status ReadFile(const std::string& file, Config& config) {
     RETURN_IF_ERROR(ReadAccess(*table, file, config.access));
   }
   if (const toml::table* table = reader.Table("limits")) {
-    RETURN_IF_ERROR(ReadConnectionLimits(*table, file, config.connections));
+    RETURN_IF_ERROR(ReadLimits(*table, file, config.connections, config.storage));
   }
   if (const toml::table* table = reader.Table("listen")) {
     RETURN_IF_ERROR(ReadListen(*table, file, config.listen));
@@ -184,6 +185,14 @@ Status ReadFile(const std::string& file, Config& config) {
     }
   }
   return reader.Finish();
+}
+
+StoragePolicy OwnStorage() {
+  return {.runs_per_uid = 0, .bytes_per_uid = 0};
+}
+
+StoragePolicy SharedStorage() {
+  return {.runs_per_uid = kSharedRunsPerUid};
 }
 
 // An absolute path without a trailing slash.
@@ -238,6 +247,7 @@ Result<Config> LoadConfig(const ConfigFlags& flags) {
   Config config;
   config.mode = flags.user ? Mode::kUser : Mode::kSystem;
   config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess();
+  config.storage = flags.user ? OwnStorage() : SharedStorage();
   if (!flags.user) config.http = HttpAddress{"127.0.0.1", kDefaultHttpPort};
   if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
   if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;

@@ -14,6 +14,7 @@
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/queue_room.h"
+#include "daemon/storage_policy.h"
 #include "daemon/web/http_address.h"
 #include "storage/base/status.h"
 #include "storage/catalog/retention.h"
@@ -44,6 +45,7 @@ struct Config {
   QueueLimits queue;
   OutputLimits output;
   RetentionPolicy retention;
+  StoragePolicy storage;
   AuditPolicy audit;
   std::vector<Device> accelerators;
 };

@@ -28,6 +28,7 @@
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
+#include "daemon/runs/storage_limits.h"
 #include "daemon/runs/stray_files.h"
 #include "daemon/systemd/watchdog.h"
 #include "daemon/web/metrics_page.h"
@@ -75,8 +76,7 @@ const char* DaemonVersion() {
 
 // In the order of construction; destroyed in reverse.
 struct Daemon::Parts {
-  explicit Parts(const Config& config)
-      : config(config), devices(config.accelerators), stream_limits(config.retention.max_artifact_bytes) {}
+  explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
 
   Config config;  // io loop, once that runs
   RealClock clock;
@@ -89,7 +89,8 @@ struct Daemon::Parts {
   std::unique_ptr<RunObservers> run_observers;
   std::unique_ptr<AuditedCalls> call_observer;
   StorageHealth health;
-  StreamLimits stream_limits;
+  StorageLimits storage_limits;
+  StreamLimits stream_limits{storage_limits};
   AnswerCache answers;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
@@ -119,6 +120,7 @@ struct Daemon::Parts {
     catalog->changes().Bump();
   }
 
+  void SetStorageLimits();
   Status Build(ServiceManager& manager);
   Status Listen(InheritedSockets& sockets);
   void BeginWatchdog(const ServiceManager& manager);
@@ -149,6 +151,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> lost, FindLostOfHelper(*catalog));
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
+  SetStorageLimits();
   std::string last_id;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
@@ -164,7 +167,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                      devices,
                      config.output,
                      run_observers.get(),
-                     ways->grants()};
+                     ways->grants(),
+                     &storage_limits};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
@@ -195,6 +199,21 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   BeginBackgroundWork();
   BeginWatchdog(manager);
   return OkStatus();
+}
+
+void Daemon::Parts::SetStorageLimits() {
+  StorageLimits::Values values{.artifact_bytes = config.retention.max_artifact_bytes,
+                               .runs_per_uid = config.storage.runs_per_uid,
+                               .bytes_per_uid = config.storage.bytes_per_uid.value_or(0)};
+  if (!config.storage.bytes_per_uid) {
+    Result<int64_t> fair = FairBytesPerUid(config.state_folder);
+    if (fair.ok()) {
+      values.bytes_per_uid = *fair;
+    } else {
+      LogWarning("what users store has no limit but the disk", {{"error", fair.status().ToString()}});
+    }
+  }
+  storage_limits.Set(values);
 }
 
 Status Daemon::Parts::Listen(InheritedSockets& sockets) {
@@ -278,9 +297,10 @@ void Daemon::Parts::Reload(const Config& wanted) {
   servers->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {
     config.retention = wanted.retention;
-    stream_limits.upload_bytes.SetLimit(wanted.retention.max_artifact_bytes);
     runs->retention().SetPolicy(wanted.retention);
   }
+  config.storage = wanted.storage;
+  SetStorageLimits();
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   audit->KeepFor(wanted.audit.max_age_ns);

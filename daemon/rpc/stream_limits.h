@@ -20,8 +20,7 @@ struct StreamLimits {
   static constexpr int kQueryThreads = 8;
   static constexpr int kLongQueries = 6;
 
-  // max_artifact_bytes: of the retention policy; 0: no limit.
-  explicit StreamLimits(int64_t max_artifact_bytes) : upload_bytes(max_artifact_bytes) {}
+  explicit StreamLimits(const StorageLimits& storage) : upload_bytes(storage) {}
 
   Places uploads{{.limit = kUploads, .limit_per_uid = kUploadsPerUid}};
   UploadBytes upload_bytes;

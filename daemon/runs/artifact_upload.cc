@@ -22,13 +22,13 @@ Status CheckRoom(const RunRow& run, const std::string& act) {
 
 }  // namespace
 
-ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, UploadBytes& bytes, std::string run_id, std::string name)
-    : catalog_(catalog), files_(files), bytes_(bytes), run_id_(std::move(run_id)), name_(std::move(name)) {}
+ArtifactUpload::ArtifactUpload(Catalog& catalog, Files& files, UploadBytes& bytes, const RunRow& run, std::string name)
+    : catalog_(catalog), files_(files), bytes_(bytes), run_id_(run.id), owner_(run.uid), name_(std::move(name)) {}
 
 ArtifactUpload::~ArtifactUpload() {
   file_.reset();
   if (!temporary_path_.empty()) (void)files_.Remove(temporary_path_);
-  bytes_.Shrink(size_bytes_);
+  bytes_.Shrink(owner_, size_bytes_);
 }
 
 Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
@@ -44,16 +44,24 @@ Result<std::unique_ptr<ArtifactUpload>> ArtifactUpload::Begin(Catalog& catalog, 
   }
   if (FindArtifact(run, name) != nullptr) return Taken(act, name);
   RETURN_IF_ERROR(CheckRoom(run, act));
-  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, bytes, run.id, name));
-  if (bytes.max_artifact_bytes() > 0) {
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
-    ASSIGN_OR_RETURN(upload->lasting_bytes_, ReadLastingArtifactBytes(*reader, run.id));
-    RETURN_IF_ERROR(upload->Grow(0));
-  }
+  std::unique_ptr<ArtifactUpload> upload(new ArtifactUpload(catalog, files, bytes, run, name));
+  RETURN_IF_ERROR(upload->ReadWhatIsThere());
+  RETURN_IF_ERROR(upload->Grow(0));
   std::string path = catalog.layout().TemporaryFolder() + "/" + RandomName();
   ASSIGN_OR_RETURN(upload->file_, files.Create(path));
   upload->temporary_path_ = std::move(path);
   return upload;
+}
+
+Status ArtifactUpload::ReadWhatIsThere() {
+  const StorageLimits& limits = bytes_.limits();
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog_.readers().Borrow());
+  if (limits.artifact_bytes() > 0) {
+    ASSIGN_OR_RETURN(beside_.lasting_bytes, ReadLastingArtifactBytes(*reader, run_id_));
+  }
+  ASSIGN_OR_RETURN(const OwnedSums owned, ReadOwned(*reader, owner_));
+  beside_.owned_bytes = owned.bytes;
+  return OkStatus();
 }
 
 Status ArtifactUpload::Add(std::span<const char> bytes) {
@@ -67,14 +75,7 @@ Status ArtifactUpload::Add(std::span<const char> bytes) {
 }
 
 Status ArtifactUpload::Grow(int64_t by_bytes) {
-  if (!bytes_.Grow(by_bytes, lasting_bytes_)) {
-    return Fail(ErrorCode::kStorageFull, "add artifact " + name_,
-                "all artifacts together may have " + std::to_string(bytes_.max_artifact_bytes()) + " bytes, and " +
-                    std::to_string(lasting_bytes_) +
-                    " of them are of runs that stay (pinned, not ended, or this one), " +
-                    std::to_string(bytes_.bytes()) + " of unfinished uploads, this one included",
-                "delete or unpin runs, or raise max_artifact_bytes in kprofd's [retention]");
-  }
+  RETURN_IF_ERROR(bytes_.Grow(owner_, by_bytes, beside_, "add artifact " + name_));
   size_bytes_ += by_bytes;
   return OkStatus();
 }
@@ -95,6 +96,8 @@ Result<ArtifactRow> ArtifactUpload::Finish(const std::string& expected_sha256) {
     ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id_));
     if (FindArtifact(run, name_) != nullptr) return Taken("add artifact " + name_, name_);
     RETURN_IF_ERROR(CheckRoom(run, "add artifact " + name_));
+    // Others of this owner's may have ended meanwhile.
+    RETURN_IF_ERROR(bytes_.limits().CheckBytes(db, owner_, size_bytes_, "add artifact " + name_));
     RETURN_IF_ERROR(AddArtifact(db, run_id_, artifact));
     RETURN_IF_ERROR(files_.CreateFolder(layout.RunFolder(run_id_)));
     if (!temporary_path_.empty()) {

@@ -1,6 +1,6 @@
 // Takes a file that a client adds to an ended run: into the state folder's tmp, then in one step into the run's folder
 // and the catalog. Nothing of it is visible before, nothing is left of one that was given up. Its bytes count against
-// the limit of all artifacts from the first on (upload_bytes.h). One thread at a time. Blocking: from a worker.
+// the limits of what is stored from the first on (upload_bytes.h). One thread at a time. Blocking: from a worker.
 #pragma once
 
 #include <memory>
@@ -22,33 +22,35 @@ class ArtifactUpload {
   static constexpr size_t kLimitPerRun = 10'000;
 
   // Fails with kUsage for an unsafe, reserved or taken name and for a run that has not ended or is full, with
-  // kStorageFull when the artifacts' limit leaves it no room. With such a limit it looks at every ended run, once.
+  // kStorageFull when a limit leaves it no room. With a limit of all artifacts it looks at every ended run, once.
   static Result<std::unique_ptr<ArtifactUpload>> Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
                                                        const RunRow& run, const std::string& name);
   ~ArtifactUpload();
   ArtifactUpload(const ArtifactUpload&) = delete;
   ArtifactUpload& operator=(const ArtifactUpload&) = delete;
 
-  // Fails with kUsage over kLimitBytes, with kStorageFull when the disk is full or the artifacts' limit leaves no room.
+  // Fails with kUsage over kLimitBytes, with kStorageFull when the disk is full or a limit leaves no room.
   Status Add(std::span<const char> bytes);
 
   // Durable and visible when it returns. kBadInput when the bytes have another sum.
   Result<ArtifactRow> Finish(const std::string& expected_sha256);
 
  private:
-  ArtifactUpload(Catalog& catalog, Files& files, UploadBytes& bytes, std::string run_id, std::string name);
+  ArtifactUpload(Catalog& catalog, Files& files, UploadBytes& bytes, const RunRow& run, std::string name);
+  Status ReadWhatIsThere();
   Status Grow(int64_t by_bytes);
 
   Catalog& catalog_;
   Files& files_;
   UploadBytes& bytes_;
   const std::string run_id_;
+  const uint32_t owner_;
   const std::string name_;
   std::string temporary_path_;  // empty once it is in place
   std::unique_ptr<File> file_;
   Sha256 sum_;
   int64_t size_bytes_ = 0;
-  int64_t lasting_bytes_ = 0;  // of other artifacts, as it began: what retention cannot remove
+  UploadBytes::Beside beside_;
 };
 
 }  // namespace kprof

@@ -9,6 +9,7 @@
 #include "daemon/process/launcher.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/run_observer.h"
+#include "daemon/runs/storage_limits.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 
@@ -28,6 +29,7 @@ struct RunParts {
   // Null where the daemon starts all commands itself. Else attached runs are started by their clients, and detached
   // ones as their callers, who are asked for when they submit.
   CallerGrants* grants = nullptr;
+  const StorageLimits* storage = nullptr;  // null: no limits
 };
 
 }  // namespace kprof

@@ -114,6 +114,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
   // On the writer's thread, maybe twice.
   Status Insert(Db& db) {
+    if (parts_.storage != nullptr) RETURN_IF_ERROR(parts_.storage->CheckRun(db, row_.uid, "store it"));
     if (!row_.session_id.empty()) {
       ASSIGN_OR_RETURN(row_.round, TakeRound(db, row_.session_id));
     }

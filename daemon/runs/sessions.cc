@@ -163,7 +163,9 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   row.trust = TrustUnder(row.clocks);
   room_.Enter(row.uid);  // on its way
   auto insert =
-      [row, entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns)](Db& db) -> Status {
+      [row, storage = parts_.storage,
+       entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns)](Db& db) -> Status {
+    if (storage != nullptr) RETURN_IF_ERROR(storage->MakeRoomForSession(db, row.uid, "store it"));
     RETURN_IF_ERROR(InsertSession(db, row));
     return AppendAudit(db, entry);
   };

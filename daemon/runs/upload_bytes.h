@@ -1,40 +1,40 @@
-// The bytes of unfinished uploads, which count against the limit of all artifacts ([retention] max_artifact_bytes):
-// what could not stay even if retention removed all that it may is refused while it comes in.
+// The bytes of unfinished uploads, which count against the limits of what is stored (storage_limits.h): of all, where
+// what could not stay even if retention removed all that it may is refused while it comes in, and of their run's owner.
 //
 // Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/runs/storage_limits.h"
+#include "storage/base/mutex.h"
+#include "storage/base/status.h"
 
 namespace kprof {
 
 class UploadBytes {
  public:
-  // 0: no limit.
-  explicit UploadBytes(int64_t max_artifact_bytes) : max_artifact_bytes_(max_artifact_bytes) {}
+  explicit UploadBytes(const StorageLimits& limits) : limits_(limits) {}
 
-  int64_t max_artifact_bytes() const { return max_artifact_bytes_.load(std::memory_order_relaxed); }
-  // Of what comes in from now on.
-  void SetLimit(int64_t max_artifact_bytes) {
-    max_artifact_bytes_.store(max_artifact_bytes, std::memory_order_relaxed);
-  }
-  int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // What was stored beside the upload when it began.
+  struct Beside {
+    int64_t lasting_bytes = 0;  // artifacts that retention cannot remove; where they have a limit
+    int64_t owned_bytes = 0;    // of the owner
+  };
+  // Counts so many more, if they fit; kStorageFull says which limit they do not fit into, and the remedy.
+  Status Grow(uint32_t owner, int64_t by_bytes, const Beside& beside, const std::string& act);
+  void Shrink(uint32_t owner, int64_t by_bytes);
 
-  // Counts so many more, if they fit beside `lasting_bytes`, the artifacts that retention cannot remove.
-  bool Grow(int64_t by_bytes, int64_t lasting_bytes) {
-    const int64_t limit_bytes = max_artifact_bytes();
-    int64_t bytes = bytes_.load(std::memory_order_relaxed);
-    do {
-      if (limit_bytes > 0 && lasting_bytes + bytes + by_bytes > limit_bytes) return false;
-    } while (!bytes_.compare_exchange_weak(bytes, bytes + by_bytes, std::memory_order_relaxed));
-    return true;
-  }
-  void Shrink(int64_t by_bytes) { bytes_.fetch_sub(by_bytes, std::memory_order_relaxed); }
+  int64_t bytes() const;
+  const StorageLimits& limits() const { return limits_; }
 
  private:
-  std::atomic<int64_t> max_artifact_bytes_;
-  std::atomic<int64_t> bytes_{0};
+  const StorageLimits& limits_;
+  mutable Mutex mu_;
+  int64_t bytes_ KPROF_GUARDED_BY(mu_) = 0;
+  std::unordered_map<uint32_t, int64_t> bytes_by_owner_ KPROF_GUARDED_BY(mu_);  // no zeros
 };
 
 }  // namespace kprof

@@ -27,6 +27,14 @@ DELETE FROM sessions WHERE id IN (
   ORDER BY id LIMIT ?2)
 )sql";
 
+constexpr const char* kDeleteOldestSession = R"sql(
+DELETE FROM sessions WHERE id = (
+  SELECT id FROM sessions AS s INDEXED BY sessions_by_owner
+  WHERE s.uid = ?1 AND s.state >= 3
+    AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_by_session WHERE session_id = s.id)
+  ORDER BY id LIMIT 1)
+)sql";
+
 }  // namespace
 
 Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy& policy, int64_t now_ns,
@@ -54,6 +62,12 @@ Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_
   if (policy.max_age_ns == 0) return OkStatus();
   Statement remove(db, kDeleteSessions);
   return remove.Bind(1, now_ns - policy.max_age_ns).Bind(2, limit).Run();
+}
+
+Result<bool> DeleteOldestEmptySession(Db& db, uint32_t uid) {
+  Statement remove(db, kDeleteOldestSession);
+  RETURN_IF_ERROR(remove.Bind(1, int64_t{uid}).Run());
+  return db.changes() > 0;
 }
 
 Result<int64_t> ReadLastingArtifactBytes(Db& db, const std::string& id) {

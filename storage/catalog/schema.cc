@@ -190,6 +190,69 @@ WHEN OLD.time_ns >= coalesce((SELECT value FROM facts WHERE name = 'audit_kept_s
   SELECT RAISE(ABORT, 'the audit is append-only; only what is older than it is kept may go');
 END;
 )sql",
+
+    // 3: what each user has stored, kept by triggers, so that a limit of it costs one row. Deleting a run deletes what
+    // hangs on it after the run itself has gone, when nobody can say whose it was: it is counted out before.
+    R"sql(
+CREATE TABLE owners (
+  uid INTEGER PRIMARY KEY NOT NULL,
+  runs INTEGER NOT NULL DEFAULT 0,
+  sessions INTEGER NOT NULL DEFAULT 0,
+  bytes INTEGER NOT NULL DEFAULT 0      -- of their artifacts, commands, environments and labels
+);
+INSERT INTO owners (uid, runs, sessions, bytes)
+SELECT uid, sum(run), sum(session), sum(bytes) FROM (
+  SELECT uid, 1 AS run, 0 AS session, length(cwd) + length(argv) + length(environment)
+    + coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = runs.id), 0)
+    + coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
+                WHERE run_id = runs.id), 0) AS bytes
+  FROM runs
+  UNION ALL
+  SELECT uid, 0, 1,
+    coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM session_labels
+              WHERE session_id = sessions.id), 0)
+  FROM sessions
+) GROUP BY uid;
+
+CREATE TRIGGER own_run_in AFTER INSERT ON runs BEGIN
+  INSERT INTO owners (uid, runs, bytes)
+  VALUES (NEW.uid, 1, length(NEW.cwd) + length(NEW.argv) + length(NEW.environment))
+  ON CONFLICT (uid) DO UPDATE SET runs = runs + 1, bytes = bytes + excluded.bytes;
+END;
+CREATE TRIGGER own_run_out BEFORE DELETE ON runs BEGIN
+  UPDATE owners SET runs = runs - 1,
+    bytes = bytes - length(OLD.cwd) - length(OLD.argv) - length(OLD.environment)
+      - coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = OLD.id), 0)
+      - coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
+                  WHERE run_id = OLD.id), 0)
+  WHERE uid = OLD.uid;
+  DELETE FROM owners WHERE uid = OLD.uid AND runs = 0 AND sessions = 0;
+END;
+CREATE TRIGGER own_artifact_in AFTER INSERT ON artifacts BEGIN
+  UPDATE owners SET bytes = bytes + NEW.size_bytes WHERE uid = (SELECT uid FROM runs WHERE id = NEW.run_id);
+END;
+CREATE TRIGGER own_artifact_out AFTER DELETE ON artifacts BEGIN
+  UPDATE owners SET bytes = bytes - OLD.size_bytes WHERE uid = (SELECT uid FROM runs WHERE id = OLD.run_id);
+END;
+CREATE TRIGGER own_label_in AFTER INSERT ON run_labels BEGIN
+  UPDATE owners SET bytes = bytes + length(CAST(NEW.key AS BLOB)) + length(CAST(NEW.value AS BLOB))
+  WHERE uid = (SELECT uid FROM runs WHERE id = NEW.run_id);
+END;
+CREATE TRIGGER own_session_in AFTER INSERT ON sessions BEGIN
+  INSERT INTO owners (uid, sessions) VALUES (NEW.uid, 1) ON CONFLICT (uid) DO UPDATE SET sessions = sessions + 1;
+END;
+CREATE TRIGGER own_session_out BEFORE DELETE ON sessions BEGIN
+  UPDATE owners SET sessions = sessions - 1,
+    bytes = bytes - coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM session_labels
+                              WHERE session_id = OLD.id), 0)
+  WHERE uid = OLD.uid;
+  DELETE FROM owners WHERE uid = OLD.uid AND runs = 0 AND sessions = 0;
+END;
+CREATE TRIGGER own_session_label_in AFTER INSERT ON session_labels BEGIN
+  UPDATE owners SET bytes = bytes + length(CAST(NEW.key AS BLOB)) + length(CAST(NEW.value AS BLOB))
+  WHERE uid = (SELECT uid FROM sessions WHERE id = NEW.session_id);
+END;
+)sql",
 };
 
 Status Apply(Db& db, int version) {

@@ -140,8 +140,12 @@ class OldStateTest(unittest.TestCase):
         # It goes on from there.
         self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
 
-    def test_version_2(self):
-        daemon = self.daemon_on_copy_of("state-v2")
+    def test_versions_with_sessions(self):
+        for state in ("state-v2", "state-v3"):
+            with self.subTest(state):
+                self.check_sessions_of(self.daemon_on_copy_of(state))
+
+    def check_sessions_of(self, daemon):
         # What waits within the open session, which goes on, runs; what waits beside it runs when it is closed.
         daemon.ctl.wait("1jxt24tp0r0vnd02", expect="done")
         session = daemon.ctl.json("session", "show", "1jxt24500s0pen00")

@@ -229,6 +229,18 @@ calls_per_second_per_user = 6
   EXPECT_EQ(limits.calls.per_second, 6);
 }
 
+TEST_F(SystemConfigTest, ReadsHowMuchAUserMayHaveStored) {
+  const StoragePolicy said = LoadSystem("[limits]\nstored_runs_per_user = 0\nstored_bytes_per_user = 1000\n")->storage;
+  EXPECT_EQ(said, (StoragePolicy{.runs_per_uid = 0, .bytes_per_uid = 1000}));
+  EXPECT_EQ(LoadSystem("")->storage, (StoragePolicy{.runs_per_uid = 1'000'000})) << "a fair part of the disk";
+  EXPECT_THAT(LoadSystem("[limits]\nstored_bytes_per_user = -1\n").status().ToString(),
+              HasSubstr("kprofd.toml:3: [limits]: 'stored_bytes_per_user' is not a whole number"));
+}
+
+TEST_F(ConfigTest, WhatOneHasStoredOfOnesOwnHasNoLimit) {
+  EXPECT_EQ(Load("")->storage, (StoragePolicy{.runs_per_uid = 0, .bytes_per_uid = 0}));
+}
+
 TEST_F(SystemConfigTest, SaysWhatWaitsForTheNextStart) {
   const Config now = *LoadSystem("");
   EXPECT_EQ(SettingsForNextStart(now, *LoadSystem("log_level = \"error\"\n[access]\neveryone = \"none\"\n")), "");

@@ -1,5 +1,6 @@
 #include "daemon/rpc/upload_call.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/rpc/rpc_fixture.h"
@@ -294,7 +295,7 @@ TEST_F(ArtifactStreams, OneUserHasOnlySoManyUploadsAtATime) {
 }
 
 TEST_F(ArtifactStreams, UnfinishedUploadsCountAgainstTheLimitOfAllArtifacts) {
-  max_artifact_bytes_ = 1000;
+  storage_limits_.Set({.artifact_bytes = 1000});
   Start();
   RpcClient client = Connect();
   const std::string id = StoreEnded(kId, {{"a", std::string(300, 'a')}});
@@ -319,6 +320,28 @@ TEST_F(ArtifactStreams, UnfinishedUploadsCountAgainstTheLimitOfAllArtifacts) {
   ASSERT_TRUE(Until([this] { return limits_->upload_bytes.bytes() == 0; }));
   EXPECT_TRUE(Put(client, id, "second", std::string(400, 'x')).ok());
   EXPECT_EQ(DetailOf(Put(client, id, "third", "x")).code(), "storage_full");
+}
+
+TEST_F(ArtifactStreams, OneUserCannotTakeTheDiskOfTheOthers) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = StoreEnded(kId, {{"a", std::string(300, 'a')}});
+  Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+  ASSERT_TRUE(reader.ok());
+  storage_limits_.Set({.bytes_per_uid = ReadOwned(**reader, kUid)->bytes + 500});
+  Upload first(client, id, "first");
+  ASSERT_TRUE(first.Send(std::string(300, 'x')));
+  ASSERT_TRUE(Until([this] { return limits_->upload_bytes.bytes() == 300; }));
+  grpc::Status refused = Put(client, id, "second", std::string(201, 'x'));
+  EXPECT_EQ(DetailOf(refused).code(), "storage_full");
+  EXPECT_THAT(DetailOf(refused).why(), testing::HasSubstr("bytes stored and 501 coming in, and may have"));
+  EXPECT_FALSE(DetailOf(refused).remedy().empty());
+  // Stored while the first is under way, which did not know of it when it began.
+  EXPECT_TRUE(Put(client, id, "third", std::string(200, 'x')).ok());
+  ASSERT_TRUE(first.Send(std::string(150, 'x')));
+  ASSERT_TRUE(first.SendSum(SumOf(std::string(450, 'x'))));
+  EXPECT_EQ(DetailOf(first.Finish()).code(), "storage_full");
+  EXPECT_TRUE(Until([this] { return TemporaryFiles().empty() && limits_->upload_bytes.bytes() == 0; }));
 }
 
 TEST_F(ArtifactStreams, ARunTakesNoMoreArtifactsThanItsLimit) {

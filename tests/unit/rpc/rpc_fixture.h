@@ -113,7 +113,7 @@ class RpcFixture {
 
   // Set before Start.
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
-  int64_t max_artifact_bytes_ = 0;
+  StorageLimits storage_limits_;
   ConnectionLimits server_limits_;
 
   void Start() {
@@ -134,7 +134,7 @@ class RpcFixture {
     RunParts run_parts{*loop_,    clock_,    *workers_, *workers_, files(),
                        *catalog_, launcher_, devices_,  output_,   audit_.get()};
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
-    limits_ = std::make_unique<StreamLimits>(max_artifact_bytes_);
+    limits_ = std::make_unique<StreamLimits>(storage_limits_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
                                                  devices_, *runs_, *limits_, answers_, health_, *audit_,
                                                  NodeInfo{"host", "test", "user", "/s"}});

@@ -48,6 +48,7 @@ class RunsFixture {
                    *catalog_, *launcher_, devices_,  output_,   observer_};
     grants_ = std::make_unique<FakeCallerGrants>(*loop_);
     if (system_mode_) parts.grants = grants_.get();
+    parts.storage = &storage_limits_;
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -140,6 +141,7 @@ class RunsFixture {
   FakeClock clock_;
   DeviceList devices_{{Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
                        Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};
+  StorageLimits storage_limits_;
   OutputLimits output_;
   RunObserver* observer_ = nullptr;
   std::function<RunObserver*()> make_observer_;  // of one that needs what Open makes

@@ -543,6 +543,37 @@ TEST_F(RunsTest, DeletesRunsThatAreTooOld) {
   EXPECT_TRUE(Until(is_gone));
 }
 
+TEST_F(RunsTest, RefusesRunsOfWhoeverHasStoredTooMuch) {
+  auto refused = [this] {
+    Result<RunRow> row = Submit(Command());
+    EXPECT_EQ(row.status().code(), ErrorCode::kStorageFull);
+    return row.status().why();
+  };
+  storage_limits_.Set({.runs_per_uid = 1});
+  const std::string id = SubmitOk();
+  EXPECT_EQ(refused(), "store it: uid 1000 has 1 runs stored, and may have 1");
+  RunRequest others = Command();
+  others.uid = 1001;
+  SubmitOk(others);
+
+  // What the run in question left counts; what its owner deletes does not.
+  ASSERT_TRUE(GoesOn(0));
+  const OutputFiles& files = launcher_->at(0).files;
+  OutputLogWriter(files.stdout_fd, files.progress_fd, OutputStream::kStdout, output_).Write(std::string(1000, 'x'));
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  storage_limits_.Set({.bytes_per_uid = 900});
+  EXPECT_THAT(refused(), testing::HasSubstr(" bytes stored, and may have 900"));
+  std::optional<Status> deleted;
+  runs_->Delete(id, {1000, "local"}, [&](const Status& status) { deleted = status; });
+  ASSERT_TRUE(Until([&] { return deleted.has_value(); }));
+  EXPECT_TRUE(deleted->ok()) << deleted->ToString();
+  SubmitOk();
+  Result<std::vector<FolderEntry>> spooled = disk_.files.List(catalog_->layout().SpoolFolder());
+  ASSERT_TRUE(spooled.ok());
+  EXPECT_LE(spooled->size(), 2u) << "what was refused left its command behind";
+}
+
 TEST_F(RunsTest, MakesRoomAsSoonAsARunLeavesTooMuch) {
   Close();
   options_.retention.max_artifact_bytes = 10;

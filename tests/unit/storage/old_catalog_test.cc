@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "storage/catalog/owner_table.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
@@ -46,6 +47,7 @@ TEST_F(OldCatalogTest, Version1) {
   ASSERT_TRUE(migrated.ok()) << migrated.ToString();
   EXPECT_EQ(*db.QueryInteger("PRAGMA user_version"), CatalogVersion());
   EXPECT_EQ(*db.QueryInteger("SELECT value FROM facts WHERE name = 'clean_stop'"), 0);
+  EXPECT_EQ(ReadOwned(db, 1000)->runs, *db.QueryInteger("SELECT count(*) FROM runs"));
 
   // Each field of a row is in one of these at least.
   RunRow done = PlainRun("1jxt21q00d0ne000", 0);
@@ -134,6 +136,21 @@ TEST_F(OldCatalogTest, Version2) {
   EXPECT_EQ(ListRounds(db, open.id, 0, 10)->size(), 2u);
   EXPECT_EQ(*db.QueryInteger("SELECT count(*) FROM audit WHERE action = 'open_session' AND run_id IS NULL"), 1);
   EXPECT_EQ(*TakeRound(db, open.id), 3);
+}
+
+// The same runs and sessions: what was counted as they came is what the migration counts.
+TEST_F(OldCatalogTest, Version3) {
+  Db db = OpenCopy("state-v3");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 3);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+  const OwnedSums kept = *ReadOwned(db, 1000);
+  EXPECT_EQ(kept.runs, 10);
+  EXPECT_EQ(kept.sessions, 5);
+  EXPECT_GT(kept.bytes, 12 + 22 + 4230 + 33);
+  std::filesystem::remove(folder_ / "catalog.db");
+  Db before = OpenCopy("state-v2");
+  ASSERT_TRUE(MigrateCatalog(before).ok());
+  EXPECT_EQ(*ReadOwned(before, 1000), kept);
 }
 
 }  // namespace
