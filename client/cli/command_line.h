@@ -1,159 +1,16 @@
-// What the user asked for: arguments in, one struct per verb out. The only place that knows how options are spelled;
-// completion.h and --help are made from the same description, so neither can rot. Values are checked for form here
-// (durations, labels, formats); what they mean is checked by whoever uses them.
+// What the user asked for: arguments in, one struct per verb out. How options are spelled is in grammar_*.cc and
+// nowhere else; completion.h and --help are made from the same description, so neither can rot. Values are checked for
+// form here (durations, labels, formats); what they mean is checked by whoever uses them.
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "client/cli/command_description.h"
-#include "client/cli/rows.h"
-#include "kprof/v1/run.pb.h"
-#include "kprof/v1/sessions.pb.h"
+#include "client/cli/verb_args.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {
-
-struct GlobalOptions {
-  std::string socket;  // empty: search
-  std::string node;    // HOST:PORT of a daemon on another node, and the files for it; empty: see find_daemon.h
-  std::string ca;
-  std::string cert;
-  std::string key;
-  bool json = false;
-};
-
-// --help and --version: nothing but this text.
-struct PrintText {
-  std::string text;
-};
-
-struct StatusArgs {};
-
-struct DevicesArgs {
-  bool watch = false;
-};
-
-struct CaptureArgs {
-  std::string tool;
-  std::vector<std::string> command;  // bytes, as given after --
-  std::string device;
-  int64_t timeout_ms = 0;
-  int64_t queue_timeout_ms = 0;
-  std::vector<std::string> env;  // K=V or K; bytes
-  std::string cwd;
-  std::map<std::string, std::string> labels;
-  bool shared = false;
-  bool detach = false;
-  std::string session;
-  int64_t priority = 0;
-};
-
-struct OpenSessionArgs {
-  std::string device;
-  std::string clocks;
-  int64_t ttl_ms = 0;
-  int64_t idle_timeout_ms = 0;
-  int64_t queue_timeout_ms = 0;
-  std::map<std::string, std::string> labels;
-  int64_t priority = 0;
-};
-
-struct CloseSessionArgs {
-  std::string session;
-};
-
-struct ShowSessionArgs {
-  std::string session;
-};
-
-struct ListSessionsArgs {
-  int64_t limit = 20;
-  std::map<std::string, std::string> labels;
-  std::vector<v1::SessionState> states;
-};
-
-struct RunsArgs {
-  int64_t limit = 20;
-  std::map<std::string, std::string> labels;
-  std::vector<std::string> tools;
-  std::vector<v1::RunState> states;
-};
-
-struct ShowArgs {
-  std::string run;
-};
-
-struct WaitArgs {
-  std::string run;
-};
-
-struct CancelArgs {
-  std::string run;
-};
-
-struct DeleteArgs {
-  std::vector<std::string> runs;
-};
-
-struct PinArgs {
-  std::string run;
-  bool pin = true;  // false: unpin
-};
-
-struct LogsArgs {
-  std::string run;
-  bool follow = false;
-  bool from_stderr = false;
-};
-
-struct ListArtifactsArgs {
-  std::string run;
-};
-
-struct GetArtifactArgs {
-  std::string run;
-  std::string name;
-  std::string to;  // a path or "-"
-};
-
-struct PutArtifactArgs {
-  std::string run;
-  std::string from;  // a path or "-"
-  std::string name;
-};
-
-struct QueryArgs {
-  std::string sql;  // SQL, @FILE or -
-  std::optional<RowFormat> format;
-  int64_t timeout_ms = 0;  // 0: the daemon's default
-  int64_t limit = 0;
-};
-
-struct BackupArgs {
-  std::string to;
-};
-
-struct DoctorArgs {};
-
-struct AuditArgs {
-  int64_t limit = 20;
-  int64_t since_ms = 0;  // no older than this; 0: any age
-  std::optional<uint32_t> uid;
-};
-
-struct CompletionArgs {
-  std::string shell;
-};
-
-using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
-                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
-                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
-                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs>;
 
 struct CommandLine {
   GlobalOptions global;

@@ -1,3 +1,4 @@
+#include "client/cli/command_line.h"
 #include "client/cli/completion.h"
 #include "client/cli/verbs.h"
 

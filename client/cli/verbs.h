@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "client/cli/command_line.h"
 #include "client/cli/output.h"
+#include "client/cli/verb_args.h"
 #include "client/cpp/kprof_client.h"
 #include "client/cpp/run_follower.h"
 #include "storage/base/status.h"

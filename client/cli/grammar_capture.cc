@@ -1,0 +1,57 @@
+#include "client/cli/grammar.h"
+
+namespace kprof::cli {
+namespace {
+
+struct CaptureWords {
+  CaptureArgs args;
+  std::string timeout;
+  std::string queue_timeout;
+  std::vector<std::string> labels;
+  std::string clocks;  // none: see later_versions.h
+
+  Result<VerbArgs> Finish() {
+    RETURN_IF_ERROR(CheckText("TOOL", args.tool));
+    RETURN_IF_ERROR(CheckText("--device", args.device));
+    RETURN_IF_ERROR(CheckText("--session", args.session));
+    ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", timeout));
+    ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", queue_timeout));
+    ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
+    return VerbArgs(args);
+  }
+};
+
+}  // namespace
+
+void AddCaptureVerb(VerbSet& verbs) {
+  auto words = std::make_shared<CaptureWords>();
+  CaptureArgs& args = words->args;
+  CLI::App* verb =
+      verbs.Add("capture", "Queue a command, run it, keep what it leaves", [words] { return words->Finish(); });
+  verb->add_option("TOOL", args.tool, "What measures: command")->required()->type_name("");
+  verb->add_option(
+          "--device", args.device,
+          "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else the first accelerator, else cpu)")
+      ->type_name("SEL");
+  verb->add_option("--timeout", words->timeout, "End the command after this long (default: never)")
+      ->type_name("DURATION");
+  verb->add_option("--queue-timeout", words->queue_timeout, "Give up when it has waited this long (default: never)")
+      ->type_name("DURATION");
+  AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
+  verb->add_option("--cwd", args.cwd, "Where the command starts (default: here; on another node: /)")->type_name("DIR");
+  AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
+  verb->add_option("--clocks", words->clocks, "none: leave the clocks alone (default: none)")->type_name("POLICY");
+  verb->add_option("--session", args.session, "Run it as the next round of this session (default: by itself)")
+      ->type_name("ID");
+  AddPriority(verb, args.priority);
+  verb->add_flag("--shared", args.shared, "Others may see the run");
+  verb->add_flag("--detach", args.detach, "Print the id and do not wait");
+  verbs.SetUsage(*verb, "kprofctl capture TOOL [OPTIONS] -- CMD ARG...");
+  verb->footer(
+      "The command follows after --. Durations: 500ms 10s 5m 2h. Visible devices are those that\n"
+      "CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES names. Ctrl-C cancels the run; a second one leaves at once.\n"
+      "Exits with 0 when the command did, with 7 when it failed; see docs/cli.md for the rest.\n\n"
+      "  kprofctl capture command --label try=3 --timeout 10m -- python train.py --steps 10");
+}
+
+}  // namespace kprof::cli
