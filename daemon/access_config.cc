@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "daemon/rpc/caller_account.h"
+
 namespace kprof {
 namespace {
 
@@ -88,6 +90,7 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
   reader.Integer("users", 1, 65536, limits.callers);
   reader.Integer("calls_per_user", 1, 1'000'000, limits.calls.in_flight);
   reader.Integer("calls_per_second_per_user", 1, 10'000'000, limits.calls.per_second);
+  reader.Integer("watches_per_user", 1, CallTotals::kWatches, limits.calls.watches);
   reader.Integer("stored_runs_per_user", 0, INT64_MAX, storage.runs_per_uid);
   int64_t stored_bytes = storage.bytes_per_uid.value_or(-1);
   reader.Integer("stored_bytes_per_user", 0, INT64_MAX, stored_bytes);

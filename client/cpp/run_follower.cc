@@ -68,13 +68,18 @@ bool RunFollower::FollowOnce(const std::stop_token& stop, bool& got_news, Status
   request.set_id(run_id_);
   request.set_hold(options_.hold);
   bool ended = false;
+  v1::Run command;
   result = (*client)->WatchRun(
       request,
       [&](const v1::WatchRunResponse& response) {
         got_news = true;
         ended = IsEnded(response.run().state());
+        if (command.argv().empty()) command = response.run();  // of a stream the first message alone has it
+        v1::WatchRunResponse whole = response;
+        *whole.mutable_run()->mutable_argv() = command.argv();
+        *whole.mutable_run()->mutable_environment() = command.environment();
         Tell([&](News& news) {
-          news.update = response;
+          news.update = whole;
           news.disconnected = false;
         });
         return OkStatus();

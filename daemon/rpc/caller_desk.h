@@ -1,19 +1,19 @@
-// Where the calls of one caller come by, whatever connection they arrive on: says yes or no to each (its role, how many
-// are under way, how fast they come), and knows how many have not ended. Knows no gRPC and no objects; whose object a
-// call is about is decided when that is found (access_rules.h).
+// Where the calls of one caller come by, whatever connection they arrive on: says yes or no to each (its role; how many
+// and how fast is its account's), and knows how many have not ended. Knows no gRPC and no objects; whose object a call
+// is about is decided when that is found (access_rules.h).
 //
 // Any thread. Shared by the caller's server and its calls, which outlive it by a turn of the io loop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <string>
+#include <memory>
 
 #include "daemon/base/clock.h"
 #include "daemon/rpc/access_rules.h"
 #include "daemon/rpc/caller.h"
-#include "daemon/rpc/connection_limits.h"
+#include "daemon/rpc/caller_account.h"
 #include "storage/base/error_code.h"
-#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -34,9 +34,11 @@ class CallerDesk {
  public:
   // `refusal`: not ok, when every call is to be answered with it. `observer` may be null; it and the clock outlive
   // this.
-  CallerDesk(const Clock& clock, Caller caller, const CallLimits& limits, Status refusal, CallObserver* observer);
+  CallerDesk(const Clock& clock, Caller caller, std::shared_ptr<CallerAccount> account, Status refusal,
+             CallObserver* observer);
 
   const Caller& caller() const { return caller_; }
+  const std::shared_ptr<CallerAccount>& account() const { return account_; }
 
   // Every Enter, whatever it says, is followed by a Leave. Fails as AuthorizeCall does, and with kQueueFull over a
   // limit.
@@ -44,21 +46,15 @@ class CallerDesk {
   void Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns);
 
   int64_t calls_in_flight() const;
-  void SetLimits(const CallLimits& limits);
   const Clock& clock() const { return clock_; }
 
  private:
-  Status TakeFromRate() KPROF_REQUIRES(mu_);
-
   const Clock& clock_;
   const Caller caller_;
+  const std::shared_ptr<CallerAccount> account_;  // shared with the desks of the same user
   const Status refusal_;
   CallObserver* const observer_;
-  mutable Mutex mu_;
-  CallLimits limits_ KPROF_GUARDED_BY(mu_);
-  int64_t in_flight_ KPROF_GUARDED_BY(mu_) = 0;
-  double left_ KPROF_GUARDED_BY(mu_);  // calls that may come at once
-  int64_t left_at_ns_ KPROF_GUARDED_BY(mu_);
+  std::atomic<int64_t> in_flight_{0};
 };
 
 }  // namespace kprof

@@ -159,7 +159,9 @@ CallerServers::Server* CallerServers::FindOrMake(const Key& key, const Status& r
     LogWarning("closed a connection: too many different callers", {{"caller", CallerName(key.first)}});
     return nullptr;
   }
-  auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, limits_.calls, refusal, observer_);
+  auto account =
+      std::make_shared<CallerAccount>(parts_.clock, CallerName(key.first), limits_.calls, parts_.limits.calls);
+  auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, std::move(account), refusal, observer_);
   auto server = std::make_unique<Server>(parts_, std::move(desk));
   if (!server->Start(!refusal.ok())) {
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
@@ -249,7 +251,7 @@ void CallerServers::EndServers(const std::function<bool(const Caller&)>& is_outd
 void CallerServers::SetLimits(const ConnectionLimits& limits) {
   KPROF_ON_IO_LOOP(parts_.loop);
   limits_ = limits;
-  for (auto& [key, server] : servers_) server->desk->SetLimits(limits.calls);
+  for (auto& [key, server] : servers_) server->desk->account()->SetLimits(limits.calls);
 }
 
 UniqueFd CallerServers::DuplicateConnection(uid_t uid, size_t nth) const {

@@ -9,6 +9,10 @@ namespace kprof {
 struct CallLimits {
   int64_t in_flight = 4096;     // begun and not ended
   int64_t per_second = 20'000;  // on average; twice as many may come at once
+  int64_t watches = 2048;       // calls that go on until a run or a session has ended; a client has one, mostly
+  // Of answers that were made and that no client has taken yet. The longest command makes an answer of 2 MiB; what is
+  // counted is what goes over the wire, memory takes twice that.
+  int64_t answer_bytes = int64_t{32} << 20;
   bool operator==(const CallLimits&) const = default;
 };
 

@@ -19,7 +19,7 @@ class FollowedRun {
   enum class Phase { kUnknown, kQuiet, kPrinting, kCollecting, kEnded, kNotOpen };
 
   Phase phase() const { return phase_.load(std::memory_order_acquire); }
-  // REQUIRES: kEnded.
+  // What there is to know of its logs. REQUIRES: kEnded.
   const RunRow& end() const { return end_; }
 
   // Io loop, all.
@@ -49,7 +49,13 @@ class FollowedRun {
     if (row.state == RunState::kCollecting) phase = Phase::kCollecting;
     if (IsTerminal(row.state)) {
       phase = Phase::kEnded;
-      end_ = row;
+      // Of the command, which may be long, nothing is needed.
+      end_.id = row.id;
+      end_.artifacts = row.artifacts;
+      end_.stdout_bytes = row.stdout_bytes;
+      end_.stdout_dropped_bytes = row.stdout_dropped_bytes;
+      end_.stderr_bytes = row.stderr_bytes;
+      end_.stderr_dropped_bytes = row.stderr_dropped_bytes;
     }
     phase_.store(phase, std::memory_order_release);
   }

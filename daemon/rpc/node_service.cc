@@ -120,7 +120,7 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
 
 grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
                                                      const grpc::ByteBuffer* /*request*/, grpc::ByteBuffer* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kGetStatus);
+  auto* call = new UnaryCall(desk_, Rpc::kGetStatus, SizeOf(response));
   if (call->refused()) return call;
   const uint64_t stamp = parts_.catalog.changes().count();
   // What others do with the disk is no change of ours: that part is a second old at most.
@@ -149,7 +149,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* /*context*/,
                                                        const v1::ListDevicesRequest* /*request*/,
                                                        v1::ListDevicesResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListDevices);
+  auto* call = new UnaryCall(desk_, Rpc::kListDevices, SizeOf(response));
   if (call->refused()) return call;
   parts_.loop.Post([this, call, response] {
     FillDevices(*response->mutable_devices());
@@ -184,7 +184,7 @@ grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCata
 grpc::ServerUnaryReactor* NodeServiceImpl::ListAudit(grpc::CallbackServerContext* /*context*/,
                                                      const v1::ListAuditRequest* request,
                                                      v1::ListAuditResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListAudit);
+  auto* call = new UnaryCall(desk_, Rpc::kListAudit, SizeOf(response));
   if (call->refused()) return call;
   call->EndOnWorker(parts_.workers,
                     [this, request, response] { return ReadAuditPage(parts_.catalog, *request, *response); });

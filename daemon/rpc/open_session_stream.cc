@@ -19,6 +19,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
  public:
   OpenSessionStream(CallRecord record, const RpcParts& parts, const v1::OpenSessionRequest& message)
       : parts_(parts), record_(std::move(record)), resume_token_(message.resume_token()) {
+    record_.BecomeWatch();
     Status refused = record_.admission();
     SessionRequest request = RequestOf(record_.caller(), message);
     if (refused.ok() && resume_token_.empty()) refused = CheckSessionRequest(request);

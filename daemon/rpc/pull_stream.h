@@ -7,6 +7,10 @@
 //
 // A stream whose source holds something that others need (a read transaction) is given the call's context: it is
 // cancelled when the client has not taken a message for kUnreadLimitMs.
+//
+// Each message counts, as a whole chunk, against what the caller's clients have not taken (caller_account.h). Where
+// there is no room for one more, the stream waits for about a minute, one with a context not at all, and ends with
+// kQueueFull.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -24,6 +28,7 @@
 #include "daemon/rpc/call_record.h"
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/status_map.h"
+#include "daemon/rpc/stream_limits.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
@@ -53,11 +58,17 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   static constexpr int64_t kPauseMs = 50;  // the first one after a message; each further one is twice as long
   static constexpr int64_t kLongestPauseMs = 500;
   static constexpr int64_t kUnreadLimitMs = 60'000;
+  static constexpr int kMostWaitsForRoom = 120;
 
   // `impatient`: null, or the call's context.
   PullStream(CallRecord record, IoLoop& loop, WorkerPool& pool, std::unique_ptr<PullSource<Response>> source,
              grpc::CallbackServerContext* impatient = nullptr)
-      : loop_(loop), pool_(pool), record_(std::move(record)), impatient_(impatient), source_(std::move(source)) {
+      : loop_(loop),
+        pool_(pool),
+        record_(std::move(record)),
+        impatient_(impatient),
+        is_impatient_(impatient != nullptr),
+        source_(std::move(source)) {
     source_->WakeBy([self = self_] {
       if (*self != nullptr) (*self)->Wake();
     });
@@ -71,6 +82,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   void OnWriteDone(bool ok) override {
     to_grpc_.Take();
     writing_ = false;
+    record_.GiveAnswerBack();
     writes_done_.fetch_add(1, std::memory_order_relaxed);
     if (!ok) stop_.request_stop();
     PullSoon();
@@ -100,6 +112,11 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
 
   void Pull() {
     if (stop_.stop_requested()) return End(grpc::Status::CANCELLED);
+    if (Status room = record_.TakeAnswer(StreamLimits::kChunkBytes); !room.ok()) {
+      if (is_impatient_ || ++waits_for_room_ == kMostWaitsForRoom) return End(ToGrpc(room));
+      return PauseSoon();
+    }
+    waits_for_room_ = 0;
     message_.Clear();
     Result<Pulled> pulled = source_->Next(message_, stop_.get_token());
     if (!pulled.ok()) return End(ToGrpc(pulled.status()));
@@ -111,11 +128,15 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
         return this->StartWrite(&message_);
       case Pulled::kEnd:
         return End(grpc::Status::OK);
-      case Pulled::kNothingYet: {
-        const int64_t pause_ms = std::exchange(pause_ms_, std::min(2 * pause_ms_, kLongestPauseMs));
-        loop_.Post([this, pause_ms] { Pause(pause_ms); });
-      }
+      case Pulled::kNothingYet:
+        record_.GiveAnswerBack();
+        return PauseSoon();
     }
+  }
+
+  void PauseSoon() {
+    const int64_t pause_ms = std::exchange(pause_ms_, std::min(2 * pause_ms_, kLongestPauseMs));
+    loop_.Post([this, pause_ms] { Pause(pause_ms); });
   }
 
   // Io loop, both. Who is woken between two pauses has no second one.
@@ -162,6 +183,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   CallRecord record_;
   Mutex context_mu_;
   grpc::CallbackServerContext* impatient_ KPROF_GUARDED_BY(context_mu_);  // null once the call is over
+  const bool is_impatient_;
   std::unique_ptr<PullSource<Response>> source_;
   std::stop_source stop_;
   HandOver to_grpc_;
@@ -169,6 +191,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   std::atomic<int64_t> writes_done_{0};
   Response message_;             // one call of Next, or one write, at a time
   int64_t pause_ms_ = kPauseMs;  // the same
+  int waits_for_room_ = 0;       // the same; one after the other
   // Io loop. Shared with the source's way to wake this; null once this is gone.
   const std::shared_ptr<PullStream*> self_ = std::make_shared<PullStream*>(this);
   bool woken_ = false;      // io loop

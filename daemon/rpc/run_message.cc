@@ -53,17 +53,29 @@ void FillMetrics(const std::vector<MetricRow>& metrics, google::protobuf::Repeat
 }
 
 void FillRun(const RunRow& row, v1::Run& out) {
-  out.set_id(row.id);
-  out.set_state(ToWire(row.state));
-  out.set_uid(row.uid);
-  out.set_tool(row.tool);
+  FillRunWithoutCommand(row, out);
   for (const std::string& argument : row.argv) out.add_argv(argument);
-  out.set_cwd(row.cwd);
   for (const auto& [name, value] : row.environment) {
     v1::EnvironmentVariable& variable = *out.add_environment();
     variable.set_name(name);
     variable.set_value(value);
   }
+}
+
+size_t RunMessageBytes(const RunRow& row) {
+  constexpr size_t kRest = 4096;
+  size_t bytes = kRest + row.cwd.size();
+  for (const std::string& argument : row.argv) bytes += argument.size();
+  for (const auto& [name, value] : row.environment) bytes += name.size() + value.size();
+  return bytes;
+}
+
+void FillRunWithoutCommand(const RunRow& row, v1::Run& out) {
+  out.set_id(row.id);
+  out.set_state(ToWire(row.state));
+  out.set_uid(row.uid);
+  out.set_tool(row.tool);
+  out.set_cwd(row.cwd);
   for (const auto& [key, value] : row.labels) (*out.mutable_labels())[key] = value;
   for (const std::string& device : row.devices) out.add_devices(device);
   out.set_pinned(row.pinned);

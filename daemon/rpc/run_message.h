@@ -1,6 +1,7 @@
 // A run's row as its message, and a submitted spec as a request. Functions of their arguments. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "daemon/rpc/caller.h"
@@ -13,6 +14,10 @@ namespace kprof {
 
 // `out` is empty before. Of the artifacts the first 100, and how many there are.
 void FillRun(const RunRow& row, v1::Run& out);
+// All but its command line and environment, which never change and may be long.
+void FillRunWithoutCommand(const RunRow& row, v1::Run& out);
+// About how large FillRun makes its message: what is long in it.
+size_t RunMessageBytes(const RunRow& row);
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
 void FillError(const RunError& error, v1::RunError& out);
 void FillTrust(const std::vector<TrustReason>& trust, google::protobuf::RepeatedPtrField<v1::TrustReason>& out);

@@ -52,6 +52,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
   RunRequest run = RequestOf(caller(), *request);
   Status checked = CheckRunRequest(run);
   if (checked.ok()) checked = AuthorizePriority(caller(), run.priority, "submit run");
+  if (checked.ok()) checked = call->MakeRoom(request->ByteSizeLong());
   if (!checked.ok()) {
     call->End(checked);
     return call;
@@ -76,7 +77,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
 
 grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /*context*/,
                                                   const v1::GetRunRequest* request, v1::GetRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kGetRun);
+  auto* call = new UnaryCall(desk_, Rpc::kGetRun, SizeOf(response));
   if (call->refused()) return call;
   LookUpRun(parts_, caller(), request->id(), Rpc::kGetRun, "show run",
             [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
@@ -85,7 +86,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* /*context*/,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListRuns);
+  auto* call = new UnaryCall(desk_, Rpc::kListRuns, SizeOf(response));
   if (!call->refused()) AnswerRunPage(parts_, caller(), *request, *response, *call);
   return call;
 }
@@ -117,6 +118,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
   LookUpRun(parts_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
             [this, call, response, grace_ms](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
+              if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
               std::string why = row->uid == caller().uid ? "its owner cancelled it"
                                                          : "uid " + std::to_string(caller().uid) + " cancelled it";
               parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
@@ -150,6 +152,7 @@ void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, UnaryCall*
   LookUpRun(parts_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
             [this, pinned, call, out](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
+              if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
               parts_.runs.SetPinned(row->id, pinned, ActorOf(caller()),
                                     [call, out](const Result<RunRow>& changed) { call->EndWith(changed, out); });
             });
@@ -175,6 +178,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext*
 grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::CallbackServerContext* /*context*/,
                                                                         const v1::ReadLogRequest* request) {
   CallRecord record(desk_, Rpc::kReadLog);
+  if (request->follow()) record.BecomeWatch();
   if (!record.admission().ok()) return new RefusedStream<v1::ReadLogResponse>(std::move(record));
   return new PullStream<v1::ReadLogResponse>(std::move(record), parts_.loop, parts_.bulk,
                                              MakeLogSource(parts_, caller(), *request));
@@ -183,7 +187,7 @@ grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::Ca
 grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* /*context*/,
                                                          const v1::ListArtifactsRequest* request,
                                                          v1::ListArtifactsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListArtifacts);
+  auto* call = new UnaryCall(desk_, Rpc::kListArtifacts, SizeOf(response));
   if (call->refused()) return call;
   if (request->page_size() < 0) {
     call->End(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative"));

@@ -67,7 +67,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* SessionsServiceImpl::ListSessions(grpc::CallbackServerContext* /*context*/,
                                                             const v1::ListSessionsRequest* request,
                                                             v1::ListSessionsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListSessions);
+  auto* call = new UnaryCall(desk_, Rpc::kListSessions, SizeOf(response));
   if (call->refused()) return call;
   call->EndOnWorker(parts_.workers,
                     [this, request, response] { return ReadSessionPage(parts_, caller(), *request, *response); });
@@ -77,7 +77,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::ListSessions(grpc::CallbackServer
 grpc::ServerUnaryReactor* SessionsServiceImpl::ListRounds(grpc::CallbackServerContext* /*context*/,
                                                           const v1::ListRoundsRequest* request,
                                                           v1::ListRoundsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListRounds);
+  auto* call = new UnaryCall(desk_, Rpc::kListRounds, SizeOf(response));
   if (call->refused()) return call;
   LookUpSession(parts_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
                 [this, call, request, response](const Result<SessionRow>& row) {

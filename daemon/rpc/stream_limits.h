@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "daemon/base/places.h"
+#include "daemon/rpc/caller_account.h"
 #include "daemon/runs/upload_bytes.h"
 
 namespace kprof {
@@ -24,6 +25,7 @@ struct StreamLimits {
 
   Places uploads{{.limit = kUploads, .limit_per_uid = kUploadsPerUid}};
   UploadBytes upload_bytes;
+  CallTotals calls;
   Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
   Places long_queries{{.limit = kLongQueries, .limit_per_uid = kLongQueries + 1}};
 };

@@ -31,7 +31,9 @@ class FollowingCall : public Reactor {
   }
 
  protected:
-  FollowingCall(CallRecord record, const RpcParts& parts) : parts_(parts), record_(std::move(record)) {}
+  FollowingCall(CallRecord record, const RpcParts& parts) : parts_(parts), record_(std::move(record)) {
+    record_.BecomeWatch();
+  }
   ~FollowingCall() override = default;
 
   // Last thing in the constructor.
@@ -51,7 +53,7 @@ class FollowingCall : public Reactor {
       if (!row.ok()) return End(ToGrpc(row.status()));
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
-      if (!open) return Changed(Runs::View{*std::move(row), {}});
+      if (!open) return Changed({*row, {}});
       if (holds()) parts_.runs.Hold(run_id_);
       watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
@@ -60,6 +62,9 @@ class FollowingCall : public Reactor {
 
   // The run as it is when it is found, and on each change until End.
   virtual void Changed(const Runs::View& view) = 0;
+
+  // As it is now; nothing when its end has been told.
+  std::optional<Runs::View> Now() const { return parts_.runs.FindOpen(run_id_); }
 
   // Only the first one counts.
   void End(const grpc::Status& status) {
@@ -72,6 +77,7 @@ class FollowingCall : public Reactor {
   }
 
   const RpcParts& parts() const { return parts_; }
+  CallRecord& record() { return record_; }
   bool finished() const { return finished_; }
   const HandOver& to_grpc() const { return to_grpc_; }
 
@@ -88,6 +94,9 @@ class FollowingCall : public Reactor {
   bool released_ = false;
 };
 
+// While a message is on its way nothing is kept of what happens but that it did; what there is to tell is read when the
+// next one can go. So a client that does not read costs its last message, however much the run changes, and of the end
+// a second one, without the command: that one cannot be read later.
 class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::WatchRunResponse>> {
  public:
   WatchStream(CallRecord record, const RpcParts& parts, const v1::WatchRunRequest& request)
@@ -99,42 +108,66 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
     to_grpc().Take();
     parts().loop.Post([this, ok] {
       writing_ = false;
+      v1::WatchRunResponse().Swap(&message_);  // unlike Clear, gives the memory back
+      record().GiveAnswerBack();
       if (finished()) return;
       if (!ok) return End(grpc::Status::CANCELLED);
-      SendPending();
+      SendNext();
     });
   }
 
  private:
   void Changed(const Runs::View& view) override {
-    pending_ = view;
-    if (!writing_) SendPending();
+    if (finished() || sent_last_) return;
+    if (!writing_) return Send(view);
+    changed_ = true;
+    if (IsTerminal(view.row.state)) end_ = MessageOf(view, false);
   }
 
-  void SendPending() {
-    if (finished()) return;
-    if (!pending_) {
-      if (sent_last_) End(grpc::Status::OK);
-      return;
+  void SendNext() {
+    if (end_) {
+      message_.Swap(&*end_);
+      end_.reset();
+      return Write();
     }
-    message_.Clear();
-    FillRun(pending_->row, *message_.mutable_run());
-    message_.set_queue_position(pending_->outlook.position);
-    if (pending_->outlook.position > 0 && pending_->outlook.wait_ns) {
-      message_.set_estimated_wait_ms(*pending_->outlook.wait_ns / kNanosPerMilli);
+    if (sent_last_) return End(grpc::Status::OK);
+    if (!std::exchange(changed_, false)) return;
+    if (std::optional<Runs::View> now = Now()) Send(*now);
+  }
+
+  void Send(const Runs::View& view) {
+    const bool is_first = !std::exchange(sent_first_, true);
+    if (is_first) {
+      if (Status room = record().TakeAnswer(RunMessageBytes(view.row)); !room.ok()) return End(ToGrpc(room));
     }
-    message_.set_now_unix_ns(parts().clock.unix_ns());
+    message_ = MessageOf(view, is_first);
+    Write();
+  }
+
+  v1::WatchRunResponse MessageOf(const Runs::View& view, bool with_command) const {
+    v1::WatchRunResponse message;
+    with_command ? FillRun(view.row, *message.mutable_run()) : FillRunWithoutCommand(view.row, *message.mutable_run());
+    message.set_queue_position(view.outlook.position);
+    if (view.outlook.position > 0 && view.outlook.wait_ns) {
+      message.set_estimated_wait_ms(*view.outlook.wait_ns / kNanosPerMilli);
+    }
     const ClientLauncher* offers = parts().client_launcher;
-    message_.set_launch_offered(offers != nullptr && offers->IsOffered(pending_->row.id));
-    sent_last_ = IsTerminal(pending_->row.state);
-    pending_.reset();
+    message.set_launch_offered(offers != nullptr && offers->IsOffered(view.row.id));
+    return message;
+  }
+
+  void Write() {
+    message_.set_now_unix_ns(parts().clock.unix_ns());
+    sent_last_ = IsTerminal(FromWire(message_.run().state()));
     writing_ = true;
     StartWrite(&message_);
   }
 
-  v1::WatchRunResponse message_;
-  std::optional<Runs::View> pending_;
+  v1::WatchRunResponse message_;             // on its way, while `writing_`
+  std::optional<v1::WatchRunResponse> end_;  // waits for its turn
+  bool changed_ = false;                     // since the message that is on its way
   bool writing_ = false;
+  bool sent_first_ = false;
   bool sent_last_ = false;
 };
 
@@ -148,8 +181,10 @@ class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
  private:
   void Changed(const Runs::View& view) override {
     if (finished() || !IsTerminal(view.row.state)) return;
-    FillRun(view.row, *response_.mutable_run());
-    End(ToGrpc(StatusOfEnd(view.row)));
+    Status ended = StatusOfEnd(view.row);
+    if (ended.ok()) ended = record().TakeAnswer(RunMessageBytes(view.row));
+    if (ended.ok()) FillRun(view.row, *response_.mutable_run());  // of another end only the error is sent
+    End(ToGrpc(ended));
   }
 
   v1::WaitRunResponse& response_;

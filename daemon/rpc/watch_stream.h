@@ -1,5 +1,6 @@
 // RunsService.WatchRun and WaitRun: calls that follow one run until it has ended. They live on the io loop, where the
-// run does; a slow reader misses intermediate states, never the last.
+// run does; a slow reader misses intermediate states, never the last. Of a watch the first message alone has the
+// command line and the environment.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

@@ -60,9 +60,9 @@ class Runs {
   // A pinned run survives retention and Delete. Answers with the row as it is then.
   void SetPinned(const std::string& id, bool pinned, const Actor& by, std::function<void(Result<RunRow>)> done);
 
-  // A run as its watchers see it.
+  // A run as its watchers see it; valid until this task ends.
   struct View {
-    RunRow row;
+    const RunRow& row;            // no copy: it may be megabytes, and there may be many watchers
     LeaseQueue::Outlook outlook;  // while it is queued
   };
   // Nothing for one that has ended (and whose end is in the catalog).

@@ -206,7 +206,8 @@ class RunsTest(KprofdTest):
         odd = b"\xff\xfe \x80\n'"
         run = self.finished(b"printf", b"%s", odd)
         self.assertEqual(run.state, run_pb2.RUN_STATE_DONE)
-        self.assertEqual(list(run.argv), [b"printf", b"%s", odd])
+        stored = self.runs.GetRun(runs_pb2.GetRunRequest(id=run.id), timeout=LIMIT_S).run
+        self.assertEqual(list(stored.argv), [b"printf", b"%s", odd])
         self.assertEqual(self.read_log(run), odd)
 
     def test_watch_tells_states_in_order_and_ends_with_the_run(self):
@@ -214,6 +215,7 @@ class RunsTest(KprofdTest):
         states = [change.run.state for change in changes]
         self.assertEqual(states, sorted(states))
         self.assertEqual(states[-1], run_pb2.RUN_STATE_DONE)
+        self.assertEqual([list(change.run.argv) for change in changes], [[b"true"]] + [[]] * (len(changes) - 1))
         self.assertEqual(changes[-1].run.exit_code, 0)
         self.assertGreaterEqual(changes[-1].run.ended_unix_ns, changes[-1].run.started_unix_ns)
 

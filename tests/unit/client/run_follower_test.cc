@@ -75,6 +75,29 @@ TEST_F(RunFollowerTest, TellsTheLastStateAndTheEnd) {
   EXPECT_EQ(last->run().state(), v1::RUN_STATE_DONE);
 }
 
+TEST_F(RunFollowerTest, KeepsTheCommandThatTheFirstMessageAloneHas) {
+  daemon_.calls.watch_run = [](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    v1::WatchRunResponse first = In(v1::RUN_STATE_RUNNING);
+    first.mutable_run()->add_argv("make");
+    first.mutable_run()->add_environment()->set_name("USER");
+    stream.write(first);
+    stream.write(In(v1::RUN_STATE_DONE));
+    return OkStatus();
+  };
+  daemon_.Start();
+  RunFollower follower(Connect(), "01jd", {});
+  std::optional<v1::WatchRunResponse> last;
+  Until(follower, [&](const RunFollower::News& now) {
+    if (now.update) last = now.update;
+    return HasEnd(now);
+  });
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->run().state(), v1::RUN_STATE_DONE);
+  ASSERT_EQ(last->run().argv_size(), 1);
+  EXPECT_EQ(last->run().argv(0), "make");
+  EXPECT_EQ(last->run().environment(0).name(), "USER");
+}
+
 TEST_F(RunFollowerTest, GoesOnWhenTheDaemonComesBack) {
   std::atomic<int> streams = 0;
   daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {

@@ -220,6 +220,7 @@ connections_per_user = 9
 users = 8
 calls_per_user = 7
 calls_per_second_per_user = 6
+watches_per_user = 5
 )")
                                       ->connections;
   EXPECT_EQ(limits.connections, 10);
@@ -227,6 +228,7 @@ calls_per_second_per_user = 6
   EXPECT_EQ(limits.callers, 8);
   EXPECT_EQ(limits.calls.in_flight, 7);
   EXPECT_EQ(limits.calls.per_second, 6);
+  EXPECT_EQ(limits.calls.watches, 5);
 }
 
 TEST_F(SystemConfigTest, ReadsHowMuchAUserMayHaveStored) {

@@ -31,7 +31,9 @@ class CallerDeskTest : public testing::Test {
  protected:
   FakeClock clock_;
   Heard heard_;
-  CallerDesk desk_{clock_, Caller{1000, Role::kViewer, true, {}}, kLimits, OkStatus(), &heard_};
+  CallTotals totals_;
+  std::shared_ptr<CallerAccount> account_ = std::make_shared<CallerAccount>(clock_, "uid 1000", kLimits, totals_);
+  CallerDesk desk_{clock_, Caller{1000, Role::kViewer, true, {}}, account_, OkStatus(), &heard_};
 
   void Leave() { desk_.Leave(Rpc::kGetRun, CanonicalCode::kOk, 0); }
 };
@@ -87,13 +89,22 @@ TEST_F(CallerDeskTest, TellsOfEachCallAlsoOfTheRefused) {
 
 TEST_F(CallerDeskTest, NewLimitsHoldAtOnce) {
   EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
-  desk_.SetLimits({.in_flight = 1, .per_second = 10});
+  account_->SetLimits({.in_flight = 1, .per_second = 10});
   EXPECT_FALSE(desk_.Enter(Rpc::kGetRun).ok());
+}
+
+TEST_F(CallerDeskTest, TwoOfOneAccountHaveItsLimitsBetweenThem) {
+  CallerDesk other(clock_, Caller{100000, Role::kViewer, true, {}}, account_, OkStatus(), nullptr);
+  EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  EXPECT_TRUE(other.Enter(Rpc::kGetRun).ok());
+  EXPECT_EQ(other.Enter(Rpc::kGetRun).code(), ErrorCode::kQueueFull);
+  EXPECT_EQ(desk_.calls_in_flight(), 2);  // and yet each knows its own
 }
 
 TEST_F(CallerDeskTest, ThatOfTheRefusedSaysWhyToEverything) {
   const Status why = Fail(ErrorCode::kNotPermitted, "connect", "no");
-  CallerDesk desk(clock_, Caller(), kLimits, why, nullptr);
+  CallerDesk desk(clock_, Caller(), account_, why, nullptr);
   EXPECT_EQ(desk.Enter(Rpc::kGetStatus).ToString(), why.ToString());
 }
 

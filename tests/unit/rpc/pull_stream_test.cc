@@ -106,8 +106,11 @@ class PullStreamTest : public testing::Test {
   TemporaryFolder folder_;
   FakeClock clock_;
   IoLoop loop_{clock_};
+  CallTotals totals_;
+  const std::shared_ptr<CallerAccount> account_ =
+      std::make_shared<CallerAccount>(clock_, "uid 1000", CallLimits(), totals_);
   const std::shared_ptr<CallerDesk> desk_ =
-      std::make_shared<CallerDesk>(clock_, Caller{1000, Role::kViewer, true, {}}, CallLimits(), OkStatus(), nullptr);
+      std::make_shared<CallerDesk>(clock_, Caller{1000, Role::kViewer, true, {}}, account_, OkStatus(), nullptr);
   WorkerPool pool_{{.threads = 2, .queue_limit_jobs = 100}};
   Seen seen_;
   Service service_;
@@ -275,6 +278,56 @@ TEST_F(PullStreamTest, APoolThatTakesNoMoreRefusesTheStream) {
   }
   Call call(*stub_);
   EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(PullStreamTest, WaitsWhileTooMuchOfItsCallersIsUnread) {
+  const int64_t all = CallLimits().answer_bytes;
+  ASSERT_TRUE(account_->TakeAnswer(all).ok());
+  Serve([](int number, Message& message, const std::stop_token&) -> Result<Pulled> {
+    return number == 1 ? Pulled::kEnd : Say(message, 7);
+  });
+  Call call(*stub_);
+  for (int i = 0; i < 5; ++i) {
+    clock_.Advance(PullStream<Message>::kLongestPauseMs * kNanosPerMilli);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(seen_.asked, 0);
+  account_->GiveAnswerBack(all);
+  TickingClock passing(clock_, 100);
+  Message message;
+  ASSERT_TRUE(call.reader->Read(&message));
+  EXPECT_EQ(message.batch().rows(), 7);
+  EXPECT_FALSE(call.reader->Read(&message));
+  EXPECT_TRUE(call.reader->Finish().ok());
+}
+
+TEST_F(PullStreamTest, EndsWhenTooMuchOfItsCallersStaysUnread) {
+  ASSERT_TRUE(account_->TakeAnswer(CallLimits().answer_bytes).ok());
+  Serve([](int, Message& message, const std::stop_token&) -> Result<Pulled> { return Say(message, 7); });
+  TickingClock passing(clock_, 1000);
+  Call call(*stub_);
+  Message message;
+  EXPECT_FALSE(call.reader->Read(&message));
+  EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(seen_.asked, 0);
+}
+
+TEST_F(PullStreamTest, OneThatHoldsWhatOthersNeedDoesNotWait) {
+  ASSERT_TRUE(account_->TakeAnswer(CallLimits().answer_bytes).ok());
+  Serve([](int, Message& message, const std::stop_token&) -> Result<Pulled> { return Say(message, 7); }, true);
+  Call call(*stub_);
+  Message message;
+  EXPECT_FALSE(call.reader->Read(&message));
+  EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(PullStreamTest, WhatIsNotReadCounts) {
+  Serve([](int, Message& message, const std::stop_token&) -> Result<Pulled> { return SayMuch(message, 1); });
+  Call call(*stub_);
+  while (account_->answer_bytes() == 0) std::this_thread::yield();
+  EXPECT_EQ(account_->answer_bytes(), static_cast<int64_t>(StreamLimits::kChunkBytes));
+  call.context.TryCancel();
+  EXPECT_FALSE(call.reader->Finish().ok());
 }
 
 }  // namespace

@@ -170,11 +170,18 @@ class RpcFixture {
 
   // A connection of that user.
   RpcClient Connect(uint32_t uid = kUid, Role role = Role::kViewer) { return ConnectAs(Caller{uid, role, true, {}}); }
-  RpcClient ConnectAs(const Caller& caller) {
+  // One that takes no more than it reads: a library of gRPC's else fetches megabytes in advance.
+  RpcClient ConnectWithoutLookahead(uint32_t uid = kUid) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 16 << 10);
+    return ConnectAs(Caller{uid, Role::kViewer, true, {}}, arguments);
+  }
+  RpcClient ConnectAs(const Caller& caller, const grpc::ChannelArguments& arguments = {}) {
     int ends[2];
     KPROF_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
     OnLoop([&] { servers_->Serve(caller, UniqueFd(ends[0])); });
-    return RpcClient(grpc::CreateInsecureChannelFromFd("test", ends[1]));
+    return RpcClient(grpc::CreateCustomInsecureChannelFromFd("test", ends[1], arguments));
   }
 
   void OnLoop(const std::function<void()>& task) {

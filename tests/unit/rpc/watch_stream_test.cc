@@ -220,5 +220,81 @@ TEST_F(WatchStreamTest, WaitAnswersWithTheRunsOwnError) {
   EXPECT_EQ(DetailOf(status).code(), "command_failed");
 }
 
+TEST_F(WatchStreamTest, OnlyTheFirstMessageHasTheCommand) {
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Watch watch(client, id);
+  EXPECT_EQ(watch.Next(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(watch.message.run().argv_size(), 1);
+  EndLast();
+  while (watch.Next() != v1::RUN_STATE_UNSPECIFIED) EXPECT_EQ(watch.message.run().argv_size(), 0);
+}
+
+TEST_F(WatchStreamTest, AreBoundedForEachUser) {
+  server_limits_.calls.watches = 2;
+  Start();
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  Watch first(client, id);
+  Watch second(client, id);
+  EXPECT_EQ(first.Next(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(second.Next(), v1::RUN_STATE_RUNNING);
+  Watch third(client, id);
+  EXPECT_EQ(third.Next(), v1::RUN_STATE_UNSPECIFIED);
+  EXPECT_EQ(third.reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  RpcClient other = Connect(kUid + 1, Role::kOperator);
+  Watch of_another(other, id);
+  EXPECT_EQ(of_another.Next(), v1::RUN_STATE_RUNNING);
+  first.context.TryCancel();
+  (void)first.reader->Finish();
+  EXPECT_TRUE(Until([&] { return limits_->calls.watches.taken() == 2; }));
+  Watch fourth(client, id);
+  EXPECT_EQ(fourth.Next(), v1::RUN_STATE_RUNNING);
+}
+
+// Each of them would else be a copy of the command at the daemon, and one more with each change.
+TEST_F(WatchStreamTest, WhoReadsNoneOfThemHasFewCommandsInMemory) {
+  constexpr int64_t kCommandBytes = 1 << 20;
+  server_limits_.calls.answer_bytes = 8 * kCommandBytes;
+  Start();
+  RpcClient client = ConnectWithoutLookahead();
+  v1::SubmitRunRequest request;
+  request.mutable_spec()->set_tool("command");
+  request.mutable_spec()->add_argv("/bin/true");
+  for (int i = 0; i < 16; ++i) request.mutable_spec()->add_argv(std::string(kCommandBytes / 16, 'x'));
+  request.mutable_spec()->set_cwd("/");
+  request.mutable_spec()->set_device("cpu");
+  v1::SubmitRunResponse response;
+  CallContext context;
+  const grpc::Status submitted = client.runs->SubmitRun(&context, request, &response);
+  ASSERT_TRUE(submitted.ok()) << submitted.error_message();
+  ASSERT_TRUE(GoesOn(0));
+  ASSERT_TRUE(Until([&] { return limits_->calls.answer_bytes.taken() == 0; }));
+
+  std::vector<std::unique_ptr<Watch>> watches;
+  for (int i = 0; i < 20; ++i) watches.push_back(std::make_unique<Watch>(client, response.run().id()));
+  EXPECT_TRUE(Until([&] { return limits_->calls.watches.taken() == 7; }));  // the others are refused
+  EXPECT_EQ(limits_->calls.answer_bytes.taken() / kCommandBytes, 7);
+  EndLast();
+  EXPECT_TRUE(HasEnded(response.run().id()));
+  EXPECT_EQ(limits_->calls.answer_bytes.taken() / kCommandBytes, 7);
+
+  int told = 0;
+  for (auto& watch : watches) {
+    v1::RunState last = v1::RUN_STATE_UNSPECIFIED;
+    while (v1::RunState state = watch->Next()) last = state;
+    const grpc::Status status = watch->reader->Finish();
+    if (status.ok()) {
+      EXPECT_EQ(last, v1::RUN_STATE_DONE);
+      ++told;
+    } else {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    }
+  }
+  EXPECT_EQ(told, 7);
+  EXPECT_TRUE(Until([&] { return limits_->calls.answer_bytes.taken() == 0; }));
+}
+
 }  // namespace
 }  // namespace kprof
