@@ -19,6 +19,8 @@ void WriteDevices(JsonWriter& json, const DeviceList& devices) {
     device.run_id().empty() ? json.Null() : json.Int(device.run_uid());
     json.Key("session").StringOrNull(device.session_id()).Key("session_uid");
     device.session_id().empty() ? json.Null() : json.Int(device.session_uid());
+    json.Key("held_since_ns");
+    device.held_since_unix_ns() == 0 ? json.Null() : json.Int(device.held_since_unix_ns());
     json.Key("queued").Int(device.queued()).EndObject();
   }
   json.EndArray();
@@ -30,7 +32,8 @@ void WriteDeviceTable(const DeviceList& devices, Output& output) {
   for (const v1::Device& device : devices) {
     const bool by_run = !device.run_id().empty();
     const bool by_session = !device.session_id().empty();
-    std::string holder = by_run ? device.run_id() : "free";
+    std::string holder = device.held_since_unix_ns() != 0 ? "another user" : "free";
+    if (by_run) holder = device.run_id();
     if (by_session) holder = "session " + device.session_id();
     std::string uid;
     if (by_run || by_session) uid = std::to_string(by_session ? device.session_uid() : device.run_uid());

@@ -77,6 +77,10 @@ Status DiagnoseStorage(const RpcParts& parts, const std::string& health, v1::Dia
   return OkStatus();
 }
 
+bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
+  return AuthorizeObject(caller, rpc, object, "see").ok();
+}
+
 }  // namespace
 
 void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const {
@@ -87,14 +91,21 @@ void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>
     message.set_name(device.name);
     message.set_uuid(device.uuid);
     message.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
+    if (std::optional<int64_t> since_ns = parts_.runs.queue().HeldSince(device.id)) {
+      message.set_held_since_unix_ns(parts_.clock.unix_ns() - (parts_.clock.mono_ns() - *since_ns));
+    }
+    // Who may not see the holder sees that there is one.
     const std::string holder = parts_.runs.queue().HolderOf(device.id);
-    if (const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder)) {
+    const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder);
+    if (session != nullptr && MaySee(caller(), Rpc::kGetSession, {session->uid, false, "session"})) {
       message.set_session_id(holder);
       message.set_session_uid(session->uid);
     }
-    const std::string run_id = parts_.runs.RunOn(device.id);
-    message.set_run_id(run_id);
-    if (const RunRow* run = parts_.runs.FindOpenRow(run_id)) message.set_run_uid(run->uid);
+    const RunRow* run = parts_.runs.FindOpenRow(parts_.runs.RunOn(device.id));
+    if (run != nullptr && MaySee(caller(), Rpc::kGetRun, {run->uid, run->shared})) {
+      message.set_run_id(run->id);
+      message.set_run_uid(run->uid);
+    }
   }
 }
 
@@ -124,8 +135,8 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext
   if (call->refused()) return call;
   const uint64_t stamp = parts_.catalog.changes().count();
   // What others do with the disk is no change of ours: that part is a second old at most.
-  const std::string key =
-      "status " + std::to_string(caller().uid) + " " + std::to_string(parts_.clock.mono_ns() / (1000 * kNanosPerMilli));
+  const std::string key = "status " + std::to_string(caller().uid) + (caller().sees_all() ? " all " : " ") +
+                          std::to_string(parts_.clock.mono_ns() / (1000 * kNanosPerMilli));
   if (std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key, stamp)) {
     *response = WithTime(*known, parts_.clock.unix_ns());
     call->End(OkStatus());

@@ -177,6 +177,12 @@ std::string LeaseQueue::HolderOf(const std::string& device) const {
   return found == holders_.end() ? std::string() : found->second;
 }
 
+std::optional<int64_t> LeaseQueue::HeldSince(const std::string& device) const {
+  auto holder = holders_.find(device);
+  if (holder == holders_.end()) return std::nullopt;
+  return holdings_.at(holder->second).since_ns;
+}
+
 int LeaseQueue::CountWaitingFor(const std::string& device) const {
   auto found = waiting_for_.find(device);
   return found == waiting_for_.end() ? 0 : found->second;

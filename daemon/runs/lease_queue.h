@@ -38,7 +38,7 @@ namespace kprof {
 
 struct LeaseRequest {
   std::string id;
-  uint32_t uid = 0;
+  uint32_t uid = 0;  // whose turn it is: of the owner, or of whom the owner counts as
   int64_t priority = 0;
   std::vector<std::string> devices;  // distinct; empty: one of the places without a device
 };
@@ -77,6 +77,8 @@ class LeaseQueue {
 
   // The id that holds the device; empty: free.
   std::string HolderOf(const std::string& device) const;
+  // Since when it is held; nothing when it is free.
+  std::optional<int64_t> HeldSince(const std::string& device) const;
   // How many wait for the device.
   int CountWaitingFor(const std::string& device) const;
 

@@ -145,7 +145,7 @@ cores = [4, 5]
         devices = self.ctl.json("devices")["devices"]
         self.assertEqual([device["id"] for device in devices], ["cpu", "0", "1", "n"])
         self.assertEqual(devices[1]["uuid"], FIRST_UUID)
-        self.assertEqual(set(devices[1]), {"id", "kind", "name", "uuid", "run", "run_uid", "session", "session_uid", "queued"})
+        self.assertEqual(set(devices[1]), {"id", "kind", "name", "uuid", "run", "run_uid", "session", "session_uid", "held_since_ns", "queued"})
         self.assertIn("first", self.ctl.run("devices").text)
 
 

@@ -137,5 +137,30 @@ TEST_F(RunsServiceTest, AskingForEndedRunsDoesNotListOpenOnes) {
             (Listed{{queued, v1::RUN_STATE_QUEUED}, {running, v1::RUN_STATE_RUNNING}, {done, v1::RUN_STATE_DONE}}));
 }
 
+TEST_F(RunsServiceTest, OthersSeeThatADeviceIsHeldAndNotByWhichRun) {
+  Start();
+  RpcClient owner = Connect();
+  const std::string id = RunningRun(owner);
+  auto device_of = [](RpcClient& client) {
+    v1::ListDevicesResponse devices;
+    v1::GetStatusResponse status;
+    CallContext listing;
+    CallContext asking;
+    EXPECT_TRUE(client.node->ListDevices(&listing, v1::ListDevicesRequest(), &devices).ok());
+    EXPECT_TRUE(client.node->GetStatus(&asking, v1::GetStatusRequest(), &status).ok());
+    EXPECT_EQ(devices.devices(0).run_id(), status.devices(0).run_id());
+    return devices.devices(0);
+  };
+  EXPECT_EQ(device_of(owner).run_id(), id);
+  // The same uid in both roles: what one was told is not what the other is.
+  RpcClient operates = Connect(kUid + 1, Role::kOperator);
+  EXPECT_EQ(device_of(operates).run_id(), id);
+  RpcClient other = Connect(kUid + 1);
+  const v1::Device seen = device_of(other);
+  EXPECT_EQ(seen.run_id(), "");
+  EXPECT_EQ(seen.run_uid(), 0u);
+  EXPECT_EQ(seen.held_since_unix_ns(), clock_.unix_ns());
+}
+
 }  // namespace
 }  // namespace kprof
