@@ -10,7 +10,9 @@
 #include <optional>
 #include <string_view>
 
+#include "daemon/base/log.h"
 #include "daemon/rpc/caller_account.h"
+#include "storage/base/files.h"
 
 namespace kprof {
 namespace {
@@ -86,7 +88,7 @@ Status ReadAccess(const toml::table& table, const std::string& file, AccessPolic
 Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage) {
   TableReader reader(table, file, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);
-  reader.Integer("connections_per_user", 1, 1'000'000, limits.connections_per_caller);
+  reader.Integer("connections_per_user", 1, 1'000'000, limits.connections_per_account);
   reader.Integer("users", 1, 65536, limits.callers);
   reader.Integer("calls_per_user", 1, 1'000'000, limits.calls.in_flight);
   reader.Integer("calls_per_second_per_user", 1, 10'000'000, limits.calls.per_second);
@@ -96,6 +98,27 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
   reader.Integer("stored_bytes_per_user", 0, INT64_MAX, stored_bytes);
   if (stored_bytes >= 0) storage.bytes_per_uid = stored_bytes;
   return reader.Finish();
+}
+
+void ReadSubordinates(AccessPolicy& policy, const std::string& path) {
+  constexpr size_t kLimitBytes = 4 << 20;
+  constexpr size_t kMostComplaints = 5;
+  Result<std::string> text = ReadWholeFile(*MakePosixFiles(), path, kLimitBytes);
+  if (!text.ok()) {
+    if (text.status().code() != ErrorCode::kNotFound) {
+      LogWarning("subordinate uids are not known", {{"error", text.status().ToString()}});
+    }
+    return;
+  }
+  SubordinateUids read = ParseSubordinateUids(*text, UserByName);
+  policy.subordinates = std::move(read.ranges);
+  for (size_t i = 0; i < std::min(read.complaints.size(), kMostComplaints); ++i) {
+    LogWarning("a line about subordinate uids is not used", {{"file", path}, {"error", read.complaints[i]}});
+  }
+  if (read.complaints.size() > kMostComplaints) {
+    LogWarning("lines about subordinate uids are not used",
+               {{"file", path}, {"lines", std::to_string(read.complaints.size())}});
+  }
 }
 
 AccessPolicy DefaultSystemAccess() {

@@ -17,6 +17,10 @@ namespace kprof {
 Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy);
 Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage);
 
+// Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for
+// the log: it is not ours, and others' mistakes keep no daemon from starting.
+void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid");
+
 // Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin.
 AccessPolicy DefaultSystemAccess();
 // Of a daemon that is its user's own: nobody else has business here, but root, who could be anybody.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/access_config.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
@@ -66,6 +67,12 @@ Result<std::vector<std::string>> FindLostOfHelper(Catalog& catalog) {
     if (run.starter == RunStarter::kHelper && run.state != RunState::kQueued) lost.push_back(run.id);
   }
   return lost;
+}
+
+// Only where there are many users does it matter who somebody counts as.
+Config WithSubordinates(Config config) {
+  if (config.mode == Mode::kSystem) ReadSubordinates(config.access);
+  return config;
 }
 
 }  // namespace
@@ -132,8 +139,8 @@ struct Daemon::Parts {
 };
 
 Status Daemon::Parts::Build(ServiceManager& manager) {
-  auto connection_of = [this](uint32_t uid, size_t nth) {
-    return servers ? servers->DuplicateConnection(uid, nth) : UniqueFd();
+  auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, size_t nth) {
+    return servers ? servers->DuplicateConnection(uid, groups, nth) : UniqueFd();
   };
   ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
@@ -172,6 +179,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
+  run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
+  run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
@@ -347,11 +356,11 @@ void Daemon::KillRuns() {
 
 void Daemon::Reload(const Config& config) {
   if (parts_->remote) parts_->remote->Reload(config.listen);
-  parts_->loop.Post([parts = parts_.get(), config] { parts->Reload(config); });
+  parts_->loop.Post([parts = parts_.get(), known = WithSubordinates(config)] { parts->Reload(known); });
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, ServiceManager& manager) {
-  auto parts = std::make_unique<Parts>(config);
+  auto parts = std::make_unique<Parts>(WithSubordinates(config));
   Status built = parts->Build(manager);
   if (!built.ok()) return built;
   return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));

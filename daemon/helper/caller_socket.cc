@@ -6,7 +6,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +22,9 @@
 
 #ifndef SIOCUNIXFILE
 #define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)  // Linux 4.16
+#endif
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77  // Linux 6.5
 #endif
 
 namespace kprof {
@@ -99,6 +104,41 @@ uint32_t OverflowId(const char* path) {
   return id;
 }
 
+// Means this process and never another one.
+Result<UniqueFd> ProcessThatConnected(int connection, const ucred& who) {
+  std::optional<int> process = SocketOption(connection, SO_PEERPIDFD);
+  if (!process && errno == ENOPROTOOPT && who.pid > 0)
+    process = static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0));
+  if (!process || *process < 0 || who.pid <= 0)
+    return Refuse("the process that connected has gone, or is not of this machine");
+  return UniqueFd(*process);
+}
+
+bool HasEnded(const UniqueFd& process) {
+  pollfd state{process.get(), POLLIN, 0};
+  return ::poll(&state, 1, 0) != 0;
+}
+
+bool AreInTheSame(const std::string& space, const std::string& process, const std::string& home) {
+  struct stat theirs {};
+  struct stat ours {};
+  return ::stat((process + "/ns/" + space).c_str(), &theirs) == 0 &&
+         ::stat((home + "/ns/" + space).c_str(), &ours) == 0 && theirs.st_dev == ours.st_dev &&
+         theirs.st_ino == ours.st_ino;
+}
+
+// The number is looked at only while the descriptor says that it is that process's still.
+Status CheckPlace(int connection, const ucred& who, const std::string& home) {
+  ASSIGN_OR_RETURN(const UniqueFd process, ProcessThatConnected(connection, who));
+  const std::string folder = "/proc/" + std::to_string(who.pid);
+  const bool is_here = AreInTheSame("mnt", folder, home) && AreInTheSame("user", folder, home);
+  if (HasEnded(process)) return Refuse("the process that connected has gone");
+  if (is_here) return OkStatus();
+  return Fail(ErrorCode::kNotPermitted, "take a caller's connection",
+              "its caller is in a container, or sees other files than this machine's (another mount or user namespace)",
+              "capture in the foreground (without --detach): that stays where its caller is and needs no helper");
+}
+
 bool HasAccount(uint32_t uid) {
   passwd entry{};
   passwd* found = nullptr;
@@ -151,6 +191,7 @@ Result<CallerIdentity> ReadCaller(int connection, const CallerRules& rules) {
     return FailErrno(errno, "read a caller's credentials");
   }
   RETURN_IF_ERROR(CheckCallerUid(who.uid, rules));
+  RETURN_IF_ERROR(CheckPlace(connection, who, rules.home));
   CallerIdentity caller{who.uid, who.gid, {}};
   const uint32_t no_gid = OverflowId("/proc/sys/kernel/overflowgid");
   if (caller.gid == no_gid) return Refuse("its caller has no group on this machine");

@@ -4,6 +4,12 @@
 // Why so much care: SO_PEERCRED of a socket that *connected* somewhere tells who listened there. kprofd may connect to
 // anybody's listening socket, so the uid alone proves nothing. An accepted socket carries the file that its listener
 // was bound to (SIOCUNIXFILE), and that file lies where only root can put one.
+//
+// And where they are: a uid says who somebody is on this machine, not that they are on it. In a container that the
+// socket is mounted into, whoever is uid 1000, or becomes it, would else start commands as the host's uid 1000,
+// outside. So the process that connected must live in the mount and the user namespace that commands are started in.
+// Which process that is the kernel tells by a descriptor (SO_PEERPIDFD, Linux 6.5). Before, there is but its number,
+// which another process may have by then, when it has ended while somebody else keeps its connection open.
 #pragma once
 
 #include <string>
@@ -20,6 +26,9 @@ struct CallerRules {
   uint32_t least_uid = 1000;  // below are the system's own
   bool allow_root = false;    // uid 0
   bool need_account = true;   // a line in passwd
+  // A process that is where commands are started: callers must see the files that it sees, and be users where it is
+  // one.
+  std::string home = "/proc/self";
 };
 
 // The folders above the socket belong to root and nobody else can change what they hold: so that the socket is the one

@@ -12,6 +12,7 @@
 #include "daemon/base/log.h"
 #include "daemon/helper/become_caller.h"
 #include "daemon/helper/caller_file.h"
+#include "daemon/helper/remote_users.h"
 #include "daemon/helper/run_sweep.h"
 #include "daemon/process/launch_protocol.h"
 
@@ -67,6 +68,8 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
         using Asked = std::decay_t<decltype(asked)>;
         if constexpr (std::is_same_v<Asked, HelperRegister>) {
           return Now(Register(asked, file.get()));
+        } else if constexpr (std::is_same_v<Asked, HelperRegisterRemote>) {
+          return Now(RegisterRemote(asked));
         } else if constexpr (std::is_same_v<Asked, HelperStart>) {
           return Start(asked, std::move(file));
         } else if constexpr (std::is_same_v<Asked, HelperSweep>) {
@@ -85,10 +88,19 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
 }
 
 HelperMessage Helper::Register(const HelperRegister& request, int connection) {
-  Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
-  Status registered = caller.ok() ? grants_.Add(request.run_id, *caller, request.digest) : caller.status();
+  return AddGrant(request.run_id, ReadCaller(connection, settings_.callers), request.digest);
+}
+
+HelperMessage Helper::RegisterRemote(const HelperRegisterRemote& request) {
+  return AddGrant(request.run_id, ReadRemoteUser(request.uid, settings_.remote_users, settings_.callers),
+                  request.digest);
+}
+
+HelperMessage Helper::AddGrant(const std::string& run_id, const Result<CallerIdentity>& caller,
+                               const std::string& digest) {
+  Status registered = caller.ok() ? grants_.Add(run_id, *caller, digest) : caller.status();
   if (!registered.ok()) {
-    LogWarning("refused to register a run", {{"run", request.run_id}, {"error", registered.ToString()}});
+    LogWarning("refused to register a run", {{"run", run_id}, {"error", registered.ToString()}});
   }
   return DoneOr(registered);
 }

@@ -25,6 +25,7 @@ class Helper {
  public:
   struct Settings {
     CallerRules callers;
+    std::string remote_users;  // a file; remote_users.h
     StartPrograms programs;
   };
   Helper(const Clock& clock, GrantStore& grants, Settings settings)
@@ -48,6 +49,8 @@ class Helper {
   };
 
   HelperMessage Register(const HelperRegister& request, int connection);
+  HelperMessage RegisterRemote(const HelperRegisterRemote& request);
+  HelperMessage AddGrant(const std::string& run_id, const Result<CallerIdentity>& caller, const std::string& digest);
   Outcome Start(const HelperStart& request, UniqueFd control);
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);

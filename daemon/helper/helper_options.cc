@@ -42,6 +42,8 @@ const std::vector<Option>& Options() {
       {"--kprofd-socket", "PATH", "where callers reach kprofd (/run/kprofd/kprofd.sock)",
        Text(&HelperOptions::kprofd_socket)},
       {"--grants", "FOLDER", "what callers asked for (/var/lib/kprofd-helper/grants)", Text(&HelperOptions::grants)},
+      {"--remote-users", "FILE", "as whom remote clients may start something (/etc/kprofd/remote-users)",
+       Text(&HelperOptions::remote_users)},
       {"--launcher", "PATH", "kprof-launch (/usr/libexec/kprof/kprof-launch)", Text(&HelperOptions::launch)},
       {"--least-uid", "N", "no lower uid is a caller (1000)",
        [](HelperOptions& options, const std::string& value) { return ParseUid(value, options.least_uid); }},

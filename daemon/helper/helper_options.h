@@ -16,6 +16,7 @@ struct HelperOptions {
   std::string kprofd_user = "kprof";  // a name or a number
   std::string kprofd_socket = "/run/kprofd/kprofd.sock";
   std::string grants = "/var/lib/kprofd-helper/grants";
+  std::string remote_users = "/etc/kprofd/remote-users";
   std::string launch = "/usr/libexec/kprof/kprof-launch";
   std::string systemd_run = "/usr/bin/systemd-run";
   std::string systemctl = "/usr/bin/systemctl";

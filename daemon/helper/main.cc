@@ -95,9 +95,13 @@ Status Serve(const HelperOptions& options) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return FailErrno(errno, "become a subreaper");
   Helper::Settings settings;
   settings.callers = {options.kprofd_socket, kprofd_uid, options.least_uid, options.allow_root, options.need_account};
+  settings.remote_users = options.remote_users;
   settings.programs.launch = options.launch;
   settings.programs.systemctl = options.systemctl;
-  if (options.units.value_or(SystemdRuns())) settings.programs.systemd_run = options.systemd_run;
+  if (options.units.value_or(SystemdRuns())) {
+    settings.programs.systemd_run = options.systemd_run;
+    if (SystemdRuns()) settings.callers.home = "/proc/1";  // units are where systemd is, the helper is in a sandbox
+  }
   LogInfo("kprofd-helper is ready", {{"kprofd_uid", std::to_string(kprofd_uid)},
                                      {"grants", std::to_string(grants.size())},
                                      {"units", settings.programs.systemd_run ? "yes" : "no"}});

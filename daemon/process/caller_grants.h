@@ -6,17 +6,25 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "storage/base/status.h"
 
 namespace kprof {
 
+// Who asked, as their connection says.
+struct Asker {
+  uint32_t uid = 0;
+  bool is_remote = false;        // came with a certificate; else by a local connection
+  std::vector<uint32_t> groups;  // of that connection: the supplementary ones, then the first
+};
+
 class CallerGrants {
  public:
   virtual ~CallerGrants() = default;
-  // The run may be started as `uid`, once, if its request has this digest (launch_digest.h). Durable when it is done.
-  // kNotPermitted: not for this caller; kSpawnFailed: there is nobody who could.
-  virtual void Register(const std::string& run_id, uint32_t uid, const std::string& digest,
+  // The run may be started as who asked, once, if its request has this digest (launch_digest.h). Durable when it is
+  // done. kNotPermitted: not for this caller; kSpawnFailed: there is nobody who could.
+  virtual void Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                         std::function<void(Status)> done) = 0;
   // It will not be started.
   virtual void Forget(const std::string& run_id) = 0;

@@ -5,45 +5,49 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kRemedy = "capture in the foreground (without --detach): that needs no helper";
+constexpr const char* kLocalRemedy = "capture in the foreground (without --detach): that needs no helper";
+constexpr const char* kRemoteRemedy = "submit it on that node, as that user";
 
-Status Unregistered(const std::string& run_id, const Status& why) {
+Status Unregistered(const std::string& run_id, const Status& why, const char* remedy) {
   const std::string what = "let run " + run_id + " start as its caller";
   switch (why.code()) {
     case ErrorCode::kNotPermitted:
     case ErrorCode::kQueueFull:
     case ErrorCode::kStorageFull:
-      return Status(why.code(), what, why.why(), why.remedy().empty() ? kRemedy : why.remedy());
+      return Status(why.code(), what, why.why(), why.remedy().empty() ? std::string(remedy) : why.remedy());
     default:
-      return Fail(ErrorCode::kSpawnFailed, what, why.why(), std::string(why.remedy()) + "; or " + kRemedy);
+      return Fail(ErrorCode::kSpawnFailed, what, why.why(), std::string(why.remedy()) + "; or " + remedy);
   }
 }
 
 }  // namespace
 
-void HelperGrants::Register(const std::string& run_id, uint32_t uid, const std::string& digest,
+void HelperGrants::Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                             std::function<void(Status)> done) {
-  Show(run_id, uid, digest, 0, std::move(done));
+  if (!asker.is_remote) return Show(run_id, asker, digest, 0, std::move(done));
+  link_.Ask(HelperRegisterRemote{run_id, asker.uid, digest}, UniqueFd(),
+            [run_id, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
+              done(answer.ok() ? OkStatus() : Unregistered(run_id, answer.status(), kRemoteRemedy));
+            });
 }
 
-void HelperGrants::Show(const std::string& run_id, uint32_t uid, const std::string& digest, size_t nth,
+void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std::string& digest, size_t nth,
                         std::function<void(Status)> done) {
-  UniqueFd connection = connection_of_(uid, nth);
+  UniqueFd connection = connection_of_(asker.uid, asker.groups, nth);
   if (!connection.valid()) {
-    loop_.Post([run_id, uid, done = std::move(done)] {
+    loop_.Post([run_id, uid = asker.uid, done = std::move(done)] {
       done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
-                "uid " + std::to_string(uid) + " is not connected on this node",
-                "submit it from this node, as that user"));
+                "uid " + std::to_string(uid) + " has hung up", "submit it again, and stay until it is accepted"));
     });
     return;
   }
   link_.Ask(HelperRegister{run_id, digest}, std::move(connection),
-            [this, run_id, uid, digest, nth, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
+            [this, run_id, asker, digest, nth, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
               if (answer.ok()) return done(OkStatus());
               const bool may_be_that_one = answer.status().code() == ErrorCode::kNotPermitted && nth + 1 < kMostShown;
-              if (may_be_that_one && connection_of_(uid, nth + 1).valid())
-                return Show(run_id, uid, digest, nth + 1, done);
-              done(Unregistered(run_id, answer.status()));
+              if (may_be_that_one && connection_of_(asker.uid, asker.groups, nth + 1).valid())
+                return Show(run_id, asker, digest, nth + 1, done);
+              done(Unregistered(run_id, answer.status(), kLocalRemedy));
             });
 }
 

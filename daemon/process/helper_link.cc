@@ -29,7 +29,9 @@ bool MayRepeat(const HelperMessage& message) {
 
 bool IsRegisteredAlready(const HelperMessage& request, const HelperMessage& answer) {
   const auto* refused = std::get_if<HelperRefused>(&answer);
-  return std::holds_alternative<HelperRegister>(request) && refused != nullptr && refused->code == ErrorCode::kUsage;
+  const bool registers =
+      std::holds_alternative<HelperRegister>(request) || std::holds_alternative<HelperRegisterRemote>(request);
+  return registers && refused != nullptr && refused->code == ErrorCode::kUsage;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr size_t kWholeRunIdLength = 16;
 constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
 
 // The numbers on the wire, in the order of HelperMessage. Never used anew.
-constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 128, 129, 130, 131, 132, 133};
+constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 128, 129, 130, 131, 132, 133};
 static_assert(std::size(kTypes) == std::variant_size_v<HelperMessage>);
 
 // One list of fields per message, for both directions.
@@ -26,6 +26,10 @@ void ForEachField(Coder&& field, Message& message) {
     field(message.version);
   } else if constexpr (std::is_same_v<Type, HelperRegister>) {
     field(message.run_id);
+    field(message.digest);
+  } else if constexpr (std::is_same_v<Type, HelperRegisterRemote>) {
+    field(message.run_id);
+    field(message.uid);
     field(message.digest);
   } else if constexpr (std::is_same_v<Type, HelperStart> || std::is_same_v<Type, HelperSweep> ||
                        std::is_same_v<Type, HelperForget>) {

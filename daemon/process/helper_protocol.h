@@ -7,10 +7,12 @@
 //   Sweep     run id                                             Swept | Refused  ends what the run left
 //   Forget    run id                                             Done             its grant goes
 //   OpenFile  path + 1 file: a client's connection               Opened + 1 file | Refused
+//   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
 //
 // The helper trusts no field: a run id is 16 characters of its alphabet, a path is absolute, and whose the client is it
-// reads from the connection itself. Whoever breaks the form loses the connection.
+// reads from the connection itself. Of a remote client there is none: for those uids alone that root has listed it
+// takes kprofd's word. Whoever breaks the form loses the connection.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@
 namespace kprof {
 
 // Raised with every change of a message's bytes or meaning.
-constexpr uint32_t kHelperProtocolVersion = 1;
+constexpr uint32_t kHelperProtocolVersion = 2;
 constexpr size_t kHelperPacketLimitBytes = 8 << 10;
 // Requests that wait for their answers on one connection; one more waits in the socket.
 constexpr size_t kMostHelperRequests = 32;
@@ -60,6 +62,13 @@ struct HelperGetState {
   bool operator==(const HelperGetState&) const = default;
 };
 
+struct HelperRegisterRemote {
+  std::string run_id;
+  uint32_t uid = 0;
+  std::string digest;
+  bool operator==(const HelperRegisterRemote&) const = default;
+};
+
 struct HelperDone {
   bool operator==(const HelperDone&) const = default;
 };
@@ -87,9 +96,9 @@ struct HelperState {
   bool operator==(const HelperState&) const = default;
 };
 
-using HelperMessage =
-    std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile, HelperGetState,
-                 HelperDone, HelperRefused, HelperStarted, HelperSwept, HelperOpened, HelperState>;
+using HelperMessage = std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile,
+                                   HelperGetState, HelperRegisterRemote, HelperDone, HelperRefused, HelperStarted,
+                                   HelperSwept, HelperOpened, HelperState>;
 
 struct HelperPacket {
   uint32_t tag = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/subordinate_uids.h"
 
 namespace kprof {
 
@@ -20,9 +21,13 @@ struct AccessPolicy {
   // The user that kprofd itself runs as, and the system's stand-in for users that have no number here (a container's):
   // neither is a person whose commands could run as such.
   std::vector<uid_t> nobodies;
+  std::vector<SubordinateRange> subordinates;
 
   bool operator==(const AccessPolicy&) const = default;
 };
+
+// Whom limits and turns count that user as: the owner, of a subordinate uid without a rule of its own; else itself.
+uid_t AccountOf(const AccessPolicy& policy, uid_t uid);
 
 // `groups`: all of the peer's, the first one included.
 Caller CallerOf(const AccessPolicy& policy, uid_t uid, const std::vector<gid_t>& groups);

@@ -20,10 +20,12 @@ class AuditedCalls final : public CallObserver {
 
   void ConnectionOpened() override { next_.ConnectionOpened(); }
   void ConnectionEnded() override { next_.ConnectionEnded(); }
-  void ConnectionRefused(const Status& why) override {
-    // Why says who it was: whoever has no role is nobody's Caller.
-    if (why.code() == ErrorCode::kNotPermitted) audit_.RecordRefusal({kNoUid, "nobody"}, why.what() + ": " + why.why());
-    next_.ConnectionRefused(why);
+  void ConnectionRefused(const std::string& who, const Status& why) override {
+    // Whoever has no role is nobody's Caller.
+    if (why.code() == ErrorCode::kNotPermitted) {
+      audit_.RecordRefusal({kNoUid, "nobody"}, why.what() + ": " + who + " has no role on this node");
+    }
+    next_.ConnectionRefused(who, why);
   }
   void CallBegan(Rpc rpc) override { next_.CallBegan(rpc); }
   void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) override {

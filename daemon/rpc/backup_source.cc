@@ -24,7 +24,8 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   // The copy loses its name as soon as it is open: whatever ends us, it takes no space any longer. A crash before that
   // leaves it to the next start, which empties the folder.
   Status Open(std::stop_token stop) {
-    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.backups.Take(caller_.uid, "back up the catalog", "backups"));
+    ASSIGN_OR_RETURN(Places::Place place,
+                     parts_.limits.backups.Take(caller_.account(), "back up the catalog", "backups"));
     place_.emplace(std::move(place));
     const std::string path = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RandomName();
     RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));

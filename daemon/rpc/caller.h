@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 namespace kprof {
 
@@ -31,13 +32,19 @@ struct Caller {
   Role role = Role::kNone;
   bool may_start = false;   // commands; they run as `uid`
   std::string certificate;  // whose name the connection came with; empty: a local one
+  // The user whom limits and turns count it as, if that is another: the owner of a subordinate uid.
+  std::optional<uint32_t> counts_as = std::nullopt;
+  // Of a local connection, as the kernel has them: the supplementary ones, then the first. Two connections of a user
+  // with different ones are two callers.
+  std::vector<uint32_t> groups = {};
 
+  uint32_t account() const { return counts_as.value_or(uid); }
   bool sees_all() const { return role >= Role::kOperator; }
   bool operator==(const Caller&) const = default;
   // For maps. Not <=>: clang-tidy 14 takes its comparison with 0 for a null pointer.
   bool operator<(const Caller& other) const {
-    return std::tie(uid, role, may_start, certificate) <
-           std::tie(other.uid, other.role, other.may_start, other.certificate);
+    return std::tie(uid, role, may_start, certificate, counts_as, groups) <
+           std::tie(other.uid, other.role, other.may_start, other.certificate, other.counts_as, other.groups);
   }
 };
 

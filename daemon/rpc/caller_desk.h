@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "daemon/base/clock.h"
 #include "daemon/rpc/access_rules.h"
@@ -25,7 +26,7 @@ class CallObserver {
   virtual ~CallObserver() = default;
   virtual void ConnectionOpened() {}
   virtual void ConnectionEnded() {}
-  virtual void ConnectionRefused(const Status& /*why*/) {}
+  virtual void ConnectionRefused(const std::string& /*who*/, const Status& /*why*/) {}
   virtual void CallBegan(Rpc rpc) = 0;
   virtual void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
 };

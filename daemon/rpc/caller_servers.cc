@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -42,6 +43,10 @@ constexpr int64_t kTakeDownMs = 1'000;
 
 constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
                                      "kprof.v1.SessionsService"};
+
+bool IsSameAccount(const Caller& a, const Caller& b) {
+  return a.account() == b.account() && a.certificate == b.certificate;
+}
 
 bool IsOpen(int connection) {
   pollfd state{connection, POLLRDHUP, 0};
@@ -113,28 +118,68 @@ CallerServers::CallerServers(const RpcParts& parts, const ConnectionLimits& limi
     : parts_(parts), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
 CallerServers::~CallerServers() = default;
 
+// What there is of a user with all that count as that user, or of a certificate.
+struct CallerServers::Account {
+  std::shared_ptr<CallerAccount> account;  // none: nobody of it is here
+  int64_t callers = 0;
+  int64_t connections = 0;
+};
+
+CallerServers::Account CallerServers::AccountOf(const Caller& caller) const {
+  Account account;
+  for (const auto& [key, server] : servers_) {
+    if (!key.second.empty() || !IsSameAccount(key.first, caller)) continue;
+    account.account = server->desk->account();
+    ++account.callers;
+    account.connections += static_cast<int64_t>(server->connections.size());
+  }
+  return account;
+}
+
+int64_t CallerServers::callers() const {
+  return std::count_if(servers_.begin(), servers_.end(), [](const auto& entry) { return entry.first.second.empty(); });
+}
+
 void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
   KPROF_ON_IO_LOOP(parts_.loop);
+  const std::string who = CallerName(caller);
+  auto turn_away = [&](const Status& why) { TurnAway(who, why, std::move(connection)); };
   if (caller.role == Role::kNone) {
-    return TurnAway(Fail(ErrorCode::kNotPermitted, "connect", CallerName(caller) + " has no role on this node",
-                         "ask an admin of this node for one ([access] and [[certificate]] in kprofd.toml)"),
-                    std::move(connection));
+    const std::string whose = caller.certificate.empty() ? "your user" : "your certificate";
+    return turn_away(Fail(ErrorCode::kNotPermitted, "connect", whose + " has no role on this node",
+                          "ask an admin of this node for one ([access] and [[certificate]] in kprofd.toml)"));
   }
-  if (connections_ >= limits_.connections) {
-    return TurnAway(
-        Fail(ErrorCode::kQueueFull, "connect",
-             "kprofd has " + std::to_string(limits_.connections) + " connections open, its limit", "try again later"),
-        std::move(connection));
+  if (connections_ - being_refused_ >= limits_.connections) {
+    return turn_away(Fail(ErrorCode::kQueueFull, "connect",
+                          "kprofd has " + std::to_string(limits_.connections) + " connections open, its limit",
+                          "try again later"));
+  }
+  Account account = AccountOf(caller);
+  if (account.connections >= limits_.connections_per_account) {
+    return turn_away(Fail(
+        ErrorCode::kQueueFull, "connect",
+        "one user may have " + std::to_string(limits_.connections_per_account) + " connections open at a time, and has",
+        "close some, or send more calls over each"));
   }
   const Key key{caller, {}};
-  Server* server = FindOrMake(key, OkStatus());
-  if (server == nullptr) return;
-  if (static_cast<int64_t>(server->connections.size()) >= limits_.connections_per_caller) {
-    return TurnAway(Fail(ErrorCode::kQueueFull, "connect",
-                         "one user may have " + std::to_string(limits_.connections_per_caller) +
-                             " connections open at a time, and has",
-                         "close some, or send more calls over each"),
-                    std::move(connection));
+  auto found = servers_.find(key);
+  Server* server = found == servers_.end() ? nullptr : found->second.get();
+  if (server == nullptr) {
+    auto of_account = [&](const Caller& other) { return IsSameAccount(other, caller); };
+    if (account.callers >= limits_.callers_per_account && !EvictIdlest(of_account)) {
+      return turn_away(Fail(ErrorCode::kQueueFull, "connect",
+                            "one user may be connected with " + std::to_string(limits_.callers_per_account) +
+                                " different sets of groups and subordinate uids at a time, and is",
+                            "close some connections"));
+    }
+    if (callers() >= limits_.callers && !EvictIdlest([](const Caller&) { return true; })) {
+      return turn_away(Fail(ErrorCode::kQueueFull, "connect",
+                            "kprofd serves " + std::to_string(limits_.callers) + " different callers, its limit",
+                            "try again later"));
+    }
+    if (!account.account) account.account = MakeAccount(caller);
+    server = Make(key, std::move(account.account), OkStatus());
+    if (server == nullptr) return;
   }
   HandOver(key, *server, std::move(connection));
   // What a burst of calls took and gave back stays with malloc until it is told to let go.
@@ -142,25 +187,23 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
       parts_.loop.After(kQuietMs * kNanosPerMilli, [this] { (void)parts_.bulk.Submit([] { (void)malloc_trim(0); }); });
 }
 
-void CallerServers::TurnAway(const Status& why, UniqueFd connection) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+void CallerServers::TurnAway(const std::string& who, const Status& why, UniqueFd connection) {
   ++turned_away_;
-  if (observer_ != nullptr) observer_->ConnectionRefused(why);
+  if (observer_ != nullptr) observer_->ConnectionRefused(who, why);
   const Key key{Caller(), why.ToString()};
-  Server* server = FindOrMake(key, why);
+  auto found = servers_.find(key);
+  Server* server = found == servers_.end() ? Make(key, MakeAccount(Caller()), why) : found->second.get();
   if (server == nullptr || static_cast<int64_t>(server->connections.size()) >= limits_.turned_away) return;
   HandOver(key, *server, std::move(connection));
 }
 
-CallerServers::Server* CallerServers::FindOrMake(const Key& key, const Status& refusal) {
-  auto found = servers_.find(key);
-  if (found != servers_.end()) return found->second.get();
-  if (static_cast<int64_t>(servers_.size()) >= limits_.callers && !EvictIdlest()) {
-    LogWarning("closed a connection: too many different callers", {{"caller", CallerName(key.first)}});
-    return nullptr;
-  }
-  auto account =
-      std::make_shared<CallerAccount>(parts_.clock, CallerName(key.first), limits_.calls, parts_.limits.calls);
+std::shared_ptr<CallerAccount> CallerServers::MakeAccount(const Caller& caller) const {
+  const std::string name = caller.counts_as ? "uid " + std::to_string(*caller.counts_as) : CallerName(caller);
+  return std::make_shared<CallerAccount>(parts_.clock, name, limits_.calls, parts_.limits.calls);
+}
+
+CallerServers::Server* CallerServers::Make(const Key& key, std::shared_ptr<CallerAccount> account,
+                                           const Status& refusal) {
   auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, std::move(account), refusal, observer_);
   auto server = std::make_unique<Server>(parts_, std::move(desk));
   if (!server->Start(!refusal.ok())) {
@@ -183,12 +226,14 @@ void CallerServers::HandOver(const Key& key, Server& server, UniqueFd connection
   server.connections.insert(*id);
   server.last_used_ns = parts_.clock.mono_ns();
   ++connections_;
+  if (!key.second.empty()) ++being_refused_;
   if (observer_ != nullptr) observer_->ConnectionOpened();
   grpc::AddInsecureChannelFromFd(server.server.get(), connection.Release());
 }
 
 void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
   --connections_;
+  if (!key.second.empty()) --being_refused_;
   if (observer_ != nullptr) observer_->ConnectionEnded();
   auto found = servers_.find(key);
   if (found == servers_.end() || found->second->connections.erase(id) == 0) return;
@@ -207,10 +252,11 @@ void CallerServers::TakeDown(std::unique_ptr<Server> server) {
   KPROF_CHECK(submitted.ok());
 }
 
-bool CallerServers::EvictIdlest() {
+// Never one of those that turn away: there are few, and they take nobody's place.
+bool CallerServers::EvictIdlest(const std::function<bool(const Caller&)>& may_go) {
   auto idlest = servers_.end();
   for (auto it = servers_.begin(); it != servers_.end(); ++it) {
-    if (!it->second->is_idle()) continue;
+    if (!it->first.second.empty() || !it->second->is_idle() || !may_go(it->first.first)) continue;
     if (idlest == servers_.end() || it->second->last_used_ns < idlest->second->last_used_ns) idlest = it;
   }
   if (idlest == servers_.end()) return false;
@@ -254,11 +300,11 @@ void CallerServers::SetLimits(const ConnectionLimits& limits) {
   for (auto& [key, server] : servers_) server->desk->account()->SetLimits(limits.calls);
 }
 
-UniqueFd CallerServers::DuplicateConnection(uid_t uid, size_t nth) const {
+UniqueFd CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, size_t nth) const {
   KPROF_ON_IO_LOOP(parts_.loop);
   for (const auto& [key, server] : servers_) {
     const Caller& caller = key.first;
-    if (caller.uid != uid || !caller.certificate.empty()) continue;
+    if (caller.uid != uid || caller.groups != groups || !caller.certificate.empty()) continue;
     for (auto id = server->connections.rbegin(); id != server->connections.rend(); ++id) {
       UniqueFd duplicate(::fcntl(watch_->Find(*id), F_DUPFD_CLOEXEC, 0));
       if (duplicate.valid() && IsOpen(duplicate.get()) && nth-- == 0) return duplicate;

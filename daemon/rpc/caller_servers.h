@@ -2,8 +2,9 @@
 // caller is fixed by construction and no client can speak for another. Health and reflection answer on each. Who is
 // calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes after a while.
 //
-// Whoever is turned away gets a server, too, for a moment: one that answers each call with the reason, so that a client
-// can say why. When that one is crowded, the connection is closed without a word.
+// Whoever is turned away is served, too, for a moment, by one server for each reason, whoever it is: it answers each
+// call with the reason, so that a client can say why. When that one is crowded, the connection is closed without a
+// word. So those who have no business here take no place from those who have.
 //
 // Io loop only, but for Shutdown; made and destroyed while the loop stands.
 #pragma once
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/caller_desk.h"
@@ -39,18 +41,15 @@ class CallerServers {
   // Hands a connected socket over; turns it away over a limit.
   void Serve(const Caller& caller, UniqueFd connection);
 
-  // Answers every call on it with `why`, and ends it soon.
-  void TurnAway(const Status& why, UniqueFd connection);
-
   // Ends the connections, and the calls on them, of callers that are no longer who they were. Their clients come back
   // and are looked at anew.
   void EndServers(const std::function<bool(const Caller&)>& is_outdated);
   // Of those that stay, and of those to come.
   void SetLimits(const ConnectionLimits& limits);
 
-  // A descriptor of the nth open local connection of that user (from 0, newest first), for whoever must see for himself
-  // who it is; invalid when there are not as many.
-  UniqueFd DuplicateConnection(uid_t uid, size_t nth) const;
+  // A descriptor of the nth open local connection of that user with exactly these groups (as Caller has them; from 0,
+  // newest first), for whoever must see for himself who it is; invalid when there are not as many.
+  UniqueFd DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, size_t nth) const;
 
   int64_t connections() const { return connections_; }
   int64_t turned_away() const { return turned_away_; }  // since the start
@@ -65,15 +64,22 @@ class CallerServers {
 
  private:
   struct Server;
-  using Key = std::pair<Caller, std::string>;  // the latter: what its callers are turned away with, if they are
+  // Of those who are turned away the caller is nobody, and there is a reason.
+  using Key = std::pair<Caller, std::string>;
+  struct Account;
 
   CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
                 std::unique_ptr<HangUpWatch> watch);
-  Server* FindOrMake(const Key& key, const Status& refusal);
+  // Answers every call on it with `why`, which says nothing of who it is, and ends it soon.
+  void TurnAway(const std::string& who, const Status& why, UniqueFd connection);
+  Account AccountOf(const Caller& caller) const;
+  int64_t callers() const;
+  std::shared_ptr<CallerAccount> MakeAccount(const Caller& caller) const;
+  Server* Make(const Key& key, std::shared_ptr<CallerAccount> account, const Status& refusal);
   void HandOver(const Key& key, Server& server, UniqueFd connection);
   void OnConnectionEnded(const Key& key, HangUpWatch::Id id);
   void TakeDown(std::unique_ptr<Server> server);
-  bool EvictIdlest();
+  bool EvictIdlest(const std::function<bool(const Caller&)>& may_go);
   void EvictIdle();
 
   const RpcParts& parts_;
@@ -82,6 +88,7 @@ class CallerServers {
   const std::unique_ptr<HangUpWatch> watch_;
   std::map<Key, std::unique_ptr<Server>> servers_;
   int64_t connections_ = 0;
+  int64_t being_refused_ = 0;  // of them
   int64_t turned_away_ = 0;
   IoLoop::Timer evict_timer_;  // pending while there are servers
   IoLoop::Timer trim_timer_;   // runs out when nobody has connected for a while

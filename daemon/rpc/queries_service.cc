@@ -85,7 +85,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     return Pulled::kNothingYet;
   }
   bool TakePlace() {
-    Result<Places::Place> place = parts_.limits.long_queries.Take(caller_.uid, "query", "long queries");
+    Result<Places::Place> place = parts_.limits.long_queries.Take(caller_.account(), "query", "long queries");
     if (place.ok()) place_.emplace(std::move(*place));
     return place.ok();
   }

@@ -34,7 +34,7 @@ void RpcMetrics::ConnectionOpened() {
   open_.Add();
 }
 
-void RpcMetrics::ConnectionRefused(const Status& why) {
+void RpcMetrics::ConnectionRefused(const std::string& /*who*/, const Status& why) {
   connections_.Refused("rpc", std::string(ErrorName(why.code()))).Add();
 }
 

@@ -108,6 +108,8 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   RunRequest request;
   request.uid = caller.uid;
   request.caller = ActorOf(caller).caller;
+  request.is_remote = !caller.certificate.empty();
+  request.groups = caller.groups;
   request.tool = spec.tool();
   request.argv.assign(spec.argv().begin(), spec.argv().end());
   request.cwd = spec.cwd();

@@ -149,7 +149,7 @@ grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord recor
                                                                 v1::UploadArtifactResponse& response) {
   Status admission = record.admission();
   if (!admission.ok()) return new RefusedUpload(std::move(record), admission);
-  Result<Places::Place> place = parts.limits.uploads.Take(record.caller().uid, "add artifact", "uploads");
+  Result<Places::Place> place = parts.limits.uploads.Take(record.caller().account(), "add artifact", "uploads");
   if (!place.ok()) return new RefusedUpload(std::move(record), place.status());
   return new UploadCall(std::move(record), parts, response, *std::move(place));
 }

@@ -15,6 +15,8 @@ namespace kprof {
 struct RunRequest {
   uint32_t uid = 0;
   std::string caller = "local";  // as in Actor: how it is known that it is that user
+  bool is_remote = false;        // it came with a certificate
+  std::vector<uint32_t> groups;  // of a local caller's connection; as in Asker
   std::string tool;
   std::vector<std::string> argv;
   std::string cwd;

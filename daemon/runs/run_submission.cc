@@ -66,7 +66,10 @@ LaunchRequest LaunchRequestOf(RunRequest request) {
 class Submission : public std::enable_shared_from_this<Submission> {
  public:
   Submission(const RunParts& parts, RunRequest request, std::function<void(Result<SubmittedRun>)> done)
-      : parts_(parts), request_(std::move(request)), done_(std::move(done)) {}
+      : parts_(parts),
+        asker_{request.uid, request.is_remote, request.groups},
+        request_(std::move(request)),
+        done_(std::move(done)) {}
 
   void Begin(RunPlace place) {
     OnWorker([self = shared_from_this(), place = std::move(place)] {
@@ -97,7 +100,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
     Result<LaunchRequest> planned = PlannedLaunch(row_.tool, launch);
     if (!planned.ok()) return TakeBack(planned.status());
     parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(*planned)] {
-      self->parts_.grants->Register(self->row_.id, self->row_.uid, digest, [self](const Status& granted) {
+      self->parts_.grants->Register(self->row_.id, self->asker_, digest, [self](const Status& granted) {
         self->OnWorker([self, granted] { granted.ok() ? self->StoreRow() : self->TakeBack(granted); });
       });
     });
@@ -140,6 +143,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
   }
 
   const RunParts parts_;
+  const Asker asker_;
   RunRequest request_;
   RunRow row_;
   AuditEntry audit_;

@@ -93,7 +93,8 @@ void Runs::TakeBack(RecoveredRuns recovered) {
     const std::string id = row.id;
     OpenRun& open = open_[id];
     open.row = std::move(row);
-    room_.Enter(open.row.uid);
+    open.account = AccountOf(open.row.uid);
+    room_.Enter(open.account);
     const std::string& session_id = open.row.session_id;
     if (!session_id.empty()) {
       if (sessions_.FindLeases(session_id) == nullptr) return;  // Begin ends it
@@ -155,22 +156,22 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place = PlaceOf(request);
   if (!place.ok()) return refuse(place.status());
-  Status room = room_.Check(request.uid, "submit run");
+  const uint32_t account = AccountOf(request.uid);
+  Status room = room_.Check(account, "submit run");
   if (!room.ok()) return refuse(room);
   place->id = ids_.Next();
   const std::string id = place->id;
   const std::string session_id = request.session_id;
-  const uint32_t uid = request.uid;
   ++submitting_;
-  room_.Enter(uid);
+  room_.Enter(account);
   if (!session_id.empty()) sessions_.AddRun(session_id, id);
   StoreSubmittedRun(parts_, std::move(request), *std::move(place),
-                    [this, id, session_id, uid, done = std::move(done)](Result<SubmittedRun> stored) {
+                    [this, id, session_id, account, done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
                       if (stored.ok() && stored->is_new) {
-                        Enqueue(stored->row);
+                        Enqueue(stored->row, account);
                       } else {
-                        room_.Leave(uid);
+                        room_.Leave(account);
                         sessions_.RemoveRun(session_id, id);
                       }
                       stored.ok() ? done(stored->row) : done(stored.status());
@@ -199,11 +200,12 @@ Result<RunPlace> Runs::PlaceOf(const RunRequest& request) const {
   return place;
 }
 
-void Runs::Enqueue(RunRow row) {
+void Runs::Enqueue(RunRow row, uint32_t account) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   OpenRun& open = open_[id];
   open.row = std::move(row);
+  open.account = account;
   if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
@@ -220,7 +222,7 @@ void Runs::Enqueue(RunRow row) {
 void Runs::Wait(OpenRun& open) {
   const RunRow& row = open.row;
   open.leases = row.session_id.empty() ? &leases_ : &sessions_.LeasesOf(row.session_id);
-  open.leases->Wait({row.id, row.uid, row.priority, row.devices}, [this, id = row.id] { Start(id); });
+  open.leases->Wait({row.id, open.account, row.priority, row.devices}, [this, id = row.id] { Start(id); });
 }
 
 // It waits no longer, or its command is gone: its devices go to the next run.
@@ -245,7 +247,7 @@ void Runs::StartQueueTimer(const std::string& id) {
 // Its devices are held for it.
 void Runs::Start(const std::string& id) {
   OpenRun& open = open_.at(id);
-  room_.Leave(open.row.uid);
+  room_.Leave(open.account);
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
   // Within a session the lease is the session's.
@@ -278,7 +280,7 @@ void Runs::OnLifeEnded(RunRow row) {
 void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
   if (open.life || open.end) return;
-  room_.Leave(open.row.uid);
+  room_.Leave(open.account);
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
   if (open.row.starter == RunStarter::kHelper && parts_.grants != nullptr) parts_.grants->Forget(id);

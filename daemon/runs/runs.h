@@ -37,6 +37,8 @@ class Runs {
     RetentionPolicy retention;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
+    // Whom limits and turns count a uid as; none: itself. Called here, and in the constructor.
+    std::function<uint32_t(uint32_t)> account_of;
   };
   // `recovered`: what a restart found. `last_id`: the catalog's newest.
   Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
@@ -100,6 +102,7 @@ class Runs {
  private:
   struct OpenRun {
     RunRow row;                                     // as it is known to all: what is durable
+    uint32_t account = 0;                           // whom it counts as
     Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
     std::unique_ptr<RunLife> life;                  // none while it waits
     std::optional<RunRow> end;                      // its end, while that is being committed
@@ -113,10 +116,11 @@ class Runs {
     int64_t granted_mono_ns = 0;  // once it has its life
   };
 
+  uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
   void TakeBack(RecoveredRuns recovered);
   Result<RunPlace> PlaceOf(const RunRequest& request) const;
   void Become(OpenRun& open, const RunRow& changed);
-  void Enqueue(RunRow row);
+  void Enqueue(RunRow row, uint32_t account);
   void Wait(OpenRun& open);
   void Start(const std::string& id);
   void Leave(OpenRun& open);

@@ -56,11 +56,12 @@ Sessions::Sessions(const RunParts& parts, const Options& options, RunIdGenerator
 
 Sessions::~Sessions() = default;
 
-Sessions::OpenSession& Sessions::Add(SessionRow row) {
-  room_.Enter(row.uid);
+Sessions::OpenSession& Sessions::Add(SessionRow row, uint32_t account) {
+  room_.Enter(account);
   if (row.state == SessionState::kQueued) ++queued_;
   OpenSession& session = open_[row.id];
   session.row = std::move(row);
+  session.account = account;
   session.leases = std::make_unique<Leases>(parts_.clock, 0, events_.changed);
   if (session.row.attached) session.token = RandomName();
   return session;
@@ -88,12 +89,13 @@ std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_b
 }
 
 void Sessions::TakeBack(SessionRow row, bool is_backup) {
-  OpenSession& session = Add(std::move(row));
+  const uint32_t account = AccountOf(row.uid);
+  OpenSession& session = Add(std::move(row), account);
   if (session.row.state == SessionState::kClosing) return;
   session.doomed = WhyItCannotGoOn(session.row, is_backup);
   if (session.doomed) return;
   if (session.row.state == SessionState::kOpen) {
-    node_.Hold({session.row.id, session.row.uid, session.row.priority, session.row.devices});
+    node_.Hold({session.row.id, session.account, session.row.priority, session.row.devices});
     session.held_since_mono_ns = parts_.clock.mono_ns();
   } else {
     Wait(session);
@@ -144,7 +146,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
     return refuse(Fail(ErrorCode::kUsage, kAct, "a session is a stay on devices, and 'none' names none",
                        "name some with --device"));
   }
-  Status room = room_.Check(request.uid, kAct);
+  const uint32_t account = AccountOf(request.uid);
+  Status room = room_.Check(account, kAct);
   if (!room.ok()) return refuse(room);
   SessionRow row;
   row.id = ids_.Next();
@@ -161,7 +164,7 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   row.queue_timeout_ms = request.queue_timeout_ms;
   row.opened_ns = parts_.clock.unix_ns();
   row.trust = TrustUnder(row.clocks);
-  room_.Enter(row.uid);  // on its way
+  room_.Enter(account);  // on its way
   auto insert =
       [row, storage = parts_.storage,
        entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns)](Db& db) -> Status {
@@ -169,23 +172,24 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
     RETURN_IF_ERROR(InsertSession(db, row));
     return AppendAudit(db, entry);
   };
-  parts_.catalog.writer().Submit(std::move(insert), [this, &loop = parts_.loop, row, done](const Status& stored) {
-    loop.Post([this, row, done, stored] {
-      room_.Leave(row.uid);
-      if (!stored.ok()) return done(stored.In(kAct));
-      LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
-      OpenSession& session = Add(row);
-      if (row.attached) StartHoldTimer(session);
-      StartQueueTimer(session);
-      done(row);
-      if (!stopped_) Wait(session);
-    });
-  });
+  parts_.catalog.writer().Submit(std::move(insert),
+                                 [this, &loop = parts_.loop, row, account, done](const Status& stored) {
+                                   loop.Post([this, row, account, done, stored] {
+                                     room_.Leave(account);
+                                     if (!stored.ok()) return done(stored.In(kAct));
+                                     LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
+                                     OpenSession& session = Add(row, account);
+                                     if (row.attached) StartHoldTimer(session);
+                                     StartQueueTimer(session);
+                                     done(row);
+                                     if (!stopped_) Wait(session);
+                                   });
+                                 });
 }
 
 void Sessions::Wait(OpenSession& session) {
   const SessionRow& row = session.row;
-  node_.Wait({row.id, row.uid, row.priority, row.devices}, [this, id = row.id] { OnGranted(id); });
+  node_.Wait({row.id, session.account, row.priority, row.devices}, [this, id = row.id] { OnGranted(id); });
 }
 
 void Sessions::Commit(SessionRow row, std::optional<AuditEntry> entry, std::function<void(Status)> then) {
@@ -392,7 +396,7 @@ void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
 }
 
 void Sessions::Forget(const std::string& id) {
-  room_.Leave(open_.at(id).row.uid);
+  room_.Leave(open_.at(id).account);
   open_.erase(id);
 }
 

@@ -42,6 +42,7 @@ class Sessions {
     QueueRoom::Limits limits{.all = 1'000, .per_uid = 100};  // waiting and open ones together
     // How long an attached session lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
+    std::function<uint32_t(uint32_t)> account_of;  // as in Runs::Options
   };
   struct Events {
     // Ends that run with this error, wherever it is; it is one that was added and not yet removed. May be unknown.
@@ -124,6 +125,7 @@ class Sessions {
   };
   struct OpenSession {
     SessionRow row;  // as it is known to all: what is durable
+    uint32_t account = 0;
     std::string token;
     std::unique_ptr<Leases> leases;
     std::set<std::string> runs;
@@ -142,7 +144,8 @@ class Sessions {
     std::map<WatchId, std::function<void(const View&)>> watchers;
   };
 
-  OpenSession& Add(SessionRow row);
+  uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
+  OpenSession& Add(SessionRow row, uint32_t account);
   std::optional<Status> WhyItCannotGoOn(const SessionRow& row, bool is_backup) const;
   void Wait(OpenSession& session);
   void OnGranted(const std::string& id);

@@ -289,6 +289,7 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   };
   add("hello", HelperHello{});
   add("register", HelperRegister{id, digest});
+  add("register_remote", HelperRegisterRemote{id, 1000, digest});
   add("start", HelperStart{id});
   add("start_of_a_path", HelperStart{"../../etc/passwd"});
   add("sweep", HelperSweep{id});

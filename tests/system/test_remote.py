@@ -69,7 +69,7 @@ revoked = "{self.lab.revoked}"
     def test_a_certificate_without_a_role_is_told_so(self):
         self.start()
         ran = self.remote(self.lab.issue("stranger"), "status", expect="not_permitted")
-        self.assertIn(b"stranger", ran.err)
+        self.assertIn(b"your certificate has no role on this node", ran.err)
 
     def test_a_certificate_is_revoked_without_a_restart(self):
         self.start()

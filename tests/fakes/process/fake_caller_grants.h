@@ -20,9 +20,9 @@ class FakeCallerGrants final : public CallerGrants {
 
   explicit FakeCallerGrants(IoLoop& loop) : loop_(loop) {}
 
-  void Register(const std::string& run_id, uint32_t uid, const std::string& digest,
+  void Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                 std::function<void(Status)> done) override {
-    if (answer.ok()) grants[run_id] = {uid, digest};
+    if (answer.ok()) grants[run_id] = {asker.uid, digest};
     loop_.Post([answer = answer, done = std::move(done)] { done(answer); });
   }
   void Forget(const std::string& run_id) override { grants.erase(run_id); }

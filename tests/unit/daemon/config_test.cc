@@ -224,7 +224,7 @@ watches_per_user = 5
 )")
                                       ->connections;
   EXPECT_EQ(limits.connections, 10);
-  EXPECT_EQ(limits.connections_per_caller, 9);
+  EXPECT_EQ(limits.connections_per_account, 9);
   EXPECT_EQ(limits.callers, 8);
   EXPECT_EQ(limits.calls.in_flight, 7);
   EXPECT_EQ(limits.calls.per_second, 6);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -47,19 +49,29 @@ struct Who {
   std::vector<gid_t> groups = {61010, 61011};
 };
 
-// What `open` gives in a process that is somebody else.
-inline UniqueFd OpenAs(const Who& who, const std::function<int()>& open) {
+// What `open` gives in a process that is somebody else, and that ends then, or stays until the test ends. `before`:
+// still as root.
+inline UniqueFd OpenAs(
+    const Who& who, const std::function<int()>& open, bool stays = false,
+    const std::function<bool()>& before = [] { return true; }) {
   SocketPair ends = *MakeSocketPair(SOCK_SEQPACKET);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    const bool is_who = ::setgroups(who.groups.size(), who.groups.data()) == 0 &&
+    const bool is_who = before() && ::setgroups(who.groups.size(), who.groups.data()) == 0 &&
                         ::setresgid(who.gid, who.gid, who.gid) == 0 && ::setresuid(who.uid, who.uid, who.uid) == 0;
     const int fd = is_who ? open() : -1;
     SendPacket(ends.theirs.get(), "x", fd >= 0 ? std::vector<int>{fd} : std::vector<int>{});
+    if (stays) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::close_range(0, ~0U, 0);
+      ::pause();
+    }
     ::_exit(0);
   }
   EXPECT_GT(pid, 1);
-  ::waitpid(pid, nullptr, 0);
+  if (!stays) ::waitpid(pid, nullptr, 0);
+  pollfd said{ends.ours.get(), POLLIN, 0};
+  ::poll(&said, 1, kPatienceMs);
   Packet packet;
   EXPECT_EQ(ReceivePacket(ends.ours.get(), 10, packet), 0);
   return packet.files.empty() ? UniqueFd() : std::move(packet.files.front());
@@ -108,13 +120,29 @@ class HelperTest : public testing::Test {
 
   std::string KprofdSocket() const { return folder_ / "run/kprofd.sock"; }
 
+  std::string RemoteUsers() const { return folder_ / "remote-users"; }
+  void WriteRemoteUsers(const std::string& text) {
+    std::ofstream(RemoteUsers()) << text;
+    ::chmod(RemoteUsers().c_str(), 0644);
+  }
+
   virtual std::vector<std::string> MoreOptions() { return {"--units", "no"}; }
 
   void StartHelper() {
-    std::vector<std::string> words = {
-        kBin + "/kprofd-helper",    "--socket",        folder_ / "helper.sock", "--kprofd-user",
-        std::to_string(kKprofdUid), "--kprofd-socket", KprofdSocket(),          "--grants",
-        folder_ / "grants",         "--launcher",      kBin + "/kprof-launch",  "--allow-uids-without-account"};
+    std::vector<std::string> words = {kBin + "/kprofd-helper",
+                                      "--socket",
+                                      folder_ / "helper.sock",
+                                      "--kprofd-user",
+                                      std::to_string(kKprofdUid),
+                                      "--kprofd-socket",
+                                      KprofdSocket(),
+                                      "--grants",
+                                      folder_ / "grants",
+                                      "--launcher",
+                                      kBin + "/kprof-launch",
+                                      "--remote-users",
+                                      RemoteUsers(),
+                                      "--allow-uids-without-account"};
     for (const std::string& word : MoreOptions()) words.push_back(word);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -177,7 +205,9 @@ class HelperTest : public testing::Test {
 
   CallersConnection Connect(const Who& who = {}) {
     CallersConnection connection;
-    connection.caller = OpenAs(who, [this] { return ConnectStream(KprofdSocket()); });
+    constexpr bool kStays = true;
+    connection.caller = OpenAs(
+        who, [this] { return ConnectStream(KprofdSocket()); }, kStays);
     EXPECT_TRUE(connection.caller.valid());
     connection.accepted.Reset(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_TRUE(connection.accepted.valid());

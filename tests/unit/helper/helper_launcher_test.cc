@@ -12,6 +12,8 @@
 namespace kprof {
 namespace {
 
+const Asker kAsker{.uid = kCallerUid, .groups = {61010, 61011, kCallerUid}};
+
 class HelperLauncherTest : public HelperTest {
  protected:
   void SetUp() override {
@@ -21,7 +23,7 @@ class HelperLauncherTest : public HelperTest {
     as_kprofd_.emplace();
     link_.emplace(loop_, folder_ / "helper.sock");
     launcher_.emplace(loop_, *link_);
-    grants_.emplace(loop_, *link_, [this](uint32_t uid, size_t nth) {
+    grants_.emplace(loop_, *link_, [this](uint32_t uid, const std::vector<uint32_t>& /*groups*/, size_t nth) {
       if (uid != kCallerUid || nth >= connections_.size()) return UniqueFd();
       return UniqueFd(::fcntl(connections_[connections_.size() - 1 - nth].accepted.get(), F_DUPFD_CLOEXEC, 0));
     });
@@ -63,7 +65,7 @@ class HelperLauncherTest : public HelperTest {
 
   Status RegisterRun(const LaunchRequest& request) {
     std::optional<Status> done;
-    grants_->Register(kRun, kCallerUid, LaunchDigest(request), [&](const Status& status) { done = status; });
+    grants_->Register(kRun, kAsker, LaunchDigest(request), [&](const Status& status) { done = status; });
     EXPECT_FALSE(done);
     WaitUntil([&] { return done.has_value(); }, "the grant");
     return done.value_or(Fail(ErrorCode::kInternal, "register", "no answer"));
@@ -162,7 +164,7 @@ TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
   as_kprofd_.emplace();
   CallerConnects();
   std::optional<Status> done;
-  grants_->Register(kRun, kCallerUid, std::string(64, 'a'), [&](const Status& status) { done = status; });
+  grants_->Register(kRun, kAsker, std::string(64, 'a'), [&](const Status& status) { done = status; });
   loop_.RunUntilIdle();
   EXPECT_FALSE(done);  // it might be restarting
   clock_.Leap(11 * kNanosPerSecond);

@@ -185,5 +185,12 @@ TEST_F(HelperTest, OpensAFileAsItsCaller) {
   EXPECT_EQ(ours.st_ino, theirs.st_ino);
 }
 
+TEST_F(HelperTest, StartsForRemoteClientsAsWhomRootHasListed) {
+  WriteRemoteUsers("# ci\n" + std::to_string(kCallerUid) + "\n");
+  const LaunchRequest request = Request({"id", "-u"});
+  ASSERT_EQ(Ask(HelperRegisterRemote{kRun, kCallerUid, LaunchDigest(request)}), HelperMessage(HelperDone{}));
+  EXPECT_EQ(Run(kRun, request).output, std::to_string(kCallerUid) + "\n");
+}
+
 }  // namespace
 }  // namespace kprof

@@ -76,6 +76,61 @@ TEST_F(HostileKprofd, CannotRegisterForTheSystemsUsers) {
   EXPECT_TRUE(IsRefused(Ask(kWish, Connect({2, 2, {}}).accepted.get()), "the system's own"));
 }
 
+TEST_F(HostileKprofd, CannotRegisterForACallerInAnotherMountNamespace) {
+  // As in a container that the socket is mounted into: the same uid, other files.
+  UniqueFd caller = OpenAs(
+      {}, [this] { return ConnectStream(KprofdSocket()); }, true, [] { return ::unshare(CLONE_NEWNS) == 0; });
+  ASSERT_TRUE(caller.valid());
+  UniqueFd accepted(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  const HelperMessage answer = Ask(kWish, accepted.get());
+  EXPECT_TRUE(IsRefused(answer, "is in a container"));
+  EXPECT_NE(std::get<HelperRefused>(answer).remedy.find("in the foreground"), std::string::npos);
+}
+
+TEST_F(HostileKprofd, CannotRegisterForACallerInAnotherUserNamespace) {
+  UniqueFd caller = OpenAs(
+      {},
+      [this] {
+        if (::unshare(CLONE_NEWUSER) != 0) return -1;
+        return ConnectStream(KprofdSocket());
+      },
+      true);
+  if (!caller.valid()) GTEST_SKIP() << "nobody may make user namespaces here";
+  UniqueFd accepted(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_TRUE(IsRefused(Ask(kWish, accepted.get()), "is in a container"));
+}
+
+TEST_F(HostileKprofd, CannotRegisterForAProcessThatHasGoneAlthoughItsConnectionIsOpen) {
+  UniqueFd caller = OpenAs({}, [this] { return ConnectStream(KprofdSocket()); });
+  UniqueFd accepted(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_TRUE(IsRefused(Ask(kWish, accepted.get()), "has gone"));
+}
+
+TEST_F(HostileKprofd, CannotRegisterForRemoteUsersWhomRootHasNotListed) {
+  const HelperMessage wish = HelperRegisterRemote{kRun, kCallerUid, std::string(64, 'a')};
+  EXPECT_TRUE(IsRefused(Ask(wish), "not one as whom remote clients may"));  // there is no file
+  WriteRemoteUsers("# nobody but\n\n" + std::to_string(kOtherUid) + "\nno-such-user\n");
+  EXPECT_TRUE(IsRefused(Ask(wish), "not one as whom remote clients may"));
+  WriteRemoteUsers("0\n2\n" + std::to_string(kKprofdUid) + "\n");
+  const std::string digest(64, 'a');
+  EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, 0, digest}), "root"));
+  EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, 2, digest}), "the system's own"));
+  EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, kKprofdUid, digest}), "kprofd itself"));
+}
+
+TEST_F(HostileKprofd, CannotListRemoteUsersItself) {
+  const HelperMessage wish = HelperRegisterRemote{kRun, kCallerUid, std::string(64, 'a')};
+  WriteRemoteUsers(std::to_string(kCallerUid) + "\n");
+  ASSERT_EQ(::chown(RemoteUsers().c_str(), kKprofdUid, kKprofdUid), 0);
+  EXPECT_TRUE(IsRefused(Ask(wish), "not a small file of root's"));
+  ASSERT_EQ(::chown(RemoteUsers().c_str(), 0, 0), 0);
+  ASSERT_EQ(::chmod(RemoteUsers().c_str(), 0664), 0);
+  EXPECT_TRUE(IsRefused(Ask(wish), "not a small file of root's"));
+  ASSERT_EQ(::rename(RemoteUsers().c_str(), (RemoteUsers() + ".real").c_str()), 0);
+  ASSERT_EQ(::symlink((RemoteUsers() + ".real").c_str(), RemoteUsers().c_str()), 0);
+  EXPECT_TRUE(IsRefused(Ask(wish)));
+}
+
 TEST_F(HostileKprofd, CannotPutItsOwnSocketInThePlaceOfTheRealOne) {
   // The folder is not root's any more: as if kprofd had been let to make it.
   ASSERT_EQ(::chown((folder_ / "run").c_str(), kKprofdUid, kKprofdUid), 0);

@@ -14,6 +14,7 @@ std::vector<HelperPacket> OneOfEach() {
   return {
       {0, HelperHello{}},
       {1, HelperRegister{kId, kDigest}},
+      {1, HelperRegisterRemote{kId, 1000, kDigest}},
       {2, HelperStart{kId}},
       {3, HelperSweep{kId}},
       {4, HelperForget{kId}},

@@ -66,7 +66,7 @@ TEST_F(CallerServersTest, AServerGoesWhenNobodyHasUsedItForAWhile) {
 }
 
 TEST_F(CallerServersTest, OverTheLimitAClientIsToldWhy) {
-  server_limits_.connections_per_caller = 2;
+  server_limits_.connections_per_account = 2;
   Start();
   RpcClient first = Connect();
   RpcClient second = Connect();
@@ -81,7 +81,7 @@ TEST_F(CallerServersTest, OverTheLimitAClientIsToldWhy) {
 }
 
 TEST_F(CallerServersTest, AnEndedConnectionMakesRoom) {
-  server_limits_.connections_per_caller = 1;
+  server_limits_.connections_per_account = 1;
   Start();
   {
     RpcClient first = Connect();
@@ -134,11 +134,93 @@ TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
   RpcClient local = Connect(1001);
   RpcClient remote = ConnectAs(Caller{1002, Role::kViewer, true, "laptop"});
   OnLoop([&] {
-    EXPECT_TRUE(servers_->DuplicateConnection(1001, 0).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1001, 1).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1002, 0).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1003, 0).valid());
+    EXPECT_TRUE(servers_->DuplicateConnection(1001, {}, 0).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 1).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1002, {}, 0).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1003, {}, 0).valid());
   });
+}
+
+TEST_F(CallerServersTest, GivesAConnectionWithTheGroupsOfWhoeverAsked) {
+  Start();
+  Caller with_group{1001, Role::kViewer, true, {}};
+  with_group.groups = {44, 1001};
+  Caller without = with_group;
+  without.groups = {1001};
+  RpcClient first = ConnectAs(with_group);
+  RpcClient second = ConnectAs(without);
+  EXPECT_TRUE(AskStatus(first).ok());
+  EXPECT_TRUE(AskStatus(second).ok());
+  OnLoop([&] {
+    EXPECT_EQ(servers_->servers(), 2u);
+    for (const std::vector<uint32_t>& groups : {std::vector<uint32_t>{44, 1001}, {1001}}) {
+      EXPECT_TRUE(servers_->DuplicateConnection(1001, groups, 0).valid());
+      EXPECT_FALSE(servers_->DuplicateConnection(1001, groups, 1).valid());
+    }
+    EXPECT_FALSE(servers_->DuplicateConnection(1001, {27, 1001}, 0).valid());
+  });
+}
+
+TEST_F(CallerServersTest, WhoHasNoRoleTakesNobodysPlace) {
+  server_limits_.callers = 2;
+  server_limits_.connections = 3;
+  server_limits_.turned_away = 5;
+  Start();
+  RpcClient here = Connect(1001);
+  EXPECT_TRUE(AskStatus(here).ok());
+  for (uint32_t uid = 10'000; uid < 20'000; ++uid) {
+    RpcClient client = Connect(uid, Role::kNone);
+    if (uid == 10'000) {
+      EXPECT_EQ(AskStatus(client).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    }
+  }
+  EXPECT_EQ(Servers(), 2u);  // one serves, one refuses them all
+  OnLoop([&] { EXPECT_EQ(servers_->turned_away(), 10'000); });
+  RpcClient comes = Connect(1002);
+  EXPECT_TRUE(AskStatus(comes).ok());
+  EXPECT_TRUE(AskStatus(here).ok());
+}
+
+Caller SubordinateOf(uint32_t owner, uint32_t uid) {
+  Caller caller{uid, Role::kViewer, true, {}};
+  caller.counts_as = owner;
+  return caller;
+}
+
+TEST_F(CallerServersTest, SubordinateUidsHaveTheLimitsOfTheirOwnerBetweenThem) {
+  server_limits_.connections_per_account = 3;
+  server_limits_.calls.per_second = 5;
+  Start();
+  RpcClient owner = Connect(1000);
+  RpcClient first = ConnectAs(SubordinateOf(1000, 100'000));
+  RpcClient second = ConnectAs(SubordinateOf(1000, 100'001));
+  uint32_t uid = 0;
+  EXPECT_TRUE(AskStatus(first, &uid).ok());
+  EXPECT_EQ(uid, 100'000u);  // who it is stays who it is
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(AskStatus(owner).ok());
+    EXPECT_TRUE(AskStatus(first).ok());
+    EXPECT_TRUE(AskStatus(second).ok());
+  }
+  const grpc::Status too_fast = AskStatus(second);
+  EXPECT_EQ(too_fast.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(too_fast.error_message(), HasSubstr("uid 1000 made more than 5 calls a second"));
+  RpcClient third = ConnectAs(SubordinateOf(1000, 100'002));
+  EXPECT_THAT(AskStatus(third).error_message(), HasSubstr("3 connections open"));
+  RpcClient other = Connect(2000);
+  EXPECT_TRUE(AskStatus(other).ok());
+}
+
+TEST_F(CallerServersTest, OneUserWithManyUidsLeavesRoomForOthers) {
+  server_limits_.callers = 6;
+  server_limits_.callers_per_account = 4;
+  Start();
+  std::vector<RpcClient> many;
+  for (uint32_t uid = 100'000; uid < 100'010; ++uid) many.push_back(ConnectAs(SubordinateOf(1000, uid)));
+  EXPECT_TRUE(AskStatus(many[3]).ok());
+  EXPECT_THAT(AskStatus(many[4]).error_message(), HasSubstr("subordinate uids at a time"));
+  RpcClient other = Connect(2000);
+  EXPECT_TRUE(AskStatus(other).ok());
 }
 
 TEST_F(CallerServersTest, BytesThatAreNoHttpEndTheirConnectionAndNoOther) {

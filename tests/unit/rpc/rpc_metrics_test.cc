@@ -57,7 +57,7 @@ TEST_F(RpcMetricsTest, CountConnections) {
   rpcs_.ConnectionOpened();
   rpcs_.ConnectionOpened();
   rpcs_.ConnectionEnded();
-  rpcs_.ConnectionRefused(Fail(ErrorCode::kNotPermitted, "connect", "uid 7 has no role"));
+  rpcs_.ConnectionRefused("uid 7", Fail(ErrorCode::kNotPermitted, "connect", "your user has no role"));
   const std::string text = metrics_.Text();
   EXPECT_THAT(text, HasSubstr("kprof_connections_open{listener=\"rpc\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("kprof_connections_accepted_total{listener=\"rpc\"} 2\n"));

@@ -509,6 +509,44 @@ TEST_F(RunsTest, EndsWhatRunsWhenTheDaemonStopsAndLeavesTheQueue) {
   EXPECT_THAT(launcher_->at(0).request.environment, Contains("MY_SECRET=s3cret"));
 }
 
+TEST_F(RunsTest, CountsSubordinateUidsAsTheirOwnerAlsoAfterARestart) {
+  options_.queue.runs_per_uid = 2;
+  options_.account_of = [](uint32_t uid) { return uid >= 100'000 ? 1000 : uid; };
+  Close();
+  ASSERT_TRUE(Open().ok());
+  auto submit_as = [&](uint32_t uid) {
+    RunRequest request = Command();
+    request.uid = uid;
+    return Submit(std::move(request));
+  };
+  SubmitOk();  // runs
+  for (uint32_t uid : {100'000, 100'001}) ASSERT_TRUE(submit_as(uid).ok());
+  EXPECT_EQ(submit_as(100'002).status().code(), ErrorCode::kQueueFull);
+  EXPECT_EQ(submit_as(1000).status().code(), ErrorCode::kQueueFull);
+  Close();
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(submit_as(100'002).ok());  // in the place of the one that has the device now
+  EXPECT_EQ(submit_as(1000).status().code(), ErrorCode::kQueueFull);
+  EXPECT_TRUE(submit_as(2000).ok());
+}
+
+TEST_F(RunsTest, GivesTurnsToOwnersNotToTheirSubordinateUids) {
+  options_.account_of = [](uint32_t uid) { return uid >= 100'000 ? 1000 : uid; };
+  Close();
+  ASSERT_TRUE(Open().ok());
+  auto submit_as = [&](uint32_t uid) {
+    RunRequest request = Command();
+    request.uid = uid;
+    return Submit(std::move(request))->id;
+  };
+  submit_as(100'000);  // has the device
+  submit_as(100'001);
+  const std::string last_of_many = submit_as(100'002);
+  const std::string of_another = submit_as(2000);
+  EXPECT_EQ(runs_->FindOpen(of_another)->outlook.position, 1);
+  EXPECT_EQ(runs_->FindOpen(last_of_many)->outlook.position, 3);
+}
+
 TEST_F(RunsTest, TakesBackAQueueThatIsLongerThanItsLimit) {
   for (int i = 0; i < 3; ++i) SubmitOk();
   Close();

@@ -1,0 +1,99 @@
+#include "daemon/helper/remote_users.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+namespace {
+
+constexpr off_t kLimitBytes = 64 << 10;
+
+Status Refuse(const std::string& why, const std::string& remedy) {
+  return Fail(ErrorCode::kNotPermitted, "let a remote client start something", why, remedy);
+}
+
+struct Account {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::string name;
+};
+
+template <typename Find>
+std::optional<Account> FindAccount(const Find& find) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> text(64 << 10);
+  if (find(&entry, text.data(), text.size(), &found) != 0 || found == nullptr) return std::nullopt;
+  return Account{found->pw_uid, found->pw_gid, found->pw_name};
+}
+
+std::optional<uint32_t> UidOf(const std::string& user) {
+  uint32_t uid = 0;
+  auto [end, error] = std::from_chars(user.data(), user.data() + user.size(), uid);
+  if (error == std::errc() && end == user.data() + user.size()) return uid;
+  std::optional<Account> account = FindAccount([&](auto... rest) { return ::getpwnam_r(user.c_str(), rest...); });
+  return account ? std::optional(account->uid) : std::nullopt;
+}
+
+// What is in it, if it is a file that only root can have written.
+Result<std::string> ReadRootsFile(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.valid()) return std::string();  // nobody is listed
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != 0 || (info.st_mode & 022) != 0 ||
+      info.st_size > kLimitBytes) {
+    return Refuse(path + " is not a small file of root's that nobody else may write to",
+                  "chown root and chmod go-w it");
+  }
+  std::string text(static_cast<size_t>(info.st_size), '\0');
+  const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return text;
+}
+
+bool Lists(std::string_view text, uint32_t uid) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string line(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (!line.empty() && line[0] != '#' && UidOf(line) == uid) return true;
+  }
+  return false;
+}
+
+std::vector<uint32_t> GroupsOf(const Account& account) {
+  int count = 64;
+  std::vector<gid_t> groups(static_cast<size_t>(count));
+  while (::getgrouplist(account.name.c_str(), account.gid, groups.data(), &count) < 0) {
+    if (static_cast<size_t>(count) <= groups.size() || static_cast<size_t>(count) > kMostGroups) return {};
+    groups.resize(static_cast<size_t>(count));
+  }
+  groups.resize(static_cast<size_t>(count));
+  return std::vector<uint32_t>(groups.begin(), groups.end());
+}
+
+}  // namespace
+
+Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules) {
+  ASSIGN_OR_RETURN(const std::string listed, ReadRootsFile(file));
+  if (!Lists(listed, uid)) {
+    return Refuse("uid " + std::to_string(uid) + " is not one as whom remote clients may",
+                  "submit it on that node as that user, or have root list it in " + file);
+  }
+  RETURN_IF_ERROR(CheckCallerUid(uid, rules));
+  const std::optional<Account> account = FindAccount([&](auto... rest) { return ::getpwuid_r(uid, rest...); });
+  if (!account) return CallerIdentity{uid, uid, {}};
+  return CallerIdentity{uid, account->gid, GroupsOf(*account)};
+}
+
+}  // namespace kprof

@@ -1,0 +1,22 @@
+// As whom remote clients may start something: uids that root has listed, in a file that nobody else can write. kprofd
+// says whom a certificate is, and the helper cannot see that; so it takes kprofd's word for these alone, and root has
+// decided to trust it with them.
+//
+// The file has one user a line, a name or a uid; empty lines and those that begin with # say nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/helper/caller_socket.h"
+#include "daemon/helper/grant.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// The user as whom something may start, with the groups of the account. Fails with kNotPermitted and the remedy when
+// the file does not list it, is absent, is not root's alone, or CheckCallerUid says no. A user without an account has
+// none but the group of the same number. Reads the file anew each time.
+Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules);
+
+}  // namespace kprof

@@ -1,0 +1,39 @@
+// Uids that belong to somebody besides their own: ranges of subordinate uids, which a user's containers run as
+// (subuid(5)). To limits and to the queue all of them are their owner: else whoever has 65,536 uids had 65,536 times as
+// much. Who a caller is, and so what is theirs and what they see, stays the uid.
+//
+// Values and functions of their arguments; any thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kprof {
+
+struct SubordinateRange {
+  uid_t first = 0;
+  uint32_t count = 0;
+  uid_t owner = 0;
+  bool operator==(const SubordinateRange&) const = default;
+};
+
+struct SubordinateUids {
+  std::vector<SubordinateRange> ranges;
+  std::vector<std::string> complaints;  // of lines that say nothing: "line 3: there is no user 'x'"
+};
+
+// Of lines "owner:first:count", the owner a name or a uid. Ranges of root's are left out: what root gives out are
+// different people's containers. So is what makes no sense, with a complaint; the rest holds.
+SubordinateUids ParseSubordinateUids(std::string_view text,
+                                     const std::function<std::optional<uid_t>(const std::string&)>& uid_of);
+
+// The first range counts that has it; nothing for a uid of its own.
+std::optional<uid_t> OwnerOf(const std::vector<SubordinateRange>& ranges, uid_t uid);
+
+}  // namespace kprof
