@@ -190,9 +190,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
-  ASSIGN_OR_RETURN(remote, RemoteClients::Start(loop, config.listen, [this](const Caller& caller, UniqueFd connection) {
-                     servers->Serve(caller, std::move(connection));
-                   }));
+  auto connected = [this](const Caller& caller, UniqueFd connection) { servers->Serve(caller, std::move(connection)); };
+  ASSIGN_OR_RETURN(remote, RemoteClients::Start(loop, config.listen, connected, metrics.first_tls_expiry));
   RETURN_IF_ERROR(Listen(manager.sockets));
   if (config.http) RETURN_IF_ERROR(BeginWeb(*config.http));
   io_thread = std::thread([this] {

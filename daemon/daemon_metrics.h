@@ -24,6 +24,9 @@ struct DaemonMetrics {
   RunMetrics runs;
   RpcMetrics rpcs{all, connections};
   HttpMetrics http{all, connections};
+  Gauge& first_tls_expiry =
+      all.AddGauge("kprof_tls_expiry_timestamp_seconds",
+                   "When the first certificate, authority or revocation list expires; 0: no remote clients.");
 };
 
 }  // namespace kprof

@@ -1,12 +1,15 @@
 // Clients on other nodes: what the configuration says of them, as something that listens. Reads its files anew when it
-// is told to; a file that cannot be used then changes nothing, and the log says why.
+// is told to; a file that cannot be used then changes nothing, and the log says why. It also says, in time, what of it
+// is about to expire (expiry_warnings.h); `first_expiry` is when the first does.
 #pragma once
 
 #include <functional>
 #include <memory>
 
 #include "daemon/base/io_loop.h"
+#include "daemon/base/metrics.h"
 #include "daemon/listen_config.h"
+#include "daemon/rpc/expiry_warnings.h"
 #include "daemon/rpc/tls_acceptor.h"
 #include "storage/base/status.h"
 
@@ -18,7 +21,7 @@ class RemoteClients {
   // with kUsage for what LoadListen or ListenAt cannot use. What has expired only stands in the log: it keeps remote
   // clients out, and should not keep local ones out, too. Blocks.
   static Result<std::unique_ptr<RemoteClients>> Start(IoLoop& loop, const ListenConfig& config,
-                                                      TlsAcceptor::Connected connected);
+                                                      TlsAcceptor::Connected connected, Gauge& first_expiry);
 
   // Takes over certificates, rules and limits; see TlsAcceptor::Use for what becomes of connections. The address is
   // taken at the start alone. Any thread but the io loop: blocks for the files.
@@ -32,8 +35,17 @@ class RemoteClients {
 
  private:
   RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig& config,
-                std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected);
+                std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected,
+                Gauge& first_expiry);
+  // Io loop, both.
+  void WatchExpiry(std::shared_ptr<const TlsCredentials> credentials);
+  void WarnOfExpiry();
 
+  IoLoop& loop_;
+  Gauge& first_expiry_;
+  std::shared_ptr<const TlsCredentials> watched_;  // io loop; the credentials in use, shared with the acceptor
+  ExpiryWarnings warnings_;                        // io loop
+  IoLoop::Timer warn_timer_;                       // io loop
   const std::string address_;
   TlsAcceptor acceptor_;
 };

@@ -259,6 +259,12 @@ Status TlsCredentials::CheckInForce(int64_t unix_s) const {
   return OkStatus();
 }
 
+std::vector<Expiry> TlsCredentials::Expiries() const {
+  std::vector<Expiry> expiries;
+  for (const Dated& dated : dated_) expiries.push_back({dated.what, dated.to_unix_s});
+  return expiries;
+}
+
 SslPtr TlsCredentials::NewConnection(int socket) const {
   SslPtr ssl(SSL_new(context_.get()));
   if (ssl == nullptr || SSL_set_fd(ssl.get(), socket) != 1) return nullptr;

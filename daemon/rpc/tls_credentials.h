@@ -17,6 +17,7 @@
 
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/certificate_rules.h"
+#include "daemon/rpc/expiry_warnings.h"
 #include "storage/base/openssl_handles.h"
 #include "storage/base/status.h"
 
@@ -42,6 +43,9 @@ class TlsCredentials {
   // Fails with kUsage for what works at another time: a certificate that is not valid yet or any more, or a revocation
   // list whose successor is due, without which no client gets in.
   Status CheckInForce(int64_t unix_s) const;
+
+  // When what is here expires: each certificate, authority and revocation list.
+  std::vector<Expiry> Expiries() const;
 
   // The server's side of a new connection on this socket, which must outlive it.
   SslPtr NewConnection(int socket) const;

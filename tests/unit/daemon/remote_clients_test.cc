@@ -27,7 +27,8 @@ class RemoteClientsTest : public testing::Test {
     WritePrivate(config_.files.client_ca, authority_.pem());
   }
   Result<std::unique_ptr<RemoteClients>> Start() {
-    return RemoteClients::Start(loop_, config_, [](const Caller&, UniqueFd) {});
+    return RemoteClients::Start(
+        loop_, config_, [](const Caller&, UniqueFd) {}, first_expiry_);
   }
   // Whether a client of that authority gets in.
   static bool LetsIn(const RemoteClients& clients, TestAuthority& authority) {
@@ -52,6 +53,7 @@ class RemoteClientsTest : public testing::Test {
   ListenConfig config_;
   RealClock clock_;
   IoLoop loop_{clock_};
+  Gauge first_expiry_;
 };
 
 TEST_F(RemoteClientsTest, AreNoneWithoutAnAddress) {
@@ -96,6 +98,19 @@ TEST_F(RemoteClientsTest, AReloadTakesNewFilesAndAFailedOneKeepsTheOld) {
   (*clients)->Reload(config_);
   EXPECT_FALSE(LetsIn(**clients, authority_));
   EXPECT_TRUE(LetsIn(**clients, other));
+}
+
+TEST_F(RemoteClientsTest, TellWhenTheFirstOfTheirFilesExpires) {
+  const auto now = static_cast<double>(std::time(nullptr));
+  auto clients = Start();
+  ASSERT_TRUE(clients.ok());
+  loop_.RunUntilIdle();
+  EXPECT_NEAR(first_expiry_.value() - now, 24 * 3600, 600);
+  config_.files.revoked = folder_ / "revoked.pem";
+  WritePrivate(config_.files.revoked, authority_.RevocationList({}, 3600));
+  (*clients)->Reload(config_);
+  loop_.RunUntilIdle();
+  EXPECT_NEAR(first_expiry_.value() - now, 3600, 600);
 }
 
 }  // namespace
