@@ -5,24 +5,27 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "storage/base/launch_digest.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof::cli {
 namespace {
 
 constexpr int kChannelFd = 3;  // of kprof-launch
-constexpr const char* kMarker = "KPROF_RUN_ID=";
 
 // Ours, with the run's id in it: whatever of the run survives can be found.
 std::vector<std::string> MarkedEnvironment(const std::string& run_id) {
+  const std::string marker = std::string(kRunIdVariable) + "=";
   std::vector<std::string> environment;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    if (std::strncmp(*variable, kMarker, std::strlen(kMarker)) != 0) environment.emplace_back(*variable);
+    if (!std::string_view(*variable).starts_with(marker)) environment.emplace_back(*variable);
   }
-  environment.push_back(kMarker + run_id);
+  environment.push_back(marker + run_id);
   return environment;
 }
 
@@ -44,18 +47,34 @@ Result<std::string> FindSupervisor(const std::string& own_folder, const std::opt
               "install kprof whole, or name it in KPROF_LAUNCH");
 }
 
-Status StartSupervisor(const std::string& program, const std::string& run_id, UniqueFd channel) {
-  std::vector<std::string> environment = MarkedEnvironment(run_id);
+// As kprofd makes a request of it (daemon/rpc/run_message.cc).
+std::string DigestOf(const v1::RunSpec& spec) {
+  LaunchRequest asked;
+  asked.argv.assign(spec.argv().begin(), spec.argv().end());
+  asked.cwd = spec.cwd();
+  for (const v1::EnvironmentVariable& variable : spec.environment()) {
+    asked.environment.push_back(variable.name() + "=" + variable.value());
+  }
+  if (spec.has_umask()) asked.umask = spec.umask() & 0777;
+  for (const v1::ResourceLimit& limit : spec.limits()) {
+    asked.limits.push_back({limit.resource(), limit.soft(), limit.hard()});
+  }
+  return LaunchDigest(asked);
+}
+
+Status StartSupervisor(const std::string& program, ForegroundLaunch launch) {
+  std::vector<std::string> environment = MarkedEnvironment(launch.run_id);
   std::vector<char*> variables;
   variables.reserve(environment.size() + 1);
   for (std::string& variable : environment) variables.push_back(variable.data());
   variables.push_back(nullptr);
   std::string name = "kprof-launch";
   std::string kept = "--kept";
-  char* arguments[] = {name.data(), kept.data(), nullptr};
+  std::string digest = "--digest=" + launch.digest;
+  char* arguments[] = {name.data(), kept.data(), digest.data(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, channel.get(), kChannelFd);
+  posix_spawn_file_actions_adddup2(&actions, launch.channel.get(), kChannelFd);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&actions, kChannelFd + 1);

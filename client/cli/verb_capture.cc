@@ -85,11 +85,11 @@ Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& c
 }
 
 // A daemon that serves many users does not start what runs in the foreground: we do.
-Status StartHere(const std::string& run_id, const VerbContext& context) {
+Status StartHere(const std::string& run_id, const std::string& digest, const VerbContext& context) {
   ASSIGN_OR_RETURN(const std::string program, FindSupervisor(OwnFolder(), GetProcessVariable("KPROF_LAUNCH")));
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(UniqueFd channel, TakeLaunch(client->socket_path(), run_id));
-  return StartSupervisor(program, run_id, std::move(channel));
+  return StartSupervisor(program, {run_id, digest, std::move(channel)});
 }
 
 // The run as it ended.
@@ -100,7 +100,9 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
   ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
-  options.launch = [&] { return StartHere(submitted.id(), context); };
+  if (!context.on_another_node) {
+    options.launch = [&, digest = DigestOf(request.spec())] { return StartHere(submitted.id(), digest, context); };
+  }
   return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
 }
 

@@ -7,11 +7,6 @@
 
 namespace kprof {
 
-// Names the run that a process belongs to, in the environment of every process of a run.
-inline constexpr char kRunIdVariable[] = "KPROF_RUN_ID";
-// And the state folder that the run belongs to (runs/state_marker.h).
-inline constexpr char kStateVariable[] = "KPROF_STATE";
-
 // The value of `name`; of several the first counts, as for getenv. Null when absent. Valid until the list changes.
 const char* FindVariable(const std::vector<std::string>& environment, std::string_view name);
 

@@ -29,6 +29,8 @@ class Tool {
   // Fails with kUsage when the tool cannot do what is asked; nothing is queued then.
   virtual Status Check(const ToolRequest& request) const = 0;
   // REQUIRES: Check passed. Fails with kToolMissing when the node lacks the tool.
+  // What it changes is not what a caller in the foreground asked for, whose supervisor then refuses it in system mode
+  // (storage/base/launch_digest.h): a tool that wraps the command is planned where kprofctl can sum it, too.
   virtual Result<ToolPlan> Plan(const ToolRequest& request) const = 0;
 };
 

@@ -1,8 +1,8 @@
 #include "daemon/helper/grant.h"
 
 #include "daemon/process/helper_protocol.h"
-#include "daemon/process/launch_digest.h"
-#include "daemon/process/message_coder.h"
+#include "storage/base/launch_digest.h"
+#include "storage/base/message_coder.h"
 #include "storage/base/sha256.h"
 
 namespace kprof {

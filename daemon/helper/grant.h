@@ -2,7 +2,7 @@
 // With it, and never without it, something is started as that caller.
 //
 // A file is "kprofgrant1\n", 64 hex digits of the payload's SHA-256, "\n", the payload: uid, gid, groups, run id,
-// digest, when, boot id, state (daemon/process/message_coder.h). docs/helper_protocol.md has it for people.
+// digest, when, boot id, state (storage/base/message_coder.h). docs/helper_protocol.md has it for people.
 #pragma once
 
 #include <sys/types.h>

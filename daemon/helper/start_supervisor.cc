@@ -12,9 +12,9 @@
 #include <csignal>
 #include <cstring>
 
-#include "daemon/base/environment.h"
 #include "daemon/helper/become_caller.h"
 #include "storage/base/readable_text.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof {
 namespace {

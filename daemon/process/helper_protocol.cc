@@ -4,8 +4,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "daemon/process/launch_digest.h"
-#include "daemon/process/message_coder.h"
+#include "storage/base/launch_digest.h"
+#include "storage/base/message_coder.h"
 
 namespace kprof {
 namespace {

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "daemon/base/environment.h"
-#include "daemon/process/message_coder.h"
 #include "daemon/process/output_progress.h"
+#include "storage/base/message_coder.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof {
 namespace {
@@ -94,44 +95,6 @@ Status CheckLaunchRequest(const LaunchRequest& request) {
 Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker) {
   SetVariable(request.environment, std::string(kRunIdVariable) + "=" + marker);
   RETURN_IF_ERROR(CheckLaunchRequest(request));
-  return request;
-}
-
-std::string EncodeLaunchRequest(const LaunchRequest& request) {
-  MessageEncoder out;
-  out.Add(request.argv);
-  out.Add(request.environment);
-  out.Add(request.cwd);
-  out.Add(request.umask);
-  out.Add(static_cast<uint32_t>(request.limits.size()));
-  for (const ResourceLimit& limit : request.limits) {
-    out.Add(limit.resource);
-    out.Add(limit.soft);
-    out.Add(limit.hard);
-  }
-  out.Add(request.output_head_bytes);
-  out.Add(request.output_tail_bytes);
-  out.Add(request.leftover_grace_ms);
-  return out.Take();
-}
-
-Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload) {
-  MessageDecoder in(payload);
-  LaunchRequest request;
-  in.Read(request.argv);
-  in.Read(request.environment);
-  in.Read(request.cwd);
-  in.Read(request.umask);
-  request.limits.resize(in.ReadCount(sizeof(int32_t) + 2 * sizeof(uint64_t)));
-  for (ResourceLimit& limit : request.limits) {
-    in.Read(limit.resource);
-    in.Read(limit.soft);
-    in.Read(limit.hard);
-  }
-  in.Read(request.output_head_bytes);
-  in.Read(request.output_tail_bytes);
-  in.Read(request.leftover_grace_ms);
-  if (!in.Ok()) return BadPayload("Prepare");
   return request;
 }
 

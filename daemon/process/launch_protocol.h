@@ -29,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/base/launch_request.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -58,26 +59,6 @@ enum class LaunchMessage : uint8_t {
   kStarted = 17,
   kLaunchFailed = 18,
   kEnded = 19,
-};
-
-struct ResourceLimit {
-  int32_t resource = 0;  // RLIMIT_*
-  uint64_t soft = 0;
-  uint64_t hard = 0;
-  bool operator==(const ResourceLimit&) const = default;
-};
-
-// Everything a command needs to run as its caller would have run it.
-struct LaunchRequest {
-  std::vector<std::string> argv;         // argv[0] is looked up in the request's own PATH
-  std::vector<std::string> environment;  // "NAME=value", complete
-  std::string cwd;
-  uint32_t umask = 022;
-  std::vector<ResourceLimit> limits;
-  int64_t output_head_bytes = 4 << 20;
-  int64_t output_tail_bytes = 4 << 20;
-  int64_t leftover_grace_ms = 2000;  // for processes that outlive the command: TERM, this long, KILL
-  bool operator==(const LaunchRequest&) const = default;
 };
 
 // Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
@@ -127,8 +108,6 @@ struct CommandEnded {
 // With the marker (launcher.h) in its environment. Fails as CheckLaunchRequest does.
 Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker);
 
-std::string EncodeLaunchRequest(const LaunchRequest& request);
-Result<LaunchRequest> DecodeLaunchRequest(std::string_view payload);
 std::string EncodeLaunchFailure(const LaunchFailure& failure);
 Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload);
 std::string EncodeCommandStarted(const CommandStarted& started);

@@ -15,7 +15,7 @@
 #include <set>
 
 #include "daemon/base/clock.h"
-#include "daemon/base/environment.h"
+#include "storage/base/run_variables.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

@@ -13,9 +13,9 @@
 #include "daemon/process/adopted_processes.h"
 #include "daemon/process/supervisor_handle.h"
 #include "daemon/process/supervisor_link.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof {
-namespace {}  // namespace
 
 SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, SupervisorProgram program)
     : loop_(loop),

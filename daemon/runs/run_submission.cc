@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/process/launch_digest.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/planned_launch.h"
 #include "daemon/runs/stored_environment.h"
+#include "storage/base/launch_digest.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/session_table.h"

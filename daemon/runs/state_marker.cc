@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "daemon/base/environment.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof {
 

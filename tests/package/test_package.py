@@ -31,8 +31,9 @@ class Contents(unittest.TestCase):
     def test_files_are_where_the_hierarchy_wants_them(self):
         listed = run("dpkg-deb", "--contents", PACKAGE)
         modes = {line.split()[5]: line.split()[0] for line in listed.splitlines()}
-        for program in ("usr/bin/kprofctl", "usr/sbin/kprofd", "usr/libexec/kprof/kprof-launch"):
-            self.assertEqual(modes[f"./{program}"], "-rwxr-xr-x", program)
+        for program, mode in (("usr/bin/kprofctl", "-rwxr-xr-x"), ("usr/sbin/kprofd", "-rwxr-xr-x"),
+                              ("usr/libexec/kprof/kprof-launch", "-rwx--x--x")):
+            self.assertEqual(modes[f"./{program}"], mode, program)
         for file in ("etc/kprofd/kprofd.toml", "usr/lib/systemd/system/kprofd.service", "usr/lib/systemd/system/kprofd.socket",
                      "usr/lib/sysusers.d/kprof.conf", "usr/lib/tmpfiles.d/kprof.conf", "usr/share/man/man1/kprofctl.1.gz",
                      "usr/share/man/man5/kprofd.toml.5.gz", "usr/share/man/man8/kprofd.8.gz",

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "daemon/process/launch_digest.h"
+#include "storage/base/launch_digest.h"
 
 namespace kprof {
 
@@ -23,6 +23,7 @@ std::optional<LaunchOptions> ParseLaunchOptions(int argc, const char* const* arg
       return std::nullopt;
     }
   }
+  if (options.kept && options.digest.empty()) return std::nullopt;
   return options;
 }
 

@@ -77,12 +77,13 @@ kprof::ResourceLimit RaiseDescriptorLimit() {
 int main(int argc, char** argv) {
   const std::optional<kprof::LaunchOptions> options = kprof::ParseLaunchOptions(argc, argv);
   if (!options || !IsSocket(options->control_fd)) {
-    Say("kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
+    Say("kprof-launch is started by kprofd and kprofctl, not by hand; use kprofctl capture. If you did, they are of "
+        "different builds: install kprof whole\n");
     return 2;
   }
   // Its command has the same uid, and shall neither trace it nor reach its descriptors. Not where the daemon is its
-  // parent, which finds it by its environment.
-  if (options->kept) ::prctl(PR_SET_DUMPABLE, 0);
+  // parent, which finds it by its environment: that it is installed unreadable (deploy/CMakeLists.txt) is undone there.
+  ::prctl(PR_SET_DUMPABLE, options->kept ? 0 : 1);
   ::prctl(PR_SET_NAME, kprof::kSupervisorName);  // executed by descriptor, it would be called "4"
   const int control_fd = TakeControl(options->control_fd);
   if (control_fd < 0) {

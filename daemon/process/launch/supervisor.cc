@@ -10,10 +10,11 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 #include <utility>
 
 #include "daemon/base/clock.h"
-#include "daemon/process/launch_digest.h"
+#include "storage/base/launch_digest.h"
 
 namespace kprof {
 namespace {
@@ -102,7 +103,14 @@ void Supervisor::HearChannel() {
 
 void Supervisor::TakeRequest(const Result<LaunchRequest>& request) {
   if (!request.ok() || !CheckLaunchRequest(*request).ok()) return Fail({"request", EBADMSG});
-  if (!digest_.empty() && LaunchDigest(*request) != digest_) return Fail({"digest", EPERM});
+  if (!digest_.empty() && LaunchDigest(*request) != digest_) {
+    // To the caller's terminal, where there is one: whoever sent this is not to tell it.
+    constexpr std::string_view kRefused =
+        "kprof-launch: start the command: kprofd sent another than was asked for, so nothing was started; tell whoever "
+        "looks after this node\n";
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kRefused.data(), kRefused.size());
+    return Fail({"digest", EPERM});
+  }
   Prepare(*request);
 }
 

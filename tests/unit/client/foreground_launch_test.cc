@@ -50,19 +50,19 @@ TEST_F(ForegroundLaunchTest, FindsTheSupervisorThatIsNamed) {
 
 TEST_F(ForegroundLaunchTest, GivesTheSupervisorItsChannelAndMarker) {
   const std::string program =
-      MakeProgram(folder_.Path("kprof-launch"), "#!/bin/sh\necho \"$1 $KPROF_RUN_ID\" >&3\nls /proc/$$/fd >&3\n");
+      MakeProgram(folder_.Path("kprof-launch"), "#!/bin/sh\necho \"$* $KPROF_RUN_ID\" >&3\nls /proc/$$/fd >&3\n");
   SocketPair ends = *MakeSocketPair(SOCK_STREAM);
-  ASSERT_TRUE(StartSupervisor(program, "run1", std::move(ends.theirs)).ok());
+  ASSERT_TRUE(StartSupervisor(program, {"run1", "abc", std::move(ends.theirs)}).ok());
   std::string said;
   char bytes[256];
   ssize_t size = 0;
   while ((size = ::read(ends.ours.get(), bytes, sizeof bytes)) > 0) said.append(bytes, static_cast<size_t>(size));
-  EXPECT_TRUE(said.starts_with("--kept run1\n0\n1\n")) << said;
+  EXPECT_TRUE(said.starts_with("--kept --digest=abc run1\n0\n1\n")) << said;
 }
 
 TEST_F(ForegroundLaunchTest, SaysThatTheProgramCannotBeStarted) {
   SocketPair ends = *MakeSocketPair(SOCK_STREAM);
-  EXPECT_EQ(StartSupervisor("/absent", "run1", std::move(ends.theirs)).code(), ErrorCode::kSpawnFailed);
+  EXPECT_EQ(StartSupervisor("/absent", {"run1", "abc", std::move(ends.theirs)}).code(), ErrorCode::kSpawnFailed);
 }
 
 class TakeLaunchTest : public ForegroundLaunchTest {

@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "daemon/process/helper_protocol.h"
-#include "daemon/process/launch_digest.h"
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/launch_sockets.h"
 #include "daemon/process/process_sweep.h"
+#include "storage/base/launch_digest.h"
 #include "storage/base/packet_socket.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"

@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "daemon/process/launch_digest.h"
+#include "storage/base/launch_digest.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {
@@ -26,16 +26,17 @@ class ClientLauncherTest : public SupervisorLauncherTest {
     if (!comes_) return;
     Result<UniqueFd> channel = client_->Take(command.marker, 1000);
     ASSERT_TRUE(channel.ok()) << channel.status().ToString();
-    StartSupervisor(*std::move(channel));
+    StartSupervisor(*std::move(channel), asked_digest_.empty() ? LaunchDigest(command.request) : asked_digest_);
   }
 
-  void StartSupervisor(UniqueFd channel) {
+  void StartSupervisor(UniqueFd channel, const std::string& digest) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, channel.get(), 3);
     std::string path = kBin + "/kprof-launch";
     std::string kept = "--kept";
-    char* argv[] = {path.data(), kept.data(), digest_.empty() ? nullptr : digest_.data(), nullptr};
+    std::string option = "--digest=" + digest;
+    char* argv[] = {path.data(), kept.data(), option.data(), nullptr};
     ASSERT_EQ(::posix_spawn(&keeper_, path.c_str(), &actions, nullptr, argv, environ), 0);
     posix_spawn_file_actions_destroy(&actions);
   }
@@ -55,7 +56,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
   }
 
   bool comes_ = true;
-  std::string digest_;  // as an option
+  std::string asked_digest_;  // of what the client asked for; empty: that is what is launched
   pid_t keeper_ = -1;
   std::optional<ClientLauncher> client_;
 };
@@ -143,7 +144,7 @@ TEST_F(ClientLauncherTest, GoesOnWithoutItsKeeper) {
 
 TEST_F(ClientLauncherTest, StartsOnlyWhatHasTheRightSum) {
   LaunchRequest request = Request({"touch", folder_ / "executed"});
-  digest_ = "--digest=" + LaunchDigest(request);
+  asked_digest_ = LaunchDigest(request);
   EXPECT_TRUE(Run(request).ended);
   ASSERT_TRUE(std::filesystem::remove(folder_ / "executed"));
   request.argv.push_back(folder_ / "more");

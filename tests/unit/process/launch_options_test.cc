@@ -22,6 +22,11 @@ TEST(LaunchOptions, ReadWhatAHelperSays) {
   EXPECT_EQ(Parse({"--kept", "--control-fd=0", option.c_str()}), (LaunchOptions{true, 0, digest}));
 }
 
+TEST(LaunchOptions, RefuseAKeptOneThatWouldStartAnything) {
+  EXPECT_FALSE(Parse({"--kept"}));
+  EXPECT_FALSE(Parse({"--kept", "--control-fd=3"}));
+}
+
 TEST(LaunchOptions, RefuseWhatIsNoneOfTheirs) {
   for (const char* word : {"", "--help", "--kept=1", "--control-fd=", "--control-fd=1", "--control-fd=03",
                            "--digest=", "--digest=abc", "--digest", "kept"}) {

@@ -49,6 +49,7 @@ inline pid_t ParentOf(pid_t pid) {
 
 // One launch and all that was heard of it.
 struct Command {
+  LaunchRequest request;
   std::string folder;
   std::string marker;
   UniqueFd stdout_log;
@@ -135,6 +136,7 @@ class SupervisorLauncherTest : public testing::Test {
 
   Command& Launch(const LaunchRequest& request, const std::string& marker = "") {
     auto& command = *commands_.emplace_back(std::make_unique<Command>());
+    command.request = request;
     command.folder = folder_ / std::to_string(commands_.size());
     std::filesystem::create_directory(command.folder);
     auto create = [](const std::string& path) {

@@ -300,7 +300,7 @@ TEST(KprofLaunch, SaysThatItIsNotForPeople) {
   ASSERT_NE(output, nullptr);
   char line[200] = "";
   EXPECT_NE(std::fgets(line, sizeof line, output), nullptr);
-  EXPECT_EQ(std::string(line), "kprof-launch is started by kprofd, not by hand; use kprofctl capture\n");
+  EXPECT_NE(std::string(line).find("not by hand; use kprofctl capture"), std::string::npos);
   EXPECT_EQ(WEXITSTATUS(::pclose(output)), 2);
 }
 

@@ -77,7 +77,7 @@ TEST_F(LaunchSpoolTest, CallsAnythingElseDamagedToo) {
   LaunchRequest no_program = SomeRequest();
   no_program.argv.clear();
   EXPECT_THAT(ReadBroken(FileOf(EncodeLaunchRequest(no_program))), HasSubstr("no program"));
-  EXPECT_THAT(ReadBroken(FileOf("anything")), HasSubstr("protocol"));
+  EXPECT_THAT(ReadBroken(FileOf("anything")), HasSubstr("not in the form"));
   EXPECT_THAT(ReadBroken(std::string(kLaunchFrameLimitBytes + 1, 'x')), HasSubstr("over the limit"));
 }
 

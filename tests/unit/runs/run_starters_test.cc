@@ -2,8 +2,8 @@
 // which must have seen the caller ask.
 #include <gtest/gtest.h>
 
-#include "daemon/process/launch_digest.h"
 #include "daemon/runs/runs.h"
+#include "storage/base/launch_digest.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/process/launch_digest.h"
+#include "storage/base/launch_digest.h"
 
 #include <gtest/gtest.h>
 
@@ -58,6 +58,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"LD_PRELOAD", [](LaunchRequest& r) { r.environment.emplace_back("LD_PRELOAD=/tmp/x.so"); }},
                     Change{"a name that begins like ours",
                            [](LaunchRequest& r) { r.environment.emplace_back("KPROF_STATEX=1"); }},
+                    Change{"more than a word in a variable of the daemon's",
+                           [](LaunchRequest& r) { r.environment.emplace_back("CUDA_VISIBLE_DEVICES=$(reboot)"); }},
+                    Change{"a line more in a variable of the daemon's",
+                           [](LaunchRequest& r) { r.environment.emplace_back("KPROF_STATE=1\nLD_PRELOAD=x"); }},
+                    Change{"a variable of the daemon's without a value",
+                           [](LaunchRequest& r) { r.environment.emplace_back("KPROF_RUN_ID"); }},
                     Change{"no variable", [](LaunchRequest& r) { r.environment.emplace_back("LD_PRELOAD"); }},
                     Change{"folder", [](LaunchRequest& r) { r.cwd = "/"; }},
                     Change{"umask", [](LaunchRequest& r) { r.umask = 0; }},
@@ -72,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All, WhatTheDaemonDecides,
                                                 }},
                                          Change{"devices",
                                                 [](LaunchRequest& r) {
-                                                  r.environment[1] = "CUDA_VISIBLE_DEVICES=GPU-1";
+                                                  r.environment[1] = "CUDA_VISIBLE_DEVICES=GPU-3f0c1a:MIG/1,2 3";
                                                   r.environment.emplace_back("NEURON_RT_VISIBLE_CORES=0-3");
                                                   r.environment.emplace_back("ROCR_VISIBLE_DEVICES=1");
                                                 }},

@@ -1,9 +1,10 @@
-#include "daemon/process/launch_digest.h"
+#include "storage/base/launch_digest.h"
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
-#include "daemon/base/environment.h"
+#include "storage/base/run_variables.h"
 #include "storage/base/sha256.h"
 
 namespace kprof {
@@ -15,10 +16,21 @@ constexpr std::string_view kForm = "kprof launch 1\n";
 constexpr std::array<std::string_view, 5> kDaemonsVariables = {kRunIdVariable, kStateVariable, "CUDA_VISIBLE_DEVICES",
                                                                "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
 
+// Nothing that a shell, however it is quoted, takes for more than a word.
+bool IsPlain(char c) {
+  const bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return alphanumeric || std::string_view("-_.,:/ ").find(c) != std::string_view::npos;
+}
+
 }  // namespace
 
-bool IsDaemonsVariable(std::string_view name) {
-  return std::find(kDaemonsVariables.begin(), kDaemonsVariables.end(), name) != kDaemonsVariables.end();
+bool IsDaemonsVariable(std::string_view variable) {
+  const size_t equals = variable.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view value = variable.substr(equals + 1);
+  return std::find(kDaemonsVariables.begin(), kDaemonsVariables.end(), variable.substr(0, equals)) !=
+             kDaemonsVariables.end() &&
+         std::all_of(value.begin(), value.end(), IsPlain);
 }
 
 std::string LaunchDigest(const LaunchRequest& request) {
@@ -31,9 +43,7 @@ std::string LaunchDigest(const LaunchRequest& request) {
   callers.output_tail_bytes = 0;
   callers.leftover_grace_ms = 0;
   std::copy_if(request.environment.begin(), request.environment.end(), std::back_inserter(callers.environment),
-               [](const std::string& variable) {
-                 return !IsDaemonsVariable(std::string_view(variable).substr(0, variable.find('=')));
-               });
+               [](const std::string& variable) { return !IsDaemonsVariable(variable); });
   Sha256 sum;
   sum.Add(kForm);
   sum.Add(EncodeLaunchRequest(callers));
