@@ -175,7 +175,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                      config.output,
                      run_observers.get(),
                      ways->grants(),
-                     &storage_limits};
+                     &storage_limits,
+                     ways->intake()};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;

@@ -18,6 +18,7 @@
 #include "daemon/process/helper_launcher.h"
 #include "daemon/process/helper_link.h"
 #include "daemon/process/launchers.h"
+#include "daemon/process/output_thread.h"
 #include "daemon/process/supervisor_launcher.h"
 #include "daemon/rpc/side_socket.h"
 #include "storage/base/status.h"
@@ -35,6 +36,7 @@ class LaunchWays {
   Launcher& launcher() { return *launchers_; }
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
+  OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
   // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
@@ -49,7 +51,12 @@ class LaunchWays {
  private:
   struct System {
     System(IoLoop& loop, const std::string& helper_socket, HelperGrants::ConnectionOf connection_of)
-        : link(loop, helper_socket), client(loop), helper(loop, link), grants(loop, link, std::move(connection_of)) {}
+        : output(loop),
+          link(loop, helper_socket),
+          client(loop),
+          helper(loop, link),
+          grants(loop, link, std::move(connection_of)) {}
+    OutputThread output;
     HelperLink link;
     ClientLauncher client;
     HelperLauncher helper;

@@ -9,7 +9,8 @@
 // A text is u16 length (little-endian) and bytes. Types:
 //   1  take the launch of a run (subject: its whole id) that is offered to its client
 //   (WatchRunResponse.launch_offered);
-//      the file is the channel that kprof-launch gets as descriptor 3
+//      the file is the channel that kprof-launch gets as descriptor 3; what goes over it is kprofd's and kprof-launch's
+//      (daemon/process/launch_protocol.h). It brings sockets for the output, never a file
 // Codes are those of errors everywhere (docs/cli.md). Other types are for requests to come; an unknown one is `usage`.
 #pragma once
 

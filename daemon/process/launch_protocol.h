@@ -1,7 +1,7 @@
 // What the daemon and the supervisor `kprof-launch` say to each other over one Unix stream socket:
 //
 //   daemon                                     kprof-launch
-//   1 byte with 3 descriptors (SCM_RIGHTS)  ->             stdout log, stderr log, output progress
+//   1 byte with descriptors (SCM_RIGHTS)    ->             where the output goes, see below
 //   Hello, Prepare(LaunchRequest)           ->             forks, sets everything up, stops before exec
 //                                           <-  Hello, Prepared
 //   Go                                      ->             exec
@@ -10,6 +10,11 @@
 //                                           <-  Ended      the whole tree is gone; then it exits
 //
 // When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
+// The output goes into files, where daemon and supervisor are of one user: stdout log, stderr log, output progress.
+// Else the files are the daemon's alone, and the supervisor gets two stream sockets for what the command prints,
+// stdout's and stderr's, made as the channel was. All of it has been sent before Ended is; of what is sent later
+// nothing is kept.
+//
 // A frame is u32 length (of what follows), u8 type, payload; integers little-endian; strings u32 length + bytes.
 // Decoders take untrusted bytes: they fail with kBadInput, never read past the end, and never allocate more than the
 // frame holds (and a string object per string in it). The socket is the only link: nothing else is shared.
@@ -36,8 +41,12 @@ namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
+// How many descriptors the first byte brings.
+constexpr size_t kOutputFiles = 3;
+constexpr size_t kOutputSockets = 2;
+
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 2;
+constexpr uint32_t kLaunchProtocolVersion = 3;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";

@@ -1,4 +1,4 @@
-// The two ends of a supervisor's channel, with the command's output files on their way to it: what launch_protocol.h
+// The two ends of a supervisor's channel, with where the command's output goes on its way to it: what launch_protocol.h
 // begins with. Whoever starts the supervisor gives it the other end.
 #pragma once
 

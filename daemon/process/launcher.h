@@ -40,11 +40,11 @@ struct LaunchEvents {
   std::function<void(Status)> lost;
 };
 
-// The open files that the supervisor writes to; see output_progress.h. Borrowed for the call.
+// Where a supervisor puts what its command prints. Borrowed for the call.
 struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;
-  int progress_fd = -1;
+  int progress_fd = -1;  // the logs' (output_progress.h); none: the others are sockets (output_intake.h)
 };
 
 class Launched {

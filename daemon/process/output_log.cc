@@ -14,6 +14,7 @@ namespace {
 constexpr int kLookTries = 16;
 constexpr int kReadTries = 4;
 constexpr size_t kBlockBytes = 256 << 10;
+constexpr int64_t kMostLogBytes = 2 * kMostOutputLimitBytes;
 
 // Nothing also when the file is too short.
 Result<std::optional<OutputProgress>> ReadProgressOnce(File& file, OutputStream stream) {
@@ -210,7 +211,7 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
   if (!opened.ok() && opened.status().code() == ErrorCode::kNotFound) return finished;
   if (!opened.ok()) return opened.status();
   File& log = **opened;
-  ASSIGN_OR_RETURN(const int64_t raw_size_bytes, log.ReadSize());
+  ASSIGN_OR_RETURN(int64_t raw_size_bytes, log.ReadSize());
   const std::string partial_path = log_path + ".partial";
   RETURN_IF_ERROR(files.Remove(partial_path));  // of an earlier try
 
@@ -222,6 +223,11 @@ Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, c
     return progress_file.status();
   }
 
+  if (!progress && raw_size_bytes > kMostLogBytes) {
+    // No writer left that. Summing what somebody made of a hole would take a worker's hours.
+    RETURN_IF_ERROR(log.Truncate(kMostLogBytes));
+    raw_size_bytes = kMostLogBytes;
+  }
   FinishedParts parts;
   const bool finished_before = progress && progress->finished_size_bytes != 0 &&
                                raw_size_bytes == static_cast<int64_t>(progress->finished_size_bytes);

@@ -33,7 +33,8 @@ struct FinishedOutput {
 
 // Puts head and tail in order (through a .partial and a rename), syncs the file (not its folder) and sums it. A log of
 // no bytes is removed. Also does this after a crash, from whatever the progress file says (where that is nothing, or
-// nonsense, the log counts as complete), and again after a crash of its own. The writer must be gone. The progress file
+// nonsense, the log counts as complete, as far as a log can be long), and again after a crash of its own. However long
+// somebody has made the file, what is kept and summed is what limits allow. The writer must be gone. The progress file
 // stays; once it is removed, how much the log dropped is only told by whoever kept the answer. From a worker.
 Result<FinishedOutput> FinishOutput(Files& files, const std::string& log_path, const std::string& progress_path,
                                     OutputStream stream);

@@ -7,6 +7,7 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kMagic = "kprofop1";
+constexpr uint64_t kMostMarkerBytes = 256;  // of the lines that count what is missing
 
 void PutU64(char* out, uint64_t value) {
   for (size_t i = 0; i < sizeof value; ++i) out[i] = static_cast<char>(value >> (8 * i) & 0xff);
@@ -49,7 +50,8 @@ std::optional<OutputProgress> DecodeOutputProgress(std::span<const char, kOutput
   constexpr auto kMost = static_cast<uint64_t>(INT64_MAX / 2);
   if (progress.claimed_bytes > kMost || progress.printed_bytes > kMost || progress.finished_size_bytes > kMost ||
       progress.finished_dropped_bytes > kMost || progress.written_bytes > progress.claimed_bytes ||
-      progress.written_bytes > progress.printed_bytes || progress.finished_dropped_bytes > progress.printed_bytes) {
+      progress.written_bytes > progress.printed_bytes || progress.finished_dropped_bytes > progress.printed_bytes ||
+      progress.finished_size_bytes > head + tail + kMostMarkerBytes) {
     return std::nullopt;
   }
   return progress;

@@ -1,5 +1,5 @@
-// A run's folder while it runs and when it is over: the open log files that the supervisor writes to, and turning them
-// into artifacts. Blocking: from a worker.
+// A run's folder while it runs and when it is over: the open log files (which only a supervisor of our own user gets),
+// and turning them into artifacts. Blocking: from a worker.
 #pragma once
 
 #include <memory>

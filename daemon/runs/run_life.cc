@@ -2,6 +2,7 @@
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
+#include "daemon/runs/believable_end.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/planned_launch.h"
 #include "daemon/runs/run_end.h"
@@ -116,14 +117,19 @@ void RunLife::Launch(Prepared prepared) {
     }
     BeginCollecting();
   };
-  OutputFiles outputs{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
-  Result<std::unique_ptr<Launched>> launched =
-      parts_.launcher.Launch(prepared.request, AsOf(row_), row_.id, outputs, std::move(events));
+  launched_mono_ns_ = parts_.clock.mono_ns();
+  auto launch = [&]() -> Status {
+    ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
+    ASSIGN_OR_RETURN(launched_,
+                     parts_.launcher.Launch(prepared.request, AsOf(row_), row_.id, output, std::move(events)));
+    return OkStatus();
+  };
+  Status launched = launch();
+  if (taking_) taking_->GaveEnds();
   if (!launched.ok()) {
-    Blame(launched.status());
+    Blame(launched);
     return BeginCollecting();
   }
-  launched_ = *std::move(launched);
   // The supervisor sets up while the state is being committed; it goes on only when both are ready.
   row_.state = RunState::kRunning;
   row_.started_ns = parts_.clock.unix_ns();
@@ -134,6 +140,15 @@ void RunLife::Launch(Prepared prepared) {
     if (error_ || stop_reason_) return BeginCollecting();  // nothing was executed yet
     GoWhenReady();
   });
+}
+
+// The files themselves go to a supervisor of our own user alone.
+Result<OutputFiles> RunLife::SupervisorsOutput() {
+  const OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
+  if (row_.starter == RunStarter::kDaemon) return files;
+  if (parts_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
+  ASSIGN_OR_RETURN(taking_, parts_.intake->Begin(files, parts_.output));
+  return taking_->ends();
 }
 
 void RunLife::GoWhenReady() {
@@ -155,9 +170,9 @@ void RunLife::OnStarted(const CommandStarted& started) {
   RemoveSpoolSoon(parts_, row_.id);
 }
 
-// A client's supervisor says what its client likes; by what it says of times, runs are listed and expire.
+// A caller's supervisor says what its caller likes; by what it says of times, runs are listed and expire.
 int64_t RunLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
-  if (row_.starter != RunStarter::kClient) return unix_ns;
+  if (row_.starter == RunStarter::kDaemon) return unix_ns;
   const int64_t now_ns = parts_.clock.unix_ns();
   return std::clamp(unix_ns, std::min(not_before_ns, now_ns), now_ns);
 }
@@ -176,7 +191,8 @@ bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
 }
 
 void RunLife::OnEnded(const CommandEnded& ended) {
-  command_ = ended;
+  command_ =
+      row_.starter == RunStarter::kDaemon ? ended : BelievableEnd(ended, parts_.clock.mono_ns() - launched_mono_ns_);
   BeginCollecting();
 }
 
@@ -189,13 +205,29 @@ void RunLife::BeginCollecting() {
   row_.state = RunState::kCollecting;
   row_.ended_ns =
       command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
+  FinishOutput();
   Commit([this](Status status) {
     if (!status.ok()) Blame(status);
-    Collect();
+    collecting_committed_ = true;
+    CollectWhenReady();
   });
 }
 
-void RunLife::Collect() {
+void RunLife::FinishOutput() {
+  if (!taking_) return;
+  taking_->Finish([this](int first_error) {
+    if (command_) command_->output_error = first_error;  // of what we wrote ourselves, whatever it says
+    taking_.reset();
+    CollectWhenReady();
+  });
+}
+
+// However it came to its end: nothing is written to the logs any more once they are collected.
+void RunLife::CollectWhenReady() {
+  if (collecting_committed_ && !taking_) CollectFiles();
+}
+
+void RunLife::CollectFiles() {
   files_ = RunFiles();
   auto work = [this, id = row_.id] { return CollectRunFolder(parts_.files, parts_.catalog.layout(), id); };
   OnWorker<Collected>(parts_.files_work, std::move(work), &RunLife::OnCollected);

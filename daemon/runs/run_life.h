@@ -46,12 +46,15 @@ class RunLife {
   void PrepareFiles();
   void OnFilesPrepared(Result<Prepared> prepared);
   void Launch(Prepared prepared);
+  Result<OutputFiles> SupervisorsOutput();
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
   void OnEnded(const CommandEnded& ended);
   void BeginCollecting();
-  void Collect();
+  void FinishOutput();
+  void CollectWhenReady();
+  void CollectFiles();
   void OnCollected(Result<Collected> collected);
   void End();
   std::optional<Status> WhyItFailed() const;
@@ -61,10 +64,13 @@ class RunLife {
   const Events events_;
   RunRow row_;
   RunFiles files_;
+  std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
   std::unique_ptr<Launched> launched_;
   bool prepared_ = false;           // the supervisor is ready
   bool running_committed_ = false;  // and so are we
   bool went_ = false;
+  bool collecting_committed_ = false;
+  int64_t launched_mono_ns_ = 0;
   bool ended_ = false;  // the command is over, or never will be
   std::optional<CommandEnded> command_;
   std::optional<Status> stop_reason_;

@@ -7,6 +7,7 @@
 #include "daemon/devices/device_list.h"
 #include "daemon/process/caller_grants.h"
 #include "daemon/process/launcher.h"
+#include "daemon/process/output_intake.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/run_observer.h"
 #include "daemon/runs/storage_limits.h"
@@ -30,6 +31,8 @@ struct RunParts {
   // ones as their callers, who are asked for when they submit.
   CallerGrants* grants = nullptr;
   const StorageLimits* storage = nullptr;  // null: no limits
+  // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.
+  OutputIntake* intake = nullptr;
 };
 
 }  // namespace kprof

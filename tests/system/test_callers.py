@@ -1,9 +1,11 @@
 """System mode: captures in the foreground run as their callers, where their callers are. kprofd is an unprivileged user's,
 and callers are made-up uids. Needs root."""
 
+import hashlib
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import unittest
@@ -87,6 +89,38 @@ class CallersTest(unittest.TestCase):
         self.assertEqual(process.returncode, kprof_testing.EXIT["lost_daemon"])
         for pid in found:
             self.assertFalse(os.path.exists(f"/proc/{pid}"))
+
+    def test_a_hostile_supervisor_cannot_touch_its_runs_logs(self):
+        folder = os.path.join(self.folder, "alices")
+        os.mkdir(folder)
+        os.chown(folder, ALICE, ALICE)
+        table = os.path.join(folder, "table")
+        program = shutil.copy(os.path.join(self.daemon.bin, "kprofctl"), folder)
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hostile_supervisor.py")
+        os.chmod(shutil.copy(source, os.path.join(folder, "kprof-launch")), 0o755)
+        process = subprocess.Popen([program, "--socket", self.daemon.socket, "--json", "capture", "command", "--", "true"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=ALICE, group=ALICE,
+                                   extra_groups=[], cwd="/", env={"PATH": os.environ["PATH"], "HOSTILE_TABLE": table})
+        out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        run = json.loads(out)
+        log = os.path.join(self.daemon.run_folder(run["id"]), "stdout.log")
+        size, sums = os.path.getsize(log), [artifact["sha256"] for artifact in self.alice.json("artifacts", run["id"])["artifacts"]]
+        said = wait_until(lambda: [text for text in [kprof_testing.read_file(table).decode()] if "over" in text], "its end")[0]
+        print(said)
+        self.assertNotIn("DONE", said)
+        self.assertEqual(said.count("descriptor"), 2)
+        # It printed what kprofd counted, and its other numbers are possible ones.
+        dropped = run["stdout_dropped_bytes"]
+        self.assertGreaterEqual(run["stdout_bytes"], 64 << 20)
+        self.assertLess(run["stdout_bytes"], 100 << 20)
+        self.assertEqual(dropped + size - len(f"\n[kprof: {dropped} bytes dropped here]\n"), run["stdout_bytes"])
+        self.assertLess(size, (8 << 20) + 100)
+        self.assertLess(run["metrics"]["wall_ns"], 1e9 * kprof_testing.LIMIT_S)
+        self.assertEqual(run["state"], "done")  # that the disk was full is for kprofd to know
+        # And the log is the one that was summed.
+        self.assertEqual(sums, [hashlib.sha256(kprof_testing.read_file(log)).hexdigest()])
+        self.assertEqual(os.path.getsize(log), size)
 
     def test_cancel_ends_a_run_of_the_clients(self):
         seconds = unique_seconds()

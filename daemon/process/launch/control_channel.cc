@@ -4,11 +4,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 namespace kprof {
+namespace {
+
+int NumberOf(int socket, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+// Of one of a pair of Unix stream sockets; nothing for any other file.
+std::optional<ucred> MakerOf(int socket) {
+  ucred maker{};
+  socklen_t size = sizeof maker;
+  const bool good = NumberOf(socket, SO_DOMAIN) == AF_UNIX && NumberOf(socket, SO_TYPE) == SOCK_STREAM &&
+                    ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) == 0;
+  if (!good) return std::nullopt;
+  return maker;
+}
+
+}  // namespace
 
 ControlChannel::ControlChannel(UniqueFd socket) : socket_(std::move(socket)) {
   ::fcntl(socket_.get(), F_SETFD, FD_CLOEXEC);
@@ -53,7 +73,7 @@ void ControlChannel::SendBytes(const std::string& bytes) {
 void ControlChannel::ReceiveFiles() {
   char hello = 0;
   iovec piece{&hello, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(3 * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kOutputFiles * sizeof(int))];
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
@@ -61,19 +81,27 @@ void ControlChannel::ReceiveFiles() {
   message.msg_controllen = sizeof control;
   ssize_t size = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  size_t count = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); size > 0 && part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     size_t fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (size_t i = 0; i < fds; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      UniqueFd owned(fd);
-      if (count < files_.size()) files_[count++] = std::move(owned);
+      files_.emplace_back(fd);
     }
   }
   has_files_ = true;
-  if (size != 1 || count != files_.size() || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
+  const bool expected = files_.size() == kOutputFiles || files_.size() == kOutputSockets;
+  if (size != 1 || !expected || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
+}
+
+bool ControlChannel::HasOutputSockets() const {
+  const std::optional<ucred> maker = MakerOf(socket_.get());
+  return maker && files_.size() == kOutputSockets &&
+         std::all_of(files_.begin(), files_.end(), [&](const UniqueFd& file) {
+           const std::optional<ucred> other = MakerOf(file.get());
+           return other && other->pid == maker->pid && other->uid == maker->uid && other->gid == maker->gid;
+         });
 }
 
 }  // namespace kprof

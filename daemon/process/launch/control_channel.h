@@ -1,10 +1,10 @@
 // The supervisor's end of launch_protocol.h. Never waits.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/process/launch_protocol.h"
 #include "storage/base/unique_fd.h"
@@ -29,15 +29,18 @@ class ControlChannel {
   // has been told so.
   bool closed() const { return closed_; }
 
-  // stdout log, stderr log, progress; valid before the first frame.
-  std::array<UniqueFd, 3>& files() { return files_; }
+  // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame.
+  std::vector<UniqueFd>& files() { return files_; }
+  // They are sockets for the output, and made by whoever made this channel: nothing else that the other end may have
+  // open, written to by somebody with more rights.
+  bool HasOutputSockets() const;
 
  private:
   void ReceiveFiles();
   void SendBytes(const std::string& bytes);
 
   UniqueFd socket_;
-  std::array<UniqueFd, 3> files_;
+  std::vector<UniqueFd> files_;
   bool has_files_ = false;
   bool closed_ = false;
   bool said_hello_ = false;

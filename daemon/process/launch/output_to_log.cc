@@ -1,4 +1,4 @@
-#include "daemon/process/launch/output_pump.h"
+#include "daemon/process/launch/output_to_log.h"
 
 #include <unistd.h>
 
@@ -8,14 +8,14 @@
 namespace kprof {
 namespace {
 
-// One for all pumps: there is one thread. Its pages cost nothing until a command prints that much.
+// One for all: there is one thread. Its pages cost nothing until a command prints that much.
 char block[256 << 10];
 
-constexpr int kDrainTurns = 64;  // of a block each: many times what a pipe can hold
+constexpr int kLastTurns = 64;  // of a block each: many times what a pipe can hold
 
 }  // namespace
 
-bool OutputPump::Turn() {
+bool OutputToLog::Move() {
   if (!pipe_.valid()) return false;
   ssize_t size = ::read(pipe_.get(), block, sizeof block);
   if (size > 0) {
@@ -27,9 +27,10 @@ bool OutputPump::Turn() {
   return false;
 }
 
-void OutputPump::Drain() {
-  for (int turn = 0; turn < kDrainTurns && Turn(); ++turn) {
+void OutputToLog::Close() {
+  for (int turn = 0; turn < kLastTurns && Move(); ++turn) {
   }
+  pipe_.Reset();
 }
 
 }  // namespace kprof

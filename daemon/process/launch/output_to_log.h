@@ -1,34 +1,33 @@
-// Moves what a command prints from its pipe into a log. Never waits: a turn takes what is there, up to a bound, so that
-// the supervisor hears its channel between turns.
+// What a command prints, moved from its pipe into a log. For a daemon's own supervisor, whose user may write that file
+// anyway: nobody stands between the command and the disk.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstddef>
-
+#include "daemon/process/launch/command_output.h"
 #include "daemon/process/output_log_writer.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
 
-class OutputPump {
+class OutputToLog final : public CommandOutput {
  public:
-  // Reads from `pipe_fd`, which is non-blocking, until its end.
-  OutputPump(UniqueFd pipe_fd, OutputLogWriter& log) : pipe_(std::move(pipe_fd)), log_(log) {}
+  // Reads from `pipe`, which is non-blocking, until its end. The other descriptors are borrowed.
+  OutputToLog(UniqueFd pipe, int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
+      : pipe_(std::move(pipe)), log_(log_fd, progress_fd, stream, limits) {}
 
-  // To poll for; -1 once the end has been seen.
-  int fd() const { return pipe_.get(); }
-
-  // One read. Returns whether there may be more at once.
-  bool Turn();
-
-  // What is left in the pipe when nobody is expected to write any more. Bounded: somebody outside the tree may hold the
-  // other end and go on.
-  void Drain();
+  pollfd wait() const override { return {pipe_.get(), POLLIN, 0}; }
+  void Turn() override { Move(); }
+  void Close() override;
+  bool out() const override { return !pipe_.valid(); }
+  int64_t printed_bytes() const override { return log_.written_bytes(); }
+  int64_t dropped_bytes() const override { return log_.dropped_bytes(); }
+  int first_error() const override { return log_.first_error(); }
 
  private:
+  // One read. Returns whether there may be more at once.
+  bool Move();
+
   UniqueFd pipe_;
-  OutputLogWriter& log_;
+  OutputLogWriter log_;
 };
 
 }  // namespace kprof

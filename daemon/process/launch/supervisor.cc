@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "daemon/base/clock.h"
+#include "daemon/process/launch/output_to_daemon.h"
+#include "daemon/process/launch/output_to_log.h"
 #include "storage/base/launch_digest.h"
 
 namespace kprof {
@@ -23,6 +25,8 @@ constexpr int64_t kNever = INT64_MAX;
 constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
 constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
 constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
+// For the last output to be taken once a Stop was asked for: less than a daemon waits that asks twice.
+constexpr int64_t kLastOutputLimitNs = 3'000 * kNanosPerMilli;
 // Shorter runs say nothing of the host (host_cpu.h), and are not to wait for the second reading.
 constexpr int64_t kShortestHostWallNs = 100 * kNanosPerMilli;
 
@@ -45,11 +49,13 @@ int Supervisor::Run() {
   while (!done_) {
     Poll();
     // A channel that is closed means the same at any moment: nobody wants the tree.
-    if (channel_.closed() && !killing_ && !done_) {
+    if (channel_.closed() && !done_) {
       if (!child_) return kLaunchTreeGone;
-      BeginKill();
+      if (end_) break;
+      if (!killing_) BeginKill();
     }
     KeepDeadlines();
+    if (end_ && !done_ && stdout_->out() && stderr_->out()) ReportEnd();
   }
   return unkillable_ == 0 ? kLaunchTreeGone : kLaunchTreeLeft;
 }
@@ -59,8 +65,8 @@ void Supervisor::Poll() {
   pollfd waits[5] = {
       {open ? channel_.fd() : -1, POLLIN, 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
-      {open && stdout_ ? stdout_->pump.fd() : -1, POLLIN, 0},
-      {open && stderr_ ? stderr_->pump.fd() : -1, POLLIN, 0},
+      open && stdout_ ? stdout_->wait() : pollfd{-1, 0, 0},
+      open && stderr_ ? stderr_->wait() : pollfd{-1, 0, 0},
       {child_signal_fd_.get(), POLLIN, 0},
   };
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
@@ -74,8 +80,8 @@ void Supervisor::Poll() {
   if (waits[0].revents != 0) HearChannel();
   if (waits[1].revents != 0) ReadReport();
   // The logs are the daemon's, and belong to the next one when it is gone.
-  if (waits[2].revents != 0 && !channel_.closed()) stdout_->pump.Turn();
-  if (waits[3].revents != 0 && !channel_.closed()) stderr_->pump.Turn();
+  if (waits[2].revents != 0 && !channel_.closed()) stdout_->Turn();
+  if (waits[3].revents != 0 && !channel_.closed()) stderr_->Turn();
   if (waits[4].revents != 0) OnChildren();
 }
 
@@ -111,6 +117,7 @@ void Supervisor::TakeRequest(const Result<LaunchRequest>& request) {
     [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kRefused.data(), kRefused.size());
     return Fail({"digest", EPERM});
   }
+  if (!digest_.empty() && !channel_.HasOutputSockets()) return Fail({"output", EPERM});
   Prepare(*request);
 }
 
@@ -125,14 +132,23 @@ void Supervisor::Prepare(const LaunchRequest& request) {
   child_.emplace(std::move(started.child));
   tree_.SetCommand(child_->pid);
   leftover_grace_ms_ = request.leftover_grace_ms;
+  std::vector<UniqueFd>& files = channel_.files();
+  if (files.size() == kOutputSockets) {
+    stdout_ = std::make_unique<OutputToDaemon>(std::move(child_->stdout_fd), std::move(files[0]));
+    stderr_ = std::make_unique<OutputToDaemon>(std::move(child_->stderr_fd), std::move(files[1]));
+    return;
+  }
   const OutputLimits limits{request.output_head_bytes, request.output_tail_bytes};
-  auto& [out, err, progress] = channel_.files();
-  stdout_.emplace(std::move(child_->stdout_fd), out.get(), progress.get(), OutputStream::kStdout, limits);
-  stderr_.emplace(std::move(child_->stderr_fd), err.get(), progress.get(), OutputStream::kStderr, limits);
+  const int progress = files[2].get();
+  stdout_ = std::make_unique<OutputToLog>(std::move(child_->stdout_fd), files[0].get(), progress, OutputStream::kStdout,
+                                          limits);
+  stderr_ = std::make_unique<OutputToLog>(std::move(child_->stderr_fd), files[1].get(), progress, OutputStream::kStderr,
+                                          limits);
 }
 
 void Supervisor::Stop(int64_t grace_ms) {
-  if (!child_ || killing_ || done_) return;
+  if (end_) give_up_at_ns_ = std::min(give_up_at_ns_, ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs);
+  if (!child_ || killing_ || end_ || done_) return;
   // A second Stop only shortens: those that were told to end are not told again.
   const bool first = !stop_asked_;
   stop_asked_ = true;
@@ -163,7 +179,7 @@ void Supervisor::ReadReport() {
 void Supervisor::OnChildren() {
   signalfd_siginfo info[16];
   [[maybe_unused]] ssize_t size = ::read(child_signal_fd_.get(), info, sizeof info);  // says only: look
-  if (!child_) return;
+  if (!child_ || end_) return;
   const bool some_left = tree_.Reap();
   if (tree_.command().wait_status && !command_over_) {
     command_over_ = true;
@@ -200,7 +216,9 @@ void Supervisor::KillAgain() {
 void Supervisor::KeepDeadlines() {
   if (done_) return;
   const int64_t now_ns = ReadClockNs(CLOCK_MONOTONIC);
-  if (now_ns >= give_up_at_ns_) {
+  if (end_) {
+    if (now_ns >= give_up_at_ns_) ReportEnd();
+  } else if (now_ns >= give_up_at_ns_) {
     unkillable_ = std::max<int64_t>(1, tree_.CountLiving());  // one at least, as Reap saw it
     Finish();
   } else if (now_ns >= kill_at_ns_) {
@@ -211,21 +229,23 @@ void Supervisor::KeepDeadlines() {
 }
 
 void Supervisor::Finish() {
-  if (done_) return;
-  done_ = true;
-  if (channel_.closed()) return;
-  stdout_->pump.Drain();
-  stderr_->pump.Drain();
+  if (done_ || end_) return;
   const ChildReport& report = *child_->report;
+  done_ = channel_.closed();
+  if (done_) return;
   if (report.step[0] != '\0') {
     std::string step(report.step, ::strnlen(report.step, sizeof report.step));
-    channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure({std::move(step), report.error}));
-    return;
+    return Fail({std::move(step), report.error});
   }
-  ReportEnd(ProcessTree::Usage());
+  end_ = EndOf(ProcessTree::Usage());
+  stdout_->Close();
+  stderr_->Close();
+  // A daemon that is slow to take the rest may take its time, but when it says Stop it wants to hear of an end.
+  kill_at_ns_ = next_round_at_ns_ = kNever;
+  give_up_at_ns_ = stop_asked_ ? ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs : kNever;
 }
 
-void Supervisor::ReportEnd(const TreeUsage& usage) {
+CommandEnded Supervisor::EndOf(const TreeUsage& usage) const {
   const ProcessTree::Command& command = tree_.command();
   CommandEnded ended;
   if (command.wait_status) {
@@ -245,12 +265,17 @@ void Supervisor::ReportEnd(const TreeUsage& usage) {
   ended.leftover_processes = std::max<int64_t>(0, tree_.leftovers() - unkillable_);
   ended.unkillable_processes = unkillable_;
   ReportOthers(usage, ended);
-  ended.stdout_bytes = stdout_->log.written_bytes();
-  ended.stdout_dropped_bytes = stdout_->log.dropped_bytes();
-  ended.stderr_bytes = stderr_->log.written_bytes();
-  ended.stderr_dropped_bytes = stderr_->log.dropped_bytes();
-  ended.output_error = stdout_->log.first_error() != 0 ? stdout_->log.first_error() : stderr_->log.first_error();
-  channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(ended));
+  return ended;
+}
+
+void Supervisor::ReportEnd() {
+  done_ = true;
+  end_->stdout_bytes = stdout_->printed_bytes();
+  end_->stdout_dropped_bytes = stdout_->dropped_bytes();
+  end_->stderr_bytes = stderr_->printed_bytes();
+  end_->stderr_dropped_bytes = stderr_->dropped_bytes();
+  end_->output_error = stdout_->first_error() != 0 ? stdout_->first_error() : stderr_->first_error();
+  channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(*end_));
 }
 
 // What cannot be ended still runs, uncounted: it would pass for others.

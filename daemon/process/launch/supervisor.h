@@ -8,13 +8,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/process/host_cpu.h"
 #include "daemon/process/launch/command_child.h"
+#include "daemon/process/launch/command_output.h"
 #include "daemon/process/launch/control_channel.h"
-#include "daemon/process/launch/output_pump.h"
 #include "daemon/process/launch/process_tree.h"
 
 namespace kprof {
@@ -22,21 +23,14 @@ namespace kprof {
 class Supervisor {
  public:
   // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
-  // A request with another `digest` (launch_digest.h) is refused; empty: any is good.
+  // A request with another `digest` (launch_digest.h) is refused, and so are files in place of sockets for the output;
+  // empty: any is good.
   Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest);
 
   // Returns the exit status (kLaunchTree...).
   int Run();
 
  private:
-  // One stream of output; a log outlives its pump.
-  struct Output {
-    OutputLogWriter log;
-    OutputPump pump;
-    Output(UniqueFd pipe_fd, int log_fd, int progress_fd, OutputStream stream, OutputLimits limits)
-        : log(log_fd, progress_fd, stream, limits), pump(std::move(pipe_fd), log) {}
-  };
-
   void Poll();
   void HearChannel();
   void TakeRequest(const Result<LaunchRequest>& request);
@@ -49,7 +43,8 @@ class Supervisor {
   void KillAgain();
   void KeepDeadlines();
   void Finish();
-  void ReportEnd(const TreeUsage& usage);
+  CommandEnded EndOf(const TreeUsage& usage) const;
+  void ReportEnd();
   void ReportOthers(const TreeUsage& usage, CommandEnded& ended) const;
 
   ControlChannel channel_;
@@ -58,8 +53,8 @@ class Supervisor {
   const std::string digest_;
 
   std::optional<CommandChild> child_;
-  std::optional<Output> stdout_;
-  std::optional<Output> stderr_;
+  std::unique_ptr<CommandOutput> stdout_;
+  std::unique_ptr<CommandOutput> stderr_;
   ProcessTree tree_;
   int64_t leftover_grace_ms_ = 0;
 
@@ -71,6 +66,7 @@ class Supervisor {
   bool killing_ = false;
   bool done_ = false;
   int64_t unkillable_ = 0;
+  std::optional<CommandEnded> end_;  // the tree is gone; told when its output is out
   // Read while the daemon makes `running` durable, so that nobody waits for it.
   std::optional<HostCpu> host_before_;
   int64_t host_before_mono_ns_ = 0;
@@ -78,7 +74,7 @@ class Supervisor {
   int64_t kill_at_ns_;        // TERM was sent; KILL follows
   int64_t next_round_at_ns_;  // while killing
   int64_t round_delay_ns_ = 0;
-  int64_t give_up_at_ns_;
+  int64_t give_up_at_ns_;  // on what cannot be killed, later on output that is not taken
 };
 
 }  // namespace kprof

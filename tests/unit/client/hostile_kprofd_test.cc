@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -72,8 +73,9 @@ class HostileKprofdTest : public VerbsFixture {
   // Hands over a channel, sends what it likes, and says Go in any case.
   void Launch() {
     UniqueFd client = Accept();
-    UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    SocketPair ends = *MakeLaunchSockets({null.get(), null.get(), null.get()});
+    SocketPair out = *MakeSocketPair(SOCK_STREAM);
+    SocketPair err = *MakeSocketPair(SOCK_STREAM);
+    SocketPair ends = *MakeLaunchSockets(make_output_({.stdout_fd = out.theirs.get(), .stderr_fd = err.theirs.get()}));
     SendPacket(client.get(), EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), {ends.theirs.get()});
     ends.theirs.Reset();
     LaunchRequest request = Asked();
@@ -119,6 +121,7 @@ class HostileKprofdTest : public VerbsFixture {
   const ScratchFolder files_;
   UniqueFd listener_;
   v1::RunSpec asked_;
+  std::function<OutputFiles(OutputFiles)> make_output_ = [](OutputFiles output) { return output; };
   std::function<void(LaunchRequest&)> tell_ = [](LaunchRequest&) {};
   std::optional<LaunchFailure> failure_;
   bool started_ = false;
@@ -160,6 +163,42 @@ INSTANTIATE_TEST_SUITE_P(
                     Lie{"another folder", [](LaunchRequest& r, const std::string&) { r.cwd = "/"; }},
                     Lie{"another umask", [](LaunchRequest& r, const std::string&) { r.umask = 0; }},
                     Lie{"other limits", [](LaunchRequest& r, const std::string&) { r.limits.clear(); }}));
+
+// A supervisor of root's would write to it what kprofd may not, or say it with root's name.
+TEST_F(HostileKprofdTest, CannotHaveItsOwnFilesWrittenTo) {
+  const UniqueFd log(::open(files_.Path("log").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  make_output_ = [&](OutputFiles) { return OutputFiles{log.get(), log.get(), log.get()}; };
+  EXPECT_EQ(Capture(), ExitStatusOf(ErrorCode::kSpawnFailed));
+  EXPECT_EQ(failure_->step, "output");
+  make_output_ = [&](OutputFiles output) { return OutputFiles{.stdout_fd = output.stdout_fd, .stderr_fd = log.get()}; };
+  EXPECT_EQ(Capture(), ExitStatusOf(ErrorCode::kSpawnFailed));
+  EXPECT_EQ(failure_->step, "output");
+  EXPECT_FALSE(started_);
+  EXPECT_EQ(files_.Get("log"), "");
+}
+
+TEST_F(HostileKprofdTest, CannotHaveSomebodyElsesSocketWrittenTo) {
+  // Made by another process, as one would be that kprofd has to a service which looks at who sends.
+  SocketPair carrier = *MakeSocketPair(SOCK_SEQPACKET);
+  const pid_t other = ::fork();
+  if (other == 0) {
+    Result<SocketPair> theirs = MakeSocketPair(SOCK_STREAM);
+    SendPacket(carrier.theirs.get(), "x", {theirs->ours.get()});
+    ::_exit(0);
+  }
+  ASSERT_GT(other, 1);
+  ::waitpid(other, nullptr, 0);
+  Packet packet;
+  ASSERT_EQ(ReceivePacket(carrier.ours.get(), 10, packet), 0);
+  ASSERT_EQ(packet.files.size(), 1u);
+  make_output_ = [&](OutputFiles output) {
+    return OutputFiles{.stdout_fd = packet.files[0].get(), .stderr_fd = output.stderr_fd};
+  };
+  EXPECT_EQ(Capture(), ExitStatusOf(ErrorCode::kSpawnFailed));
+  ASSERT_TRUE(failure_);
+  EXPECT_EQ(failure_->step, "output");
+  EXPECT_FALSE(started_);
+}
 
 TEST_F(HostileKprofdTest, ChoosesDevicesAndMarksAlone) {
   tell_ = [](LaunchRequest& request) {

@@ -227,11 +227,16 @@ class HelperTest : public testing::Test {
     return Ask(HelperRegister{run_id, LaunchDigest(request)}, Connect(who).accepted.get());
   }
 
+  // What a supervisor sends its command's output to; we read it at the end.
+  OutputFiles NewOutput() {
+    output_ = *MakeSocketPair(SOCK_STREAM);
+    error_output_ = *MakeSocketPair(SOCK_STREAM);
+    return {.stdout_fd = output_.theirs.get(), .stderr_fd = error_output_.theirs.get()};
+  }
+
   // Asks for a start; what then comes over the channel is up to the test.
   HelperMessage Start(const std::string& run_id, UniqueFd& channel) {
-    output_.Reset(::open((folder_ / "output").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    progress_.Reset(::open((folder_ / "progress").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    SocketPair ends = *MakeLaunchSockets({output_.get(), output_.get(), progress_.get()});
+    SocketPair ends = *MakeLaunchSockets(NewOutput());
     channel = std::move(ends.ours);
     return Ask(HelperStart{run_id}, ends.theirs.get());
   }
@@ -274,7 +279,11 @@ class HelperTest : public testing::Test {
       if (frame->type == LaunchMessage::kLaunchFailed) outcome.failure = *DecodeLaunchFailure(frame->payload);
       if (frame->type == LaunchMessage::kEnded) outcome.ended = *DecodeCommandEnded(frame->payload);
     }
-    outcome.output = ReadFile(folder_ / "output");
+    char bytes[4096];
+    ssize_t size = 0;
+    while ((size = ::recv(output_.ours.get(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+      outcome.output.append(bytes, static_cast<size_t>(size));
+    }
     return outcome;
   }
 
@@ -293,8 +302,8 @@ class HelperTest : public testing::Test {
   pid_t helper_ = -1;
   UniqueFd to_helper_;
   UniqueFd heard_file_;
-  UniqueFd output_;
-  UniqueFd progress_;
+  SocketPair output_;
+  SocketPair error_output_;
 };
 
 }  // namespace kprof

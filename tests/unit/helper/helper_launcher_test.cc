@@ -72,10 +72,6 @@ class HelperLauncherTest : public HelperTest {
   }
 
   void Launch(const LaunchRequest& request) {
-    as_kprofd_.reset();  // the test's own folder
-    output_.Reset(::open((folder_ / "output").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    progress_.Reset(::open((folder_ / "progress").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    as_kprofd_.emplace();
     LaunchEvents events;
     events.shares_cgroup = [this] { shares_cgroup_ = true; };
     events.prepared = [this] {
@@ -86,8 +82,8 @@ class HelperLauncherTest : public HelperTest {
     events.failed = [this](const Status& status) { failed_ = status; };
     events.ended = [this](const CommandEnded& ended) { ended_ = ended; };
     events.lost = [this](const Status& status) { lost_ = status; };
-    auto launched = launcher_->Launch(request, {LaunchAs::By::kHelper, kCallerUid}, kRun,
-                                      {output_.get(), output_.get(), progress_.get()}, std::move(events));
+    auto launched =
+        launcher_->Launch(request, {LaunchAs::By::kHelper, kCallerUid}, kRun, NewOutput(), std::move(events));
     ASSERT_TRUE(launched.ok());
     launched_ = *std::move(launched);
   }

@@ -16,15 +16,14 @@ TEST_F(HostileCommandTest, GetsNothing) {
     return path;
   };
   const std::string roots = make("of-root", 0);
-  const std::string kprofs = make("of-kprof", kKprofdUid);
+  const std::string kprofs = make("of-kprof", kKprofdUid);  // such as its log
   // Where its user may execute it.
   const std::string program = folder_ / "hostile_command";
   std::filesystem::copy_file(kBin + "/hostile_command", program);
   ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
-  LaunchRequest request =
-      Request({program, "--read", roots, "--write", roots, "--read", kprofs, "--write", kprofs, "--read",
-               folder_ / "output", "--read", folder_ / "grants", "--write", folder_ / "grants/" + kRun, "--signal",
-               std::to_string(helper_), "--connect", folder_ / "helper.sock"});
+  LaunchRequest request = Request({program, "--read", roots, "--write", roots, "--read", kprofs, "--write", kprofs,
+                                   "--read", folder_ / "grants", "--write", folder_ / "grants/" + kRun, "--signal",
+                                   std::to_string(helper_), "--connect", folder_ / "helper.sock"});
   request.limits = {{.resource = RLIMIT_NOFILE, .soft = 256, .hard = 512}};
   ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
   const Outcome outcome = Run(kRun, request);

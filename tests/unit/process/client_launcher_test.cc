@@ -155,6 +155,41 @@ TEST_F(ClientLauncherTest, StartsOnlyWhatHasTheRightSum) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
+TEST_F(ClientLauncherTest, BringsAllThatWasPrinted) {
+  LaunchRequest request = Request({"sh", "-c", "head -c 3000000 /dev/zero; echo the end >&2"});
+  request.output_head_bytes = request.output_tail_bytes = 4 << 20;
+  Command& command = Run(request);
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->stdout_bytes, 3'000'000);
+  EXPECT_EQ(command.ended->stdout_dropped_bytes, 0);
+  EXPECT_EQ(command.Out(), std::string(3'000'000, '\0'));
+  EXPECT_EQ(command.Err(), "the end\n");
+}
+
+TEST_F(ClientLauncherTest, DropsAndCountsWhatNobodyTakesAnyMore) {
+  Command& command = Launch(Request({"head", "-c", "3000000", "/dev/zero"}));
+  command.taking.reset();
+  WaitUntil([&] { return command.prepared > 0; }, "Prepared");
+  command.launched->Go();
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->exit_code, 0);
+  EXPECT_EQ(command.ended->stdout_bytes, 3'000'000);
+  EXPECT_EQ(command.ended->stdout_dropped_bytes, 3'000'000);
+}
+
+TEST_F(ClientLauncherTest, EndsUnderAStopAlsoWhenItsOutputIsNotTaken) {
+  take_output_ = false;
+  Command& command = Start({"head", "-c", "30000000", "/dev/zero"});  // waits, as at any full pipe
+  EXPECT_FALSE(command.over());
+  command.launched->Stop(0);
+  WaitUntil([&] { return command.over(); }, "the end");
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->signal, SIGKILL);
+  EXPECT_GT(command.ended->stdout_dropped_bytes, 0);
+  EXPECT_LT(command.ended->stdout_bytes, 30'000'000);
+}
+
 TEST_F(ClientLauncherTest, IsLostAlsoWhenTheStoppedSupervisorNeverAnswers) {
   comes_ = false;
   Command& command = Launch(Request({"true"}));

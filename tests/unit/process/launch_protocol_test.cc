@@ -195,7 +195,7 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x02\0\0\0", 13));
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x03\0\0\0", 13));
   EXPECT_EQ(Sha256Of(bytes), "6ec83236ce9ec6425eb43e36f34bae295a55b6544cbf1667768a6fe0509ce5e6")
       << "of version " << kLaunchProtocolVersion;
 }

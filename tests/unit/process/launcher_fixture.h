@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <chrono>
@@ -20,8 +22,10 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/process/output_intake.h"
 #include "daemon/process/process_sweep.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "storage/base/packet_socket.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/fakes/base/program_file.h"
@@ -55,6 +59,7 @@ struct Command {
   UniqueFd stdout_log;
   UniqueFd stderr_log;
   UniqueFd progress;
+  std::unique_ptr<OutputTaking> taking;  // of a supervisor that is not given the files
   std::unique_ptr<Launched> launched;
 
   int shares_cgroup = 0;
@@ -169,9 +174,16 @@ class SupervisorLauncherTest : public testing::Test {
     };
     command.marker =
         marker.empty() ? "run-" + std::to_string(::getpid()) + "-" + std::to_string(commands_.size()) : marker;
-    auto launched =
-        Door().Launch(request, As(), command.marker,
-                      {command.stdout_log.get(), command.stderr_log.get(), command.progress.get()}, std::move(events));
+    OutputFiles output{command.stdout_log.get(), command.stderr_log.get(), command.progress.get()};
+    if (As().by != LaunchAs::By::kDaemon && !take_output_) {
+      untaken_ = {*MakeSocketPair(SOCK_STREAM), *MakeSocketPair(SOCK_STREAM)};
+      output = {.stdout_fd = untaken_[0].theirs.get(), .stderr_fd = untaken_[1].theirs.get()};
+    } else if (As().by != LaunchAs::By::kDaemon) {
+      command.taking = *intake_.Begin(output, {request.output_head_bytes, request.output_tail_bytes});
+      output = command.taking->ends();
+    }
+    auto launched = Door().Launch(request, As(), command.marker, output, std::move(events));
+    if (command.taking) command.taking->GaveEnds();
     EXPECT_TRUE(launched.ok()) << launched.status().ToString();
     if (launched.ok()) command.launched = *std::move(launched);
     EXPECT_EQ(command.events, 0);  // never from inside the call
@@ -192,9 +204,22 @@ class SupervisorLauncherTest : public testing::Test {
   Command& Run(const LaunchRequest& request) {
     Command& command = Start(request);
     WaitUntil([&] { return command.over(); }, "the end");
+    TakeLastOutput(command);
     return command;
   }
   Command& Run(std::vector<std::string> argv) { return Run(Request(std::move(argv))); }
+
+  // As the daemon does before it looks at what was printed.
+  void TakeLastOutput(Command& command) {
+    if (!command.taking) return;
+    bool taken = false;
+    command.taking->Finish([&](int first_error) {
+      EXPECT_EQ(first_error, 0);
+      taken = true;
+    });
+    WaitUntil([&] { return taken; }, "the last output");
+    command.taking.reset();
+  }
 
   void WaitForOutput(const Command& command, const std::string& text) {
     // A live log has no event; the file is looked at between short waits on the loop.
@@ -208,6 +233,9 @@ class SupervisorLauncherTest : public testing::Test {
   const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
   LeapingClock clock_;
   IoLoop loop_{clock_};
+  OutputIntake intake_{loop_, loop_};
+  bool take_output_ = true;  // false: nobody reads what a client's supervisor sends
+  std::array<SocketPair, 2> untaken_;
   std::optional<WorkerPool> pool_{std::in_place, WorkerPool::Options{.threads = 1}};
   std::optional<SupervisorLauncher> launcher_;
   const UniqueFd null_{::open("/dev/null", O_RDWR | O_CLOEXEC)};

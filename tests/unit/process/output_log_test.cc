@@ -366,6 +366,26 @@ TEST_F(OutputLogTest, TakesNoProgressThatDroppedMoreThanWasPrinted) {
   EXPECT_EQ(Finish().dropped_bytes, 0);
 }
 
+TEST_F(OutputLogTest, SumsNoMoreOfAHoleThanItsLimitsAllow) {
+  const std::string printed = Pattern(0, 30);
+  Writer({20, 20}).Write(printed);
+  ASSERT_EQ(::ftruncate(log_.get(), int64_t{1} << 43), 0);
+  const FinishedOutput finished = Finish();
+  EXPECT_EQ(finished.size_bytes, 30);
+  EXPECT_EQ(ReadFile(log_path_), printed);
+}
+
+TEST_F(OutputLogTest, SumsNoMoreOfAHoleThanALogCanBeLong) {
+  ASSERT_EQ(::ftruncate(log_.get(), int64_t{1} << 43), 0);
+  EXPECT_EQ(Finish().size_bytes, 2 * kMostOutputLimitBytes);
+}
+
+TEST_F(OutputLogTest, TakesNoProgressThatFinishedMoreThanItsLimitsAllow) {
+  OutputProgress lie{.limits = {20, 20}, .claimed_bytes = 10, .written_bytes = 10, .printed_bytes = 10};
+  lie.finished_size_bytes = uint64_t{1} << 43;
+  EXPECT_FALSE(DecodeOutputProgress(EncodeOutputProgress(lie)));
+}
+
 TEST_F(OutputLogTest, GivesALiveReaderNothingWhenTheProgressIsLostMeanwhile) {
   MemoryFiles files;
   files.Put("log", "hello");

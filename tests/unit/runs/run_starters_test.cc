@@ -40,6 +40,30 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
   EXPECT_EQ(grants_->grants[id].uid, 1000);
 }
 
+TEST_F(RunStartersTest, GiveTheLogsFilesToNobodyElse) {
+  SubmitOk(Attached());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().files.progress_fd, -1);
+  SubmitOk();
+  launcher_->last().Failed(Fail(ErrorCode::kClientGone, "start run", "its client did not come"));
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 2; }));
+  EXPECT_EQ(launcher_->last().files.progress_fd, -1);
+}
+
+TEST_F(RunStartersTest, BelieveNothingImpossible) {
+  const std::string id = SubmitOk(Attached());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().Prepared();
+  ASSERT_TRUE(Until([&] { return launcher_->last().go_calls == 1; }));
+  launcher_->last().Started();
+  CommandEnded lie = ExitCode(0);
+  lie.wall_ns = INT64_MAX;
+  lie.output_error = 0;
+  launcher_->last().Ended(lie);
+  ASSERT_TRUE(HasEnded(id));
+  for (const MetricRow& metric : Stored(id).metrics) EXPECT_LT(metric.value, 1e15) << metric.name;
+}
+
 TEST_F(RunStartersTest, StartWhatWasGranted) {
   const std::string id = SubmitOk();
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));

@@ -1,0 +1,71 @@
+#include "daemon/runs/believable_end.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "daemon/base/clock.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kElapsedNs = 3 * kNanosPerSecond;
+
+TEST(BelievableEnd, LeavesWhatIsPossible) {
+  CommandEnded said;
+  said.exit_code = 3;
+  said.wall_ns = kElapsedNs - 1;
+  said.user_cpu_ns = kElapsedNs / 2;
+  said.system_cpu_ns = 7;
+  said.max_rss_bytes = 4096;
+  said.voluntary_switches = 5;
+  said.leftover_processes = 2;
+  said.host_cpus = 1;
+  said.host_wall_ns = kElapsedNs;
+  said.others_cpu_ns = 8;
+  EXPECT_EQ(BelievableEnd(said, kElapsedNs), said);
+}
+
+TEST(BelievableEnd, BoundsWhatIsNot) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  CommandEnded said;
+  said.exit_code = 1 << 20;
+  said.signal = 9;
+  for (int64_t* value : {&said.wall_ns, &said.user_cpu_ns, &said.system_cpu_ns, &said.max_rss_bytes,
+                         &said.voluntary_switches, &said.involuntary_switches, &said.leftover_processes,
+                         &said.unkillable_processes, &said.host_cpus, &said.host_wall_ns, &said.others_cpu_ns}) {
+    *value = kMost;
+  }
+  const CommandEnded believed = BelievableEnd(said, kElapsedNs);
+  const int64_t cpus = ::sysconf(_SC_NPROCESSORS_CONF);
+  EXPECT_EQ(believed.exit_code, 255);
+  EXPECT_FALSE(believed.signal);
+  EXPECT_EQ(believed.wall_ns, kElapsedNs);
+  EXPECT_EQ(believed.user_cpu_ns + believed.system_cpu_ns, kElapsedNs * cpus);
+  EXPECT_LT(believed.max_rss_bytes, int64_t{1} << 50);
+  EXPECT_EQ(believed.host_cpus, cpus);
+  EXPECT_EQ(believed.host_wall_ns, kElapsedNs);
+  EXPECT_EQ(believed.others_cpu_ns, kElapsedNs * cpus);
+  EXPECT_LT(believed.leftover_processes, 10'000'000);
+}
+
+TEST(BelievableEnd, KnowsNoNegativeNumbers) {
+  CommandEnded said;
+  said.exit_code = -1;
+  said.wall_ns = said.user_cpu_ns = said.max_rss_bytes = said.voluntary_switches = said.leftover_processes = -5;
+  const CommandEnded believed = BelievableEnd(said, kElapsedNs);
+  EXPECT_EQ(believed.exit_code, 0);
+  EXPECT_EQ(believed.wall_ns, 0);
+  EXPECT_EQ(believed.user_cpu_ns, 0);
+  EXPECT_EQ(believed.max_rss_bytes, 0);
+  EXPECT_EQ(believed.voluntary_switches, 0);
+  EXPECT_EQ(believed.leftover_processes, 0);
+  said.exit_code.reset();
+  said.signal = 4711;
+  EXPECT_LT(*BelievableEnd(said, kElapsedNs).signal, 100);
+}
+
+}  // namespace
+}  // namespace kprof
