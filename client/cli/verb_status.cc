@@ -24,10 +24,26 @@ std::string StatusJson(const v1::GetStatusResponse& status) {
     const v1::StorageStatus& storage = status.storage();
     json.Key("storage").BeginObject().Key("state_dir").String(storage.state_folder()).Key("runs").Int(storage.runs());
     json.Key("catalog_bytes").Int(storage.catalog_bytes()).Key("artifact_bytes").Int(storage.artifact_bytes());
-    json.Key("free_bytes").Int(storage.free_bytes()).Key("health").String(storage.health()).EndObject();
+    json.Key("free_bytes").Int(storage.free_bytes()).Key("health").String(storage.health());
+    json.Key("own")
+        .BeginObject()
+        .Key("runs")
+        .Int(storage.own().runs())
+        .Key("limit_runs")
+        .Int(storage.own().limit_runs());
+    json.Key("bytes").Int(storage.own().bytes()).Key("limit_bytes").Int(storage.own().limit_bytes());
+    json.EndObject().EndObject();
     json.Key("devices");
     WriteDevices(json, status.devices());
   });
+}
+
+std::string OwnStorageText(const v1::StoredByUser& own) {
+  std::string text = std::to_string(own.runs());
+  if (own.limit_runs() > 0) text += " of " + std::to_string(own.limit_runs());
+  text += " runs, " + FormatBytes(own.bytes());
+  if (own.limit_bytes() > 0) text += " of " + FormatBytes(own.limit_bytes());
+  return text;
 }
 
 std::string StatusText(const v1::GetStatusResponse& status) {
@@ -46,6 +62,7 @@ std::string StatusText(const v1::GetStatusResponse& status) {
           std::to_string(status.queue().sessions_queued()) + " queued\n";
   text += "storage     " + std::to_string(storage.runs()) + " runs, catalog " + FormatBytes(storage.catalog_bytes()) +
           ", files " + FormatBytes(storage.artifact_bytes()) + ", free " + FormatBytes(storage.free_bytes()) + "\n";
+  if (status.mode() == "system") text += "of yours    " + OwnStorageText(storage.own()) + "\n";
   text += "state dir   " + TerminalText(storage.state_folder()) + "\n";
   text += "health      " + TerminalText(storage.health()) + "\n";
   return text;

@@ -13,6 +13,7 @@
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
 #include "storage/base/readable_text.h"
+#include "storage/catalog/owner_table.h"
 #include "storage/catalog/run_list.h"
 
 namespace kprof {
@@ -30,7 +31,7 @@ grpc::ByteBuffer WithTime(const grpc::ByteBuffer& answer, int64_t now_unix_ns) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-Status FillStorage(const RpcParts& parts, v1::StorageStatus& out) {
+Status FillStorage(const RpcParts& parts, uint32_t caller_uid, v1::StorageStatus& out) {
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
   ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(*reader));
   const std::string& folder = parts.catalog.layout().state_folder;
@@ -40,6 +41,13 @@ Status FillStorage(const RpcParts& parts, v1::StorageStatus& out) {
   out.set_artifact_bytes(counts.artifact_bytes);
   out.set_free_bytes(free_bytes);
   out.set_runs(counts.runs);
+  ASSIGN_OR_RETURN(const OwnedSums owned, ReadOwned(*reader, caller_uid));
+  const StorageLimits& limits = parts.limits.upload_bytes.limits();
+  v1::StoredByUser& own = *out.mutable_own();
+  own.set_runs(owned.runs);
+  own.set_limit_runs(limits.runs_per_uid());
+  own.set_bytes(owned.bytes);
+  own.set_limit_bytes(limits.bytes_per_uid());
   return OkStatus();
 }
 
@@ -51,9 +59,28 @@ void AddDiagnosis(const Diagnosis& diagnosis, v1::DiagnoseResponse& out) {
   message.set_remedy(ReadableText(diagnosis.remedy));
 }
 
-Status DiagnoseStorage(const RpcParts& parts, const std::string& health, v1::DiagnoseResponse& out) {
+// Nine tenths of it, or more.
+bool IsNearlyAll(int64_t part, int64_t limit) {
+  return limit > 0 && part >= limit - limit / 10;
+}
+
+void DiagnoseOwnStorage(const v1::StoredByUser& own, v1::DiagnoseResponse& out) {
+  if (!IsNearlyAll(own.runs(), own.limit_runs()) && !IsNearlyAll(own.bytes(), own.limit_bytes())) return;
+  std::string stored = "you have " + std::to_string(own.runs()) + " runs and " + std::to_string(own.bytes() >> 20) +
+                       " MiB stored, and may have";
+  if (own.limit_runs() > 0) stored += " " + std::to_string(own.limit_runs()) + " runs";
+  if (own.limit_runs() > 0 && own.limit_bytes() > 0) stored += " and";
+  if (own.limit_bytes() > 0) stored += " " + std::to_string(own.limit_bytes() >> 20) + " MiB";
+  AddDiagnosis({"own_storage", DiagnosisLevel::kWarning, stored + ": then captures are refused with storage_full",
+                "delete runs (kprofctl delete), or have the limits raised ([limits] in docs/configuration.md)"},
+               out);
+}
+
+Status DiagnoseStorage(const RpcParts& parts, const std::string& health, uint32_t caller_uid,
+                       v1::DiagnoseResponse& out) {
   v1::StorageStatus storage;
-  RETURN_IF_ERROR(FillStorage(parts, storage));
+  RETURN_IF_ERROR(FillStorage(parts, caller_uid, storage));
+  DiagnoseOwnStorage(storage.own(), out);
   std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
   if (storage.free_bytes() < kFewFreeBytes) {
     AddDiagnosis({"free_space", DiagnosisLevel::kProblem, room + ": captures will fail with storage_full",
@@ -146,7 +173,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext
   parts_.loop.Post([this, call, response, status, stamp, key] {
     FillStatus(*status);
     call->EndOnWorker(parts_.workers, [this, response, status, stamp, key, health = parts_.health.text] {
-      Status filled = FillStorage(parts_, *status->mutable_storage());
+      Status filled = FillStorage(parts_, caller().uid, *status->mutable_storage());
       status->mutable_storage()->set_health(filled.ok() ? health : ReadableText(filled.ToString()));
       const grpc::ByteBuffer answer = BytesOf(*status);
       parts_.answers.Put(key, stamp, answer);
@@ -177,7 +204,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
   parts_.loop.Post([this, call, response] {
     call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
       for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
-      return DiagnoseStorage(parts_, health, *response);
+      return DiagnoseStorage(parts_, health, caller().uid, *response);
     });
   });
   return call;
