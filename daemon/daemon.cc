@@ -58,17 +58,6 @@ std::string HostName() {
   return ReadableText(name);
 }
 
-// Runs that were under way when the last daemon ended, and that the helper had started.
-Result<std::vector<std::string>> FindLostOfHelper(Catalog& catalog) {
-  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
-  ASSIGN_OR_RETURN(const std::vector<RunRow> open, ReadOpenRuns(*reader));
-  std::vector<std::string> lost;
-  for (const RunRow& run : open) {
-    if (run.starter == RunStarter::kHelper && run.state != RunState::kQueued) lost.push_back(run.id);
-  }
-  return lost;
-}
-
 // Only where there are many users does it matter who somebody counts as.
 Config WithSubordinates(Config config) {
   if (config.mode == Mode::kSystem) ReadSubordinates(config.access);
@@ -93,7 +82,6 @@ struct Daemon::Parts {
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
-  std::unique_ptr<RunObservers> run_observers;
   std::unique_ptr<AuditedCalls> call_observer;
   StorageHealth health;
   StorageLimits storage_limits;
@@ -150,13 +138,11 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
   audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
-  run_observers = std::make_unique<RunObservers>(std::vector<RunObserver*>{&metrics.runs, audit.get()});
   call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
   if (catalog->restored()) {
     LogWarning("a restore of the catalog that was interrupted is complete",
                {{"replaced", catalog->restored()->replaced}});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> lost, FindLostOfHelper(*catalog));
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   SetStorageLimits();
   std::string last_id;
@@ -173,7 +159,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                      ways->launcher(),
                      devices,
                      config.output,
-                     run_observers.get(),
+                     &metrics.runs,
                      ways->grants(),
                      &storage_limits,
                      ways->intake()};
@@ -199,10 +185,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
   });
-  loop.Post([this, lost] {
+  loop.Post([this] {
     RecordOwn(audit::kStart, DaemonVersion());
     audit->KeepFor(config.audit.max_age_ns);
-    ways->EndLost(lost);
     runs->Begin();
   });
   BeginBackgroundWork();
@@ -330,6 +315,7 @@ void Daemon::Parts::StopAll() {
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);
+  audit->CloseRefusals();
   RecordOwn(audit::kStop, "");
   OnLoop([this](const std::function<void()>& done) {
     remote.reset();

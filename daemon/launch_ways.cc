@@ -22,7 +22,7 @@ Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLo
     ways->own_ = std::make_unique<SupervisorLauncher>(loop, pool, std::move(supervisor));
     known.daemon = ways->own_.get();
   }
-  ways->launchers_ = std::make_unique<Launchers>(known);
+  ways->launchers_ = std::make_unique<Launchers>(loop, known);
   return ways;
 }
 
@@ -40,11 +40,6 @@ Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inher
                      SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix), kSideSocketMode, serve));
   }
   return OkStatus();
-}
-
-void LaunchWays::EndLost(const std::vector<std::string>& run_ids) {
-  if (!system_) return;
-  for (const std::string& id : run_ids) system_->helper.Sweep(id, [] {});
 }
 
 }  // namespace kprof

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
@@ -43,10 +42,6 @@ class LaunchWays {
   Status OpenSideSocket(const std::string& socket_path, UniqueFd inherited);
   // No client comes any more.
   void CloseSideSocket() { side_socket_.reset(); }
-
-  // Ends what runs of a daemon before this one left, where their helper started them; their supervisors are ending
-  // them already, if they can.
-  void EndLost(const std::vector<std::string>& run_ids);
 
  private:
   struct System {

@@ -145,14 +145,14 @@ HelperMessage Helper::Started(pid_t pid, const Status& started) {
 
 Helper::Outcome Helper::Sweep(const std::string& run_id) {
   const Grant* grant = grants_.Find(run_id);
-  if (grant == nullptr || !grant->used) return Now(HelperSwept{0});  // nothing of it was started
+  if (grant == nullptr || !grant->used) return Now(HelperSwept{});  // nothing of it was started
   for (const auto& [pid, supervisor] : supervisors_) {
     if (supervisor.run_id == run_id && !supervisor.executed) ::kill(pid, SIGKILL);
   }
   SweptRun run{run_id, grant->caller.uid, ::getpid(), settings_.programs};
   return StartedJob(HelperJob::Start(
       [&] {
-        return JobAnswer{HelperSwept{SweepRun(run)}, UniqueFd()};
+        return JobAnswer{SweepRun(run), UniqueFd()};
       },
       clock_.mono_ns() + kSweepLimitNs));
 }

@@ -48,7 +48,7 @@ void KillUnit(const SweptRun& run) {
 
 }  // namespace
 
-uint32_t SweepRun(const SweptRun& run) {
+HelperSwept SweepRun(const SweptRun& run) {
   if (run.programs.systemd_run) KillUnit(run);
   const std::string helper_program = ProgramOf(::getpid());
   auto find = [&] {
@@ -64,7 +64,8 @@ uint32_t SweepRun(const SweptRun& run) {
     std::erase_if(found, [&](pid_t pid) { return pid <= 1 || pid == run.helper || !BelongsTo(pid, run.uid); });
     return found;
   };
-  return static_cast<uint32_t>(KillAll(find, kRounds));
+  const int ended = KillAll(find, kRounds);
+  return {static_cast<uint32_t>(ended), static_cast<uint32_t>(find().size())};
 }
 
 }  // namespace kprof

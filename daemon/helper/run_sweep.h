@@ -9,6 +9,7 @@
 #include <string>
 
 #include "daemon/helper/start_supervisor.h"
+#include "daemon/process/helper_protocol.h"
 
 namespace kprof {
 
@@ -19,7 +20,8 @@ struct SweptRun {
   StartPrograms programs;
 };
 
-// How many processes were ended. Blocking, 10 s at most for what hangs in the kernel: in a process of its own.
-uint32_t SweepRun(const SweptRun& run);
+// How many processes were ended, and how many are left. Blocking, 10 s at most for what hangs in the kernel: in a
+// process of its own.
+HelperSwept SweepRun(const SweptRun& run);
 
 }  // namespace kprof

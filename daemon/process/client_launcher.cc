@@ -1,15 +1,50 @@
 #include "daemon/process/client_launcher.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/process/distant_supervisor.h"
 #include "daemon/process/launch_sockets.h"
+#include "daemon/process/remains_lock.h"
 #include "daemon/process/supervisor_handle.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kOfferLimitNs = 10 * kNanosPerSecond;
+constexpr int64_t kFirstLookNs = 5 * kNanosPerMilli;
+constexpr int64_t kLongestPauseNs = 500 * kNanosPerMilli;
+
+// Waits until nobody holds a supervisor's file any more. Kept by its timer.
+class RemainsWait : public std::enable_shared_from_this<RemainsWait> {
+ public:
+  RemainsWait(IoLoop& loop, std::string marker, UniqueFd progress, std::function<void(Status)> done)
+      : loop_(loop),
+        marker_(std::move(marker)),
+        progress_(std::move(progress)),
+        done_(std::move(done)),
+        until_ns_(loop.clock().mono_ns() + kSupervisorGoneLimitNs) {}
+
+  void Look() {
+    if (!SomebodyHolds(progress_.get())) return done_(OkStatus());
+    if (loop_.clock().mono_ns() >= until_ns_) {
+      return done_(Fail(ErrorCode::kTimedOut, "wait for the end of what run " + marker_ + " left",
+                        "its kprof-launch, which its client started, has not ended within 40 s",
+                        "end it: it is a process of the run's own user"));
+    }
+    again_ = loop_.After(pause_ns_, [self = shared_from_this()] { self->Look(); });
+    pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+  }
+
+ private:
+  IoLoop& loop_;
+  const std::string marker_;
+  const UniqueFd progress_;
+  const std::function<void(Status)> done_;
+  const int64_t until_ns_;
+  int64_t pause_ns_ = kFirstLookNs;
+  IoLoop::Timer again_;
+};
 
 }  // namespace
 
@@ -49,6 +84,7 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
   KPROF_ON_IO_LOOP(loop_);
   ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
   KPROF_CHECK(!IsOffered(marker));
+  HoldWithSupervisor(files.progress_fd);
   Result<SocketPair> ends = MakeLaunchSockets(files);
   if (!ends.ok()) {
     return Status(ErrorCode::kSpawnFailed, ends.status().what(), ends.status().why(), ends.status().remedy());
@@ -67,6 +103,13 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
                             "keep kprofctl running until the run has ended, or use --detach"));
   });
   return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(supervisor), offers_, marker));
+}
+
+void ClientLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& marker, UniqueFd progress,
+                                std::function<void(Status)> done) {
+  KPROF_ON_IO_LOOP(loop_);
+  auto wait = std::make_shared<RemainsWait>(loop_, marker, std::move(progress), std::move(done));
+  loop_.Post([wait] { wait->Look(); });
 }
 
 Result<UniqueFd> ClientLauncher::Take(const std::string& marker, uint32_t uid) {

@@ -29,6 +29,12 @@ class ClientLauncher final : public Launcher {
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
+  // Its supervisor is its client's child, out of our reach, but ends all and itself when the daemon is gone; waits
+  // until it is seen to have (remains_lock.h), 40 s at most: the time that a keeper takes for one that does not end by
+  // itself.
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
+
   // The end of the channel that the supervisor gets: once, and to the uid whose run it is. kNotFound for any other
   // marker or uid, and for one that was taken.
   Result<UniqueFd> Take(const std::string& marker, uint32_t uid);

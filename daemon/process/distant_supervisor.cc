@@ -17,9 +17,6 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// A keeper kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most.
-constexpr int64_t kLingerLimitNs = 2 * kSupervisorEndLimitNs;
-
 }  // namespace
 
 DistantSupervisor::DistantSupervisor(IoLoop& loop, EndByForce end_by_force)
@@ -57,7 +54,7 @@ void DistantSupervisor::GiveUp(const Status& why) {
 void DistantSupervisor::OnChannelEnd(SupervisorChannel::Why why) {
   if (channel_->over() && why == SupervisorChannel::Why::kEnd) return;
   if (why != SupervisorChannel::Why::kEnd) return Linger();
-  ForceAndTell(WhyItEnded());
+  ForceAndTell(OkStatus(), WhyItEnded());
 }
 
 Status DistantSupervisor::WhyItEnded() const {
@@ -78,12 +75,13 @@ Status DistantSupervisor::WhyItEnded() const {
 void DistantSupervisor::Linger() {
   error_code ignored;
   lingering_.shutdown(asio::local::stream_protocol::socket::shutdown_send, ignored);
-  linger_limit_ = loop_.After(kLingerLimitNs, [self = shared_from_this()] {
+  linger_limit_ = loop_.After(kSupervisorGoneLimitNs, [self = shared_from_this()] {
     LogError("kprof-launch cannot be ended", {{"run", self->channel_->marker()}});
     error_code ignored;
     self->lingering_.close(ignored);
     const Status why = self->WhyItEnded();
-    self->ForceAndTell(Status(why.code(), why.what(), "kprof-launch does not end", "end it: it is a process of yours"));
+    const Status last(why.code(), why.what(), "kprof-launch does not end", "end it: it is a process of yours");
+    self->ForceAndTell(last, last);
   });
   OnLingered();
 }
@@ -98,14 +96,18 @@ void DistantSupervisor::OnLingered() {
                           self->lingering_.read_some(asio::buffer(unheard), gone);
                           if (!gone || gone == asio::error::would_block) return self->OnLingered();
                           self->linger_limit_.Cancel();
-                          self->ForceAndTell(self->WhyItEnded());
+                          self->ForceAndTell(OkStatus(), self->WhyItEnded());
                         });
 }
 
-void DistantSupervisor::ForceAndTell(const Status& last) {
+void DistantSupervisor::ForceAndTell(const Status& ended, const Status& last) {
   if (channel_->over()) return;
-  if (!end_by_force_) return channel_->TellLast(last);
-  end_by_force_([self = shared_from_this(), last] { self->channel_->TellLast(last); });
+  auto tell = [self = shared_from_this(), last](const Status& all_ended) {
+    if (!all_ended.ok()) self->channel_->TellMayLiveOn(all_ended);
+    self->channel_->TellLast(last);
+  };
+  if (end_by_force_) return end_by_force_(tell);
+  tell(ended);
 }
 
 }  // namespace kprof

@@ -19,10 +19,13 @@
 
 namespace kprof {
 
+// A keeper kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most: by then all are gone.
+inline constexpr int64_t kSupervisorGoneLimitNs = 2 * kSupervisorEndLimitNs;
+
 class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor> {
  public:
-  // Ends what carries the marker, then calls `done`, in any case and a bounded time later.
-  using EndByForce = std::function<void(std::function<void()> done)>;
+  // Ends what carries the marker, then calls `done`, in any case and a bounded time later: with why where it could not.
+  using EndByForce = std::function<void(std::function<void(Status)> done)>;
 
   // `end_by_force` may be empty.
   DistantSupervisor(IoLoop& loop, EndByForce end_by_force);
@@ -47,7 +50,8 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
   // Waits for the other end to be closed, as nobody may be asked for more.
   void Linger();
   void OnLingered();
-  void ForceAndTell(const Status& last);
+  // `ended`: what is known of its end without force.
+  void ForceAndTell(const Status& ended, const Status& last);
   Status WhyItEnded() const;
 
   IoLoop& loop_;

@@ -2,25 +2,19 @@
 
 #include <utility>
 
-#include "daemon/base/log.h"
 #include "daemon/process/distant_supervisor.h"
+#include "daemon/process/helper_sweep.h"
 #include "daemon/process/launch_sockets.h"
 
 namespace kprof {
 namespace {
 
-// Ends it, whoever hangs; then it is forgotten. What could not be ended is not: without its grant no later sweep would
-// reach it.
-void SweepAndForget(HelperLink& link, const std::string& marker, bool forget, std::function<void()> done) {
-  link.Ask(HelperSweep{marker}, UniqueFd(),
-           [&link, marker, forget, done = std::move(done)](const Result<HelperMessage>& swept, UniqueFd) {
-             if (!swept.ok()) {
-               LogWarning("what a run left is not ended", {{"run", marker}, {"error", swept.status().ToString()}});
-             }
-             if (forget && swept.ok())
-               link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
-             done();
-           });
+// What could not be ended is not forgotten: without its grant no later sweep would reach it.
+void EndAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
+  SweepPatiently(loop, link, marker, [&link, marker, done = std::move(done)](const Status& ended) {
+    if (ended.ok()) link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+    done(ended);
+  });
 }
 
 Status CannotStart(const std::string& marker, const Status& why) {
@@ -42,7 +36,7 @@ class HelperLauncher::Handle final : public Launched {
     if (ended) {
       link_.Ask(HelperForget{marker_}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
     } else {
-      SweepAndForget(link_, marker_, true, [] {});
+      EndAndForget(loop_, link_, marker_, [](const Status&) {});
     }
   }
   void Go() override { supervisor_->Go(); }
@@ -62,8 +56,9 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
   Result<SocketPair> ends = MakeLaunchSockets(files);
   if (!ends.ok()) return CannotStart(marker, ends.status());
-  auto supervisor = std::make_shared<DistantSupervisor>(
-      loop_, [this, marker](std::function<void()> done) { SweepAndForget(link_, marker, false, std::move(done)); });
+  auto supervisor = std::make_shared<DistantSupervisor>(loop_, [this, marker](std::function<void(Status)> done) {
+    SweepPatiently(loop_, link_, marker, std::move(done));
+  });
   const std::function<void()> shares_cgroup = events.shares_cgroup;
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
@@ -83,9 +78,10 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, link_, std::move(supervisor), marker));
 }
 
-void HelperLauncher::Sweep(const std::string& marker, std::function<void()> done) {
+void HelperLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& marker, UniqueFd /*progress*/,
+                                std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(loop_);
-  SweepAndForget(link_, marker, true, std::move(done));
+  EndAndForget(loop_, link_, marker, std::move(done));
 }
 
 }  // namespace kprof

@@ -21,8 +21,9 @@ class HelperLauncher final : public Launcher {
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
-  // Ends what a run of a daemon before this one left, and lets go of its grant. `done` is called in any case.
-  void Sweep(const std::string& marker, std::function<void()> done);
+  // Lets go of the run's grant, too, when nobody is left.
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
 
  private:
   class Handle;

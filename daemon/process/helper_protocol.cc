@@ -40,6 +40,7 @@ void ForEachField(Coder&& field, Message& message) {
     field(message.own_unit);
   } else if constexpr (std::is_same_v<Type, HelperSwept>) {
     field(message.ended);
+    field(message.left);
   } else if constexpr (std::is_same_v<Type, HelperState>) {
     field(message.own_units);
     field(message.grants);

@@ -84,6 +84,7 @@ struct HelperStarted {
 };
 struct HelperSwept {
   uint32_t ended = 0;  // processes
+  uint32_t left = 0;   // that are still there
   bool operator==(const HelperSwept&) const = default;
 };
 struct HelperOpened {

@@ -13,6 +13,7 @@
 
 #include "daemon/process/launch_protocol.h"
 #include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
 
 namespace kprof {
 
@@ -29,6 +30,8 @@ struct LaunchEvents {
   std::function<void()> shares_cgroup;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
+  // Processes of it may live on: what was to end them could not, and why. Before the final event, if at all.
+  std::function<void(Status)> may_live_on;
   // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
   // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy; kClientGone
   // when the client was to start it and did not come for it within 10 s. Final.
@@ -68,6 +71,12 @@ class Launcher {
   virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as,
                                                    const std::string& marker, const OutputFiles& files,
                                                    LaunchEvents events) = 0;
+
+  // Ends what is left of a launch of a daemon that was killed; where that is not in our power, waits for its own end.
+  // Answers once, from the loop, some two minutes later at most: ok when nobody is left, else why somebody may be.
+  // `progress`: the progress file of that launch, opened anew.
+  virtual void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                          std::function<void(Status)> done) = 0;
 };
 
 }  // namespace kprof

@@ -28,4 +28,13 @@ Result<std::unique_ptr<Launched>> Launchers::Launch(const LaunchRequest& request
   return way->Launch(request, as, marker, files, std::move(events));
 }
 
+void Launchers::EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                           std::function<void(Status)> done) {
+  if (Launcher* way = WayOf(as.by)) return way->EndRemains(as, marker, std::move(progress), std::move(done));
+  loop_.Post([marker, done = std::move(done)] {
+    done(Fail(ErrorCode::kSpawnFailed, "end what run " + marker + " left",
+              "it was started by a kprofd in another mode (--user, or the system's)"));
+  });
+}
+
 }  // namespace kprof

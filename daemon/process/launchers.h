@@ -2,6 +2,7 @@
 // Io loop only, as each of them.
 #pragma once
 
+#include "daemon/base/io_loop.h"
 #include "daemon/process/launcher.h"
 
 namespace kprof {
@@ -14,15 +15,19 @@ class Launchers final : public Launcher {
     Launcher* client = nullptr;
     Launcher* helper = nullptr;
   };
-  explicit Launchers(const Ways& ways) : ways_(ways) {}
+  Launchers(IoLoop& loop, const Ways& ways) : loop_(loop), ways_(ways) {}
 
   // kSpawnFailed for a way that is not there: a run that was queued in another mode.
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
+  // The same: what such a run left, nobody here can end.
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
 
  private:
   Launcher* WayOf(LaunchAs::By by) const;
 
+  IoLoop& loop_;
   const Ways ways_;
 };
 

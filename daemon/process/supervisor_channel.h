@@ -51,6 +51,7 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   // No event comes any more.
   void Forget();
 
+  void TellMayLiveOn(const Status& why) { Tell(events_.may_live_on, why); }
   // The last event, unless there was one: lost for kCommandFailed, else failed.
   void TellLast(const Status& last);
   // It is of another build, which shows before any Go: nothing was executed.

@@ -65,4 +65,9 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
   return std::unique_ptr<Launched>(std::make_unique<SupervisorHandle<SupervisorLink>>(loop_, std::move(link)));
 }
 
+void SupervisorLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& /*marker*/, UniqueFd /*progress*/,
+                                    std::function<void(Status)> done) {
+  loop_.Post([done = std::move(done)] { done(OkStatus()); });
+}
+
 }  // namespace kprof

@@ -36,6 +36,10 @@ class SupervisorLauncher final : public Launcher {
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 
+  // Nobody is: whoever builds this has ended them all before (runs/recovery.h).
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
+
   OwnChildren& own_children();
 
   // Supervisors that have not been reaped yet, also those whose Launched is gone.

@@ -36,15 +36,25 @@ AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, 
   return entry;
 }
 
-AuditEntry AuditEntryOf(const Lease& lease, const char* action, const std::string& outcome, int64_t time_ns) {
+std::optional<AuditEntry> LeaseGranted(const Lease& lease, int64_t time_ns) {
+  if (lease.devices.empty()) return std::nullopt;
   AuditEntry entry;
   entry.time_ns = time_ns;
   entry.by = DaemonFor(lease.uid);
-  entry.action = action;
+  entry.action = audit::kLeaseGranted;
   entry.run_id = lease.run_id;
   entry.session_id = lease.session_id;
   entry.devices = lease.devices;
-  entry.outcome = outcome;
+  return entry;
+}
+
+std::optional<AuditEntry> LeaseEnded(const Lease& lease, const std::string& outcome, std::optional<int64_t> held_ns,
+                                     int64_t time_ns) {
+  std::optional<AuditEntry> entry = LeaseGranted(lease, time_ns);
+  if (!entry) return std::nullopt;
+  entry->action = audit::kLeaseEnded;
+  entry->outcome = outcome;
+  if (held_ns) entry->detail = "held for " + std::to_string(*held_ns) + " ns";
   return entry;
 }
 
@@ -190,18 +200,6 @@ void AuditLog::Expire() {
       expire_ = loop_.After(kExpirePauseMs * kNanosPerMilli, [this] { Expire(); });
     });
   });
-}
-
-void AuditLog::OnLeaseGranted(const Lease& lease) {
-  if (lease.devices.empty()) return;
-  Record(AuditEntryOf(lease, audit::kLeaseGranted, "ok", clock_.unix_ns()));
-}
-
-void AuditLog::OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) {
-  if (lease.devices.empty()) return;
-  AuditEntry entry = AuditEntryOf(lease, audit::kLeaseEnded, outcome, clock_.unix_ns());
-  entry.detail = "held for " + std::to_string(held_ns) + " ns";
-  Record(std::move(entry));
 }
 
 }  // namespace kprof

@@ -3,9 +3,9 @@
 //
 // Three ways in, by what can be promised:
 // - A change of a run or a session brings its entry along (AuditEntryOf, AppendAudit), in its own transaction: there is
-//   never one without the other.
-// - A lease is recorded before the state that follows from it is committed, and states are committed before they are
-//   acted on: nothing ever ran on a device of which the audit does not say whose it was.
+//   never one without the other, and none is there twice, wherever a crash falls.
+// - So does a lease: it is granted with the state that follows from it, and ended with the end. As states are committed
+//   before they are acted on, nothing ever ran on a device of which the audit does not say whose it was.
 // - All else is recorded by itself, in the order in which it happened (Record).
 //
 // What cannot be stored, on a full disk, is kept in memory and tried again, kMostKept entries; what comes then is lost,
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,9 +27,10 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
-#include "daemon/runs/run_observer.h"
+#include "daemon/runs/lease.h"
 #include "storage/base/mutex.h"
 #include "storage/catalog/audit_table.h"
+#include "storage/catalog/run_row.h"
 #include "storage/writer.h"
 
 namespace kprof {
@@ -58,9 +60,13 @@ Actor DaemonFor(uint32_t uid);
 
 // Of a run, as it is now.
 AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, int64_t time_ns);
-AuditEntry AuditEntryOf(const Lease& lease, const char* action, const std::string& outcome, int64_t time_ns);
 
-class AuditLog final : public RunObserver {
+// Of a lease; nothing for one without a device. `held_ns`: nothing when that is not known, over a restart.
+std::optional<AuditEntry> LeaseGranted(const Lease& lease, int64_t time_ns);
+std::optional<AuditEntry> LeaseEnded(const Lease& lease, const std::string& outcome, std::optional<int64_t> held_ns,
+                                     int64_t time_ns);
+
+class AuditLog {
  public:
   static constexpr size_t kMostKept = 4096;
   // Of one who is refused again and again, the first time is recorded, then how often it was, once a minute.
@@ -69,7 +75,7 @@ class AuditLog final : public RunObserver {
 
   // All must outlive it. What it has not stored when it ends is in the log.
   AuditLog(IoLoop& loop, const Clock& clock, Writer& writer, Metrics& metrics);
-  ~AuditLog() override;
+  ~AuditLog();
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
 
@@ -77,11 +83,12 @@ class AuditLog final : public RunObserver {
   void Record(AuditEntry entry);
   void RecordRefusal(const Actor& by, const std::string& act);
 
+  // The refusals that were not told yet, before their minute is over: the last thing before the daemon's `stop`. Any
+  // thread.
+  void CloseRefusals();
+
   // From here on, and changed by each call: 0 is for ever. Expires what is older, a portion at a time.
   void KeepFor(int64_t max_age_ns);
-
-  void OnLeaseGranted(const Lease& lease) override;
-  void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override;
 
  private:
   struct Refusals {
@@ -92,7 +99,6 @@ class AuditLog final : public RunObserver {
   void Store(std::vector<AuditEntry> entries, std::function<void()> then = {});
   void Keep(std::vector<AuditEntry> entries, const Status& why);
   void TryAgain();
-  void CloseRefusals();
   void Expire();
 
   IoLoop& loop_;

@@ -9,6 +9,13 @@ void Leases::Wait(LeaseRequest request, std::function<void()> granted) {
   GrantReady();
 }
 
+void Leases::HoldFree(LeaseRequest request) {
+  const bool has_devices = !request.devices.empty();
+  std::erase_if(request.devices, [this](const std::string& device) { return !queue_.HolderOf(device).empty(); });
+  if (request.devices.empty() && has_devices) return;  // else it would take a place of those without
+  Hold(std::move(request));
+}
+
 void Leases::Leave(const std::string& id) {
   waiting_.erase(id);
   queue_.Remove(id, clock_.mono_ns());

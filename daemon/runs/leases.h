@@ -30,6 +30,9 @@ class Leases {
   // What a holder had before a restart, given to it at once. REQUIRES: nobody holds its devices.
   void Hold(LeaseRequest request) { queue_.Hold(std::move(request), clock_.mono_ns()); }
 
+  // The same of those of its devices that nobody holds.
+  void HoldFree(LeaseRequest request);
+
   // Gives back what it held, or waits no longer. Unknown ids are fine.
   void Leave(const std::string& id);
 

@@ -7,6 +7,7 @@
 #include "daemon/process/process_sweep.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
+#include "daemon/runs/lost_run.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_id.h"
@@ -37,18 +38,6 @@ void EndStaleProcesses(Db& db, const Layout& layout) {
   if (ended > 0) LogWarning("ended processes of lost runs", {{"count", std::to_string(ended)}});
 }
 
-// The run as it is to be stored; its logs are finished.
-RunRow LostRun(RunRow run, Files& files, const Layout& layout, const Clock& clock) {
-  Result<Collected> collected = CollectRunFolder(files, layout, run.id);
-  if (collected.ok()) {
-    SetCollected(run, *std::move(collected));
-  } else {
-    LogWarning("logs of a lost run are not kept", {{"run", run.id}, {"error", collected.status().ToString()}});
-  }
-  SetEnd(run, Fail(ErrorCode::kLostDaemon, "run " + run.id, "kprofd died under it", "run it again"), clock.unix_ns());
-  return run;
-}
-
 RunRow EndedSinceBackup(RunRow run, const Layout& layout, const Clock& clock) {
   SetEnd(run,
          Fail(ErrorCode::kLostDaemon, "run " + run.id,
@@ -58,14 +47,14 @@ RunRow EndedSinceBackup(RunRow run, const Layout& layout, const Clock& clock) {
   return run;
 }
 
-// How an open run ended; nothing for one that is still to run.
-std::optional<RunRow> EndOf(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock) {
+// What became of an open run: it is queued still, or lost and not over; or it has ended.
+RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock) {
   const bool queued = run.state == RunState::kQueued;
   // The state that a backup has is of its own time; this file goes when a run ends.
   const bool in_flight = is_backup ? files.OpenForRead(layout.ArtifactPath(run.id, kProgressName)).ok() : !queued;
   if (queued && !in_flight) {
     Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
-    if (spooled.ok()) return std::nullopt;
+    if (spooled.ok()) return run;
     if (!is_backup) {
       LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
       SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
@@ -74,7 +63,9 @@ std::optional<RunRow> EndOf(RunRow run, bool is_backup, Files& files, const Layo
   }
   if (!in_flight) return EndedSinceBackup(std::move(run), layout, clock);
   LogWarning("run was lost", {{"run", run.id}, {"state", std::string(RunStateName(run.state))}});
-  return LostRun(std::move(run), files, layout, clock);
+  if (run.starter == RunStarter::kDaemon) return EndOfLostRun(std::move(run), files, layout, clock.unix_ns());
+  if (queued) run.state = RunState::kRunning;  // since the backup
+  return run;
 }
 
 // For what a start can do without, on a disk that is full or broken.
@@ -92,18 +83,14 @@ Status EmptyTemporaryFolder(Files& files, const Layout& layout) {
   return OkStatus();
 }
 
-// `held_devices`: it had been granted them, and the audit says so.
-void StoreEnd(Catalog& catalog, RunRow run, bool held_devices, const Clock& clock, RecoveredRuns& recovered) {
+void StoreEnd(Catalog& catalog, RunRow run, std::optional<AuditEntry> lease_ended, RecoveredRuns& recovered) {
   Status stored = catalog.writer().SubmitAndWait([&](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateRun(db, run));
-    if (!held_devices) return OkStatus();
-    const Lease lease{.uid = run.uid, .run_id = run.id, .devices = run.devices};
-    return AppendAudit(
-        db, AuditEntryOf(lease, audit::kLeaseEnded, std::string(ErrorName(ErrorCode::kLostDaemon)), clock.unix_ns()));
+    return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
   });
   if (stored.ok()) return;
   LogError("the end of a run cannot be stored", {{"run", run.id}, {"error", stored.ToString()}});
-  recovered.unstored.push_back({std::move(run), stored});
+  recovered.unstored.push_back({std::move(run), std::move(lease_ended), stored});
 }
 
 }  // namespace
@@ -125,14 +112,18 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
     EndStaleProcesses(*reader, layout);
   }
   recovered.is_backup = catalog.is_backup();
-  for (RunRow& run : open) {
-    std::optional<RunRow> ended = EndOf(run, catalog.is_backup(), files, layout, clock);
-    if (ended.has_value()) {
-      const bool held_devices = run.state != RunState::kQueued && !run.devices.empty();
-      StoreEnd(catalog, *std::move(ended), held_devices, clock, recovered);
-    } else {
-      recovered.queued.push_back(std::move(run));
+  for (RunRow& stored : open) {
+    const bool had_lease = stored.state != RunState::kQueued;  // if any: both are stored at once
+    RunRow run = FoundRun(std::move(stored), catalog.is_backup(), files, layout, clock);
+    if (!IsTerminal(run.state)) {
+      recovered.runs.push_back(std::move(run));
+      continue;
     }
+    std::optional<AuditEntry> lease_ended;
+    if (std::optional<Lease> lease = LeaseOf(run); lease && had_lease) {
+      lease_ended = LeaseEnded(*lease, std::string(ErrorName(ErrorCode::kLostDaemon)), std::nullopt, clock.unix_ns());
+    }
+    StoreEnd(catalog, std::move(run), std::move(lease_ended), recovered);
   }
   if (catalog.is_backup()) WarnIf(catalog.ForgetBackup(), "the catalog is still taken for a backup at the next start");
   return recovered;

@@ -1,15 +1,18 @@
 // What a start does about the runs of the daemon before it: ends processes that nobody supervises any more, fails what
-// was in flight (`lost_daemon`), keeps the queue. Of a catalog that is a backup, what is open may have ended long
-// since: such a run is `lost_daemon`, too, but is not said to have died, and its files are left for lost/
+// was in flight (`lost_daemon`), keeps the queue. What others started for us cannot be ended here, before serving: such
+// a run stays open until nobody is left of it (lost_run.h). Of a catalog that is a backup, what is open may have ended
+// long since: such a run is `lost_daemon`, too, but is not said to have died, and its files are left for lost/
 // (stray_files.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/base/clock.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
+#include "storage/catalog/audit_table.h"
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/run_row.h"
 #include "storage/catalog/session_row.h"
@@ -21,10 +24,12 @@ struct RecoveredRuns {
   std::vector<SessionRow> sessions;
   bool is_backup = false;  // the catalog they are from
   std::string last_session_id;
-  std::vector<RunRow> queued;  // in their order, ready to be queued again
+  // Those that had not ended, in their order: `queued`, ready to be queued again; or in flight, and lost.
+  std::vector<RunRow> runs;
   // As they ended, which could not be written down, as on a full disk.
   struct Unstored {
     RunRow row;
+    std::optional<AuditEntry> lease_ended;  // to be stored with it
     Status why;
   };
   std::vector<Unstored> unstored;

@@ -30,8 +30,8 @@ void AddTrust(RunRow& row, const CommandEnded& command) {
                                                "in no wall time"});
   }
   if (command.unkillable_processes > 0) {
-    row.trust.push_back({"processes_unkillable", std::to_string(command.unkillable_processes) +
-                                                     " processes changed their identity and could not be ended"});
+    row.trust.push_back({kProcessesUnkillable, std::to_string(command.unkillable_processes) +
+                                                   " processes changed their identity and could not be ended"});
   }
   if (std::optional<TrustReason> busy = HostBusy(command)) row.trust.push_back(*std::move(busy));
 }
@@ -69,6 +69,10 @@ void SetCommandEnded(RunRow& row, const CommandEnded& command) {
   row.signal = command.signal;
   AddCommandMetrics(row, command);
   AddTrust(row, command);
+}
+
+TrustReason MayLiveOn(const Status& why) {
+  return {kProcessesUnkillable, "processes of it may live on: " + why.why()};
 }
 
 std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow& row) {

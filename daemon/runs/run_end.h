@@ -20,6 +20,10 @@ void SetCollected(RunRow& row, Collected collected);
 // How the command ended, its times as metrics, and in its trust what of them may not be believed.
 void SetCommandEnded(RunRow& row, const CommandEnded& command);
 
+// In its trust: `why` nobody knows whether its processes are gone.
+inline constexpr char kProcessesUnkillable[] = "processes_unkillable";
+TrustReason MayLiveOn(const Status& why);
+
 // Why a command that ended by itself makes its run fail; nothing when it does not. `row` knows what it printed.
 std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow& row);
 

@@ -2,6 +2,7 @@
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/believable_end.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/planned_launch.h"
@@ -15,18 +16,6 @@ namespace {
 
 constexpr int64_t kTimeoutGraceMs = 5000;
 
-LaunchAs AsOf(const RunRow& row) {
-  switch (row.starter) {
-    case RunStarter::kDaemon:
-      break;
-    case RunStarter::kClient:
-      return {LaunchAs::By::kClient, row.uid};
-    case RunStarter::kHelper:
-      return {LaunchAs::By::kHelper, row.uid};
-  }
-  return {LaunchAs::By::kDaemon, row.uid};
-}
-
 }  // namespace
 
 RunLife::RunLife(const RunParts& parts, RunRow row, Events events)
@@ -34,8 +23,12 @@ RunLife::RunLife(const RunParts& parts, RunRow row, Events events)
 
 RunLife::~RunLife() = default;
 
-void RunLife::Commit(std::function<void(Status)> then) {
-  parts_.catalog.writer().Submit([row = row_](Db& db) { return UpdateRun(db, row); },
+void RunLife::Commit(const std::optional<AuditEntry>& entry, std::function<void(Status)> then) {
+  auto job = [row = row_, entry](Db& db) -> Status {
+    RETURN_IF_ERROR(UpdateRun(db, row));
+    return entry ? AppendAudit(db, *entry) : OkStatus();
+  };
+  parts_.catalog.writer().Submit(std::move(job),
                                  // The writer may answer when we are gone; what it posts then never runs.
                                  [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
                                    loop.Post([this, row, then, status] {
@@ -48,7 +41,9 @@ void RunLife::Commit(std::function<void(Status)> then) {
 void RunLife::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
   row_.state = RunState::kPreparing;
-  Commit([this](Status status) {
+  std::optional<AuditEntry> granted;
+  if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
+  Commit(granted, [this](Status status) {
     if (!status.ok()) Blame(status);
     if (error_ || stop_reason_) return End();
     PrepareFiles();
@@ -103,6 +98,7 @@ void RunLife::Launch(Prepared prepared) {
     GoWhenReady();
   };
   events.started = [this](CommandStarted started) { OnStarted(started); };
+  events.may_live_on = [this](const Status& why) { row_.trust.push_back(MayLiveOn(why)); };
   events.failed = [this](Status status) {
     Blame(status);
     BeginCollecting();
@@ -121,7 +117,7 @@ void RunLife::Launch(Prepared prepared) {
   auto launch = [&]() -> Status {
     ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
     ASSIGN_OR_RETURN(launched_,
-                     parts_.launcher.Launch(prepared.request, AsOf(row_), row_.id, output, std::move(events)));
+                     parts_.launcher.Launch(prepared.request, LaunchAsOf(row_), row_.id, output, std::move(events)));
     return OkStatus();
   };
   Status launched = launch();
@@ -133,7 +129,7 @@ void RunLife::Launch(Prepared prepared) {
   // The supervisor sets up while the state is being committed; it goes on only when both are ready.
   row_.state = RunState::kRunning;
   row_.started_ns = parts_.clock.unix_ns();
-  Commit([this](Status status) {
+  Commit(std::nullopt, [this](Status status) {
     if (ended_) return;  // the launch failed meanwhile
     if (!status.ok()) Blame(status);
     running_committed_ = true;
@@ -206,7 +202,7 @@ void RunLife::BeginCollecting() {
   row_.ended_ns =
       command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
   FinishOutput();
-  Commit([this](Status status) {
+  Commit(std::nullopt, [this](Status status) {
     if (!status.ok()) Blame(status);
     collecting_committed_ = true;
     CollectWhenReady();

@@ -58,10 +58,6 @@ struct InOrderOfIds {
   }
 };
 
-Lease LeaseOf(const RunRow& row) {
-  return {.uid = row.uid, .run_id = row.id, .devices = row.devices};
-}
-
 }  // namespace
 
 Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
@@ -89,27 +85,51 @@ Runs::~Runs() = default;
 
 // However many there are: they were accepted once.
 void Runs::TakeBack(RecoveredRuns recovered) {
-  auto take_run = [this](RunRow row) {
-    const std::string id = row.id;
-    OpenRun& open = open_[id];
-    open.row = std::move(row);
-    open.account = AccountOf(open.row.uid);
-    room_.Enter(open.account);
-    const std::string& session_id = open.row.session_id;
-    if (!session_id.empty()) {
-      if (sessions_.FindLeases(session_id) == nullptr) return;  // Begin ends it
-      sessions_.AddRun(session_id, id);
-    }
-    Wait(open);
-  };
-  InOrderOfIds{recovered.sessions, recovered.queued}.ForEach(
-      [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); }, take_run);
+  InOrderOfIds{recovered.sessions, recovered.runs}.ForEach(
+      [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); },
+      [&](RunRow row) {
+        row.state == RunState::kQueued ? TakeBackQueued(std::move(row)) : TakeBackLost(std::move(row));
+      });
   for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
     OpenRun& open = open_[unstored.row.id];
     open.row = unstored.row;
     open.end = std::move(unstored.row);
+    open.lease_ended = std::move(unstored.lease_ended);
     open.end_refused = std::move(unstored.why);
   }
+}
+
+void Runs::TakeBackQueued(RunRow row) {
+  const std::string id = row.id;
+  OpenRun& open = open_[id];
+  open.row = std::move(row);
+  open.account = AccountOf(open.row.uid);
+  room_.Enter(open.account);
+  const std::string& session_id = open.row.session_id;
+  if (!session_id.empty()) {
+    if (sessions_.FindLeases(session_id) == nullptr) return;  // Begin ends it
+    sessions_.AddRun(session_id, id);
+  }
+  Wait(open);
+}
+
+// It keeps its devices until nobody of it is left.
+void Runs::TakeBackLost(RunRow row) {
+  const std::string id = row.id;
+  OpenRun& open = open_[id];
+  open.lost = std::make_unique<LostRun>(parts_, row, [this](RunRow end) { OnLifeEnded(std::move(end)); });
+  open.row = std::move(row);
+  open.account = AccountOf(open.row.uid);
+  open.row.error = StoredError(LostWithDaemon(open.row));  // for who looks meanwhile
+  ++running_;
+  open.granted_mono_ns = parts_.clock.mono_ns();
+  const std::string& session_id = open.row.session_id;
+  open.leases = &leases_;
+  if (sessions_.FindOpenRow(session_id) != nullptr) {
+    sessions_.AddRun(session_id, id);
+    open.leases = &sessions_.LeasesOf(session_id);
+  }
+  open.leases->HoldFree({id, open.account, open.row.priority, open.row.devices});
 }
 
 void Runs::Become(OpenRun& open, const RunRow& changed) {
@@ -128,6 +148,12 @@ void Runs::Begin() {
       continue;
     }
     if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
+    if (open.lost) {
+      std::optional<Lease> lease = LeaseOf(open.row);
+      if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseFound(*lease);
+      open.lost->Begin();
+      continue;
+    }
     if (open.leases == nullptr) {
       EndQueued(id, Fail(ErrorCode::kLeaseLost, "run " + id, "its session has ended", "run it again"));
       continue;
@@ -250,9 +276,10 @@ void Runs::Start(const std::string& id) {
   room_.Leave(open.account);
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
-  // Within a session the lease is the session's.
-  const bool has_lease = open.row.session_id.empty();
-  if (has_lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(open.row));
+  std::optional<Lease> lease = LeaseOf(open.row);
+  if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
+  RunRow row = open.row;
+  TellWhoWasHere(row);
   open.queue_timer.Cancel();
   RunLife::Events events;
   events.changed = [this, id](const RunRow& row) {
@@ -260,17 +287,39 @@ void Runs::Start(const std::string& id) {
     Notify(id);
   };
   events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
-  open.life = std::make_unique<RunLife>(parts_, open.row, std::move(events));
+  open.life = std::make_unique<RunLife>(parts_, std::move(row), std::move(events));
   open.life->Begin();
+}
+
+// Whoever shares the device with what the run before it left is told.
+void Runs::TellWhoWasHere(RunRow& row) {
+  for (const std::string& device : row.devices) {
+    auto left = may_live_on_.extract(device);
+    if (left.empty()) continue;
+    row.trust.push_back({"device_shared", "processes of run " + left.mapped() +
+                                              " could not be ended, and may have used device " + device +
+                                              " at the same time"});
+  }
 }
 
 void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_.at(id);
   open.end = std::move(row);
-  if (open.end->session_id.empty() && parts_.observer != nullptr) {
-    parts_.observer->OnLeaseEnded(LeaseOf(*open.end), parts_.clock.mono_ns() - open.granted_mono_ns,
-                                  open.end->error ? open.end->error->code : "ok");
+  const RunRow& end = *open.end;
+  if (std::optional<Lease> lease = LeaseOf(end)) {
+    const std::string outcome = end.error ? end.error->code : "ok";
+    const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
+    if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
+    if (open.row.state != RunState::kQueued) {  // else it could not be stored that it had one
+      open.lease_ended =
+          LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
+    }
+  }
+  const bool may_live_on = std::any_of(end.trust.begin(), end.trust.end(),
+                                       [](const TrustReason& reason) { return reason.code == kProcessesUnkillable; });
+  if (may_live_on) {
+    for (const std::string& device : end.devices) may_live_on_[device] = id;
   }
   CommitEnd(id, kRetryFirstMs);
   --running_;
@@ -279,7 +328,7 @@ void Runs::OnLifeEnded(RunRow row) {
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
-  if (open.life || open.end) return;
+  if (open.life || open.lost || open.end) return;
   room_.Leave(open.account);
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
@@ -294,7 +343,10 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
-      [row = *open.end](Db& db) { return UpdateRun(db, row); },
+      [row = *open.end, lease_ended = open.lease_ended](Db& db) -> Status {
+        RETURN_IF_ERROR(UpdateRun(db, row));
+        return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
+      },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {
         loop.Post([this, id, retry_ms, status] {
           OpenRun& open = open_.at(id);
@@ -339,6 +391,11 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
     return parts_.loop.Post([done, what] { done(Fail(ErrorCode::kUsage, what, "it has ended already")); });
   }
   OpenRun& open = found->second;
+  if (open.lost) {
+    return parts_.loop.Post([done, what] {
+      done(Fail(ErrorCode::kUsage, what, "kprofd died under it, and what it left is being ended already"));
+    });
+  }
   if (!open.life) {
     open.end_known = std::move(done);
     return EndQueued(id, reason);
@@ -435,7 +492,7 @@ void Runs::Unhold(const std::string& id) {
 
 void Runs::StartHoldTimer(const std::string& id) {
   OpenRun& open = open_.at(id);
-  if (open.end) return;
+  if (open.end || open.lost) return;
   open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
     Stop(id,
          Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
@@ -466,7 +523,7 @@ void Runs::OnQueueChanged() {
 
 void Runs::NotifyQueued() {
   for (auto& [id, open] : open_) {
-    if (open.life || open.end || open.watchers.empty()) continue;
+    if (open.life || open.lost || open.end || open.watchers.empty()) continue;
     const View view = ViewOf(open);
     auto watchers = open.watchers;
     for (auto& [watch, changed] : watchers) changed(view);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/runs/leases.h"
+#include "daemon/runs/lost_run.h"
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention_sweep.h"
@@ -105,7 +106,9 @@ class Runs {
     uint32_t account = 0;                           // whom it counts as
     Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
     std::unique_ptr<RunLife> life;                  // none while it waits
+    std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
     std::optional<RunRow> end;                      // its end, while that is being committed
+    std::optional<AuditEntry> lease_ended;          // stored with the end, where it had one
     Status end_refused;                             // why it could not be, the last time
     std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
     int holders = 0;
@@ -118,6 +121,8 @@ class Runs {
 
   uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
   void TakeBack(RecoveredRuns recovered);
+  void TakeBackQueued(RunRow row);
+  void TakeBackLost(RunRow row);
   Result<RunPlace> PlaceOf(const RunRequest& request) const;
   void Become(OpenRun& open, const RunRow& changed);
   void Enqueue(RunRow row, uint32_t account);
@@ -127,6 +132,7 @@ class Runs {
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
+  void TellWhoWasHere(RunRow& row);
   void OnLifeEnded(RunRow row);
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void Forget(const std::string& id);
@@ -144,6 +150,8 @@ class Runs {
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;
+  // By device: the last run on it, of which processes may live on. Until the next one has been told.
+  std::map<std::string, std::string> may_live_on_;
   size_t submitting_ = 0;  // on their way into the queue
   size_t running_ = 0;
   WatchId next_watch_ = 1;

@@ -24,10 +24,6 @@ std::string Named(const std::string& id) {
   return "session " + id;
 }
 
-Lease LeaseOf(const SessionRow& row) {
-  return {row.uid, "", row.id, row.devices};
-}
-
 AuditEntry EntryOf(const Actor& by, const char* action, const SessionRow& row, int64_t now_unix_ns) {
   AuditEntry entry;
   entry.time_ns = now_unix_ns;
@@ -91,15 +87,15 @@ std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_b
 void Sessions::TakeBack(SessionRow row, bool is_backup) {
   const uint32_t account = AccountOf(row.uid);
   OpenSession& session = Add(std::move(row), account);
-  if (session.row.state == SessionState::kClosing) return;
-  session.doomed = WhyItCannotGoOn(session.row, is_backup);
-  if (session.doomed) return;
-  if (session.row.state == SessionState::kOpen) {
-    node_.Hold({session.row.id, session.account, session.row.priority, session.row.devices});
-    session.held_since_mono_ns = parts_.clock.mono_ns();
-  } else {
-    Wait(session);
+  if (session.row.state != SessionState::kClosing) session.doomed = WhyItCannotGoOn(session.row, is_backup);
+  if (session.row.state == SessionState::kQueued) {
+    if (!session.doomed) Wait(session);
+    return;
   }
+  session.has_lease = true;
+  session.found = true;
+  session.held_since_mono_ns = parts_.clock.mono_ns();
+  node_.HoldFree({session.row.id, session.account, session.row.priority, session.row.devices});
 }
 
 void Sessions::Begin() {
@@ -192,10 +188,14 @@ void Sessions::Wait(OpenSession& session) {
   node_.Wait({row.id, session.account, row.priority, row.devices}, [this, id = row.id] { OnGranted(id); });
 }
 
-void Sessions::Commit(SessionRow row, std::optional<AuditEntry> entry, std::function<void(Status)> then) {
-  auto job = [row = std::move(row), entry = std::move(entry)](Db& db) -> Status {
+void Sessions::Commit(SessionRow row, const std::vector<std::optional<AuditEntry>>& entries,
+                      std::function<void(Status)> then) {
+  auto job = [row = std::move(row), entries](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateSession(db, row));
-    return entry ? AppendAudit(db, *entry) : OkStatus();
+    for (const std::optional<AuditEntry>& entry : entries) {
+      if (entry) RETURN_IF_ERROR(AppendAudit(db, *entry));
+    }
+    return OkStatus();
   };
   // The writer may answer when we are gone; what it posts then never runs.
   parts_.catalog.writer().Submit(std::move(job), [&loop = parts_.loop, then = std::move(then)](Status status) {
@@ -214,20 +214,24 @@ void Sessions::OnGranted(const std::string& id) {
   }
   session.held_since_mono_ns = parts_.clock.mono_ns();
   if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(session.row));
-  Commit(*session.granted, std::nullopt, [this, id](const Status& status) {
-    auto found = open_.find(id);
-    if (found == open_.end() || found->second.ending) return;
-    if (!status.ok()) {
-      return End(id, {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
-    }
-    const int64_t last_round = found->second.row.last_round;
-    found->second.row = *std::exchange(found->second.granted, std::nullopt);
-    found->second.row.last_round = last_round;
-    --queued_;
-    LogInfo("session open", {{"session", id}});
-    OnOpen(id);
-    Notify(found->second);
-  });
+  Commit(*session.granted, {LeaseGranted(LeaseOf(session.row), parts_.clock.unix_ns())},
+         [this, id](const Status& status) {
+           auto found = open_.find(id);
+           if (found == open_.end()) return;
+           if (status.ok()) found->second.has_lease = true;
+           if (found->second.ending) return;
+           if (!status.ok()) {
+             return End(id,
+                        {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
+           }
+           const int64_t last_round = found->second.row.last_round;
+           found->second.row = *std::exchange(found->second.granted, std::nullopt);
+           found->second.row.last_round = last_round;
+           --queued_;
+           LogInfo("session open", {{"session", id}});
+           OnOpen(id);
+           Notify(found->second);
+         });
 }
 
 // Its lease is its own, and durable.
@@ -331,7 +335,7 @@ void Sessions::End(const std::string& id, Ending ending) {
   if (never_open || session.doomed || closing.state == SessionState::kClosing) return EndRuns(id);
   closing.state = SessionState::kClosing;
   if (session.ending->error) closing.error = StoredError(*session.ending->error);
-  Commit(closing, session.ending->entry, [this, id, closing](const Status& status) {
+  Commit(closing, {session.ending->entry}, [this, id, closing](const Status& status) {
     OpenSession& session = open_.at(id);
     if (status.ok()) {
       session.ending->entry.reset();
@@ -363,9 +367,14 @@ void Sessions::FinishWhenAlone(const std::string& id) {
   session.end->state = session.ending->as;
   session.end->closed_ns = parts_.clock.unix_ns();
   if (session.ending->error) session.end->error = StoredError(*session.ending->error);
-  if (session.held_since_mono_ns && parts_.observer != nullptr) {
-    parts_.observer->OnLeaseEnded(LeaseOf(session.row), parts_.clock.mono_ns() - *session.held_since_mono_ns,
-                                  session.end->error ? session.end->error->code : "ok");
+  if (session.held_since_mono_ns) {
+    const std::string outcome = session.end->error ? session.end->error->code : "ok";
+    const int64_t held_ns = parts_.clock.mono_ns() - *session.held_since_mono_ns;
+    if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(LeaseOf(session.row), held_ns, outcome);
+    if (session.has_lease) {
+      session.lease_ended = LeaseEnded(LeaseOf(session.row), outcome,
+                                       session.found ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
+    }
   }
   CommitEnd(id, kRetryFirstMs);
   node_.Leave(id);
@@ -374,7 +383,7 @@ void Sessions::FinishWhenAlone(const std::string& id) {
 void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
   open_.at(id).retry_timer.Cancel();
   const OpenSession& ended = open_.at(id);
-  Commit(*ended.end, ended.ending->entry, [this, id, retry_ms](const Status& status) {
+  Commit(*ended.end, {ended.ending->entry, ended.lease_ended}, [this, id, retry_ms](const Status& status) {
     OpenSession& session = open_.at(id);
     if (session.row.state == SessionState::kQueued) --queued_;
     session.row = *session.end;

@@ -6,7 +6,7 @@
 // Each state is durable before it is acted on: runs start under a lease only when `open` is, and are ended only when
 // `closing` is. So wherever a crash falls, the next start knows what was promised: a detached session that was queued
 // or open goes on, with its devices held before anything else starts; one that was closing is closed; an attached one
-// is lost with the daemon that held its stream.
+// is lost with the daemon that held its stream. Those two keep their devices, too, until nobody of their runs is left.
 //
 // Within a session runs wait at its own Leases, where the session's devices are all there is. What a run is and how it
 // ends is runs.h, which owns this; who may do what with which session is decided before it is asked
@@ -131,9 +131,12 @@ class Sessions {
     std::set<std::string> runs;
     std::optional<SessionRow> granted;  // while `open` is being committed
     std::optional<int64_t> held_since_mono_ns;
+    bool has_lease = false;        // that is durable, and in the audit
+    bool found = false;            // by a restart: since when it is held, nobody knows
     std::optional<Status> doomed;  // taken back, but cannot go on
     std::optional<Ending> ending;
-    std::optional<SessionRow> end;  // while that is being committed
+    std::optional<SessionRow> end;          // while that is being committed
+    std::optional<AuditEntry> lease_ended;  // stored with it
     std::vector<std::function<void(Result<SessionRow>)>> end_known;
     int holders = 0;
     IoLoop::Timer hold_timer;
@@ -157,7 +160,7 @@ class Sessions {
   void EndRuns(const std::string& id);
   void FinishWhenAlone(const std::string& id);
   void CommitEnd(const std::string& id, int64_t retry_ms);
-  void Commit(SessionRow row, std::optional<AuditEntry> entry, std::function<void(Status)> then);
+  void Commit(SessionRow row, const std::vector<std::optional<AuditEntry>>& entries, std::function<void(Status)> then);
   void Forget(const std::string& id);
   View ViewOf(const OpenSession& session) const;
   void Notify(OpenSession& session);

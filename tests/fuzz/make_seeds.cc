@@ -300,7 +300,7 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("done", HelperDone{});
   add("refused", HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"});
   add("started", HelperStarted{true});
-  add("swept", HelperSwept{3});
+  add("swept", HelperSwept{3, 1});
   add("opened", HelperOpened{});
   add("state", HelperState{true, 2, 1});
   const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true});

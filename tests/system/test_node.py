@@ -54,6 +54,51 @@ class NodeTest(unittest.TestCase):
         self.assertEqual(self.alice.wait(waits)["state"], "done")
         self.assertEqual(self.log_of(self.alice, waits), "61002\n")
 
+    def hold_still(self, pid):
+        """What supervises this process is as if it hung: it ends nobody, until it is let go."""
+        supervisor = kprof_testing.status_number(pid, "PPid")
+        keeper = kprof_testing.status_number(supervisor, "PPid")
+        for process in (supervisor, keeper):
+            os.kill(process, signal.SIGSTOP)
+            self.addCleanup(kprof_testing.kill_if_there, process)
+        return supervisor, keeper
+
+    def test_a_device_is_not_given_on_before_the_helper_has_ended_what_a_killed_kprofd_left(self):
+        seconds = unique_seconds()
+        lost = self.alice.detach("sleep", seconds)
+        sleeper = wait_until(lambda: self.sleepers(seconds), "it to run")[0]
+        following = self.bob.detach("sh", "-c", f"test ! -d /proc/{sleeper}")
+        self.hold_still(sleeper)
+        self.node.kill()
+        self.node.helper.send_signal(signal.SIGSTOP)
+        self.node.start()
+        held = self.alice.json("show", lost)
+        self.assertEqual((held["state"], held["error"]["code"]), ("running", "lost_daemon"))
+        self.assertEqual(self.bob.json("show", following)["state"], "queued")
+        self.assertTrue(self.sleepers(seconds))
+        self.node.helper.send_signal(signal.SIGCONT)
+        self.assertEqual(self.bob.wait(following)["state"], "done")
+        self.assertEqual(self.alice.wait(lost, expect="lost_daemon")["state"], "failed")
+        self.assertFalse(self.sleepers(seconds))
+
+    def test_nor_before_the_client_has_ended_what_a_killed_kprofd_left(self):
+        seconds = unique_seconds()
+        client = self.alice.start("--json", "capture", "command", "--", "sleep", seconds)
+        sleeper = wait_until(lambda: self.sleepers(seconds), "it to run")[0]
+        lost = self.alice.json("show", "@last")["id"]
+        following = self.bob.detach("sh", "-c", f"test ! -d /proc/{sleeper}")
+        supervisor, keeper = self.hold_still(sleeper)
+        self.node.kill()
+        self.node.start()
+        self.assertEqual(self.alice.json("show", lost)["state"], "running")
+        self.assertEqual(self.bob.json("show", following)["state"], "queued")
+        self.assertTrue(self.sleepers(seconds))
+        os.kill(supervisor, signal.SIGKILL)
+        os.kill(keeper, signal.SIGCONT)
+        self.assertEqual(self.bob.wait(following)["state"], "done")
+        self.assertEqual(self.alice.wait(lost, expect="lost_daemon")["state"], "failed")
+        client.communicate(timeout=kprof_testing.LIMIT_S)
+
     def test_a_run_outlives_the_helper(self):
         seconds = unique_seconds()
         run = self.alice.detach("sh", "-c", f"sleep {seconds}; exit 4")

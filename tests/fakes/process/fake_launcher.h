@@ -36,6 +36,7 @@ class FakeLauncher final : public Launcher {
     void Started(const CommandStarted& started = {.pid = 4242, .unix_ns = 1, .mono_ns = 1}) {
       Tell(events.started, started);
     }
+    void MayLiveOn(const Status& why) { Tell(events.may_live_on, why); }
     void Failed(const Status& status) { TellLast(events.failed, status); }
     void Ended(const CommandEnded& ended) { TellLast(events.ended, ended); }
     void Lost(const Status& status) { TellLast(events.lost, status); }
@@ -71,6 +72,18 @@ class FakeLauncher final : public Launcher {
     entries_.push_back(entry);
     return std::unique_ptr<Launched>(std::make_unique<Handle>(std::move(entry)));
   }
+
+  // What a daemon before left, and is to be ended; the test says when that is so.
+  struct Remains {
+    LaunchAs as;
+    std::string marker;
+    std::function<void(Status)> done;
+  };
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd /*progress*/,
+                  std::function<void(Status)> done) override {
+    remains.push_back({as, marker, std::move(done)});
+  }
+  std::vector<Remains> remains;
 
   // The next Launch fails with this.
   void FailNext(Status status) { next_failure_ = std::move(status); }

@@ -79,6 +79,7 @@ class HelperLauncherTest : public HelperTest {
       launched_->Go();
     };
     events.started = [this](const CommandStarted&) { started_ = true; };
+    events.may_live_on = [this](const Status& why) { may_live_on_ = why; };
     events.failed = [this](const Status& status) { failed_ = status; };
     events.ended = [this](const CommandEnded& ended) { ended_ = ended; };
     events.lost = [this](const Status& status) { lost_ = status; };
@@ -120,6 +121,7 @@ class HelperLauncherTest : public HelperTest {
   std::optional<Status> failed_;
   std::optional<CommandEnded> ended_;
   std::optional<Status> lost_;
+  std::optional<Status> may_live_on_;
 };
 
 TEST_F(HelperLauncherTest, RunsACommandAsItsCaller) {
@@ -224,6 +226,55 @@ TEST_F(HelperLauncherTest, EndsARunThatIsGivenUp) {
   as_kprofd_.reset();  // root sees everybody's
   EXPECT_TRUE(FindMarkedProcesses([](const std::string& id) { return id == kRun; }).empty());
   as_kprofd_.emplace();
+}
+
+TEST_F(HelperLauncherTest, TriesAgainUntilAHelperIsThereThatEndsWhatAKilledDaemonLeft) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  Launch(request);
+  WaitUntil([&] { return started_ || over(); }, "the start");
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  std::optional<Status> ended;
+  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, kRun, UniqueFd(),
+                        [&](const Status& status) { ended = status; });
+  for (int i = 0; i < 3; ++i) {
+    clock_.Leap(25 * kNanosPerSecond);  // a question's time, and the pause after it
+    loop_.RunUntilIdle();
+  }
+  EXPECT_FALSE(ended);
+  as_kprofd_.reset();
+  StartHelper();
+  as_kprofd_.emplace();
+  WaitUntil([&] { return ended.has_value(); }, "the end of all");
+  EXPECT_TRUE(ended->ok()) << ended->ToString();
+  as_kprofd_.reset();  // root sees everybody's
+  EXPECT_TRUE(FindMarkedProcesses([](const std::string& id) { return id == kRun; }).empty());
+  as_kprofd_.emplace();
+  launched_.reset();
+}
+
+TEST_F(HelperLauncherTest, SaysSoWhenNobodyEndsWhatAKilledSupervisorLeft) {
+  as_kprofd_.reset();
+  StopHelper(SIGTERM);
+  as_kprofd_.emplace();
+  std::optional<Status> ended;
+  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, kRun, UniqueFd(),
+                        [&](const Status& status) { ended = status; });
+  for (int i = 0; i < 10 && !ended; ++i) {
+    clock_.Leap(31 * kNanosPerSecond);
+    loop_.RunUntilIdle();
+  }
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->code(), ErrorCode::kNoDaemon);
+  Launch(Request({"true"}));
+  loop_.RunUntilIdle();
+  clock_.Leap(11 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(failed_);
+  EXPECT_FALSE(may_live_on_) << "nothing was started";
 }
 
 TEST_F(HelperLauncherTest, ShowsAnotherConnectionWhenOneHasJustHungUp) {

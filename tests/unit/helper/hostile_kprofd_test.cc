@@ -179,9 +179,9 @@ TEST_F(HostileKprofd, CannotStartWithSomethingThatIsNoChannel) {
 }
 
 TEST_F(HostileKprofd, CannotSweepWhatItDidNotStart) {
-  EXPECT_EQ(Ask(HelperSweep{kRun}), HelperMessage(HelperSwept{0}));
+  EXPECT_EQ(Ask(HelperSweep{kRun}), HelperMessage(HelperSwept{}));
   ASSERT_EQ(Register(kRun, Request({"true"})), HelperMessage(HelperDone{}));
-  EXPECT_EQ(Ask(HelperSweep{kRun}), HelperMessage(HelperSwept{0}));
+  EXPECT_EQ(Ask(HelperSweep{kRun}), HelperMessage(HelperSwept{}));
 }
 
 TEST_F(HostileKprofd, CannotGetFilesThatTheCallerMayNotRead) {

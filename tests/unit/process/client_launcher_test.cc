@@ -55,9 +55,18 @@ class ClientLauncherTest : public SupervisorLauncherTest {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
+  // The daemon is gone, and the one after it asks for the end of what this one left. The answer comes to `ended_`.
+  void RestartOver(Command& command) {
+    command.launched.reset();
+    command.progress.Reset();
+    UniqueFd anew(::open(command.ProgressPath().c_str(), O_RDONLY | O_CLOEXEC));
+    client_->EndRemains(As(), command.marker, std::move(anew), [this](const Status& status) { ended_ = status; });
+  }
+
   bool comes_ = true;
   std::string asked_digest_;  // of what the client asked for; empty: that is what is launched
   pid_t keeper_ = -1;
+  std::optional<Status> ended_;
   std::optional<ClientLauncher> client_;
 };
 
@@ -132,6 +141,54 @@ TEST_F(ClientLauncherTest, LosesAKilledSupervisorWhenItsKeeperHasEndedTheTree) {
   EXPECT_EQ(KeepersStatus(), kLaunchTreeGone);
 }
 
+TEST_F(ClientLauncherTest, WaitsUntilAllIsGoneOfWhatAKilledDaemonLeft) {
+  Command& command = Start({kBin + "/fork_escape", "stay"});
+  WaitForOutput(command, "escaped ");
+  const pid_t escaped = command.EscapedPid();
+  ASSERT_GT(escaped, 1);
+  RestartOver(command);
+  EXPECT_FALSE(ended_);
+  WaitUntil([&] { return ended_.has_value(); }, "the end of all");
+  EXPECT_TRUE(ended_->ok());
+  EXPECT_EQ(::kill(escaped, 0), -1);
+}
+
+TEST_F(ClientLauncherTest, WaitsForTheKeeperWhereTheSupervisorWasKilledToo) {
+  Command& command = Start({kBin + "/fork_escape", "stay"});
+  WaitForOutput(command, "escaped ");
+  const pid_t escaped = command.EscapedPid();
+  const pid_t supervisor = ChildOf(keeper_);
+  ASSERT_EQ(::kill(keeper_, SIGSTOP), 0);
+  ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+  RestartOver(command);
+  Pass(30);
+  EXPECT_FALSE(ended_) << "the keeper has not ended its tree";
+  EXPECT_EQ(::kill(escaped, 0), 0);
+  ASSERT_EQ(::kill(keeper_, SIGCONT), 0);
+  WaitUntil([&] { return ended_.has_value(); }, "the end of all");
+  EXPECT_TRUE(ended_->ok());
+  EXPECT_EQ(::kill(escaped, 0), -1);
+}
+
+TEST_F(ClientLauncherTest, SaysSoWhenWhatAKilledDaemonLeftDoesNotEnd) {
+  Command& command = Start({"sleep", "1000"});
+  ASSERT_EQ(::kill(keeper_, SIGSTOP), 0);
+  ASSERT_EQ(::kill(ChildOf(keeper_), SIGSTOP), 0);
+  RestartOver(command);
+  Pass(39);
+  EXPECT_FALSE(ended_);
+  Pass(2);
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->code(), ErrorCode::kTimedOut);
+}
+
+TEST_F(ClientLauncherTest, WaitsForNobodyWhereNothingWasLaunched) {
+  client_->EndRemains(As(), "never", UniqueFd(), [this](const Status& status) { ended_ = status; });
+  EXPECT_FALSE(ended_) << "not from inside";
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(ended_.has_value() && ended_->ok());
+}
+
 TEST_F(ClientLauncherTest, GoesOnWithoutItsKeeper) {
   Command& command = Start({"sleep", "1000"});
   ASSERT_GT(keeper_, 1);
@@ -196,9 +253,11 @@ TEST_F(ClientLauncherTest, IsLostAlsoWhenTheStoppedSupervisorNeverAnswers) {
   UniqueFd mute = *client_->Take(command.marker, 1000);  // a client that does nothing with it
   Pass(61);
   EXPECT_FALSE(command.over());  // its keeper would be ending it now
+  EXPECT_EQ(command.may_live_on, 0);
   Pass(41);
   ASSERT_TRUE(command.failed);
   EXPECT_NE(command.failed->why().find("does not end"), std::string::npos);
+  EXPECT_EQ(command.may_live_on, 1);
 }
 
 }  // namespace

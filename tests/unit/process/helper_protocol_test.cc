@@ -23,7 +23,7 @@ std::vector<HelperPacket> OneOfEach() {
       {7, HelperDone{}},
       {8, HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"}},
       {9, HelperStarted{true}},
-      {10, HelperSwept{3}},
+      {10, HelperSwept{3, 1}},
       {11, HelperOpened{}},
       {UINT32_MAX, HelperState{true, 2, 1}},
   };
@@ -81,7 +81,7 @@ TEST(HelperProtocol, CutsWhatARefusalSays) {
 
 // A change of bytes is a change of version.
 TEST(HelperProtocol, StaysAsItIs) {
-  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\1\0\0\0", 13));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\2\0\0\0", 13));
   EXPECT_EQ(EncodeHelperPacket({0x04030201, HelperStart{kId}}), std::string("\1\2\3\4\x11\x10\0\0\0", 9) + kId);
 }
 

@@ -63,6 +63,7 @@ struct Command {
   std::unique_ptr<Launched> launched;
 
   int shares_cgroup = 0;
+  int may_live_on = 0;
   int prepared = 0;
   std::optional<CommandStarted> started;
   std::optional<Status> failed;
@@ -152,6 +153,7 @@ class SupervisorLauncherTest : public testing::Test {
     command.progress = create(command.ProgressPath());
     LaunchEvents events;
     events.shares_cgroup = [&command] { ++command.shares_cgroup; };
+    events.may_live_on = [&command](const Status&) { ++command.may_live_on; };
     events.prepared = [&command] {
       ++command.events;
       ++command.prepared;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/process/fake_launcher.h"
 
 namespace kprof {
@@ -11,7 +14,9 @@ TEST(Launchers, SendEachLaunchToItsWay) {
   FakeLauncher daemon;
   FakeLauncher client;
   FakeLauncher helper;
-  Launchers launchers({&daemon, &client, &helper});
+  FakeClock clock;
+  IoLoop loop(clock);
+  Launchers launchers(loop, {&daemon, &client, &helper});
   EXPECT_TRUE(launchers.Launch({}, {LaunchAs::By::kClient, 7}, "a", {}, {}).ok());
   EXPECT_TRUE(launchers.Launch({}, {LaunchAs::By::kHelper, 8}, "b", {}, {}).ok());
   EXPECT_TRUE(launchers.Launch({}, {LaunchAs::By::kDaemon, 9}, "c", {}, {}).ok());
@@ -22,9 +27,26 @@ TEST(Launchers, SendEachLaunchToItsWay) {
 
 TEST(Launchers, RefuseAWayThatIsNotThere) {
   FakeLauncher client;
-  Launchers launchers({.client = &client});
+  FakeClock clock;
+  IoLoop loop(clock);
+  Launchers launchers(loop, {.client = &client});
   EXPECT_EQ(launchers.Launch({}, {LaunchAs::By::kDaemon, 7}, "a", {}, {}).status().code(), ErrorCode::kSpawnFailed);
   EXPECT_EQ(client.count(), 0);
+}
+
+TEST(Launchers, SendWhatAKilledDaemonLeftToTheWayThatStartedIt) {
+  FakeLauncher client;
+  FakeClock clock;
+  IoLoop loop(clock);
+  Launchers launchers(loop, {.client = &client});
+  launchers.EndRemains({LaunchAs::By::kClient, 7}, "a", {}, [](const Status&) {});
+  ASSERT_EQ(client.remains.size(), 1);
+  EXPECT_EQ(client.remains[0].marker, "a");
+  std::optional<Status> ended;
+  launchers.EndRemains({LaunchAs::By::kHelper, 7}, "b", {}, [&](const Status& status) { ended = status; });
+  EXPECT_FALSE(ended);
+  loop.RunUntilIdle();
+  EXPECT_EQ(ended->code(), ErrorCode::kSpawnFailed) << "nobody here can end it";
 }
 
 }  // namespace

@@ -30,12 +30,8 @@ class AuditLogTest : public RunsFixture, public testing::Test {
 
   // A start of the daemon, with an audit.
   void Begin() {
-    make_observer_ = [this] {
-      audit_ =
-          std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), *(metrics_ = std::make_unique<Metrics>()));
-      return audit_.get();
-    };
     ASSERT_TRUE(Open().ok());
+    audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), *(metrics_ = std::make_unique<Metrics>()));
   }
   void StopAuditing() {
     if (!catalog_) return;
@@ -57,6 +53,13 @@ class AuditLogTest : public RunsFixture, public testing::Test {
   std::vector<std::string> Actions() {
     std::vector<std::string> actions;
     for (const AuditEntry& entry : Read()) actions.push_back(entry.action);
+    return actions;
+  }
+  std::vector<std::string> LeasesOf(const std::string& run_id) {
+    std::vector<std::string> actions;
+    for (const AuditEntry& entry : Read()) {
+      if (entry.run_id == run_id && entry.action.starts_with("lease_")) actions.push_back(entry.action);
+    }
     return actions;
   }
   void RecordUpload(const std::string& detail) {
@@ -118,6 +121,60 @@ TEST_F(AuditLogTest, NothingRunsOnADeviceOfWhichTheAuditDoesNotSayWhoseItIs) {
   // The supervisor is started when `preparing` is committed, and not before.
   ASSERT_TRUE(Until([&] { return launcher_->count() > 0; }));
   EXPECT_THAT(Actions(), ElementsAre("submit", "lease_granted"));
+}
+
+TEST_F(AuditLogTest, ALeaseThatCouldNotBeStoredWasNeverOne) {
+  Begin();
+  const std::string first = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  const std::string second = SubmitOk();
+  RunRequest none = Command();
+  none.device = "none";
+  SubmitOk(none);  // its launch says that the loop has come by
+  BreakDisk();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(Until([&] { return IsTerminal(runs_->FindOpenRow(second)->state); }));
+  disk_.plan.Heal();
+  Pass(60'000);
+  ASSERT_TRUE(HasEnded(first));
+  ASSERT_TRUE(HasEnded(second));
+  EXPECT_THAT(LeasesOf(first), ElementsAre("lease_granted", "lease_ended"));
+  EXPECT_THAT(LeasesOf(second), IsEmpty());
+}
+
+TEST_F(AuditLogTest, AnEndThatIsStoredAfterARestartIsThereOnce) {
+  Begin();
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  BreakDisk();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(Until([&] { return IsTerminal(runs_->FindOpenRow(id)->state); }));
+  StopAuditing();  // before it could be stored
+  disk_.plan.Heal();
+  Begin();
+  EXPECT_THAT(LeasesOf(id), ElementsAre("lease_granted", "lease_ended"));
+  StopAuditing();
+  Begin();
+  EXPECT_THAT(LeasesOf(id), ElementsAre("lease_granted", "lease_ended"));
+}
+
+TEST_F(AuditLogTest, ARunWithinASessionHasNoLeaseOfItsOwn) {
+  Begin();
+  SessionRequest session;
+  session.uid = 1000;
+  session.device = "0";
+  std::optional<std::string> session_id;
+  runs_->sessions().Open(session, [&](const Result<SessionRow>& row) { session_id = row->id; });
+  ASSERT_TRUE(Until([&] { return session_id.has_value(); }));
+  RunRequest request = Command();
+  request.device = "0";
+  request.session_id = *session_id;
+  const std::string id = SubmitOk(request);
+  ASSERT_TRUE(GoesOn(0));
+  StopAuditing();
+  Begin();
+  EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+  EXPECT_THAT(LeasesOf(id), IsEmpty());
 }
 
 TEST_F(AuditLogTest, ARunThatCannotBeStoredLeavesNoEntry) {
@@ -218,6 +275,15 @@ TEST_F(AuditLogTest, CountsWhoIsRefusedAgainAndAgain) {
   EXPECT_EQ(Read()[2].by.uid, 1000u);
   audit_->RecordRefusal({1000, "local"}, "DeleteRun");
   EXPECT_THAT(Read(), SizeIs(4)) << "a new minute";
+}
+
+TEST_F(AuditLogTest, TellsOfTheLastRefusalsBeforeItStops) {
+  Begin();
+  for (int i = 0; i < 3; ++i) audit_->RecordRefusal({1000, "local"}, "DeleteRun");
+  audit_->CloseRefusals();
+  EXPECT_THAT(Read(), ElementsAre(Detail("DeleteRun"), Detail(HasSubstr("2 more within a minute"))));
+  Pass(AuditLog::kRefusalsMs);
+  EXPECT_THAT(Read(), SizeIs(2)) << "and tells it once";
 }
 
 TEST_F(AuditLogTest, ManyWhoAreRefusedCannotFillTheDisk) {

@@ -60,8 +60,8 @@ TEST_F(OldStateTest, FoldersOfLostRunsOfVersion1) {
   EXPECT_TRUE((*catalog)->last_stop_was_unclean());
   Result<RecoveredRuns> recovered = RecoverRuns(**catalog, *files_, clock_);
   ASSERT_TRUE(recovered.ok()) << recovered.status().ToString();
-  ASSERT_EQ(recovered->queued.size(), 1u);
-  EXPECT_EQ(recovered->queued.front().id, "1jxt23vbgqveve00");
+  ASSERT_EQ(recovered->runs.size(), 1u);
+  EXPECT_EQ(recovered->runs.front().id, "1jxt23vbgqveve00");
   EXPECT_TRUE(recovered->unstored.empty());
 
   struct Case {

@@ -93,6 +93,8 @@ TEST_F(RunStartersTest, KeepTheirGrantsOverARestart) {
   const std::string second = SubmitOk();
   Close();
   ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Until([&] { return launcher_->remains.size() == 1; }));
+  launcher_->remains[0].done(OkStatus());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   EXPECT_EQ(launcher_->last().marker, second);
   EXPECT_EQ(launcher_->last().as.by, LaunchAs::By::kHelper);

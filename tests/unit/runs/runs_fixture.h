@@ -43,7 +43,6 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
-    if (make_observer_) observer_ = make_observer_();
     RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
                    *catalog_, *launcher_, devices_,  output_,   observer_};
     grants_ = std::make_unique<FakeCallerGrants>(*loop_);
@@ -144,7 +143,6 @@ class RunsFixture {
   StorageLimits storage_limits_;
   OutputLimits output_;
   RunObserver* observer_ = nullptr;
-  std::function<RunObserver*()> make_observer_;  // of one that needs what Open makes
   Runs::Options options_;
   bool system_mode_ = false;  // clients and the helper start commands
   std::unique_ptr<FakeLauncher> launcher_;

@@ -490,9 +490,13 @@ TEST_F(SessionsTest, TheAuditSaysWhoOpenedAndWhatEndedIt) {
             std::to_string(entry.by.uid) + ": " + entry.outcome + "\n";
   }
   EXPECT_EQ(told,
+            "lease_ended expired by kprofd 1000: timed_out\n"
             "session_close expired by kprofd 1000: timed_out\n"
+            "lease_granted expired by kprofd 1000: ok\n"
             "session_open expired by certificate:ci 1000: ok\n"
+            "lease_ended closed by kprofd 1000: ok\n"
             "session_close closed by local 2000: ok\n"
+            "lease_granted closed by kprofd 1000: ok\n"
             "session_open closed by certificate:ci 1000: ok\n");
 }
 

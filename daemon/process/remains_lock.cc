@@ -1,0 +1,19 @@
+#include "daemon/process/remains_lock.h"
+
+#include <sys/file.h>
+
+#include <cerrno>
+
+namespace kprof {
+
+void HoldWithSupervisor(int progress_fd) {
+  (void)::flock(progress_fd, LOCK_EX | LOCK_NB);
+}
+
+bool SomebodyHolds(int progress_fd) {
+  if (::flock(progress_fd, LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  (void)::flock(progress_fd, LOCK_UN);
+  return false;
+}
+
+}  // namespace kprof

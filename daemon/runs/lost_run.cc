@@ -1,0 +1,75 @@
+#include "daemon/runs/lost_run.h"
+
+#include <fcntl.h>
+
+#include <memory>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/runs/planned_launch.h"
+#include "daemon/runs/run_end.h"
+#include "daemon/runs/run_folder.h"
+
+namespace kprof {
+namespace {
+
+// Invalid when it is not there: then nothing was launched, or the run was collected already.
+UniqueFd OpenProgress(Files& files, const Layout& layout, const std::string& id) {
+  Result<std::unique_ptr<File>> file = files.OpenForRead(layout.ArtifactPath(id, kProgressName));
+  return file.ok() ? UniqueFd(::fcntl((*file)->fd(), F_DUPFD_CLOEXEC, 0)) : UniqueFd();
+}
+
+}  // namespace
+
+Status LostWithDaemon(const RunRow& row) {
+  return Fail(ErrorCode::kLostDaemon, "run " + row.id, "kprofd died under it", "run it again");
+}
+
+RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_unix_ns) {
+  Result<Collected> collected = CollectRunFolder(files, layout, row.id);
+  if (collected.ok()) {
+    SetCollected(row, *std::move(collected));
+  } else {
+    LogWarning("logs of a lost run are not kept", {{"run", row.id}, {"error", collected.status().ToString()}});
+  }
+  SetEnd(row, LostWithDaemon(row), now_unix_ns);
+  return row;
+}
+
+LostRun::LostRun(const RunParts& parts, RunRow row, std::function<void(RunRow)> ended)
+    : parts_(parts), row_(std::move(row)), ended_(std::move(ended)) {}
+
+void LostRun::Begin() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto open = [this, id = row_.id] {
+    // Shared: std::function copies its captures.
+    auto progress = std::make_shared<UniqueFd>(OpenProgress(parts_.files, parts_.catalog.layout(), id));
+    parts_.loop.Post([this, progress] { EndRemains(std::move(*progress)); });
+  };
+  Status submitted = parts_.files_work.Submit(std::move(open));
+  if (!submitted.ok()) parts_.loop.Post([this] { EndRemains(UniqueFd()); });
+}
+
+void LostRun::EndRemains(UniqueFd progress) {
+  parts_.launcher.EndRemains(LaunchAsOf(row_), row_.id, std::move(progress), [this](const Status& ended) {
+    if (!ended.ok()) {
+      LogError("processes of a lost run may live on", {{"run", row_.id}, {"error", ended.ToString()}});
+      row_.trust.push_back(MayLiveOn(ended));
+    }
+    Collect();
+  });
+}
+
+void LostRun::Collect() {
+  auto work = [this, row = row_, now_ns = parts_.clock.unix_ns()] {
+    auto end = std::make_shared<RunRow>(EndOfLostRun(row, parts_.files, parts_.catalog.layout(), now_ns));
+    parts_.loop.Post([this, end] { ended_(std::move(*end)); });
+  };
+  Status submitted = parts_.files_work.Submit(std::move(work));
+  if (submitted.ok()) return;
+  LogWarning("logs of a lost run are not kept", {{"run", row_.id}, {"error", submitted.ToString()}});
+  SetEnd(row_, LostWithDaemon(row_), parts_.clock.unix_ns());
+  parts_.loop.Post([this] { ended_(row_); });
+}
+
+}  // namespace kprof
