@@ -196,21 +196,29 @@ std::optional<LeaseQueue::Outlook> LeaseQueue::OutlookOf(const std::string& id, 
   return outlook;
 }
 
-// As they would be granted one after the other, if each gave its devices back before the next.
+// As they would be granted one after the other, if each gave its devices back before the next. Of one owner and
+// priority the oldest is always first, whatever it wants: a grant sends only younger ones back (served_marks.h).
 std::vector<const LeaseQueue::Waiting*> LeaseQueue::OrderOfAll() const {
+  std::map<std::pair<const User*, int64_t>, std::vector<const Waiting*>> rows;
+  for (const auto& [devices, group] : groups_) {
+    for (const auto& [key, line] : group.lines) {
+      std::vector<const Waiting*>& row = rows[{&line.user, line.priority}];
+      for (const auto& [age, waiting] : line.requests) row.push_back(waiting);
+    }
+  }
   struct Candidate {
     Rank rank;
-    const Line* line;
-    std::map<uint64_t, Waiting*>::const_iterator next;
+    ServedMarks* served;
+    std::vector<const Waiting*>::const_iterator next;
+    std::vector<const Waiting*>::const_iterator end;
     bool operator<(const Candidate& other) const { return other.rank < rank; }  // the least on top
   };
   std::unordered_map<const User*, ServedMarks> marks;
   std::priority_queue<Candidate> candidates;
-  for (const auto& [devices, group] : groups_) {
-    for (const auto& [rank, line] : group.heads) {
-      marks.try_emplace(&line->user, line->user.marks);
-      candidates.push({rank, line, line->requests.begin()});
-    }
+  for (auto& [owner, row] : rows) {
+    std::sort(row.begin(), row.end(), [](const Waiting* a, const Waiting* b) { return a->age < b->age; });
+    ServedMarks& served = marks.try_emplace(owner.first, owner.first->marks).first->second;
+    candidates.push({RankIn(*row.front()->line, row.front()->age), &served, row.begin(), row.end()});
   }
   std::vector<const Waiting*> order;
   order.reserve(waiting_.size());
@@ -218,18 +226,18 @@ std::vector<const LeaseQueue::Waiting*> LeaseQueue::OrderOfAll() const {
   while (!candidates.empty()) {
     Candidate first = candidates.top();
     candidates.pop();
-    ServedMarks& served = marks.at(&first.line->user);
-    const Rank rank{first.rank.below, served.TurnFor(first.rank.age), first.rank.age};
-    if (rank != first.rank) {  // its owner was served meanwhile
-      first.rank = rank;
+    const uint64_t age = first.rank.age;
+    const uint64_t turn_now = first.served->TurnFor(age);
+    if (turn_now != first.rank.turn) {  // its owner was served meanwhile, at a higher priority
+      first.rank.turn = turn_now;
       candidates.push(first);
       continue;
     }
-    order.push_back(first.next->second);
-    served.Serve(rank.age, ++turn);
-    if (++first.next == first.line->requests.end()) continue;
-    first.rank.age = first.next->first;
-    first.rank.turn = served.TurnFor(first.rank.age);
+    order.push_back(*first.next);
+    first.served->Serve(age, ++turn);
+    if (++first.next == first.end) continue;
+    first.rank.age = (*first.next)->age;
+    first.rank.turn = first.served->TurnFor(first.rank.age);
     candidates.push(first);
   }
   return order;
