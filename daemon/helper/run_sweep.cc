@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -52,8 +53,12 @@ HelperSwept SweepRun(const SweptRun& run) {
   if (run.programs.systemd_run) KillUnit(run);
   const std::string helper_program = ProgramOf(::getpid());
   auto find = [&] {
-    std::vector<pid_t> found = FindMarkedProcesses([&](const std::string& id) { return id == run.run_id; });
-    const std::vector<pid_t> of_others = FindMarkedProcesses([&](const std::string& id) { return id != run.run_id; });
+    auto find_marked = [&](const std::function<bool(const std::string&)>& is_wanted) {
+      return FindMarkedProcesses(is_wanted, "", Supervisors::kFound, "/proc",
+                                 [&](pid_t pid) { return BelongsTo(pid, run.uid); });
+    };
+    std::vector<pid_t> found = find_marked([&](const std::string& id) { return id == run.run_id; });
+    const std::vector<pid_t> of_others = find_marked([&](const std::string& id) { return id != run.run_id; });
     // The helper's children are orphans, but for its own processes and the supervisors of other runs.
     auto is_own = [&](const ProcessRow& row) {
       return Contains(of_others, row.pid) || ProgramOf(row.pid) == helper_program;

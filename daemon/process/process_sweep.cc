@@ -143,11 +143,12 @@ bool SomeLiveBelow(const std::vector<ProcessRow>& table, pid_t ancestor) {
 }  // namespace
 
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale, const std::string& also,
-                                       Supervisors supervisors, const std::string& proc_root) {
+                                       Supervisors supervisors, const std::string& proc_root,
+                                       const std::function<bool(pid_t)>& may_be_of_it) {
   std::vector<ProcessRow> table = ReadProcessTable(proc_root);
   std::erase_if(table, [](const ProcessRow& row) { return row.pid == ::getpid(); });  // the way to what is below us
   std::vector<ProcessRow> found = RowsBelow(table, [&](const ProcessRow& row) {
-    if (row.dead()) return false;
+    if (row.dead() || (may_be_of_it && !may_be_of_it(row.pid))) return false;
     std::optional<std::string> marker = ReadMarker(proc_root + "/" + std::to_string(row.pid) + "/environ", also);
     return marker && is_stale(*marker);
   });

@@ -26,11 +26,12 @@ enum class Supervisors { kSpared, kFound };
 
 // Processes whose environment carries KPROF_RUN_ID with an id that `is_stale` says is nobody's, and all below them, in
 // no order. Never this process, and what is below it only where it carries the marker itself or is below one that does.
-// Only processes of this uid can be read, so only those are found. With `also` ("NAME=value"): only those that carry
-// that variable, too.
+// Only processes of this uid can be read, so only those are found; by root, whoever `may_be_of_it`: nobody else's
+// environment is opened. With `also` ("NAME=value"): only those that carry that variable, too.
 std::vector<pid_t> FindMarkedProcesses(const std::function<bool(const std::string&)>& is_stale,
                                        const std::string& also = "", Supervisors supervisors = Supervisors::kFound,
-                                       const std::string& proc_root = "/proc");
+                                       const std::string& proc_root = "/proc",
+                                       const std::function<bool(pid_t)>& may_be_of_it = nullptr);
 
 // All descendants of the children of `parent` that `is_own` does not claim, deepest first, the children included;
 // living ones only. `is_own` is asked after /proc has been read: a child that is entered before it can run is never

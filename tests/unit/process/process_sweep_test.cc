@@ -117,6 +117,16 @@ TEST_F(FakeProcTest, FindsWhatIsBelowMarkedProcesses) {
   EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kSpared, root_.path()), (std::vector<pid_t>{12, 11, 10}));
 }
 
+TEST_F(FakeProcTest, OpensNobodysEnvironmentWhoCannotBeOfTheRun) {
+  const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
+  Add(10, 1, "x", 'S', 1, marked);
+  Add(11, 1, "somebody else's", 'S', 1, marked);
+  Add(12, 10, "below it, whoever it is");
+  auto is_not_11 = [](pid_t pid) { return pid != 11; };
+  EXPECT_EQ(FindMarkedProcesses(IsRun1, "", Supervisors::kFound, root_.path(), is_not_11),
+            (std::vector<pid_t>{12, 10}));
+}
+
 TEST_F(FakeProcTest, NeverFindsThisProcessNorWhatIsBelowIt) {
   const std::string marked = std::string("KPROF_RUN_ID=run1") + '\0';
   Add(1, 0, "a shell of the run that started us", 'S', 1, marked);
