@@ -27,6 +27,10 @@ v1::OpenSessionRequest RequestOf(const OpenSessionArgs& args) {
   return request;
 }
 
+bool IsOver(v1::SessionState state) {
+  return state == v1::SESSION_STATE_CLOSED || state == v1::SESSION_STATE_LOST;
+}
+
 // What nobody waits for any more must not take the devices when its turn comes.
 void CloseUnwanted(const VerbContext& context, const std::string& id) {
   Result<std::unique_ptr<KprofClient>> client = context.connect();
@@ -89,7 +93,10 @@ Status RunVerb(const OpenSessionArgs& args, const VerbContext& context) {
     opened = call.Ended(client->OpenSession(RequestOf(args), on_message, call.stop()));
   }
   if (!opened.ok()) {
-    if (opened.code() == ErrorCode::kCancelled && !session.id().empty()) CloseUnwanted(context, session.id());
+    if (!session.id().empty() && !IsOver(session.state())) CloseUnwanted(context, session.id());
+    if (session.id().empty() && opened.code() == ErrorCode::kNoDaemon) {
+      context.output.Note("if a session was opened all the same, kprofctl session list shows it");
+    }
     return opened;
   }
   context.output.Write(context.global.json ? SessionJsonLine(session, nullptr) : TerminalText(session.id()) + "\n");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/rpc/access_rules.h"
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/session_message.h"
 #include "daemon/rpc/status_map.h"
@@ -36,6 +37,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
       writing_ = false;
       if (finished_) return;
       if (!ok) return End(grpc::Status::CANCELLED);
+      told_ = true;
       SendPending();
     });
   }
@@ -66,7 +68,8 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     opening_ = true;
     sessions().Open(request, [this](const Result<SessionRow>& row) {
       opening_ = false;
-      if (released_) {  // an attached session ends without its client
+      if (finished_ && row.ok()) CloseUnknown(row->id);
+      if (released_) {
         delete this;
         return;
       }
@@ -112,12 +115,21 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     StartWrite(&message_);
   }
 
+  // The client went before it heard of it: nobody knows its id. An attached one ends by itself.
+  void CloseUnknown(const std::string& id) {
+    const SessionRow* row = sessions().FindOpenRow(id);
+    if (row == nullptr || row->attached || IsOver(row->state)) return;
+    const Status why = Fail(ErrorCode::kClientGone, "run", "the client that opened its session went away");
+    sessions().Close(id, ActorOf(record_.caller()), why, 0, [](const Result<SessionRow>&) {});
+  }
+
   // Only the first one counts.
   void End(const grpc::Status& status) {
     if (std::exchange(finished_, true)) return;
     if (watch_ != 0) {
       sessions().Unwatch(id_, watch_);
       sessions().Unhold(id_);
+      if (!told_) CloseUnknown(id_);
     }
     Finish(record_.Ending(status));
   }
@@ -132,6 +144,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
   std::optional<Sessions::View> pending_;
   std::optional<grpc::Status> last_;  // what it ends with, once its last message is on its way
   bool writing_ = false;
+  bool told_ = false;  // a message, and with it the id
   bool opening_ = false;
   bool finished_ = false;
   bool released_ = false;

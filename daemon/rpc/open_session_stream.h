@@ -1,6 +1,6 @@
 // SessionsService.OpenSession: opens a session or takes one up again, tells how it stands, and holds an attached one
-// while it lasts. It lives on the io loop, where the session does; a slow reader misses intermediate states, never the
-// last.
+// while it lasts. One that nobody has heard of when it ends is closed. It lives on the io loop, where the session does;
+// a slow reader misses intermediate states, never the last.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

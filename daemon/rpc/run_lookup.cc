@@ -1,7 +1,9 @@
 #include "daemon/rpc/run_lookup.h"
 
 #include <optional>
+#include <utility>
 
+#include "daemon/rpc/current_row.h"
 #include "daemon/rpc/object_names.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
@@ -45,20 +47,13 @@ void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& n
     if (!reader.ok()) return reader.status().In(ActOn(act, which));
     return LookUpStoredRun(**reader, caller, which, rpc, act);
   };
-  auto job = [&parts, name, act, read, then] {
-    Result<RunRow> row = read(name);
-    parts.loop.Post([&parts, act, row = std::move(row), read, then] {
-      if (!row.ok()) return then(row);
-      if (const RunRow* open = parts.runs.FindOpenRow(row->id)) return then(*open);
-      if (IsTerminal(row->state)) return then(row);
-      // It ended between the read and now: its end is in the catalog.
-      Status submitted = parts.workers.Submit(
-          [&parts, id = row->id, read, then] { parts.loop.Post([row = read(id), then] { then(row); }); });
-      if (!submitted.ok()) then(submitted.In(ActOn(act, row->id)));
-    });
-  };
-  Status submitted = parts.workers.Submit(std::move(job));
-  if (!submitted.ok()) parts.loop.Post([then, refused = submitted.In(ActOn(act, name))] { then(refused); });
+  FindCurrentRow<RunRow>({.parts = parts,
+                          .act = ActOn(act, name),
+                          .read = read,
+                          .find_open = [&parts](const std::string& id) { return parts.runs.FindOpenRow(id); },
+                          .is_over = [](const RunRow& row) { return IsTerminal(row.state); },
+                          .then = std::move(then)},
+                         name);
 }
 
 }  // namespace kprof

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/rpc/current_row.h"
 #include "daemon/rpc/object_names.h"
 #include "storage/catalog/session_list.h"
 #include "storage/catalog/session_table.h"
@@ -46,20 +47,14 @@ void LookUpSession(const RpcParts& parts, const Caller& caller, const std::strin
     if (!reader.ok()) return reader.status().In(full_act);
     return ReadNamed(**reader, caller, which, rpc, full_act);
   };
-  auto job = [&parts, name, full_act, read, then] {
-    Result<SessionRow> row = read(name);
-    parts.loop.Post([&parts, full_act, row = std::move(row), read, then] {
-      if (!row.ok()) return then(row);
-      if (const SessionRow* open = parts.runs.sessions().FindOpenRow(row->id)) return then(*open);
-      if (IsOver(row->state)) return then(row);
-      // It ended between the read and now: its end is in the catalog.
-      Status submitted = parts.workers.Submit(
-          [&parts, id = row->id, read, then] { parts.loop.Post([row = read(id), then] { then(row); }); });
-      if (!submitted.ok()) then(submitted.In(full_act));
-    });
-  };
-  Status submitted = parts.workers.Submit(std::move(job));
-  if (!submitted.ok()) parts.loop.Post([then, refused = submitted.In(full_act)] { then(refused); });
+  FindCurrentRow<SessionRow>(
+      {.parts = parts,
+       .act = full_act,
+       .read = read,
+       .find_open = [&parts](const std::string& id) { return parts.runs.sessions().FindOpenRow(id); },
+       .is_over = [](const SessionRow& row) { return IsOver(row.state); },
+       .then = std::move(then)},
+      name);
 }
 
 }  // namespace kprof

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/rpc/session_message.h"
@@ -26,8 +28,7 @@ Status BadToken(const char* act) {
   return Fail(ErrorCode::kUsage, act, "the page token is not one of this daemon's", "begin again without a token");
 }
 
-}  // namespace
-
+// From the catalog alone. `page` is empty before; on a worker.
 Status ReadSessionPage(const RpcParts& parts, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page) {
   constexpr const char* kAct = "list sessions";
@@ -41,6 +42,10 @@ Status ReadSessionPage(const RpcParts& parts, const Caller& caller, const v1::Li
                   "update kprofd, or leave the state out");
     }
     filter.states.push_back(FromWire(static_cast<v1::SessionState>(state)));
+  }
+  // In which of these one may still be in the catalog whose end, or present state, could not be stored.
+  if (!filter.states.empty()) {
+    filter.states.insert(filter.states.end(), {SessionState::kQueued, SessionState::kOpen, SessionState::kClosing});
   }
   if (!request.page_token().empty() && !LooksLikeRunId(request.page_token())) return BadToken(kAct);
   filter.before_id = request.page_token();
@@ -85,6 +90,61 @@ Status ReadRoundPage(const RpcParts& parts, const std::string& session_id, const
   }
   page.set_next_page_token(std::to_string(after));
   return OkStatus();
+}
+
+// Sessions that are open become what they are; then those go that were read only because they might have.
+void Overlay(const Sessions& open, const v1::ListSessionsRequest& request, v1::ListSessionsResponse& page) {
+  for (v1::Session& session : *page.mutable_sessions()) {
+    const SessionRow* row = open.FindOpenRow(session.id());
+    if (row == nullptr) continue;
+    session.Clear();
+    FillSession(*row, session);
+  }
+  if (request.states().empty()) return;
+  auto unwanted = [&](const v1::Session& session) {
+    return std::find(request.states().begin(), request.states().end(), session.state()) == request.states().end();
+  };
+  page.mutable_sessions()->erase(
+      std::remove_if(page.mutable_sessions()->begin(), page.mutable_sessions()->end(), unwanted),
+      page.mutable_sessions()->end());
+}
+
+void Overlay(const Runs& open, v1::ListRoundsResponse& page) {
+  for (v1::Round& round : *page.mutable_rounds()) {
+    const RunRow* row = open.FindOpenRow(round.run_id());
+    if (row == nullptr) continue;
+    round.Clear();
+    FillRound(*row, round);
+  }
+}
+
+// `read` on a worker, then `overlay` on the loop, then the end.
+void Answer(const RpcParts& parts, UnaryCall& call, std::function<Status()> read, std::function<void()> overlay) {
+  Status submitted = parts.workers.Submit([&parts, &call, read = std::move(read), overlay = std::move(overlay)] {
+    Status done = read();
+    if (!done.ok()) return call.End(done);
+    parts.loop.Post([&call, overlay] {
+      overlay();
+      call.End(OkStatus());
+    });
+  });
+  if (!submitted.ok()) call.End(submitted);
+}
+
+}  // namespace
+
+void AnswerSessionPage(const RpcParts& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+                       v1::ListSessionsResponse& page, UnaryCall& call) {
+  Answer(
+      parts, call, [&parts, caller, &request, &page] { return ReadSessionPage(parts, caller, request, page); },
+      [&parts, &request, &page] { Overlay(parts.runs.sessions(), request, page); });
+}
+
+void AnswerRoundPage(const RpcParts& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+                     v1::ListRoundsResponse& page, UnaryCall& call) {
+  Answer(
+      parts, call, [&parts, session_id, &request, &page] { return ReadRoundPage(parts, session_id, request, page); },
+      [&parts, &page] { Overlay(parts.runs, page); });
 }
 
 }  // namespace kprof

@@ -69,8 +69,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::ListSessions(grpc::CallbackServer
                                                             v1::ListSessionsResponse* response) {
   auto* call = new UnaryCall(desk_, Rpc::kListSessions, SizeOf(response));
   if (call->refused()) return call;
-  call->EndOnWorker(parts_.workers,
-                    [this, request, response] { return ReadSessionPage(parts_, caller(), *request, *response); });
+  AnswerSessionPage(parts_, caller(), *request, *response, *call);
   return call;
 }
 
@@ -82,9 +81,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::ListRounds(grpc::CallbackServerCo
   LookUpSession(parts_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
                 [this, call, request, response](const Result<SessionRow>& row) {
                   if (!row.ok()) return call->End(row.status());
-                  call->EndOnWorker(parts_.workers, [this, id = row->id, request, response] {
-                    return ReadRoundPage(parts_, id, *request, *response);
-                  });
+                  AnswerRoundPage(parts_, row->id, *request, *response, *call);
                 });
   return call;
 }

@@ -99,6 +99,28 @@ class StalledPool {
   const std::shared_ptr<Held> held_;  // shared with the jobs, which may wake when we are gone
 };
 
+// Can hold the writer after one commit, before anybody hears of that, until it is let go.
+class WriterHold {
+ public:
+  void HoldNextCommit() { armed_ = true; }
+  void AwaitCommit() { committed_.wait(); }
+  void LetGo() {
+    armed_ = false;
+    if (!go_on_.try_wait()) go_on_.count_down();
+  }
+  // On the writer's thread.
+  void OnCommit() {
+    if (!armed_.exchange(false)) return;
+    committed_.count_down();
+    go_on_.wait();
+  }
+
+ private:
+  std::atomic<bool> armed_ = false;
+  std::latch committed_{1};
+  std::latch go_on_{1};
+};
+
 class RpcFixture {
  public:
   static constexpr size_t kWorkers = 2;
@@ -115,6 +137,7 @@ class RpcFixture {
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   StorageLimits storage_limits_;
   ConnectionLimits server_limits_;
+  WriterHold writer_hold_;
 
   void Start() {
     static const bool prepared = (CallerServers::PrepareProcess(), true);
@@ -122,6 +145,7 @@ class RpcFixture {
     Catalog::Options options;
     options.layout = Layout{folder_ / "state"};
     options.vfs = disk_.vfs.name();
+    options.writer.on_commit = [this](int64_t, size_t, const Status&) { writer_hold_.OnCommit(); };
     catalog_ = *Catalog::Open(options, files());
     KPROF_CHECK(files().CreateFolder(layout().TemporaryFolder()).ok());
     KPROF_CHECK(files().CreateFolder(layout().SpoolFolder()).ok());
@@ -131,8 +155,7 @@ class RpcFixture {
     query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
     audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
     audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
-    RunParts run_parts{*loop_,    clock_,    *workers_, *workers_, files(),
-                       *catalog_, launcher_, devices_,  output_,   audit_.get()};
+    RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
@@ -151,6 +174,7 @@ class RpcFixture {
 
   void Stop() {
     if (!servers_) return;
+    writer_hold_.LetGo();
     {
       TickingClock passing(clock_, 10);  // a stream that waits for its timer sees the end then
       servers_->Shutdown(0);
@@ -191,6 +215,14 @@ class RpcFixture {
       done.set_value();
     });
     done.get_future().wait();
+  }
+
+  // The workers' jobs and the loop's tasks are done, and what these brought.
+  void Settle() {
+    for (int i = 0; i < 3; ++i) {
+      { StalledPool all(*workers_, kWorkers); }
+      OnLoop([] {});
+    }
   }
 
   // Until, looking from the io loop.

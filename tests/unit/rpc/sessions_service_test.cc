@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/rpc/session_lookup.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -10,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 // A stream of OpenSession, read message by message.
 struct Opening {
@@ -196,6 +198,56 @@ TEST_F(SessionsServiceTest, WhatIsNoRequestIsRefused) {
   EXPECT_EQ(DetailOf(Opening(client, request).End()).code(), "usage");
   request.set_resume_token("nobody's");
   EXPECT_EQ(DetailOf(Opening(client, request).End()).code(), "lease_lost");
+}
+
+TEST_F(SessionsServiceTest, OneThatIsStoredAndNotYetHeardOfIsFoundOpen) {
+  writer_hold_.HoldNextCommit();
+  RpcClient client = Connect();
+  Opening opening(client, Detached());
+  writer_hold_.AwaitCommit();
+  std::atomic<int> found = 0;  // 1: open, 2: not
+  LookUpSession(*parts_, Caller{.uid = kUid}, "@last", Rpc::kGetSession, "show session",
+                [&](const Result<SessionRow>& row) {
+                  found = row.ok() && runs_->sessions().FindOpenRow(row->id) != nullptr ? 1 : 2;
+                });
+  Settle();
+  EXPECT_EQ(found, 0) << "nobody knows yet";
+  writer_hold_.LetGo();
+  ASSERT_TRUE(Until([&] { return found != 0; }));
+  EXPECT_EQ(found, 1);
+  EXPECT_TRUE(opening.Until(v1::SESSION_STATE_OPEN));
+}
+
+TEST_F(SessionsServiceTest, OneWhoseClientWentBeforeItHeardOfItIsClosed) {
+  writer_hold_.HoldNextCommit();
+  RpcClient client = Connect();
+  {
+    Opening opening(client, Detached());
+    writer_hold_.AwaitCommit();
+    opening.context.TryCancel();
+    EXPECT_EQ(opening.End().error_code(), grpc::StatusCode::CANCELLED);
+  }
+  List(client);  // comes after it on the same connection
+  writer_hold_.LetGo();
+  ASSERT_TRUE(Until([&] {
+    Result<v1::Session> session = Get(client, "@last");
+    return session.ok() && session->state() == v1::SESSION_STATE_CLOSED;
+  }));
+}
+
+TEST_F(SessionsServiceTest, TheListIsRightOnAFullDisk) {
+  RpcClient client = Connect();
+  const std::string id = OpenOk(client);
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  EXPECT_FALSE(Close(client, id).ok());
+  EXPECT_EQ(Get(client, id)->state(), v1::SESSION_STATE_CLOSED);
+  EXPECT_THAT(List(client), ElementsAre(id));
+  v1::ListSessionsRequest request;
+  request.add_states(v1::SESSION_STATE_OPEN);
+  EXPECT_THAT(List(client, request), IsEmpty());
+  request.set_states(0, v1::SESSION_STATE_CLOSED);
+  EXPECT_THAT(List(client, request), ElementsAre(id));
+  disk_.plan.Heal();
 }
 
 TEST_F(SessionsServiceTest, AnAttachedOneOutlivesItsStreamByTenSeconds) {

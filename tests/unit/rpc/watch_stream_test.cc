@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/rpc/run_lookup.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -59,6 +60,24 @@ TEST_F(WatchStreamTest, TellsWhereInTheQueueARunIs) {
   Watch watch(client, third);
   EXPECT_EQ(watch.Next(), v1::RUN_STATE_QUEUED);
   EXPECT_EQ(watch.message.queue_position(), 2);
+}
+
+// Else it would never be told of its end.
+TEST_F(WatchStreamTest, ARunThatIsStoredAndNotYetHeardOfIsFoundOpen) {
+  Start();
+  RpcClient client = Connect();
+  writer_hold_.HoldNextCommit();
+  auto submitted = std::async(std::launch::async, [&] { return SubmitRun(client); });
+  writer_hold_.AwaitCommit();
+  std::atomic<int> found = 0;  // 1: open, 2: not
+  LookUpRun(*parts_, Caller{.uid = kUid}, "@last", Rpc::kWatchRun, "watch run",
+            [&](const Result<RunRow>& row) { found = row.ok() && runs_->FindOpenRow(row->id) != nullptr ? 1 : 2; });
+  Settle();
+  EXPECT_EQ(found, 0) << "nobody knows yet";
+  writer_hold_.LetGo();
+  ASSERT_TRUE(Until([&] { return found != 0; }));
+  EXPECT_EQ(found, 1);
+  EXPECT_FALSE(submitted.get().empty());
 }
 
 TEST_F(WatchStreamTest, AnEndedRunIsToldOnce) {
