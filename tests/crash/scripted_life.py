@@ -1,5 +1,6 @@
 """The life of a run, and of what is beside it, as the crash tests play it again and again: two runs that end, one of which
-gets an artifact and one is deleted, a run that is in flight for a while, one that is queued behind it. And what must
+gets an artifact and one is deleted, a session with a round, a run that is in flight for a while, one that is queued
+behind it. And what must
 hold afterwards, whatever went wrong at whatever moment.
 """
 
@@ -31,6 +32,7 @@ ENDED = ("done", "failed", "cancelled")
 OUTPUT = {
     "ended": {"stdout.log": b"zero\n"},
     "deleted": {"stdout.log": b"gone\n"},
+    "round": {"stdout.log": b"round\n"},
     "in flight": {"stdout.log": b"one\nthree\n", "stderr.log": b"two\n"},
     "queued": {"stdout.log": b"queued\n"},
     "again": {"stdout.log": b"again\n"},
@@ -106,6 +108,8 @@ class Promises:
     ids: dict = dataclasses.field(default_factory=dict)  # name of OUTPUT -> id
     ends: dict = dataclasses.field(default_factory=dict)  # name -> the run as it ended
     artifact: bool = False
+    session: str = ""
+    session_closed: bool = False
     deleted: bool = False
     delete_asked: bool = False
 
@@ -169,8 +173,8 @@ class Life:
         self.errors.append((args[0], ran.error["code"]))
         return None
 
-    def submit(self, name, script):
-        run = self.ask("capture", "command", "--detach", "--label", f"name={name}", "--", "sh", "-c", script)
+    def submit(self, name, script, *options):
+        run = self.ask("capture", "command", "--detach", "--label", f"name={name}", *options, "--", "sh", "-c", script)
         if run:
             self.promises.ids[name] = run["id"]
 
@@ -187,6 +191,7 @@ class Life:
         self.submit("deleted", "echo gone")
         self.wait("ended")
         self.wait("deleted")
+        self.play_session()
         self.submit("in flight", f"echo one; echo two >&2; until [ -e {self.gate} ]; do sleep 0.01; done; echo three")
         self.submit("queued", "echo queued")
         if "ended" in self.promises.ids:
@@ -198,6 +203,14 @@ class Life:
             pass
         self.wait("in flight")
         self.wait("queued")
+
+    def play_session(self):
+        opened = self.ask("session", "open")
+        if opened:
+            self.promises.session = opened["id"]
+            self.submit("round", "echo round", "--session", opened["id"])
+            self.wait("round")
+            self.promises.session_closed = bool(self.ask("session", "close", opened["id"]))
 
     def stop(self):
         """In good order, still under faults. Down when it was killed instead."""
@@ -228,6 +241,7 @@ class Life:
     def check(self):
         """All promises kept, nothing left behind; then one more run, and a clean stop. Returns {name: state}."""
         promises, ctl = self.promises, self.daemon.ctl
+        self.check_sessions()
         listed = {run["id"]: run for run in ctl.json("runs", "--limit", "100")["runs"]}
         for name, run_id in promises.ids.items():
             if name != "deleted" or not promises.delete_asked:
@@ -245,10 +259,26 @@ class Life:
         again = ctl.capture("sh", "-c", "echo again", options=("--label", "name=again"))
         assert again["state"] == "done", again
         listed[again["id"]] = again
+        held = [device for device in ctl.json("devices")["devices"] if device["session"] or device["run"]]
+        assert not held, held
         wait_until(lambda: ctl.json("status")["storage"]["health"] == "ok", "quick_check to find it healthy")
         assert self.daemon.stop() == 0, self.daemon.log()
         self.check_catalog(len(listed))
         return states
+
+    def check_sessions(self):
+        """What was closed is; what goes on can be closed, so that the queue behind it moves."""
+        def sessions():
+            return {session["id"]: session["state"] for session in self.daemon.ctl.json("session", "list")["sessions"]}
+        found = sessions()
+        if self.promises.session:
+            assert self.promises.session in found, "a session that was acknowledged is gone"
+        if self.promises.session_closed:
+            assert found[self.promises.session] == "closed", found
+        for session, state in found.items():
+            if state in ("queued", "open"):
+                self.daemon.ctl.run("session", "close", session)
+        wait_until(lambda: set(sessions().values()) <= {"closed", "lost"}, f"sessions to end: {sessions()}")
 
     def check_run(self, name, run):
         promised = self.promises.ends.get(name)
@@ -296,8 +326,20 @@ class Life:
             summed = database.execute("SELECT total(size_bytes) FROM artifacts").fetchone()[0]
             assert facts == {"clean_stop": 1, "runs": counted, "artifact_bytes": int(summed)}, facts
             assert counted == runs, (counted, runs)
+            self.check_leases(database)
         finally:
             database.close()
+
+    @staticmethod
+    def check_leases(database):
+        """The audit has one end of each lease, and none twice; whoever executed a command had one."""
+        leases = {}
+        for run, session, action in database.execute("SELECT run_id, session_id, action FROM audit WHERE action GLOB 'lease_*' ORDER BY id"):
+            leases.setdefault(run or session, []).append(action)
+        for owner, actions in leases.items():
+            assert actions == ["lease_granted", "lease_ended"], (owner, actions)
+        for run, session in database.execute("SELECT id, session_id FROM runs WHERE started_ns IS NOT NULL"):
+            assert (session or run) in leases, f"{run} of session {session} ran without a lease"
 
     def close(self):
         """Whatever happened, nothing of it goes on."""
