@@ -150,19 +150,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
   }
-  RunParts run_parts{loop,
-                     clock,
-                     workers,
-                     run_files,
-                     *files,
-                     *catalog,
-                     ways->launcher(),
-                     devices,
-                     config.output,
-                     &metrics.runs,
-                     ways->grants(),
-                     &storage_limits,
-                     ways->intake()};
+  RunParts run_parts{
+      loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
+      devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
