@@ -37,7 +37,8 @@ void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std
   if (!connection.valid()) {
     loop_.Post([run_id, uid = asker.uid, done = std::move(done)] {
       done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
-                "uid " + std::to_string(uid) + " has hung up", "submit it again, and stay until it is accepted"));
+                "uid " + std::to_string(uid) + " is not connected on this node any more",
+                "submit it again, and stay until it is accepted"));
     });
     return;
   }

@@ -156,6 +156,25 @@ TEST_F(HelperLauncherTest, FailsALaunchThatTheHelperRefuses) {
   EXPECT_EQ(failed_->code(), ErrorCode::kNotPermitted);
 }
 
+TEST_F(HelperLauncherTest, RegistersRemoteClientsOnlyAsWhomRootHasListed) {
+  const LaunchRequest request = Request({"true"});
+  auto register_remote = [&] {
+    std::optional<Status> done;
+    grants_->Register(kRun, {.uid = kCallerUid, .is_remote = true}, LaunchDigest(request),
+                      [&](const Status& status) { done = status; });
+    WaitUntil([&] { return done.has_value(); }, "the answer");
+    return done.value_or(Fail(ErrorCode::kInternal, "register", "no answer"));
+  };
+  CallerConnects();  // a local connection of that user is not the remote client's
+  const Status refused = register_remote();
+  EXPECT_EQ(refused.code(), ErrorCode::kNotPermitted);
+  EXPECT_NE(refused.remedy().find("have root list it in"), std::string::npos);
+  as_kprofd_.reset();
+  WriteRemoteUsers(std::to_string(kCallerUid) + "\n");
+  as_kprofd_.emplace();
+  EXPECT_TRUE(register_remote().ok());
+}
+
 TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
   as_kprofd_.reset();
   StopHelper(SIGTERM);
