@@ -63,17 +63,23 @@ inline UniqueFd OpenAs(
     SendPacket(ends.theirs.get(), "x", fd >= 0 ? std::vector<int>{fd} : std::vector<int>{});
     if (stays) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::close_range(0, ~0U, 0);
+      const auto channel = static_cast<unsigned>(ends.theirs.get());
+      ::close_range(channel + 1, ~0U, 0);
+      if (channel > 0) ::close_range(0, channel - 1, 0);
+      SendPacket(ends.theirs.get(), "the caller's end is the test's alone", {});
       ::pause();
     }
     ::_exit(0);
   }
   EXPECT_GT(pid, 1);
   if (!stays) ::waitpid(pid, nullptr, 0);
-  pollfd said{ends.ours.get(), POLLIN, 0};
-  ::poll(&said, 1, kPatienceMs);
   Packet packet;
-  EXPECT_EQ(ReceivePacket(ends.ours.get(), 10, packet), 0);
+  Packet closed;
+  for (Packet* next : stays ? std::vector<Packet*>{&packet, &closed} : std::vector<Packet*>{&packet}) {
+    pollfd said{ends.ours.get(), POLLIN, 0};
+    ::poll(&said, 1, kPatienceMs);
+    EXPECT_EQ(ReceivePacket(ends.ours.get(), 64, *next), 0);
+  }
   return packet.files.empty() ? UniqueFd() : std::move(packet.files.front());
 }
 
