@@ -84,7 +84,7 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
   KPROF_ON_IO_LOOP(loop_);
   ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
   KPROF_CHECK(!IsOffered(marker));
-  HoldWithSupervisor(files.progress_fd);
+  HoldWithSupervisor(files.held_fd);
   Result<SocketPair> ends = MakeLaunchSockets(files);
   if (!ends.ok()) {
     return Status(ErrorCode::kSpawnFailed, ends.status().what(), ends.status().why(), ends.status().remedy());

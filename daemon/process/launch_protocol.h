@@ -41,7 +41,7 @@ namespace kprof {
 
 constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
 
-// How many descriptors the first byte brings.
+// How many descriptors the first byte brings; one more, the last, is only held (remains_lock.h).
 constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 

@@ -13,6 +13,7 @@ Result<SocketPair> MakeLaunchSockets(const OutputFiles& files) {
   const std::string_view first_byte("\0", 1);
   std::vector<int> descriptors = {files.stdout_fd, files.stderr_fd};
   if (files.progress_fd >= 0) descriptors.push_back(files.progress_fd);
+  if (files.held_fd >= 0) descriptors.push_back(files.held_fd);
   int error = SendPacket(ends.ours.get(), first_byte, descriptors);
   if (error != 0) return FailErrno(error, "hand files to kprof-launch");
   return ends;

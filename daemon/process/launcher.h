@@ -48,6 +48,7 @@ struct OutputFiles {
   int stdout_fd = -1;
   int stderr_fd = -1;
   int progress_fd = -1;  // the logs' (output_progress.h); none: the others are sockets (output_intake.h)
+  int held_fd = -1;      // where others start it: supervisor and keeper only hold it (remains_lock.h)
 };
 
 class Launched {

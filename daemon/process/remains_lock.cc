@@ -6,8 +6,8 @@
 
 namespace kprof {
 
-void HoldWithSupervisor(int progress_fd) {
-  (void)::flock(progress_fd, LOCK_EX | LOCK_NB);
+void HoldWithSupervisor(int held_fd) {
+  (void)::flock(held_fd, LOCK_EX | LOCK_NB);
 }
 
 bool SomebodyHolds(int progress_fd) {

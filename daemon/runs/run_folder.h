@@ -25,6 +25,7 @@ struct RunFiles {
   std::unique_ptr<File> stdout_log;
   std::unique_ptr<File> stderr_log;
   std::unique_ptr<File> progress;
+  std::unique_ptr<File> held;  // the same for reading, where a client starts the supervisor (process/remains_lock.h)
 };
 
 // Creates the folder and the files; leaves nothing behind when it fails.

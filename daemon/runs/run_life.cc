@@ -61,7 +61,8 @@ void RunLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (
 }
 
 void RunLife::PrepareFiles() {
-  auto work = [this, id = row_.id, leased = row_.devices, tool_name = row_.tool]() -> Result<Prepared> {
+  auto work = [this, id = row_.id, leased = row_.devices, tool_name = row_.tool,
+               starter = row_.starter]() -> Result<Prepared> {
     Prepared prepared;
     ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
     LaunchRequest& request = prepared.request;
@@ -73,6 +74,10 @@ void RunLife::PrepareFiles() {
     request.output_head_bytes = parts_.output.head_bytes;
     request.output_tail_bytes = parts_.output.tail_bytes;
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
+    if (starter == RunStarter::kClient) {
+      const std::string progress = parts_.catalog.layout().ArtifactPath(id, kProgressName);
+      ASSIGN_OR_RETURN(prepared.files.held, parts_.files.OpenForRead(progress));
+    }
     return prepared;
   };
   OnWorker<Prepared>(parts_.workers, std::move(work), &RunLife::OnFilesPrepared);
@@ -144,7 +149,9 @@ Result<OutputFiles> RunLife::SupervisorsOutput() {
   if (row_.starter == RunStarter::kDaemon) return files;
   if (parts_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
   ASSIGN_OR_RETURN(taking_, parts_.intake->Begin(files, parts_.output));
-  return taking_->ends();
+  OutputFiles ends = taking_->ends();
+  if (files_.held) ends.held_fd = files_.held->fd();
+  return ends;
 }
 
 void RunLife::GoWhenReady() {

@@ -73,7 +73,7 @@ void ControlChannel::SendBytes(const std::string& bytes) {
 void ControlChannel::ReceiveFiles() {
   char hello = 0;
   iovec piece{&hello, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE(kOutputFiles * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE((kOutputFiles + 1) * sizeof(int))];
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
@@ -91,8 +91,13 @@ void ControlChannel::ReceiveFiles() {
     }
   }
   has_files_ = true;
-  const bool expected = files_.size() == kOutputFiles || files_.size() == kOutputSockets;
-  if (size != 1 || !expected || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
+  const bool sockets = !files_.empty() && NumberOf(files_.front().get(), SO_TYPE) >= 0;
+  const size_t expected = sockets ? kOutputSockets : kOutputFiles;
+  if (files_.size() == expected + 1) {
+    held_ = std::move(files_.back());
+    files_.pop_back();
+  }
+  if (size != 1 || files_.size() != expected || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
 }
 
 bool ControlChannel::HasOutputSockets() const {

@@ -29,7 +29,8 @@ class ControlChannel {
   // has been told so.
   bool closed() const { return closed_; }
 
-  // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame.
+  // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame. One more may have
+  // come, which is held and not touched (remains_lock.h).
   std::vector<UniqueFd>& files() { return files_; }
   // They are sockets for the output, and made by whoever made this channel: nothing else that the other end may have
   // open, written to by somebody with more rights.
@@ -41,6 +42,7 @@ class ControlChannel {
 
   UniqueFd socket_;
   std::vector<UniqueFd> files_;
+  UniqueFd held_;
   bool has_files_ = false;
   bool closed_ = false;
   bool said_hello_ = false;

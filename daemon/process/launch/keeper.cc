@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/process/launch_protocol.h"
@@ -27,7 +26,6 @@ constexpr char kKeeperName[] = "kprof-keeper";
 constexpr int64_t kEndLimitNs = 20 * kNanosPerSecond;
 constexpr int kSweepRounds = 10;
 constexpr int kKillRounds = 5;
-constexpr size_t kMostFiles = 8;  // three are sent
 
 // The supervisor is reaped: whoever is below us now is its.
 int EndWhatItLeft() {
@@ -84,35 +82,36 @@ class Keeper {
   int64_t kill_at_ns_ = 0;  // CLOCK_MONOTONIC; 0: the channel is open
 };
 
-// Copies of the files that lie in the channel, which stay there for the supervisor. They were sent before anybody could
-// have this end; whoever sends none is no daemon of ours.
-std::vector<UniqueFd> PeekFiles(int control_fd) {
+// A copy of the last of the files that lie in the channel, which stay there for the supervisor: the one to be held,
+// where there is one (launch_protocol.h). They were sent before anybody could have this end; who sends none is no
+// daemon of ours.
+UniqueFd PeekLastFile(int control_fd) {
   char byte = 0;
   iovec first{&byte, 1};
-  alignas(cmsghdr) char buffer[CMSG_SPACE(kMostFiles * sizeof(int))];
+  alignas(cmsghdr) char buffer[CMSG_SPACE((kOutputFiles + 1) * sizeof(int))];
   msghdr message{};
   message.msg_iov = &first;
   message.msg_iovlen = 1;
   message.msg_control = buffer;
   message.msg_controllen = sizeof buffer;
-  std::vector<UniqueFd> files;
-  if (::recvmsg(control_fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return files;
+  UniqueFd last;
+  if (::recvmsg(control_fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return last;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     for (size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      files.emplace_back(fd);
+      last.Reset(fd);
     }
   }
-  return files;
+  return last;
 }
 
 }  // namespace
 
 int ForkUnderKeeper(int control_fd, int child_signal_fd) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the keeper alone: a fork does not inherit it
-  const std::vector<UniqueFd> held = PeekFiles(control_fd);   // in the supervisor they go when this returns
+  const UniqueFd held = PeekLastFile(control_fd);             // in the supervisor it goes when this returns
   const pid_t supervisor = ::fork();
   if (supervisor < 0) return errno;
   if (supervisor == 0) return 0;

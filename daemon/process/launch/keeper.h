@@ -2,8 +2,8 @@
 // supervisor is killed, its tree comes to the keeper, which ends it; when the supervisor does not end although its
 // channel is closed (it is stopped, or hangs), the keeper kills it. The keeper holds the channel open to its own end:
 // so whoever is at the other end sees it close only when nothing is left. For a daemon that was killed and started
-// anew, which has no other end, it holds the run's files open, too, and with them their lock (process/remains_lock.h).
-// Says nothing on the channel and takes nothing from it.
+// anew, which has no other end, it holds the last file that came with the channel, and with it its lock
+// (process/remains_lock.h). Says nothing on the channel and takes nothing from it.
 //
 // A keeper that is killed leaves the supervisor as it is, which is whole without it.
 #pragma once

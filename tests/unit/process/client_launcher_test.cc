@@ -58,7 +58,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
   // The daemon is gone, and the one after it asks for the end of what this one left. The answer comes to `ended_`.
   void RestartOver(Command& command) {
     command.launched.reset();
-    command.progress.Reset();
+    command.held.Reset();
     UniqueFd anew(::open(command.ProgressPath().c_str(), O_RDONLY | O_CLOEXEC));
     client_->EndRemains(As(), command.marker, std::move(anew), [this](const Status& status) { ended_ = status; });
   }

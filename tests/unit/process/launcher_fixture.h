@@ -59,6 +59,7 @@ struct Command {
   UniqueFd stdout_log;
   UniqueFd stderr_log;
   UniqueFd progress;
+  UniqueFd held;
   std::unique_ptr<OutputTaking> taking;  // of a supervisor that is not given the files
   std::unique_ptr<Launched> launched;
 
@@ -151,6 +152,7 @@ class SupervisorLauncherTest : public testing::Test {
     command.stdout_log = create(command.OutPath());
     command.stderr_log = create(command.ErrPath());
     command.progress = create(command.ProgressPath());
+    command.held.Reset(::open(command.ProgressPath().c_str(), O_RDONLY | O_CLOEXEC));
     LaunchEvents events;
     events.shares_cgroup = [&command] { ++command.shares_cgroup; };
     events.may_live_on = [&command](const Status&) { ++command.may_live_on; };
@@ -184,6 +186,7 @@ class SupervisorLauncherTest : public testing::Test {
       command.taking = *intake_.Begin(output, {request.output_head_bytes, request.output_tail_bytes});
       output = command.taking->ends();
     }
+    if (As().by == LaunchAs::By::kClient) output.held_fd = command.held.get();
     auto launched = Door().Launch(request, As(), command.marker, output, std::move(events));
     if (command.taking) command.taking->GaveEnds();
     EXPECT_TRUE(launched.ok()) << launched.status().ToString();
