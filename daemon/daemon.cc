@@ -274,7 +274,10 @@ void Daemon::Parts::Reload(const Config& wanted) {
   if (!later.empty()) LogWarning("some settings wait for the next start", {{"settings", later}});
   if (wanted.access != config.access) {
     config.access = wanted.access;
-    servers->EndServers([](const Caller& caller) { return caller.certificate.empty(); });
+    // Whoever stays who they were is not disturbed.
+    servers->EndServers([this](const Caller& caller) {
+      return caller.certificate.empty() && !(CallerOf(config.access, caller.uid, caller.groups) == caller);
+    });
   }
   config.connections = wanted.connections;
   config.listen = wanted.listen;

@@ -37,8 +37,17 @@ class OutputTaking::Streams : public std::enable_shared_from_this<Streams> {
         streams_{Stream(work, OutputStream::kStdout, std::move(out)),
                  Stream(work, OutputStream::kStderr, std::move(err))} {}
 
+  // What cannot be watched is not taken: its sender finds nobody there.
   void Begin() {
     for (Stream& stream : streams_) {
+      error_code error;
+      stream.socket.assign(stream.source.get(), error);
+      if (error) {
+        cannot_watch_ = error.value();
+        Close(stream);
+        continue;
+      }
+      (void)stream.source.Release();
       stream.writer.emplace(stream.log.get(), progress_.get(), stream.which, limits_);
       WaitForMore(stream);
     }
@@ -50,6 +59,7 @@ class OutputTaking::Streams : public std::enable_shared_from_this<Streams> {
       TakeTheRest(stream);
       Close(stream);
     }
+    if (cannot_watch_ != 0) return cannot_watch_;
     auto failed = std::find_if(streams_.begin(), streams_.end(),
                                [](const Stream& stream) { return stream.writer && stream.writer->first_error() != 0; });
     return failed == streams_.end() ? 0 : failed->writer->first_error();
@@ -58,8 +68,9 @@ class OutputTaking::Streams : public std::enable_shared_from_this<Streams> {
  private:
   struct Stream {
     Stream(IoLoop& work, OutputStream which, Source source)
-        : which(which), socket(work.context(), source.socket.Release()), log(std::move(source.log)) {}
+        : which(which), source(std::move(source.socket)), socket(work.context()), log(std::move(source.log)) {}
     const OutputStream which;
+    UniqueFd source;  // until Begin
     stream_descriptor socket;
     UniqueFd log;
     std::optional<OutputLogWriter> writer;
@@ -99,12 +110,14 @@ class OutputTaking::Streams : public std::enable_shared_from_this<Streams> {
   static void Close(Stream& stream) {
     error_code ignored;
     stream.socket.close(ignored);
+    stream.source.Reset();
     stream.log.Reset();
   }
 
   const std::shared_ptr<OutputBlock> block_;
   const UniqueFd progress_;
   const OutputLimits limits_;
+  int cannot_watch_ = 0;  // errno
   std::array<Stream, 2> streams_;
 };
 

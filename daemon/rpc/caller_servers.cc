@@ -34,6 +34,7 @@ constexpr int kMaxConnectionIdleMs = 300'000;
 // Of those who are turned away: time to be told.
 constexpr int kRefusedIdleMs = 2'000;
 constexpr int kRefusedAgeMs = 10'000;
+constexpr int kRefusedAgeGraceMs = 2000;
 // What gRPC buffers for one caller, about: it takes in the whole of a message before it finds it too long. Beyond that
 // it ends that caller's streams, and nobody else's: the quota is theirs. A connection that does nothing takes 30 KiB.
 constexpr size_t kCallerBytes = size_t{128} << 20;
@@ -74,7 +75,10 @@ struct CallerServers::Server {
     builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, refuses ? kRefusedIdleMs : kMaxConnectionIdleMs);
-    if (refuses) builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
+    if (refuses) {  // also where a call of gRPC's own would go on for ever
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kRefusedAgeGraceMs);
+    }
     server = builder.BuildAndStart();
     if (server) SetServing(!refuses);
     return server != nullptr;

@@ -107,7 +107,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     message_.set_now_unix_ns(parts_.clock.unix_ns());
     if (IsOver(row.state)) {
       last_ = !row.granted_ns && row.error ? ToGrpc(StatusOfEnd(row)) : grpc::Status::OK;
-    } else if (!row.attached && row.state != SessionState::kQueued) {
+    } else if (!row.attached && row.state == SessionState::kOpen) {
       last_ = grpc::Status::OK;
     }
     pending_.reset();

@@ -296,9 +296,11 @@ void Runs::TellWhoWasHere(RunRow& row) {
   for (const std::string& device : row.devices) {
     auto left = may_live_on_.extract(device);
     if (left.empty()) continue;
-    row.trust.push_back({"device_shared", "processes of run " + left.mapped() +
-                                              " could not be ended, and may have used device " + device +
-                                              " at the same time"});
+    // Of which run is not for everybody to know; the log says it.
+    LogWarning("processes of an earlier run may use a device", {{"earlier", left.mapped()}, {"run", row.id}});
+    row.trust.push_back(
+        {"device_shared", "processes of the run before it could not be ended, and may have used device " + device +
+                              " at the same time"});
   }
 }
 
@@ -546,6 +548,12 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
                     grace_ms);
   }
   FinishStopping();
+  stop_limit_ = parts_.loop.After(options_.stop_limit_ms * kNanosPerMilli, [this] {
+    for (auto& [id, open] : open_) {
+      if (open.life) LogWarning("a run that does not end is left to the next start", {{"run", id}});
+    }
+    if (auto done = std::exchange(stopped_, [] {})) parts_.loop.Post(done);
+  });
 }
 
 void Runs::KillAll() {

@@ -38,6 +38,8 @@ class Runs {
     RetentionPolicy retention;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
+    // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
+    int64_t stop_limit_ms = 35'000;
     // Whom limits and turns count a uid as; none: itself. Called here, and in the constructor.
     std::function<uint32_t(uint32_t)> account_of;
   };
@@ -95,7 +97,7 @@ class Runs {
   RetentionSweep& retention() { return retention_; }
 
   // Takes nothing more, ends what runs (`lost_daemon`), leaves the queue as it is; calls `done` when all ends are
-  // committed.
+  // committed, at the latest after stop_limit_ms: what has not ended then is lost, and the next start's to end.
   void StopAll(int64_t grace_ms, std::function<void()> done);
   // After StopAll: no more grace.
   void KillAll();
@@ -157,6 +159,7 @@ class Runs {
   WatchId next_watch_ = 1;
   bool begun_ = false;
   IoLoop::Timer notify_timer_;
+  IoLoop::Timer stop_limit_;
   std::function<void()> stopped_;  // set once stopping
 };
 

@@ -27,11 +27,13 @@ DELETE FROM sessions WHERE id IN (
   ORDER BY id LIMIT ?2)
 )sql";
 
+// Others wait for the transaction that looks.
+constexpr int64_t kOldestLookedAt = 1000;
+
 constexpr const char* kDeleteOldestSession = R"sql(
 DELETE FROM sessions WHERE id = (
-  SELECT id FROM sessions AS s INDEXED BY sessions_by_owner
-  WHERE s.uid = ?1 AND s.state >= 3
-    AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_by_session WHERE session_id = s.id)
+  SELECT id FROM (SELECT id, state FROM sessions INDEXED BY sessions_by_owner WHERE uid = ?1 ORDER BY id LIMIT ?2) AS s
+  WHERE s.state >= 3 AND NOT EXISTS (SELECT 1 FROM runs INDEXED BY runs_by_session WHERE session_id = s.id)
   ORDER BY id LIMIT 1)
 )sql";
 
@@ -66,7 +68,7 @@ Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_
 
 Result<bool> DeleteOldestEmptySession(Db& db, uint32_t uid) {
   Statement remove(db, kDeleteOldestSession);
-  RETURN_IF_ERROR(remove.Bind(1, int64_t{uid}).Run());
+  RETURN_IF_ERROR(remove.Bind(1, int64_t{uid}).Bind(2, kOldestLookedAt).Run());
   return db.changes() > 0;
 }
 

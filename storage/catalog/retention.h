@@ -26,8 +26,8 @@ Result<std::vector<std::string>> ChooseExpiredRuns(Db& db, const RetentionPolicy
 // them. For a Writer job.
 Status DeleteExpiredSessions(Db& db, const RetentionPolicy& policy, int64_t now_ns, int64_t limit);
 
-// Removes the oldest of the user's sessions that ended and of which no run is left; false: there is none. For a Writer
-// job.
+// Removes the oldest of the user's sessions that ended and of which no run is left; false: among the oldest thousand
+// there is none. For a Writer job.
 Result<bool> DeleteOldestEmptySession(Db& db, uint32_t uid);
 
 // The bytes of artifacts that no policy removes: of open and pinned runs, and of run `id`, which is to stay.

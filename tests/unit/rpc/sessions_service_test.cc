@@ -250,6 +250,19 @@ TEST_F(SessionsServiceTest, TheListIsRightOnAFullDisk) {
   disk_.plan.Heal();
 }
 
+TEST_F(SessionsServiceTest, OneThatCouldNotBeOpenedIsNoSuccess) {
+  RpcClient client = Connect();
+  const std::string id = OpenOk(client);
+  Opening next(client, Detached());
+  ASSERT_TRUE(next.Until(v1::SESSION_STATE_QUEUED));
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  EXPECT_FALSE(Close(client, id).ok());  // its device goes to the next all the same
+  EXPECT_EQ(DetailOf(next.End()).code(), "storage_full");
+  EXPECT_EQ(next.message.session().state(), v1::SESSION_STATE_CLOSED);
+  EXPECT_FALSE(next.message.session().has_granted_unix_ns());
+  disk_.plan.Heal();
+}
+
 TEST_F(SessionsServiceTest, AnAttachedOneOutlivesItsStreamByTenSeconds) {
   RpcClient client = Connect();
   v1::OpenSessionRequest request;
