@@ -178,7 +178,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
                                      if (row.attached) StartHoldTimer(session);
                                      StartQueueTimer(session);
                                      done(row);
-                                     if (!stopped_) Wait(session);
+                                     // Who opened it may have closed it at once.
+                                     if (!stopped_ && !session.ending) Wait(session);
                                    });
                                  });
 }
