@@ -51,14 +51,16 @@ class NodeSoakTest(unittest.TestCase):
         self.node.start()
         self.lock = threading.Lock()
         self.left = RUNS
+        self.killing = True
         self.accepted = collections.defaultdict(set)  # uid -> ids
         self.failures = []
         self.outcomes = collections.Counter()
 
     def take(self):
+        """Whether one more run is wanted: as many as were asked for, and until the last kill."""
         with self.lock:
             self.left -= 1
-            return self.left >= 0
+            return self.left >= 0 or (self.killing and not self.failures)
 
     def one_run(self, caller, uid, choose):
         device = choose.choice(["0", "1", "2", "3", "0,1", "2,3", "1,2"])
@@ -92,10 +94,18 @@ class NodeSoakTest(unittest.TestCase):
     def spy(self, caller, uid, choose):
         with self.lock:
             others = [run for other, runs in self.accepted.items() if other != uid for run in list(runs)[-5:]]
-        if others:
-            seen = caller.run("show", choose.choice(others), expect=None, limit_s=120)
+        if not others:
+            return
+        run = choose.choice(others)
+        for words in (["show", run], ["logs", run], ["artifacts", run], ["artifacts", run, "get", "stdout.log", "-o", "-"],
+                      ["cancel", run], ["delete", run]):
+            seen = caller.run(*words, expect=None, limit_s=120)
             if seen.code == 0:
-                self.failures.append(f"uid {uid} saw {seen.text}")
+                self.failures.append(f"uid {uid} could {words}: {seen.text}")
+        asked = caller.run("--json", "query", f"SELECT count(*) AS n FROM run WHERE id = '{run}' OR uid <> {uid}", expect=None,
+                           limit_s=120)
+        if asked.code == 0 and asked.json["rows"] != [[0]]:
+            self.failures.append(f"uid {uid} counted {asked.text}")
 
     def use(self, seed):
         choose = random.Random(seed)
@@ -116,7 +126,7 @@ class NodeSoakTest(unittest.TestCase):
             thread.start()
         choose = random.Random(0)
         kills = 0
-        while kills < KILLS and any(thread.is_alive() for thread in threads):
+        while kills < KILLS and not self.failures:
             time.sleep(0.5 + choose.random())
             self.node.kill()
             if choose.random() < 0.5:
@@ -126,36 +136,42 @@ class NodeSoakTest(unittest.TestCase):
             self.node.kill_helper()
             self.node.start_helper()
             kills += 1
+        self.killing = False
         for thread in threads:
             thread.join()
         self.assertEqual(self.failures[:5], [])
         root = Caller(self.node, 0)
         wait_until(lambda: root.json("status")["queue"]["queued"] + root.json("status")["queue"]["running"] == 0,
                    "all runs to end", limit_s=600, every_s=0.5)
-        self.check(kills)
-        print(f"{RUNS} runs of {CLIENTS} clients, {kills} kills each of kprofd and its helper, {time.monotonic() - began:.0f} s; "
+        done = self.check(kills)
+        print(f"{RUNS} runs of {CLIENTS} clients, {kills} kills each of kprofd and its helper, {done} done, {time.monotonic() - began:.0f} s; "
               f"exit codes of the captures: {dict(self.outcomes)}")
 
     def check(self, kills):
-        self.assertGreaterEqual(kills, min(KILLS, 1))
+        self.assertEqual(kills, KILLS)
         with open(os.path.join(self.locks, "ran"), encoding="ascii") as file:
             ran = [line.split() for line in file]
         twice = [run for run, count in collections.Counter(run for run, _ in ran).items() if count > 1]
         self.assertEqual(twice, [], "run twice")
         self.node.stop()
+        self.assertEqual(os.stat(self.node.state).st_mode & 0o077, 0, "others can look into the state folder")
         database = sqlite3.connect(self.node.catalog())
         try:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
             stored = dict(database.execute("SELECT id, uid FROM runs"))
+            done = {row[0] for row in database.execute("SELECT id FROM runs WHERE state = 4")}
             self.assertEqual(database.execute("SELECT id FROM runs WHERE state < 4").fetchall(), [])
             self.assertEqual(database.execute("SELECT id FROM runs WHERE exit_code = ?", (HELD_BY_TWO,)).fetchall(), [])
         finally:
             database.close()
+        self.assertEqual(done - {run for run, _ in ran}, set(), "said to have run")
+        self.assertGreater(len(done), RUNS // 4, "most of them came to nothing")
         for uid, runs in self.accepted.items():
             self.assertEqual([run for run in runs if stored.get(run) != uid], [], "lost")
         self.assertEqual([run for run, uid in ran if stored.get(run) != int(uid)], [], "ran as somebody else")
         self.assertEqual([pid for pid, (line, environment) in kprof_testing.living_processes().items()
                           if b"KPROF_RUN_ID=" in environment and self.folder.encode() in line + environment], [], "left")
+        return len(done)
 
 
 if __name__ == "__main__":

@@ -487,6 +487,23 @@ TEST_F(RunsTest, KeepsAPinThatIsSetWhileTheCommandRuns) {
   EXPECT_TRUE(Stored(id).pinned);
 }
 
+TEST_F(RunsTest, StopsWithoutARunThatDoesNotEnd) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  bool stopped = false;
+  runs_->StopAll(5000, [&] { stopped = true; });
+  Pass(34'000);
+  EXPECT_FALSE(stopped);
+  Pass(2'000);
+  EXPECT_TRUE(stopped);
+  // The next start ends it.
+  Close();
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(HasEnded(id));
+  Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+  EXPECT_EQ(ReadRun(**reader, id)->error->code, "lost_daemon");
+}
+
 TEST_F(RunsTest, EndsWhatRunsWhenTheDaemonStopsAndLeavesTheQueue) {
   std::string running = SubmitOk();
   std::string waiting = SubmitOk();
