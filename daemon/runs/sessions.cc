@@ -222,7 +222,7 @@ void Sessions::OnGranted(const std::string& id) {
            if (status.ok()) found->second.has_lease = true;
            if (found->second.ending) return;
            if (!status.ok()) {
-             found->second.granted.reset();  // it never was
+             found->second.granted.reset();  // it never was open, and whoever asked for it is told so
              return End(id,
                         {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
            }

@@ -471,6 +471,22 @@ TEST_F(SessionsTest, OneUsersLongQueueKeepsAnotherUserWaitingForOneRunOnly) {
   EXPECT_EQ(launcher_->at(1).marker, single);
 }
 
+TEST_F(SessionsTest, OneWhoseOpeningCannotBeStoredNeverWasOpen) {
+  const std::string holder = OpenNow();
+  std::optional<Result<SessionRow>> waiting;
+  sessions().Open(Detached(), [&](Result<SessionRow> row) { waiting = std::move(row); });
+  ASSERT_TRUE(Until([&] { return waiting.has_value(); }));
+  std::optional<Sessions::View> last;
+  sessions().Watch((*waiting)->id, [&](const Sessions::View& view) { last = view; });
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  sessions().Close(holder, {1000, "local"}, Fail(ErrorCode::kCancelled, "run", "it was closed"), 0,
+                   [](const Result<SessionRow>&) {});
+  ASSERT_TRUE(Until([&] { return last && IsOver(last->row.state); }));
+  EXPECT_FALSE(last->row.granted_ns);
+  EXPECT_EQ(last->row.error->code, "storage_full");
+  disk_.plan.Heal();
+}
+
 TEST_F(SessionsTest, TheAuditSaysWhoOpenedAndWhatEndedIt) {
   SessionRequest request = Detached();
   request.caller = "certificate:ci";
