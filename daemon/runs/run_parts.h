@@ -27,8 +27,8 @@ struct RunParts {
   const DeviceList& devices;
   OutputLimits output;
   RunObserver* observer = nullptr;  // null: nobody counts
-  // Null where the daemon starts all commands itself. Else attached runs are started by their clients, and detached
-  // ones as their callers, who are asked for when they submit.
+  // Null where the daemon starts all commands itself. Else attached runs of local callers are started by their clients,
+  // and all others as their callers, who are asked for when they submit.
   CallerGrants* grants = nullptr;
   const StorageLimits* storage = nullptr;  // null: no limits
   // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.

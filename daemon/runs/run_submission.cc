@@ -38,9 +38,10 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
   return row;
 }
 
+// A client on another node can follow its run, and start nothing here.
 RunStarter StarterOf(const RunParts& parts, const RunRequest& request) {
   if (parts.grants == nullptr) return RunStarter::kDaemon;
-  return request.attached ? RunStarter::kClient : RunStarter::kHelper;
+  return request.attached && !request.is_remote ? RunStarter::kClient : RunStarter::kHelper;
 }
 
 // The run that the same caller submitted with the same key, if any.

@@ -1,7 +1,10 @@
-"""Certificates for the system tests and benchmarks, made as docs/remote.md says: with the program openssl."""
+"""Certificates for the system tests and benchmarks, made as docs/remote.md says: with the program openssl; and the client that
+shows one."""
 
 import os
 import subprocess
+
+from kprof_testing import KPROFCTL, Client
 
 
 def openssl(*words):
@@ -44,3 +47,14 @@ class Authority:
         for certificate in certificates:
             openssl("ca", "-config", self._config, "-keyfile", self.key, "-cert", self.pem, "-revoke", certificate)
         openssl("ca", "-config", self._config, "-keyfile", self.key, "-cert", self.pem, "-gencrl", "-out", self.revoked)
+
+
+class RemoteClient(Client):
+    """kprofctl for a node, as it would be called on another one."""
+
+    def __init__(self, address, ca, certificate, key):
+        super().__init__(None)
+        self.options = ("--node", address, "--ca", ca, "--cert", certificate, "--key", key)
+
+    def command(self, *args):
+        return [KPROFCTL, *self.options, *args]

@@ -53,6 +53,7 @@ class Node(SystemDaemon):
         super().__init__(folder, f'helper_socket = "{helper_socket}"\n{config}')
         self.helper_socket = helper_socket
         self.helper_log = os.path.join(folder, "helper.log")
+        self.remote_users = os.path.join(folder, "remote-users")
         self.helper = None
         self.sockets = [self.listen(self.socket, socket.SOCK_STREAM), self.listen(self.socket + ".fd", socket.SOCK_SEQPACKET)]
 
@@ -84,8 +85,8 @@ class Node(SystemDaemon):
 
     def start_helper(self):
         command = [os.path.join(self.bin, "kprofd-helper"), "--socket", self.helper_socket, "--kprofd-user", str(KPROFD_UID),
-                   "--kprofd-socket", self.socket, "--grants", os.path.join(self.folder, "grants"), "--launcher",
-                   os.path.join(self.bin, "kprof-launch"), "--allow-uids-without-account", "--units", "no"]
+                   "--kprofd-socket", self.socket, "--grants", os.path.join(self.folder, "grants"), "--remote-users",
+                   self.remote_users, "--launcher", os.path.join(self.bin, "kprof-launch"), "--allow-uids-without-account", "--units", "no"]
         with open(self.helper_log, "ab") as log:
             self.helper = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
 

@@ -6,19 +6,8 @@ import signal
 import socket
 import unittest
 
-from kprof_certificates import Authority
-from kprof_testing import KPROFCTL, Client, Daemon, need_programs, run_kprofd, temporary_folder, wait_until
-
-
-class RemoteClient(Client):
-    """kprofctl for a node."""
-
-    def __init__(self, address, ca, certificate, key):
-        super().__init__(None)
-        self.options = ("--node", address, "--ca", ca, "--cert", certificate, "--key", key)
-
-    def command(self, *args):
-        return [KPROFCTL, *self.options, *args]
+from kprof_certificates import Authority, RemoteClient
+from kprof_testing import Daemon, need_programs, run_kprofd, temporary_folder, wait_until
 
 
 class RemoteTest(unittest.TestCase):

@@ -40,6 +40,17 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
   EXPECT_EQ(grants_->grants[id].uid, 1000);
 }
 
+TEST_F(RunStartersTest, LetTheHelperStartWhatAClientOnAnotherNodeFollows) {
+  RunRequest request = Attached();
+  request.is_remote = true;
+  const std::string id = SubmitOk(request);
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kHelper, 1000}));
+  EXPECT_EQ(Stored(id).starter, RunStarter::kHelper);
+  EXPECT_TRUE(Stored(id).attached);
+  EXPECT_EQ(grants_->grants.count(id), 1);
+}
+
 TEST_F(RunStartersTest, GiveTheLogsFilesToNobodyElse) {
   SubmitOk(Attached());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
