@@ -1,5 +1,6 @@
 """What is shipped beside the programs agrees with them: the manual pages name every verb and option that --help names, and
-no other; the commented configuration, its page and its manual page name the same settings, and kprofd takes them.
+no other; the commented configuration, its page and its manual page name the same settings, and kprofd takes them; the page
+of the command line lists the codes that there are.
 """
 
 import os
@@ -23,6 +24,11 @@ PAGE_EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # hold everywhere, a user's name say.
 COMMENTED = re.compile(r"^#(?=\[|\w+ = )", re.MULTILINE)
 TABLE_OR_KEY = re.compile(r"^#?(?:\[+(\w+)\]+|(?:    )?(\w+) = )")
+# What the code says is in a run's trust: a literal, or the name of a constant.
+TRUST_CODE = re.compile(r"(?:trust\.push_back\(\s*\{|TrustReason\{)([^,{}]+),")
+TRUST_MAKER = re.compile(r"^[^\n]*\bTrustReason>? \w+\([^{;]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+RETURNED_CODE = re.compile(r"return \{+([^,{}]+),")
+ERROR_ROW = re.compile(r'Row\{ErrorCode::\w+, "(\w+)", CanonicalCode::\w+, (\d+)\}')
 
 
 def setUpModule():
@@ -89,6 +95,52 @@ def page_settings():
     for example in PAGE_EXAMPLE.findall(page):
         names |= flat(tomllib.loads(re.sub(r"(?m)^# (?=\w+ = )", "", example)))
     return names
+
+
+def daemon_sources():
+    for folder, _, names in os.walk(os.path.join(ROOT, "daemon")):
+        for name in names:
+            if name.endswith((".h", ".cc")):
+                yield read(folder, name)
+
+
+def trust_codes():
+    """All that the daemon can write."""
+    text = "\n".join(daemon_sources())
+    said = TRUST_CODE.findall(text)
+    for body in TRUST_MAKER.findall(text):
+        said += RETURNED_CODE.findall(body)
+    return {code.strip('"') if code.startswith('"') else re.search(rf'\b{code}\[\] = "(\w+)"', text)[1] for code in said}
+
+
+class CommandLinePage(unittest.TestCase):
+    def setUp(self):
+        self.page = read(ROOT, "docs", "cli.md")
+
+    def rows(self, heading):
+        """The cells of the table under that heading."""
+        section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", self.page, re.MULTILINE | re.DOTALL)[1]
+        return [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+
+    def test_lists_every_reason_not_to_trust_a_result(self):
+        self.assertEqual({row[0].strip("`") for row in self.rows("Trust")}, trust_codes())
+
+    def test_lists_every_error_code_with_its_exit_code(self):
+        listed = {name: status for codes, _, status in self.rows("States, error codes, exit codes")
+                  for name in re.findall(r"`([a-z_]+)`", codes)}
+        known = dict(ERROR_ROW.findall(read(ROOT, "storage", "base", "error_code.cc")))
+        self.assertEqual(known.pop("ok"), "0")
+        self.assertEqual(listed, known)
+
+    def test_what_it_says_is_not_there_yet_is_refused(self):
+        later = re.search(r"^Verbs and options that later versions will have \((.*?)\) are refused", self.page,
+                          re.MULTILINE | re.DOTALL)[1]
+        named = re.findall(r"`([^`]+)`", later)
+        self.assertGreater(len(named), 5)
+        for words in named:
+            ran = subprocess.run([KPROFCTL, *words.split()], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                 timeout=LIMIT_S, check=False)
+            self.assertIn("is not part of this version of kprofctl", ran.stderr, words)
 
 
 class Manuals(unittest.TestCase):
