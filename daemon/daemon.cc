@@ -168,7 +168,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
   auto connected = [this](const Caller& caller, UniqueFd connection) { servers->Serve(caller, std::move(connection)); };
-  ASSIGN_OR_RETURN(remote, RemoteClients::Start(loop, config.listen, connected, metrics.first_tls_expiry));
+  ASSIGN_OR_RETURN(remote,
+                   RemoteClients::Start(loop, config.listen, connected, metrics.connections, metrics.first_tls_expiry));
   RETURN_IF_ERROR(Listen(manager.sockets));
   if (config.http) RETURN_IF_ERROR(BeginWeb(*config.http));
   io_thread = std::thread([this] {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <string>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -18,15 +19,24 @@ void LogWhatIsNotInForce(const TlsCredentials& credentials) {
   if (!in_force.ok()) LogError("remote clients will not get in", {{"error", in_force.ToString()}});
 }
 
+// Who has no role is let in, to be told so, and counted by whoever tells.
+TlsAcceptor::Refused CountRefusals(ConnectionMetrics& connections) {
+  return [&connections](TlsRefusal refusal) {
+    if (refusal == TlsRefusal::kNoRole) return;
+    connections.Refused("tcp", std::string(TlsRefusalName(refusal))).Add();
+  };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RemoteClients>> RemoteClients::Start(IoLoop& loop, const ListenConfig& config,
-                                                            TlsAcceptor::Connected connected, Gauge& first_expiry) {
+                                                            TlsAcceptor::Connected connected,
+                                                            ConnectionMetrics& connections, Gauge& first_expiry) {
   if (config.address.empty()) return std::unique_ptr<RemoteClients>();
   ASSIGN_OR_RETURN(std::shared_ptr<const TlsCredentials> credentials, LoadListen(config));
   ASSIGN_OR_RETURN(UniqueFd listener, ListenAt(config.address));
-  std::unique_ptr<RemoteClients> clients(
-      new RemoteClients(loop, std::move(listener), config, credentials, std::move(connected), first_expiry));
+  std::unique_ptr<RemoteClients> clients(new RemoteClients(loop, std::move(listener), config, credentials,
+                                                           std::move(connected), connections, first_expiry));
   LogWhatIsNotInForce(*credentials);
   LogInfo("listening for remote clients", {{"address", clients->address()}});
   return clients;
@@ -34,11 +44,12 @@ Result<std::unique_ptr<RemoteClients>> RemoteClients::Start(IoLoop& loop, const 
 
 RemoteClients::RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig& config,
                              std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected,
-                             Gauge& first_expiry)
+                             ConnectionMetrics& connections, Gauge& first_expiry)
     : loop_(loop),
       first_expiry_(first_expiry),
       address_(ListenAddressOf(listener.get())),
-      acceptor_(loop, std::move(listener), credentials, config.limits, std::move(connected)) {
+      acceptor_(loop, std::move(listener), credentials, config.limits, std::move(connected),
+                CountRefusals(connections)) {
   loop_.Post([this, credentials] { WatchExpiry(credentials); });
 }
 

@@ -1,11 +1,13 @@
 // Clients on other nodes: what the configuration says of them, as something that listens. Reads its files anew when it
 // is told to; a file that cannot be used then changes nothing, and the log says why. It also says, in time, what of it
-// is about to expire (expiry_warnings.h); `first_expiry` is when the first does.
+// is about to expire (expiry_warnings.h); `first_expiry` is when the first does. Who is refused is counted, by why
+// (tls_refusal.h).
 #pragma once
 
 #include <functional>
 #include <memory>
 
+#include "daemon/base/connection_metrics.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
 #include "daemon/listen_config.h"
@@ -17,11 +19,12 @@ namespace kprof {
 
 class RemoteClients {
  public:
-  // Listens; null where the configuration has no address. `loop` must outlive it; `connected` is called there. Fails
-  // with kUsage for what LoadListen or ListenAt cannot use. What has expired only stands in the log: it keeps remote
-  // clients out, and should not keep local ones out, too. Blocks.
+  // Listens; null where the configuration has no address. `loop` and the metrics must outlive it; `connected` is called
+  // there. Fails with kUsage for what LoadListen or ListenAt cannot use. What has expired only stands in the log: it
+  // keeps remote clients out, and should not keep local ones out, too. Blocks.
   static Result<std::unique_ptr<RemoteClients>> Start(IoLoop& loop, const ListenConfig& config,
-                                                      TlsAcceptor::Connected connected, Gauge& first_expiry);
+                                                      TlsAcceptor::Connected connected, ConnectionMetrics& connections,
+                                                      Gauge& first_expiry);
 
   // Takes over certificates, rules and limits; see TlsAcceptor::Use for what becomes of connections. The address is
   // taken at the start alone. Any thread but the io loop: blocks for the files.
@@ -36,7 +39,7 @@ class RemoteClients {
  private:
   RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig& config,
                 std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected,
-                Gauge& first_expiry);
+                ConnectionMetrics& connections, Gauge& first_expiry);
   // Io loop, both.
   void WatchExpiry(std::shared_ptr<const TlsCredentials> credentials);
   void WarnOfExpiry();

@@ -1,5 +1,5 @@
-// How many connections the daemon has, and how many it refused, by what they speak: `rpc` or `http`. Values are kept by
-// reference; see metrics.h.
+// How many connections the daemon has, and how many it refused, by what they speak: `rpc` or `http`; `tcp` are those of
+// other nodes that were refused before they could speak either. Values are kept by reference; see metrics.h.
 #pragma once
 
 #include <string>

@@ -66,8 +66,13 @@ class Tally {
 struct TlsAcceptor::State {
   using Handshakes = std::list<std::shared_ptr<TlsHandshake>>;
 
-  State(IoLoop& loop, std::shared_ptr<const TlsCredentials> credentials, const TlsLimits& limits, Connected connected)
-      : loop(loop), connected(std::move(connected)), credentials(std::move(credentials)), limits(limits) {}
+  State(IoLoop& loop, std::shared_ptr<const TlsCredentials> credentials, const TlsLimits& limits, Connected connected,
+        Refused on_refused)
+      : loop(loop),
+        connected(std::move(connected)),
+        on_refused(std::move(on_refused)),
+        credentials(std::move(credentials)),
+        limits(limits) {}
 
   void Listen(UniqueFd socket) {
     listener.emplace(own.context(), socket.Release());
@@ -88,6 +93,7 @@ struct TlsAcceptor::State {
 
   IoLoop& loop;
   const Connected connected;
+  const Refused on_refused;
   // Io loop: false once nobody wants to hear of connections any more. Shared with what is posted there.
   const std::shared_ptr<bool> wanted = std::make_shared<bool>(true);
 
@@ -241,6 +247,7 @@ void TlsAcceptor::State::OnGone(const TlsRelay::Gone& gone) {
 
 void TlsAcceptor::State::Refuse(TlsRefusal refusal, const PeerAddress& peer, const std::string& certificate) {
   refused[static_cast<size_t>(refusal)].fetch_add(1, std::memory_order_relaxed);
+  if (on_refused) on_refused(refusal);
   const bool waits = log.pending();
   log.Add(refusal, peer.text, certificate);
   if (waits || stopped) return;
@@ -267,8 +274,8 @@ void TlsAcceptor::State::StopListening() {
 }
 
 TlsAcceptor::TlsAcceptor(IoLoop& loop, UniqueFd listener, std::shared_ptr<const TlsCredentials> credentials,
-                         const TlsLimits& limits, Connected connected)
-    : state_(std::make_unique<State>(loop, std::move(credentials), limits, std::move(connected))) {
+                         const TlsLimits& limits, Connected connected, Refused refused)
+    : state_(std::make_unique<State>(loop, std::move(credentials), limits, std::move(connected), std::move(refused))) {
   auto shared = std::make_shared<UniqueFd>(std::move(listener));
   state_->own.Post([state = state_.get(), shared] { state->Listen(std::move(*shared)); });
 }

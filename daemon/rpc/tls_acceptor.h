@@ -48,10 +48,12 @@ class TlsAcceptor {
  public:
   // Called on the io loop for each connection, until the acceptor is destroyed; owns it. Dropping it ends it.
   using Connected = std::function<void(const Caller&, UniqueFd)>;
+  // Called for each that is refused, on threads of the acceptor's, until it is destroyed; must not block.
+  using Refused = std::function<void(TlsRefusal)>;
 
   // Takes connections from `listener` (tcp_listener.h) from here on. `loop` must outlive it.
   TlsAcceptor(IoLoop& loop, UniqueFd listener, std::shared_ptr<const TlsCredentials> credentials,
-              const TlsLimits& limits, Connected connected);
+              const TlsLimits& limits, Connected connected, Refused refused = nullptr);
   // Io loop, or while it stands: ends all connections, and calls nobody any more.
   ~TlsAcceptor();
   TlsAcceptor(const TlsAcceptor&) = delete;

@@ -28,7 +28,7 @@ class RemoteClientsTest : public testing::Test {
   }
   Result<std::unique_ptr<RemoteClients>> Start() {
     return RemoteClients::Start(
-        loop_, config_, [](const Caller&, UniqueFd) {}, first_expiry_);
+        loop_, config_, [](const Caller&, UniqueFd) {}, connections_, first_expiry_);
   }
   // Whether a client of that authority gets in.
   static bool LetsIn(const RemoteClients& clients, TestAuthority& authority) {
@@ -53,6 +53,8 @@ class RemoteClientsTest : public testing::Test {
   ListenConfig config_;
   RealClock clock_;
   IoLoop loop_{clock_};
+  Metrics metrics_;
+  ConnectionMetrics connections_{metrics_};
   Gauge first_expiry_;
 };
 
@@ -98,6 +100,17 @@ TEST_F(RemoteClientsTest, AReloadTakesNewFilesAndAFailedOneKeepsTheOld) {
   (*clients)->Reload(config_);
   EXPECT_FALSE(LetsIn(**clients, authority_));
   EXPECT_TRUE(LetsIn(**clients, other));
+}
+
+TEST_F(RemoteClientsTest, AreCountedWhenTheyAreRefusedByWhy) {
+  auto clients = Start();
+  ASSERT_TRUE(clients.ok()) << clients.status().ToString();
+  TestAuthority other("other CA");
+  EXPECT_TRUE(LetsIn(**clients, authority_));
+  EXPECT_FALSE(LetsIn(**clients, other));
+  EXPECT_FALSE(LetsIn(**clients, other));
+  const std::string line = R"(kprof_connections_refused_total{listener="tcp",reason="unknown_authority"} 2)";
+  EXPECT_THAT(metrics_.Text(), testing::HasSubstr(line));
 }
 
 TEST_F(RemoteClientsTest, TellWhenTheFirstOfTheirFilesExpires) {
