@@ -130,7 +130,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, size_t nth) {
     return servers ? servers->DuplicateConnection(uid, groups, nth) : UniqueFd();
   };
-  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of));
+  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -163,7 +163,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
                                             stream_limits, answers, health, *audit, std::move(node),
-                                            ways->client_launcher()});
+                                            ways->client_launcher(), ways->helper_watch()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -180,6 +180,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     RecordOwn(audit::kStart, DaemonVersion());
     audit->KeepFor(config.audit.max_age_ns);
     runs->Begin();
+    ways->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
   });
   BeginBackgroundWork();
   BeginWatchdog(manager);

@@ -10,11 +10,11 @@ constexpr mode_t kSideSocketMode = 0666;  // who connects is told by the socket
 }  // namespace
 
 Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool,
-                                                      HelperGrants::ConnectionOf connection_of) {
+                                                      HelperGrants::ConnectionOf connection_of, Metrics& metrics) {
   std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
   Launchers::Ways known;
   if (config.mode == Mode::kSystem) {
-    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path, std::move(connection_of));
+    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path, std::move(connection_of), metrics);
     known.client = &ways->system_->client;
     known.helper = &ways->system_->helper;
   } else {

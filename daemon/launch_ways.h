@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "daemon/base/io_loop.h"
+#include "daemon/base/metrics.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/config.h"
 #include "daemon/process/client_launcher.h"
 #include "daemon/process/helper_grants.h"
 #include "daemon/process/helper_launcher.h"
 #include "daemon/process/helper_link.h"
+#include "daemon/process/helper_watch.h"
 #include "daemon/process/launchers.h"
 #include "daemon/process/output_thread.h"
 #include "daemon/process/supervisor_launcher.h"
@@ -28,14 +30,25 @@ namespace kprof {
 class LaunchWays {
  public:
   // kUsage when user mode finds no kprof-launch.
-  // `connection_of`: what the helper is shown of callers (helper_grants.h); called on the loop.
+  // `connection_of`: what the helper is shown of callers (helper_grants.h); called on the loop. `metrics` gets those of
+  // the parts that the mode has.
   static Result<std::unique_ptr<LaunchWays>> Build(const Config& config, IoLoop& loop, WorkerPool& pool,
-                                                   HelperGrants::ConnectionOf connection_of);
+                                                   HelperGrants::ConnectionOf connection_of, Metrics& metrics);
 
   Launcher& launcher() { return *launchers_; }
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
+  // Of the root helper; null in user mode.
+  const HelperWatch* helper_watch() const { return system_ ? &system_->watch : nullptr; }
+
+  // Call it once the runs are known: asks the helper whether it is there, and has it let go of what it still has of
+  // others.
+  void Begin(HelperGrants::IsOpen is_open) {
+    if (!system_) return;
+    system_->watch.Begin();
+    system_->grants.ForgetOthers(std::move(is_open));
+  }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
   // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
@@ -45,14 +58,16 @@ class LaunchWays {
 
  private:
   struct System {
-    System(IoLoop& loop, const std::string& helper_socket, HelperGrants::ConnectionOf connection_of)
+    System(IoLoop& loop, const std::string& helper_socket, HelperGrants::ConnectionOf connection_of, Metrics& metrics)
         : output(loop),
           link(loop, helper_socket),
+          watch(loop, link, metrics),
           client(loop),
           helper(loop, link),
           grants(loop, link, std::move(connection_of)) {}
     OutputThread output;
     HelperLink link;
+    HelperWatch watch;
     ClientLauncher client;
     HelperLauncher helper;
     HelperGrants grants;

@@ -46,6 +46,8 @@ class GrantStore {
   // Cheap; call it now and then.
   void RemoveExpired();
 
+  // By run id.
+  const std::map<std::string, Grant>& all() const { return grants_; }
   size_t size() const { return grants_.size(); }
   size_t used() const;
 

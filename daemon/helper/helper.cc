@@ -80,6 +80,8 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
           return OpenFile(asked, file.get());
         } else if constexpr (std::is_same_v<Asked, HelperGetState>) {
           return Now(State());
+        } else if constexpr (std::is_same_v<Asked, HelperListGrants>) {
+          return Now(List(asked));
         } else {
           return Now(HelperRefused{ErrorCode::kUsage, "it is no request", ""});
         }
@@ -166,6 +168,16 @@ Helper::Outcome Helper::OpenFile(const HelperOpenFile& request, int connection) 
 HelperMessage Helper::State() const {
   return HelperState{settings_.programs.systemd_run.has_value(), static_cast<uint32_t>(grants_.size()),
                      static_cast<uint32_t>(grants_.used())};
+}
+
+HelperMessage Helper::List(const HelperListGrants& request) const {
+  HelperGrantList list;
+  const auto& all = grants_.all();
+  auto next = all.upper_bound(request.after);
+  for (size_t listed = 0; next != all.end() && listed < kMostListedGrants; ++next, ++listed) {
+    (next->second.used ? list.used : list.unused).push_back(next->first);
+  }
+  return list;
 }
 
 std::optional<std::string> Helper::OnChildEnd(pid_t pid, int wait_status) {

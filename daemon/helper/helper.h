@@ -55,6 +55,7 @@ class Helper {
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);
   HelperMessage State() const;
+  HelperMessage List(const HelperListGrants& request) const;
 
   const Clock& clock_;
   GrantStore& grants_;

@@ -1,10 +1,15 @@
 #include "daemon/process/helper_grants.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/process/helper_sweep.h"
 
 namespace kprof {
 namespace {
 
+constexpr int64_t kAskAgainNs = 10 * kNanosPerSecond;
 constexpr const char* kLocalRemedy = "capture in the foreground (without --detach): that needs no helper";
 constexpr const char* kRemoteRemedy = "submit it on that node, as that user";
 
@@ -24,6 +29,7 @@ Status Unregistered(const std::string& run_id, const Status& why, const char* re
 
 void HelperGrants::Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                             std::function<void(Status)> done) {
+  if (own_) own_->insert(run_id);
   if (!asker.is_remote) return Show(run_id, asker, digest, 0, std::move(done));
   link_.Ask(HelperRegisterRemote{run_id, asker.uid, digest}, UniqueFd(),
             [run_id, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
@@ -53,7 +59,50 @@ void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std
 }
 
 void HelperGrants::Forget(const std::string& run_id) {
-  link_.Ask(HelperForget{run_id}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+  link_.Forget(run_id);
+}
+
+void HelperGrants::ForgetOthers(IsOpen is_open) {
+  KPROF_ON_IO_LOOP(loop_);
+  is_open_ = std::move(is_open);
+  AskForOthers("");
+}
+
+void HelperGrants::AskForOthers(const std::string& after) {
+  link_.Ask(HelperListGrants{after}, UniqueFd(), [this, after](const Result<HelperMessage>& answer, UniqueFd) {
+    const auto* list = answer.ok() ? std::get_if<HelperGrantList>(&*answer) : nullptr;
+    if (list == nullptr) {
+      ask_again_ = loop_.After(kAskAgainNs, [this, after] { AskForOthers(after); });
+      return;
+    }
+    if (list->unused.empty() && list->used.empty()) {
+      own_.reset();
+      return;
+    }
+    ForgetListed(*list);
+    std::string last;
+    for (const std::vector<std::string>* ids : {&list->unused, &list->used}) {
+      if (!ids->empty()) last = std::max(last, ids->back());
+    }
+    // A helper that says the same again would be asked for ever.
+    last > after ? AskForOthers(last) : own_.reset();
+  });
+}
+
+void HelperGrants::ForgetListed(const HelperGrantList& list) {
+  auto is_other = [this](const std::string& run_id) { return !own_->contains(run_id) && !is_open_(run_id); };
+  size_t others = 0;
+  for (const std::string& run_id : list.unused) {
+    if (!is_other(run_id)) continue;
+    link_.Forget(run_id);
+    ++others;
+  }
+  for (const std::string& run_id : list.used) {
+    if (!is_other(run_id)) continue;
+    SweepAndForget(loop_, link_, run_id, [](const Status&) {});
+    ++others;
+  }
+  if (others > 0) LogInfo("kprofd-helper forgets runs that are over", {{"runs", std::to_string(others)}});
 }
 
 }  // namespace kprof

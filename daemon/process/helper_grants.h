@@ -1,9 +1,14 @@
 // The root helper's CallerGrants: shows it a connection of the caller's, one with the groups of that which asked. Of a
 // remote caller there is none to show: for those the helper has a list of its own.
+//
+// Grants outlive this daemon, and count against their caller's number: what the one before it left is asked for once,
+// and let go of.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,15 +31,27 @@ class HelperGrants final : public CallerGrants {
                 std::function<void(Status)> done) override;
   void Forget(const std::string& run_id) override;
 
+  // Has the helper forget, and end where they were started, all runs but those that are open and those that were
+  // registered through this object. Patient: a helper that is not there is asked again. Call it once.
+  using IsOpen = std::function<bool(const std::string& run_id)>;
+  void ForgetOthers(IsOpen is_open);
+
  private:
   // One of several processes of a user may hang up while the helper looks at its connection: then another is shown.
   static constexpr size_t kMostShown = 8;
   void Show(const std::string& run_id, const Asker& asker, const std::string& digest, size_t nth,
             std::function<void(Status)> done);
 
+  void AskForOthers(const std::string& after);
+  void ForgetListed(const HelperGrantList& list);
+
   IoLoop& loop_;
   HelperLink& link_;
   const ConnectionOf connection_of_;
+  IsOpen is_open_;
+  // Registered by this daemon, while the others are not all known.
+  std::optional<std::set<std::string>> own_{std::in_place};
+  IoLoop::Timer ask_again_;
 };
 
 }  // namespace kprof

@@ -9,14 +9,6 @@
 namespace kprof {
 namespace {
 
-// What could not be ended is not forgotten: without its grant no later sweep would reach it.
-void EndAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
-  SweepPatiently(loop, link, marker, [&link, marker, done = std::move(done)](const Status& ended) {
-    if (ended.ok()) link.Ask(HelperForget{marker}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
-    done(ended);
-  });
-}
-
 Status CannotStart(const std::string& marker, const Status& why) {
   const ErrorCode code = why.code() == ErrorCode::kNotPermitted ? why.code() : ErrorCode::kSpawnFailed;
   return Status(code, "start run " + marker, why.why(), why.remedy());
@@ -40,9 +32,9 @@ class HelperLauncher::Handle final : public Launched {
     const bool all_ended = supervisor_->over() && !*may_live_on_;
     supervisor_->Abandon();
     if (all_ended) {
-      link_.Ask(HelperForget{marker_}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+      link_.Forget(marker_);
     } else {
-      EndAndForget(loop_, link_, marker_, [](const Status&) {});
+      SweepAndForget(loop_, link_, marker_, [](const Status&) {});
     }
   }
   void Go() override { supervisor_->Go(); }
@@ -103,7 +95,7 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
 void HelperLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& marker, UniqueFd /*progress*/,
                                 std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(loop_);
-  EndAndForget(loop_, link_, marker, std::move(done));
+  SweepAndForget(loop_, link_, marker, std::move(done));
 }
 
 }  // namespace kprof

@@ -18,6 +18,9 @@ constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;  // it gives itself 15 s
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
+constexpr size_t kMostToForget = 100'000;
+constexpr size_t kMostForgetting = 8;                     // at a time: the helper syncs its disk for each
+constexpr int64_t kForgetAgainNs = 10 * kNanosPerSecond;  // after a refusal, or when there is no helper
 
 constexpr const char* kWhat = "ask kprofd-helper";
 constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal";
@@ -66,12 +69,23 @@ void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
                  : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy),
            UniqueFd());
   });
-  // Later: a request that cannot be sent is not answered from inside.
+  SendSoon();
+}
+
+void HelperLink::Forget(const std::string& run_id) {
+  KPROF_ON_IO_LOOP(loop_);
+  if (to_forget_.size() >= kMostToForget) return;
+  to_forget_.insert(run_id);
+  SendSoon();
+}
+
+// Later: a request that cannot be sent is not answered from inside.
+void HelperLink::SendSoon() {
   send_soon_ = loop_.After(0, [this] { socket_.is_open() ? SendAll() : Connect(); });
 }
 
 void HelperLink::Connect() {
-  if (socket_.is_open() || requests_.empty()) return;
+  if (socket_.is_open() || (requests_.empty() && to_forget_.empty())) return;
   Result<UniqueFd> socket = ConnectPacketSocket(socket_path_);
   if (!socket.ok()) return ConnectLater();
   error_code error;
@@ -84,7 +98,7 @@ void HelperLink::Connect() {
 }
 
 void HelperLink::ConnectLater() {
-  connect_again_ = loop_.After(kConnectAgainNs, [this] { Connect(); });
+  connect_again_ = loop_.After(requests_.empty() ? kForgetAgainNs : kConnectAgainNs, [this] { Connect(); });
 }
 
 void HelperLink::Disconnect() {
@@ -101,30 +115,61 @@ void HelperLink::Disconnect() {
   for (uint32_t tag : lost) {
     Answer(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy), UniqueFd());
   }
-  if (!requests_.empty()) ConnectLater();
+  for (auto& [tag, run_id] : forgetting_) to_forget_.insert(std::move(run_id));
+  forgetting_.clear();
+  if (!requests_.empty() || !to_forget_.empty()) ConnectLater();
+}
+
+bool HelperLink::Send(uint32_t tag, const HelperMessage& message, const std::vector<int>& files) {
+  const int error = SendPacket(socket_.native_handle(), EncodeHelperPacket({tag, message}), files);
+  if (error == EAGAIN) {
+    waits_to_send_ = true;
+    socket_.async_wait(stream_descriptor::wait_write, [this](const error_code& error) {
+      if (error) return;
+      waits_to_send_ = false;
+      SendAll();
+    });
+  } else if (error != 0) {
+    Disconnect();
+  }
+  return error == 0;
 }
 
 void HelperLink::SendAll() {
   if (!socket_.is_open() || !greeted_ || waits_to_send_) return;
+  SendForgets();
+  if (!socket_.is_open() || waits_to_send_) return;
   for (auto& [tag, request] : requests_) {
     if (request.sent) continue;
     std::vector<int> files;
     if (request.file.valid()) files.push_back(request.file.get());
-    const int error = SendPacket(socket_.native_handle(), EncodeHelperPacket({tag, request.message}), files);
-    if (error == EAGAIN) {
-      waits_to_send_ = true;
-      socket_.async_wait(stream_descriptor::wait_write, [this](const error_code& error) {
-        if (error) return;
-        waits_to_send_ = false;
-        SendAll();
-      });
-      return;
-    }
-    if (error != 0) return Disconnect();
+    if (!Send(tag, request.message, files)) return;
     request.sent = true;
     // That it is closed here is what tells a supervisor that was never started.
     if (!MayRepeat(request.message)) request.file.Reset();
   }
+}
+
+void HelperLink::SendForgets() {
+  while (!waits_to_send_ && !to_forget_.empty() && forgetting_.size() < kMostForgetting) {
+    const uint32_t tag = ++last_tag_;
+    if (!Send(tag, HelperForget{*to_forget_.begin()}, {})) return;
+    forgetting_.emplace(tag, std::move(to_forget_.extract(to_forget_.begin()).value()));
+  }
+}
+
+bool HelperLink::TakeForgotten(const HelperPacket& packet) {
+  auto sent = forgetting_.extract(packet.tag);
+  if (sent.empty()) return false;
+  if (!std::holds_alternative<HelperRefused>(packet.message)) {
+    SendForgets();
+    return true;
+  }
+  // Its disk, as a rule: it has said so in its own log.
+  LogWarning("kprofd-helper did not forget a run; it is asked again", {{"run", sent.mapped()}});
+  to_forget_.insert(std::move(sent.mapped()));
+  forget_again_ = loop_.After(kForgetAgainNs, [this] { SendSoon(); });
+  return true;
 }
 
 void HelperLink::Receive() {
@@ -154,6 +199,7 @@ bool HelperLink::Take(const Packet& packet, UniqueFd file) {
     SendAll();
     return true;
   }
+  if (TakeForgotten(*decoded)) return true;
   auto waiting = requests_.find(decoded->tag);
   if (waiting == requests_.end() || !waiting->second.sent) return true;  // it was given up
   const auto* refused = std::get_if<HelperRefused>(&decoded->message);

@@ -1,6 +1,10 @@
 // kprofd's end of helper_protocol.h. Connects when there is something to ask, and again when the helper was restarted;
 // whoever asks waits for that, within the request's time. Each question is answered once.
 //
+// A run is forgotten whatever happens to the helper: its id is kept until the helper has said that its grant is gone,
+// and waits for room instead of taking it from the questions. What is left when this daemon dies the next one asks for
+// (helper_grants.h).
+//
 // Io loop only. Never blocks: a helper that hangs costs its requests their time, 10 s each (a sweep 20 s), and nothing
 // else. At most 1,000 wait; one more fails at once with kQueueFull. `loop` must outlive it; what was not answered when
 // it is destroyed never is.
@@ -10,7 +14,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/helper_protocol.h"
@@ -35,6 +41,9 @@ class HelperLink {
   // `answered` is called from the loop, never from inside. `file` goes with the request and is closed after it.
   void Ask(HelperMessage request, UniqueFd file, Answered answered);
 
+  // The run's grant is not needed any more. Of 100,000 that wait because nobody answers, one more is dropped.
+  void Forget(const std::string& run_id);
+
  private:
   struct Request {
     HelperMessage message;
@@ -45,13 +54,19 @@ class HelperLink {
     bool repeated = false;  // the connection broke over it
   };
 
+  void SendSoon();
   void Connect();
   void ConnectLater();
   void Disconnect();
   void SendAll();
+  void SendForgets();
+  // Whether it went; else it is tried again when it may.
+  bool Send(uint32_t tag, const HelperMessage& message, const std::vector<int>& files);
   void Receive();
   // Whether it was in the protocol's form.
   bool Take(const Packet& packet, UniqueFd file);
+  // The answer to a Forget that is under way; false: it is to something else.
+  bool TakeForgotten(const HelperPacket& packet);
   void Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file);
 
   IoLoop& loop_;
@@ -62,7 +77,10 @@ class HelperLink {
   IoLoop::Timer connect_again_;
   IoLoop::Timer send_soon_;
   uint32_t last_tag_ = 0;
-  std::map<uint32_t, Request> requests_;  // by tag: in the order of asking
+  std::map<uint32_t, Request> requests_;        // by tag: in the order of asking
+  std::set<std::string> to_forget_;             // not sent, or to be sent again
+  std::map<uint32_t, std::string> forgetting_;  // by tag: sent over this connection
+  IoLoop::Timer forget_again_;
 };
 
 }  // namespace kprof

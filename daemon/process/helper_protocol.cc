@@ -15,7 +15,7 @@ constexpr size_t kWholeRunIdLength = 16;
 constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
 
 // The numbers on the wire, in the order of HelperMessage. Never used anew.
-constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 128, 129, 130, 131, 132, 133};
+constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 23, 128, 129, 130, 131, 132, 133, 134};
 static_assert(std::size(kTypes) == std::variant_size_v<HelperMessage>);
 
 // One list of fields per message, for both directions.
@@ -36,6 +36,11 @@ void ForEachField(Coder&& field, Message& message) {
     field(message.run_id);
   } else if constexpr (std::is_same_v<Type, HelperOpenFile>) {
     field(message.path);
+  } else if constexpr (std::is_same_v<Type, HelperListGrants>) {
+    field(message.after);
+  } else if constexpr (std::is_same_v<Type, HelperGrantList>) {
+    field(message.unused);
+    field(message.used);
   } else if constexpr (std::is_same_v<Type, HelperStarted>) {
     field(message.own_unit);
   } else if constexpr (std::is_same_v<Type, HelperSwept>) {
@@ -88,6 +93,14 @@ bool DecodeFields(MessageDecoder& in, Message& message) {
   }
   if constexpr (requires { message.path; }) {
     if (!IsOpenablePath(message.path)) return false;
+  }
+  if constexpr (std::is_same_v<Message, HelperListGrants>) {
+    if (!message.after.empty() && !IsWholeRunId(message.after)) return false;
+  }
+  if constexpr (std::is_same_v<Message, HelperGrantList>) {
+    if (message.unused.size() + message.used.size() > kMostListedGrants) return false;
+    if (!std::all_of(message.unused.begin(), message.unused.end(), IsWholeRunId)) return false;
+    if (!std::all_of(message.used.begin(), message.used.end(), IsWholeRunId)) return false;
   }
   return in.Ok();
 }

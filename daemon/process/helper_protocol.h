@@ -9,6 +9,7 @@
 //   OpenFile  path + 1 file: a client's connection               Opened + 1 file | Refused
 //   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
+//   ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
 //
 // The helper trusts no field: a run id is 16 characters of its alphabet, a path is absolute, and whose the client is it
 // reads from the connection itself. Of a remote client there is none: for those uids alone that root has listed it
@@ -19,17 +20,19 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "storage/base/status.h"
 
 namespace kprof {
 
 // Raised with every change of a message's bytes or meaning.
-constexpr uint32_t kHelperProtocolVersion = 2;
+constexpr uint32_t kHelperProtocolVersion = 3;
 constexpr size_t kHelperPacketLimitBytes = 8 << 10;
 // Requests that wait for their answers on one connection; one more waits in the socket.
 constexpr size_t kMostHelperRequests = 32;
 constexpr size_t kHelperPathLimitBytes = 4096;
+constexpr size_t kMostListedGrants = 256;  // in one answer
 
 // Both directions.
 struct HelperHello {
@@ -69,6 +72,12 @@ struct HelperRegisterRemote {
   bool operator==(const HelperRegisterRemote&) const = default;
 };
 
+// The grants whose run ids come after this one, in their order; empty: from the first.
+struct HelperListGrants {
+  std::string after;
+  bool operator==(const HelperListGrants&) const = default;
+};
+
 struct HelperDone {
   bool operator==(const HelperDone&) const = default;
 };
@@ -97,9 +106,16 @@ struct HelperState {
   bool operator==(const HelperState&) const = default;
 };
 
+// Run ids. None: there are no more.
+struct HelperGrantList {
+  std::vector<std::string> unused;
+  std::vector<std::string> used;
+  bool operator==(const HelperGrantList&) const = default;
+};
+
 using HelperMessage = std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile,
-                                   HelperGetState, HelperRegisterRemote, HelperDone, HelperRefused, HelperStarted,
-                                   HelperSwept, HelperOpened, HelperState>;
+                                   HelperGetState, HelperRegisterRemote, HelperListGrants, HelperDone, HelperRefused,
+                                   HelperStarted, HelperSwept, HelperOpened, HelperState, HelperGrantList>;
 
 struct HelperPacket {
   uint32_t tag = 0;

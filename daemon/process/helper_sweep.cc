@@ -67,4 +67,11 @@ void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, s
   std::make_shared<PatientSweep>(loop, link, marker, std::move(done))->Try();
 }
 
+void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
+  SweepPatiently(loop, link, marker, [&link, marker, done = std::move(done)](const Status& ended) {
+    if (ended.ok()) link.Forget(marker);
+    done(ended);
+  });
+}
+
 }  // namespace kprof

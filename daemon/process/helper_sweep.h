@@ -15,4 +15,8 @@ namespace kprof {
 // be. Waits longer after each try, from 0.5 s to 10 s. Io loop only; loop and link must outlive it.
 void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
 
+// And lets go of the run's grant when nobody is left. What could not be ended is not forgotten: without its grant no
+// later sweep would reach it.
+void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
+
 }  // namespace kprof

@@ -9,6 +9,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/devices/device_list.h"
 #include "daemon/process/client_launcher.h"
+#include "daemon/process/helper_watch.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit_log.h"
@@ -49,6 +50,8 @@ struct RpcParts {
   NodeInfo node;
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;
+  // Whether the root helper is there; null where there is none to ask. Io loop only.
+  const HelperWatch* helper_watch = nullptr;
 };
 
 }  // namespace kprof

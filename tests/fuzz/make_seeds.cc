@@ -297,12 +297,14 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("open_file", HelperOpenFile{"/data/trace.json"});
   add("open_file_relative", HelperOpenFile{"data"});
   add("get_state", HelperGetState{});
+  add("list_grants", HelperListGrants{id});
   add("done", HelperDone{});
   add("refused", HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"});
   add("started", HelperStarted{true});
   add("swept", HelperSwept{3, 1});
   add("opened", HelperOpened{});
   add("state", HelperState{true, 2, 1});
+  add("grant_list", HelperGrantList{{id, id}, {id}});
   const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true});
   folder.Add("grant", grant);
   folder.Add("grant_payload", grant.substr(grant.find('\n', grant.find('\n') + 1) + 1));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/process/helper_grants.h"
+#include "daemon/process/helper_watch.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/unit/helper/helper_fixture.h"
 
@@ -191,6 +192,33 @@ TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
   EXPECT_NE(done->remedy().find("foreground"), std::string::npos);
 }
 
+TEST_F(HelperLauncherTest, NoticesWhenTheHelperGoesAndComes) {
+  Metrics metrics;
+  HelperWatch watch(loop_, *link_, metrics);
+  watch.Begin();
+  EXPECT_FALSE(watch.last());
+  WaitUntil([&] { return watch.last().has_value(); }, "the first answer");
+  EXPECT_TRUE(watch.last()->ok());
+  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 1\n"), std::string::npos);
+
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  clock_.Leap(61 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  clock_.Leap(11 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(watch.last()->status().code(), ErrorCode::kNoDaemon);
+  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 0\n"), std::string::npos);
+
+  as_kprofd_.reset();
+  StartHelper();
+  as_kprofd_.emplace();
+  clock_.Leap(6 * kNanosPerSecond);
+  WaitUntil([&] { return watch.last()->ok(); }, "the helper that is there again");
+  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 1\n"), std::string::npos);
+}
+
 TEST_F(HelperLauncherTest, FailsWhenTheHelperHangs) {
   CallerConnects();
   EXPECT_EQ(AskState().grants, 0);  // connected
@@ -232,6 +260,70 @@ TEST_F(HelperLauncherTest, GoesOnWithARunWhoseHelperIsKilled) {
   WaitUntil([&] { return over(); }, "the end");
   ASSERT_TRUE(ended_);
   EXPECT_TRUE(ended_->stopped);
+}
+
+std::string NthRun(int n) {
+  std::string id = kRun.substr(0, kRun.size() - 4) + "0000";
+  for (size_t place = id.size() - 1; n > 0; --place, n /= 10) id[place] = static_cast<char>('0' + n % 10);
+  return id;
+}
+
+TEST_F(HelperLauncherTest, ForgetsMoreRunsThanMayAskAtATime) {
+  constexpr int kRuns = 1300;
+  CallerConnects();
+  as_kprofd_.reset();
+  for (int n = 0; n < kRuns; ++n) {
+    ASSERT_EQ(Ask(HelperRegister{NthRun(n), std::string(64, 'a')}, connections_.back().accepted.get()),
+              HelperMessage(HelperDone{}));
+  }
+  as_kprofd_.emplace();
+  for (int n = 0; n < kRuns; ++n) grants_->Forget(NthRun(n));
+  WaitUntil([&] { return AskState().grants == 0; }, "all grants to go");
+}
+
+TEST_F(HelperLauncherTest, ForgetsARunHoweverLongTheHelperIsAway) {
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(Request({"true"})).ok());
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  grants_->Forget(kRun);
+  for (int i = 0; i < 3; ++i) {
+    loop_.RunUntilIdle();
+    clock_.Leap(3600 * kNanosPerSecond);
+  }
+  as_kprofd_.reset();
+  StartHelper();
+  as_kprofd_.emplace();
+  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
+}
+
+TEST_F(HelperLauncherTest, ForgetsWhatTheDaemonBeforeItLeft) {
+  CallerConnects();
+  const std::string open = NthRun(1);
+  as_kprofd_.reset();
+  for (int n = 0; n < 600; ++n) {  // several packets
+    ASSERT_EQ(Ask(HelperRegister{NthRun(n), std::string(64, 'a')}, connections_.back().accepted.get()),
+              HelperMessage(HelperDone{}));
+  }
+  as_kprofd_.emplace();
+  ASSERT_TRUE(RegisterRun(Request({"true"})).ok());  // by this daemon, and not stored yet
+  grants_->ForgetOthers([&](const std::string& id) { return id == open; });
+  WaitUntil([&] { return AskState().grants <= 2; }, "the others' grants to go");
+  EXPECT_EQ(AskState().grants, 2);
+}
+
+TEST_F(HelperLauncherTest, EndsWhatTheDaemonBeforeItLeftRunning) {
+  const LaunchRequest request = Request({"sleep", "1000"});
+  CallerConnects();
+  as_kprofd_.reset();
+  UniqueFd channel;
+  ASSERT_EQ(Ask(HelperRegister{kRun, LaunchDigest(request)}, connections_.back().accepted.get()),
+            HelperMessage(HelperDone{}));
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(HelperTest::Start(kRun, channel)));
+  as_kprofd_.emplace();
+  grants_->ForgetOthers([](const std::string&) { return false; });
+  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
 }
 
 TEST_F(HelperLauncherTest, EndsARunThatIsGivenUp) {

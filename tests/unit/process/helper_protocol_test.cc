@@ -20,11 +20,15 @@ std::vector<HelperPacket> OneOfEach() {
       {4, HelperForget{kId}},
       {5, HelperOpenFile{"/data/trace.json"}},
       {6, HelperGetState{}},
+      {6, HelperListGrants{""}},
+      {6, HelperListGrants{kId}},
       {7, HelperDone{}},
       {8, HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"}},
       {9, HelperStarted{true}},
       {10, HelperSwept{3, 1}},
       {11, HelperOpened{}},
+      {12, HelperGrantList{}},
+      {12, HelperGrantList{{kId, kId}, {kId}}},
       {UINT32_MAX, HelperState{true, 2, 1}},
   };
 }
@@ -61,6 +65,20 @@ TEST(HelperProtocol, TakesOnlyAbsolutePaths) {
                                   "/" + std::string(kHelperPathLimitBytes, 'x')}) {
     EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperOpenFile{path}})).ok()) << path;
   }
+}
+
+TEST(HelperProtocol, TakesNoListOfOtherThings) {
+  EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperListGrants{"../grants"}})).ok());
+  EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperGrantList{{kId, "x"}, {}}})).ok());
+  EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperGrantList{{}, {""}}})).ok());
+}
+
+TEST(HelperProtocol, HasRoomForAFullListAndNoMore) {
+  HelperGrantList list;
+  list.used.assign(kMostListedGrants, kId);
+  EXPECT_TRUE(DecodeHelperPacket(EncodeHelperPacket({1, list})).ok());
+  list.unused.push_back(kId);
+  EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, list})).ok());
 }
 
 TEST(HelperProtocol, TakesNoOtherSum) {
