@@ -93,6 +93,10 @@ class Installation(unittest.TestCase):
         unit = self.read(root, "opt/kprof/lib/systemd/system/kprofd.service")
         self.assertIn("ExecStart=/opt/kprof/sbin/kprofd --config /opt/kprof/etc/kprofd/kprofd.toml", unit)
         self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/sbin/kprofd")))
+        unit = self.read(root, "opt/kprof/lib/systemd/system/kprofd-helper.service")
+        self.assertIn("ExecStart=/opt/kprof/sbin/kprofd-helper --launcher /opt/kprof/libexec/kprof/kprof-launch "
+                      "--remote-users /opt/kprof/etc/kprofd/remote-users\n", unit)
+        self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/libexec/kprof/kprof-launch")))
         self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/etc/kprofd/kprofd.toml")))
         self.assertFalse(os.path.exists(os.path.join(root, "usr")))
         self.assertFalse(os.path.exists(os.path.join(root, "etc")))
