@@ -99,7 +99,7 @@ TEST(HelperProtocol, CutsWhatARefusalSays) {
 
 // A change of bytes is a change of version.
 TEST(HelperProtocol, StaysAsItIs) {
-  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\2\0\0\0", 13));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\3\0\0\0", 13));
   EXPECT_EQ(EncodeHelperPacket({0x04030201, HelperStart{kId}}), std::string("\1\2\3\4\x11\x10\0\0\0", 9) + kId);
 }
 
