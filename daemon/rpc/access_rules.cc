@@ -34,6 +34,10 @@ constexpr AccessRule kRules[] = {
     {Rpc::kGetSession, "kprof.v1.SessionsService/GetSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
     {Rpc::kListSessions, "kprof.v1.SessionsService/ListSessions", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kListRounds, "kprof.v1.SessionsService/ListRounds", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
+    {Rpc::kCheckHealth, "grpc.health.v1.Health/Check", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kWatchHealth, "grpc.health.v1.Health/Watch", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kReflect, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Role::kViewer, false,
+     Sharing::kNone, Role::kViewer},
 };
 
 constexpr bool RulesAreInOrder() {

@@ -41,6 +41,9 @@ enum class Rpc {
   kGetSession,
   kListSessions,
   kListRounds,
+  kCheckHealth,
+  kWatchHealth,
+  kReflect,
 };
 
 // Of which objects a call may be about, beside the caller's own.

@@ -2,10 +2,7 @@
 
 #include <fcntl.h>
 #include <grpc/grpc.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_posix.h>
 #include <malloc.h>
 #include <poll.h>
@@ -18,8 +15,10 @@
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/rpc/health_service.h"
 #include "daemon/rpc/node_service.h"
 #include "daemon/rpc/queries_service.h"
+#include "daemon/rpc/reflection_service.h"
 #include "daemon/rpc/runs_service.h"
 #include "daemon/rpc/sessions_service.h"
 
@@ -35,15 +34,9 @@ constexpr int kMaxConnectionIdleMs = 300'000;
 constexpr int kRefusedIdleMs = 2'000;
 constexpr int kRefusedAgeMs = 10'000;
 constexpr int kRefusedAgeGraceMs = 2000;
-// What gRPC buffers for one caller, about: it takes in the whole of a message before it finds it too long. Beyond that
-// it ends that caller's streams, and nobody else's: the quota is theirs. A connection that does nothing takes 30 KiB.
-constexpr size_t kCallerBytes = size_t{128} << 20;
 
 constexpr int64_t kQuietMs = 10'000;
 constexpr int64_t kTakeDownMs = 1'000;
-
-constexpr const char* kServices[] = {"kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
-                                     "kprof.v1.SessionsService"};
 
 bool IsSameAccount(const Caller& a, const Caller& b) {
   return a.account() == b.account() && a.certificate == b.certificate;
@@ -58,37 +51,34 @@ bool IsOpen(int connection) {
 
 // Order matters: the server is destroyed before its services.
 struct CallerServers::Server {
-  Server(const RpcParts& parts, std::shared_ptr<CallerDesk> at)
-      : desk(std::move(at)), node(parts, desk), runs(parts, desk), queries(parts, desk), sessions(parts, desk) {}
+  Server(const RpcParts& parts, ServingState& serving, std::shared_ptr<CallerDesk> at)
+      : desk(std::move(at)),
+        node(parts, desk),
+        runs(parts, desk),
+        queries(parts, desk),
+        sessions(parts, desk),
+        health(parts.loop, serving, desk),
+        reflection(desk) {}
 
-  bool Start(bool refuses) {
+  // All services are asynchronous: a server has no threads of its own, so callers take none.
+  bool Start(bool refuses, const grpc::ResourceQuota& quota) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&node);
     builder.RegisterService(&runs);
     builder.RegisterService(&queries);
     builder.RegisterService(&sessions);
+    builder.RegisterService(&health);
+    builder.RegisterService(&reflection);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.SetResourceQuota(grpc::ResourceQuota("caller").Resize(kCallerBytes));
-    // Of the synchronous services there are only gRPC's own: reflection.
-    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+    builder.SetResourceQuota(quota);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, refuses ? kRefusedIdleMs : kMaxConnectionIdleMs);
-    if (refuses) {  // also where a call of gRPC's own would go on for ever
+    if (refuses) {
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kRefusedAgeGraceMs);
     }
     server = builder.BuildAndStart();
-    if (server) SetServing(!refuses);
     return server != nullptr;
-  }
-
-  void SetServing(bool serving) {
-    grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
-    if (health == nullptr) return;
-    health->SetServingStatus(serving);
-    for (const char* service : kServices) health->SetServingStatus(service, serving);
   }
 
   bool is_idle() const { return connections.empty() && desk->calls_in_flight() == 0; }
@@ -98,6 +88,8 @@ struct CallerServers::Server {
   RunsServiceImpl runs;
   QueriesServiceImpl queries;
   SessionsServiceImpl sessions;
+  HealthServiceImpl health;
+  ReflectionServiceImpl reflection;
   std::unique_ptr<grpc::Server> server;
   std::set<HangUpWatch::Id> connections;
   int64_t last_used_ns = 0;  // when a connection last came or went
@@ -107,8 +99,6 @@ void CallerServers::PrepareProcess() {
   // Kept for good: the last server's end would otherwise shut the library down, and wait up to 10 s for a poller of its
   // own that lives for writes that met a slow client.
   grpc_init();
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 }
 
 Result<std::unique_ptr<CallerServers>> CallerServers::Create(const RpcParts& parts, const ConnectionLimits& limits,
@@ -196,7 +186,8 @@ void CallerServers::TurnAway(const std::string& who, const Status& why, UniqueFd
   if (observer_ != nullptr) observer_->ConnectionRefused(who, why);
   const Key key{Caller(), why.ToString()};
   auto found = servers_.find(key);
-  Server* server = found == servers_.end() ? Make(key, MakeAccount(Caller()), why) : found->second.get();
+  if (found == servers_.end() && !nobody_) nobody_ = MakeAccount(Caller());
+  Server* server = found == servers_.end() ? Make(key, nobody_, why) : found->second.get();
   if (server == nullptr || static_cast<int64_t>(server->connections.size()) >= limits_.turned_away) return;
   HandOver(key, *server, std::move(connection));
 }
@@ -208,9 +199,10 @@ std::shared_ptr<CallerAccount> CallerServers::MakeAccount(const Caller& caller) 
 
 CallerServers::Server* CallerServers::Make(const Key& key, std::shared_ptr<CallerAccount> account,
                                            const Status& refusal) {
+  const grpc::ResourceQuota& quota = buffers_.QuotaOf(account);
   auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, std::move(account), refusal, observer_);
-  auto server = std::make_unique<Server>(parts_, std::move(desk));
-  if (!server->Start(!refusal.ok())) {
+  auto server = std::make_unique<Server>(parts_, serving_, std::move(desk));
+  if (!server->Start(!refusal.ok(), quota)) {
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
     return nullptr;
   }
@@ -320,7 +312,7 @@ UniqueFd CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_
 void CallerServers::AnnounceEnd() {
   KPROF_ON_IO_LOOP(parts_.loop);
   announced_end_ = true;
-  for (auto& [key, server] : servers_) server->SetServing(false);
+  serving_.End();
 }
 
 void CallerServers::Shutdown(int64_t deadline_ms) {

@@ -1,6 +1,7 @@
 // One gRPC server without ports per caller: connections are handed to the server of whoever connected, so a handler's
-// caller is fixed by construction and no client can speak for another. Health and reflection answer on each. Who is
-// calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes after a while.
+// caller is fixed by construction and no client can speak for another. Health and reflection are services as the
+// others are. Who is calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes
+// after a while.
 //
 // Whoever is turned away is served, too, for a moment, by one server for each reason, whoever it is: it answers each
 // call with the reason, so that a client can say why. When that one is crowded, the connection is closed without a
@@ -20,17 +21,19 @@
 #include <vector>
 
 #include "daemon/rpc/caller.h"
+#include "daemon/rpc/caller_buffers.h"
 #include "daemon/rpc/caller_desk.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/rpc/hang_up_watch.h"
 #include "daemon/rpc/rpc_parts.h"
+#include "daemon/rpc/serving_state.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
 
 class CallerServers {
  public:
-  // Once per process, before the first server: health and reflection are process-wide switches of gRPC.
+  // Once per process, before the first server.
   static void PrepareProcess();
 
   // `parts` must outlive it; `observer` too, it may be null. Fails when the system has no descriptors left.
@@ -86,6 +89,9 @@ class CallerServers {
   ConnectionLimits limits_;
   CallObserver* const observer_;
   const std::unique_ptr<HangUpWatch> watch_;
+  ServingState serving_;  // outlives the servers, whose calls watch it
+  CallerBuffers buffers_;
+  std::shared_ptr<CallerAccount> nobody_;  // of all who are turned away; with their desks. None before the first
   std::map<Key, std::unique_ptr<Server>> servers_;
   int64_t connections_ = 0;
   int64_t being_refused_ = 0;  // of them

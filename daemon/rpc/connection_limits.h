@@ -19,10 +19,12 @@ struct CallLimits {
 struct ConnectionLimits {
   int64_t connections = 8192;              // in all
   int64_t connections_per_account = 2048;  // of one user with all that count as that user, or one certificate
-  int64_t callers = 512;                   // that have a server
-  int64_t callers_per_account = 16;        // of them: one user with other groups, or subordinate uids
-  int64_t turned_away = 64;                // connections that are being told so, for each of a few reasons
-  int64_t idle_ms = 300'000;               // a server without connections goes after that
+  // That have a server. No more than kMostCallers, among whom memory is shared out (caller_buffers.h).
+  static constexpr int64_t kMostCallers = 256;
+  int64_t callers = kMostCallers;
+  int64_t callers_per_account = 16;  // of them: one user with other groups, or subordinate uids
+  int64_t turned_away = 64;          // connections that are being told so, for each of a few reasons
+  int64_t idle_ms = 300'000;         // a server without connections goes after that
   CallLimits calls;
   bool operator==(const ConnectionLimits&) const = default;
 };

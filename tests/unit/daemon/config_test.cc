@@ -203,6 +203,7 @@ TEST_F(SystemConfigTest, ComplainsOfRolesWithItsLine) {
       {"[access]\nviewers = [7]\n", "holds what is no string"},
       {"[access]\nviewer = [\"root\"]\n", "there is no setting 'viewer' here"},
       {"[limits]\nconnections = 0\n", "kprofd.toml:3: [limits]: 'connections' is not a whole number"},
+      {"[limits]\nusers = 257\n", "'users' is not a whole number from 1 to 256"},  // memory is shared out among them
   };
   for (const Case& c : cases) {
     Result<Config> config = LoadSystem(c.text);

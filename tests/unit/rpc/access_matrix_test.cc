@@ -5,6 +5,8 @@
 #include <map>
 
 #include "daemon/rpc/access_rules.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "storage/catalog/session_table.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
@@ -202,6 +204,38 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          request.set_sql("SELECT 1");
          return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
        }},
+      {Rpc::kCheckHealth,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         grpc::health::v1::HealthCheckResponse response;
+         return grpc::health::v1::Health::NewStub(client.channel)
+             ->Check(&context, grpc::health::v1::HealthCheckRequest(), &response);
+       }},
+      {Rpc::kWatchHealth,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         auto stream =
+             grpc::health::v1::Health::NewStub(client.channel)->Watch(&context, grpc::health::v1::HealthCheckRequest());
+         grpc::health::v1::HealthCheckResponse response;
+         if (!stream->Read(&response)) return stream->Finish();
+         context.TryCancel();  // it would go on
+         (void)stream->Finish();
+         return grpc::Status::OK;
+       }},
+      {Rpc::kReflect,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         auto stream =
+             grpc::reflection::v1alpha::ServerReflection::NewStub(client.channel)->ServerReflectionInfo(&context);
+         grpc::reflection::v1alpha::ServerReflectionRequest question;
+         question.set_list_services("*");
+         stream->Write(question);
+         stream->WritesDone();
+         grpc::reflection::v1alpha::ServerReflectionResponse answer;
+         while (stream->Read(&answer)) {
+         }
+         return stream->Finish();
+       }},
       {Rpc::kOpenSession,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -323,6 +357,8 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
       {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},     {Rpc::kListRuns, kYes, kYes, kYes, kYes},
       {Rpc::kQuery, kYes, kYes, kYes, kYes},        {Rpc::kOpenSession, kYes, kYes, kYes, kNo},
       {Rpc::kListSessions, kYes, kYes, kYes, kYes}, {Rpc::kListAudit, kNo, kNo, kYes, kYes},
+      {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},  {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},
+      {Rpc::kReflect, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "grpc/health/v1/health.pb.h"
+#include "grpc/reflection/v1alpha/reflection.pb.h"
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -30,6 +32,8 @@ TEST(AccessRules, HaveARowForEveryMethodOnTheWire) {
   AddMethods(*v1::QueryRequest::descriptor()->file(), served);
   AddMethods(*v1::SubmitRunRequest::descriptor()->file(), served);
   AddMethods(*v1::OpenSessionRequest::descriptor()->file(), served);
+  AddMethods(*grpc::health::v1::HealthCheckRequest::descriptor()->file(), served);
+  AddMethods(*grpc::reflection::v1alpha::ServerReflectionRequest::descriptor()->file(), served);
   std::set<std::string> ruled;
   for (const AccessRule& rule : AccessRules()) ruled.insert(rule.method);
   EXPECT_EQ(ruled, served);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -116,6 +118,26 @@ TEST_F(CallerServersTest, ManyCallersPushOutTheIdleOnes) {
     ASSERT_TRUE(Until([&] { return Connections() == 0; }));
   }
   EXPECT_LE(Servers(), 3u);
+}
+
+size_t Threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST_F(CallerServersTest, CallersTakeNoThreads) {
+  constexpr size_t kCallers = 60;
+  Start();
+  std::vector<RpcClient> clients;
+  clients.push_back(Connect(1));
+  EXPECT_TRUE(AskStatus(clients.back()).ok());
+  const size_t before = Threads();
+  for (uint32_t uid = 2; uid <= kCallers; ++uid) {
+    clients.push_back(Connect(uid));
+    EXPECT_TRUE(AskStatus(clients.back()).ok());
+  }
+  EXPECT_EQ(Servers(), kCallers);
+  EXPECT_LT(Threads(), before + kCallers / 2);  // gRPC starts some of its own when there is much to do
 }
 
 TEST_F(CallerServersTest, WhoIsNoLongerWhoTheyWereComesAnew) {
