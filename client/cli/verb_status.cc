@@ -19,6 +19,7 @@ std::string StatusJson(const v1::GetStatusResponse& status) {
     json.Key("queue").BeginObject().Key("queued").Int(status.queue().queued());
     json.Key("running").Int(status.queue().running()).Key("limit").Int(status.queue().limit());
     json.Key("limit_per_uid").Int(status.queue().limit_per_uid());
+    json.Key("sessions_attached").Int(status.queue().sessions_attached());
     json.Key("sessions_open").Int(status.queue().sessions_open());
     json.Key("sessions_queued").Int(status.queue().sessions_queued()).EndObject();
     const v1::StorageStatus& storage = status.storage();

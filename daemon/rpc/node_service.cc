@@ -171,6 +171,7 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   queue.set_limit_per_uid(static_cast<int32_t>(runs.limits().per_uid));
   queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
   queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
+  queue.set_sessions_attached(static_cast<int32_t>(runs.sessions().CountAttached()));
   FillDevices(*out.mutable_devices());
 }
 

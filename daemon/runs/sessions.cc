@@ -465,6 +465,11 @@ void Sessions::Notify(OpenSession& session) {
   for (auto& [watch, changed] : watchers) changed(view);
 }
 
+size_t Sessions::CountAttached() const {
+  return static_cast<size_t>(
+      std::count_if(open_.begin(), open_.end(), [](const auto& entry) { return entry.second.row.attached; }));
+}
+
 void Sessions::NotifyQueued() {
   for (auto& [id, session] : open_) {
     if (session.row.state == SessionState::kQueued && !session.ending) Notify(session);

@@ -98,6 +98,8 @@ class Sessions {
 
   size_t queued() const { return queued_; }
   size_t open() const { return open_.size() - queued_; }
+  // Of both those that a restart of the daemon loses.
+  size_t CountAttached() const;
 
   // For its runs. Null when it takes no more runs: it has ended, or is about to.
   const SessionRow* FindTaking(const std::string& id) const;

@@ -362,7 +362,8 @@ class StatusTest(DaemonTest):
         self.assertEqual(status["socket"], self.daemon.socket)
         self.assertEqual(status["storage"]["state_dir"], self.daemon.state)
         self.assertEqual(status["storage"]["health"], "ok")
-        self.assertEqual(set(status["queue"]), {"queued", "running", "limit", "limit_per_uid", "sessions_queued", "sessions_open"})
+        self.assertEqual(set(status["queue"]), {"queued", "running", "limit", "limit_per_uid", "sessions_attached", "sessions_queued",
+                                                 "sessions_open"})
         self.assertIn(str(self.daemon.pid), self.ctl.run("status").text)
 
     def test_versions_are_told(self):

@@ -32,6 +32,15 @@ TEST(AccessPolicy, WhoIsNotNamedHasNoRoleUnlessEveryoneHas) {
   EXPECT_EQ(caller.uid, 1000u);
 }
 
+TEST(AccessPolicy, RootMayAlwaysLookAndStartsNothingUnlessItHasARole) {
+  AccessPolicy policy;
+  EXPECT_EQ(CallerOf(policy, 0, {0}).role, Role::kViewer);
+  EXPECT_FALSE(CallerOf(policy, 0, {0}).may_start);
+  policy.everyone = Role::kOperator;
+  EXPECT_EQ(CallerOf(policy, 0, {0}).role, Role::kOperator);
+  EXPECT_TRUE(CallerOf(policy, 0, {0}).may_start);
+}
+
 TEST(AccessPolicy, NothingRunsAsNobody) {
   AccessPolicy policy;
   policy.everyone = Role::kViewer;

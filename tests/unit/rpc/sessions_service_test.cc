@@ -188,6 +188,21 @@ TEST_F(SessionsServiceTest, OnlyOperatorsGoBeforeOthers) {
   EXPECT_EQ(run.priority(), 1);
 }
 
+TEST_F(SessionsServiceTest, StatusCountsThoseThatARestartWouldLose) {
+  RpcClient client = Connect();
+  OpenOk(client);
+  v1::OpenSessionRequest request = Detached();
+  request.set_detached(false);
+  Opening attached(client, request);  // waits behind the other one
+  ASSERT_TRUE(attached.Next());
+  v1::GetStatusResponse status;
+  CallContext context;
+  ASSERT_TRUE(client.node->GetStatus(&context, {}, &status).ok());
+  EXPECT_EQ(status.queue().sessions_open(), 1);
+  EXPECT_EQ(status.queue().sessions_queued(), 1);
+  EXPECT_EQ(status.queue().sessions_attached(), 1);
+}
+
 TEST_F(SessionsServiceTest, WhatIsNoRequestIsRefused) {
   RpcClient client = Connect();
   v1::OpenSessionRequest request = Detached();
