@@ -124,6 +124,11 @@ Status ReadFile(const std::string& file, Config& config) {
   reader.Text("state_dir", config.state_folder);
   reader.Text("socket", config.socket_path);
   reader.Text("launcher", config.launcher_path);
+  if (config.mode == Mode::kSystem && root.contains("launcher")) {
+    reader.Complain(*root.get("launcher"), "launcher",
+                    "is for kprofd --user; here callers start their own kprof-launch, and kprofd-helper the one of its "
+                    "--launcher");
+  }
   reader.Text("helper_socket", config.helper_socket_path);
   ReadHttp(root, reader, config);
   std::string log_level = "info";
@@ -259,7 +264,7 @@ Result<Config> LoadConfig(const ConfigFlags& flags) {
   if (flags.user) RETURN_IF_ERROR(CheckUsersAre(::getuid(), config.listen));
   RETURN_IF_ERROR(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
   ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
-  RETURN_IF_ERROR(FindLauncher(config));
+  if (flags.user) RETURN_IF_ERROR(FindLauncher(config));
   return config;
 }
 

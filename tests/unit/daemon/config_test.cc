@@ -29,7 +29,7 @@ class ConfigTest : public testing::Test {
 
   Result<Config> Load(const std::string& text, ConfigFlags flags = {.user = true}) {
     flags.file = folder_ / "kprofd.toml";
-    std::ofstream(flags.file) << "launcher = \"" + folder_ / "launch\"\n" + text;
+    std::ofstream(flags.file) << (flags.user ? "launcher = \"" + folder_ / "launch\"\n" : std::string("\n")) + text;
     return LoadConfig(flags);
   }
 };
@@ -41,6 +41,11 @@ TEST_F(ConfigTest, TakesItsPlacesFromTheEnvironment) {
   EXPECT_EQ(config->socket_path, folder_ / "run/kprof/kprofd.sock");
   unsetenv("XDG_RUNTIME_DIR");
   EXPECT_EQ(Load("")->socket_path, folder_ / "state/kprof/kprofd.sock");
+}
+
+TEST_F(ConfigTest, RefusesALauncherWhereItWouldDoNothing) {
+  Result<Config> config = Load("launcher = \"" + folder_ / "launch\"\n", {.user = false});
+  EXPECT_THAT(config.status().ToString(), HasSubstr("kprofd.toml:2: 'launcher' is for kprofd --user"));
 }
 
 TEST_F(ConfigTest, FlagsOverrideTheFile) {
