@@ -91,12 +91,16 @@ Status Serve(const HelperOptions& options) {
   ASSIGN_OR_RETURN(GrantStore grants, GrantStore::Open(*files, clock, options.grants, boot_id));
   ASSIGN_OR_RETURN(UniqueFd listener,
                    options.socket.empty() ? InheritedListener() : OwnListener(options.socket, kprofd_uid));
+  // As it is now: an upgrade that puts another into its place changes nothing for a kprofd that lives. Where it is
+  // missing, each start says so.
+  const UniqueFd launch_file(::open(options.launch.c_str(), O_PATH | O_CLOEXEC));
   // What a killed keeper leaves comes to us.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return FailErrno(errno, "become a subreaper");
   Helper::Settings settings;
   settings.callers = {options.kprofd_socket, kprofd_uid, options.least_uid, options.allow_root, options.need_account};
   settings.remote_users = options.remote_users;
   settings.programs.launch = options.launch;
+  settings.programs.launch_file = launch_file.get();
   settings.programs.systemctl = options.systemctl;
   if (options.units.value_or(SystemdRuns())) {
     settings.programs.systemd_run = options.systemd_run;

@@ -80,6 +80,7 @@ UniqueFd AboveAll(int fd) {
 // What a child is to be.
 struct Program {
   std::string path;
+  int file = -1;  // -1: what is at the path now
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   const CallerIdentity* caller = nullptr;  // null: it stays what we are
@@ -101,7 +102,8 @@ UniqueFd MakeComplaintFile() {
 }
 
 Result<StartingSupervisor> Spawn(const Program& program, int control, const std::string& run_id) {
-  UniqueFd opened(::open(program.path.c_str(), O_PATH | O_CLOEXEC));
+  UniqueFd opened(program.file >= 0 ? ::fcntl(program.file, F_DUPFD_CLOEXEC, 0)
+                                    : ::open(program.path.c_str(), O_PATH | O_CLOEXEC));
   if (!opened.valid()) return SpawnError(run_id, "there is no program " + program.path);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return SpawnError(run_id, std::strerror(errno));
@@ -214,6 +216,7 @@ Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartProgra
     program.control_is_input = true;
   } else {
     program.path = programs.launch;
+    program.file = programs.launch_file;
     program.arguments = LaunchArguments(grant, kControlFd);
     program.arguments.insert(program.arguments.begin(), "kprof-launch");
     program.environment = {kPath, std::string(kRunIdVariable) + "=" + grant.run_id};

@@ -17,6 +17,7 @@ namespace kprof {
 // Programs by their paths.
 struct StartPrograms {
   std::string launch;                      // kprof-launch
+  int launch_file = -1;                    // it, O_PATH: what is executed where we do that ourselves; -1: by its path
   std::optional<std::string> systemd_run;  // nothing: every run is a child of the helper
   std::string systemctl = "/usr/bin/systemctl";
 };

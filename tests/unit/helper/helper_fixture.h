@@ -145,7 +145,7 @@ class HelperTest : public testing::Test {
                                       "--grants",
                                       folder_ / "grants",
                                       "--launcher",
-                                      kBin + "/kprof-launch",
+                                      launcher_,
                                       "--remote-users",
                                       RemoteUsers(),
                                       "--allow-uids-without-account"};
@@ -306,6 +306,7 @@ class HelperTest : public testing::Test {
   const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
   UniqueFd kprofd_listener_;
   pid_t helper_ = -1;
+  std::string launcher_ = kBin + "/kprof-launch";
   UniqueFd to_helper_;
   UniqueFd heard_file_;
   SocketPair output_;

@@ -77,6 +77,23 @@ TEST_F(HelperTest, LeavesWhatItStartedWhenItIsKilled) {
   EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kEnded);
 }
 
+TEST_F(HelperTest, GoesOnWithTheSupervisorThatWasThereAtItsStart) {
+  launcher_ = folder_ / "kprof-launch";
+  std::filesystem::copy_file(kBin + "/kprof-launch", launcher_);
+  StopHelper(SIGTERM);
+  StartHelper();
+  ConnectToHelper();
+  std::filesystem::remove(launcher_);  // an upgrade, in the middle of it
+  const LaunchRequest request = Request({"true"});
+  ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
+  UniqueFd channel;
+  const HelperMessage started = Start(kRun, channel);
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(started)) << WhyRefused(started);
+  Say(channel.get(), FirstFrames(request));
+  FrameReader frames;
+  EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kPrepared);
+}
+
 TEST_F(HelperTest, EndsWhatARunLeftAndNobodyElse) {
   const LaunchRequest request = Request({"sleep", "1000"});
   ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
