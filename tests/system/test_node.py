@@ -2,8 +2,10 @@
 of kprofd, of the helper and of the clients meanwhile. Needs root."""
 
 import os
+import re
 import signal
 import unittest
+import urllib.request
 
 import kprof_testing
 from kprof_node import ALICE, BOB, KPROFD_UID, Caller, Node
@@ -15,7 +17,7 @@ class NodeTest(unittest.TestCase):
     def setUp(self):
         kprof_testing.need_programs()
         self.folder = self.enterContext(kprof_testing.temporary_folder())
-        self.node = Node(self.folder)
+        self.node = Node(self.folder, 'http = "127.0.0.1:0"\n')
         self.addCleanup(self.node.end)
         self.node.start_helper()
         self.node.start()
@@ -116,6 +118,31 @@ class NodeTest(unittest.TestCase):
         refused = self.alice.run("--json", "capture", "command", "--detach", "--", "true", limit_s=60, expect=None)
         self.assertEqual(refused.code, kprof_testing.EXIT["spawn_failed"])
         self.assertEqual(self.alice.capture("id", "-u")["state"], "done")
+
+    def helper_diagnosis(self):
+        found = [each for each in self.alice.json("doctor")["diagnoses"] if each["check"] == "helper"]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def metrics(self):
+        port = re.findall(r"serves HTTP address=127\.0\.0\.1:(\d+)", self.node.log())[-1]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=kprof_testing.LIMIT_S) as page:
+            return page.read().decode()
+
+    def test_a_helper_that_is_missing_is_noticed_before_somebody_needs_it(self):
+        seconds = unique_seconds()
+        run = self.alice.detach("sleep", seconds)
+        wait_until(lambda: self.helper_diagnosis()["level"] == "ok", "the helper's first answer")
+        self.assertIn("\nkprof_helper_up 1\n", self.metrics())
+        self.assertRegex(self.metrics(), r"(?m)^kprof_helper_grants \d+$")
+        self.alice.run("cancel", run)
+        self.node.kill_helper()
+        self.node.stop()
+        self.node.start()
+        missing = wait_until(lambda: (found := self.helper_diagnosis())["level"] == "problem" and found, "a diagnosis")
+        self.assertIn("--detach", missing["message"])
+        self.assertIn("systemctl start kprofd-helper.socket", missing["remedy"])
+        self.assertIn("\nkprof_helper_up 0\n", self.metrics())
 
     def test_cancelling_ends_it_and_only_for_who_may(self):
         seconds = unique_seconds()
