@@ -25,6 +25,8 @@ kill -9 $pid && echo killed
 as_ann='cat /tmp/of_ann; grep CapBnd /proc/self/status'
 setpriv --reuid=1500 --regid=1500 --init-groups --bounding-set=-all --inh-caps=-all sh -c "$as_ann"
 """
+# Of the build that the package is from, beside it.
+HOSTILE = os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "bin", "hostile_command")
 CTL = ("kprofctl", "--socket", "/run/kprofd/kprofd.sock")
 
 
@@ -61,11 +63,15 @@ class Service(unittest.TestCase):
     def status(self, user=None):
         return json.loads(self.node.run(*CTL, "--json", "status", user=user))
 
-    def capture(self, *command):
-        """A detached one of ann's; its id once it runs."""
+    def capture_of(self, *command):
+        """A detached one of ann's; its id."""
         said = self.node.run(*CTL, "--json", "capture", "command", "--detach", "--device", "none", "--cwd", "/", "--", *command,
                              user="ann")
-        run = json.loads(said.splitlines()[-1])["id"]
+        return json.loads(said.splitlines()[-1])["id"]
+
+    def capture(self, *command):
+        """The same, once it runs."""
+        run = self.capture_of(*command)
         self.wait_for_state(run, "running")
         return run
 
@@ -127,6 +133,43 @@ class Service(unittest.TestCase):
         before = self.pid()
         self.kill("SIGKILL")
         self.assertNotEqual(wait_until(lambda: self.pid() not in (0, before) and self.status()["pid"], "another kprofd"), before)
+
+    def test_a_killed_helper_comes_back_and_its_runs_go_on(self):
+        run = self.capture("sh", "-c", "until [ -e /run/helper-killed ]; do sleep 0.1; done")
+        before = self.node.property("kprofd-helper.service", "MainPID")
+        self.node.run("systemctl", "kill", "--kill-who=main", "--signal=SIGKILL", "kprofd-helper.service")
+        wait_until(lambda: self.node.property("kprofd-helper.service", "MainPID") != before, "it to be gone")
+        self.assertEqual(self.state_of(run), "running")
+        self.wait_for_state(self.capture_of("true"), "done")  # the next one is asked by its socket
+        self.node.run("touch", "/run/helper-killed")
+        self.wait_for_state(run, "done")
+
+    def test_of_a_killed_one_no_run_is_left(self):
+        run = self.capture("sleep", "1000")
+        unit = f"kprof-run-{run}.service"
+        self.assertEqual(self.node.property(unit, "ActiveState"), "active")
+        before = self.pid()
+        self.kill("SIGKILL")
+        wait_until(lambda: self.pid() not in (0, before), "another kprofd")
+        self.wait_for_state(run, "failed")
+        said = json.loads(self.node.run(*CTL, "--json", "show", run, user="ann"))
+        self.assertEqual(said["error"]["code"], "lost_daemon")
+        wait_until(lambda: self.node.property(unit, "ActiveState") == "inactive", "its unit to be gone")
+
+    def test_a_hostile_command_gets_nothing_in_its_unit(self):
+        shutil.copy(HOSTILE, self.node.path("usr/local/bin/hostile_command"))
+        self.addCleanup(os.unlink, self.node.path("usr/local/bin/hostile_command"))
+        self.capture_of("true")  # the helper runs
+        helper = self.node.property("kprofd-helper.service", "MainPID")
+        run = self.capture_of("hostile_command", "--read", "/etc/shadow", "--read", "/var/lib/kprofd", "--read",
+                              "/var/lib/kprofd/catalog.db", "--read", "/var/lib/kprofd-helper/grants", "--write",
+                              "/var/lib/kprofd/catalog.db", "--write", "/etc/kprofd/kprofd.toml", "--connect",
+                              "/run/kprofd-helper/helper.sock", "--signal", str(self.pid()), "--signal", helper)
+        wait_until(lambda: self.state_of(run) in ("done", "failed"), "it to give up")
+        table = self.node.run(*CTL, "logs", run, user="ann")
+        print(table)
+        self.assertGreater(len(table.splitlines()), 9)
+        self.assertEqual([line for line in table.splitlines() if line.endswith("DONE")], [])
 
     def test_the_journal_has_priorities_and_no_second_time(self):
         entries = self.node.run("journalctl", "--unit=kprofd.service", "--output=json", "--no-pager", "--identifier=kprofd")
