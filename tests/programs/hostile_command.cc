@@ -181,7 +181,8 @@ void TryToRise() {
   Try("run before others", [] {
     return InChild([] {
       sched_param first{1};
-      return ::setpriority(PRIO_PROCESS, 0, -5) == 0 || ::sched_setscheduler(0, SCHED_FIFO, &first) == 0;
+      const int before_its_own = ::getpriority(PRIO_PROCESS, 0) - 1;
+      return ::setpriority(PRIO_PROCESS, 0, before_its_own) == 0 || ::sched_setscheduler(0, SCHED_FIFO, &first) == 0;
     });
   });
   Try("change the root folder", [] { return InChild([] { return ::chroot("/") == 0; }); });

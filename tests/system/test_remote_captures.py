@@ -72,7 +72,8 @@ user = "kprof-test-bob"
 
     def test_it_ends_with_its_client(self):
         seconds = unique_seconds()
-        client = self.listed.start("--json", "capture", "command", "--", "sleep", seconds)
+        client = self.listed.start("--json", "capture", "command", "--", "sleep", seconds,
+                                   preexec_fn=kprof_testing.as_in_a_terminal)
         wanted = f"sleep\0{seconds}\0".encode()
 
         def sleeps():
