@@ -48,11 +48,6 @@ class CallRecord {
     answer_bytes_ += static_cast<int64_t>(bytes);
     return OkStatus();
   }
-  // The same of one that cannot be refused any more.
-  void AddAnswer(size_t bytes) {
-    account().AddAnswer(static_cast<int64_t>(bytes));
-    answer_bytes_ += static_cast<int64_t>(bytes);
-  }
   void GiveAnswerBack() {
     if (answer_bytes_ != 0) account().GiveAnswerBack(std::exchange(answer_bytes_, 0));
   }

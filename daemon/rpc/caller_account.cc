@@ -89,12 +89,6 @@ Status CallerAccount::TakeAnswer(int64_t bytes) {
   return OkStatus();
 }
 
-void CallerAccount::AddAnswer(int64_t bytes) {
-  totals_.answer_bytes.Add(bytes);
-  MutexLock lock(mu_);
-  answer_bytes_ += bytes;
-}
-
 void CallerAccount::GiveAnswerBack(int64_t bytes) {
   totals_.answer_bytes.GiveBack(bytes);
   MutexLock lock(mu_);

@@ -43,8 +43,6 @@ class CallerAccount {
   // An answer's bytes, from when it is made until its client has taken it. kQueueFull when too many have not been
   // taken.
   Status TakeAnswer(int64_t bytes);
-  // The same for what cannot be refused any more: it counts, over the limit too.
-  void AddAnswer(int64_t bytes);
   void GiveAnswerBack(int64_t bytes);
 
   int64_t answer_bytes() const;

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "daemon/runs/run_parts.h"
+#include "daemon/runs/run_place.h"
 #include "daemon/runs/run_request.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
@@ -15,13 +14,6 @@ namespace kprof {
 struct SubmittedRun {
   RunRow row;
   bool is_new = true;  // false: the same caller submitted it before, with the same idempotency key
-};
-
-// What a run is given that its request does not say.
-struct RunPlace {
-  std::string id;
-  std::vector<std::string> devices;
-  std::vector<TrustReason> trust;  // known before it starts
 };
 
 // Io loop only; `done` is called from it. Nothing of a run that fails is left. A run of a session becomes its next

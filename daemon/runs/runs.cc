@@ -11,6 +11,7 @@
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
 #include "daemon/runs/run_end.h"
+#include "daemon/runs/run_place.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -21,23 +22,6 @@ constexpr int64_t kRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
 constexpr int64_t kNotifyLongQueueMs = 1000;  // where looking at all of them costs milliseconds
 constexpr size_t kLongQueue = 1000;
-
-// The devices of a session that a selector names: all of them, unless it says otherwise.
-Result<std::vector<std::string>> SelectWithin(const SessionRow& session, const DeviceList& devices,
-                                              const std::string& selector) {
-  if (selector.empty() || selector == "all") return session.devices;
-  ASSIGN_OR_RETURN(std::vector<std::string> selected, devices.Select(selector, {}));
-  if (selected.empty()) {
-    return Fail(ErrorCode::kUsage, "submit run", "a run without a device needs no session",
-                "leave out --session, or --device none");
-  }
-  for (const std::string& device : selected) {
-    if (std::find(session.devices.begin(), session.devices.end(), device) != session.devices.end()) continue;
-    return Fail(ErrorCode::kUsage, "submit run", "device " + device + " is not among those of session " + session.id,
-                "see kprofctl session show " + session.id);
-  }
-  return selected;
-}
 
 // The older of the two rows first. Both lists are in the order of their ids.
 struct InOrderOfIds {
@@ -180,7 +164,9 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   }
   Status checked = tool->Check({request.argv, request.environment, request.cwd});
   if (!checked.ok()) return refuse(checked);
-  Result<RunPlace> place = PlaceOf(request);
+  Result<RunPlace> place = request.session_id.empty()
+                               ? PlaceByItself(request, parts_.devices)
+                               : PlaceInSession(request, sessions_.FindTaking(request.session_id), parts_.devices);
   if (!place.ok()) return refuse(place.status());
   const uint32_t account = AccountOf(request.uid);
   Status room = room_.Check(account, "submit run");
@@ -203,27 +189,6 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
                       stored.ok() ? done(stored->row) : done(stored.status());
                       if (stopped_) FinishStopping();
                     });
-}
-
-// All but its id, which is not taken before it is sure to be accepted.
-Result<RunPlace> Runs::PlaceOf(const RunRequest& request) const {
-  RunPlace place;
-  if (request.session_id.empty()) {
-    ASSIGN_OR_RETURN(place.devices, parts_.devices.Select(request.device, request.environment));
-    return place;
-  }
-  const SessionRow* session = sessions_.FindTaking(request.session_id);
-  if (session == nullptr) {
-    return Fail(ErrorCode::kLeaseLost, "submit run to session " + request.session_id, "the session has ended",
-                "open another with kprofctl session open");
-  }
-  if (session->uid != request.uid) {
-    return Fail(ErrorCode::kNotPermitted, "submit run to session " + session->id,
-                "it belongs to uid " + std::to_string(session->uid), "open one of your own");
-  }
-  ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, parts_.devices, request.device));
-  place.trust = session->trust;
-  return place;
 }
 
 void Runs::Enqueue(RunRow row, uint32_t account) {
@@ -279,7 +244,7 @@ void Runs::Start(const std::string& id) {
   std::optional<Lease> lease = LeaseOf(open.row);
   if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
   RunRow row = open.row;
-  TellWhoWasHere(row);
+  leftovers_.Tell(row);
   open.queue_timer.Cancel();
   RunLife::Events events;
   events.changed = [this, id](const RunRow& row) {
@@ -289,19 +254,6 @@ void Runs::Start(const std::string& id) {
   events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
   open.life = std::make_unique<RunLife>(parts_, std::move(row), std::move(events));
   open.life->Begin();
-}
-
-// Whoever shares the device with what the run before it left is told.
-void Runs::TellWhoWasHere(RunRow& row) {
-  for (const std::string& device : row.devices) {
-    auto left = may_live_on_.extract(device);
-    if (left.empty()) continue;
-    // Of which run is not for everybody to know; the log says it.
-    LogWarning("processes of an earlier run may use a device", {{"earlier", left.mapped()}, {"run", row.id}});
-    row.trust.push_back(
-        {"device_shared", "processes of the run before it could not be ended, and may have used device " + device +
-                              " at the same time"});
-  }
 }
 
 void Runs::OnLifeEnded(RunRow row) {
@@ -318,11 +270,7 @@ void Runs::OnLifeEnded(RunRow row) {
           LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
     }
   }
-  const bool may_live_on = std::any_of(end.trust.begin(), end.trust.end(),
-                                       [](const TrustReason& reason) { return reason.code == kProcessesUnkillable; });
-  if (may_live_on) {
-    for (const std::string& device : end.devices) may_live_on_[device] = id;
-  }
+  leftovers_.Note(end);
   CommitEnd(id, kRetryFirstMs);
   --running_;
   Leave(open);  // the next one's first commit joins this one's last

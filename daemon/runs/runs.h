@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/runs/device_leftovers.h"
 #include "daemon/runs/leases.h"
 #include "daemon/runs/lost_run.h"
 #include "daemon/runs/queue_room.h"
@@ -125,7 +126,6 @@ class Runs {
   void TakeBack(RecoveredRuns recovered);
   void TakeBackQueued(RunRow row);
   void TakeBackLost(RunRow row);
-  Result<RunPlace> PlaceOf(const RunRequest& request) const;
   void Become(OpenRun& open, const RunRow& changed);
   void Enqueue(RunRow row, uint32_t account);
   void Wait(OpenRun& open);
@@ -134,7 +134,6 @@ class Runs {
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
-  void TellWhoWasHere(RunRow& row);
   void OnLifeEnded(RunRow row);
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void Forget(const std::string& id);
@@ -152,8 +151,7 @@ class Runs {
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;
-  // By device: the last run on it, of which processes may live on. Until the next one has been told.
-  std::map<std::string, std::string> may_live_on_;
+  DeviceLeftovers leftovers_;
   size_t submitting_ = 0;  // on their way into the queue
   size_t running_ = 0;
   WatchId next_watch_ = 1;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/process/launch/channel_files.h"
+
 namespace kprof {
 namespace {
 
@@ -71,25 +73,9 @@ void ControlChannel::SendBytes(const std::string& bytes) {
 }
 
 void ControlChannel::ReceiveFiles() {
-  char hello = 0;
-  iovec piece{&hello, 1};
-  alignas(cmsghdr) char control[CMSG_SPACE((kOutputFiles + 1) * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t size = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); size > 0 && part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    size_t fds = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (size_t i = 0; i < fds; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      files_.emplace_back(fd);
-    }
-  }
+  ChannelFiles received = ReceiveChannelFiles(socket_.get(), 0);
+  if (received.size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  files_ = std::move(received.files);
   has_files_ = true;
   const bool sockets = !files_.empty() && NumberOf(files_.front().get(), SO_TYPE) >= 0;
   const size_t expected = sockets ? kOutputSockets : kOutputFiles;
@@ -97,7 +83,7 @@ void ControlChannel::ReceiveFiles() {
     held_ = std::move(files_.back());
     files_.pop_back();
   }
-  if (size != 1 || files_.size() != expected || (message.msg_flags & MSG_CTRUNC) != 0) closed_ = true;
+  if (received.size != 1 || files_.size() != expected || received.cut) closed_ = true;
 }
 
 bool ControlChannel::HasOutputSockets() const {

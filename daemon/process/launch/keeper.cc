@@ -4,16 +4,16 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "daemon/base/clock.h"
+#include "daemon/process/launch/channel_files.h"
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/process_sweep.h"
 #include "storage/base/unique_fd.h"
@@ -86,25 +86,8 @@ class Keeper {
 // where there is one (launch_protocol.h). They were sent before anybody could have this end; who sends none is no
 // daemon of ours.
 UniqueFd PeekLastFile(int control_fd) {
-  char byte = 0;
-  iovec first{&byte, 1};
-  alignas(cmsghdr) char buffer[CMSG_SPACE((kOutputFiles + 1) * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &first;
-  message.msg_iovlen = 1;
-  message.msg_control = buffer;
-  message.msg_controllen = sizeof buffer;
-  UniqueFd last;
-  if (::recvmsg(control_fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0) return last;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    for (size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
-      last.Reset(fd);
-    }
-  }
-  return last;
+  ChannelFiles received = ReceiveChannelFiles(control_fd, MSG_PEEK);
+  return received.files.empty() ? UniqueFd() : std::move(received.files.back());
 }
 
 }  // namespace

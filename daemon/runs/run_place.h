@@ -1,0 +1,27 @@
+// Where a run is to be: the devices that its request means, by itself or within its session. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/devices/device_list.h"
+#include "daemon/runs/run_request.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/catalog/session_row.h"
+
+namespace kprof {
+
+// What a run is given that its request does not say.
+struct RunPlace {
+  std::string id;
+  std::vector<std::string> devices;
+  std::vector<TrustReason> trust;  // known before it starts
+};
+
+// All but its id. Fails with kUsage for devices that are none, or not the session's.
+Result<RunPlace> PlaceByItself(const RunRequest& request, const DeviceList& devices);
+// `session`: the one that the request names, if it takes runs; null: kLeaseLost. kNotPermitted for another user's.
+Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);
+
+}  // namespace kprof
