@@ -1,76 +1,21 @@
 #include "client/cpp/kprof_client.h"
 
-#include <fcntl.h>
-#include <grpc/grpc.h>
-#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <system_error>
+#include <thread>
 
+#include "client/cpp/connection.h"
 #include "client/cpp/rpc_error.h"
-#include "client/cpp/tls_tunnel.h"
 #include "client/cpp/version.h"
-#include "kprof/v1/node.grpc.pb.h"
-#include "kprof/v1/queries.grpc.pb.h"
-#include "kprof/v1/runs.grpc.pb.h"
-#include "kprof/v1/sessions.grpc.pb.h"
+#include "storage/base/mutex.h"
 #include "storage/base/sha256.h"
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
 
-// A page of runs with long command lines is larger than gRPC's 4 MiB.
-constexpr int kMessageLimitBytes = 64 << 20;
-
-Status NoDaemon(const std::string& path, const std::string& why) {
-  return Fail(ErrorCode::kNoDaemon, "reach kprofd", "no daemon at " + path + " (" + why + ")",
-              "start one with 'kprofd --user'");
-}
-
-// We connect ourselves and hand gRPC the descriptor: no resolver, no reconnecting behind our back, and errno says
-// exactly what is wrong.
-Result<UniqueFd> ConnectSocket(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof(address.sun_path)) {
-    return Fail(ErrorCode::kUsage, "reach kprofd", "'" + path + "' is not a possible socket path",
-                "name one of 1 to " + std::to_string(sizeof(address.sun_path) - 1) + " bytes with --socket");
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return FailErrno(errno, "make a socket");
-  int rc;
-  do {
-    rc = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  } while (rc != 0 && errno == EINTR);
-  if (rc != 0) {
-    if (errno == EACCES || errno == EPERM) {
-      return Fail(ErrorCode::kNotPermitted, "reach kprofd", "the socket " + path + " may not be opened by this user",
-                  "ask who runs that daemon, or start one with 'kprofd --user'");
-    }
-    return NoDaemon(path, std::generic_category().message(errno));
-  }
-  int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) return FailErrno(errno, "set up a socket");
-  return fd;
-}
-
-std::shared_ptr<grpc::Channel> NewChannel(UniqueFd fd) {
-  // gRPC stays up: the last channel's end would otherwise shut it down, and wait up to 10 s for a poller of its own
-  // that it has once a write met a full socket.
-  static const bool stays_up = (grpc_init(), true);
-  (void)stays_up;
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMessageLimitBytes);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  return grpc::CreateCustomInsecureChannelFromFd("kprofd", fd.Release(), arguments);  // gRPC closes it
-}
+constexpr int kAttempts = 3;
+constexpr std::chrono::milliseconds kAttemptPause(100);
 
 RpcFailure FailureOf(const grpc::Status& status) {
   return RpcFailure{static_cast<int>(status.error_code()), status.error_message(), status.error_details()};
@@ -86,16 +31,54 @@ std::string SessionNamed(const char* act, const std::string& id) {
 
 }  // namespace
 
-struct KprofClient::Stubs {
-  Stubs(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel, std::string socket_path,
-        int64_t deadline_ms)
-      : tunnel(std::move(tunnel)),
-        node(v1::NodeService::NewStub(channel)),
-        runs(v1::RunsService::NewStub(channel)),
-        queries(v1::QueriesService::NewStub(channel)),
-        sessions(v1::SessionsService::NewStub(channel)),
+// A daemon that is being restarted may break a connection at any time. What it surely did not do is asked again of the
+// one that listens then; what does no harm when done twice, too. Where nobody listens, that is the answer.
+enum class Repeat {
+  kNever,
+  kWhenNotHeard,
+  kAlways,
+};
+
+struct KprofClient::State {
+  using Open = std::function<Result<std::shared_ptr<Connection>>()>;
+
+  State(Open open, std::shared_ptr<Connection> first, std::string socket_path, int64_t deadline_ms)
+      : open(std::move(open)),
         socket_path(std::move(socket_path)),
-        deadline_ms(deadline_ms) {}
+        deadline_ms(deadline_ms),
+        connection(std::move(first)) {}
+
+  std::shared_ptr<Connection> Current() {
+    MutexLock lock(mu);
+    return connection;
+  }
+
+  // False when there is nobody. Of several calls that lost the same connection one makes the next.
+  bool Reconnect(const std::shared_ptr<Connection>& lost) {
+    MutexLock lock(mu);
+    if (connection != lost) return true;
+    Result<std::shared_ptr<Connection>> made = open();
+    if (made.ok()) connection = *std::move(made);
+    return made.ok();
+  }
+
+  // Makes the call, over and over while that may help.
+  grpc::Status Ask(Repeat repeat, const std::function<grpc::Status(Connection&, grpc::ClientContext&)>& call,
+                   const std::stop_token& stop = {}) {
+    for (int attempt = 1;; ++attempt) {
+      const std::shared_ptr<Connection> asked = Current();
+      grpc::ClientContext context;
+      std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+      grpc::Status status = call(*asked, context);
+      const bool harmless =
+          repeat == Repeat::kAlways || (repeat == Repeat::kWhenNotHeard && IsDaemonsOwn(FailureOf(status)));
+      const bool may_help =
+          harmless && status.error_code() == grpc::UNAVAILABLE && attempt < kAttempts && !stop.stop_requested();
+      if (!may_help) return status;
+      if (attempt > 1) std::this_thread::sleep_for(kAttemptPause);
+      if (!Reconnect(asked)) return status;
+    }
+  }
 
   void SetDeadline(grpc::ClientContext& context) const {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
@@ -104,166 +87,197 @@ struct KprofClient::Stubs {
   Status Translate(const grpc::Status& status, const std::string& what) {
     if (status.ok()) return OkStatus();
     if (status.error_code() == grpc::UNIMPLEMENTED && status.error_details().empty()) {
-      grpc::ClientContext context;
-      SetDeadline(context);
       v1::GetStatusResponse response;
-      grpc::Status asked = node->GetStatus(&context, v1::GetStatusRequest(), &response);
+      const grpc::Status asked = Ask(Repeat::kAlways, [&](Connection& to, grpc::ClientContext& context) {
+        SetDeadline(context);
+        return to.node->GetStatus(&context, v1::GetStatusRequest(), &response);
+      });
       return VersionMismatch(what, asked.ok() ? response.version() : "", ClientVersion());
     }
     return StatusOfRpc(FailureOf(status), what);
   }
 
   template <typename Stub, typename Request, typename Response>
-  Result<Response> Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                        const Request& request, const std::string& what) {
-    grpc::ClientContext context;
-    SetDeadline(context);
+  using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  template <typename Stub, typename Request, typename Response>
+  Result<Response> Call(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
+                        Method<Stub, Request, Response> method, const Request& request, const std::string& what) {
     Response response;
-    RETURN_IF_ERROR(Translate((stub.*method)(&context, request, &response), what));
+    const grpc::Status status = Ask(repeat, [&](Connection& to, grpc::ClientContext& context) {
+      SetDeadline(context);
+      return ((*(to.*stub)).*method)(&context, request, &response);
+    });
+    RETURN_IF_ERROR(Translate(status, what));
     return response;
   }
 
-  template <typename Response, typename Open>
-  Status Stream(const Open& open, const OnMessage<Response>& on_message, const std::stop_token& stop,
-                const std::string& what) {
-    grpc::ClientContext context;
-    std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-    auto reader = open(context);
+  // Without a deadline.
+  template <typename Stub, typename Request, typename Response>
+  Result<Response> CallAndWait(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
+                               Method<Stub, Request, Response> method, const Request& request, const std::string& what,
+                               const std::stop_token& stop) {
     Response response;
+    auto call = [&](Connection& to, grpc::ClientContext& context) {
+      return ((*(to.*stub)).*method)(&context, request, &response);
+    };
+    RETURN_IF_ERROR(Translate(Ask(repeat, call, stop), what));
+    return response;
+  }
+
+  // Asked again while nothing has come of it.
+  template <typename Stub, typename Request, typename Response>
+  Status Stream(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
+                std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(grpc::ClientContext*, const Request&),
+                const Request& request, const OnMessage<Response>& on_message, const std::stop_token& stop,
+                const std::string& what) {
     Status refused;
-    while (refused.ok() && reader->Read(&response)) refused = on_message(response);
-    if (!refused.ok()) context.TryCancel();
-    grpc::Status status = reader->Finish();
+    bool came = false;
+    Status lost;
+    const grpc::Status status = Ask(
+        repeat,
+        [&](Connection& to, grpc::ClientContext& context) {
+          auto reader = ((*(to.*stub)).*method)(&context, request);
+          Response response;
+          while (refused.ok() && reader->Read(&response)) {
+            came = true;
+            refused = on_message(response);
+          }
+          if (!refused.ok()) context.TryCancel();
+          grpc::Status ended = reader->Finish();
+          if (!came || ended.ok()) return ended;
+          lost = Translate(ended, what);
+          return grpc::Status::OK;
+        },
+        stop);
     if (!refused.ok()) return refused;
-    if (!status.ok() && stop.stop_requested()) return Fail(ErrorCode::kCancelled, what, "stopped by the caller");
-    return Translate(status, what);
+    const Status ended = lost.ok() ? Translate(status, what) : lost;
+    if (!ended.ok() && stop.stop_requested()) return Fail(ErrorCode::kCancelled, what, "stopped by the caller");
+    return ended;
   }
 
   // Set once.
-  std::unique_ptr<TlsTunnel> tunnel;  // to another node; ends after the channel
-  std::unique_ptr<v1::NodeService::Stub> node;
-  std::unique_ptr<v1::RunsService::Stub> runs;
-  std::unique_ptr<v1::QueriesService::Stub> queries;
-  std::unique_ptr<v1::SessionsService::Stub> sessions;
-  std::string socket_path;
-  int64_t deadline_ms;
+  const Open open;
+  const std::string socket_path;
+  const int64_t deadline_ms;
+
+  Mutex mu;
+  std::shared_ptr<Connection> connection KPROF_GUARDED_BY(mu);
 };
 
-KprofClient::KprofClient(std::unique_ptr<Stubs> stubs) : stubs_(std::move(stubs)) {}
+KprofClient::KprofClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 KprofClient::~KprofClient() = default;
 
 const std::string& KprofClient::socket_path() const {
-  return stubs_->socket_path;
+  return state_->socket_path;
 }
 
 Result<std::unique_ptr<KprofClient>> KprofClient::Connect(const std::string& socket_path, int64_t deadline_ms) {
-  ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
+  auto open = [socket_path] { return Connection::Open(socket_path); };
+  ASSIGN_OR_RETURN(std::shared_ptr<Connection> first, open());
   return std::unique_ptr<KprofClient>(
-      new KprofClient(std::make_unique<Stubs>(nullptr, NewChannel(std::move(fd)), socket_path, deadline_ms)));
+      new KprofClient(std::make_unique<State>(open, std::move(first), socket_path, deadline_ms)));
 }
 
 Result<std::unique_ptr<KprofClient>> KprofClient::ConnectToNode(const NodeAddress& address, int64_t deadline_ms) {
-  ASSIGN_OR_RETURN(std::unique_ptr<TlsTunnel> tunnel, TlsTunnel::Open(address));
-  std::shared_ptr<grpc::Channel> channel = NewChannel(tunnel->TakePlainEnd());
-  TlsTunnel& opened = *tunnel;
-  std::unique_ptr<KprofClient> client(
-      new KprofClient(std::make_unique<Stubs>(std::move(tunnel), channel, "", deadline_ms)));
-  RETURN_IF_ERROR(opened.AwaitFirstWords());
-  return client;
+  auto open = [address] { return Connection::OpenToNode(address); };
+  ASSIGN_OR_RETURN(std::shared_ptr<Connection> first, open());
+  return std::unique_ptr<KprofClient>(
+      new KprofClient(std::make_unique<State>(open, std::move(first), "", deadline_ms)));
 }
 
 Result<v1::GetStatusResponse> KprofClient::GetStatus() {
-  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(), "ask for the status");
+  return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::GetStatus, v1::GetStatusRequest(),
+                      "ask for the status");
 }
 
 Result<v1::ListDevicesResponse> KprofClient::ListDevices() {
-  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::ListDevices, v1::ListDevicesRequest(), "list devices");
+  return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::ListDevices, v1::ListDevicesRequest(),
+                      "list devices");
 }
 
 Result<v1::ListAuditResponse> KprofClient::ListAudit(const v1::ListAuditRequest& request) {
-  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::ListAudit, request, "list the audit");
+  return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::ListAudit, request, "list the audit");
 }
 
 Result<v1::DiagnoseResponse> KprofClient::Diagnose() {
-  return stubs_->Call(*stubs_->node, &v1::NodeService::Stub::Diagnose, v1::DiagnoseRequest(), "diagnose the node");
+  return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::Diagnose, v1::DiagnoseRequest(),
+                      "diagnose the node");
 }
 
 Status KprofClient::BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop) {
-  return stubs_->Stream<v1::BackUpCatalogResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->node->BackUpCatalog(&context, v1::BackUpCatalogRequest()); },
-      on_message, stop, "back up the catalog");
+  return state_->Stream(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::BackUpCatalog,
+                        v1::BackUpCatalogRequest(), on_message, stop, "back up the catalog");
 }
 
 Result<v1::Run> KprofClient::SubmitRun(const v1::SubmitRunRequest& request) {
-  ASSIGN_OR_RETURN(auto response,
-                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::SubmitRun, request, "submit a run"));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kNever, &Connection::runs, &v1::RunsService::Stub::SubmitRun,
+                                               request, "submit a run"));
   return std::move(*response.mutable_run());
 }
 
 Result<v1::Run> KprofClient::GetRun(const std::string& id) {
   v1::GetRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::GetRun, request, RunNamed("look up", id)));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::GetRun,
+                                               request, RunNamed("look up", id)));
   return std::move(*response.mutable_run());
 }
 
 Result<v1::ListRunsResponse> KprofClient::ListRuns(const v1::ListRunsRequest& request) {
-  return stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListRuns, request, "list runs");
+  return state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::ListRuns, request, "list runs");
 }
 
 Status KprofClient::WatchRun(const v1::WatchRunRequest& request, const OnMessage<v1::WatchRunResponse>& on_message,
                              std::stop_token stop) {
-  return stubs_->Stream<v1::WatchRunResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->runs->WatchRun(&context, request); }, on_message, stop,
-      RunNamed("follow", request.id()));
+  return state_->Stream(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::WatchRun, request, on_message, stop,
+                        RunNamed("follow", request.id()));
 }
 
 Result<v1::Run> KprofClient::WaitRun(const std::string& id, std::stop_token stop) {
-  grpc::ClientContext context;
-  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::WaitRunRequest request;
   request.set_id(id);
-  v1::WaitRunResponse response;
-  RETURN_IF_ERROR(stubs_->Translate(stubs_->runs->WaitRun(&context, request, &response), RunNamed("wait for", id)));
+  ASSIGN_OR_RETURN(auto response,
+                   state_->CallAndWait(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::WaitRun, request,
+                                       RunNamed("wait for", id), stop));
   return std::move(*response.mutable_run());
 }
 
 Result<v1::Run> KprofClient::CancelRun(const v1::CancelRunRequest& request) {
-  ASSIGN_OR_RETURN(auto response, stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::CancelRun, request,
-                                               RunNamed("cancel", request.id())));
+  ASSIGN_OR_RETURN(auto response,
+                   state_->Call(Repeat::kWhenNotHeard, &Connection::runs, &v1::RunsService::Stub::CancelRun, request,
+                                RunNamed("cancel", request.id())));
   return std::move(*response.mutable_run());
 }
 
 Result<std::string> KprofClient::DeleteRun(const std::string& id) {
   v1::DeleteRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::DeleteRun, request, RunNamed("delete", id)));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kWhenNotHeard, &Connection::runs,
+                                               &v1::RunsService::Stub::DeleteRun, request, RunNamed("delete", id)));
   return std::move(*response.mutable_id());
 }
 
 Result<v1::Run> KprofClient::PinRun(const std::string& id) {
   v1::PinRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::PinRun, request, RunNamed("pin", id)));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::PinRun,
+                                               request, RunNamed("pin", id)));
   return std::move(*response.mutable_run());
 }
 
 Result<v1::Run> KprofClient::UnpinRun(const std::string& id) {
   v1::UnpinRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::UnpinRun, request, RunNamed("unpin", id)));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::UnpinRun,
+                                               request, RunNamed("unpin", id)));
   return std::move(*response.mutable_run());
 }
 
 Status KprofClient::ReadLog(const v1::ReadLogRequest& request, const OnMessage<v1::ReadLogResponse>& on_message,
                             std::stop_token stop) {
-  return stubs_->Stream<v1::ReadLogResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->runs->ReadLog(&context, request); }, on_message, stop,
-      RunNamed("read the log of", request.id()));
+  return state_->Stream(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::ReadLog, request, on_message, stop,
+                        RunNamed("read the log of", request.id()));
 }
 
 Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& id) {
@@ -271,8 +285,9 @@ Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& 
   request.set_id(id);
   v1::ListArtifactsResponse all;
   do {
-    ASSIGN_OR_RETURN(v1::ListArtifactsResponse page, stubs_->Call(*stubs_->runs, &v1::RunsService::Stub::ListArtifacts,
-                                                                  request, RunNamed("list the artifacts of", id)));
+    ASSIGN_OR_RETURN(v1::ListArtifactsResponse page,
+                     state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::ListArtifacts, request,
+                                  RunNamed("list the artifacts of", id)));
     for (v1::Artifact& artifact : *page.mutable_artifacts()) all.add_artifacts()->Swap(&artifact);
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -281,18 +296,18 @@ Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& 
 
 Status KprofClient::DownloadArtifact(const v1::DownloadArtifactRequest& request,
                                      const OnMessage<v1::DownloadArtifactResponse>& on_message, std::stop_token stop) {
-  return stubs_->Stream<v1::DownloadArtifactResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->runs->DownloadArtifact(&context, request); }, on_message, stop,
-      "get artifact " + request.name() + " of run " + request.id());
+  return state_->Stream(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::DownloadArtifact, request,
+                        on_message, stop, "get artifact " + request.name() + " of run " + request.id());
 }
 
 Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest::Header& header,
                                                  const std::function<Result<std::string>()>& next_chunk) {
   const std::string what = "put artifact " + header.name() + " into run " + header.id();
+  const std::shared_ptr<Connection> connection = state_->Current();
   grpc::ClientContext context;
   v1::UploadArtifactResponse response;
   std::unique_ptr<grpc::ClientWriter<v1::UploadArtifactRequest>> writer =
-      stubs_->runs->UploadArtifact(&context, &response);
+      connection->runs->UploadArtifact(&context, &response);
   v1::UploadArtifactRequest request;
   *request.mutable_header() = header;
   Sha256 sum;
@@ -314,38 +329,37 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
     writer->Write(request);
     writer->WritesDone();
   }
-  RETURN_IF_ERROR(stubs_->Translate(writer->Finish(), what));
+  RETURN_IF_ERROR(state_->Translate(writer->Finish(), what));
   return std::move(*response.mutable_artifact());
 }
 
 Status KprofClient::OpenSession(const v1::OpenSessionRequest& request,
                                 const OnMessage<v1::OpenSessionResponse>& on_message, std::stop_token stop) {
-  return stubs_->Stream<v1::OpenSessionResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->sessions->OpenSession(&context, request); }, on_message, stop,
-      "open a session");
+  return state_->Stream(Repeat::kWhenNotHeard, &Connection::sessions, &v1::SessionsService::Stub::OpenSession, request,
+                        on_message, stop, "open a session");
 }
 
 Result<v1::Session> KprofClient::CloseSession(const std::string& id, std::stop_token stop) {
-  grpc::ClientContext context;
-  std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1::CloseSessionRequest request;
   request.set_id(id);
-  v1::CloseSessionResponse response;
-  RETURN_IF_ERROR(
-      stubs_->Translate(stubs_->sessions->CloseSession(&context, request, &response), SessionNamed("close", id)));
+  ASSIGN_OR_RETURN(auto response, state_->CallAndWait(Repeat::kWhenNotHeard, &Connection::sessions,
+                                                      &v1::SessionsService::Stub::CloseSession, request,
+                                                      SessionNamed("close", id), stop));
   return std::move(*response.mutable_session());
 }
 
 Result<v1::Session> KprofClient::GetSession(const std::string& id) {
   v1::GetSessionRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response, stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::GetSession, request,
-                                               SessionNamed("look up", id)));
+  ASSIGN_OR_RETURN(auto response,
+                   state_->Call(Repeat::kAlways, &Connection::sessions, &v1::SessionsService::Stub::GetSession, request,
+                                SessionNamed("look up", id)));
   return std::move(*response.mutable_session());
 }
 
 Result<v1::ListSessionsResponse> KprofClient::ListSessions(const v1::ListSessionsRequest& request) {
-  return stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::ListSessions, request, "list sessions");
+  return state_->Call(Repeat::kAlways, &Connection::sessions, &v1::SessionsService::Stub::ListSessions, request,
+                      "list sessions");
 }
 
 Result<v1::ListRoundsResponse> KprofClient::ListRounds(const std::string& session_id) {
@@ -354,8 +368,8 @@ Result<v1::ListRoundsResponse> KprofClient::ListRounds(const std::string& sessio
   v1::ListRoundsResponse all;
   do {
     ASSIGN_OR_RETURN(v1::ListRoundsResponse page,
-                     stubs_->Call(*stubs_->sessions, &v1::SessionsService::Stub::ListRounds, request,
-                                  SessionNamed("list the rounds of", session_id)));
+                     state_->Call(Repeat::kAlways, &Connection::sessions, &v1::SessionsService::Stub::ListRounds,
+                                  request, SessionNamed("list the rounds of", session_id)));
     request.set_page_token(page.next_page_token());
     all.MergeFrom(page);
   } while (!request.page_token().empty());
@@ -365,9 +379,8 @@ Result<v1::ListRoundsResponse> KprofClient::ListRounds(const std::string& sessio
 
 Status KprofClient::Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,
                           std::stop_token stop) {
-  return stubs_->Stream<v1::QueryResponse>(
-      [&](grpc::ClientContext& context) { return stubs_->queries->Query(&context, request); }, on_message, stop,
-      "run the query");
+  return state_->Stream(Repeat::kAlways, &Connection::queries, &v1::QueriesService::Stub::Query, request, on_message,
+                        stop, "run the query");
 }
 
 }  // namespace kprof

@@ -1,9 +1,11 @@
 // kprofd's API for C++ programs: one method per call of kprof.v1, Status and Result instead of gRPC's types. What the
 // messages mean is written in proto/kprof/v1. Which daemon to use is the caller's choice (client/cli/find_daemon.h).
 //
-// One connection; it is not made anew when it breaks: connect again (run_follower.h does so for a run). Any thread,
-// also several at once. Every method blocks: calls with one answer for at most the deadline, streams until they end,
-// `stop` is requested or the callback fails. A lost connection and a daemon that does not answer are kNoDaemon.
+// One connection at a time. When it breaks, and with each restart of the daemon it does, what was asked is asked again
+// of whoever listens now, where that can do no harm: what reads, unless a stream has begun to answer, and what the
+// daemon says it has not done. All else that is lost so, and a daemon that does not answer, is kNoDaemon
+// (run_follower.h goes on with a run). Any thread, also several at once. Every method blocks: calls with one answer for
+// at most the deadline each time, streams until they end, `stop` is requested or the callback fails.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +48,7 @@ class KprofClient {
   Result<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);
   Status BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop = {});
 
+  // Never asked again by itself: with an idempotency_key it may be, when somebody still wants the run.
   Result<v1::Run> SubmitRun(const v1::SubmitRunRequest& request);
   Result<v1::Run> GetRun(const std::string& id);
   Result<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request);
@@ -84,10 +87,10 @@ class KprofClient {
                std::stop_token stop = {});
 
  private:
-  struct Stubs;
-  explicit KprofClient(std::unique_ptr<Stubs> stubs);
+  struct State;
+  explicit KprofClient(std::unique_ptr<State> state);
 
-  std::unique_ptr<Stubs> stubs_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace kprof

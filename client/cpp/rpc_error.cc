@@ -92,6 +92,10 @@ Status StatusOfRpc(const RpcFailure& failure, const std::string& what) {
   }
 }
 
+bool IsDaemonsOwn(const RpcFailure& failure) {
+  return DetailOf(failure.details).has_value();
+}
+
 Status VersionMismatch(const std::string& what, std::string_view daemon_version, std::string_view client_version) {
   std::string daemon = "kprofd" + (daemon_version.empty() ? "" : " " + std::string(daemon_version));
   std::string client = "this client" + (client_version.empty() ? "" : " (" + std::string(client_version) + ")");

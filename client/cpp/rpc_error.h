@@ -20,6 +20,9 @@ struct RpcFailure {
 // daemon that does not answer in time become kNoDaemon.
 Status StatusOfRpc(const RpcFailure& failure, const std::string& what);
 
+// Whether the daemon itself said so, and not the connection: then nothing was done.
+bool IsDaemonsOwn(const RpcFailure& failure);
+
 // For UNIMPLEMENTED: which of the two is too old, and what to do. `daemon_version` may be empty: not known.
 Status VersionMismatch(const std::string& what, std::string_view daemon_version, std::string_view client_version);
 

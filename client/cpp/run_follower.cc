@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kRetryEvery(100);
 
-// A daemon that stops ends its streams with UNAVAILABLE or CANCELLED; one that dies just closes the socket.
+// One that stops and one that dies both close the connection.
 bool MeansDaemonGone(const Status& status) {
-  return status.code() == ErrorCode::kNoDaemon || status.code() == ErrorCode::kCancelled;
+  return status.code() == ErrorCode::kNoDaemon;
 }
 
 // Sleeps, but not past a request to stop.

@@ -17,6 +17,10 @@ Status CallerDesk::Enter(Rpc rpc) {
   in_flight_.fetch_add(1);
   const Status begun = account_->Begin();
   RETURN_IF_ERROR(refusal_);
+  if (closed_.load()) {
+    return Fail(ErrorCode::kNoDaemon, "reach kprofd", "it is stopping, or looks anew at who you are",
+                "connect again; nothing was done");
+  }
   RETURN_IF_ERROR(begun);
   return AuthorizeCall(caller_, rpc);
 }
@@ -25,6 +29,10 @@ void CallerDesk::Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns) {
   account_->End();
   in_flight_.fetch_sub(1);
   if (observer_ != nullptr) observer_->CallEnded(caller_, rpc, code, clock_.mono_ns() - entered_mono_ns);
+}
+
+void CallerDesk::Close() {
+  closed_.store(true);
 }
 
 int64_t CallerDesk::calls_in_flight() const {

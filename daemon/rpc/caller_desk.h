@@ -41,10 +41,13 @@ class CallerDesk {
   const Caller& caller() const { return caller_; }
   const std::shared_ptr<CallerAccount>& account() const { return account_; }
 
-  // Every Enter, whatever it says, is followed by a Leave. Fails as AuthorizeCall does, and with kQueueFull over a
-  // limit.
+  // Every Enter, whatever it says, is followed by a Leave. Fails as AuthorizeCall does, with kQueueFull over a limit,
+  // and with kNoDaemon once closed.
   Status Enter(Rpc rpc);
   void Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns);
+
+  // From here on each call is told to come again on another connection, and nothing of it is done. For good.
+  void Close();
 
   int64_t calls_in_flight() const;
   const Clock& clock() const { return clock_; }
@@ -55,6 +58,7 @@ class CallerDesk {
   const std::shared_ptr<CallerAccount> account_;  // shared with the desks of the same user
   const Status refusal_;
   CallObserver* const observer_;
+  std::atomic<bool> closed_{false};
   std::atomic<int64_t> in_flight_{0};
 };
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <optional>
 #include <set>
 #include <thread>
@@ -37,6 +38,8 @@ constexpr int kRefusedAgeGraceMs = 2000;
 
 constexpr int64_t kQuietMs = 10'000;
 constexpr int64_t kTakeDownMs = 1'000;
+constexpr int64_t kTakeDownLookNs = 2 * kNanosPerMilli;
+constexpr int64_t kHangUpNs = 1'000 * kNanosPerMilli;
 
 bool IsSameAccount(const Caller& a, const Caller& b) {
   return a.account() == b.account() && a.certificate == b.certificate;
@@ -93,6 +96,11 @@ struct CallerServers::Server {
   std::unique_ptr<grpc::Server> server;
   std::set<HangUpWatch::Id> connections;
   int64_t last_used_ns = 0;  // when a connection last came or went
+
+  // While it is taken down.
+  int64_t calls_until_ns = 0;
+  int64_t hang_ups_until_ns = 0;  // 0: the connections are still read
+  IoLoop::Timer look_again;
 };
 
 void CallerServers::PrepareProcess() {
@@ -236,16 +244,49 @@ void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
   found->second->last_used_ns = parts_.clock.mono_ns();
 }
 
-// It has calls to wait for, or threads to join: not on the loop, which ends the calls, nor on a pool that they need.
-void CallerServers::TakeDown(std::unique_ptr<Server> server) {
+// First its calls end, then its connections, then the server: gRPC's own way would answer what comes meanwhile with
+// CANCELLED, by which a client cannot know that it was not heard.
+void CallerServers::TakeDown(std::unique_ptr<Server> server, int64_t grace_ms) {
   std::shared_ptr<Server> ending = std::move(server);  // shared: std::function copies
   endings_left_.fetch_add(1);
-  Status submitted = endings_.Submit([this, ending] {
-    ending->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(kTakeDownMs));
-    ending->server->Wait();
+  ending->desk->Close();
+  ending->calls_until_ns = parts_.clock.mono_ns() + grace_ms * kNanosPerMilli;
+  GoOnTakingDown(ending);
+}
+
+void CallerServers::GoOnTakingDown(const std::shared_ptr<Server>& server) {
+  const int64_t now_ns = parts_.clock.mono_ns();
+  auto look_again = [&] {
+    server->look_again = parts_.loop.After(kTakeDownLookNs, [this, server] { GoOnTakingDown(server); });
+  };
+  if (server->desk->calls_in_flight() > 0 && now_ns < server->calls_until_ns) return look_again();
+  if (server->hang_ups_until_ns == 0) {
+    server->hang_ups_until_ns = now_ns + kHangUpNs;
+    for (HangUpWatch::Id id : server->connections) watch_->EndReading(id);
+  }
+  const bool connected = std::any_of(server->connections.begin(), server->connections.end(),
+                                     [this](HangUpWatch::Id id) { return watch_->Find(id) >= 0; });
+  if (connected && now_ns < server->hang_ups_until_ns) return look_again();
+  server->look_again = IoLoop::Timer();
+  // It has threads to join: not on the loop, nor on a pool that calls need.
+  Status submitted = endings_.Submit([this, server] {
+    server->server->Shutdown(std::chrono::system_clock::now());
+    server->server->Wait();
+    server->server.reset();
     endings_left_.fetch_sub(1);
   });
   KPROF_CHECK(submitted.ok());
+}
+
+void CallerServers::TakeAllDown(const std::function<bool(const Key&, const Server&)>& goes, int64_t grace_ms) {
+  for (auto it = servers_.begin(); it != servers_.end();) {
+    if (!goes(it->first, *it->second)) {
+      ++it;
+      continue;
+    }
+    TakeDown(std::move(it->second), grace_ms);
+    it = servers_.erase(it);
+  }
 }
 
 // Never one of those that turn away: there are few, and they take nobody's place.
@@ -256,21 +297,15 @@ bool CallerServers::EvictIdlest(const std::function<bool(const Caller&)>& may_go
     if (idlest == servers_.end() || it->second->last_used_ns < idlest->second->last_used_ns) idlest = it;
   }
   if (idlest == servers_.end()) return false;
-  TakeDown(std::move(idlest->second));
+  TakeDown(std::move(idlest->second), kTakeDownMs);
   servers_.erase(idlest);
   return true;
 }
 
 void CallerServers::EvictIdle() {
   const int64_t before_ns = parts_.clock.mono_ns() - limits_.idle_ms * kNanosPerMilli;
-  for (auto it = servers_.begin(); it != servers_.end();) {
-    if (it->second->is_idle() && it->second->last_used_ns <= before_ns) {
-      TakeDown(std::move(it->second));
-      it = servers_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  TakeAllDown([&](const Key&, const Server& server) { return server.is_idle() && server.last_used_ns <= before_ns; },
+              kTakeDownMs);
   evict_timer_ = parts_.loop.After(limits_.idle_ms / 4 * kNanosPerMilli, [this] {
     evict_timer_ = IoLoop::Timer();
     if (!servers_.empty()) EvictIdle();
@@ -280,14 +315,7 @@ void CallerServers::EvictIdle() {
 void CallerServers::EndServers(const std::function<bool(const Caller&)>& is_outdated) {
   KPROF_ON_IO_LOOP(parts_.loop);
   if (announced_end_) return;
-  for (auto it = servers_.begin(); it != servers_.end();) {
-    if (it->first.second.empty() && is_outdated(it->first.first)) {
-      TakeDown(std::move(it->second));
-      it = servers_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  TakeAllDown([&](const Key& key, const Server&) { return key.second.empty() && is_outdated(key.first); }, kTakeDownMs);
 }
 
 void CallerServers::SetLimits(const ConnectionLimits& limits) {
@@ -315,10 +343,14 @@ void CallerServers::AnnounceEnd() {
   serving_.End();
 }
 
-void CallerServers::Shutdown(int64_t deadline_ms) {
-  auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms);
-  for (auto& [key, server] : servers_) server->server->Shutdown(deadline);
-  for (auto& [key, server] : servers_) server->server->Wait();
+void CallerServers::Shutdown(int64_t grace_ms) {
+  std::promise<void> begun;
+  parts_.loop.Post([&] {
+    evict_timer_ = IoLoop::Timer();
+    TakeAllDown([](const Key&, const Server&) { return true; }, grace_ms);
+    begun.set_value();
+  });
+  begun.get_future().wait();
   // While the loop still turns, which their calls need to end.
   while (endings_left_.load() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }

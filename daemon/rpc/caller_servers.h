@@ -61,9 +61,11 @@ class CallerServers {
   // Health says NOT_SERVING from here on.
   void AnnounceEnd();
 
-  // Ends all calls, waiting up to `deadline_ms` for them. Not from the io loop, which answers them. What calls left on
-  // the loop and the pools is still to run, and uses the parts. REQUIRES: no Serve from here on.
-  void Shutdown(int64_t deadline_ms);
+  // Ends all calls and connections, after up to `grace_ms` for the calls; calls that come in that time are told to come
+  // again. Clients hear UNAVAILABLE, never that gRPC cancelled what they had asked. Not from the io loop, which answers
+  // them. What calls left on the loop and the pools is still to run, and uses the parts. REQUIRES: no Serve from here
+  // on.
+  void Shutdown(int64_t grace_ms);
 
  private:
   struct Server;
@@ -81,7 +83,9 @@ class CallerServers {
   Server* Make(const Key& key, std::shared_ptr<CallerAccount> account, const Status& refusal);
   void HandOver(const Key& key, Server& server, UniqueFd connection);
   void OnConnectionEnded(const Key& key, HangUpWatch::Id id);
-  void TakeDown(std::unique_ptr<Server> server);
+  void TakeDown(std::unique_ptr<Server> server, int64_t grace_ms);
+  void GoOnTakingDown(const std::shared_ptr<Server>& server);
+  void TakeAllDown(const std::function<bool(const Key&, const Server&)>& goes, int64_t grace_ms);
   bool EvictIdlest(const std::function<bool(const Caller&)>& may_go);
   void EvictIdle();
 

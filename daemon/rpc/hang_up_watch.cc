@@ -1,6 +1,7 @@
 #include "daemon/rpc/hang_up_watch.h"
 
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <boost/asio/io_context.hpp>
@@ -74,6 +75,12 @@ Result<HangUpWatch::Id> HangUpWatch::Add(UniqueFd duplicate, std::function<void(
   }
   state_->watched.emplace(id, State::Watched{std::move(duplicate), std::move(gone)});
   return id;
+}
+
+void HangUpWatch::EndReading(Id id) {
+  KPROF_ON_IO_LOOP(state_->loop);
+  auto found = state_->watched.find(id);
+  if (found != state_->watched.end()) ::shutdown(found->second.fd.get(), SHUT_RD);
 }
 
 int HangUpWatch::Find(Id id) const {

@@ -29,6 +29,9 @@ class HangUpWatch {
   using Id = uint64_t;
   Result<Id> Add(UniqueFd duplicate, std::function<void()> gone);
 
+  // Whoever reads the connection finds its end after what has come already, and hangs up.
+  void EndReading(Id id);
+
   // The watched descriptor, borrowed; -1 when it has gone.
   int Find(Id id) const;
 

@@ -139,6 +139,104 @@ TEST_F(KprofClientTest, AnUploadThatCannotGoOnIsGivenUp) {
   EXPECT_FALSE(stored);
 }
 
+// With a connection that the daemon's restart has broken.
+class KprofClientOverARestart : public KprofClientTest {
+ protected:
+  std::unique_ptr<KprofClient> ConnectAndRestart() {
+    daemon_.Start();
+    std::unique_ptr<KprofClient> client = Connect();
+    EXPECT_TRUE(client->GetRun("x").ok());
+    daemon_.Stop();
+    daemon_.Start();
+    return client;
+  }
+  void SetUp() override {
+    KprofClientTest::SetUp();
+    daemon_.calls.get_run = [](const v1::GetRunRequest& request, v1::GetRunResponse& response) {
+      response.mutable_run()->set_id(request.id());
+      return OkStatus();
+    };
+  }
+};
+
+TEST_F(KprofClientOverARestart, WhatReadsIsAskedOfTheNextDaemon) {
+  Result<v1::Run> run = ConnectAndRestart()->GetRun("x");
+  ASSERT_TRUE(run.ok()) << run.status().ToString();
+  EXPECT_EQ(run->id(), "x");
+}
+
+TEST_F(KprofClientOverARestart, AStreamThatHasNotBegunIsAskedOfTheNextDaemon) {
+  daemon_.calls.read_log = [](const v1::ReadLogRequest&, const FakeStream<v1::ReadLogResponse>& to) {
+    v1::ReadLogResponse response;
+    response.set_data("words");
+    to.write(response);
+    return OkStatus();
+  };
+  std::string read;
+  const Status status = ConnectAndRestart()->ReadLog(v1::ReadLogRequest(), [&](const v1::ReadLogResponse& response) {
+    read += response.data();
+    return OkStatus();
+  });
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(read, "words");
+}
+
+TEST_F(KprofClientOverARestart, WhatMayHaveBeenDoneIsNotDoneAgain) {
+  std::atomic<int> asked = 0;
+  daemon_.calls.delete_run = [&](const v1::DeleteRunRequest&, v1::DeleteRunResponse&) {
+    ++asked;
+    return OkStatus();
+  };
+  EXPECT_EQ(ConnectAndRestart()->DeleteRun("x").status().code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(KprofClientOverARestart, WithNobodyThereTheFirstFailureIsTheAnswer) {
+  daemon_.Start();
+  std::unique_ptr<KprofClient> client = Connect();
+  daemon_.Stop();
+  const Status status = client->GetRun("x").status();
+  EXPECT_EQ(status.code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(status.why(), "the connection to kprofd was lost");
+}
+
+TEST_F(KprofClientTest, WhatTheDaemonSaysItHasNotDoneIsAskedAgainSomeTimes) {
+  std::atomic<int> asked = 0;
+  std::atomic<int> refusals = 1;
+  daemon_.calls.delete_run = [&](const v1::DeleteRunRequest& request, v1::DeleteRunResponse& response) {
+    ++asked;
+    if (refusals-- > 0) return Fail(ErrorCode::kNoDaemon, "reach kprofd", "it is stopping", "connect again");
+    response.set_id(request.id());
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(*Connect()->DeleteRun("x"), "x");
+  EXPECT_EQ(asked, 2);
+  refusals = 1000;
+  EXPECT_EQ(Connect()->DeleteRun("x").status().why(), "it is stopping");
+  EXPECT_EQ(asked, 5);
+}
+
+TEST_F(KprofClientTest, AStreamThatBrokeOffIsNotBegunAnew) {
+  std::atomic<int> asked = 0;
+  daemon_.calls.read_log = [&](const v1::ReadLogRequest&, const FakeStream<v1::ReadLogResponse>& to) {
+    ++asked;
+    v1::ReadLogResponse response;
+    response.set_data("half");
+    to.write(response);
+    return Fail(ErrorCode::kNoDaemon, "reach kprofd", "it is stopping", "connect again");
+  };
+  daemon_.Start();
+  std::string read;
+  const Status status = Connect()->ReadLog(v1::ReadLogRequest(), [&](const v1::ReadLogResponse& response) {
+    read += response.data();
+    return OkStatus();
+  });
+  EXPECT_EQ(status.code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(read, "half");
+  EXPECT_EQ(asked, 1);
+}
+
 // A socket that takes connections and never says a word.
 TEST_F(KprofClientTest, ADaemonThatDoesNotAnswerIsNoDaemon) {
   UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

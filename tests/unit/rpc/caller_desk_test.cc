@@ -87,6 +87,18 @@ TEST_F(CallerDeskTest, TellsOfEachCallAlsoOfTheRefused) {
   EXPECT_EQ(heard_.last_duration_ns, 7);
 }
 
+TEST_F(CallerDeskTest, OnceClosedItTellsToConnectAgain) {
+  EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  desk_.Close();
+  const Status refused = desk_.Enter(Rpc::kGetRun);
+  EXPECT_EQ(refused.code(), ErrorCode::kNoDaemon);
+  EXPECT_THAT(refused.remedy(), HasSubstr("connect again"));
+  EXPECT_EQ(desk_.calls_in_flight(), 2);
+  Leave();
+  Leave();
+  EXPECT_EQ(desk_.calls_in_flight(), 0);
+}
+
 TEST_F(CallerDeskTest, NewLimitsHoldAtOnce) {
   EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
   account_->SetLimits({.in_flight = 1, .per_second = 10});

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/rpc/rpc_fixture.h"
@@ -147,8 +148,27 @@ TEST_F(CallerServersTest, WhoIsNoLongerWhoTheyWereComesAnew) {
   EXPECT_TRUE(AskStatus(was_admin).ok());
   EXPECT_TRUE(AskStatus(other).ok());
   OnLoop([&] { servers_->EndServers([](const Caller& caller) { return caller.uid == 1001; }); });
-  EXPECT_TRUE(Until([&] { return !AskStatus(was_admin).ok(); }));  // its server is taken down beside the loop
+  EXPECT_EQ(AskStatus(was_admin).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(Until([&] { return Connections() == 1; }));
   EXPECT_TRUE(AskStatus(other).ok());
+}
+
+// gRPC by itself says CANCELLED to what comes while a server shuts down: no client takes that for "come again".
+TEST_F(CallerServersTest, WhoAsksWhileKprofdStopsIsToldToComeAgain) {
+  server_limits_.calls = {.in_flight = 1'000, .per_second = 1'000'000};
+  Start();
+  std::vector<grpc::StatusCode> last(16, grpc::StatusCode::OK);
+  std::vector<std::thread> asking;
+  for (size_t i = 0; i < last.size(); ++i) {
+    RpcClient client = Connect(1001 + static_cast<uint32_t>(i % 3));
+    EXPECT_TRUE(AskStatus(client).ok());
+    asking.emplace_back([&code = last[i], client = std::move(client)]() mutable {
+      while (code == grpc::StatusCode::OK) code = AskStatus(client).error_code();
+    });
+  }
+  Stop();
+  for (std::thread& thread : asking) thread.join();
+  EXPECT_THAT(last, testing::Each(grpc::StatusCode::UNAVAILABLE));
 }
 
 TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
