@@ -16,6 +16,8 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kSharedRunsPerUid = 1'000'000;
+constexpr int64_t kMillisPerMinute = 60'000;
+constexpr int64_t kLongestSessionMinutes = 30LL * 24 * 60;
 constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
 
 std::string EnvironmentPath(const char* name) {
@@ -146,6 +148,20 @@ Status ReadFile(const std::string& file, Config& config) {
     config.queue.runs_per_uid = static_cast<size_t>(runs_per_uid);
     config.queue.running_without_device = static_cast<size_t>(without);
     RETURN_IF_ERROR(queue.Finish());
+  }
+  if (const toml::table* table = reader.Table("sessions")) {
+    TableReader sessions(*table, file, "[sessions]: ");
+    auto limit = static_cast<int64_t>(config.sessions.sessions);
+    auto per_uid = static_cast<int64_t>(config.sessions.sessions_per_uid);
+    int64_t max_ttl = config.sessions.max_ttl_ms / kMillisPerMinute;
+    int64_t max_idle = config.sessions.max_idle_timeout_ms / kMillisPerMinute;
+    sessions.Integer("limit", 1, 100'000, limit);
+    sessions.Integer("limit_per_uid", 1, 100'000, per_uid);
+    sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
+    sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
+    config.sessions = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMillisPerMinute,
+                       max_idle * kMillisPerMinute};
+    RETURN_IF_ERROR(sessions.Finish());
   }
   if (const toml::table* table = reader.Table("access")) {
     if (config.mode == Mode::kUser)
@@ -279,6 +295,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   compare("launcher", now.launcher_path == wanted.launcher_path);
   compare("helper_socket", now.helper_socket_path == wanted.helper_socket_path);
   compare("[queue]", now.queue == wanted.queue);
+  compare("[sessions]", now.sessions == wanted.sessions);
   compare("[output]", now.output == wanted.output);
   compare("[listen] address", now.listen.address == wanted.listen.address);
   compare("[[device]]", now.accelerators == wanted.accelerators);

@@ -14,6 +14,7 @@
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/queue_room.h"
+#include "daemon/runs/session_request.h"
 #include "daemon/storage_policy.h"
 #include "daemon/web/http_address.h"
 #include "storage/base/status.h"
@@ -43,6 +44,7 @@ struct Config {
   ListenConfig listen;
   LogLevel log_level = LogLevel::kInfo;
   QueueLimits queue;
+  SessionLimits sessions;
   OutputLimits output;
   RetentionPolicy retention;
   StoragePolicy storage;

@@ -157,6 +157,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.queue = config.queue;
   run_options.retention = config.retention;
   run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
+  run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   const bool is_system = config.mode == Mode::kSystem;

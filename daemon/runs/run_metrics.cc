@@ -11,6 +11,14 @@ std::string NameOf(RunState state) {
   return std::string(RunStateName(state));
 }
 
+std::string NameOf(SessionState state) {
+  return std::string(SessionStateName(state));
+}
+
+// What waits: a label.
+constexpr const char* kRun = "run";
+constexpr const char* kSession = "session";
+
 // What those share that lease no device.
 const std::vector<std::string>& LabelsOf(const std::vector<std::string>& devices) {
   static const std::vector<std::string> none = {"none"};
@@ -22,24 +30,38 @@ const std::vector<std::string>& LabelsOf(const std::vector<std::string>& devices
 RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<std::string>& devices,
                        size_t queue_limit)
     : clock_(clock),
-      open_(metrics.AddGauges("kprof_runs", "Runs that have not ended, by state.", {"state"})),
-      queued_(metrics.AddGauges("kprof_queue_length", "Runs that wait, by a device that they want.", {"device"})),
+      open_(metrics.AddGauges("kprof_runs", "Runs that have not ended, by state and tool.", {"state", "tool"})),
+      sessions_(metrics.AddGauges("kprof_sessions", "Sessions that have not ended, by state.", {"state"})),
+      waiting_(metrics.AddGauges("kprof_queue_length", "Runs and sessions that wait, by a device that they want.",
+                                 {"device"})),
       ended_(metrics.AddCounters("kprof_runs_ended_total",
                                  "Runs that have ended: outcome is done or the code of the error.",
                                  {"tool", "outcome"})),
+      sessions_ended_(metrics.AddCounters("kprof_sessions_ended_total",
+                                          "Sessions that have ended: outcome is closed or the code of the error.",
+                                          {"outcome"})),
+      device_runs_(metrics.AddCounters("kprof_device_runs_ended_total",
+                                       "Runs that have ended which had the device, also within a session.",
+                                       {"device"})),
       dropped_output_(metrics.AddCounters("kprof_output_dropped_bytes_total",
                                           "What commands printed between the head and the tail that are kept.",
                                           {"stream"})),
       held_(metrics.AddGauges("kprof_leases_held", "Leases that are held, by device.", {"device"})),
       hold_seconds_(metrics.AddHistograms("kprof_lease_hold_seconds", "How long leases were held, by device.",
                                           {"device"}, kLongSeconds)),
-      wait_seconds_(metrics.AddHistogram("kprof_queue_wait_seconds",
-                                         "How long runs waited that then began; those that gave up do not count.",
-                                         kLongSeconds)) {
-  for (RunState state : kOpenStates) open_.With({NameOf(state)});
+      wait_seconds_(
+          metrics.AddHistograms("kprof_queue_wait_seconds",
+                                "How long runs and sessions waited that then began; those that gave up do not count.",
+                                {"what"}, kLongSeconds)) {
+  for (RunState state : kOpenStates) open_.With({NameOf(state), "command"});
+  for (SessionState state : {SessionState::kQueued, SessionState::kOpen, SessionState::kClosing}) {
+    sessions_.With({NameOf(state)});
+  }
+  for (const char* what : {kRun, kSession}) wait_seconds_.With({what});
   for (const std::string& device : devices) {
-    queued_.With({device});
+    waiting_.With({device});
     held_.With({device});
+    device_runs_.With({device});
   }
   for (const char* stream : {"stdout", "stderr"}) dropped_output_.With({stream});
   metrics.AddGauge("kprof_queue_limit_runs", "How many runs may wait; one more is refused.")
@@ -47,21 +69,22 @@ RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<s
 }
 
 void RunMetrics::OnRunOpened(const RunRow& row) {
-  open_.With({NameOf(row.state)}).Add();
-  if (row.state == RunState::kQueued) CountQueued(row, 1);
+  open_.With({NameOf(row.state), row.tool}).Add();
+  if (row.state == RunState::kQueued) CountWaiting(row.devices, 1);
 }
 
 void RunMetrics::OnRunChanged(RunState before, const RunRow& row) {
   if (IsTerminal(before)) return;  // told again of an end
-  open_.With({NameOf(before)}).Subtract();
+  open_.With({NameOf(before), row.tool}).Subtract();
+  if (before != RunState::kQueued && IsTerminal(row.state)) {
+    for (const std::string& device : LabelsOf(row.devices)) device_runs_.With({device}).Add();
+  }
   if (before == RunState::kQueued && row.state != RunState::kQueued) {
-    CountQueued(row, -1);
-    if (!IsTerminal(row.state)) {
-      wait_seconds_.Observe(SecondsOf(std::max<int64_t>(0, clock_.unix_ns() - row.queued_ns)));
-    }
+    CountWaiting(row.devices, -1);
+    if (!IsTerminal(row.state)) OnBegun(kRun, row.queued_ns);
   }
   if (IsTerminal(row.state)) return OnEnded(row);
-  open_.With({NameOf(row.state)}).Add();
+  open_.With({NameOf(row.state), row.tool}).Add();
 }
 
 void RunMetrics::OnEnded(const RunRow& row) {
@@ -71,8 +94,31 @@ void RunMetrics::OnEnded(const RunRow& row) {
   dropped_output_.With({"stderr"}).Add(static_cast<double>(row.stderr_dropped_bytes));
 }
 
-void RunMetrics::CountQueued(const RunRow& row, double change) {
-  for (const std::string& device : LabelsOf(row.devices)) queued_.With({device}).Add(change);
+void RunMetrics::OnSessionOpened(const SessionRow& row) {
+  sessions_.With({NameOf(row.state)}).Add();
+  if (row.state == SessionState::kQueued) CountWaiting(row.devices, 1);
+}
+
+void RunMetrics::OnSessionChanged(SessionState before, const SessionRow& row) {
+  if (IsOver(before)) return;
+  sessions_.With({NameOf(before)}).Subtract();
+  if (before == SessionState::kQueued && row.state != SessionState::kQueued) {
+    CountWaiting(row.devices, -1);
+    if (row.state == SessionState::kOpen) OnBegun(kSession, row.opened_ns);
+  }
+  if (IsOver(row.state)) {
+    sessions_ended_.With({row.error ? row.error->code : NameOf(row.state)}).Add();
+  } else {
+    sessions_.With({NameOf(row.state)}).Add();
+  }
+}
+
+void RunMetrics::CountWaiting(const std::vector<std::string>& devices, double change) {
+  for (const std::string& device : LabelsOf(devices)) waiting_.With({device}).Add(change);
+}
+
+void RunMetrics::OnBegun(const char* what, int64_t since_unix_ns) {
+  wait_seconds_.With({what}).Observe(SecondsOf(std::max<int64_t>(0, clock_.unix_ns() - since_unix_ns)));
 }
 
 void RunMetrics::OnLeaseGranted(const Lease& lease) {

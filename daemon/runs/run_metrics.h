@@ -1,5 +1,5 @@
-// Counts runs and leases: how many are in which state, how they ended, how long they waited, how long devices were
-// held.
+// Counts runs, sessions and leases: how many are in which state, how they ended, how long they waited, how long devices
+// were held.
 #pragma once
 
 #include <string>
@@ -17,22 +17,28 @@ class RunMetrics final : public RunObserver {
 
   void OnRunOpened(const RunRow& row) override;
   void OnRunChanged(RunState before, const RunRow& row) override;
+  void OnSessionOpened(const SessionRow& row) override;
+  void OnSessionChanged(SessionState before, const SessionRow& row) override;
   void OnLeaseGranted(const Lease& lease) override;
   void OnLeaseFound(const Lease& lease) override { OnLeaseGranted(lease); }
   void OnLeaseEnded(const Lease& lease, int64_t held_ns, const std::string& outcome) override;
 
  private:
-  void CountQueued(const RunRow& row, double change);
+  void CountWaiting(const std::vector<std::string>& devices, double change);
+  void OnBegun(const char* what, int64_t since_unix_ns);
   void OnEnded(const RunRow& row);
 
   const Clock& clock_;
   Family<Gauge>& open_;
-  Family<Gauge>& queued_;
+  Family<Gauge>& sessions_;
+  Family<Gauge>& waiting_;
   Family<Counter>& ended_;
+  Family<Counter>& sessions_ended_;
+  Family<Counter>& device_runs_;
   Family<Counter>& dropped_output_;
   Family<Gauge>& held_;
   Family<Histogram>& hold_seconds_;
-  Histogram& wait_seconds_;
+  Family<Histogram>& wait_seconds_;
 };
 
 }  // namespace kprof

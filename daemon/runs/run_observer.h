@@ -1,4 +1,4 @@
-// Hears of what happens to runs and to leases, for who counts (run_metrics.h).
+// Hears of what happens to runs, sessions and leases, for who counts (run_metrics.h).
 // Io loop only. Must not block, and does not call back into Runs.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 #include "daemon/runs/lease.h"
 #include "storage/catalog/run_row.h"
+#include "storage/catalog/session_row.h"
 
 namespace kprof {
 
@@ -18,6 +19,11 @@ class RunObserver {
   virtual void OnRunOpened(const RunRow& /*row*/) {}
   // Its state is another one. Of an end that could not be stored it may be told twice.
   virtual void OnRunChanged(RunState /*before*/, const RunRow& /*row*/) {}
+
+  // A session has come, queued; or a restart found it in whatever state.
+  virtual void OnSessionOpened(const SessionRow& /*row*/) {}
+  // As OnRunChanged.
+  virtual void OnSessionChanged(SessionState /*before*/, const SessionRow& /*row*/) {}
 
   virtual void OnLeaseGranted(const Lease& /*lease*/) {}
   // A restart found it: granted before, and held since.

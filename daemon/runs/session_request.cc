@@ -1,13 +1,28 @@
 #include "daemon/runs/session_request.h"
 
+#include <algorithm>
+
 #include "daemon/runs/clock_policy.h"
 #include "daemon/runs/request_checks.h"
+#include "daemon/runs/seconds_text.h"
 
 namespace kprof {
 namespace {
 
 constexpr const char* kAct = "open a session";
 constexpr size_t kSelectorLimitBytes = 1024;
+constexpr int64_t kDefaultTtlMs = 3600LL * 1000;
+constexpr int64_t kDefaultIdleTimeoutMs = 600LL * 1000;
+
+// 0 becomes `usual_ms`, or the most there may be.
+Status FitTime(const char* what, int64_t usual_ms, int64_t most_ms, int64_t& asked_ms) {
+  if (asked_ms == 0) asked_ms = std::min(usual_ms, most_ms);
+  if (asked_ms <= most_ms) return OkStatus();
+  return Fail(
+      ErrorCode::kUsage, kAct,
+      std::string(what) + " of " + SecondsText(asked_ms) + " is over this node's limit of " + SecondsText(most_ms),
+      "ask for less, and open another when it has ended");
+}
 
 }  // namespace
 
@@ -29,6 +44,12 @@ Status CheckSessionRequest(const SessionRequest& request) {
                 "open it detached, or leave them out");
   }
   return OkStatus();
+}
+
+Status FitSessionTimes(const SessionLimits& limits, SessionRequest& request) {
+  if (request.attached) return OkStatus();
+  RETURN_IF_ERROR(FitTime("the TTL", kDefaultTtlMs, limits.max_ttl_ms, request.ttl_ms));
+  return FitTime("the idle timeout", kDefaultIdleTimeoutMs, limits.max_idle_timeout_ms, request.idle_timeout_ms);
 }
 
 }  // namespace kprof

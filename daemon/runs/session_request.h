@@ -2,6 +2,7 @@
 // behind it everything has passed its limits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,7 +24,19 @@ struct SessionRequest {
   int64_t priority = 0;
 };
 
+// The configuration's [sessions].
+struct SessionLimits {
+  size_t sessions = 1'000;  // waiting and open ones together
+  size_t sessions_per_uid = 100;
+  int64_t max_ttl_ms = int64_t{30} * 24 * 3600 * 1000;  // of detached ones, as the next
+  int64_t max_idle_timeout_ms = int64_t{30} * 24 * 3600 * 1000;
+  bool operator==(const SessionLimits&) const = default;
+};
+
 // Fails with kUsage and names the field and the limit.
 Status CheckSessionRequest(const SessionRequest& request);
+
+// Puts in how long a detached one may last where it does not say. kUsage for more than the node allows.
+Status FitSessionTimes(const SessionLimits& limits, SessionRequest& request);
 
 }  // namespace kprof

@@ -14,8 +14,6 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kDefaultTtlMs = 3600LL * 1000;
-constexpr int64_t kDefaultIdleTimeoutMs = 600LL * 1000;
 constexpr int64_t kGraceMs = 5000;
 constexpr int64_t kRetryFirstMs = 500;
 constexpr int64_t kRetryLastMs = 30'000;
@@ -48,7 +46,7 @@ Sessions::Sessions(const RunParts& parts, const Options& options, RunIdGenerator
       ids_(ids),
       node_(node),
       events_(std::move(events)),
-      room_(options.limits, "sessions are open or waiting already") {}
+      room_({options.limits.sessions, options.limits.sessions_per_uid}, "sessions are open or waiting already") {}
 
 Sessions::~Sessions() = default;
 
@@ -61,6 +59,15 @@ Sessions::OpenSession& Sessions::Add(SessionRow row, uint32_t account) {
   session.leases = std::make_unique<Leases>(parts_.clock, 0, events_.changed);
   if (session.row.attached) session.token = RandomName();
   return session;
+}
+
+// It is that from here on, for all to know; but its rounds are counted as they come.
+void Sessions::Become(OpenSession& session, SessionRow row) {
+  const SessionState before = session.row.state;
+  row.last_round = session.row.last_round;
+  session.row = std::move(row);
+  if (before == SessionState::kQueued && session.row.state != SessionState::kQueued) --queued_;
+  if (parts_.observer != nullptr) parts_.observer->OnSessionChanged(before, session.row);
 }
 
 std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_backup) const {
@@ -104,7 +111,10 @@ void Sessions::Begin() {
   for (const auto& [id, session] : open_) ids.push_back(id);
   for (const std::string& id : ids) {
     OpenSession& session = open_.at(id);
-    if (session.held_since_mono_ns && parts_.observer != nullptr) parts_.observer->OnLeaseFound(LeaseOf(session.row));
+    if (parts_.observer != nullptr) {
+      parts_.observer->OnSessionOpened(session.row);
+      if (session.held_since_mono_ns) parts_.observer->OnLeaseFound(LeaseOf(session.row));
+    }
     if (session.row.state == SessionState::kClosing) {
       End(id, {.of_runs = LeaseLost("its session was being closed when kprofd ended")});
     } else if (session.doomed) {
@@ -142,6 +152,7 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
     return refuse(Fail(ErrorCode::kUsage, kAct, "a session is a stay on devices, and 'none' names none",
                        "name some with --device"));
   }
+  if (Status times = FitSessionTimes(options_.limits, request); !times.ok()) return refuse(times);
   const uint32_t account = AccountOf(request.uid);
   Status room = room_.Check(account, kAct);
   if (!room.ok()) return refuse(room);
@@ -153,10 +164,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   row.labels = std::move(request.labels);
   row.devices = *std::move(devices);
   row.priority = request.priority;
-  if (!row.attached) {
-    row.ttl_ms = request.ttl_ms > 0 ? request.ttl_ms : kDefaultTtlMs;
-    row.idle_timeout_ms = request.idle_timeout_ms > 0 ? request.idle_timeout_ms : kDefaultIdleTimeoutMs;
-  }
+  row.ttl_ms = request.ttl_ms;
+  row.idle_timeout_ms = request.idle_timeout_ms;
   row.queue_timeout_ms = request.queue_timeout_ms;
   row.opened_ns = parts_.clock.unix_ns();
   row.trust = TrustUnder(row.clocks);
@@ -175,6 +184,7 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
                                      if (!stored.ok()) return done(stored.In(kAct));
                                      LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
                                      OpenSession& session = Add(row, account);
+                                     if (parts_.observer != nullptr) parts_.observer->OnSessionOpened(row);
                                      if (row.attached) StartHoldTimer(session);
                                      StartQueueTimer(session);
                                      done(row);
@@ -226,10 +236,7 @@ void Sessions::OnGranted(const std::string& id) {
              return End(id,
                         {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
            }
-           const int64_t last_round = found->second.row.last_round;
-           found->second.row = *std::exchange(found->second.granted, std::nullopt);
-           found->second.row.last_round = last_round;
-           --queued_;
+           Become(found->second, *std::exchange(found->second.granted, std::nullopt));
            LogInfo("session open", {{"session", id}});
            OnOpen(id);
            Notify(found->second);
@@ -344,10 +351,7 @@ void Sessions::End(const std::string& id, Ending ending) {
     } else {  // it ends all the same; should we crash now, it will end again
       LogError("that a session is closing cannot be stored", {{"session", id}, {"error", status.ToString()}});
     }
-    if (session.row.state == SessionState::kQueued) --queued_;
-    const int64_t last_round = session.row.last_round;
-    session.row = closing;
-    session.row.last_round = last_round;
+    Become(session, closing);
     Notify(session);
     EndRuns(id);
   });
@@ -387,8 +391,7 @@ void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
   const OpenSession& ended = open_.at(id);
   Commit(*ended.end, {ended.ending->entry, ended.lease_ended}, [this, id, retry_ms](const Status& status) {
     OpenSession& session = open_.at(id);
-    if (session.row.state == SessionState::kQueued) --queued_;
-    session.row = *session.end;
+    Become(session, *session.end);
     for (auto& known : std::exchange(session.end_known, {})) {
       known(status.ok() ? Result<SessionRow>(session.row) : status.In("store the end of session " + id));
     }

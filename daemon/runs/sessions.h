@@ -39,7 +39,7 @@ namespace kprof {
 class Sessions {
  public:
   struct Options {
-    QueueRoom::Limits limits{.all = 1'000, .per_uid = 100};  // waiting and open ones together
+    SessionLimits limits;
     // How long an attached session lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
     std::function<uint32_t(uint32_t)> account_of;  // as in Runs::Options
@@ -151,6 +151,7 @@ class Sessions {
 
   uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
   OpenSession& Add(SessionRow row, uint32_t account);
+  void Become(OpenSession& session, SessionRow row);
   std::optional<Status> WhyItCannotGoOn(const SessionRow& row, bool is_backup) const;
   void Wait(OpenSession& session);
   void OnGranted(const std::string& id);

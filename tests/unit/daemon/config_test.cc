@@ -67,6 +67,11 @@ log_level = "warning"
 [queue]
 limit_runs = 5
 running_without_device = 3
+[sessions]
+limit = 7
+limit_per_uid = 4
+max_ttl_minutes = 60
+max_idle_timeout_minutes = 5
 [output]
 head_bytes = 100
 tail_bytes = 8192
@@ -88,6 +93,7 @@ cores = [0, 1]
   EXPECT_EQ(config->log_level, LogLevel::kWarning);
   EXPECT_EQ(config->queue.runs, 5u);
   EXPECT_EQ(config->queue.running_without_device, 3u);
+  EXPECT_EQ(config->sessions, (SessionLimits{7, 4, 3'600'000, 300'000}));
   EXPECT_EQ(config->output.head_bytes, 100);
   EXPECT_EQ(config->output.tail_bytes, 8192);
   EXPECT_EQ(config->retention.max_age_ns, 2LL * 3600 * 1'000'000'000);
@@ -120,6 +126,7 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"state_dir = 5\n", ":2: 'state_dir' is not a string"},
       {"[queue]\nlimit_runs = 0\n", ":3: [queue]: 'limit_runs' is not a whole number from 1"},
       {"[queue]\nlimit_runs = \"5\"\n", ":3: [queue]: 'limit_runs' is not a whole number"},
+      {"[sessions]\nmax_ttl_minutes = 43201\n", ":3: [sessions]: 'max_ttl_minutes' is not a whole number from 1"},
       {"queue = 5\n", ":2: 'queue' is not a table"},
       {"[device]\n", "write [[device]]"},
       {"[[device]]\nkind = \"abacus\"\n", "[[device]]: 'kind' is not one of nvidia, neuron, amd"},
@@ -252,8 +259,9 @@ TEST_F(ConfigTest, WhatOneHasStoredOfOnesOwnHasNoLimit) {
 TEST_F(SystemConfigTest, SaysWhatWaitsForTheNextStart) {
   const Config now = *LoadSystem("");
   EXPECT_EQ(SettingsForNextStart(now, *LoadSystem("log_level = \"error\"\n[access]\neveryone = \"none\"\n")), "");
-  EXPECT_EQ(SettingsForNextStart(now, *LoadSystem("socket = \"/other\"\n[queue]\nlimit_runs = 5\n")),
-            "socket, [queue]");
+  EXPECT_EQ(
+      SettingsForNextStart(now, *LoadSystem("socket = \"/other\"\n[queue]\nlimit_runs = 5\n[sessions]\nlimit = 5\n")),
+      "socket, [queue], [sessions]");
 }
 
 TEST_F(ConfigTest, ADaemonOfOnesOwnHasNoRolesToGive) {

@@ -412,7 +412,7 @@ TEST_F(SessionsTest, ARunWhoseSessionEndedWithoutItIsEndedByTheNextStart) {
 
 TEST_F(SessionsTest, BoundsWhatOneUserMayOpen) {
   Close();
-  options_.sessions.limits = {.all = 3, .per_uid = 2};
+  options_.sessions.limits = {.sessions = 3, .sessions_per_uid = 2};
   Start();
   const std::string first = OpenNow(Detached("0"));
   OpenOk(Detached("0"));
@@ -424,6 +424,25 @@ TEST_F(SessionsTest, BoundsWhatOneUserMayOpen) {
   ASSERT_TRUE(CloseSession(first).ok());
   ASSERT_TRUE(HasClosed(first));
   OpenOk(Detached("0"));
+}
+
+TEST_F(SessionsTest, LastAsLongAsTheNodeAllows) {
+  Close();
+  options_.sessions.limits = {.max_ttl_ms = 120'000, .max_idle_timeout_ms = 30'000};
+  Start();
+  SessionRequest request = Detached("0");
+  request.ttl_ms = 0;
+  request.idle_timeout_ms = 0;
+  const std::string id = OpenOk(request);
+  EXPECT_EQ(sessions().FindOpen(id)->row.ttl_ms, 120'000);
+  EXPECT_EQ(sessions().FindOpen(id)->row.idle_timeout_ms, 30'000);
+  request.ttl_ms = 120'001;
+  Status refused = OpenSession(request).status();
+  EXPECT_EQ(refused.code(), ErrorCode::kUsage);
+  EXPECT_THAT(refused.why(), HasSubstr("the TTL of 120.001 s is over this node's limit of 120 s"));
+  request.ttl_ms = 120'000;
+  request.idle_timeout_ms = 31'000;
+  EXPECT_THAT(OpenSession(request).status().why(), HasSubstr("the idle timeout of 31 s"));
 }
 
 TEST_F(SessionsTest, WatchersSeeEachStateAndTheLastOne) {
