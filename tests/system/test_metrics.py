@@ -106,7 +106,7 @@ class MetricsTest(OwnDaemonTest):
     def test_none_names_a_user_or_a_run(self):
         text = self.used()
         self.assertEqual(set(LABEL.findall(text)) - {
-            "action", "code", "device", "le", "listener", "method", "outcome", "reason", "state", "stream", "tool", "version"},
+            "action", "code", "device", "le", "listener", "method", "outcome", "reason", "state", "stream", "tool", "what", "version"},
             set())
 
     def test_the_page_lists_each_of_them_and_no_other(self):
