@@ -100,7 +100,7 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
   return reader.Finish();
 }
 
-void ReadSubordinates(AccessPolicy& policy, const std::string& path) {
+void ReadSubordinates(AccessPolicy& policy, const std::string& path, const std::string& passwd) {
   constexpr size_t kLimitBytes = 4 << 20;
   constexpr size_t kMostComplaints = 5;
   Result<std::string> text = ReadWholeFile(*MakePosixFiles(), path, kLimitBytes);
@@ -112,6 +112,15 @@ void ReadSubordinates(AccessPolicy& policy, const std::string& path) {
   }
   SubordinateUids read = ParseSubordinateUids(*text, UserByName);
   policy.subordinates = std::move(read.ranges);
+  Result<std::string> accounts = ReadWholeFile(*MakePosixFiles(), passwd, kLimitBytes);
+  if (accounts.ok()) {
+    const std::vector<uid_t> apart = SetApart(ParseAccountUids(*accounts), policy.subordinates);
+    if (!apart.empty()) {
+      LogWarning(
+          "accounts lie within others' subordinate uids, and count as themselves",
+          {{"file", path}, {"accounts", std::to_string(apart.size())}, {"first", "uid " + std::to_string(apart[0])}});
+    }
+  }
   for (size_t i = 0; i < std::min(read.complaints.size(), kMostComplaints); ++i) {
     LogWarning("a line about subordinate uids is not used", {{"file", path}, {"error", read.complaints[i]}});
   }

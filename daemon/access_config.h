@@ -19,7 +19,9 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
 
 // Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for
 // the log: it is not ours, and others' mistakes keep no daemon from starting.
-void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid");
+// Accounts of this machine (`passwd`) that lie within somebody's range count as themselves.
+void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid",
+                      const std::string& passwd = "/etc/passwd");
 
 // Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin.
 AccessPolicy DefaultSystemAccess();

@@ -51,6 +51,28 @@ SubordinateUids ParseSubordinateUids(std::string_view text,
   return result;
 }
 
+std::vector<uid_t> ParseAccountUids(std::string_view text) {
+  std::vector<uid_t> uids;
+  while (!text.empty()) {
+    std::string_view line = TakeUntil(text, '\n');
+    TakeUntil(line, ':');  // the name
+    TakeUntil(line, ':');  // the password
+    if (const std::optional<uint32_t> uid = ParseNumber(TakeUntil(line, ':'))) uids.push_back(*uid);
+  }
+  return uids;
+}
+
+std::vector<uid_t> SetApart(const std::vector<uid_t>& accounts, std::vector<SubordinateRange>& ranges) {
+  std::vector<uid_t> apart;
+  for (uid_t uid : accounts) {
+    const std::optional<uid_t> owner = OwnerOf(ranges, uid);
+    if (!owner || *owner == uid) continue;
+    ranges.insert(ranges.begin(), {uid, 1, uid});
+    apart.push_back(uid);
+  }
+  return apart;
+}
+
 std::optional<uid_t> OwnerOf(const std::vector<SubordinateRange>& ranges, uid_t uid) {
   for (const SubordinateRange& range : ranges) {
     if (uid >= range.first && uid - range.first < range.count) return range.owner;

@@ -33,6 +33,13 @@ struct SubordinateUids {
 SubordinateUids ParseSubordinateUids(std::string_view text,
                                      const std::function<std::optional<uid_t>(const std::string&)>& uid_of);
 
+// The uids of accounts, of lines as in passwd(5). What is none is left out.
+std::vector<uid_t> ParseAccountUids(std::string_view text);
+
+// An account that lies within somebody else's range is a person of its own all the same: it counts as itself from here
+// on. Gives those that do.
+std::vector<uid_t> SetApart(const std::vector<uid_t>& accounts, std::vector<SubordinateRange>& ranges);
+
 // The first range counts that has it; nothing for a uid of its own.
 std::optional<uid_t> OwnerOf(const std::vector<SubordinateRange>& ranges, uid_t uid);
 

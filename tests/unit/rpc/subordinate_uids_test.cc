@@ -46,6 +46,21 @@ TEST(OwnerOf, KnowsTheEdgesOfARange) {
   EXPECT_EQ(OwnerOf(ranges, 100105), std::nullopt);
 }
 
+TEST(ParseAccountUids, TakesTheThirdField) {
+  EXPECT_THAT(ParseAccountUids("root:x:0:0::/root:/bin/sh\nada:x:1000:1000\n\n+::\nx\neve:x:100007:7:::\n"),
+              ElementsAre(0u, 1000u, 100007u));
+}
+
+TEST(SetApart, AnAccountWithinAnothersRangeCountsAsItself) {
+  std::vector<SubordinateRange> ranges = {{100000, 65536, 1000}, {1001, 1, 1001}};
+  EXPECT_THAT(SetApart({0, 1000, 1001, 100007, 200000}, ranges), ElementsAre(100007u));
+  AccessPolicy policy;
+  policy.subordinates = ranges;
+  EXPECT_EQ(AccountOf(policy, 100007), 100007u);
+  EXPECT_EQ(AccountOf(policy, 100006), 1000u);
+  EXPECT_EQ(AccountOf(policy, 100008), 1000u);
+}
+
 TEST(AccountOf, IsTheOwnerUnlessThereIsARule) {
   AccessPolicy policy;
   policy.everyone = Role::kViewer;
