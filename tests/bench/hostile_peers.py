@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """What hostile peers of kprofd's socket get, and what others notice of them: each attack runs for some seconds, at low
-priority, as a user of its own, while another user asks for the status a hundred times a second; p50 and p99 of that
-user, quiet before, under attack, and quiet after. Needs root: the daemon and the users are different uids.
+priority, as a user of its own, while another user asks for the status, the devices and a run, and submits a run and
+cancels it, a hundred calls a second; p50 and p99 of each of that user's calls, quiet before, under attack, and quiet
+after. Needs root: the daemon and the users are different uids.
 
     KPROF_BIN=build/release/bin tests/bench/hostile_peers.py [--seconds 4]
 """
@@ -248,19 +249,33 @@ def attack(what, repeats, uid, path, until, out):
 def victim(path, until, out):
     become(VICTIM_UID)
     modules = stubs()
-    seconds, failed = [], 0
+    seconds, failed = {}, collections.Counter()
+
+    def ask(name, method, request):
+        began = time.perf_counter()
+        try:
+            return method(request, timeout=10)
+        except grpc.RpcError as error:
+            failed[f"{name}: {error.code().name}"] += 1
+            return None
+        finally:
+            seconds.setdefault(name, []).append(time.perf_counter() - began)
+            time.sleep(0.01)
+
     with grpc.insecure_channel("unix:" + path) as channel:
         node = modules.node_pb2_grpc.NodeServiceStub(channel)
-        request = modules.node_pb2.GetStatusRequest()
-        node.GetStatus(request, timeout=10)
+        runs = modules.runs_pb2_grpc.RunsServiceStub(channel)
+        node.GetStatus(modules.node_pb2.GetStatusRequest(), timeout=10)
+        submission = modules.runs_pb2.SubmitRunRequest()
+        submission.spec.tool, submission.spec.cwd, submission.spec.device = "command", b"/", "cpu"
+        submission.spec.argv.append(b"/bin/true")
+        submission.spec.attached = True
         while time.monotonic() < until:
-            began = time.perf_counter()
-            try:
-                node.GetStatus(request, timeout=10)
-            except grpc.RpcError:
-                failed += 1
-            seconds.append(time.perf_counter() - began)
-            time.sleep(0.01)
+            ask("status", node.GetStatus, modules.node_pb2.GetStatusRequest())
+            ask("devices", node.ListDevices, modules.node_pb2.ListDevicesRequest())
+            if answer := ask("submit", runs.SubmitRun, submission):
+                ask("show", runs.GetRun, modules.runs_pb2.GetRunRequest(id=answer.run.id))
+                ask("cancel", runs.CancelRun, modules.runs_pb2.CancelRunRequest(id=answer.run.id))
     out.send((seconds, failed))
 
 
@@ -287,8 +302,9 @@ def measure(path, seconds, attacker=None):
 
 def describe(seen):
     seconds, failed = seen
-    return (f"p50 {percentile(seconds, 50) * 1e3:5.2f} ms, p99 {percentile(seconds, 99) * 1e3:6.2f} ms, most "
-            f"{max(seconds) * 1e3:6.1f} ms, {failed} of {len(seconds)} failed")
+    calls = ", ".join(f"{name} {percentile(of, 50) * 1e3:.2f}/{percentile(of, 99) * 1e3:.1f}" for name, of in seconds.items())
+    every = [one for of in seconds.values() for one in of]
+    return f"{calls} (ms, p50/p99); most {max(every) * 1e3:.1f} ms; {dict(failed) or 'none'} of {len(every)} failed"
 
 
 @contextlib.contextmanager

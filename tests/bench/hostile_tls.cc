@@ -1,7 +1,7 @@
 // How long the calls of one remote client take while 10,000 connections are attempted by others: ones that say nothing,
-// that are not TLS, that show no certificate, and one of a foreign authority. hostile_tls.py starts it.
+// that are not TLS or TLS 1.2 at most, that show no certificate, or each of those named. hostile_tls.py starts it.
 //
-//   bench_hostile_tls HOST:PORT CA CERTIFICATE KEY FOREIGN_CERTIFICATE FOREIGN_KEY
+//   bench_hostile_tls HOST:PORT RUN CA CERTIFICATE KEY [STRANGERS_CERTIFICATE STRANGERS_KEY]...
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -44,53 +44,72 @@ void Print(const char* name, std::vector<double> ms, int failed) {
               ms.size(), failed);
 }
 
-void MeasureWhile(const char* name, KprofClient& client, const std::function<bool(size_t)>& goes_on) {
-  std::vector<double> ms;
-  int failed = 0;
-  while (goes_on(ms.size())) {
+void MeasureWhile(const std::string& when, KprofClient& client, const std::string& run,
+                  const std::function<bool(size_t)>& goes_on) {
+  struct Asked {
+    const char* name;
+    std::function<bool()> ask;
+    std::vector<double> ms = {};
+    int failed = 0;
+  };
+  v1::ListRunsRequest page;
+  page.set_page_size(20);
+  Asked calls[] = {{"status", [&] { return client.GetStatus().ok(); }},
+                   {"devices", [&] { return client.ListDevices().ok(); }},
+                   {"show", [&] { return client.GetRun(run).ok(); }},
+                   {"runs", [&] { return client.ListRuns(page).ok(); }}};
+  for (size_t i = 0; goes_on(i); ++i) {
+    Asked& call = calls[i % std::size(calls)];
     const Clock::time_point began = Clock::now();
-    failed += client.GetStatus().ok() ? 0 : 1;
-    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - began).count());
+    call.failed += call.ask() ? 0 : 1;
+    call.ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - began).count());
   }
-  Print(name, std::move(ms), failed);
+  for (Asked& call : calls) Print((when + ", " + call.name).c_str(), std::move(call.ms), call.failed);
 }
 
-void Attack(uint16_t port, int kind, const RawTlsClient::Wish& foreign) {
+// Those named attack last.
+constexpr size_t kNamelessKinds = 4;
+
+void Attack(uint16_t port, size_t kind, const std::vector<RawTlsClient::Wish>& strangers) {
   UniqueFd socket = ConnectTcp(port);
   if (!socket.valid()) return;
   if (kind == 1) (void)::send(socket.get(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24, MSG_NOSIGNAL);
   if (kind == 2) RawTlsClient(std::move(socket), {});
-  if (kind == 3) RawTlsClient(std::move(socket), foreign);
+  if (kind == 3) RawTlsClient(std::move(socket), {.most_version = TLS1_2_VERSION});
+  if (kind >= kNamelessKinds) RawTlsClient(std::move(socket), strangers[kind - kNamelessKinds]);
 }
 
-int Main(char** words) {
+int Main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   NodeAddress address;
   if (!ParseNode(words[1], address).ok()) return 2;
-  address.ca = words[2];
-  address.certificate = words[3];
-  address.key = words[4];
-  RawTlsClient::Wish foreign;
-  foreign.certificate_pem = ReadText(words[5]);
-  foreign.key_pem = ReadText(words[6]);
+  const std::string run = words[2];
+  address.ca = words[3];
+  address.certificate = words[4];
+  address.key = words[5];
+  std::vector<RawTlsClient::Wish> strangers;
+  for (int i = 6; i + 1 < count; i += 2) {
+    strangers.push_back({.certificate_pem = ReadText(words[i]), .key_pem = ReadText(words[i + 1])});
+  }
   const auto port = static_cast<uint16_t>(std::stoi(address.port));
   auto client = KprofClient::ConnectToNode(address);
   if (!client.ok()) {
     std::fprintf(stderr, "bench_hostile_tls: %s\n", client.status().ToString().c_str());
     return 1;
   }
-  MeasureWhile("quiet", **client, [](size_t calls) { return calls < kQuietCalls; });
+  MeasureWhile("quiet", **client, run, [](size_t calls) { return calls < kQuietCalls; });
   std::atomic<int> begun{0};
   std::atomic<int> attacking{kAttackers};
   std::vector<std::jthread> attackers;
   const Clock::time_point began = Clock::now();
   for (int i = 0; i < kAttackers; ++i) {
     attackers.emplace_back([&] {
-      for (int attempt; (attempt = begun++) < kAttempts;) Attack(port, attempt % 4, foreign);
+      for (int attempt; (attempt = begun++) < kAttempts;)
+        Attack(port, static_cast<size_t>(attempt) % (kNamelessKinds + strangers.size()), strangers);
       --attacking;
     });
   }
-  MeasureWhile("under attack", **client, [&](size_t) { return attacking > 0; });
+  MeasureWhile("under attack", **client, run, [&](size_t) { return attacking > 0; });
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   std::printf("%d attempts in %.1f s\n", kAttempts, seconds);
   return 0;
@@ -100,7 +119,7 @@ int Main(char** words) {
 }  // namespace kprof
 
 int main(int argc, char** argv) {
-  if (argc == 7) return kprof::Main(argv);
-  std::fprintf(stderr, "bench_hostile_tls HOST:PORT CA CERTIFICATE KEY FOREIGN_CERTIFICATE FOREIGN_KEY\n");
+  if (argc >= 6 && argc % 2 == 0) return kprof::Main(argc, argv);
+  std::fprintf(stderr, "bench_hostile_tls HOST:PORT RUN CA CERTIFICATE KEY [STRANGERS_CERTIFICATE STRANGERS_KEY]...\n");
   return 2;
 }

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""A remote client's calls while 10,000 connections are attempted by those who have no business there. Prints how long the
-calls take before and meanwhile, what the daemon refused, how many lines its log has of it, and its memory.
+"""A remote client's calls (status, devices, a run, a page of runs) while 10,000 connections are attempted by those who have
+no business there: silent ones, plain HTTP/2, TLS 1.2 at most, and TLS without a certificate, with a foreign, an expired
+and a revoked one. Prints how long the calls take before and meanwhile, what the daemon refused, how many lines its log
+has of it, and its memory.
 
 Needs the programs in KPROF_BIN (default: build/release/bin), bench_hostile_tls among them, and openssl.
 """
@@ -24,7 +26,9 @@ def main():
         node = lab.issue("node", "serverAuth", "IP:127.0.0.1")
         client = lab.issue("ci")
         foreign = Authority(folder, "foreign CA").issue("ci")
-        lab.revoke()
+        expired = lab.issue("expired", days=-1)
+        dismissed = lab.issue("dismissed")
+        lab.revoke(dismissed[0])
         daemon = kprof_testing.Daemon(folder, config=f"""
 [listen]
 address = "127.0.0.1:0"
@@ -34,17 +38,20 @@ client_ca = "{lab.pem}"
 revoked = "{lab.revoked}"
 [[certificate]]
 name = "ci"
-role = "viewer"
+role = "operator"
 """)
         daemon.start()
         address = kprof_testing.wait_until(
             lambda: re.search(r"listening for remote clients address=(\S+)", daemon.log()), "it listens").group(1)
+        run = kprof_testing.Client(daemon.socket).detach("true")
         before_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
-        subprocess.run([os.path.join(kprof_testing.BIN, "bench_hostile_tls"), address, lab.pem, *client, *foreign], check=True)
+        subprocess.run([os.path.join(kprof_testing.BIN, "bench_hostile_tls"), address, run, lab.pem, *client, *foreign,
+                        *expired, *dismissed], check=True)
         after_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
         lines = [line for line in daemon.log().splitlines() if "refused" in line]
+        reasons = set(re.findall(r"reason=(\S+)", " ".join(lines)))
         print(f"kprofd: {before_kib / 1024:.1f} MiB before, {after_kib / 1024:.1f} MiB after; "
-              f"{len(lines)} lines of its log about it")
+              f"{len(lines)} lines of its log about it: {', '.join(sorted(reasons))}")
         daemon.stop()
 
 

@@ -1,18 +1,24 @@
 #!/usr/bin/python3
 """Many clients at once, each on a connection of its own, asking for the status and then for 20 runs, over and over:
 calls per second, p50, p99, the daemon's memory; and beside it, turn by turn, a bare gRPC server that answers the same
-calls with nothing, and with as many bytes as kprofd does. All on one machine: clients and server share its cores.
+calls with nothing, and with as many bytes as kprofd does. All on one machine: clients and server share its cores. Once
+more while runs are submitted and end, so that no answer is the same for long.
 
-    KPROF_BIN=build/release/bin tests/bench/many_clients.py [--clients 1000] [--seconds 5] [--turns 3]
+    KPROF_BIN=build/release/bin tests/bench/many_clients.py [--clients 1000] [--seconds 5] [--turns 3] [--runs 50]
 """
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
+import threading
+
+import grpc
 
 import bench_support
 import kprof_testing
+from bench_support import stubs
 from catalog_10k import fill
 from kprof_testing import Daemon, temporary_folder, wait_until
 
@@ -37,6 +43,37 @@ def load_bare(folder, runs_bytes, arguments):
             os.path.exists(socket) and os.unlink(socket)
 
 
+class Submitting(threading.Thread):
+    """Submits runs of `true` at that rate over one connection, until it is told to stop."""
+
+    def __init__(self, socket, a_second):
+        super().__init__()
+        self.socket, self.pause, self.stop, self.ended = socket, 1 / a_second, threading.Event(), 0
+
+    def run(self):
+        modules = stubs()
+        with grpc.insecure_channel("unix:" + self.socket) as channel:
+            runs = modules.runs_pb2_grpc.RunsServiceStub(channel)
+            request = modules.runs_pb2.SubmitRunRequest()
+            request.spec.tool, request.spec.cwd, request.spec.device = "command", b"/", "none"
+            request.spec.argv.append(b"/bin/true")
+            submitted = []
+            while not self.stop.wait(self.pause):
+                submitted.append(runs.SubmitRun(request, timeout=30).run.id)
+            self.ended = sum(runs.GetRun(modules.runs_pb2.GetRunRequest(id=run), timeout=30).run.ended_unix_ns > 0 for run in submitted)
+
+
+@contextlib.contextmanager
+def submitting(socket, a_second):
+    thread = Submitting(socket, a_second)
+    thread.start()
+    try:
+        yield thread
+    finally:
+        thread.stop.set()
+        thread.join()
+
+
 def rss_mib(pid, field="VmRSS"):
     return kprof_testing.status_number(pid, field) / 1024
 
@@ -46,6 +83,7 @@ def main():
     parser.add_argument("--clients", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--runs", type=float, default=50, help="a second, of the last turn")
     arguments = parser.parse_args()
     bench_support.print_machine()
     with temporary_folder("b-") as folder:
@@ -69,6 +107,9 @@ def main():
                     print(f"bare, answers {answer}: {describe(bare)}; kprofd is {ratios[answer][-1]:.2f} of it")
             for answer, of_turns in ratios.items():
                 print(f"of a bare server that answers {answer}: {min(of_turns):.2f} to {max(of_turns):.2f}")
+            with submitting(daemon.socket, arguments.runs) as submitted:
+                ours = load(daemon.socket, arguments)
+            print(f"kprofd, beside {submitted.ended} runs that ended: {describe(ours)}, {ours['failed']} failed")
             print(f"kprofd at most: {rss_mib(daemon.pid, 'VmHWM'):.1f} MiB")
         finally:
             daemon.stop()

@@ -30,15 +30,15 @@ class Authority:
                 "-subj", "/CN=" + name, "-addext", "keyUsage=critical,keyCertSign,cRLSign",
                 "-keyout", self.key, "-out", self.pem)
 
-    def issue(self, name, usage="clientAuth", alternatives=""):
-        """The paths (certificate, key)."""
+    def issue(self, name, usage="clientAuth", alternatives="", days=7):
+        """The paths (certificate, key). Of `days` -1 it expired yesterday."""
         base = os.path.join(self.folder, name)
         with open(base + ".ext", "w", encoding="ascii") as file:
             file.write(f"extendedKeyUsage = {usage}\n" + (f"subjectAltName = {alternatives}\n" if alternatives else ""))
         openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-subj", "/CN=" + name,
                 "-keyout", base + ".key", "-out", base + ".csr")
         openssl("x509", "-req", "-in", base + ".csr", "-CA", self.pem, "-CAkey", self.key, "-CAcreateserial",
-                "-days", "7", "-extfile", base + ".ext", "-out", base + ".pem")
+                "-days", str(days), "-extfile", base + ".ext", "-out", base + ".pem")
         os.chmod(base + ".key", 0o600)
         return base + ".pem", base + ".key"
 
