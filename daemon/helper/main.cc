@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/boot_id.h"
 #include "daemon/base/log.h"
 #include "daemon/helper/helper_options.h"
 #include "daemon/helper/helper_server.h"
@@ -65,12 +66,6 @@ Result<UniqueFd> BlockSignals() {
   UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return FailErrno(errno, "watch for signals");
   return fd;
-}
-
-Result<std::string> ReadBootId(Files& files) {
-  ASSIGN_OR_RETURN(std::string text, ReadWholeFile(files, "/proc/sys/kernel/random/boot_id", 64));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
 }
 
 Status Serve(const HelperOptions& options) {
