@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/access_config.h"
+#include "daemon/base/boot_id.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
@@ -153,6 +154,12 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   RunParts run_parts{
       loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
       devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
+  Result<std::string> boot_id = ReadBootId(*files);
+  if (boot_id.ok()) {
+    run_parts.boot_id = *std::move(boot_id);
+  } else {
+    LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
+  }
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;

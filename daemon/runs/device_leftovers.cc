@@ -1,11 +1,23 @@
 #include "daemon/runs/device_leftovers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/base/log.h"
 #include "daemon/runs/run_end.h"
 
 namespace kprof {
+namespace {
+
+constexpr char kDeviceShared[] = "device_shared";
+
+}  // namespace
+
+DeviceLeftovers::DeviceLeftovers(std::string boot_id, std::vector<LeftoverRow> stored) : boot_id_(std::move(boot_id)) {
+  for (LeftoverRow& row : stored) {
+    if (row.boot_id == boot_id_) left_by_[row.device] = std::move(row.run_id);
+  }
+}
 
 void DeviceLeftovers::Note(const RunRow& ended) {
   const bool may_live_on = std::any_of(ended.trust.begin(), ended.trust.end(),
@@ -14,16 +26,32 @@ void DeviceLeftovers::Note(const RunRow& ended) {
   for (const std::string& device : ended.devices) left_by_[device] = ended.id;
 }
 
-void DeviceLeftovers::Tell(RunRow& row) {
-  for (const std::string& device : row.devices) {
-    auto left = left_by_.extract(device);
-    if (left.empty()) continue;
-    // Of which run is not for everybody to know; the log says it.
-    LogWarning("processes of an earlier run may use a device", {{"earlier", left.mapped()}, {"run", row.id}});
-    row.trust.push_back(
-        {"device_shared", "processes of the run before it could not be ended, and may have used device " + device +
-                              " at the same time"});
+std::vector<LeftoverRow> DeviceLeftovers::LeftBy(const RunRow& ended) const {
+  std::vector<LeftoverRow> rows;
+  for (const std::string& device : ended.devices) {
+    auto left = left_by_.find(device);
+    if (left != left_by_.end() && left->second == ended.id) rows.push_back({device, ended.id, boot_id_});
   }
+  return rows;
+}
+
+void DeviceLeftovers::Tell(RunRow& row) const {
+  for (const std::string& device : row.devices) {
+    auto left = left_by_.find(device);
+    if (left == left_by_.end()) continue;
+    // Of which run is not for everybody to know; the log says it.
+    LogWarning("processes of an earlier run may use a device", {{"earlier", left->second}, {"run", row.id}});
+    row.trust.push_back({kDeviceShared, "processes of the run before it could not be ended, and may have used device " +
+                                            device + " at the same time"});
+  }
+}
+
+void DeviceLeftovers::Told(const RunRow& row) {
+  for (const std::string& device : row.devices) left_by_.erase(device);
+}
+
+void DeviceLeftovers::TakeBack(RunRow& row) {
+  std::erase_if(row.trust, [](const TrustReason& reason) { return reason.code == kDeviceShared; });
 }
 
 }  // namespace kprof

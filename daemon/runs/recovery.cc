@@ -109,6 +109,7 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
     ASSIGN_OR_RETURN(open, ReadOpenRuns(*reader));
     ASSIGN_OR_RETURN(recovered.sessions, ReadOpenSessions(*reader));
     ASSIGN_OR_RETURN(recovered.last_session_id, ReadLastSessionId(*reader));
+    ASSIGN_OR_RETURN(recovered.leftovers, ReadLeftovers(*reader));
     EndStaleProcesses(*reader, layout);
   }
   recovered.is_backup = catalog.is_backup();

@@ -14,6 +14,7 @@
 #include "storage/base/status.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/run_row.h"
 #include "storage/catalog/session_row.h"
 
@@ -33,6 +34,8 @@ struct RecoveredRuns {
     Status why;
   };
   std::vector<Unstored> unstored;
+  // As they are stored, whatever boot they are of.
+  std::vector<LeftoverRow> leftovers;
 };
 // Before serving; blocking.
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock);

@@ -9,6 +9,8 @@
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/seconds_text.h"
 #include "daemon/runs/state_marker.h"
+#include "storage/catalog/audit_table.h"
+#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -23,10 +25,10 @@ RunLife::RunLife(const RunParts& parts, RunRow row, Events events)
 
 RunLife::~RunLife() = default;
 
-void RunLife::Commit(const std::optional<AuditEntry>& entry, std::function<void(Status)> then) {
-  auto job = [row = row_, entry](Db& db) -> Status {
+void RunLife::Commit(std::function<Status(Db&)> also, std::function<void(Status)> then) {
+  auto job = [row = row_, also = std::move(also)](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateRun(db, row));
-    return entry ? AppendAudit(db, *entry) : OkStatus();
+    return also ? also(db) : OkStatus();
   };
   parts_.catalog.writer().Submit(std::move(job),
                                  // The writer may answer when we are gone; what it posts then never runs.
@@ -43,7 +45,11 @@ void RunLife::Begin() {
   row_.state = RunState::kPreparing;
   std::optional<AuditEntry> granted;
   if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
-  Commit(granted, [this](Status status) {
+  auto take_devices = [granted, devices = row_.devices](Db& db) -> Status {
+    RETURN_IF_ERROR(ForgetLeftovers(db, devices));
+    return granted ? AppendAudit(db, *granted) : OkStatus();
+  };
+  Commit(take_devices, [this](Status status) {
     if (!status.ok()) Blame(status);
     if (error_ || stop_reason_) return End();
     PrepareFiles();
@@ -134,7 +140,7 @@ void RunLife::Launch(Prepared prepared) {
   // The supervisor sets up while the state is being committed; it goes on only when both are ready.
   row_.state = RunState::kRunning;
   row_.started_ns = parts_.clock.unix_ns();
-  Commit(std::nullopt, [this](Status status) {
+  Commit(nullptr, [this](Status status) {
     if (ended_) return;  // the launch failed meanwhile
     if (!status.ok()) Blame(status);
     running_committed_ = true;
@@ -209,7 +215,7 @@ void RunLife::BeginCollecting() {
   row_.ended_ns =
       command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
   FinishOutput();
-  Commit(std::nullopt, [this](Status status) {
+  Commit(nullptr, [this](Status status) {
     if (!status.ok()) Blame(status);
     collecting_committed_ = true;
     CollectWhenReady();

@@ -1,7 +1,7 @@
 // One run from the moment it has its devices until its end is known: preparing, running, collecting. Each state is
 // committed before it is acted on: nothing is set up before `preparing` is durable, and with it that the audit says
-// whose the devices are; nothing is executed before `running` is. Does not queue and does not commit the end; that is
-// runs.h, which owns it.
+// whose the devices are, and that the run has been told of what may use them besides; nothing is executed before
+// `running` is. Does not queue and does not commit the end; that is runs.h, which owns it.
 //
 // Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
 // (not from inside the call).
@@ -14,8 +14,8 @@
 
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_parts.h"
-#include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
+#include "storage/db.h"
 
 namespace kprof {
 
@@ -41,8 +41,8 @@ class RunLife {
     RunFiles files;
   };
 
-  // `entry`: of the audit, in the same transaction.
-  void Commit(const std::optional<AuditEntry>& entry, std::function<void(Status)> then);
+  // `also`: in the same transaction, if anything.
+  void Commit(std::function<Status(Db&)> also, std::function<void(Status)> then);
   // Does the work on a worker and goes on with what it gives, on the loop.
   template <typename T>
   void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));

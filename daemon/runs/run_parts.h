@@ -1,6 +1,8 @@
 // What a run needs of the rest of the house; everything is borrowed and outlives the runs.
 #pragma once
 
+#include <string>
+
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
@@ -33,6 +35,8 @@ struct RunParts {
   const StorageLimits* storage = nullptr;  // null: no limits
   // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.
   OutputIntake* intake = nullptr;
+  // This boot's (base/boot_id.h); empty where the kernel does not tell: then every boot is taken for the same.
+  std::string boot_id = {};
 };
 
 }  // namespace kprof

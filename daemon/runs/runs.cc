@@ -57,11 +57,13 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
                        Stop(id, of_run, grace_ms, [](const Result<RunRow>&) {});
                      },
                  .changed = [this] { OnQueueChanged(); }}),
-      retention_(parts, options.retention, [this](const std::string& id) {
-        Delete(id, DaemonFor(getuid()), [id](const Status& status) {
-          LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
-        });
-      }) {
+      retention_(parts, options.retention,
+                 [this](const std::string& id) {
+                   Delete(id, DaemonFor(getuid()), [id](const Status& status) {
+                     LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
+                   });
+                 }),
+      leftovers_(parts.boot_id, std::move(recovered.leftovers)) {
   TakeBack(std::move(recovered));
 }
 
@@ -248,6 +250,7 @@ void Runs::Start(const std::string& id) {
   open.queue_timer.Cancel();
   RunLife::Events events;
   events.changed = [this, id](const RunRow& row) {
+    if (row.state == RunState::kPreparing) leftovers_.Told(row);
     Become(open_.at(id), row);
     Notify(id);
   };
@@ -260,12 +263,14 @@ void Runs::OnLifeEnded(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_.at(id);
   open.end = std::move(row);
+  const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
+  if (!had_devices) DeviceLeftovers::TakeBack(*open.end);
   const RunRow& end = *open.end;
   if (std::optional<Lease> lease = LeaseOf(end)) {
     const std::string outcome = end.error ? end.error->code : "ok";
     const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
     if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
-    if (open.row.state != RunState::kQueued) {  // else it could not be stored that it had one
+    if (had_devices) {
       open.lease_ended =
           LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
     }
@@ -293,8 +298,9 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
-      [row = *open.end, lease_ended = open.lease_ended](Db& db) -> Status {
+      [row = *open.end, lease_ended = open.lease_ended, left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
         RETURN_IF_ERROR(UpdateRun(db, row));
+        for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
         return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
       },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {

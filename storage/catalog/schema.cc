@@ -253,6 +253,16 @@ CREATE TRIGGER own_session_label_in AFTER INSERT ON session_labels BEGIN
   WHERE uid = (SELECT uid FROM sessions WHERE id = NEW.session_id);
 END;
 )sql",
+
+    // 4: devices that processes of an ended run may still use, until the next run there has been told. The run may be
+    // deleted meanwhile, so that nothing here refers to it.
+    R"sql(
+CREATE TABLE leftovers (
+  device TEXT PRIMARY KEY NOT NULL,
+  run_id TEXT NOT NULL,
+  boot_id TEXT NOT NULL                 -- of the kernel that it ran under
+) WITHOUT ROWID;
+)sql",
 };
 
 Status Apply(Db& db, int version) {

@@ -290,6 +290,13 @@ void AddSessions(State& state) {
       "VALUES (1750000081000000000, 1000, 'local', 'open_session', '1jxt24500s0pen00', 'cpu', 'ok')");
 }
 
+// Processes of the run that timed out may use device 0 still.
+void AddLeftover(State& state) {
+  state.Execute(
+      "INSERT INTO leftovers (device, run_id, boot_id) "
+      "VALUES ('0', '1jxt22ah0t1me000', '00000000-0000-4000-8000-000000000001')");
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -303,5 +310,6 @@ int main(int argc, char** argv) {
   kprof::AddLost(state);
   kprof::AddQueued(state);
   kprof::AddSessions(state);
+  kprof::AddLeftover(state);
   return 0;
 }

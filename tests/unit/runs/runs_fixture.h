@@ -48,6 +48,7 @@ class RunsFixture {
     grants_ = std::make_unique<FakeCallerGrants>(*loop_);
     if (system_mode_) parts.grants = grants_.get();
     parts.storage = &storage_limits_;
+    parts.boot_id = boot_id_;
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -144,6 +145,7 @@ class RunsFixture {
   OutputLimits output_;
   RunObserver* observer_ = nullptr;
   Runs::Options options_;
+  std::string boot_id_ = "this-boot";
   bool system_mode_ = false;  // clients and the helper start commands
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;

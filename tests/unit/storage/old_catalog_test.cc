@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/owner_table.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
@@ -140,17 +141,28 @@ TEST_F(OldCatalogTest, Version2) {
 
 // The same runs and sessions: what was counted as they came is what the migration counts.
 TEST_F(OldCatalogTest, Version3) {
-  Db db = OpenCopy("state-v3");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 3);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
-  const OwnedSums kept = *ReadOwned(db, 1000);
+  OwnedSums kept;
+  {
+    Db db = OpenCopy("state-v3");
+    ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 3);
+    ASSERT_TRUE(MigrateCatalog(db).ok());
+    kept = *ReadOwned(db, 1000);
+  }
   EXPECT_EQ(kept.runs, 10);
   EXPECT_EQ(kept.sessions, 5);
   EXPECT_GT(kept.bytes, 12 + 22 + 4230 + 33);
-  std::filesystem::remove(folder_ / "catalog.db");
+  std::filesystem::remove(folder_ / "catalog.db");  // what belongs to it went when it was closed
   Db before = OpenCopy("state-v2");
   ASSERT_TRUE(MigrateCatalog(before).ok());
   EXPECT_EQ(*ReadOwned(before, 1000), kept);
+}
+
+TEST_F(OldCatalogTest, Version4) {
+  Db db = OpenCopy("state-v4");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 4);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+  const LeftoverRow left{"0", "1jxt22ah0t1me000", "00000000-0000-4000-8000-000000000001"};
+  EXPECT_EQ(*ReadLeftovers(db), std::vector{left});
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#include "storage/catalog/leftover_table.h"
+
+#include "storage/statement.h"
+
+namespace kprof {
+
+Status NoteLeftover(Db& db, const LeftoverRow& leftover) {
+  Statement note(db, R"sql(
+INSERT INTO leftovers (device, run_id, boot_id) VALUES (?1, ?2, ?3)
+ON CONFLICT (device) DO UPDATE SET run_id = excluded.run_id, boot_id = excluded.boot_id
+)sql");
+  return note.BindText(1, leftover.device).BindText(2, leftover.run_id).BindText(3, leftover.boot_id).Run();
+}
+
+Status ForgetLeftovers(Db& db, const std::vector<std::string>& devices) {
+  Statement forget(db, "DELETE FROM leftovers WHERE device = ?1");
+  for (const std::string& device : devices) RETURN_IF_ERROR(forget.BindText(1, device).Run());
+  return OkStatus();
+}
+
+Result<std::vector<LeftoverRow>> ReadLeftovers(Db& db) {
+  std::vector<LeftoverRow> leftovers;
+  Statement select(db, "SELECT device, run_id, boot_id FROM leftovers ORDER BY device");
+  while (select.Next()) {
+    leftovers.push_back({std::string(select.Text(0)), std::string(select.Text(1)), std::string(select.Text(2))});
+  }
+  RETURN_IF_ERROR(select.status());
+  return leftovers;
+}
+
+}  // namespace kprof

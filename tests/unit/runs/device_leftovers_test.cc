@@ -1,0 +1,138 @@
+// Devices on which a run left what nobody could end: who is told, and that nothing comes between.
+#include "daemon/runs/device_leftovers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class DeviceLeftoversTest : public testing::Test, protected RunsFixture {
+ protected:
+  void SetUp() override {
+    system_mode_ = true;
+    ASSERT_TRUE(Open().ok());
+  }
+  void Restart() {
+    Close();
+    Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+  static RunRequest On(const std::string& device) {
+    RunRequest request = Command();
+    request.device = device;
+    return request;
+  }
+  // A run that the helper started, ended, and what it says of it was that something lives on.
+  std::string LeavesProcessesOn(const std::string& device) {
+    const size_t launch = launcher_->count();
+    const std::string id = SubmitOk(On(device));
+    EXPECT_TRUE(GoesOn(launch));
+    CommandEnded ended = ExitCode(0);
+    ended.unkillable_processes = 2;
+    launcher_->at(launch).Ended(ended);
+    EXPECT_TRUE(HasEnded(id));
+    return id;
+  }
+  std::string RunsOn(const std::string& device) {
+    const size_t launch = launcher_->count();
+    const std::string id = SubmitOk(On(device));
+    EXPECT_TRUE(GoesOn(launch));
+    launcher_->at(launch).Ended(ExitCode(0));
+    EXPECT_TRUE(HasEnded(id));
+    return id;
+  }
+  std::vector<std::string> TrustOf(const std::string& id) {
+    std::vector<std::string> codes;
+    for (const TrustReason& reason : Stored(id).trust) codes.push_back(reason.code);
+    return codes;
+  }
+};
+
+TEST_F(DeviceLeftoversTest, AreToldOfOverARestartAndOnce) {
+  LeavesProcessesOn("0");
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("1")), IsEmpty());
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+}
+
+TEST_F(DeviceLeftoversTest, AreOverAfterAReboot) {
+  LeavesProcessesOn("0");
+  boot_id_ = "the-next-boot";
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+  LeavesProcessesOn("0");
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared")) << "that is of this boot";
+}
+
+TEST_F(DeviceLeftoversTest, AreThereStillWhenTheRunThatLeftThemIsDeleted) {
+  const std::string id = LeavesProcessesOn("0");
+  std::optional<Status> deleted;
+  runs_->Delete(id, {1000}, [&](const Status& status) { deleted = status; });
+  ASSERT_TRUE(Until([&] { return deleted.has_value(); }));
+  ASSERT_TRUE(deleted->ok()) << deleted->ToString();
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+}
+
+TEST_F(DeviceLeftoversTest, AreToldToTheNextWhereItCouldNotBeStoredThatOneWasTold) {
+  LeavesProcessesOn("0");
+  const std::string held = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(1));
+  const std::string refused = SubmitOk(On("0"));
+  CommandEnded ended = ExitCode(0);
+  ended.unkillable_processes = 1;
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  launcher_->at(1).Ended(ended);
+  ASSERT_TRUE(Until([&] {
+    const std::optional<Runs::View> view = runs_->FindOpen(refused);
+    return view && IsTerminal(view->row.state);
+  }));
+  EXPECT_EQ(launcher_->count(), 2u) << "it never was on the device";
+  disk_.plan.Heal();
+  ASSERT_TRUE(Until([&] {
+    Pass(60'000);
+    return !runs_->FindOpen(held) && !runs_->FindOpen(refused);
+  }));
+  EXPECT_THAT(TrustOf(held), ElementsAre("device_shared", "processes_unkillable"));
+  EXPECT_THAT(TrustOf(refused), IsEmpty());
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+}
+
+// The end of the run that left them is stored late, when the next one has been told already.
+TEST_F(DeviceLeftoversTest, AreNotToldAgainWhereTheyAreStoredAfterTheTelling) {
+  const std::string late = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(0));
+  CommandEnded ended = ExitCode(0);
+  ended.unkillable_processes = 1;
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(Until([&] {
+    const std::optional<Runs::View> view = runs_->FindOpen(late);
+    return view && IsTerminal(view->row.state);
+  }));
+  disk_.plan.Heal();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+  ASSERT_TRUE(Until([&] {
+    Pass(60'000);
+    return !runs_->FindOpen(late);
+  }));
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+}
+
+}  // namespace
+}  // namespace kprof
