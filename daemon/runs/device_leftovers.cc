@@ -1,10 +1,8 @@
 #include "daemon/runs/device_leftovers.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/runs/run_end.h"
 
 namespace kprof {
 namespace {
@@ -20,9 +18,6 @@ DeviceLeftovers::DeviceLeftovers(std::string boot_id, std::vector<LeftoverRow> s
 }
 
 void DeviceLeftovers::Note(const RunRow& ended) {
-  const bool may_live_on = std::any_of(ended.trust.begin(), ended.trust.end(),
-                                       [](const TrustReason& reason) { return reason.code == kProcessesUnkillable; });
-  if (!may_live_on) return;
   for (const std::string& device : ended.devices) left_by_[device] = ended.id;
 }
 

@@ -19,7 +19,7 @@ class DeviceLeftovers {
   // `stored`: what a restart found; what is of another boot is over.
   DeviceLeftovers(std::string boot_id, std::vector<LeftoverRow> stored);
 
-  // Looks at the trust of a run that has ended.
+  // Processes of a run that has ended may live on.
   void Note(const RunRow& ended);
   // What of it has not been told: to be stored with its end.
   std::vector<LeftoverRow> LeftBy(const RunRow& ended) const;

@@ -7,7 +7,6 @@
 
 #include "daemon/base/log.h"
 #include "daemon/runs/planned_launch.h"
-#include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 
 namespace kprof {
@@ -36,7 +35,7 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
   return row;
 }
 
-LostRun::LostRun(const RunParts& parts, RunRow row, std::function<void(RunRow)> ended)
+LostRun::LostRun(const RunParts& parts, RunRow row, std::function<void(EndedRun)> ended)
     : parts_(parts), row_(std::move(row)), ended_(std::move(ended)) {}
 
 void LostRun::Begin() {
@@ -55,6 +54,7 @@ void LostRun::EndRemains(UniqueFd progress) {
     if (!ended.ok()) {
       LogError("processes of a lost run may live on", {{"run", row_.id}, {"error", ended.ToString()}});
       row_.trust.push_back(MayLiveOn(ended));
+      may_live_on_ = true;
     }
     Collect();
   });
@@ -63,13 +63,13 @@ void LostRun::EndRemains(UniqueFd progress) {
 void LostRun::Collect() {
   auto work = [this, row = row_, now_ns = parts_.clock.unix_ns()] {
     auto end = std::make_shared<RunRow>(EndOfLostRun(row, parts_.files, parts_.catalog.layout(), now_ns));
-    parts_.loop.Post([this, end] { ended_(std::move(*end)); });
+    parts_.loop.Post([this, end] { ended_({std::move(*end), may_live_on_}); });
   };
   Status submitted = parts_.files_work.Submit(std::move(work));
   if (submitted.ok()) return;
   LogWarning("logs of a lost run are not kept", {{"run", row_.id}, {"error", submitted.ToString()}});
   SetEnd(row_, LostWithDaemon(row_), parts_.clock.unix_ns());
-  parts_.loop.Post([this] { ended_(row_); });
+  parts_.loop.Post([this] { ended_({row_, may_live_on_}); });
 }
 
 }  // namespace kprof

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "daemon/process/launcher.h"
+#include "daemon/runs/run_end.h"
 #include "daemon/runs/run_parts.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
@@ -27,7 +28,7 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
 class LostRun {
  public:
   // `row` as it is stored.
-  LostRun(const RunParts& parts, RunRow row, std::function<void(RunRow)> ended);
+  LostRun(const RunParts& parts, RunRow row, std::function<void(EndedRun)> ended);
 
   void Begin();
 
@@ -37,7 +38,8 @@ class LostRun {
 
   const RunParts parts_;
   RunRow row_;
-  const std::function<void(RunRow)> ended_;
+  const std::function<void(EndedRun)> ended_;
+  bool may_live_on_ = false;
 };
 
 }  // namespace kprof

@@ -14,6 +14,14 @@
 
 namespace kprof {
 
+// A run that is over, which is not stored yet.
+struct EndedRun {
+  RunRow row;
+  // Processes of it, on its devices. Whoever says so has a say in others' trust (device_leftovers.h): the word of a
+  // supervisor that a client started is in its own run's trust and does not count here.
+  bool may_live_on = false;
+};
+
 // What the run's folder held, and in its trust what of the output is not kept.
 void SetCollected(RunRow& row, Collected collected);
 

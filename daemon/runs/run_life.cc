@@ -109,7 +109,10 @@ void RunLife::Launch(Prepared prepared) {
     GoWhenReady();
   };
   events.started = [this](CommandStarted started) { OnStarted(started); };
-  events.may_live_on = [this](const Status& why) { row_.trust.push_back(MayLiveOn(why)); };
+  events.may_live_on = [this](const Status& why) {
+    row_.trust.push_back(MayLiveOn(why));
+    may_live_on_ = true;
+  };
   events.failed = [this](Status status) {
     Blame(status);
     BeginCollecting();
@@ -202,6 +205,7 @@ bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
 void RunLife::OnEnded(const CommandEnded& ended) {
   command_ =
       row_.starter == RunStarter::kDaemon ? ended : BelievableEnd(ended, parts_.clock.mono_ns() - launched_mono_ns_);
+  if (command_->unkillable_processes > 0 && row_.starter != RunStarter::kClient) may_live_on_ = true;
   BeginCollecting();
 }
 
@@ -271,7 +275,7 @@ void RunLife::End() {
     row_.started_ns.reset();
   }
   SetEnd(row_, WhyItFailed(), parts_.clock.unix_ns());
-  events_.ended(row_);
+  events_.ended({row_, may_live_on_});
 }
 
 }  // namespace kprof

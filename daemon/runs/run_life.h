@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_parts.h"
 #include "storage/catalog/run_row.h"
@@ -23,7 +24,7 @@ class RunLife {
  public:
   struct Events {
     std::function<void(const RunRow&)> changed;  // a new state is durable
-    std::function<void(RunRow)> ended;           // the row as it ends; committing it is up to the owner
+    std::function<void(EndedRun)> ended;         // the row as it ends; committing it is up to the owner
   };
   // `row` is queued; its devices are held for it.
   RunLife(const RunParts& parts, RunRow row, Events events);
@@ -75,6 +76,7 @@ class RunLife {
   bool collecting_committed_ = false;
   int64_t launched_mono_ns_ = 0;
   bool ended_ = false;  // the command is over, or never will be
+  bool may_live_on_ = false;
   std::optional<CommandEnded> command_;
   std::optional<Status> stop_reason_;
   std::optional<Status> error_;  // why the run fails; the first one counts

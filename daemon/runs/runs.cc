@@ -10,7 +10,6 @@
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
-#include "daemon/runs/run_end.h"
 #include "daemon/runs/run_place.h"
 #include "storage/catalog/run_table.h"
 
@@ -103,7 +102,7 @@ void Runs::TakeBackQueued(RunRow row) {
 void Runs::TakeBackLost(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_[id];
-  open.lost = std::make_unique<LostRun>(parts_, row, [this](RunRow end) { OnLifeEnded(std::move(end)); });
+  open.lost = std::make_unique<LostRun>(parts_, row, [this](EndedRun end) { OnLifeEnded(std::move(end)); });
   open.row = std::move(row);
   open.account = AccountOf(open.row.uid);
   open.row.error = StoredError(LostWithDaemon(open.row));  // for who looks meanwhile
@@ -254,15 +253,15 @@ void Runs::Start(const std::string& id) {
     Become(open_.at(id), row);
     Notify(id);
   };
-  events.ended = [this](RunRow row) { OnLifeEnded(std::move(row)); };
+  events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
   open.life = std::make_unique<RunLife>(parts_, std::move(row), std::move(events));
   open.life->Begin();
 }
 
-void Runs::OnLifeEnded(RunRow row) {
-  const std::string id = row.id;
+void Runs::OnLifeEnded(EndedRun ended) {
+  const std::string id = ended.row.id;
   OpenRun& open = open_.at(id);
-  open.end = std::move(row);
+  open.end = std::move(ended.row);
   const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
   if (!had_devices) DeviceLeftovers::TakeBack(*open.end);
   const RunRow& end = *open.end;
@@ -275,7 +274,7 @@ void Runs::OnLifeEnded(RunRow row) {
           LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
     }
   }
-  leftovers_.Note(end);
+  if (ended.may_live_on) leftovers_.Note(end);
   CommitEnd(id, kRetryFirstMs);
   --running_;
   Leave(open);  // the next one's first commit joins this one's last

@@ -20,6 +20,7 @@
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention_sweep.h"
+#include "daemon/runs/run_end.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_parts.h"
@@ -134,7 +135,7 @@ class Runs {
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
-  void OnLifeEnded(RunRow row);
+  void OnLifeEnded(EndedRun ended);
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void Forget(const std::string& id);
   void Notify(const std::string& id);

@@ -25,15 +25,16 @@ class DeviceLeftoversTest : public testing::Test, protected RunsFixture {
     Status opened = Open();
     ASSERT_TRUE(opened.ok()) << opened.ToString();
   }
-  static RunRequest On(const std::string& device) {
+  static RunRequest On(const std::string& device, bool attached = false) {
     RunRequest request = Command();
     request.device = device;
+    request.attached = attached;
     return request;
   }
-  // A run that the helper started, ended, and what it says of it was that something lives on.
-  std::string LeavesProcessesOn(const std::string& device) {
+  // A run whose supervisor says that something lives on: the helper started it, or its client where it is attached.
+  std::string LeavesProcessesOn(const std::string& device, bool attached = false) {
     const size_t launch = launcher_->count();
-    const std::string id = SubmitOk(On(device));
+    const std::string id = SubmitOk(On(device, attached));
     EXPECT_TRUE(GoesOn(launch));
     CommandEnded ended = ExitCode(0);
     ended.unkillable_processes = 2;
@@ -75,6 +76,27 @@ TEST_F(DeviceLeftoversTest, AreOverAfterAReboot) {
   LeavesProcessesOn("0");
   Restart();
   EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared")) << "that is of this boot";
+}
+
+// Who would, by lying, be in the trust of everybody who comes next.
+TEST_F(DeviceLeftoversTest, AreNotWhatAClientsSupervisorSays) {
+  const std::string said = LeavesProcessesOn("0", /*attached=*/true);
+  EXPECT_THAT(TrustOf(said), ElementsAre("processes_unkillable"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+}
+
+TEST_F(DeviceLeftoversTest, AreWhatWasSeenOfAClientsSupervisor) {
+  SubmitOk(On("0", /*attached=*/true));
+  ASSERT_TRUE(GoesOn(0));
+  launcher_->at(0).MayLiveOn(Fail(ErrorCode::kCommandFailed, "supervise", "kprof-launch does not end"));
+  launcher_->at(0).Lost(Fail(ErrorCode::kCommandFailed, "supervise", "kprof-launch does not end"));
+  const std::string next = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(1));
+  launcher_->at(1).Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(next));
+  EXPECT_THAT(TrustOf(next), ElementsAre("device_shared"));
 }
 
 TEST_F(DeviceLeftoversTest, AreThereStillWhenTheRunThatLeftThemIsDeleted) {
