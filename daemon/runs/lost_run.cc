@@ -8,6 +8,7 @@
 #include "daemon/base/log.h"
 #include "daemon/runs/planned_launch.h"
 #include "daemon/runs/run_folder.h"
+#include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
@@ -35,8 +36,8 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
   return row;
 }
 
-LostRun::LostRun(const RunParts& parts, RunRow row, std::function<void(EndedRun)> ended)
-    : parts_(parts), row_(std::move(row)), ended_(std::move(ended)) {}
+LostRun::LostRun(const RunParts& parts, RunRow row, Events events)
+    : parts_(parts), events_(std::move(events)), row_(std::move(row)) {}
 
 void LostRun::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
@@ -50,26 +51,48 @@ void LostRun::Begin() {
 }
 
 void LostRun::EndRemains(UniqueFd progress) {
-  parts_.launcher.EndRemains(LaunchAsOf(row_), row_.id, std::move(progress), [this](const Status& ended) {
-    if (!ended.ok()) {
-      LogError("processes of a lost run may live on", {{"run", row_.id}, {"error", ended.ToString()}});
-      row_.trust.push_back(MayLiveOn(ended));
-      may_live_on_ = true;
-    }
-    Collect();
-  });
+  parts_.launcher.EndRemains(LaunchAsOf(row_), row_.id, std::move(progress),
+                             [this](const Status& ended) { OnRemainsEnded(ended); });
+}
+
+void LostRun::OnRemainsEnded(const Status& ended) {
+  // The daemon before this one may have stored what it knew of that; this is newer.
+  std::erase_if(row_.trust, [](const TrustReason& reason) { return reason.code == kProcessesUnkillable; });
+  if (!ended.ok()) {
+    LogError("processes of a lost run may live on", {{"run", row_.id}, {"error", ended.ToString()}});
+    row_.trust.push_back(MayLiveOn(ended));
+    may_live_on_ = true;
+  }
+  BeginCollecting();
+}
+
+void LostRun::BeginCollecting() {
+  row_.state = RunState::kCollecting;
+  if (!row_.ended_ns) row_.ended_ns = parts_.clock.unix_ns();
+  // The writer may answer when we are gone; what it posts then never runs.
+  parts_.catalog.writer().Submit([row = row_](Db& db) { return UpdateRun(db, row); },
+                                 [this, &loop = parts_.loop](const Status& status) {
+                                   loop.Post([this, status] {
+                                     if (status.ok()) {
+                                       events_.changed(row_);
+                                     } else {  // as on a full disk; its end is tried until it is stored
+                                       LogWarning("run in trouble", {{"run", row_.id}, {"error", status.ToString()}});
+                                     }
+                                     Collect();
+                                   });
+                                 });
 }
 
 void LostRun::Collect() {
   auto work = [this, row = row_, now_ns = parts_.clock.unix_ns()] {
     auto end = std::make_shared<RunRow>(EndOfLostRun(row, parts_.files, parts_.catalog.layout(), now_ns));
-    parts_.loop.Post([this, end] { ended_({std::move(*end), may_live_on_}); });
+    parts_.loop.Post([this, end] { events_.ended({std::move(*end), may_live_on_}); });
   };
   Status submitted = parts_.files_work.Submit(std::move(work));
   if (submitted.ok()) return;
   LogWarning("logs of a lost run are not kept", {{"run", row_.id}, {"error", submitted.ToString()}});
   SetEnd(row_, LostWithDaemon(row_), parts_.clock.unix_ns());
-  parts_.loop.Post([this] { ended_({row_, may_live_on_}); });
+  parts_.loop.Post([this] { events_.ended({row_, may_live_on_}); });
 }
 
 }  // namespace kprof

@@ -1,6 +1,7 @@
 // A run that was in flight when the daemon before this one was killed: from the start that found it until its end is
-// known. What its command left is ended, or its end is awaited (Launcher::EndRemains), then the logs are finished.
-// Until then the run is open and keeps its devices, so that the next one on them is alone; should this daemon be
+// known. What its command left is ended, or its end is awaited (Launcher::EndRemains); then, as at any end,
+// `collecting` is committed and told, and only then the logs are finished, which changes the files under those who read
+// them. Until then the run is open and keeps its devices, so that the next one on them is alone; should this daemon be
 // killed, too, the next start finds it as this one did. Does not commit the end; that is runs.h, which owns it.
 //
 // Io loop only. Ends in exactly one call of `ended`, after which it may be destroyed (not from inside the call).
@@ -27,18 +28,24 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
 
 class LostRun {
  public:
-  // `row` as it is stored.
-  LostRun(const RunParts& parts, RunRow row, std::function<void(EndedRun)> ended);
+  struct Events {
+    std::function<void(const RunRow&)> changed;  // a new state is durable
+    std::function<void(EndedRun)> ended;         // as in RunLife::Events
+  };
+  // `row` as it was found, with LostWithDaemon as its error for who looks meanwhile.
+  LostRun(const RunParts& parts, RunRow row, Events events);
 
   void Begin();
 
  private:
   void EndRemains(UniqueFd progress);
+  void OnRemainsEnded(const Status& ended);
+  void BeginCollecting();
   void Collect();
 
   const RunParts parts_;
+  const Events events_;
   RunRow row_;
-  const std::function<void(EndedRun)> ended_;
   bool may_live_on_ = false;
 };
 

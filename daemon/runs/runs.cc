@@ -102,10 +102,16 @@ void Runs::TakeBackQueued(RunRow row) {
 void Runs::TakeBackLost(RunRow row) {
   const std::string id = row.id;
   OpenRun& open = open_[id];
-  open.lost = std::make_unique<LostRun>(parts_, row, [this](EndedRun end) { OnLifeEnded(std::move(end)); });
+  row.error = StoredError(LostWithDaemon(row));
+  LostRun::Events events;
+  events.changed = [this, id](const RunRow& row) {
+    Become(open_.at(id), row);
+    Notify(id);
+  };
+  events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
+  open.lost = std::make_unique<LostRun>(parts_, row, std::move(events));
   open.row = std::move(row);
   open.account = AccountOf(open.row.uid);
-  open.row.error = StoredError(LostWithDaemon(open.row));  // for who looks meanwhile
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
   const std::string& session_id = open.row.session_id;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/run_end.h"
@@ -154,6 +155,55 @@ TEST_F(LostRunsTest, ThatCannotBeEndedSaySoAndTheNextOnTheDeviceIsTold) {
   ASSERT_THAT(TrustOf(Stored(next)), ElementsAre("device_shared"));
   EXPECT_THAT(Stored(next).trust[0].message, Not(HasSubstr(lost))) << "whose run it was is not for everybody";
   EXPECT_THAT(TrustOf(Stored(third)), IsEmpty()) << "told once";
+}
+
+// Who reads its logs is told before they change under them.
+TEST_F(LostRunsTest, AreCollectingBeforeTheirLogsAreTouched) {
+  const std::string lost = Running();
+  Restart();
+  Settle();
+  const std::string progress = layout().ArtifactPath(lost, "output.progress");
+  std::vector<RunState> told;
+  const Runs::WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
+    told.push_back(view.row.state);
+    if (view.row.state != RunState::kCollecting) return;
+    EXPECT_TRUE(std::filesystem::exists(progress));
+    EXPECT_EQ(Stored(lost).state, RunState::kCollecting);
+    EXPECT_EQ(view.row.error->code, "lost_daemon");
+  });
+  launcher_->remains[0].done(OkStatus());
+  ASSERT_TRUE(HasEnded(lost));
+  runs_->Unwatch(lost, watch);
+  EXPECT_THAT(told, ElementsAre(RunState::kCollecting, RunState::kFailed));
+  EXPECT_FALSE(std::filesystem::exists(progress));
+}
+
+// Killed before the end was stored: the third daemon asks anew whether something lives on, and its answer counts.
+TEST_F(LostRunsTest, ThatWereCollectingAreEndedByAThirdDaemon) {
+  for (const bool lives_on : {false, true}) {
+    const std::string lost = Running();
+    Restart();
+    Settle();
+    const Runs::WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
+      if (view.row.state == RunState::kCollecting) disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+    });
+    launcher_->remains[0].done(Fail(ErrorCode::kTimedOut, "end it", "2 of its processes do not die"));
+    ASSERT_TRUE(Until([&] { return IsTerminal(runs_->FindOpen(lost)->row.state); }));
+    runs_->Unwatch(lost, watch);
+    Close();
+    disk_.plan.Heal();
+    ASSERT_TRUE(Open().ok());
+    Settle();
+    EXPECT_EQ(Stored(lost).state, RunState::kCollecting);
+    launcher_->remains[0].done(lives_on ? Fail(ErrorCode::kTimedOut, "end it", "1 of them does not die") : OkStatus());
+    ASSERT_TRUE(HasEnded(lost));
+    EXPECT_EQ(Stored(lost).error->code, "lost_daemon");
+    if (lives_on) {
+      EXPECT_THAT(TrustOf(Stored(lost)), ElementsAre("processes_unkillable"));
+    } else {
+      EXPECT_THAT(TrustOf(Stored(lost)), IsEmpty());
+    }
+  }
 }
 
 TEST_F(LostRunsTest, AreNotCancelled) {
