@@ -2,7 +2,8 @@
 // was in flight (`lost_daemon`), keeps the queue. What others started for us cannot be ended here, before serving: such
 // a run stays open until nobody is left of it (lost_run.h). Of a catalog that is a backup, what is open may have ended
 // long since: such a run is `lost_daemon`, too, but is not said to have died, and its files are left for lost/
-// (stray_files.h).
+// (stray_files.h). One that is in flight all the same keeps its devices as any other, whatever the backup has of its
+// session.
 #pragma once
 
 #include <optional>

@@ -118,7 +118,11 @@ void Runs::TakeBackLost(RunRow row) {
   open.leases = &leases_;
   if (sessions_.FindOpenRow(session_id) != nullptr) {
     sessions_.AddRun(session_id, id);
-    open.leases = &sessions_.LeasesOf(session_id);
+    const std::vector<std::string>& devices = open.row.devices;
+    const bool sessions_own = std::all_of(devices.begin(), devices.end(), [&](const std::string& device) {
+      return queue().HolderOf(device) == session_id;
+    });
+    if (sessions_own) open.leases = &sessions_.LeasesOf(session_id);
   }
   open.leases->HoldFree({id, open.account, open.row.priority, open.row.devices});
 }

@@ -102,7 +102,7 @@ void Sessions::TakeBack(SessionRow row, bool is_backup) {
   session.has_lease = true;
   session.found = true;
   session.held_since_mono_ns = parts_.clock.mono_ns();
-  node_.HoldFree({session.row.id, session.account, session.row.priority, session.row.devices});
+  if (!is_backup) node_.HoldFree({session.row.id, session.account, session.row.priority, session.row.devices});
 }
 
 void Sessions::Begin() {

@@ -55,7 +55,8 @@ class Sessions {
   ~Sessions();
 
   // Before Begin, in the order of their ids, which is also that of the runs that wait beside them: a session that a
-  // restart found. Of a catalog that is a backup none goes on.
+  // restart found. Of a catalog that is a backup none goes on, and none holds devices, which may have changed hands
+  // since: those of its runs that are in flight hold their own.
   void TakeBack(SessionRow row, bool is_backup);
   // Once, when the loop runs and all is taken back.
   void Begin();

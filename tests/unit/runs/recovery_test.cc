@@ -119,6 +119,103 @@ TEST_F(RestoredCatalogTest, ARunThatWasQueuedThenAndIsInFlightDoesNotRunTwice) {
   EXPECT_EQ(launcher_->count(), 0u);
 }
 
+// Where others start the commands: what is in flight is not ended before serving.
+class RestoredSystemCatalogTest : public RestoredCatalogTest {
+ protected:
+  void SetUp() override {
+    system_mode_ = true;
+    RestoredCatalogTest::SetUp();
+  }
+  std::string OpenSession() {
+    SessionRequest request;
+    request.uid = 1000;
+    request.device = "0";
+    std::optional<Result<SessionRow>> answer;
+    runs_->sessions().Open(request, [&](const Result<SessionRow>& row) { answer = row; });
+    EXPECT_TRUE(Until([&] { return answer.has_value(); }));
+    return (*answer)->id;
+  }
+  std::string SubmitTo(const std::string& session) {
+    RunRequest request = OnTheOneDevice();
+    request.session_id = session;
+    return SubmitOk(request);
+  }
+  bool IsGone(const std::string& session) {
+    return Until([&] { return runs_->sessions().FindOpenRow(session) == nullptr; });
+  }
+  // Nobody else comes to be on the device until nobody is left of `lost`.
+  void ExpectKeepsTheDevice(const std::string& lost) {
+    const std::string next = SubmitOk(OnTheOneDevice());
+    for (int i = 0; i < 3; ++i) {
+      loop_->RunUntilIdle();
+      (void)catalog_->writer().SubmitAndWait([](Db&) { return OkStatus(); });
+    }
+    EXPECT_EQ(launcher_->count(), 0u) << "beside what is left of the lost run";
+    EXPECT_EQ(runs_->RunOn("0"), lost);
+    ASSERT_EQ(launcher_->remains.size(), 1u);
+    EXPECT_EQ(launcher_->remains[0].marker, lost);
+    launcher_->remains[0].done(OkStatus());
+    ASSERT_TRUE(HasEnded(lost));
+    EXPECT_EQ(Stored(lost).error->code, "lost_daemon");
+    ASSERT_TRUE(GoesOn(0));
+    EXPECT_EQ(launcher_->at(0).marker, next);
+    launcher_->at(0).Ended(ExitCode(0));
+    ASSERT_TRUE(HasEnded(next));
+  }
+};
+
+TEST_F(RestoredSystemCatalogTest, ARunInFlightWithinASessionThatWasQueuedThenKeepsItsDevices) {
+  const std::string before = SubmitOk(OnTheOneDevice());
+  ASSERT_TRUE(GoesOn(0));
+  const std::string session = OpenSession();
+  const std::string lost = SubmitTo(session);
+  BackUp();
+  launcher_->at(0).Ended(ExitCode(0));
+  ASSERT_TRUE(GoesOn(1));
+  ASSERT_EQ(launcher_->at(1).marker, lost);
+  RestoreAndOpen();
+  ExpectKeepsTheDevice(lost);
+  EXPECT_TRUE(IsGone(session));
+}
+
+TEST_F(RestoredSystemCatalogTest, ARunInFlightKeepsItsDevicesFromASessionThatHeldThemThenAndEndedSince) {
+  const std::string earlier = OpenSession();
+  const std::string session = OpenSession();
+  const std::string lost = SubmitTo(session);
+  const std::string alone = SubmitOk(OnTheOneDevice());
+  BackUp();
+  runs_->sessions().Close(earlier, {1000}, OkStatus(), 0, [](const Result<SessionRow>&) {});
+  ASSERT_TRUE(GoesOn(0));
+  ASSERT_EQ(launcher_->at(0).marker, lost);
+  runs_->Stop(alone, Fail(ErrorCode::kCancelled, "run", "cancelled"), 0, [](const Result<RunRow>&) {});
+  ASSERT_TRUE(HasEnded(alone));
+  RestoreAndOpen();
+  ExpectKeepsTheDevice(lost);
+  EXPECT_TRUE(IsGone(earlier));
+  EXPECT_TRUE(IsGone(session));
+}
+
+TEST_F(RestoredSystemCatalogTest, ARunInFlightByItselfKeepsItsDevicesFromASessionThatHeldThemThen) {
+  const std::string earlier = OpenSession();
+  const std::string lost = SubmitOk(OnTheOneDevice());
+  BackUp();
+  runs_->sessions().Close(earlier, {1000}, OkStatus(), 0, [](const Result<SessionRow>&) {});
+  ASSERT_TRUE(GoesOn(0));
+  RestoreAndOpen();
+  ExpectKeepsTheDevice(lost);
+  EXPECT_TRUE(IsGone(earlier));
+}
+
+TEST_F(RestoredSystemCatalogTest, ARunInFlightWithinASessionThatWasOpenThenKeepsItsDevices) {
+  const std::string session = OpenSession();
+  const std::string lost = SubmitTo(session);
+  ASSERT_TRUE(GoesOn(0));
+  BackUp();
+  RestoreAndOpen();
+  ExpectKeepsTheDevice(lost);
+  EXPECT_TRUE(IsGone(session));
+}
+
 TEST_F(RestoredCatalogTest, IsLikeAnyOtherFromItsSecondStartOn) {
   BackUp();
   RestoreAndOpen();
