@@ -7,7 +7,6 @@
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/clock_policy.h"
 #include "daemon/runs/run_end.h"
-#include "daemon/runs/seconds_text.h"
 #include "storage/base/random_name.h"
 #include "storage/catalog/session_table.h"
 
@@ -57,6 +56,10 @@ Sessions::OpenSession& Sessions::Add(SessionRow row, uint32_t account) {
   session.row = std::move(row);
   session.account = account;
   session.leases = std::make_unique<Leases>(parts_.clock, 0, events_.changed);
+  session.deadlines =
+      std::make_unique<SessionDeadlines>(parts_.loop, parts_.clock, session.row.id,
+                                         [this, id = session.row.id](const Status& why) { OnDeadline(id, why); });
+  if (stopped_) session.deadlines->Stop();
   if (session.row.attached) session.token = RandomName();
   return session;
 }
@@ -122,7 +125,7 @@ void Sessions::Begin() {
     } else if (session.row.state == SessionState::kOpen) {
       OnOpen(id);
     } else {
-      StartQueueTimer(session);
+      session.deadlines->Wait(session.row);
     }
   }
 }
@@ -131,10 +134,7 @@ void Sessions::Stop() {
   stopped_ = true;
   for (auto& [id, session] : open_) {
     session.leases->End();
-    session.hold_timer.Cancel();
-    session.queue_timer.Cancel();
-    session.ttl_timer.Cancel();
-    session.idle_timer.Cancel();
+    session.deadlines->Stop();
     if (session.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
   }
 }
@@ -185,8 +185,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
                                      LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
                                      OpenSession& session = Add(row, account);
                                      if (parts_.observer != nullptr) parts_.observer->OnSessionOpened(row);
-                                     if (row.attached) StartHoldTimer(session);
-                                     StartQueueTimer(session);
+                                     if (row.attached) session.deadlines->Abandon(options_.hold_grace_ms);
+                                     session.deadlines->Wait(row);
                                      done(row);
                                      // Who opened it may have closed it at once.
                                      if (!stopped_ && !session.ending) Wait(session);
@@ -216,7 +216,7 @@ void Sessions::Commit(SessionRow row, const std::vector<std::optional<AuditEntry
 
 void Sessions::OnGranted(const std::string& id) {
   OpenSession& session = open_.at(id);
-  session.queue_timer.Cancel();
+  session.deadlines->StopWaiting();
   session.granted = session.row;
   session.granted->state = SessionState::kOpen;
   session.granted->granted_ns = parts_.clock.unix_ns();
@@ -246,56 +246,16 @@ void Sessions::OnGranted(const std::string& id) {
 // Its lease is its own, and durable.
 void Sessions::OnOpen(const std::string& id) {
   OpenSession& session = open_.at(id);
-  if (session.row.expires_ns) {
-    auto expire = [this, id] {
-      const std::string why = "its TTL of " + SecondsText(open_.at(id).row.ttl_ms) + " has passed";
-      End(id, {SessionState::kClosed, Fail(ErrorCode::kTimedOut, Named(id), why, "give it more with --ttl"),
-               LeaseLost("its session ended: " + why), kGraceMs});
-    };
-    // No more than all of it, however the wall clock was set meanwhile.
-    const int64_t left_ns =
-        std::min(*session.row.expires_ns - parts_.clock.unix_ns(), session.row.ttl_ms * kNanosPerMilli);
-    if (left_ns <= 0) return expire();  // while kprofd was away
-    session.ttl_timer = parts_.loop.After(left_ns, expire);
-  }
-  StartIdleTimer(session);
+  session.deadlines->Open(session.row);
+  if (session.ending) return;
+  if (session.runs.empty()) session.deadlines->Idle(session.row);
   if (!stopped_) session.leases->Begin();
 }
 
-// Counted from when it was asked for, also across a restart.
-void Sessions::StartQueueTimer(OpenSession& session) {
-  if (session.row.queue_timeout_ms == 0) return;
-  const std::string id = session.row.id;
-  const int64_t ends_ns = session.row.opened_ns + session.row.queue_timeout_ms * kNanosPerMilli;
-  const int64_t left_ns =
-      std::clamp<int64_t>(ends_ns - parts_.clock.unix_ns(), 0, session.row.queue_timeout_ms * kNanosPerMilli);
-  session.queue_timer = parts_.loop.After(left_ns, [this, id] {
-    End(id, {SessionState::kClosed,
-             Fail(ErrorCode::kQueueTimeout, Named(id), "it waited longer than its queue timeout",
-                  "give it more with --queue-timeout, or see kprofctl devices for who holds the device"),
-             LeaseLost("its session was never opened: it waited longer than its queue timeout")});
-  });
-}
-
-void Sessions::StartHoldTimer(OpenSession& session) {
-  if (session.ending || stopped_) return;
-  session.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id = session.row.id] {
-    End(id, {SessionState::kClosed,
-             Fail(ErrorCode::kClientGone, Named(id), "the client that held it went away",
-                  "open one that is detached if it is to outlive its client"),
-             LeaseLost("its session ended: the client that held it went away"), kGraceMs});
-  });
-}
-
-void Sessions::StartIdleTimer(OpenSession& session) {
-  session.idle_timer.Cancel();
-  const bool counts = session.row.state == SessionState::kOpen && session.row.idle_timeout_ms > 0;
-  if (!counts || !session.runs.empty() || session.ending || stopped_) return;
-  session.idle_timer = parts_.loop.After(session.row.idle_timeout_ms * kNanosPerMilli, [this, id = session.row.id] {
-    const std::string why = "it had no run for " + SecondsText(open_.at(id).row.idle_timeout_ms);
-    End(id, {SessionState::kClosed, Fail(ErrorCode::kTimedOut, Named(id), why, "give it more with --idle-timeout"),
-             LeaseLost("its session ended: " + why), kGraceMs});
-  });
+void Sessions::OnDeadline(const std::string& id, const Status& why) {
+  const bool never_open = open_.at(id).row.state == SessionState::kQueued;
+  const std::string of_runs = never_open ? "its session was never opened: " : "its session ended: ";
+  End(id, {SessionState::kClosed, why, LeaseLost(of_runs + why.why()), kGraceMs});
 }
 
 Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) const {
@@ -334,10 +294,7 @@ void Sessions::End(const std::string& id, Ending ending) {
     if (session.ending->error) entry.outcome = ErrorName(session.ending->error->code());
     session.ending->entry = std::move(entry);
   }
-  session.hold_timer.Cancel();
-  session.queue_timer.Cancel();
-  session.ttl_timer.Cancel();
-  session.idle_timer.Cancel();
+  session.deadlines->Stop();
   session.leases->End();
   SessionRow closing = session.granted ? *session.granted : session.row;
   const bool never_open = closing.state == SessionState::kQueued;
@@ -450,14 +407,15 @@ void Sessions::Hold(const std::string& id) {
   auto found = open_.find(id);
   if (found == open_.end()) return;
   ++found->second.holders;
-  found->second.hold_timer.Cancel();
+  found->second.deadlines->StopAbandoning();
 }
 
 void Sessions::Unhold(const std::string& id) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
-  if (--found->second.holders == 0 && found->second.row.attached) StartHoldTimer(found->second);
+  OpenSession& session = found->second;
+  if (--session.holders == 0 && session.row.attached) session.deadlines->Abandon(options_.hold_grace_ms);
 }
 
 void Sessions::Notify(OpenSession& session) {
@@ -502,7 +460,7 @@ std::optional<Status> Sessions::WhyEnding(const std::string& id) const {
 void Sessions::AddRun(const std::string& id, const std::string& run_id) {
   OpenSession& session = open_.at(id);
   session.runs.insert(run_id);
-  session.idle_timer.Cancel();
+  session.deadlines->StopIdling();
 }
 
 void Sessions::NoteRound(const std::string& id, int64_t round) {
@@ -513,7 +471,8 @@ void Sessions::NoteRound(const std::string& id, int64_t round) {
 void Sessions::RemoveRun(const std::string& id, const std::string& run_id) {
   auto found = open_.find(id);
   if (found == open_.end() || found->second.runs.erase(run_id) == 0) return;
-  StartIdleTimer(found->second);
+  OpenSession& session = found->second;
+  if (session.row.state == SessionState::kOpen && session.runs.empty()) session.deadlines->Idle(session.row);
   FinishWhenAlone(id);
 }
 

@@ -29,6 +29,7 @@
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_parts.h"
+#include "daemon/runs/session_deadlines.h"
 #include "daemon/runs/session_request.h"
 #include "storage/base/status.h"
 #include "storage/catalog/audit_table.h"
@@ -142,10 +143,7 @@ class Sessions {
     std::optional<AuditEntry> lease_ended;  // stored with it
     std::vector<std::function<void(Result<SessionRow>)>> end_known;
     int holders = 0;
-    IoLoop::Timer hold_timer;
-    IoLoop::Timer queue_timer;
-    IoLoop::Timer ttl_timer;
-    IoLoop::Timer idle_timer;
+    std::unique_ptr<SessionDeadlines> deadlines;
     IoLoop::Timer retry_timer;
     std::map<WatchId, std::function<void(const View&)>> watchers;
   };
@@ -157,9 +155,7 @@ class Sessions {
   void Wait(OpenSession& session);
   void OnGranted(const std::string& id);
   void OnOpen(const std::string& id);
-  void StartQueueTimer(OpenSession& session);
-  void StartHoldTimer(OpenSession& session);
-  void StartIdleTimer(OpenSession& session);
+  void OnDeadline(const std::string& id, const Status& why);
   void End(const std::string& id, Ending ending);
   void EndRuns(const std::string& id);
   void FinishWhenAlone(const std::string& id);
