@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "storage/base/files.h"
@@ -30,8 +31,10 @@
 namespace kprof {
 namespace {
 
+constexpr const char* kTake = "take a caller's connection";
+
 Status Refuse(const std::string& why) {
-  return Fail(ErrorCode::kNotPermitted, "take a caller's connection", why);
+  return Fail(ErrorCode::kNotPermitted, kTake, why);
 }
 
 std::optional<int> SocketOption(int socket, int option) {
@@ -71,13 +74,19 @@ Status CheckListener(int connection, const std::string& socket_path) {
   UniqueFd file(::ioctl(connection, SIOCUNIXFILE));
   if (!file.valid()) {
     if (errno == ENOENT) return Refuse("nobody accepted it at a socket with a name");
-    return FailErrno(errno, "take a caller's connection", "the helper needs CAP_NET_ADMIN, and Linux 4.16 or newer");
+    return FailErrno(errno, kTake, "the helper needs CAP_NET_ADMIN, and Linux 4.16 or newer");
   }
   struct stat bound {};
   if (::fstat(file.get(), &bound) != 0 || bound.st_dev != wanted.st_dev || bound.st_ino != wanted.st_ino) {
     return Refuse("it was not accepted at " + socket_path);
   }
   return OkStatus();
+}
+
+// It is one that kprofd accepted at its own socket.
+Status CheckIsCallers(int connection, const CallerRules& rules) {
+  RETURN_IF_ERROR(CheckKind(connection));
+  return CheckListener(connection, rules.socket_path);
 }
 
 Result<std::vector<uint32_t>> ReadGroups(int connection) {
@@ -104,14 +113,22 @@ uint32_t OverflowId(const char* path) {
   return id;
 }
 
-// Means this process and never another one.
-Result<UniqueFd> ProcessThatConnected(int connection, const ucred& who) {
+Result<ucred> ReadCredentials(int connection) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+    return FailErrno(errno, "read a caller's credentials");
+  }
+  return who;
+}
+
+// Means this process and never another one; none when it has gone, or is not of this machine.
+UniqueFd ProcessThatConnected(int connection, const ucred& who) {
   std::optional<int> process = SocketOption(connection, SO_PEERPIDFD);
   if (!process && errno == ENOPROTOOPT && who.pid > 0)
     process = static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0));
-  if (!process || *process < 0 || who.pid <= 0)
-    return Refuse("the process that connected has gone, or is not of this machine");
-  return UniqueFd(*process);
+  UniqueFd owned(process.value_or(-1));
+  return who.pid > 0 ? std::move(owned) : UniqueFd();
 }
 
 bool HasEnded(const UniqueFd& process) {
@@ -128,15 +145,13 @@ bool AreInTheSame(const std::string& space, const std::string& process, const st
 }
 
 // The number is looked at only while the descriptor says that it is that process's still.
-Status CheckPlace(int connection, const ucred& who, const std::string& home) {
-  ASSIGN_OR_RETURN(const UniqueFd process, ProcessThatConnected(connection, who));
+CallerPlace PlaceOf(int connection, const ucred& who, const std::string& home) {
+  const UniqueFd process = ProcessThatConnected(connection, who);
+  if (!process.valid()) return CallerPlace::kGone;
   const std::string folder = "/proc/" + std::to_string(who.pid);
   const bool is_here = AreInTheSame("mnt", folder, home) && AreInTheSame("user", folder, home);
-  if (HasEnded(process)) return Refuse("the process that connected has gone");
-  if (is_here) return OkStatus();
-  return Fail(ErrorCode::kNotPermitted, "take a caller's connection",
-              "its caller is in a container, or sees other files than this machine's (another mount or user namespace)",
-              "capture in the foreground (without --detach): that stays where its caller is and needs no helper");
+  if (HasEnded(process)) return CallerPlace::kGone;
+  return is_here ? CallerPlace::kHere : CallerPlace::kElsewhere;
 }
 
 bool HasAccount(uint32_t uid) {
@@ -181,17 +196,19 @@ Status CheckCallerUid(uint32_t uid, const CallerRules& rules) {
   return OkStatus();
 }
 
+Result<CallerPlace> FindCaller(int connection, const CallerRules& rules) {
+  RETURN_IF_ERROR(CheckIsCallers(connection, rules));
+  if (!CheckOpen(connection).ok()) return CallerPlace::kGone;
+  ASSIGN_OR_RETURN(const ucred who, ReadCredentials(connection));
+  return PlaceOf(connection, who, rules.home);
+}
+
 Result<CallerIdentity> ReadCaller(int connection, const CallerRules& rules) {
-  RETURN_IF_ERROR(CheckKind(connection));
-  RETURN_IF_ERROR(CheckListener(connection, rules.socket_path));
+  RETURN_IF_ERROR(CheckIsCallers(connection, rules));
   RETURN_IF_ERROR(CheckOpen(connection));
-  ucred who{};
-  socklen_t size = sizeof who;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
-    return FailErrno(errno, "read a caller's credentials");
-  }
+  ASSIGN_OR_RETURN(const ucred who, ReadCredentials(connection));
   RETURN_IF_ERROR(CheckCallerUid(who.uid, rules));
-  RETURN_IF_ERROR(CheckPlace(connection, who, rules.home));
+  RETURN_IF_ERROR(CheckIsHere(PlaceOf(connection, who, rules.home), kTake));
   CallerIdentity caller{who.uid, who.gid, {}};
   const uint32_t no_gid = OverflowId("/proc/sys/kernel/overflowgid");
   if (caller.gid == no_gid) return Refuse("its caller has no group on this machine");

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "daemon/helper/grant.h"
+#include "daemon/process/caller_place.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -35,7 +36,12 @@ struct CallerRules {
 // that root made. kNotPermitted with the folder.
 Status CheckSocketPlace(const std::string& socket_path);
 
-// Fails with kNotPermitted and what is wrong with it. Needs CAP_NET_ADMIN.
+// Where the process is that connected, whoever it is: kHere, kElsewhere or kGone. Fails with kNotPermitted when it is
+// no caller's connection. Needs CAP_NET_ADMIN.
+Result<CallerPlace> FindCaller(int connection, const CallerRules& rules);
+
+// Of a caller who may have something started here, and is. Fails with kNotPermitted and what is wrong with it. Needs
+// CAP_NET_ADMIN.
 Result<CallerIdentity> ReadCaller(int connection, const CallerRules& rules);
 
 // The part of it that depends on the uid alone; asked again before anything is started.

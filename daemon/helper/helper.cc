@@ -78,6 +78,8 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
           return Now(DoneOr(grants_.Remove(asked.run_id)));
         } else if constexpr (std::is_same_v<Asked, HelperOpenFile>) {
           return OpenFile(asked, file.get());
+        } else if constexpr (std::is_same_v<Asked, HelperWhereIs>) {
+          return Now(WhereIs(file.get()));
         } else if constexpr (std::is_same_v<Asked, HelperGetState>) {
           return Now(State());
         } else if constexpr (std::is_same_v<Asked, HelperListGrants>) {
@@ -163,6 +165,11 @@ Helper::Outcome Helper::OpenFile(const HelperOpenFile& request, int connection) 
   Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
   if (!caller.ok()) return Now(RefusedFor(caller.status()));
   return StartedJob(HelperJob::Start([&] { return OpenAs(*caller, request.path); }, clock_.mono_ns() + kOpenLimitNs));
+}
+
+HelperMessage Helper::WhereIs(int connection) const {
+  const Result<CallerPlace> place = FindCaller(connection, settings_.callers);
+  return place.ok() ? HelperMessage(HelperPlace{*place}) : RefusedFor(place.status());
 }
 
 HelperMessage Helper::State() const {

@@ -54,6 +54,7 @@ class Helper {
   Outcome Start(const HelperStart& request, UniqueFd control);
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);
+  HelperMessage WhereIs(int connection) const;
   HelperMessage State() const;
   HelperMessage List(const HelperListGrants& request) const;
 

@@ -18,10 +18,14 @@
 namespace kprof {
 namespace {
 
-// kprofd has one; another one while it is being restarted.
+// kprofd has two; others while it is being restarted.
 constexpr size_t kMostConnections = 8;
+// Of one connection, then others have their turn: a grant takes as long as the disk's sync.
+constexpr size_t kTakenAtATime = 4;
 // Each is a process.
 constexpr size_t kMostJobs = 128;
+// Of them: many supervisors may die at once, and whoever connects meanwhile waits for an answer.
+constexpr int64_t kMostSweepsForTheDead = 32;
 
 }  // namespace
 
@@ -108,7 +112,9 @@ bool HelperServer::has_room() const {
 }
 
 void HelperServer::SweepForTheDead() {
-  while (!to_sweep_.empty() && has_room()) {
+  auto sweeps = std::count_if(pending_.begin(), pending_.end(),
+                              [](const Pending& pending) { return pending.connection.expired(); });
+  for (; !to_sweep_.empty() && sweeps < kMostSweepsForTheDead && has_room(); ++sweeps) {
     Helper::Outcome sweep = helper_.Sweep(to_sweep_.front());
     to_sweep_.pop_front();
     if (auto* job = std::get_if<HelperJob>(&sweep)) pending_.push_back({std::move(*job), {}, 0});
@@ -116,8 +122,7 @@ void HelperServer::SweepForTheDead() {
 }
 
 void HelperServer::Receive(const std::shared_ptr<Connection>& connection) {
-  // So many at a time: whoever sends without end is one of several.
-  for (size_t taken = 0; taken < kMostHelperRequests && !connection->broken; ++taken) {
+  for (size_t taken = 0; taken < kTakenAtATime && !connection->broken; ++taken) {
     if (connection->unanswered >= kMostHelperRequests || !has_room()) break;
     Packet packet;
     const int error = ReceivePacket(connection->socket.get(), kHelperPacketLimitBytes, packet);

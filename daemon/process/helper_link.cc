@@ -18,6 +18,7 @@ constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;  // it gives itself 15 s
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
+constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;
 constexpr size_t kMostForgetting = 8;                     // at a time: the helper syncs its disk for each
 constexpr int64_t kForgetAgainNs = 10 * kNanosPerSecond;  // after a refusal, or when there is no helper
@@ -28,6 +29,10 @@ constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its jo
 // A second Start could find the grant used up by the first.
 bool MayRepeat(const HelperMessage& message) {
   return !std::holds_alternative<HelperStart>(message);
+}
+
+bool IsImpatient(const HelperMessage& message) {
+  return std::holds_alternative<HelperWhereIs>(message);
 }
 
 bool IsRegisteredAlready(const HelperMessage& request, const HelperMessage& answer) {
@@ -87,18 +92,34 @@ void HelperLink::SendSoon() {
 void HelperLink::Connect() {
   if (socket_.is_open() || (requests_.empty() && to_forget_.empty())) return;
   Result<UniqueFd> socket = ConnectPacketSocket(socket_path_);
-  if (!socket.ok()) return ConnectLater();
+  if (!socket.ok()) {
+    if (!may_come_back()) AnswerImpatient();
+    return ConnectLater();
+  }
   error_code error;
   socket_.assign(socket->get(), error);
   if (error) return ConnectLater();
   socket->Release();
-  greeted_ = false;
   if (SendPacket(socket_.native_handle(), EncodeHelperPacket({0, HelperHello{}})) != 0) return Disconnect();
   Receive();
 }
 
 void HelperLink::ConnectLater() {
   connect_again_ = loop_.After(requests_.empty() ? kForgetAgainNs : kConnectAgainNs, [this] { Connect(); });
+}
+
+bool HelperLink::may_come_back() const {
+  return lost_mono_ns_ && loop_.clock().mono_ns() - *lost_mono_ns_ < kComesBackNs;
+}
+
+void HelperLink::AnswerImpatient() {
+  std::vector<uint32_t> impatient;
+  for (const auto& [tag, request] : requests_) {
+    if (IsImpatient(request.message)) impatient.push_back(tag);
+  }
+  for (uint32_t tag : impatient) {
+    Answer(tag, Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy), UniqueFd());
+  }
 }
 
 void HelperLink::Disconnect() {
@@ -115,6 +136,8 @@ void HelperLink::Disconnect() {
   for (uint32_t tag : lost) {
     Answer(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy), UniqueFd());
   }
+  if (greeted_) lost_mono_ns_ = loop_.clock().mono_ns();
+  if (!std::exchange(greeted_, false)) AnswerImpatient();
   for (auto& [tag, run_id] : forgetting_) to_forget_.insert(std::move(run_id));
   forgetting_.clear();
   if (!requests_.empty() || !to_forget_.empty()) ConnectLater();
@@ -183,7 +206,8 @@ void HelperLink::Receive() {
       UniqueFd file;
       if (packet.files.size() == 1) file = std::move(packet.files.front());
       if (packet.cut || packet.files.size() > 1 || !Take(packet, std::move(file))) {
-        LogError("kprofd-helper speaks another protocol; install both from the same package");
+        if (!said_foreign_) LogError("kprofd-helper speaks another protocol; install both from the same package");
+        said_foreign_ = true;
         return Disconnect();
       }
     }
@@ -196,6 +220,7 @@ bool HelperLink::Take(const Packet& packet, UniqueFd file) {
   if (const auto* hello = std::get_if<HelperHello>(&decoded->message)) {
     if (hello->version != kHelperProtocolVersion) return false;
     greeted_ = true;
+    said_foreign_ = false;
     SendAll();
     return true;
   }

@@ -6,7 +6,8 @@
 // (helper_grants.h).
 //
 // Io loop only. Never blocks: a helper that hangs costs its requests their time, 10 s each (a sweep 20 s), and nothing
-// else. At most 1,000 wait; one more fails at once with kQueueFull. `loop` must outlive it; what was not answered when
+// else. WhereIs, for which somebody waits who has connected, waits for a helper that was there 2 s ago, and for no
+// other. At most 1,000 wait; one more fails at once with kQueueFull. `loop` must outlive it; what was not answered when
 // it is destroyed never is.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +59,9 @@ class HelperLink {
   void SendSoon();
   void Connect();
   void ConnectLater();
+  // Nobody is there for those who do not wait.
+  void AnswerImpatient();
+  bool may_come_back() const;
   void Disconnect();
   void SendAll();
   void SendForgets();
@@ -73,6 +78,8 @@ class HelperLink {
   const std::string socket_path_;
   boost::asio::posix::stream_descriptor socket_;
   bool greeted_ = false;
+  std::optional<int64_t> lost_mono_ns_;  // when it was last lost that had greeted us
+  bool said_foreign_ = false;            // in the log, since it last greeted us
   bool waits_to_send_ = false;
   IoLoop::Timer connect_again_;
   IoLoop::Timer send_soon_;

@@ -15,7 +15,7 @@ constexpr size_t kWholeRunIdLength = 16;
 constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
 
 // The numbers on the wire, in the order of HelperMessage. Never used anew.
-constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 23, 128, 129, 130, 131, 132, 133, 134};
+constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 128, 129, 130, 131, 132, 133, 134, 135};
 static_assert(std::size(kTypes) == std::variant_size_v<HelperMessage>);
 
 // One list of fields per message, for both directions.
@@ -50,6 +50,8 @@ void ForEachField(Coder&& field, Message& message) {
     field(message.own_units);
     field(message.grants);
     field(message.running);
+  } else if constexpr (std::is_same_v<Type, HelperPlace>) {
+    field(message.place);
   }
 }
 
@@ -102,6 +104,9 @@ bool DecodeFields(MessageDecoder& in, Message& message) {
     if (!std::all_of(message.unused.begin(), message.unused.end(), IsWholeRunId)) return false;
     if (!std::all_of(message.used.begin(), message.used.end(), IsWholeRunId)) return false;
   }
+  if constexpr (std::is_same_v<Message, HelperPlace>) {
+    if (message.place == CallerPlace::kUnknown || message.place > CallerPlace::kGone) return false;
+  }
   return in.Ok();
 }
 
@@ -145,7 +150,8 @@ Result<HelperPacket> DecodeHelperPacket(std::string_view bytes) {
 
 size_t FilesOf(const HelperMessage& message) {
   const bool has = std::holds_alternative<HelperRegister>(message) || std::holds_alternative<HelperStart>(message) ||
-                   std::holds_alternative<HelperOpenFile>(message) || std::holds_alternative<HelperOpened>(message);
+                   std::holds_alternative<HelperOpenFile>(message) || std::holds_alternative<HelperWhereIs>(message) ||
+                   std::holds_alternative<HelperOpened>(message);
   return has ? 1 : 0;
 }
 

@@ -7,6 +7,7 @@
 //   Sweep     run id                                             Swept | Refused  ends what the run left
 //   Forget    run id                                             Done             its grant goes
 //   OpenFile  path + 1 file: a client's connection               Opened + 1 file | Refused
+//   WhereIs   1 file: a client's connection                     Place | Refused  whether that client is in a container
 //   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
 //   ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
@@ -22,12 +23,13 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/process/caller_place.h"
 #include "storage/base/status.h"
 
 namespace kprof {
 
 // Raised with every change of a message's bytes or meaning.
-constexpr uint32_t kHelperProtocolVersion = 3;
+constexpr uint32_t kHelperProtocolVersion = 4;
 constexpr size_t kHelperPacketLimitBytes = 8 << 10;
 // Requests that wait for their answers on one connection; one more waits in the socket.
 constexpr size_t kMostHelperRequests = 32;
@@ -78,6 +80,11 @@ struct HelperListGrants {
   bool operator==(const HelperListGrants&) const = default;
 };
 
+// Of a client that is served anyway: what may be done for it.
+struct HelperWhereIs {
+  bool operator==(const HelperWhereIs&) const = default;
+};
+
 struct HelperDone {
   bool operator==(const HelperDone&) const = default;
 };
@@ -113,9 +120,16 @@ struct HelperGrantList {
   bool operator==(const HelperGrantList&) const = default;
 };
 
-using HelperMessage = std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile,
-                                   HelperGetState, HelperRegisterRemote, HelperListGrants, HelperDone, HelperRefused,
-                                   HelperStarted, HelperSwept, HelperOpened, HelperState, HelperGrantList>;
+// Never kUnknown.
+struct HelperPlace {
+  CallerPlace place = CallerPlace::kGone;
+  bool operator==(const HelperPlace&) const = default;
+};
+
+using HelperMessage =
+    std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile, HelperGetState,
+                 HelperRegisterRemote, HelperListGrants, HelperWhereIs, HelperDone, HelperRefused, HelperStarted,
+                 HelperSwept, HelperOpened, HelperState, HelperGrantList, HelperPlace>;
 
 struct HelperPacket {
   uint32_t tag = 0;

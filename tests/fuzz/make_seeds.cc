@@ -298,6 +298,7 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("open_file_relative", HelperOpenFile{"data"});
   add("get_state", HelperGetState{});
   add("list_grants", HelperListGrants{id});
+  add("where_is", HelperWhereIs{});
   add("done", HelperDone{});
   add("refused", HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"});
   add("started", HelperStarted{true});
@@ -305,6 +306,8 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("opened", HelperOpened{});
   add("state", HelperState{true, 2, 1});
   add("grant_list", HelperGrantList{{id, id}, {id}});
+  add("place", HelperPlace{CallerPlace::kElsewhere});
+  add("place_unknown", HelperPlace{CallerPlace::kUnknown});
   const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true});
   folder.Add("grant", grant);
   folder.Add("grant_payload", grant.substr(grant.find('\n', grant.find('\n') + 1) + 1));

@@ -101,6 +101,19 @@ class HelperLauncherTest : public HelperTest {
     return state.value_or(HelperState{});
   }
 
+  // What the link answers to where the last caller is; none: nothing yet.
+  struct WhereIs {
+    std::optional<Result<HelperMessage>> answer;
+  };
+  std::shared_ptr<const WhereIs> AskWhereIs() {
+    auto asked = std::make_shared<WhereIs>();
+    UniqueFd connection(::fcntl(connections_.back().accepted.get(), F_DUPFD_CLOEXEC, 0));
+    link_->Ask(HelperWhereIs{}, std::move(connection),
+               [asked](const Result<HelperMessage>& answer, UniqueFd) { asked->answer = answer; });
+    EXPECT_FALSE(asked->answer);
+    return asked;
+  }
+
   void Restart(int signal) {
     as_kprofd_.reset();
     StopHelper(signal);
@@ -217,6 +230,46 @@ TEST_F(HelperLauncherTest, NoticesWhenTheHelperGoesAndComes) {
   clock_.Leap(6 * kNanosPerSecond);
   WaitUntil([&] { return watch.last()->ok(); }, "the helper that is there again");
   EXPECT_NE(metrics.Text().find("\nkprof_helper_up 1\n"), std::string::npos);
+}
+
+TEST_F(HelperLauncherTest, HearsWhereACallerIs) {
+  CallerConnects();
+  auto asked = AskWhereIs();
+  WaitUntil([&] { return asked->answer.has_value(); }, "the place");
+  ASSERT_TRUE(asked->answer->ok());
+  EXPECT_EQ(**asked->answer, HelperMessage(HelperPlace{CallerPlace::kHere}));
+}
+
+TEST_F(HelperLauncherTest, KeepsNobodyWhoConnectsWaitingForAHelperThatIsNotThere) {
+  CallerConnects();
+  EXPECT_EQ(AskState().grants, 0);  // connected
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  Launch(Request({"true"}));  // this one waits: a helper may come
+  auto asked_when_it_died = AskWhereIs();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(asked_when_it_died->answer);
+  clock_.Leap(3 * kNanosPerSecond);
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(asked_when_it_died->answer);
+  for (int i = 0; i < 3; ++i) {
+    auto asked = AskWhereIs();
+    loop_.RunUntilIdle();
+    ASSERT_TRUE(asked->answer);
+    EXPECT_EQ(asked->answer->status().code(), ErrorCode::kNoDaemon);
+  }
+  EXPECT_FALSE(over());
+}
+
+TEST_F(HelperLauncherTest, AsksAHelperThatWasRestartedWhereACallerIs) {
+  CallerConnects();
+  EXPECT_EQ(AskState().grants, 0);  // connected
+  Restart(SIGKILL);
+  auto asked = AskWhereIs();
+  WaitUntil([&] { return asked->answer.has_value(); }, "the place");
+  ASSERT_TRUE(asked->answer->ok());
+  EXPECT_EQ(**asked->answer, HelperMessage(HelperPlace{CallerPlace::kHere}));
 }
 
 TEST_F(HelperLauncherTest, FailsWhenTheHelperHangs) {

@@ -202,6 +202,30 @@ TEST_F(HelperTest, OpensAFileAsItsCaller) {
   EXPECT_EQ(ours.st_ino, theirs.st_ino);
 }
 
+TEST_F(HelperTest, TellsWhereACallerIs) {
+  EXPECT_EQ(Ask(HelperWhereIs{}, Connect().accepted.get()), HelperMessage(HelperPlace{CallerPlace::kHere}));
+  // Whoever it is: what may be done for them is asked with what is to be done.
+  EXPECT_EQ(Ask(HelperWhereIs{}, Connect({0, 0, {}}).accepted.get()), HelperMessage(HelperPlace{CallerPlace::kHere}));
+}
+
+TEST_F(HelperTest, TellsThatACallerIsInAnotherMountNamespace) {
+  UniqueFd caller = OpenAs(
+      {}, [this] { return ConnectStream(KprofdSocket()); }, true, [] { return ::unshare(CLONE_NEWNS) == 0; });
+  ASSERT_TRUE(caller.valid());
+  UniqueFd accepted(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_EQ(Ask(HelperWhereIs{}, accepted.get()), HelperMessage(HelperPlace{CallerPlace::kElsewhere}));
+}
+
+TEST_F(HelperTest, TellsThatACallerHasGone) {
+  CallersConnection connection = Connect();
+  connection.caller.Reset();
+  EXPECT_EQ(Ask(HelperWhereIs{}, connection.accepted.get()), HelperMessage(HelperPlace{CallerPlace::kGone}));
+  // The process alone: somebody else, here the test, has its connection.
+  UniqueFd caller = OpenAs({}, [this] { return ConnectStream(KprofdSocket()); });
+  UniqueFd accepted(::accept4(kprofd_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_EQ(Ask(HelperWhereIs{}, accepted.get()), HelperMessage(HelperPlace{CallerPlace::kGone}));
+}
+
 TEST_F(HelperTest, StartsForRemoteClientsAsWhomRootHasListed) {
   WriteRemoteUsers("# ci\n" + std::to_string(kCallerUid) + "\n");
   const LaunchRequest request = Request({"id", "-u"});

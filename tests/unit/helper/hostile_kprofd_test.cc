@@ -106,6 +106,23 @@ TEST_F(HostileKprofd, CannotRegisterForAProcessThatHasGoneAlthoughItsConnectionI
   EXPECT_TRUE(IsRefused(Ask(kWish, accepted.get()), "has gone"));
 }
 
+TEST_F(HostileKprofd, IsNotToldWhereAnybodyIsButItsCallers) {
+  UniqueFd file(::open("/dev/null", O_RDWR));
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, file.get()), "no stream socket"));
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, kprofd_listener_.get()), "it listens"));
+  SocketPair pair = *MakeSocketPair(SOCK_STREAM);
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, pair.ours.get()), "nobody accepted it"));
+  const std::string path = folder_ / "run/another.sock";
+  UniqueFd listener = ListenStream(path);
+  UniqueFd caller = OpenAs({}, [&] { return ConnectStream(path); });
+  UniqueFd accepted(::accept(listener.get(), nullptr, nullptr));
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, accepted.get()), "was not accepted at"));
+  CallersConnection connection = Connect();
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, connection.caller.get()), "nobody accepted it"));
+  ASSERT_EQ(::chown((folder_ / "run").c_str(), kKprofdUid, kKprofdUid), 0);
+  EXPECT_TRUE(IsRefused(Ask(HelperWhereIs{}, connection.accepted.get()), "not a folder of root's"));
+}
+
 TEST_F(HostileKprofd, CannotRegisterForRemoteUsersWhomRootHasNotListed) {
   const HelperMessage wish = HelperRegisterRemote{kRun, kCallerUid, std::string(64, 'a')};
   EXPECT_TRUE(IsRefused(Ask(wish), "not one as whom remote clients may"));  // there is no file
@@ -219,7 +236,9 @@ TEST_F(HostileKprofd, LosesTheConnectionForForgedBytes) {
   EXPECT_TRUE(SurvivesBytes(good, {null.get()}));                                        // a file that none asked for
   EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, kWish})));                            // one that is missing
   EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, kWish}), {null.get(), null.get()}));  // one too many
-  EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, HelperHello{}})));                    // a second Hello
+  EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, HelperWhereIs{}})));
+  EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, HelperWhereIs{}}), {null.get(), null.get()}));
+  EXPECT_TRUE(SurvivesBytes(EncodeHelperPacket({1, HelperHello{}})));  // a second Hello
   EXPECT_TRUE(SurvivesBytes(std::string(5, '\xff')));
 }
 

@@ -22,6 +22,7 @@ std::vector<HelperPacket> OneOfEach() {
       {6, HelperGetState{}},
       {6, HelperListGrants{""}},
       {6, HelperListGrants{kId}},
+      {6, HelperWhereIs{}},
       {7, HelperDone{}},
       {8, HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"}},
       {9, HelperStarted{true}},
@@ -29,6 +30,9 @@ std::vector<HelperPacket> OneOfEach() {
       {11, HelperOpened{}},
       {12, HelperGrantList{}},
       {12, HelperGrantList{{kId, kId}, {kId}}},
+      {13, HelperPlace{CallerPlace::kHere}},
+      {13, HelperPlace{CallerPlace::kElsewhere}},
+      {13, HelperPlace{CallerPlace::kGone}},
       {UINT32_MAX, HelperState{true, 2, 1}},
   };
 }
@@ -73,6 +77,12 @@ TEST(HelperProtocol, TakesNoListOfOtherThings) {
   EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperGrantList{{}, {""}}})).ok());
 }
 
+TEST(HelperProtocol, TakesNoPlaceThatThereIsNot) {
+  for (uint8_t place : {0, 4, 255}) {
+    EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperPlace{static_cast<CallerPlace>(place)}})).ok());
+  }
+}
+
 TEST(HelperProtocol, HasRoomForAFullListAndNoMore) {
   HelperGrantList list;
   list.used.assign(kMostListedGrants, kId);
@@ -99,8 +109,10 @@ TEST(HelperProtocol, CutsWhatARefusalSays) {
 
 // A change of bytes is a change of version.
 TEST(HelperProtocol, StaysAsItIs) {
-  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\3\0\0\0", 13));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\4\0\0\0", 13));
   EXPECT_EQ(EncodeHelperPacket({0x04030201, HelperStart{kId}}), std::string("\1\2\3\4\x11\x10\0\0\0", 9) + kId);
+  EXPECT_EQ(EncodeHelperPacket({1, HelperWhereIs{}}), std::string("\1\0\0\0\x18", 5));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperPlace{CallerPlace::kElsewhere}}), std::string("\1\0\0\0\x87\2", 6));
 }
 
 }  // namespace
