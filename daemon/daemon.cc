@@ -119,6 +119,7 @@ struct Daemon::Parts {
   void SetStorageLimits();
   Status Build(ServiceManager& manager);
   Status Listen(InheritedSockets& sockets);
+  void TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection);
   void BeginWatchdog(const ServiceManager& manager);
   void RecordOwn(const char* action, const std::string& detail);
   Status BeginWeb(const HttpAddress& address);
@@ -212,7 +213,7 @@ void Daemon::Parts::SetStorageLimits() {
 
 Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
-    servers->Serve(CallerOf(config.access, peer.uid, peer.groups), std::move(connection));
+    TakeIn(peer, std::move(connection));
   };
   ASSIGN_OR_RETURN(UniqueFd passed_on, sockets.Take(kSocketName, SOCK_STREAM));
   if (passed_on.valid()) {
@@ -227,6 +228,22 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
     LogWarning("a socket of the service manager is not served; who connects there waits", {{"name", name}});
   }
   return OkStatus();
+}
+
+void Daemon::Parts::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection) {
+  const Caller caller = CallerOf(config.access, peer.uid, peer.groups);
+  // Who may start nothing is the same everywhere, and takes nobody's place in the line.
+  if (ways->places() == nullptr || !caller.may_start) return servers->Serve(caller, std::move(connection));
+  ways->places()->Find(caller.account(), std::move(connection),
+                       [this, peer](const Result<CallerPlace>& place, UniqueFd connection) {
+                         // Roles may be others by now.
+                         Caller caller = CallerOf(config.access, peer.uid, peer.groups);
+                         if (!place.ok()) {
+                           return servers->TurnAway(CallerName(caller), place.status(), std::move(connection));
+                         }
+                         caller.place = *place;
+                         servers->Serve(caller, std::move(connection));
+                       });
 }
 
 void Daemon::Parts::BeginWatchdog(const ServiceManager& manager) {
@@ -286,12 +303,15 @@ void Daemon::Parts::Reload(const Config& wanted) {
     config.access = wanted.access;
     // Whoever stays who they were is not disturbed.
     servers->EndServers([this](const Caller& caller) {
-      return caller.certificate.empty() && !(CallerOf(config.access, caller.uid, caller.groups) == caller);
+      Caller now = CallerOf(config.access, caller.uid, caller.groups);
+      now.place = caller.place;
+      return caller.certificate.empty() && !(now == caller);
     });
   }
   config.connections = wanted.connections;
   config.listen = wanted.listen;
   servers->SetLimits(wanted.connections);
+  if (ways->places() != nullptr) ways->places()->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {
     config.retention = wanted.retention;
     runs->retention().SetPolicy(wanted.retention);
@@ -314,6 +334,7 @@ void Daemon::Parts::StopAll() {
   OnLoop([this](const std::function<void()>& done) {
     servers->AnnounceEnd();
     acceptor.reset();
+    if (ways->places() != nullptr) ways->places()->Close();
     ways->CloseSideSocket();
     runs->StopAll(kStopGraceMs, done);
   });

@@ -1,6 +1,7 @@
 #include "daemon/launch_ways.h"
 
 #include <utility>
+#include <variant>
 
 namespace kprof {
 namespace {
@@ -14,7 +15,7 @@ Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLo
   std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
   Launchers::Ways known;
   if (config.mode == Mode::kSystem) {
-    ways->system_ = std::make_unique<System>(loop, config.helper_socket_path, std::move(connection_of), metrics);
+    ways->system_ = std::make_unique<System>(loop, config, std::move(connection_of), metrics);
     known.client = &ways->system_->client;
     known.helper = &ways->system_->helper;
   } else {
@@ -24,6 +25,17 @@ Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLo
   }
   ways->launchers_ = std::make_unique<Launchers>(loop, known);
   return ways;
+}
+
+PlaceLine::Ask LaunchWays::System::AskHelper(HelperLink& link) {
+  return [&link](UniqueFd connection, PlaceLine::Answered answered) {
+    link.Ask(HelperWhereIs{}, std::move(connection),
+             [answered = std::move(answered)](const Result<HelperMessage>& answer, UniqueFd) {
+               if (!answer.ok()) return answered(answer.status());
+               const auto* found = std::get_if<HelperPlace>(&*answer);
+               answered(found == nullptr ? CallerPlace::kUnknown : found->place);
+             });
+  };
 }
 
 Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inherited) {

@@ -21,6 +21,7 @@
 #include "daemon/process/launchers.h"
 #include "daemon/process/output_thread.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "daemon/rpc/place_line.h"
 #include "daemon/rpc/side_socket.h"
 #include "storage/base/status.h"
 #include "storage/base/unique_fd.h"
@@ -49,6 +50,8 @@ class LaunchWays {
     system_->watch.Begin();
     system_->grants.ForgetOthers(std::move(is_open));
   }
+  // Through which all new local connections go; null in user mode, where nobody is told apart by it.
+  PlaceLine* places() { return system_ ? &system_->places : nullptr; }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
   // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
@@ -58,19 +61,25 @@ class LaunchWays {
 
  private:
   struct System {
-    System(IoLoop& loop, const std::string& helper_socket, HelperGrants::ConnectionOf connection_of, Metrics& metrics)
+    System(IoLoop& loop, const Config& config, HelperGrants::ConnectionOf connection_of, Metrics& metrics)
         : output(loop),
-          link(loop, helper_socket),
+          link(loop, config.helper_socket_path),
+          place_link(loop, config.helper_socket_path),
           watch(loop, link, metrics),
           client(loop),
           helper(loop, link),
-          grants(loop, link, std::move(connection_of)) {}
+          grants(loop, link, std::move(connection_of)),
+          places(loop, config.connections, AskHelper(place_link)) {}
+    static PlaceLine::Ask AskHelper(HelperLink& link);
+
     OutputThread output;
     HelperLink link;
+    HelperLink place_link;  // of its own: what the helper takes long for, sweeps and files, delays nobody who connects
     HelperWatch watch;
     ClientLauncher client;
     HelperLauncher helper;
     HelperGrants grants;
+    PlaceLine places;
   };
 
   explicit LaunchWays(IoLoop& loop) : loop_(loop) {}

@@ -10,6 +10,8 @@
 #include <tuple>
 #include <vector>
 
+#include "daemon/process/caller_place.h"
+
 namespace kprof {
 
 // Each may do what those before it may.
@@ -37,14 +39,18 @@ struct Caller {
   // Of a local connection, as the kernel has them: the supplementary ones, then the first. Two connections of a user
   // with different ones are two callers.
   std::vector<uint32_t> groups = {};
+  // Of a local connection, in system mode, where it matters: what may be started for it. It is no part of who somebody
+  // is: what is one's own is so from everywhere.
+  CallerPlace place = CallerPlace::kUnknown;
 
   uint32_t account() const { return counts_as.value_or(uid); }
   bool sees_all() const { return role >= Role::kOperator; }
   bool operator==(const Caller&) const = default;
   // For maps. Not <=>: clang-tidy 14 takes its comparison with 0 for a null pointer.
   bool operator<(const Caller& other) const {
-    return std::tie(uid, role, may_start, certificate, counts_as, groups) <
-           std::tie(other.uid, other.role, other.may_start, other.certificate, other.counts_as, other.groups);
+    return std::tie(uid, role, may_start, certificate, counts_as, groups, place) <
+           std::tie(other.uid, other.role, other.may_start, other.certificate, other.counts_as, other.groups,
+                    other.place);
   }
 };
 

@@ -5,7 +5,6 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 #include <malloc.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <chrono>
@@ -43,11 +42,6 @@ constexpr int64_t kHangUpNs = 1'000 * kNanosPerMilli;
 
 bool IsSameAccount(const Caller& a, const Caller& b) {
   return a.account() == b.account() && a.certificate == b.certificate;
-}
-
-bool IsOpen(int connection) {
-  pollfd state{connection, POLLRDHUP, 0};
-  return ::poll(&state, 1, 0) >= 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
 }
 
 }  // namespace
@@ -171,7 +165,7 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
     if (account.callers >= limits_.callers_per_account && !EvictIdlest(of_account)) {
       return turn_away(Fail(ErrorCode::kQueueFull, "connect",
                             "one user may be connected with " + std::to_string(limits_.callers_per_account) +
-                                " different sets of groups and subordinate uids at a time, and is",
+                                " different sets of groups, subordinate uids and places at a time, and is",
                             "close some connections"));
     }
     if (callers() >= limits_.callers && !EvictIdlest([](const Caller&) { return true; })) {
@@ -329,9 +323,10 @@ UniqueFd CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_
   for (const auto& [key, server] : servers_) {
     const Caller& caller = key.first;
     if (caller.uid != uid || caller.groups != groups || !caller.certificate.empty()) continue;
+    if (caller.place != CallerPlace::kHere) continue;
     for (auto id = server->connections.rbegin(); id != server->connections.rend(); ++id) {
       UniqueFd duplicate(::fcntl(watch_->Find(*id), F_DUPFD_CLOEXEC, 0));
-      if (duplicate.valid() && IsOpen(duplicate.get()) && nth-- == 0) return duplicate;
+      if (duplicate.valid() && IsConnected(duplicate.get()) && nth-- == 0) return duplicate;
     }
   }
   return UniqueFd();

@@ -44,6 +44,9 @@ class CallerServers {
   // Hands a connected socket over; turns it away over a limit.
   void Serve(const Caller& caller, UniqueFd connection);
 
+  // Answers every call on it with `why`, which says nothing of who it is, and ends it soon.
+  void TurnAway(const std::string& who, const Status& why, UniqueFd connection);
+
   // Ends the connections, and the calls on them, of callers that are no longer who they were. Their clients come back
   // and are looked at anew.
   void EndServers(const std::function<bool(const Caller&)>& is_outdated);
@@ -51,7 +54,9 @@ class CallerServers {
   void SetLimits(const ConnectionLimits& limits);
 
   // A descriptor of the nth open local connection of that user with exactly these groups (as Caller has them; from 0,
-  // newest first), for whoever must see for himself who it is; invalid when there are not as many.
+  // newest first), for whoever must see for himself who it is; invalid when there are not as many. Only of those who
+  // are on this machine: who is in a container asks for nothing outside, so no other connection of the user's is to be
+  // shown for it.
   UniqueFd DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, size_t nth) const;
 
   int64_t connections() const { return connections_; }
@@ -75,8 +80,6 @@ class CallerServers {
 
   CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
                 std::unique_ptr<HangUpWatch> watch);
-  // Answers every call on it with `why`, which says nothing of who it is, and ends it soon.
-  void TurnAway(const std::string& who, const Status& why, UniqueFd connection);
   Account AccountOf(const Caller& caller) const;
   int64_t callers() const;
   std::shared_ptr<CallerAccount> MakeAccount(const Caller& caller) const;

@@ -110,6 +110,7 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   request.caller = ActorOf(caller).caller;
   request.is_remote = !caller.certificate.empty();
   request.groups = caller.groups;
+  request.place = caller.place;
   request.tool = spec.tool();
   request.argv.assign(spec.argv().begin(), spec.argv().end());
   request.cwd = spec.cwd();

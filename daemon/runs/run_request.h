@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/process/caller_place.h"
 #include "daemon/process/launch_protocol.h"
 #include "storage/base/status.h"
 
@@ -14,9 +15,10 @@ namespace kprof {
 
 struct RunRequest {
   uint32_t uid = 0;
-  std::string caller = "local";  // as in Actor: how it is known that it is that user
-  bool is_remote = false;        // it came with a certificate
-  std::vector<uint32_t> groups;  // of a local caller's connection; as in Asker
+  std::string caller = "local";               // as in Actor: how it is known that it is that user
+  bool is_remote = false;                     // it came with a certificate
+  std::vector<uint32_t> groups;               // of a local caller's connection; as in Asker
+  CallerPlace place = CallerPlace::kUnknown;  // of a local caller, in system mode
   std::string tool;
   std::vector<std::string> argv;
   std::string cwd;

@@ -44,6 +44,13 @@ RunStarter StarterOf(const RunParts& parts, const RunRequest& request) {
   return request.attached && !request.is_remote ? RunStarter::kClient : RunStarter::kHelper;
 }
 
+// Of clients on other nodes the helper has a list, of local ones it sees where they are. Foreground captures stay
+// there.
+Status CheckPlace(RunStarter starter, const RunRequest& request) {
+  if (starter != RunStarter::kHelper || request.is_remote) return OkStatus();
+  return CheckIsHere(request.place, "start a run that nobody follows");
+}
+
 // The run that the same caller submitted with the same key, if any.
 std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
   if (row.idempotency_key.empty()) return std::nullopt;
@@ -89,6 +96,8 @@ class Submission : public std::enable_shared_from_this<Submission> {
   void Store() {
     if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
+    const Status place = CheckPlace(row_.starter, request_);
+    if (!place.ok()) return Refuse(place);
     audit_ = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     const LaunchRequest launch = LaunchRequestOf(std::move(request_));
     Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, launch);

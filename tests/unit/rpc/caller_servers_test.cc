@@ -25,6 +25,11 @@ class CallerServersTest : public RpcFixture, public testing::Test {
     if (uid != nullptr) *uid = response.caller_uid();
     return status;
   }
+  static Caller HereOrNot(uint32_t uid, CallerPlace place) {
+    Caller caller{uid, Role::kViewer, true, {}};
+    caller.place = place;
+    return caller;
+  }
   size_t Servers() {
     size_t servers = 0;
     OnLoop([&] { servers = servers_->servers(); });
@@ -173,7 +178,7 @@ TEST_F(CallerServersTest, WhoAsksWhileKprofdStopsIsToldToComeAgain) {
 
 TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
   Start();
-  RpcClient local = Connect(1001);
+  RpcClient local = ConnectAs(HereOrNot(1001, CallerPlace::kHere));
   RpcClient remote = ConnectAs(Caller{1002, Role::kViewer, true, "laptop"});
   OnLoop([&] {
     EXPECT_TRUE(servers_->DuplicateConnection(1001, {}, 0).valid());
@@ -183,9 +188,34 @@ TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
   });
 }
 
+TEST_F(CallerServersTest, GivesNoConnectionOfWhoIsNotOnThisMachine) {
+  Start();
+  std::vector<RpcClient> clients;
+  for (const CallerPlace place : {CallerPlace::kElsewhere, CallerPlace::kGone, CallerPlace::kUnknown}) {
+    clients.push_back(ConnectAs(HereOrNot(1001, place)));
+  }
+  OnLoop([&] { EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 0).valid()); });
+  clients.push_back(ConnectAs(HereOrNot(1001, CallerPlace::kHere)));
+  OnLoop([&] {
+    EXPECT_TRUE(servers_->DuplicateConnection(1001, {}, 0).valid());
+    EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 1).valid());
+  });
+}
+
+TEST_F(CallerServersTest, AUserHasTheSameLimitsWhereverTheConnectionsComeFrom) {
+  server_limits_.connections_per_account = 2;
+  Start();
+  RpcClient here = ConnectAs(HereOrNot(1001, CallerPlace::kHere));
+  RpcClient elsewhere = ConnectAs(HereOrNot(1001, CallerPlace::kElsewhere));
+  RpcClient unknown = ConnectAs(HereOrNot(1001, CallerPlace::kUnknown));
+  EXPECT_TRUE(AskStatus(here).ok());
+  EXPECT_TRUE(AskStatus(elsewhere).ok());
+  EXPECT_THAT(AskStatus(unknown).error_message(), HasSubstr("2 connections open"));
+}
+
 TEST_F(CallerServersTest, GivesAConnectionWithTheGroupsOfWhoeverAsked) {
   Start();
-  Caller with_group{1001, Role::kViewer, true, {}};
+  Caller with_group = HereOrNot(1001, CallerPlace::kHere);
   with_group.groups = {44, 1001};
   Caller without = with_group;
   without.groups = {1001};
@@ -260,7 +290,7 @@ TEST_F(CallerServersTest, OneUserWithManyUidsLeavesRoomForOthers) {
   std::vector<RpcClient> many;
   for (uint32_t uid = 100'000; uid < 100'010; ++uid) many.push_back(ConnectAs(SubordinateOf(1000, uid)));
   EXPECT_TRUE(AskStatus(many[3]).ok());
-  EXPECT_THAT(AskStatus(many[4]).error_message(), HasSubstr("subordinate uids at a time"));
+  EXPECT_THAT(AskStatus(many[4]).error_message(), HasSubstr("subordinate uids and places at a time"));
   RpcClient other = Connect(2000);
   EXPECT_TRUE(AskStatus(other).ok());
 }

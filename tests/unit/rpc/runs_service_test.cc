@@ -59,6 +59,24 @@ TEST_F(RunsServiceTest, ARunWhoseEndCannotBeStoredIsListedAsItIsShown) {
   EXPECT_EQ(List(client, {v1::RUN_STATE_FAILED}), (Listed{{id, v1::RUN_STATE_FAILED}}));
 }
 
+TEST_F(RunsServiceTest, WhatIsOnesOwnIsSoFromEverywhere) {
+  Start();
+  Caller here{kUid, Role::kViewer, true, {}};
+  here.place = CallerPlace::kHere;
+  Caller elsewhere = here;
+  elsewhere.place = CallerPlace::kElsewhere;
+  RpcClient outside = ConnectAs(here);
+  RpcClient inside = ConnectAs(elsewhere);
+  const std::string id = RunningRun(outside);
+  EXPECT_EQ(Get(inside, id).state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(List(inside, {}), (Listed{{id, v1::RUN_STATE_RUNNING}}));
+  v1::PinRunRequest pin;
+  pin.set_id(id);
+  v1::PinRunResponse pinned;
+  CallContext context;
+  EXPECT_TRUE(inside.runs->PinRun(&context, pin, &pinned).ok());
+}
+
 TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
   Start();
   RpcClient client = Connect();

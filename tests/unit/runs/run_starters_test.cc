@@ -4,6 +4,7 @@
 
 #include "daemon/runs/runs.h"
 #include "storage/base/launch_digest.h"
+#include "storage/catalog/run_list.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {
@@ -43,6 +44,7 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
 TEST_F(RunStartersTest, LetTheHelperStartWhatAClientOnAnotherNodeFollows) {
   RunRequest request = Attached();
   request.is_remote = true;
+  request.place = CallerPlace::kUnknown;
   const std::string id = SubmitOk(request);
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kHelper, 1000}));
@@ -88,6 +90,39 @@ TEST_F(RunStartersTest, QueueNothingThatCannotBeStarted) {
   EXPECT_EQ(row.status().remedy(), "connect");
   EXPECT_EQ(SpooledFiles(), 0);
   EXPECT_EQ(launcher_->count(), 0);
+}
+
+// With the grants' answer that an honest kprofd would get for another connection of the same user.
+TEST_F(RunStartersTest, StartNothingOnThisMachineForWhoIsNotOnIt) {
+  for (const CallerPlace place : {CallerPlace::kElsewhere, CallerPlace::kGone, CallerPlace::kUnknown}) {
+    RunRequest request = Command();
+    request.place = place;
+    const Status refused = Submit(request).status();
+    EXPECT_EQ(refused.code(), place == CallerPlace::kUnknown ? ErrorCode::kSpawnFailed : ErrorCode::kNotPermitted);
+    EXPECT_NE(refused.why().find("container"), std::string::npos) << refused.ToString();
+    EXPECT_FALSE(refused.remedy().empty());
+  }
+  EXPECT_EQ(SpooledFiles(), 0);
+  EXPECT_TRUE(grants_->grants.empty());
+  EXPECT_EQ(launcher_->count(), 0);
+  EXPECT_EQ(*ReadLastRunId(**catalog_->readers().Borrow()), "");
+}
+
+TEST_F(RunStartersTest, LetClientsStartWhatTheyFollowWhereverTheyAre) {
+  RunRequest request = Attached();
+  request.place = CallerPlace::kElsewhere;
+  SubmitOk(request);
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kClient, 1000}));
+}
+
+// Its owner asks again whether it came through, over a connection of which nothing is known.
+TEST_F(RunStartersTest, FindARunByItsKeyFromAnywhere) {
+  RunRequest request = Command();
+  request.idempotency_key = "once";
+  const std::string id = SubmitOk(request);
+  request.place = CallerPlace::kUnknown;
+  EXPECT_EQ(SubmitOk(request), id);
 }
 
 TEST_F(RunStartersTest, ForgetARunThatLeavesTheQueue) {

@@ -86,6 +86,7 @@ class RunsFixture {
   static RunRequest Command(const std::string& program = "/bin/true") {
     RunRequest request;
     request.uid = 1000;
+    request.place = CallerPlace::kHere;
     request.tool = "command";
     request.argv = {program};
     request.environment = {"PATH=/bin", "MY_SECRET=s3cret"};
