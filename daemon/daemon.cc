@@ -35,6 +35,7 @@
 #include "daemon/systemd/watchdog.h"
 #include "daemon/web/metrics_page.h"
 #include "daemon/web/web_thread.h"
+#include "daemon/withdrawn_rights.h"
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/catalog.h"
@@ -91,6 +92,7 @@ struct Daemon::Parts {
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
   std::unique_ptr<Runs> runs;
+  std::unique_ptr<WithdrawnRights> rights;
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
@@ -168,6 +170,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
+  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
@@ -188,8 +191,12 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   loop.Post([this] {
     RecordOwn(audit::kStart, DaemonVersion());
     audit->KeepFor(config.audit.max_age_ns);
-    runs->Begin();
-    ways->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
+    // Before anything starts: settings may have changed while nobody was here.
+    rights->Enforce({config.access, config.listen.rules}, [this] {
+      if (stop.stop_requested()) return;
+      runs->Begin();
+      ways->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
+    });
   });
   BeginBackgroundWork();
   BeginWatchdog(manager);
@@ -318,6 +325,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
   }
   config.storage = wanted.storage;
   SetStorageLimits();
+  rights->Enforce({config.access, config.listen.rules}, [] {});
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   audit->KeepFor(wanted.audit.max_age_ns);

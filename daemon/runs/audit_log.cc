@@ -21,7 +21,7 @@ const std::pair<uint32_t, std::string> kOthers{UINT32_MAX, "others"};
 }  // namespace
 
 Actor DaemonFor(uint32_t uid) {
-  return {uid, "kprofd"};
+  return {uid, kDaemonCaller};
 }
 
 AuditEntry AuditEntryOf(const Actor& by, const char* action, const RunRow& run, int64_t time_ns) {

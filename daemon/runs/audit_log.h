@@ -55,6 +55,7 @@ inline constexpr char kReload[] = "reload";
 inline constexpr char kGap[] = "gap";
 }  // namespace audit
 
+inline constexpr char kDaemonCaller[] = "kprofd";
 // The daemon itself, in what it does for `uid`.
 Actor DaemonFor(uint32_t uid);
 

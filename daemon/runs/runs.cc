@@ -422,6 +422,15 @@ std::string Runs::RunOn(const std::string& device) const {
   return within == nullptr ? holder : within->queue().HolderOf(device);
 }
 
+std::vector<std::pair<std::string, uint32_t>> Runs::Queued() const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  std::vector<std::pair<std::string, uint32_t>> queued;
+  for (const auto& [id, open] : open_) {
+    if (open.row.state == RunState::kQueued) queued.emplace_back(id, open.row.uid);
+  }
+  return queued;
+}
+
 const RunRow* Runs::FindOpenRow(const std::string& id) const {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);

@@ -86,6 +86,8 @@ class Runs {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
+  // What waits, here and within sessions, and whose it is.
+  std::vector<std::pair<std::string, uint32_t>> Queued() const;
   // Of the node's devices: their holders are sessions and single runs.
   const LeaseQueue& queue() const { return leases_.queue(); }
   // How many runs wait, here and within sessions, and how many may.

@@ -278,7 +278,9 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
   std::optional<Ending>& ending = found->second.ending;
   if (!ending) {
     AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
-    return End(id, {.of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
+    const bool by_owner = by.uid == found->second.row.uid && by.caller != kDaemonCaller;
+    const std::optional<Status> error = by_owner ? std::nullopt : std::optional(of_runs.In(Named(id)));
+    return End(id, {.error = error, .of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
   }
   // A second wish can only be more urgent.
   ending->grace_ms = std::min(ending->grace_ms, grace_ms);
@@ -382,6 +384,15 @@ std::optional<Sessions::View> Sessions::FindOpen(const std::string& id) const {
   auto found = open_.find(id);
   if (found == open_.end()) return std::nullopt;
   return ViewOf(found->second);
+}
+
+std::vector<std::pair<std::string, uint32_t>> Sessions::Living() const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  std::vector<std::pair<std::string, uint32_t>> living;
+  for (const auto& [id, session] : open_) {
+    if (!session.ending) living.emplace_back(id, session.row.uid);
+  }
+  return living;
 }
 
 const SessionRow* Sessions::FindOpenRow(const std::string& id) const {

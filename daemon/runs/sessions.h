@@ -70,7 +70,8 @@ class Sessions {
   // The open, attached session of that user and token; kLeaseLost when there is none.
   Result<std::string> Resume(uint32_t uid, const std::string& token) const;
 
-  // Ends its runs with `of_runs`, which also says why it ends, and gives its devices back; then answers. kUsage when it
+  // Ends its runs with `of_runs`, which also says why it ends where not its owner ends it, and gives its devices back;
+  // then answers. kUsage when it
   // has ended. A failure to store the end is the answer, too; it has ended for now, but a crash may bring it back.
   void Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
              std::function<void(Result<SessionRow>)> done);
@@ -83,6 +84,8 @@ class Sessions {
   };
   // Nothing for one that has ended (and whose end is in the catalog).
   std::optional<View> FindOpen(const std::string& id) const;
+  // All that nobody has begun to end, and whose they are.
+  std::vector<std::pair<std::string, uint32_t>> Living() const;
   // The same without the outlook. Null for none; valid until this task ends.
   const SessionRow* FindOpenRow(const std::string& id) const;
 

@@ -83,6 +83,21 @@ Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter) {
   return entries;
 }
 
+Status ReadSubmitters(Db& db, std::map<std::string, Actor>& of) {
+  // All that are open: fewer than there are entries.
+  Statement select(db, R"sql(
+SELECT coalesce(run_id, session_id), uid, caller FROM audit
+WHERE outcome = 'ok' AND (action = 'submit' AND run_id IN (SELECT id FROM runs WHERE state < 4) OR
+                          action = 'session_open' AND session_id IN (SELECT id FROM sessions WHERE state < 3))
+)sql");
+  while (select.Next()) {
+    auto found = of.find(std::string(select.Text(0)));
+    if (found == of.end()) continue;
+    found->second = {static_cast<uint32_t>(select.Integer(1)), std::string(select.Text(2))};
+  }
+  return select.status();
+}
+
 Result<int64_t> ExpireAudit(Db& db, int64_t before_ns, int64_t limit) {
   Statement keep_since(db, kKeepSince);
   RETURN_IF_ERROR(keep_since.Bind(1, before_ns).Run());

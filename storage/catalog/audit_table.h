@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ struct AuditFilter {
 };
 // Newest first.
 Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter);
+
+// By the ids of runs and sessions: who submitted or opened them. What has no entry (any more) stays as it is in `of`.
+Status ReadSubmitters(Db& db, std::map<std::string, Actor>& of);
 
 // Removes entries older than `before_ns`, at most `limit` of them, oldest first; answers with how many. What is once
 // removed stays forbidden to come back: the catalog notes since when the audit is kept.

@@ -24,9 +24,11 @@ HELD_BY_TWO = 99  # the command's exit code when somebody else has its device's 
 
 CONFIG = "".join(f'[[device]]\nkind = "nvidia"\nuuid = "GPU-{i}"\nid = "{i}"\n' for i in range(DEVICES))
 # Takes the lock of each device that it sees, which the kernel gives back with the process, and says that it ran.
+# Each lock has a descriptor of its own, of one digit: sh knows no others.
 COMMAND = """
+n=2
 for device in $(echo "$CUDA_VISIBLE_DEVICES" | tr , ' '); do
-  exec 9>>"{locks}/$device"; flock -n 9 || exit {held}; eval "exec 1$((n=n+1))>&9"
+  n=$((n+1)); eval "exec $n>>'{locks}/$device'"; flock -n $n || exit {held}
 done
 echo "$KPROF_RUN_ID $(id -u)" >> "{locks}/ran"
 sleep {seconds}

@@ -514,6 +514,8 @@ TEST_F(SessionsTest, TheAuditSaysWhoOpenedAndWhatEndedIt) {
   sessions().Close(closed, {2000, "local"}, Fail(ErrorCode::kCancelled, "run", "it was closed"), 0,
                    [&](Result<SessionRow> row) { answer = std::move(row); });
   ASSERT_TRUE(Until([&] { return answer.has_value(); }));
+  EXPECT_EQ((*answer)->error->code, "cancelled");  // its owner did not do that, and is told so
+  EXPECT_THAT((*answer)->error->message, HasSubstr("it was closed"));
   request.ttl_ms = 1000;
   const std::string expired = OpenNow(request);
   Pass(1000);
@@ -529,7 +531,7 @@ TEST_F(SessionsTest, TheAuditSaysWhoOpenedAndWhatEndedIt) {
             "session_close expired by kprofd 1000: timed_out\n"
             "lease_granted expired by kprofd 1000: ok\n"
             "session_open expired by certificate:ci 1000: ok\n"
-            "lease_ended closed by kprofd 1000: ok\n"
+            "lease_ended closed by kprofd 1000: cancelled\n"
             "session_close closed by local 2000: ok\n"
             "lease_granted closed by kprofd 1000: ok\n"
             "session_open closed by certificate:ci 1000: ok\n");

@@ -1,0 +1,124 @@
+#include "daemon/withdrawn_rights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "storage/catalog/session_table.h"
+#include "tests/unit/runs/runs_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint32_t kStays = 1000;
+constexpr uint32_t kGoes = 2000;
+
+class WithdrawnRightsTest : public RunsFixture, public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(Open().ok());
+    rights_.access.users = {{kStays, Role::kViewer}};
+  }
+
+  static RunRequest CommandOf(uint32_t uid, const std::string& caller = "local") {
+    RunRequest request = Command();
+    request.uid = uid;
+    request.caller = caller;
+    return request;
+  }
+  std::string OpenSessionOf(uint32_t uid, const std::string& caller = "local") {
+    SessionRequest request;
+    request.uid = uid;
+    request.caller = caller;
+    request.device = "0";
+    request.attached = false;
+    std::string id;
+    runs_->sessions().Open(request, [&](Result<SessionRow> row) { id = row->id; });
+    EXPECT_TRUE(Until([&] { return !id.empty(); }));
+    return id;
+  }
+  void Enforce() {
+    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, [this](uid_t uid) { return groups_[uid]; });
+    bool done = false;
+    withdrawn.Enforce(rights_, [&] { done = true; });
+    ASSERT_TRUE(Until([&] { return done; }));
+  }
+  bool Waits(const std::string& id) {
+    const RunRow* run = runs_->FindOpenRow(id);
+    return run != nullptr && run->state == RunState::kQueued;
+  }
+
+  StartRights rights_;
+  std::map<uid_t, std::vector<gid_t>> groups_;
+};
+
+TEST_F(WithdrawnRightsTest, WhatWaitsOfWhoHasNoRoleEnds) {
+  const std::string running = SubmitOk(CommandOf(kGoes));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string goes = SubmitOk(CommandOf(kGoes));
+  const std::string stays = SubmitOk(CommandOf(kStays));
+  Enforce();
+  ASSERT_TRUE(HasEnded(goes));
+  EXPECT_EQ(Stored(goes).error->code, "not_permitted");
+  EXPECT_THAT(Stored(goes).error->message, HasSubstr("uid 2000 no longer has a role"));
+  EXPECT_TRUE(Waits(stays));
+  ASSERT_NE(runs_->FindOpenRow(running), nullptr);
+  EXPECT_EQ(runs_->FindOpenRow(running)->state, RunState::kRunning);
+}
+
+TEST_F(WithdrawnRightsTest, ARoleByGroupIsARole) {
+  rights_.access.groups = {{44, Role::kViewer}};
+  groups_ = {{kGoes, {100, 44}}, {3000, {100}}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string by_group = SubmitOk(CommandOf(kGoes));
+  const std::string goes = SubmitOk(CommandOf(3000));
+  Enforce();
+  ASSERT_TRUE(HasEnded(goes));
+  EXPECT_TRUE(Waits(by_group));
+}
+
+TEST_F(WithdrawnRightsTest, SessionsEndAndGiveTheirDevicesBack) {
+  const std::string open = OpenSessionOf(kGoes);
+  const std::string waiting = OpenSessionOf(kGoes);
+  const std::string next = OpenSessionOf(kStays);
+  Enforce();
+  ASSERT_TRUE(Until([&] { return runs_->sessions().FindOpenRow(open) == nullptr; }));
+  ASSERT_TRUE(Until([&] { return runs_->sessions().FindOpenRow(waiting) == nullptr; }));
+  Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+  EXPECT_EQ(ReadSession(**reader, open)->error->code, "not_permitted");
+  EXPECT_TRUE(Until([&] {
+    const SessionRow* row = runs_->sessions().FindOpenRow(next);
+    return row != nullptr && row->state == SessionState::kOpen;
+  }));
+}
+
+TEST_F(WithdrawnRightsTest, WhatCameWithACertificateEndsWithItsRule) {
+  rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays},
+                          {.name = "other", .role = Role::kViewer, .uid = kGoes}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string stays = SubmitOk(CommandOf(kStays, "certificate:ci"));
+  const std::string session_stays = OpenSessionOf(kStays, "certificate:ci");
+  const std::string no_rule = SubmitOk(CommandOf(kStays, "certificate:gone"));
+  const std::string other_user = SubmitOk(CommandOf(kStays, "certificate:other"));
+  Enforce();
+  ASSERT_TRUE(HasEnded(no_rule));
+  ASSERT_TRUE(HasEnded(other_user));
+  EXPECT_THAT(Stored(no_rule).error->message, HasSubstr("certificate gone"));
+  EXPECT_TRUE(Waits(stays));
+  EXPECT_NE(runs_->sessions().FindOpenRow(session_stays), nullptr);
+}
+
+TEST_F(WithdrawnRightsTest, WithARoleForAllNothingEnds) {
+  rights_.access.everyone = Role::kViewer;
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string waits = SubmitOk(CommandOf(kGoes));
+  Enforce();
+  EXPECT_TRUE(Waits(waits));
+}
+
+}  // namespace
+}  // namespace kprof
