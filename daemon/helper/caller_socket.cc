@@ -2,7 +2,6 @@
 
 #include <linux/sockios.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/helper/account.h"
 #include "storage/base/files.h"
 #include "storage/base/unique_fd.h"
 
@@ -154,13 +154,6 @@ CallerPlace PlaceOf(int connection, const ucred& who, const std::string& home) {
   return is_here ? CallerPlace::kHere : CallerPlace::kElsewhere;
 }
 
-bool HasAccount(uint32_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> text(64 << 10);
-  return ::getpwuid_r(uid, &entry, text.data(), text.size(), &found) == 0 && found != nullptr;
-}
-
 }  // namespace
 
 Status CheckSocketPlace(const std::string& socket_path) {
@@ -192,8 +185,15 @@ Status CheckCallerUid(uint32_t uid, const CallerRules& rules) {
     return Refuse("uid " + std::to_string(uid) + " is one of the system's own (below " +
                   std::to_string(rules.least_uid) + ")");
   }
-  if (rules.need_account && !HasAccount(uid)) return Refuse("uid " + std::to_string(uid) + " has no account");
   return OkStatus();
+}
+
+Status NoAccount(uint32_t uid) {
+  return Refuse("uid " + std::to_string(uid) + " has no account");
+}
+
+Status CheckAccount(uint32_t uid, const CallerRules& rules) {
+  return rules.need_account && !FindAccount(uid) ? NoAccount(uid) : OkStatus();
 }
 
 Result<CallerPlace> FindCaller(int connection, const CallerRules& rules) {

@@ -26,7 +26,7 @@ struct CallerRules {
   uint32_t kprofd_uid = 0;    // never a caller
   uint32_t least_uid = 1000;  // below are the system's own
   bool allow_root = false;    // uid 0
-  bool need_account = true;   // a line in passwd
+  bool need_account = true;   // with its name (account.h)
   // A process that is where commands are started: callers must see the files that it sees, and be users where it is
   // one.
   std::string home = "/proc/self";
@@ -40,11 +40,16 @@ Status CheckSocketPlace(const std::string& socket_path);
 // no caller's connection. Needs CAP_NET_ADMIN.
 Result<CallerPlace> FindCaller(int connection, const CallerRules& rules);
 
-// Of a caller who may have something started here, and is. Fails with kNotPermitted and what is wrong with it. Needs
-// CAP_NET_ADMIN.
+// Of a caller who may have something started here, and is, as far as that is known without asking for its account
+// (CheckAccount). Fails with kNotPermitted and what is wrong with it. Needs CAP_NET_ADMIN.
 Result<CallerIdentity> ReadCaller(int connection, const CallerRules& rules);
 
 // The part of it that depends on the uid alone; asked again before anything is started.
 Status CheckCallerUid(uint32_t uid, const CallerRules& rules);
+
+// That the uid has an account, where it needs one: in a process of its own, because it may hang (account.h). Fails with
+// NoAccount().
+Status CheckAccount(uint32_t uid, const CallerRules& rules);
+Status NoAccount(uint32_t uid);  // kNotPermitted
 
 }  // namespace kprof

@@ -24,16 +24,17 @@ constexpr int64_t kExecLimitNs = 5 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 15 * kNanosPerSecond;
 constexpr int kJobsLastFd = 3;  // see HelperJob
 
-HelperMessage RefusedFor(const Status& status) {
-  return HelperRefused{status.code(), status.what() + ": " + status.why(), status.remedy()};
-}
-
 HelperMessage DoneOr(const Status& status) {
-  return status.ok() ? HelperMessage(HelperDone{}) : RefusedFor(status);
+  return status.ok() ? HelperMessage(HelperDone{}) : HelperMessage(RefusedFor(status));
 }
 
 Helper::Outcome Now(HelperMessage message) {
   return JobAnswer{std::move(message), UniqueFd()};
+}
+
+HelperMessage RefusedToRegister(const std::string& run_id, const HelperRefused& refused) {
+  LogWarning("refused to register a run", {{"run", run_id}, {"error", refused.why}});
+  return refused;
 }
 
 bool IsStream(int socket) {
@@ -45,7 +46,9 @@ bool IsStream(int socket) {
 }
 
 // In a process of its own.
-JobAnswer OpenAs(const CallerIdentity& caller, const std::string& path) {
+JobAnswer OpenAs(const CallerIdentity& caller, const CallerRules& rules, const std::string& path) {
+  const Status account = CheckAccount(caller.uid, rules);
+  if (!account.ok()) return {RefusedFor(account), UniqueFd()};
   const BecomeFailure failure = BecomeCaller(caller, kJobsLastFd);
   if (failure.step != nullptr) {
     return {RefusedFor(FailErrno(failure.error, std::string("become the caller (") + failure.step + ")")), UniqueFd()};
@@ -67,9 +70,9 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
       [&](const auto& asked) -> Outcome {
         using Asked = std::decay_t<decltype(asked)>;
         if constexpr (std::is_same_v<Asked, HelperRegister>) {
-          return Now(Register(asked, file.get()));
+          return Register(asked, file.get());
         } else if constexpr (std::is_same_v<Asked, HelperRegisterRemote>) {
-          return Now(RegisterRemote(asked));
+          return RegisterRemote(asked);
         } else if constexpr (std::is_same_v<Asked, HelperStart>) {
           return Start(asked, std::move(file));
         } else if constexpr (std::is_same_v<Asked, HelperSweep>) {
@@ -91,22 +94,51 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
       request);
 }
 
-HelperMessage Helper::Register(const HelperRegister& request, int connection) {
-  return AddGrant(request.run_id, ReadCaller(connection, settings_.callers), request.digest);
+Helper::Outcome Helper::Register(const HelperRegister& request, int connection) {
+  Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
+  if (!caller.ok()) return Now(RefusedToRegister(request.run_id, RefusedFor(caller.status())));
+  return LookupOf(request, caller->uid, [this, caller = *caller]() -> Result<CallerIdentity> {
+    RETURN_IF_ERROR(CheckAccount(caller.uid, settings_.callers));
+    return caller;
+  });
 }
 
-HelperMessage Helper::RegisterRemote(const HelperRegisterRemote& request) {
-  return AddGrant(request.run_id, ReadRemoteUser(request.uid, settings_.remote_users, settings_.callers),
-                  request.digest);
+Helper::Outcome Helper::RegisterRemote(const HelperRegisterRemote& request) {
+  return LookupOf({request.run_id, request.digest}, request.uid,
+                  [this, uid = request.uid] { return ReadRemoteUser(uid, settings_.remote_users, settings_.callers); });
 }
 
-HelperMessage Helper::AddGrant(const std::string& run_id, const Result<CallerIdentity>& caller,
-                               const std::string& digest) {
-  Status registered = caller.ok() ? grants_.Add(run_id, *caller, digest) : caller.status();
-  if (!registered.ok()) {
-    LogWarning("refused to register a run", {{"run", run_id}, {"error", registered.ToString()}});
-  }
-  return DoneOr(registered);
+Lookup Helper::LookupOf(const HelperRegister& request, uint32_t uid, std::function<Result<CallerIdentity>()> find) {
+  Lookup lookup;
+  lookup.uid = uid;
+  lookup.run_id = request.run_id;
+  lookup.look_up = [request, find = std::move(find)]() -> JobFinding {
+    Result<CallerIdentity> caller = find();
+    if (!caller.ok()) return RefusedFor(caller.status());
+    Grant found;
+    found.run_id = request.run_id;
+    found.caller = *std::move(caller);
+    found.digest = request.digest;
+    return EncodeGrant(found);
+  };
+  lookup.conclude = [this, request, uid](const JobFinding& finding) { return AddGrant(request, uid, finding); };
+  return lookup;
+}
+
+HelperMessage Helper::AddGrant(const HelperRegister& request, uint32_t uid, const JobFinding& finding) {
+  const auto* found = std::get_if<std::string>(&finding);
+  if (found == nullptr) return RefusedToRegister(request.run_id, std::get<HelperRefused>(finding));
+  auto add = [&]() -> Status {
+    ASSIGN_OR_RETURN(const Grant grant, DecodeGrant(*found));
+    // What the directory's libraries do in that process is theirs; whose the run is was known before.
+    if (grant.caller.uid != uid) {
+      return Fail(ErrorCode::kNotPermitted, "register run " + request.run_id, "somebody else was found for it");
+    }
+    RETURN_IF_ERROR(CheckCallerUid(uid, settings_.callers));
+    return grants_.Add(request.run_id, grant.caller, request.digest);
+  };
+  const Status added = add();
+  return added.ok() ? HelperMessage(HelperDone{}) : RefusedToRegister(request.run_id, RefusedFor(added));
 }
 
 Helper::Outcome Helper::Start(const HelperStart& request, UniqueFd control) {
@@ -117,7 +149,7 @@ Helper::Outcome Helper::Start(const HelperStart& request, UniqueFd control) {
     const Grant* granted = grants_.Find(request.run_id);
     if (granted != nullptr) RETURN_IF_ERROR(CheckCallerUid(granted->caller.uid, settings_.callers));
     ASSIGN_OR_RETURN(const Grant grant, grants_.Use(request.run_id));
-    return StartSupervisor(grant, settings_.programs, std::move(control));
+    return StartSupervisor(grant, settings_.programs, settings_.callers.need_account, std::move(control));
   };
   Result<StartingSupervisor> starting = start();
   if (!starting.ok()) {
@@ -164,12 +196,13 @@ Helper::Outcome Helper::Sweep(const std::string& run_id) {
 Helper::Outcome Helper::OpenFile(const HelperOpenFile& request, int connection) {
   Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
   if (!caller.ok()) return Now(RefusedFor(caller.status()));
-  return StartedJob(HelperJob::Start([&] { return OpenAs(*caller, request.path); }, clock_.mono_ns() + kOpenLimitNs));
+  return StartedJob(HelperJob::Start([&] { return OpenAs(*caller, settings_.callers, request.path); },
+                                     clock_.mono_ns() + kOpenLimitNs));
 }
 
 HelperMessage Helper::WhereIs(int connection) const {
   const Result<CallerPlace> place = FindCaller(connection, settings_.callers);
-  return place.ok() ? HelperMessage(HelperPlace{*place}) : RefusedFor(place.status());
+  return place.ok() ? HelperMessage(HelperPlace{*place}) : HelperMessage(RefusedFor(place.status()));
 }
 
 HelperMessage Helper::State() const {

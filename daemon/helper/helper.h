@@ -1,12 +1,14 @@
 // What the root helper does for kprofd, request by request. Each is decided here by what the helper itself knows: its
 // grants, and the connection that comes with the request. How requests come and go is helper_server.h.
 //
-// One thread. Never blocks on anything that a caller or kprofd can hold up: such work becomes a HelperJob.
+// One thread. Never blocks on anything that a caller, kprofd or the directory of users can hold up: such work becomes a
+// HelperJob or a Lookup.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <variant>
@@ -15,6 +17,7 @@
 #include "daemon/helper/caller_socket.h"
 #include "daemon/helper/grant_store.h"
 #include "daemon/helper/helper_job.h"
+#include "daemon/helper/lookup_line.h"
 #include "daemon/helper/start_supervisor.h"
 #include "daemon/process/helper_protocol.h"
 #include "storage/base/unique_fd.h"
@@ -31,8 +34,9 @@ class Helper {
   Helper(const Clock& clock, GrantStore& grants, Settings settings)
       : clock_(clock), grants_(grants), settings_(std::move(settings)) {}
 
-  // The answer, or the job that will have it. `file` came with the request, if it is one that files come with.
-  using Outcome = std::variant<JobAnswer, HelperJob>;
+  // The answer, the job that will have it, or what must be looked up for it first. `file` came with the request, if it
+  // is one that files come with. Before a Forget whoever calls withdraws what is looked up for that run.
+  using Outcome = std::variant<JobAnswer, HelperJob, Lookup>;
   Outcome Answer(const HelperMessage& request, UniqueFd file);
 
   // A child of this process has ended; it is reaped. Perhaps the run whose processes are to be swept because of it.
@@ -48,9 +52,11 @@ class Helper {
     UniqueFd complaint;
   };
 
-  HelperMessage Register(const HelperRegister& request, int connection);
-  HelperMessage RegisterRemote(const HelperRegisterRemote& request);
-  HelperMessage AddGrant(const std::string& run_id, const Result<CallerIdentity>& caller, const std::string& digest);
+  Outcome Register(const HelperRegister& request, int connection);
+  Outcome RegisterRemote(const HelperRegisterRemote& request);
+  // The one to register a run of this uid for whoever `find` finds, in a process of its own.
+  Lookup LookupOf(const HelperRegister& request, uint32_t uid, std::function<Result<CallerIdentity>()> find);
+  HelperMessage AddGrant(const HelperRegister& request, uint32_t uid, const JobFinding& finding);
   Outcome Start(const HelperStart& request, UniqueFd control);
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <variant>
 
 #include "daemon/process/helper_protocol.h"
 #include "storage/base/status.h"
@@ -20,11 +21,22 @@ struct JobAnswer {
   UniqueFd file;
 };
 
+// What work has found out, in bytes whose form whoever takes them checks; or why there is nothing.
+using JobFinding = std::variant<std::string, HelperRefused>;
+
+HelperRefused RefusedFor(const Status& status);
+
 class HelperJob {
  public:
   // Forks; `work` runs in the new process, where descriptor 3 is the way back and all above are whoever's they were.
   // Fails with kQueueFull when no process can be made.
   static Result<HelperJob> Start(const std::function<JobAnswer()>& work, int64_t by_mono_ns);
+
+  // The same for work that only finds something out: what follows from it is done here, by `conclude`. The process gets
+  // no descriptor of ours but the standard ones, and ends with this one. A finding of more than about 400,000 bytes
+  // counts as none.
+  static Result<HelperJob> StartFinding(const std::function<JobFinding()>& work, int64_t by_mono_ns,
+                                        std::function<HelperMessage(const JobFinding&)> conclude);
 
   // Of a process that was forked elsewhere: once `result` is readable, `read_answer` says what came of it.
   static HelperJob Await(pid_t pid, UniqueFd result, int64_t by_mono_ns,

@@ -42,7 +42,8 @@ HelperServer::HelperServer(const Clock& clock, Helper& helper, uint32_t kprofd_u
       helper_(helper),
       kprofd_uid_(kprofd_uid),
       listener_(std::move(listener)),
-      signal_fd_(std::move(signal_fd)) {}
+      signal_fd_(std::move(signal_fd)),
+      lookups_(clock) {}
 
 HelperServer::~HelperServer() = default;
 
@@ -57,7 +58,7 @@ void HelperServer::Poll() {
     const bool listens = connection->unanswered < kMostHelperRequests && has_room();
     waits.push_back({connection->socket.get(), static_cast<short>(listens ? POLLIN : 0), 0});
   }
-  int64_t wake_at_ns = INT64_MAX;
+  int64_t wake_at_ns = lookups_.AddWaits(waits);
   for (const Pending& pending : pending_) {
     waits.push_back({pending.job.fd(), POLLIN, 0});
     wake_at_ns = std::min(wake_at_ns, pending.job.by_mono_ns());
@@ -70,6 +71,7 @@ void HelperServer::Poll() {
   if (waits[0].revents != 0) TakeSignals();
   FinishJobs();
   SweepForTheDead();
+  lookups_.Turn();
   for (size_t i = 0; i < connections.size(); ++i) {
     if (waits[2 + i].revents != 0) Receive(connections[i]);
   }
@@ -153,9 +155,15 @@ bool HelperServer::Take(const std::shared_ptr<Connection>& connection, std::stri
   if (!connection->greeted) return false;
   UniqueFd file;
   if (!files.empty()) file = std::move(files.front());
+  if (const auto* forget = std::get_if<HelperForget>(&packet->message)) lookups_.Withdraw(forget->run_id);
   Helper::Outcome outcome = helper_.Answer(packet->message, std::move(file));
   if (auto* answer = std::get_if<JobAnswer>(&outcome)) {
     Send(*connection, packet->tag, *answer);
+  } else if (auto* lookup = std::get_if<Lookup>(&outcome)) {
+    std::weak_ptr<Connection> asker = connection;
+    lookups_.Add(std::move(*lookup), asker, [this, asker, tag = packet->tag](const HelperMessage& message) {
+      if (std::shared_ptr<Connection> open = asker.lock()) Send(*open, tag, {message, UniqueFd()});
+    });
   } else {
     ++connection->unanswered;
     pending_.push_back({std::move(std::get<HelperJob>(outcome)), connection, packet->tag});
@@ -181,7 +189,9 @@ void HelperServer::FinishJobs() {
       still.push_back(std::move(pending));
       continue;
     }
-    JobAnswer answer{HelperRefused{ErrorCode::kTimedOut, "it took too long", "see which file system hangs"}, {}};
+    JobAnswer answer{HelperRefused{ErrorCode::kTimedOut, "it took too long",
+                                   "see which file system, or directory of users, does not answer"},
+                     {}};
     if (answered) {
       answer = pending.job.TakeAnswer();
     } else {

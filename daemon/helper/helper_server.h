@@ -12,6 +12,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/helper/helper.h"
 #include "daemon/helper/helper_job.h"
+#include "daemon/helper/lookup_line.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -54,6 +55,7 @@ class HelperServer {
   const UniqueFd signal_fd_;
   std::vector<std::shared_ptr<Connection>> connections_;  // shared: jobs know theirs weakly
   std::vector<Pending> pending_;
+  LookupLine lookups_;
   std::deque<std::string> to_sweep_;  // runs whose supervisors died
   bool stopping_ = false;
 };

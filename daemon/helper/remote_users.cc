@@ -1,16 +1,14 @@
 #include "daemon/helper/remote_users.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <optional>
 #include <string_view>
-#include <vector>
 
+#include "daemon/helper/account.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -22,26 +20,11 @@ Status Refuse(const std::string& why, const std::string& remedy) {
   return Fail(ErrorCode::kNotPermitted, "let a remote client start something", why, remedy);
 }
 
-struct Account {
-  uint32_t uid = 0;
-  uint32_t gid = 0;
-  std::string name;
-};
-
-template <typename Find>
-std::optional<Account> FindAccount(const Find& find) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> text(64 << 10);
-  if (find(&entry, text.data(), text.size(), &found) != 0 || found == nullptr) return std::nullopt;
-  return Account{found->pw_uid, found->pw_gid, found->pw_name};
-}
-
 std::optional<uint32_t> UidOf(const std::string& user) {
   uint32_t uid = 0;
   auto [end, error] = std::from_chars(user.data(), user.data() + user.size(), uid);
   if (error == std::errc() && end == user.data() + user.size()) return uid;
-  std::optional<Account> account = FindAccount([&](auto... rest) { return ::getpwnam_r(user.c_str(), rest...); });
+  std::optional<Account> account = FindAccount(user);
   return account ? std::optional(account->uid) : std::nullopt;
 }
 
@@ -71,17 +54,6 @@ bool Lists(std::string_view text, uint32_t uid) {
   return false;
 }
 
-std::vector<uint32_t> GroupsOf(const Account& account) {
-  int count = 64;
-  std::vector<gid_t> groups(static_cast<size_t>(count));
-  while (::getgrouplist(account.name.c_str(), account.gid, groups.data(), &count) < 0) {
-    if (static_cast<size_t>(count) <= groups.size() || static_cast<size_t>(count) > kMostGroups) return {};
-    groups.resize(static_cast<size_t>(count));
-  }
-  groups.resize(static_cast<size_t>(count));
-  return std::vector<uint32_t>(groups.begin(), groups.end());
-}
-
 }  // namespace
 
 Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules) {
@@ -91,9 +63,10 @@ Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, con
                   "submit it on that node as that user, or have root list it in " + file);
   }
   RETURN_IF_ERROR(CheckCallerUid(uid, rules));
-  const std::optional<Account> account = FindAccount([&](auto... rest) { return ::getpwuid_r(uid, rest...); });
-  if (!account) return CallerIdentity{uid, uid, {}};
-  return CallerIdentity{uid, account->gid, GroupsOf(*account)};
+  const std::optional<Account> account = FindAccount(uid);
+  if (account) return CallerIdentity{uid, account->gid, FindGroups(*account)};
+  if (rules.need_account) return NoAccount(uid);
+  return CallerIdentity{uid, uid, {}};
 }
 
 }  // namespace kprof

@@ -15,8 +15,10 @@
 namespace kprof {
 
 // The user as whom something may start, with the groups of the account. Fails with kNotPermitted and the remedy when
-// the file does not list it, is absent, is not root's alone, or CheckCallerUid says no. A user without an account has
-// none but the group of the same number. Reads the file anew each time.
+// the file does not list it, is absent, is not root's alone, or CheckCallerUid says no; or it has no account and needs
+// one. Where it needs none, it has no group but that of the same number. Reads the file anew each time.
+//
+// Asks for accounts (account.h), of each user that the file has by name: in a process of its own.
 Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules);
 
 }  // namespace kprof

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "daemon/helper/account.h"
 #include "daemon/helper/become_caller.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/run_variables.h"
@@ -28,8 +29,9 @@ constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 // What the child says when it does not get as far as exec.
 struct Report {
   char step[24] = "";
-  int error = 0;
+  int error = 0;  // 0: the step says it all
 };
+constexpr const char* kNoAccount = "its uid has no account";
 
 [[noreturn]] void Give(const char* step, int error) {
   Report report;
@@ -84,6 +86,7 @@ struct Program {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   const CallerIdentity* caller = nullptr;  // null: it stays what we are
+  std::optional<uint32_t> account;         // of a uid that must have one
   bool control_is_input = false;
 };
 
@@ -126,6 +129,7 @@ Result<StartingSupervisor> Spawn(const Program& program, int control, const std:
   if (pid < 0) return SpawnError(run_id, std::strerror(errno));
   if (pid == 0) {
     PlaceFiles(files);
+    if (program.account && !FindAccount(*program.account)) Give(kNoAccount, 0);
     if (program.caller != nullptr) {
       const BecomeFailure failure = BecomeCaller(*program.caller, kReportFd);
       if (failure.step != nullptr) Give(failure.step, failure.error);
@@ -195,6 +199,7 @@ Status ReadStartReport(int report, const std::string& run_id) {
   Report failure;
   if (::read(report, &failure, sizeof failure) != static_cast<ssize_t>(sizeof failure)) return OkStatus();  // executed
   failure.step[sizeof failure.step - 1] = '\0';
+  if (failure.error == 0) return SpawnError(run_id, failure.step);
   return SpawnError(run_id, std::string(failure.step) + ": " + std::strerror(failure.error));
 }
 
@@ -207,8 +212,10 @@ std::string ReadComplaint(int complaint) {
   return ReadableText(text);
 }
 
-Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control) {
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, bool needs_account,
+                                           UniqueFd control) {
   Program program;
+  if (needs_account) program.account = grant.caller.uid;
   if (programs.systemd_run) {
     program.path = *programs.systemd_run;
     program.arguments = SystemdRunArguments(grant, programs);

@@ -33,15 +33,17 @@ std::string UnitOf(const std::string& run_id);
 std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartPrograms& programs);
 
 // A child on its way to its program: kprof-launch's keeper, or the systemd-run that waits for the unit. A caller can
-// stop it on that way, so nobody waits here.
+// stop it on that way, and a directory of users that hangs; so nobody waits here.
 struct StartingSupervisor {
   pid_t pid = -1;
   UniqueFd report;  // readable once it got there, or did not
   // What systemd-run says, 4 KiB at most, whoever writes there; none: it is not systemd-run.
   UniqueFd complaint;
 };
-// `control` becomes the supervisor's channel. Fails with kSpawnFailed.
-Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, UniqueFd control);
+// `control` becomes the supervisor's channel. `needs_account`: the child first looks whether its caller still has one.
+// Fails with kSpawnFailed.
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, bool needs_account,
+                                           UniqueFd control);
 
 // REQUIRES: `report` is readable. kSpawnFailed with the step that failed.
 Status ReadStartReport(int report, const std::string& run_id);

@@ -1,5 +1,6 @@
 #include "daemon/process/helper_link.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <memory>
@@ -16,7 +17,9 @@ using boost::system::error_code;
 
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
-constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;  // it gives itself 15 s
+constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;     // it gives itself 15 s
+constexpr int64_t kRegisterLimitNs = 15 * kNanosPerSecond;  // it gives itself 10 s, and says what hangs
+constexpr size_t kMostRegistering = 128;  // at a time: the helper lets more than twice as many wait, and refuses others
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;
@@ -35,11 +38,18 @@ bool IsImpatient(const HelperMessage& message) {
   return std::holds_alternative<HelperWhereIs>(message);
 }
 
+bool Registers(const HelperMessage& message) {
+  return std::holds_alternative<HelperRegister>(message) || std::holds_alternative<HelperRegisterRemote>(message);
+}
+
+int64_t LimitNsOf(const HelperMessage& message) {
+  if (std::holds_alternative<HelperSweep>(message)) return kSweepLimitNs;
+  return Registers(message) ? kRegisterLimitNs : kAnswerLimitNs;
+}
+
 bool IsRegisteredAlready(const HelperMessage& request, const HelperMessage& answer) {
   const auto* refused = std::get_if<HelperRefused>(&answer);
-  const bool registers =
-      std::holds_alternative<HelperRegister>(request) || std::holds_alternative<HelperRegisterRemote>(request);
-  return registers && refused != nullptr && refused->code == ErrorCode::kUsage;
+  return Registers(request) && refused != nullptr && refused->code == ErrorCode::kUsage;
 }
 
 }  // namespace
@@ -56,7 +66,7 @@ void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
   KPROF_ON_IO_LOOP(loop_);
   const uint32_t tag = ++last_tag_;
   const bool full = requests_.size() >= kMostRequests;
-  const bool is_sweep = std::holds_alternative<HelperSweep>(request);
+  const int64_t limit_ns = LimitNsOf(request);
   Request& waiting = requests_[tag];
   waiting.message = std::move(request);
   waiting.file = std::move(file);
@@ -67,8 +77,8 @@ void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
     });
     return;
   }
-  waiting.limit = loop_.After(is_sweep ? kSweepLimitNs : kAnswerLimitNs, [this, tag] {
-    const bool heard = requests_.at(tag).sent;
+  waiting.limit = loop_.After(limit_ns, [this, tag] {
+    const bool heard = requests_.at(tag).sent || greeted_;
     Answer(tag,
            heard ? Fail(ErrorCode::kTimedOut, kWhat, "it does not answer", kRemedy)
                  : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy),
@@ -162,12 +172,18 @@ void HelperLink::SendAll() {
   if (!socket_.is_open() || !greeted_ || waits_to_send_) return;
   SendForgets();
   if (!socket_.is_open() || waits_to_send_) return;
+  auto registering = static_cast<size_t>(std::count_if(requests_.begin(), requests_.end(), [](const auto& request) {
+    return request.second.sent && Registers(request.second.message);
+  }));
   for (auto& [tag, request] : requests_) {
     if (request.sent) continue;
+    const bool registers = Registers(request.message);
+    if (registers && registering >= kMostRegistering) continue;
     std::vector<int> files;
     if (request.file.valid()) files.push_back(request.file.get());
     if (!Send(tag, request.message, files)) return;
     request.sent = true;
+    if (registers) ++registering;
     // That it is closed here is what tells a supervisor that was never started.
     if (!MayRepeat(request.message)) request.file.Reset();
   }
@@ -241,6 +257,7 @@ bool HelperLink::Take(const Packet& packet, UniqueFd file) {
 void HelperLink::Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file) {
   auto waiting = requests_.find(tag);
   Answered answered = std::move(waiting->second.answered);
+  if (Registers(waiting->second.message)) SendSoon();  // another may go
   requests_.erase(waiting);
   answered(std::move(answer), std::move(file));
 }

@@ -133,9 +133,10 @@ class HelperTest : public testing::Test {
   }
 
   virtual std::vector<std::string> MoreOptions() { return {"--units", "no"}; }
+  virtual bool needs_account() const { return false; }
 
   void StartHelper() {
-    std::vector<std::string> words = {kBin + "/kprofd-helper",
+    std::vector<std::string> words = {program_,
                                       "--socket",
                                       folder_ / "helper.sock",
                                       "--kprofd-user",
@@ -147,8 +148,8 @@ class HelperTest : public testing::Test {
                                       "--launcher",
                                       launcher_,
                                       "--remote-users",
-                                      RemoteUsers(),
-                                      "--allow-uids-without-account"};
+                                      RemoteUsers()};
+    if (!needs_account()) words.emplace_back("--allow-uids-without-account");
     for (const std::string& word : MoreOptions()) words.push_back(word);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -305,6 +306,7 @@ class HelperTest : public testing::Test {
 
   const TemporaryFolder folder_{TemporaryFolder::Holds::kPrograms};
   UniqueFd kprofd_listener_;
+  std::string program_ = kBin + "/kprofd-helper";
   pid_t helper_ = -1;
   std::string launcher_ = kBin + "/kprof-launch";
   UniqueFd to_helper_;

@@ -1,5 +1,6 @@
 #include "daemon/helper/helper_job.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
+#include <string>
 
 #include "storage/base/packet_socket.h"
 
@@ -33,6 +36,45 @@ TEST(HelperJob, StandsForAProcessThatDies) {
   ASSERT_TRUE(IsReadable(job->fd(), 60'000));
   EXPECT_TRUE(std::holds_alternative<HelperRefused>(job->TakeAnswer().message));
   ::waitpid(job->pid(), nullptr, 0);
+}
+
+JobFinding FindingOf(const std::function<JobFinding()>& work) {
+  JobFinding finding;
+  auto conclude = [&finding](const JobFinding& found) {
+    finding = found;
+    return HelperMessage(HelperDone{});
+  };
+  Result<HelperJob> job = HelperJob::StartFinding(work, 5, conclude);
+  EXPECT_TRUE(job.ok());
+  EXPECT_TRUE(IsReadable(job->fd(), 60'000));
+  EXPECT_EQ(job->TakeAnswer().message, HelperMessage(HelperDone{}));
+  ::waitpid(job->pid(), nullptr, 0);
+  return finding;
+}
+
+TEST(HelperJob, BringsWhatItsProcessFinds) {
+  for (size_t size : {0, 1, 300'000}) {
+    const std::string bytes(size, 'x');
+    EXPECT_EQ(FindingOf([&] { return bytes; }), JobFinding(bytes)) << size;
+  }
+  const HelperRefused refused{ErrorCode::kNotPermitted, "no", "never"};
+  EXPECT_EQ(FindingOf([&] { return refused; }), JobFinding(refused));
+}
+
+TEST(HelperJob, AFindingThatDoesNotComeIsARefusal) {
+  EXPECT_TRUE(std::holds_alternative<HelperRefused>(FindingOf([]() -> JobFinding { ::_exit(1); })));
+  EXPECT_TRUE(std::holds_alternative<HelperRefused>(FindingOf([] { return std::string(10 << 20, 'x'); })));
+  EXPECT_TRUE(std::holds_alternative<HelperRefused>(FindingOf([]() -> JobFinding {
+    SendPacket(3, "nonsense");
+    ::_exit(0);
+  })));
+}
+
+TEST(HelperJob, WhatFindsHasNoDescriptorOfOurs) {
+  const UniqueFd ours(::fcntl(0, F_DUPFD, 100));
+  ASSERT_TRUE(ours.valid());
+  const JobFinding found = FindingOf([&] { return std::string(::fcntl(ours.get(), F_GETFD) < 0 ? "closed" : "open"); });
+  EXPECT_EQ(found, JobFinding(std::string("closed")));
 }
 
 // As a child that its user stops before it gets to its program: nobody waits for it, and it ends when it is late.

@@ -198,7 +198,7 @@ TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
   grants_->Register(kRun, kAsker, std::string(64, 'a'), [&](const Status& status) { done = status; });
   loop_.RunUntilIdle();
   EXPECT_FALSE(done);  // it might be restarting
-  clock_.Leap(11 * kNanosPerSecond);
+  clock_.Leap(16 * kNanosPerSecond);
   loop_.RunUntilIdle();
   ASSERT_TRUE(done);
   EXPECT_EQ(done->code(), ErrorCode::kSpawnFailed);
@@ -332,6 +332,20 @@ TEST_F(HelperLauncherTest, ForgetsMoreRunsThanMayAskAtATime) {
   as_kprofd_.emplace();
   for (int n = 0; n < kRuns; ++n) grants_->Forget(NthRun(n));
   WaitUntil([&] { return AskState().grants == 0; }, "all grants to go");
+}
+
+// As many as the queue of runs may be sent at once: the helper is asked for a number of them at a time.
+TEST_F(HelperLauncherTest, RegistersMoreRunsThanMayWaitWithTheHelper) {
+  constexpr int kRuns = 600;
+  CallerConnects();
+  int answered = 0;
+  for (int n = 0; n < kRuns; ++n) {
+    grants_->Register(NthRun(n), kAsker, std::string(64, 'a'), [&](const Status& status) {
+      ++answered;
+      EXPECT_NE(status.code(), ErrorCode::kQueueFull) << status.ToString();
+    });
+  }
+  WaitUntil([&] { return answered == kRuns; }, "all answers");
 }
 
 TEST_F(HelperLauncherTest, ForgetsARunHoweverLongTheHelperIsAway) {
