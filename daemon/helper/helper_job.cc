@@ -1,6 +1,7 @@
 #include "daemon/helper/helper_job.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -120,6 +121,8 @@ HelperJob HelperJob::Await(pid_t pid, UniqueFd result, int64_t by_mono_ns,
 
 void HelperJob::Kill() {
   KPROF_CHECK(pid_ > 1);
+  pollfd answered{result_.get(), POLLIN, 0};
+  if (::poll(&answered, 1, 0) != 0) return;
   ::kill(pid_, SIGKILL);
 }
 

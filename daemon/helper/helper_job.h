@@ -50,7 +50,8 @@ class HelperJob {
   // REQUIRES: fd() is readable. Whatever the process said is checked: a refusal stands for nonsense and nothing.
   JobAnswer TakeAnswer() { return read_answer_(result_.get()); }
 
-  // It is late: kills it.
+  // Nobody waits for it any more: kills it, unless fd() is readable. It ends by itself then, or it is reaped already,
+  // and its number may be another's.
   void Kill();
 
  private:

@@ -77,6 +77,23 @@ TEST(HelperJob, WhatFindsHasNoDescriptorOfOurs) {
   EXPECT_EQ(found, JobFinding(std::string("closed")));
 }
 
+// It may be reaped by then, and its number another process's.
+TEST(HelperJob, KillsNothingThatHasAnswered) {
+  Result<HelperJob> job = HelperJob::Start(
+      []() -> JobAnswer {
+        SendPacket(3, EncodeHelperPacket({0, HelperDone{}}));
+        while (true) ::pause();
+      },
+      5);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(IsReadable(job->fd(), 60'000));
+  job->Kill();
+  ::kill(job->pid(), SIGTERM);
+  int status = 0;
+  ASSERT_EQ(::waitpid(job->pid(), &status, 0), job->pid());
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
 // As a child that its user stops before it gets to its program: nobody waits for it, and it ends when it is late.
 TEST(HelperJob, AwaitsAProcessThatWasForkedElsewhere) {
   const pid_t pid = ::fork();
