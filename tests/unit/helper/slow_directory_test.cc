@@ -29,9 +29,10 @@ class SlowDirectoryTest : public HelperTest {
 
   std::string Directory() const { return folder_ / "directory"; }
   std::string PathOf(const char* verb, const std::string& who) const { return Directory() + "/" + verb + "-" + who; }
-  void Know(uint32_t uid) { std::ofstream(PathOf("knows", std::to_string(uid))); }
+  void Know(const std::string& who) { const std::ofstream file(PathOf("knows", who)); }
+  void Know(uint32_t uid) { Know(std::to_string(uid)); }
   void KnowNoMore(uint32_t uid) { std::filesystem::remove(PathOf("knows", std::to_string(uid))); }
-  void Hang(const std::string& who) { std::ofstream(PathOf("hangs", who)); }
+  void Hang(const std::string& who) { const std::ofstream file(PathOf("hangs", who)); }
   void Hang(uint32_t uid) { Hang(std::to_string(uid)); }
   void HangNoMore(const std::string& who) { std::filesystem::remove(PathOf("hangs", who)); }
   void HangNoMore(uint32_t uid) { HangNoMore(std::to_string(uid)); }
@@ -167,7 +168,7 @@ TEST_F(SlowDirectoryTest, NeverRegistersForAKprofdThatHasGone) {
 TEST_F(SlowDirectoryTest, IsAskedForRemoteUsersWithoutKeepingAnybodyWaiting) {
   const std::string name = "user" + std::to_string(kCallerUid);
   WriteRemoteUsers(name + "\n");
-  std::ofstream(PathOf("knows", name));
+  Know(name);
   Hang(name);
   Send(kTag, HelperRegisterRemote{kRun, kCallerUid, kDigest});
   EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
