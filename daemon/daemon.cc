@@ -93,6 +93,7 @@ struct Daemon::Parts {
   std::unique_ptr<LaunchWays> ways;
   std::unique_ptr<Runs> runs;
   std::unique_ptr<WithdrawnRights> rights;
+  IoLoop::Timer enforce_again;  // io loop
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
@@ -131,8 +132,8 @@ struct Daemon::Parts {
 };
 
 Status Daemon::Parts::Build(ServiceManager& manager) {
-  auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, size_t nth) {
-    return servers ? servers->DuplicateConnection(uid, groups, nth) : UniqueFd();
+  auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before) {
+    return servers ? servers->DuplicateConnection(uid, groups, before) : ShownConnection();
   };
   ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
@@ -326,6 +327,10 @@ void Daemon::Parts::Reload(const Config& wanted) {
   config.storage = wanted.storage;
   SetStorageLimits();
   rights->Enforce({config.access, config.listen.rules}, [] {});
+  // And what calls that were under way still brought.
+  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] {
+    rights->Enforce({config.access, config.listen.rules}, [] {});
+  });
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   audit->KeepFor(wanted.audit.max_age_ns);

@@ -97,7 +97,9 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
     }
     facts.disconnected = news.disconnected;
     if (news.end) {
-      if (launch_failure) return *launch_failure;
+      // It could not be started for it had ended, or it has because it could not be started.
+      const bool ended_by_itself = news.end->ok() && facts.latest.run().state() == v1::RUN_STATE_FAILED;
+      if (launch_failure && !ended_by_itself) return *launch_failure;
       if (!news.end->ok()) return InTheVerbsWords(options.act, run_id, *news.end);
       return facts.latest.run();
     }

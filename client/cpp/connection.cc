@@ -4,6 +4,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -11,8 +12,6 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
-
-#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
@@ -66,22 +65,29 @@ std::shared_ptr<grpc::Channel> NewChannel(UniqueFd fd) {
 
 }  // namespace
 
-Connection::Connection(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel)
-    : tunnel(std::move(tunnel)),
+Connection::Connection(UniqueFd socket, std::unique_ptr<TlsTunnel> behind)
+    : copy(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0)),
+      tunnel(std::move(behind)),
+      channel(NewChannel(std::move(socket))),
       node(v1::NodeService::NewStub(channel)),
       runs(v1::RunsService::NewStub(channel)),
       queries(v1::QueriesService::NewStub(channel)),
       sessions(v1::SessionsService::NewStub(channel)) {}
 
+bool Connection::hung_up() const {
+  pollfd state{copy.get(), POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 Result<std::shared_ptr<Connection>> Connection::Open(const std::string& socket_path) {
   ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(socket_path));
-  return std::make_shared<Connection>(nullptr, NewChannel(std::move(fd)));
+  return std::make_shared<Connection>(std::move(fd), nullptr);
 }
 
 Result<std::shared_ptr<Connection>> Connection::OpenToNode(const NodeAddress& address) {
   ASSIGN_OR_RETURN(std::unique_ptr<TlsTunnel> tunnel, TlsTunnel::Open(address));
-  std::shared_ptr<grpc::Channel> channel = NewChannel(tunnel->TakePlainEnd());
-  auto connection = std::make_shared<Connection>(std::move(tunnel), channel);
+  UniqueFd plain_end = tunnel->TakePlainEnd();
+  auto connection = std::make_shared<Connection>(std::move(plain_end), std::move(tunnel));
   RETURN_IF_ERROR(connection->tunnel->AwaitFirstWords());
   return connection;
 }

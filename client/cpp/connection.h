@@ -13,6 +13,7 @@
 #include "kprof/v1/runs.grpc.pb.h"
 #include "kprof/v1/sessions.grpc.pb.h"
 #include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
 
 namespace kprof {
 
@@ -21,9 +22,15 @@ struct Connection {
   static Result<std::shared_ptr<Connection>> Open(const std::string& socket_path);
   static Result<std::shared_ptr<Connection>> OpenToNode(const NodeAddress& address);
 
-  Connection(std::unique_ptr<TlsTunnel> tunnel, const std::shared_ptr<grpc::Channel>& channel);
+  // Of a socket that is connected, and what is behind it.
+  Connection(UniqueFd socket, std::unique_ptr<TlsTunnel> tunnel);
 
+  // The other side has ended it: nothing that is asked over it is heard.
+  bool hung_up() const;
+
+  const UniqueFd copy;                      // of the socket, which is gRPC's
   const std::unique_ptr<TlsTunnel> tunnel;  // to another node; ends after the channel
+  const std::shared_ptr<grpc::Channel> channel;
   const std::unique_ptr<v1::NodeService::Stub> node;
   const std::unique_ptr<v1::RunsService::Stub> runs;
   const std::unique_ptr<v1::QueriesService::Stub> queries;

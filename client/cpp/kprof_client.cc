@@ -31,7 +31,7 @@ std::string SessionNamed(const char* act, const std::string& id) {
 
 }  // namespace
 
-// A daemon that is being restarted may break a connection at any time. What it surely did not do is asked again of the
+// A daemon that is being restarted may break a connection at any time. What it says it did not do is asked again of the
 // one that listens then; what does no harm when done twice, too. Where nobody listens, that is the answer.
 enum class Repeat {
   kNever,
@@ -48,35 +48,41 @@ struct KprofClient::State {
         deadline_ms(deadline_ms),
         connection(std::move(first)) {}
 
-  std::shared_ptr<Connection> Current() {
+  // Where to ask: over a new connection when the last one is known to be lost. Of several calls one makes it.
+  Result<std::shared_ptr<Connection>> Current() {
     MutexLock lock(mu);
+    if (connection == nullptr || connection->hung_up()) {
+      ASSIGN_OR_RETURN(connection, open());
+    }
     return connection;
   }
-
-  // False when there is nobody. Of several calls that lost the same connection one makes the next.
-  bool Reconnect(const std::shared_ptr<Connection>& lost) {
+  void Lost(const std::shared_ptr<Connection>& lost) {
     MutexLock lock(mu);
-    if (connection != lost) return true;
-    Result<std::shared_ptr<Connection>> made = open();
-    if (made.ok()) connection = *std::move(made);
-    return made.ok();
+    if (connection == lost) connection.reset();
   }
 
   // Makes the call, over and over while that may help.
-  grpc::Status Ask(Repeat repeat, const std::function<grpc::Status(Connection&, grpc::ClientContext&)>& call,
-                   const std::stop_token& stop = {}) {
+  Status Ask(Repeat repeat, const std::string& what,
+             const std::function<grpc::Status(Connection&, grpc::ClientContext&)>& call,
+             const std::stop_token& stop = {}) {
+    Status failure;
     for (int attempt = 1;; ++attempt) {
-      const std::shared_ptr<Connection> asked = Current();
+      const Result<std::shared_ptr<Connection>> asked = Current();
+      if (!asked.ok()) {
+        const bool is_old_news = attempt > 1 && asked.status().code() == ErrorCode::kNoDaemon;
+        return is_old_news ? failure : asked.status();
+      }
       grpc::ClientContext context;
       std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
-      grpc::Status status = call(*asked, context);
+      const grpc::Status status = call(**asked, context);
+      if (status.ok()) return OkStatus();
+      const bool unavailable = status.error_code() == grpc::UNAVAILABLE;
+      if (unavailable) Lost(*asked);
+      failure = Translate(status, what, **asked);
       const bool harmless =
           repeat == Repeat::kAlways || (repeat == Repeat::kWhenNotHeard && IsDaemonsOwn(FailureOf(status)));
-      const bool may_help =
-          harmless && status.error_code() == grpc::UNAVAILABLE && attempt < kAttempts && !stop.stop_requested();
-      if (!may_help) return status;
+      if (!unavailable || !harmless || attempt == kAttempts || stop.stop_requested()) return failure;
       if (attempt > 1) std::this_thread::sleep_for(kAttemptPause);
-      if (!Reconnect(asked)) return status;
     }
   }
 
@@ -84,14 +90,14 @@ struct KprofClient::State {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline_ms));
   }
 
-  Status Translate(const grpc::Status& status, const std::string& what) {
+  // Of a call over `to`.
+  Status Translate(const grpc::Status& status, const std::string& what, Connection& to) const {
     if (status.ok()) return OkStatus();
     if (status.error_code() == grpc::UNIMPLEMENTED && status.error_details().empty()) {
+      grpc::ClientContext context;
+      SetDeadline(context);
       v1::GetStatusResponse response;
-      const grpc::Status asked = Ask(Repeat::kAlways, [&](Connection& to, grpc::ClientContext& context) {
-        SetDeadline(context);
-        return to.node->GetStatus(&context, v1::GetStatusRequest(), &response);
-      });
+      const grpc::Status asked = to.node->GetStatus(&context, v1::GetStatusRequest(), &response);
       return VersionMismatch(what, asked.ok() ? response.version() : "", ClientVersion());
     }
     return StatusOfRpc(FailureOf(status), what);
@@ -104,11 +110,10 @@ struct KprofClient::State {
   Result<Response> Call(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
                         Method<Stub, Request, Response> method, const Request& request, const std::string& what) {
     Response response;
-    const grpc::Status status = Ask(repeat, [&](Connection& to, grpc::ClientContext& context) {
+    RETURN_IF_ERROR(Ask(repeat, what, [&](Connection& to, grpc::ClientContext& context) {
       SetDeadline(context);
       return ((*(to.*stub)).*method)(&context, request, &response);
-    });
-    RETURN_IF_ERROR(Translate(status, what));
+    }));
     return response;
   }
 
@@ -121,7 +126,7 @@ struct KprofClient::State {
     auto call = [&](Connection& to, grpc::ClientContext& context) {
       return ((*(to.*stub)).*method)(&context, request, &response);
     };
-    RETURN_IF_ERROR(Translate(Ask(repeat, call, stop), what));
+    RETURN_IF_ERROR(Ask(repeat, what, call, stop));
     return response;
   }
 
@@ -134,8 +139,8 @@ struct KprofClient::State {
     Status refused;
     bool came = false;
     Status lost;
-    const grpc::Status status = Ask(
-        repeat,
+    Status ended = Ask(
+        repeat, what,
         [&](Connection& to, grpc::ClientContext& context) {
           auto reader = ((*(to.*stub)).*method)(&context, request);
           Response response;
@@ -144,14 +149,14 @@ struct KprofClient::State {
             refused = on_message(response);
           }
           if (!refused.ok()) context.TryCancel();
-          grpc::Status ended = reader->Finish();
-          if (!came || ended.ok()) return ended;
-          lost = Translate(ended, what);
+          grpc::Status status = reader->Finish();
+          if (!came || status.ok()) return status;
+          lost = Translate(status, what, to);
           return grpc::Status::OK;
         },
         stop);
     if (!refused.ok()) return refused;
-    const Status ended = lost.ok() ? Translate(status, what) : lost;
+    if (!lost.ok()) ended = lost;
     if (!ended.ok() && stop.stop_requested()) return Fail(ErrorCode::kCancelled, what, "stopped by the caller");
     return ended;
   }
@@ -303,7 +308,7 @@ Status KprofClient::DownloadArtifact(const v1::DownloadArtifactRequest& request,
 Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest::Header& header,
                                                  const std::function<Result<std::string>()>& next_chunk) {
   const std::string what = "put artifact " + header.name() + " into run " + header.id();
-  const std::shared_ptr<Connection> connection = state_->Current();
+  ASSIGN_OR_RETURN(const std::shared_ptr<Connection> connection, state_->Current());
   grpc::ClientContext context;
   v1::UploadArtifactResponse response;
   std::unique_ptr<grpc::ClientWriter<v1::UploadArtifactRequest>> writer =
@@ -329,7 +334,7 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
     writer->Write(request);
     writer->WritesDone();
   }
-  RETURN_IF_ERROR(state_->Translate(writer->Finish(), what));
+  RETURN_IF_ERROR(state_->Translate(writer->Finish(), what, *connection));
   return std::move(*response.mutable_artifact());
 }
 

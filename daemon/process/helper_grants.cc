@@ -30,30 +30,31 @@ Status Unregistered(const std::string& run_id, const Status& why, const char* re
 void HelperGrants::Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                             std::function<void(Status)> done) {
   if (own_) own_->insert(run_id);
-  if (!asker.is_remote) return Show(run_id, asker, digest, 0, std::move(done));
+  if (!asker.is_remote) {
+    ShownConnection newest = connection_of_(asker.uid, asker.groups, UINT64_MAX);
+    if (newest.copy.valid()) return Show(run_id, asker, digest, std::move(newest), kMostShown, std::move(done));
+    return loop_.Post([run_id, uid = asker.uid, done = std::move(done)] {
+      done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
+                "uid " + std::to_string(uid) + " is not connected on this node any more",
+                "submit it again, and stay until it is accepted"));
+    });
+  }
   link_.Ask(HelperRegisterRemote{run_id, asker.uid, digest}, UniqueFd(),
             [run_id, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
               done(answer.ok() ? OkStatus() : Unregistered(run_id, answer.status(), kRemoteRemedy));
             });
 }
 
-void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std::string& digest, size_t nth,
-                        std::function<void(Status)> done) {
-  UniqueFd connection = connection_of_(asker.uid, asker.groups, nth);
-  if (!connection.valid()) {
-    loop_.Post([run_id, uid = asker.uid, done = std::move(done)] {
-      done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
-                "uid " + std::to_string(uid) + " is not connected on this node any more",
-                "submit it again, and stay until it is accepted"));
-    });
-    return;
-  }
-  link_.Ask(HelperRegister{run_id, digest}, std::move(connection),
-            [this, run_id, asker, digest, nth, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
+void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std::string& digest,
+                        ShownConnection connection, int left, std::function<void(Status)> done) {
+  link_.Ask(HelperRegister{run_id, digest}, std::move(connection.copy),
+            [this, run_id, asker, digest, left, id = connection.id, done = std::move(done)](
+                const Result<HelperMessage>& answer, UniqueFd) {
               if (answer.ok()) return done(OkStatus());
-              const bool may_be_that_one = answer.status().code() == ErrorCode::kNotPermitted && nth + 1 < kMostShown;
-              if (may_be_that_one && connection_of_(asker.uid, asker.groups, nth + 1).valid())
-                return Show(run_id, asker, digest, nth + 1, done);
+              if (answer.status().code() == ErrorCode::kNotPermitted && left > 1) {
+                ShownConnection older = connection_of_(asker.uid, asker.groups, id);
+                if (older.copy.valid()) return Show(run_id, asker, digest, std::move(older), left - 1, done);
+              }
               done(Unregistered(run_id, answer.status(), kLocalRemedy));
             });
 }

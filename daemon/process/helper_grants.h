@@ -14,15 +14,16 @@
 
 #include "daemon/process/caller_grants.h"
 #include "daemon/process/helper_link.h"
+#include "daemon/process/shown_connection.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
 
 class HelperGrants final : public CallerGrants {
  public:
-  // A copy of the nth connection (from 0, newest first) that this uid has open with exactly these groups; none where
-  // there are not as many.
-  using ConnectionOf = std::function<UniqueFd(uint32_t uid, const std::vector<uint32_t>& groups, size_t nth)>;
+  // The newest connection but for `before` and later ones that this uid has open with exactly these groups.
+  using ConnectionOf =
+      std::function<ShownConnection(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before)>;
 
   HelperGrants(IoLoop& loop, HelperLink& link, ConnectionOf connection_of)
       : loop_(loop), link_(link), connection_of_(std::move(connection_of)) {}
@@ -37,10 +38,11 @@ class HelperGrants final : public CallerGrants {
   void ForgetOthers(IsOpen is_open);
 
  private:
-  // One of several processes of a user may hang up while the helper looks at its connection: then another is shown.
-  static constexpr size_t kMostShown = 8;
-  void Show(const std::string& run_id, const Asker& asker, const std::string& digest, size_t nth,
-            std::function<void(Status)> done);
+  // One of several processes of a user may hang up while the helper looks at its connection: then an older one is
+  // shown, which whoever asks has among them.
+  static constexpr int kMostShown = 64;
+  void Show(const std::string& run_id, const Asker& asker, const std::string& digest, ShownConnection connection,
+            int left, std::function<void(Status)> done);
 
   void AskForOthers(const std::string& after);
   void ForgetListed(const HelperGrantList& list);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <thread>
@@ -244,6 +245,7 @@ void CallerServers::TakeDown(std::unique_ptr<Server> server, int64_t grace_ms) {
   std::shared_ptr<Server> ending = std::move(server);  // shared: std::function copies
   endings_left_.fetch_add(1);
   ending->desk->Close();
+  ending_.insert(ending);
   ending->calls_until_ns = parts_.clock.mono_ns() + grace_ms * kNanosPerMilli;
   GoOnTakingDown(ending);
 }
@@ -262,6 +264,7 @@ void CallerServers::GoOnTakingDown(const std::shared_ptr<Server>& server) {
                                      [this](HangUpWatch::Id id) { return watch_->Find(id) >= 0; });
   if (connected && now_ns < server->hang_ups_until_ns) return look_again();
   server->look_again = IoLoop::Timer();
+  ending_.erase(server);
   // It has threads to join: not on the loop, nor on a pool that calls need.
   Status submitted = endings_.Submit([this, server] {
     server->server->Shutdown(std::chrono::system_clock::now());
@@ -318,18 +321,23 @@ void CallerServers::SetLimits(const ConnectionLimits& limits) {
   for (auto& [key, server] : servers_) server->desk->account()->SetLimits(limits.calls);
 }
 
-UniqueFd CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, size_t nth) const {
+ShownConnection CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups,
+                                                   uint64_t before) const {
   KPROF_ON_IO_LOOP(parts_.loop);
-  for (const auto& [key, server] : servers_) {
-    const Caller& caller = key.first;
-    if (caller.uid != uid || caller.groups != groups || !caller.certificate.empty()) continue;
-    if (caller.place != CallerPlace::kHere) continue;
-    for (auto id = server->connections.rbegin(); id != server->connections.rend(); ++id) {
-      UniqueFd duplicate(::fcntl(watch_->Find(*id), F_DUPFD_CLOEXEC, 0));
-      if (duplicate.valid() && IsConnected(duplicate.get()) && nth-- == 0) return duplicate;
+  ShownConnection newest;
+  auto look_at = [&](const Server& server) {
+    const Caller& caller = server.desk->caller();
+    if (caller.uid != uid || caller.groups != groups || !caller.certificate.empty()) return;
+    if (caller.place != CallerPlace::kHere) return;
+    for (auto id = std::make_reverse_iterator(server.connections.lower_bound(before));
+         id != server.connections.rend() && *id > newest.id; ++id) {
+      UniqueFd copy(::fcntl(watch_->Find(*id), F_DUPFD_CLOEXEC, 0));
+      if (copy.valid() && IsConnected(copy.get())) newest = {*id, std::move(copy)};
     }
-  }
-  return UniqueFd();
+  };
+  for (const auto& [key, server] : servers_) look_at(*server);
+  for (const auto& server : ending_) look_at(*server);
+  return newest;
 }
 
 void CallerServers::AnnounceEnd() {

@@ -17,9 +17,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "daemon/process/shown_connection.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/rpc/caller_buffers.h"
 #include "daemon/rpc/caller_desk.h"
@@ -53,11 +55,11 @@ class CallerServers {
   // Of those that stay, and of those to come.
   void SetLimits(const ConnectionLimits& limits);
 
-  // A descriptor of the nth open local connection of that user with exactly these groups (as Caller has them; from 0,
-  // newest first), for whoever must see for himself who it is; invalid when there are not as many. Only of those who
-  // are on this machine: who is in a container asks for nothing outside, so no other connection of the user's is to be
-  // shown for it.
-  UniqueFd DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, size_t nth) const;
+  // The newest open local connection of that user with exactly these groups (as Caller has them) that is older than
+  // `before`, for whoever must see for himself who it is. Only of those who are on this machine: who is in a container
+  // asks for nothing outside, so no other connection of the user's is to be shown for it. Also of a server that is
+  // about to end: its calls have their time.
+  ShownConnection DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, uint64_t before) const;
 
   int64_t connections() const { return connections_; }
   int64_t turned_away() const { return turned_away_; }  // since the start
@@ -100,6 +102,7 @@ class CallerServers {
   CallerBuffers buffers_;
   std::shared_ptr<CallerAccount> nobody_;  // of all who are turned away; with their desks. None before the first
   std::map<Key, std::unique_ptr<Server>> servers_;
+  std::set<std::shared_ptr<Server>> ending_;  // whose calls have their time; shared with the look that comes next
   int64_t connections_ = 0;
   int64_t being_refused_ = 0;  // of them
   int64_t turned_away_ = 0;

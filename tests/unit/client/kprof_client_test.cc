@@ -181,23 +181,67 @@ TEST_F(KprofClientOverARestart, AStreamThatHasNotBegunIsAskedOfTheNextDaemon) {
   EXPECT_EQ(read, "words");
 }
 
-TEST_F(KprofClientOverARestart, WhatMayHaveBeenDoneIsNotDoneAgain) {
-  std::atomic<int> asked = 0;
-  daemon_.calls.delete_run = [&](const v1::DeleteRunRequest&, v1::DeleteRunResponse&) {
-    ++asked;
+TEST_F(KprofClientOverARestart, WhatChangesSomethingIsAskedOfTheNextDaemonToo) {
+  daemon_.calls.delete_run = [](const v1::DeleteRunRequest& request, v1::DeleteRunResponse& response) {
+    response.set_id(request.id());
     return OkStatus();
   };
-  EXPECT_EQ(ConnectAndRestart()->DeleteRun("x").status().code(), ErrorCode::kNoDaemon);
-  EXPECT_EQ(asked, 0);
+  std::unique_ptr<KprofClient> client = ConnectAndRestart();
+  EXPECT_EQ(*client->DeleteRun("x"), "x");  // over the old connection it would not have been heard
 }
 
-TEST_F(KprofClientOverARestart, WithNobodyThereTheFirstFailureIsTheAnswer) {
+// Takes connections, and closes each when it has heard something.
+class Closer {
+ public:
+  explicit Closer(const std::string& path) : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listener_.get(), 8), 0);
+    thread_ = std::thread([this] {
+      while (true) {
+        UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (!connection.valid()) return;
+        char heard[4096];
+        if (::read(connection.get(), heard, sizeof heard) > 0) ++heard_;
+      }
+    });
+  }
+  ~Closer() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  int heard() const { return heard_; }
+
+ private:
+  UniqueFd listener_;
+  std::atomic<int> heard_ = 0;
+  std::thread thread_;
+};
+
+TEST_F(KprofClientTest, WhatMayHaveBeenDoneIsNotAskedAgain) {
+  Closer closer(folder_.Path("s"));
+  std::unique_ptr<KprofClient> client = Connect();
+  EXPECT_EQ(client->DeleteRun("x").status().code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(closer.heard(), 1);
+  EXPECT_EQ(client->DeleteRun("x").status().code(), ErrorCode::kNoDaemon);  // but it is asked over a new one
+  EXPECT_EQ(closer.heard(), 2);
+}
+
+TEST_F(KprofClientTest, WhatReadsIsAskedSomeTimes) {
+  Closer closer(folder_.Path("s"));
+  EXPECT_EQ(Connect()->GetRun("x").status().why(), "the connection to kprofd was lost");
+  EXPECT_EQ(closer.heard(), 3);
+}
+
+TEST_F(KprofClientOverARestart, WithNobodyThereThatIsTheAnswer) {
   daemon_.Start();
   std::unique_ptr<KprofClient> client = Connect();
   daemon_.Stop();
   const Status status = client->GetRun("x").status();
   EXPECT_EQ(status.code(), ErrorCode::kNoDaemon);
-  EXPECT_EQ(status.why(), "the connection to kprofd was lost");
+  EXPECT_THAT(status.why(), HasSubstr("no daemon at"));
 }
 
 TEST_F(KprofClientTest, WhatTheDaemonSaysItHasNotDoneIsAskedAgainSomeTimes) {

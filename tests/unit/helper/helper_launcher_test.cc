@@ -1,8 +1,10 @@
 // kprofd's side of the helper, with a real one.
 #include "daemon/process/helper_launcher.h"
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "daemon/process/helper_grants.h"
@@ -24,9 +26,8 @@ class HelperLauncherTest : public HelperTest {
     as_kprofd_.emplace();
     link_.emplace(loop_, folder_ / "helper.sock");
     launcher_.emplace(loop_, *link_);
-    grants_.emplace(loop_, *link_, [this](uint32_t uid, const std::vector<uint32_t>& /*groups*/, size_t nth) {
-      if (uid != kCallerUid || nth >= connections_.size()) return UniqueFd();
-      return UniqueFd(::fcntl(connections_[connections_.size() - 1 - nth].accepted.get(), F_DUPFD_CLOEXEC, 0));
+    grants_.emplace(loop_, *link_, [this](uint32_t uid, const std::vector<uint32_t>& /*groups*/, uint64_t before) {
+      return uid == kCallerUid ? Newest(before) : ShownConnection();
     });
   }
   void TearDown() override {
@@ -56,6 +57,16 @@ class HelperLauncherTest : public HelperTest {
       }
     }
     return true;
+  }
+
+  // Their ids are their places, from 1. One that has hung up is found once: kprofd hears of it a little later.
+  ShownConnection Newest(uint64_t before) {
+    for (uint64_t id = std::min<uint64_t>(before - 1, connections_.size()); id > 0; --id) {
+      const CallersConnection& connection = connections_[id - 1];
+      if (!connection.caller.valid() && !found_hung_up_.insert(id).second) continue;
+      return {id, UniqueFd(::fcntl(connection.accepted.get(), F_DUPFD_CLOEXEC, 0))};
+    }
+    return {};
   }
 
   void CallerConnects() {
@@ -125,6 +136,7 @@ class HelperLauncherTest : public HelperTest {
   IoLoop loop_{clock_};
   std::optional<AsKprofd> as_kprofd_;
   std::vector<CallersConnection> connections_;
+  std::set<uint64_t> found_hung_up_;
   std::optional<HelperLink> link_;
   std::optional<HelperLauncher> launcher_;
   std::optional<HelperGrants> grants_;
@@ -459,6 +471,15 @@ TEST_F(HelperLauncherTest, ShowsAnotherConnectionWhenOneHasJustHungUp) {
   CallerConnects();
   CallerConnects();
   connections_.back().caller.Reset();
+  EXPECT_TRUE(RegisterRun(Request({"true"})).ok());
+}
+
+TEST_F(HelperLauncherTest, ShowsOneAfterTheOtherWhileOthersOfTheUserComeAndGo) {
+  CallerConnects();
+  for (int i = 0; i < 20; ++i) {
+    CallerConnects();
+    connections_.back().caller.Reset();
+  }
   EXPECT_TRUE(RegisterRun(Request({"true"})).ok());
 }
 

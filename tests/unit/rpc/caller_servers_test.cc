@@ -35,6 +35,9 @@ class CallerServersTest : public RpcFixture, public testing::Test {
     OnLoop([&] { servers = servers_->servers(); });
     return servers;
   }
+  ShownConnection Shown(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before = UINT64_MAX) {
+    return servers_->DuplicateConnection(uid, groups, before);
+  }
   int64_t Connections() {
     int64_t connections = 0;
     OnLoop([&] { connections = servers_->connections(); });
@@ -176,15 +179,37 @@ TEST_F(CallerServersTest, WhoAsksWhileKprofdStopsIsToldToComeAgain) {
   EXPECT_THAT(last, testing::Each(grpc::StatusCode::UNAVAILABLE));
 }
 
+// What it has asked may need the connection.
+TEST_F(CallerServersTest, WhileItsCallsHaveTheirTimeACallerIsStillConnected) {
+  Start();
+  Caller caller{1001, Role::kViewer, true, {}};
+  caller.place = CallerPlace::kHere;
+  RpcClient client = ConnectAs(caller);
+  CallContext context;
+  v1::OpenSessionRequest request;
+  request.set_device("cpu");
+  auto session = client.sessions->OpenSession(&context, request);
+  v1::OpenSessionResponse opened;
+  ASSERT_TRUE(session->Read(&opened));
+  OnLoop([&] {
+    servers_->EndServers([](const Caller&) { return true; });
+    EXPECT_EQ(servers_->servers(), 0u);
+    EXPECT_TRUE(Shown(1001, {}).copy.valid());
+  });
+  TickingClock passing(clock_, 10);
+  EXPECT_TRUE(Until([&] { return Connections() == 0; }));
+  OnLoop([&] { EXPECT_FALSE(Shown(1001, {}).copy.valid()); });
+}
+
 TEST_F(CallerServersTest, GivesAConnectionOfALocalUserOnly) {
   Start();
   RpcClient local = ConnectAs(HereOrNot(1001, CallerPlace::kHere));
   RpcClient remote = ConnectAs(Caller{1002, Role::kViewer, true, "laptop"});
   OnLoop([&] {
-    EXPECT_TRUE(servers_->DuplicateConnection(1001, {}, 0).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 1).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1002, {}, 0).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1003, {}, 0).valid());
+    EXPECT_TRUE(Shown(1001, {}).copy.valid());
+    EXPECT_FALSE(Shown(1001, {}, Shown(1001, {}).id).copy.valid());
+    EXPECT_FALSE(Shown(1002, {}).copy.valid());
+    EXPECT_FALSE(Shown(1003, {}).copy.valid());
   });
 }
 
@@ -194,11 +219,11 @@ TEST_F(CallerServersTest, GivesNoConnectionOfWhoIsNotOnThisMachine) {
   for (const CallerPlace place : {CallerPlace::kElsewhere, CallerPlace::kGone, CallerPlace::kUnknown}) {
     clients.push_back(ConnectAs(HereOrNot(1001, place)));
   }
-  OnLoop([&] { EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 0).valid()); });
+  OnLoop([&] { EXPECT_FALSE(Shown(1001, {}).copy.valid()); });
   clients.push_back(ConnectAs(HereOrNot(1001, CallerPlace::kHere)));
   OnLoop([&] {
-    EXPECT_TRUE(servers_->DuplicateConnection(1001, {}, 0).valid());
-    EXPECT_FALSE(servers_->DuplicateConnection(1001, {}, 1).valid());
+    EXPECT_TRUE(Shown(1001, {}).copy.valid());
+    EXPECT_FALSE(Shown(1001, {}, Shown(1001, {}).id).copy.valid());
   });
 }
 
@@ -226,10 +251,10 @@ TEST_F(CallerServersTest, GivesAConnectionWithTheGroupsOfWhoeverAsked) {
   OnLoop([&] {
     EXPECT_EQ(servers_->servers(), 2u);
     for (const std::vector<uint32_t>& groups : {std::vector<uint32_t>{44, 1001}, {1001}}) {
-      EXPECT_TRUE(servers_->DuplicateConnection(1001, groups, 0).valid());
-      EXPECT_FALSE(servers_->DuplicateConnection(1001, groups, 1).valid());
+      EXPECT_TRUE(Shown(1001, groups).copy.valid());
+      EXPECT_FALSE(Shown(1001, groups, Shown(1001, groups).id).copy.valid());
     }
-    EXPECT_FALSE(servers_->DuplicateConnection(1001, {27, 1001}, 0).valid());
+    EXPECT_FALSE(Shown(1001, {27, 1001}).copy.valid());
   });
 }
 
