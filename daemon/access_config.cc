@@ -88,7 +88,7 @@ Status ReadAccess(const toml::table& table, const std::string& file, AccessPolic
 Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage) {
   TableReader reader(table, file, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);
-  reader.Integer("connections_per_user", 1, 1'000'000, limits.connections_per_account);
+  reader.Part("connections_per_user", "connections", limits.connections, limits.connections_per_account);
   reader.Integer("users", 1, ConnectionLimits::kMostCallers, limits.callers);
   reader.Integer("calls_per_user", 1, 1'000'000, limits.calls.in_flight);
   reader.Integer("calls_per_second_per_user", 1, 10'000'000, limits.calls.per_second);

@@ -93,12 +93,35 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
   return reader.Finish();
 }
 
-Status ReadLogLevel(const std::string& name, const std::string& file, Config& config) {
+void ReadLogLevel(const toml::table& root, TableReader& reader, Config& config) {
+  std::string name;
+  reader.Text("log_level", name);
+  if (name.empty()) return;
   if (std::optional<LogLevel> level = LogLevelByName(name)) {
     config.log_level = *level;
-    return OkStatus();
+  } else {
+    reader.Complain(*root.get("log_level"), "log_level",
+                    "'" + OneLine(name) + "' is not one of debug, info, warning, error");
   }
-  return Fail(ErrorCode::kUsage, file, "log_level '" + name + "' is not one of debug, info, warning, error");
+}
+
+void ReadPlaces(const toml::table& root, TableReader& reader, Config& config) {
+  if (config.mode == Mode::kUser) {
+    reader.Text("state_dir", config.state_folder);
+    reader.Text("socket", config.socket_path);
+    reader.Text("launcher", config.launcher_path);
+    reader.Text("helper_socket", config.helper_socket_path);
+    return;
+  }
+  reader.AbsolutePath("state_dir", config.state_folder);
+  reader.AbsolutePath("socket", config.socket_path);
+  reader.Text("launcher", config.launcher_path);
+  if (root.contains("launcher")) {
+    reader.Complain(*root.get("launcher"), "launcher",
+                    "is for kprofd --user; here callers start their own kprof-launch, and kprofd-helper the one of its "
+                    "--launcher");
+  }
+  reader.AbsolutePath("helper_socket", config.helper_socket_path);
 }
 
 void ReadHttp(const toml::table& root, TableReader& reader, Config& config) {
@@ -123,26 +146,16 @@ Status ReadFile(const std::string& file, Config& config) {
   }
   const toml::table& root = parsed.table();
   TableReader reader(root, file, "");
-  reader.Text("state_dir", config.state_folder);
-  reader.Text("socket", config.socket_path);
-  reader.Text("launcher", config.launcher_path);
-  if (config.mode == Mode::kSystem && root.contains("launcher")) {
-    reader.Complain(*root.get("launcher"), "launcher",
-                    "is for kprofd --user; here callers start their own kprof-launch, and kprofd-helper the one of its "
-                    "--launcher");
-  }
-  reader.Text("helper_socket", config.helper_socket_path);
+  ReadPlaces(root, reader, config);
   ReadHttp(root, reader, config);
-  std::string log_level = "info";
-  reader.Text("log_level", log_level);
-  RETURN_IF_ERROR(ReadLogLevel(log_level, file, config));
+  ReadLogLevel(root, reader, config);
   if (const toml::table* table = reader.Table("queue")) {
     TableReader queue(*table, file, "[queue]: ");
     auto runs = static_cast<int64_t>(config.queue.runs);
     auto runs_per_uid = static_cast<int64_t>(config.queue.runs_per_uid);
     auto without = static_cast<int64_t>(config.queue.running_without_device);
     queue.Integer("limit_runs", 1, 1'000'000, runs);
-    queue.Integer("limit_runs_per_uid", 1, 1'000'000, runs_per_uid);
+    queue.Part("limit_runs_per_uid", "limit_runs", runs, runs_per_uid);
     queue.Integer("running_without_device", 1, 1024, without);
     config.queue.runs = static_cast<size_t>(runs);
     config.queue.runs_per_uid = static_cast<size_t>(runs_per_uid);
@@ -156,7 +169,7 @@ Status ReadFile(const std::string& file, Config& config) {
     int64_t max_ttl = config.sessions.max_ttl_ms / kMillisPerMinute;
     int64_t max_idle = config.sessions.max_idle_timeout_ms / kMillisPerMinute;
     sessions.Integer("limit", 1, 100'000, limit);
-    sessions.Integer("limit_per_uid", 1, 100'000, per_uid);
+    sessions.Part("limit_per_uid", "limit", limit, per_uid);
     sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
     sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
     config.sessions = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMillisPerMinute,
@@ -263,6 +276,16 @@ Status FindLauncher(Config& config) {
 }
 
 }  // namespace
+
+ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file) {
+  if (flags.user || !flags.file.empty()) return flags;
+  if (::access(service_file.c_str(), F_OK) == 0) {
+    flags.file = service_file;
+  } else {
+    flags.user = true;
+  }
+  return flags;
+}
 
 Result<Config> LoadConfig(const ConfigFlags& flags) {
   Config config;

@@ -66,9 +66,14 @@ struct ConfigFlags {
 // HOME), fixed places else (kSystemStateFolder, kSystemSocketPath). Fails with kUsage: "kprofd.toml:12: ...".
 Result<Config> LoadConfig(const ConfigFlags& flags);
 
+constexpr const char* kSystemConfigFile = "/etc/kprofd/kprofd.toml";
 constexpr const char* kSystemStateFolder = "/var/lib/kprofd";
 constexpr const char* kSystemSocketPath = "/run/kprofd/kprofd.sock";
 constexpr const char* kSystemHelperSocketPath = "/run/kprofd-helper/helper.sock";
+
+// What --check-config looks at when it is not said: the file of this node's service where there is one, else what
+// kprofd --user would take.
+ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file = kSystemConfigFile);
 
 // The settings that a daemon takes only when it starts and that differ between the two: "socket, [queue]".
 std::string SettingsForNextStart(const Config& now, const Config& wanted);

@@ -29,6 +29,11 @@ std::optional<std::string> ParseFingerprint(const std::string& text) {
   return digits;
 }
 
+// Before a complaint about the files.
+std::string Place(const ListenConfig& config) {
+  return config.place.empty() ? "listen at " + config.address : config.place;
+}
+
 void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& rule) {
   std::string name;
   bool system_user = false;
@@ -52,6 +57,7 @@ void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& ru
 
 Status ReadListen(const toml::table& table, const std::string& file, ListenConfig& config) {
   TableReader reader(table, file, "[listen]: ");
+  config.place = file + ":" + std::to_string(table.source().begin.line) + ": [listen]";
   reader.Text("address", config.address);
   if (config.address == "off") {
     config.address.clear();
@@ -71,10 +77,11 @@ Status ReadListen(const toml::table& table, const std::string& file, ListenConfi
   reader.Integer("max_connections", 1, 65536, config.limits.connections);
   config.limits.connections_per_certificate =
       std::min(config.limits.connections_per_certificate, config.limits.connections);
-  reader.Integer("max_connections_per_certificate", 1, 65536, config.limits.connections_per_certificate);
+  reader.Part("max_connections_per_certificate", "max_connections", config.limits.connections,
+              config.limits.connections_per_certificate);
   reader.Integer("max_handshakes", 1, 65536, config.limits.handshakes);
   config.limits.handshakes_per_host = std::min(config.limits.handshakes_per_host, config.limits.handshakes);
-  reader.Integer("max_handshakes_per_host", 1, 65536, config.limits.handshakes_per_host);
+  reader.Part("max_handshakes_per_host", "max_handshakes", config.limits.handshakes, config.limits.handshakes_per_host);
   return reader.Finish();
 }
 
@@ -139,16 +146,20 @@ Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& con
       {"certificate", &config.files.certificate}, {"key", &config.files.key}, {"client_ca", &config.files.client_ca}};
   for (const auto& [key, path] : needed) {
     if (!path->empty()) continue;
-    return Fail(ErrorCode::kUsage, "listen at " + config.address,
+    return Fail(ErrorCode::kUsage, Place(config),
                 "'" + std::string(key) + "' of [listen] is missing, and there is no connection without TLS",
                 "name the file in the configuration; docs/remote.md says how to make it");
   }
-  return TlsCredentials::Load(config.files, config.rules);
+  Result<std::shared_ptr<const TlsCredentials>> credentials = TlsCredentials::Load(config.files, config.rules);
+  if (!credentials.ok()) return credentials.status().In(Place(config));
+  return credentials;
 }
 
 Status CheckListen(const ListenConfig& config, int64_t unix_s) {
   ASSIGN_OR_RETURN(std::shared_ptr<const TlsCredentials> credentials, LoadListen(config));
-  return credentials == nullptr ? OkStatus() : credentials->CheckInForce(unix_s);
+  if (credentials == nullptr) return OkStatus();
+  const Status in_force = credentials->CheckInForce(unix_s);
+  return in_force.ok() ? in_force : in_force.In(Place(config));
 }
 
 }  // namespace kprof

@@ -20,6 +20,7 @@ struct ListenConfig {
   TlsFiles files;
   TlsLimits limits;
   std::vector<CertificateRule> rules;
+  std::string place;  // of the table, for complaints about the files: "kprofd.toml:12: [listen]"; empty: there is none
   bool operator==(const ListenConfig&) const = default;
 };
 

@@ -147,11 +147,31 @@ Status CheckIdentity(const Config& config) {
               "let systemd start kprofd.service, run it as the user kprof, or as yourself with kprofd --user");
 }
 
+// Which settings were looked at.
+std::string NameOf(const ConfigFlags& flags) {
+  if (flags.file.empty()) return "the defaults of kprofd --user";
+  return flags.file + (flags.user ? ", for kprofd --user" : ", for all users of this node");
+}
+
+int CheckConfig(const ConfigFlags& flags) {
+  Result<Config> config = LoadConfig(flags);
+  Status checked = config.ok() ? CheckListen(config->listen, std::time(nullptr)) : config.status();
+  if (!checked.ok()) {
+    Complain(checked);
+    return 1;
+  }
+  std::printf("kprofd: the settings are good: %s (state %s, socket %s, %zu devices beside cpu)\n",
+              NameOf(flags).c_str(), config->state_folder.c_str(), config->socket_path.c_str(),
+              config->accelerators.size());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   int exit_status = 0;
   std::optional<Flags> flags = ParseFlags(argc, argv, &exit_status);
   if (!flags) return exit_status;
-  const bool starts = !flags->check_config && !flags->release_clocks && !flags->restore;
+  if (flags->check_config) return CheckConfig(FlagsForCheck(flags->config));
+  const bool starts = !flags->release_clocks && !flags->restore;
   if (flags->config.file.empty() && !flags->config.user) {
     if (starts) {
       return Complain(Fail(ErrorCode::kUsage, "start kprofd", "it was not said for whom",
@@ -160,19 +180,7 @@ int Main(int argc, char** argv) {
     flags->config.user = true;
   }
   Result<Config> config = LoadConfig(flags->config);
-  if (!config.ok()) {
-    Complain(config.status());
-    return flags->check_config ? 1 : ExitStatusOf(config.status().code());
-  }
-  if (flags->check_config) {
-    if (Status checked = CheckListen(config->listen, std::time(nullptr)); !checked.ok()) {
-      Complain(checked);
-      return 1;
-    }
-    std::printf("kprofd: the settings are good (state %s, socket %s, %zu devices beside cpu)\n",
-                config->state_folder.c_str(), config->socket_path.c_str(), config->accelerators.size());
-    return 0;
-  }
+  if (!config.ok()) return Complain(config.status());
   if (Status allowed = CheckIdentity(*config); !allowed.ok()) return Complain(allowed);
   if (flags->restore) return Restore(*config, *flags->restore);
   if (flags->release_clocks) return ReleaseClocks(*config);

@@ -40,6 +40,14 @@ void TableReader::Text(std::string_view key, std::string& out) {
   }
 }
 
+void TableReader::AbsolutePath(std::string_view key, std::string& out) {
+  std::string path;
+  Text(key, path);
+  if (path.empty()) return;
+  if (path[0] != '/') return Complain(*table_.get(key), key, "is not an absolute path");
+  out = path;
+}
+
 std::vector<TableReader::Line> TableReader::Texts(std::string_view key) {
   std::vector<Line> texts;
   const toml::node* node = Take(key);
@@ -76,6 +84,19 @@ void TableReader::Integer(std::string_view key, int64_t low, int64_t high, int64
     } else {
       out = *value;
     }
+  }
+}
+
+void TableReader::Part(std::string_view key, std::string_view whole_key, int64_t whole, int64_t& out) {
+  if (const toml::node* node = Take(key)) {
+    auto value = node->value_exact<int64_t>();
+    if (!value || *value < 1) return Complain(*node, key, "is not a whole number from 1");
+    if (*value > whole) {
+      return Complain(
+          *node, key,
+          "is more than '" + std::string(whole_key) + "' (" + std::to_string(whole) + "), whose part it is");
+    }
+    out = *value;
   }
 }
 

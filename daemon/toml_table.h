@@ -30,6 +30,8 @@ class TableReader {
   void Text(std::string_view key, std::string& out);
   void Boolean(std::string_view key, bool& out);
   void Integer(std::string_view key, int64_t low, int64_t high, int64_t& out);
+  // A number from 1 that is part of another setting's: more than that, written down, would never count.
+  void Part(std::string_view key, std::string_view whole_key, int64_t whole, int64_t& out);
   void Integers(std::string_view key, std::vector<int>& out);
   // The strings of a list; empty when absent or wrong.
   struct Line {
@@ -37,6 +39,8 @@ class TableReader {
     uint64_t line = 0;
   };
   std::vector<Line> Texts(std::string_view key);
+  // A text that is a path from the root. A service has no working folder that anybody means.
+  void AbsolutePath(std::string_view key, std::string& out);
   // Null when absent or of another type.
   const toml::table* Table(std::string_view key);
   const toml::array* Tables(std::string_view key);

@@ -231,7 +231,7 @@ class StartStopTest(OwnDaemonTest):
         self.daemon.configure("log_level = \"loud\"\n")
         self.daemon.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "the settings stay as they are" in self.daemon.log(), "the bad file to be refused")
-        self.assertIn("log_level 'loud'", self.daemon.log())
+        self.assertIn("'log_level' 'loud'", self.daemon.log())
         self.assertEqual(self.daemon.ctl.json("show", run)["state"], "running")
         self.daemon.ctl.run("cancel", run)
 

@@ -135,7 +135,12 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"[[device]]\nkind = \"amd\"\nid = \"0\"\n[[device]]\nkind = \"amd\"\nid = \"0\"\n", "taken already"},
       {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
       {"[[device]]\nkind = \"nvidia\"\nid = \"3\"\n", "without a uuid it is number 0 of its kind"},
-      {"log_level = \"loud\"\n", "debug, info, warning, error"},
+      {"\nlog_level = \"loud\"\n", ":3: 'log_level' 'loud' is not one of debug, info, warning, error"},
+      {"[queue]\nlimit_runs = 5\nlimit_runs_per_uid = 6\n",
+       ":4: [queue]: 'limit_runs_per_uid' is more than 'limit_runs' (5)"},
+      {"[queue]\nlimit_runs_per_uid = 10001\n", ":3: [queue]: 'limit_runs_per_uid' is more than 'limit_runs' (10000)"},
+      {"[queue]\nlimit_runs_per_uid = 0\n", ":3: [queue]: 'limit_runs_per_uid' is not a whole number from 1"},
+      {"[sessions]\nlimit_per_uid = 8\nlimit = 7\n", ":3: [sessions]: 'limit_per_uid' is more than 'limit' (7)"},
       {"this is no toml\n", ":2"},
       {"[queue]\nlimit_runs = 1e40\n", ":3: [queue]: 'limit_runs' is not a whole number"},
       {"[[device]]\nkind = \"neuron\"\ncores = [0, 1.0]\n", ":4: [[device]]: 'cores' holds what is no core number"},
@@ -182,6 +187,24 @@ TEST_F(SystemConfigTest, HasPlacesOfItsOwn) {
   EXPECT_EQ(config->socket_path, "/run/kprofd/kprofd.sock");
 }
 
+TEST_F(SystemConfigTest, HasNoWorkingFolder) {
+  for (const char* key : {"state_dir", "socket", "helper_socket"}) {
+    EXPECT_THAT(LoadSystem(std::string(key) + " = \"here\"\n").status().ToString(),
+                HasSubstr("kprofd.toml:2: '" + std::string(key) + "' is not an absolute path"));
+  }
+  EXPECT_TRUE(Load("state_dir = \"here\"\n").ok()) << "who starts kprofd --user does it in a folder";
+}
+
+TEST_F(ConfigTest, ChecksTheServicesFileWhereThereIsOne) {
+  const std::string service_file = folder_ / "service.toml";
+  EXPECT_TRUE(FlagsForCheck({}, service_file).user);
+  std::ofstream(service_file) << "\n";
+  EXPECT_FALSE(FlagsForCheck({}, service_file).user);
+  EXPECT_EQ(FlagsForCheck({}, service_file).file, service_file);
+  EXPECT_EQ(FlagsForCheck({.user = true}, service_file).file, "");
+  EXPECT_EQ(FlagsForCheck({.file = "/other.toml"}, service_file).file, "/other.toml");
+}
+
 TEST_F(SystemConfigTest, EveryoneMayMeasureAndRootIsAdminUnlessTheFileSaysOtherwise) {
   AccessPolicy access = LoadSystem("")->access;
   EXPECT_EQ(access.everyone, Role::kViewer);
@@ -215,6 +238,8 @@ TEST_F(SystemConfigTest, ComplainsOfRolesWithItsLine) {
       {"[access]\nviewers = [7]\n", "holds what is no string"},
       {"[access]\nviewer = [\"root\"]\n", "there is no setting 'viewer' here"},
       {"[limits]\nconnections = 0\n", "kprofd.toml:3: [limits]: 'connections' is not a whole number"},
+      {"[limits]\nconnections_per_user = 11\nconnections = 10\n",
+       "kprofd.toml:3: [limits]: 'connections_per_user' is more than 'connections' (10)"},
       {"[limits]\nusers = 257\n", "'users' is not a whole number from 1 to 256"},  // memory is shared out among them
   };
   for (const Case& c : cases) {

@@ -12,7 +12,9 @@
 namespace kprof {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // Reads the two kinds of tables as the configuration does.
 Result<ListenConfig> Read(const std::string& text) {
@@ -93,6 +95,8 @@ TEST(ListenConfig, SaysWhatIsWrongAndWhere) {
       {"[listen]\nkey = \"k.pem\"", "'key' is not an absolute path"},
       {"[listen]\nport = 7443", "there is no setting 'port'"},
       {"[listen]\nmax_connections = 0", "'max_connections' is not a whole number from 1"},
+      {"[listen]\nmax_connections_per_certificate = 257", "'max_connections_per_certificate' is more than"},
+      {"[listen]\nmax_handshakes = 3\nmax_handshakes_per_host = 4", "'max_handshakes_per_host' is more than"},
       {"[[certificate]]\nrole = \"viewer\"", "needs a 'name' or a 'fingerprint'"},
       {"[[certificate]]\nname = \"a\"\nfingerprint = \"b\"\nrole = \"viewer\"", "one of both"},
       {"[[certificate]]\nname = \"a\"", "'role' is not one of"},
@@ -144,6 +148,15 @@ TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
   ListenConfig config;
   config.address = "127.0.0.1:0";
   EXPECT_THAT(LoadListen(config).status().ToString(), HasSubstr("'certificate' of [listen] is missing"));
+}
+
+TEST(ListenConfig, SaysInWhichLinesFilesAreNamedThatAreMissing) {
+  const ListenConfig unnamed = *Read("\n[listen]\naddress = \"127.0.0.1:0\"");
+  EXPECT_THAT(LoadListen(unnamed).status().ToString(), StartsWith("f:2: [listen]: 'certificate' of [listen]"));
+  const ListenConfig absent =
+      *Read("\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
+  EXPECT_THAT(CheckListen(absent, 0).ToString(),
+              AllOf(StartsWith("f:2: [listen]: "), HasSubstr("/no/c cannot be read")));
 }
 
 TEST(ListenConfig, ChecksTheFilesAndTheirDates) {
