@@ -155,11 +155,4 @@ Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& con
   return credentials;
 }
 
-Status CheckListen(const ListenConfig& config, int64_t unix_s) {
-  ASSIGN_OR_RETURN(std::shared_ptr<const TlsCredentials> credentials, LoadListen(config));
-  if (credentials == nullptr) return OkStatus();
-  const Status in_force = credentials->CheckInForce(unix_s);
-  return in_force.ok() ? in_force : in_force.In(Place(config));
-}
-
 }  // namespace kprof

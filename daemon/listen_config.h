@@ -38,7 +38,4 @@ Status CheckUsersAre(uint32_t own_uid, const ListenConfig& config);
 // Null where there are no remote clients. Blocks.
 Result<std::shared_ptr<const TlsCredentials>> LoadListen(const ListenConfig& config);
 
-// For --check-config: also fails when something of it is not valid at this time.
-Status CheckListen(const ListenConfig& config, int64_t unix_s);
-
 }  // namespace kprof

@@ -155,11 +155,15 @@ std::string NameOf(const ConfigFlags& flags) {
 
 int CheckConfig(const ConfigFlags& flags) {
   Result<Config> config = LoadConfig(flags);
-  Status checked = config.ok() ? CheckListen(config->listen, std::time(nullptr)) : config.status();
-  if (!checked.ok()) {
-    Complain(checked);
+  Result<std::shared_ptr<const TlsCredentials>> credentials =
+      config.ok() ? LoadListen(config->listen) : config.status();
+  if (!credentials.ok()) {
+    Complain(credentials.status());
     return 1;
   }
+  // What has expired keeps kprofd neither from starting nor from a reload, which may be what ends somebody's access.
+  const Status in_force = *credentials == nullptr ? OkStatus() : (*credentials)->CheckInForce(std::time(nullptr));
+  if (!in_force.ok()) std::fprintf(stderr, "kprofd: warning: %s\n", in_force.ToString().c_str());
   std::printf("kprofd: the settings are good: %s (state %s, socket %s, %zu devices beside cpu)\n",
               NameOf(flags).c_str(), config->state_folder.c_str(), config->socket_path.c_str(),
               config->accelerators.size());

@@ -180,7 +180,10 @@ class Service(unittest.TestCase):
     def test_settings_that_make_no_sense_are_said_once_and_close_the_door(self):
         self.configure("nonsense = 1")
         before = self.pid()
-        self.node.run("systemctl", "reload", "kprofd.service")
+        self.node.run("systemctl", "reload", "kprofd.service", expect=1)
+        self.assertIn("there is no setting 'nonsense' here", self.node.journal("kprofd.service"))
+        self.assertEqual(self.node.property("kprofd.service", "ActiveState"), "active")
+        self.kill("SIGHUP")  # kprofd looks itself, too
         wait_until(lambda: "the settings stay as they are" in self.node.journal("kprofd.service"), "a complaint")
         self.assertEqual(self.status()["pid"], before)
         self.node.run("systemctl", "restart", "kprofd.service", expect=1)

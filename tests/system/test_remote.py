@@ -91,6 +91,14 @@ revoked = "{self.lab.revoked}"
         self.assertEqual(checked.returncode, 1)
         self.assertIn("is not the key of", checked.stderr)
 
+    def test_what_has_expired_is_a_warning_as_kprofd_serves_with_it(self):
+        self.configure()
+        self.node = self.lab.issue("node", "serverAuth", "DNS:localhost", days=-1)
+        self.configure()
+        checked = run_kprofd(*self.daemon.options(), "--check-config")
+        self.assertEqual(checked.returncode, 0)
+        self.assertIn("has expired", checked.stderr)
+
     def test_a_daemon_of_ones_own_starts_nothing_as_another(self):
         self.configure('[[certificate]]\nname = "ops"\nrole = "viewer"\nuser = "daemon"\nallow_system_user = true\n')
         checked = run_kprofd(*self.daemon.options(), "--check-config")

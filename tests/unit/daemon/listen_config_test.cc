@@ -155,7 +155,7 @@ TEST(ListenConfig, SaysInWhichLinesFilesAreNamedThatAreMissing) {
   EXPECT_THAT(LoadListen(unnamed).status().ToString(), StartsWith("f:2: [listen]: 'certificate' of [listen]"));
   const ListenConfig absent =
       *Read("\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
-  EXPECT_THAT(CheckListen(absent, 0).ToString(),
+  EXPECT_THAT(LoadListen(absent).status().ToString(),
               AllOf(StartsWith("f:2: [listen]: "), HasSubstr("/no/c cannot be read")));
 }
 
@@ -168,10 +168,11 @@ TEST(ListenConfig, ChecksTheFilesAndTheirDates) {
   config.files = {folder / "cert.pem", folder / "key.pem", folder / "ca.pem", ""};
   WritePrivate(config.files.certificate, own.pem);
   WritePrivate(config.files.key, own.key_pem);
-  EXPECT_THAT(CheckListen(config, std::time(nullptr)).ToString(), HasSubstr("ca.pem cannot be read"));
+  EXPECT_THAT(LoadListen(config).status().ToString(), HasSubstr("ca.pem cannot be read"));
   WritePrivate(config.files.client_ca, authority.pem());
-  EXPECT_TRUE(CheckListen(config, std::time(nullptr)).ok());
-  EXPECT_THAT(CheckListen(config, std::time(nullptr) + 48 * 3600).ToString(), HasSubstr("has expired"));
+  const std::shared_ptr<const TlsCredentials> credentials = *LoadListen(config);
+  EXPECT_TRUE(credentials->CheckInForce(std::time(nullptr)).ok());
+  EXPECT_THAT(credentials->CheckInForce(std::time(nullptr) + 48 * 3600).ToString(), HasSubstr("has expired"));
 }
 
 }  // namespace
