@@ -78,7 +78,7 @@ Status ReadAccess(const toml::table& table, const std::string& file, AccessPolic
     reader.ComplainAt(table.get("everyone")->source().begin.line,
                       "'everyone' is not one of none, viewer, operator, admin");
   }
-  if (table.contains("admins")) policy.users.clear();  // whoever names admins may leave out root
+  if (table.contains("admins")) policy.users.erase(kRootUid);  // whoever names admins may leave out root
   ReadMembers(reader, "viewers", Role::kViewer, policy);
   ReadMembers(reader, "operators", Role::kOperator, policy);
   ReadMembers(reader, "admins", Role::kAdmin, policy);
@@ -130,11 +130,11 @@ void ReadSubordinates(AccessPolicy& policy, const std::string& path, const std::
   }
 }
 
-AccessPolicy DefaultSystemAccess() {
+AccessPolicy DefaultSystemAccess(uid_t own_uid) {
   AccessPolicy policy;
   policy.everyone = Role::kViewer;
-  policy.users = {{kRootUid, Role::kAdmin}};
-  policy.nobodies = {::getuid(), kOverflowUid};
+  policy.users = {{kRootUid, Role::kAdmin}, {own_uid, Role::kViewer}};
+  policy.nobodies = {own_uid, kOverflowUid};
   return policy;
 }
 

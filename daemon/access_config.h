@@ -23,8 +23,9 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
 void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid",
                       const std::string& passwd = "/etc/passwd");
 
-// Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin.
-AccessPolicy DefaultSystemAccess();
+// Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin. kprofd's own user may
+// look whatever the file says, and starts nothing: the restart after an upgrade asks as that user what is under way.
+AccessPolicy DefaultSystemAccess(uid_t own_uid);
 // Of a daemon that is its user's own: nobody else has business here, but root, who could be anybody.
 AccessPolicy UserAccess(uid_t own_uid);
 

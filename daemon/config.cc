@@ -290,7 +290,7 @@ ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file) {
 Result<Config> LoadConfig(const ConfigFlags& flags) {
   Config config;
   config.mode = flags.user ? Mode::kUser : Mode::kSystem;
-  config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess();
+  config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess(::getuid());
   config.storage = flags.user ? OwnStorage() : SharedStorage();
   if (!flags.user) config.http = HttpAddress{"127.0.0.1", kDefaultHttpPort};
   if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));

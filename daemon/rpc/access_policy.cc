@@ -23,7 +23,7 @@ Caller CallerOf(const AccessPolicy& policy, uid_t uid, const std::vector<gid_t>&
     }
   }
   caller.may_start = caller.role != Role::kNone && !is_nobody;
-  // Root could be anybody here, and the restart after an upgrade, which is root's, asks what is under way.
+  // Root could be anybody here.
   if (uid == 0) caller.role = std::max(caller.role, Role::kViewer);
   return caller;
 }

