@@ -11,7 +11,8 @@
 //   (WatchRunResponse.launch_offered);
 //      the file is the channel that kprof-launch gets as descriptor 3; what goes over it is kprofd's and kprof-launch's
 //      (daemon/process/launch_protocol.h). It brings sockets for the output, never a file
-// Codes are those of errors everywhere (docs/cli.md). Other types are for requests to come; an unknown one is `usage`.
+// How a client of one's own uses it: docs/foreground.md. Codes are those of errors everywhere (docs/cli.md). Other
+// types are for requests to come; an unknown one is `usage`.
 #pragma once
 
 #include <cstddef>

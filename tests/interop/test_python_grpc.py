@@ -3,7 +3,9 @@
 Needs the programs in KPROF_BIN, and Debian's python3-grpcio, python3-protobuf and protobuf-compiler-grpc.
 """
 
+import concurrent.futures
 import hashlib
+import json
 import os
 import re
 import sqlite3
@@ -457,6 +459,21 @@ class QueriesTest(KprofdTest):
         self.fail("the daemon is still busy 10 s after its query was cancelled")
 
 
+class RestartingRuns(runs_pb2_grpc.RunsServiceServicer):
+    def __init__(self):
+        self.reads = self.submissions = 0
+
+    def GetRun(self, request, context):
+        self.reads += 1
+        if self.reads < 3:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "it is stopping")
+        return runs_pb2.GetRunResponse(run=run_pb2.Run(id=request.id))
+
+    def SubmitRun(self, request, context):
+        self.submissions += 1
+        context.abort(grpc.StatusCode.UNAVAILABLE, "it is stopping")
+
+
 class DocsTest(KprofdTest):
     def test_the_example_of_the_docs_works(self):
         with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
@@ -467,6 +484,31 @@ class DocsTest(KprofdTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         for expected in ("RUN_STATE_DONE", "from Python\n", "runs so far: 1\n", "NOT_FOUND - not_found - "):
             self.assertIn(expected, done.stdout)
+
+    def test_what_reads_is_asked_again_as_the_docs_say_and_nothing_else(self):
+        """Of a server that is away for its first two calls."""
+        with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
+            config = re.search(r"```json\n(.*?)```", file.read(), re.DOTALL)[1]
+        service = RestartingRuns()
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(max_workers=2))
+        runs_pb2_grpc.add_RunsServiceServicer_to_server(service, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        self.addCleanup(lambda: server.stop(None).wait())
+        with grpc.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.service_config", config)]) as channel:
+            runs = runs_pb2_grpc.RunsServiceStub(channel)
+            self.assertEqual(runs.GetRun(runs_pb2.GetRunRequest(id="a"), timeout=LIMIT_S).run.id, "a")
+            self.assertEqual(service.reads, 3)
+            failure = self.failure_of(lambda: runs.SubmitRun(runs_pb2.SubmitRunRequest(), timeout=LIMIT_S))
+            self.assertEqual((failure.code(), service.submissions), (grpc.StatusCode.UNAVAILABLE, 1))
+
+    def test_the_docs_ask_again_for_calls_that_there_are(self):
+        with open(os.path.join(ROOT, "docs", "api.md"), encoding="utf-8") as file:
+            config = json.loads(re.search(r"```json\n(.*?)```", file.read(), re.DOTALL)[1])
+        for name in config["methodConfig"][0]["name"]:
+            proto = name["service"].rpartition(".")[2].removesuffix("Service").lower() + ".proto"
+            with open(os.path.join(ROOT, "proto", "kprof", "v1", proto), encoding="utf-8") as file:
+                self.assertRegex(file.read(), rf"rpc {name['method']}\(\w+\) returns \(\w+\);")
 
 
 if __name__ == "__main__":
