@@ -13,6 +13,7 @@ constexpr AccessRule kRules[] = {
     {Rpc::kBackUpCatalog, "kprof.v1.NodeService/BackUpCatalog", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kListAudit, "kprof.v1.NodeService/ListAudit", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kSubmitRun, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kNone, Role::kViewer},
+    {Rpc::kSubmitToSession, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kOwn, std::nullopt},
     {Rpc::kGetRun, "kprof.v1.RunsService/GetRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kListRuns, "kprof.v1.RunsService/ListRuns", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kWatchRun, "kprof.v1.RunsService/WatchRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},
@@ -53,6 +54,22 @@ std::string MethodName(const AccessRule& rule) {
   return std::string(method.substr(method.find('/') + 1));
 }
 
+// Of a caller who has a role.
+Status MayNotStart(const Caller& caller, const std::string& act) {
+  const std::string who = CallerName(caller);
+  if (!caller.certificate.empty()) {
+    return Fail(ErrorCode::kNotPermitted, act, who + " is no user of this node, so nothing can run as that user",
+                "ask an admin of this node to map it to one ('user' of its [[certificate]] in kprofd.toml)");
+  }
+  if (caller.uid == 0) {  // it has its role because it is root, and no other (access_policy.h)
+    return Fail(ErrorCode::kNotPermitted, act,
+                "root may look, but starts nothing unless [access] in kprofd.toml gives it a role",
+                "do it as a user who has one, or name root there");
+  }
+  return Fail(ErrorCode::kNotPermitted, act, who + " is no person on this node, so nothing runs as that user",
+              "do it as another user");
+}
+
 }  // namespace
 
 std::span<const AccessRule> AccessRules() {
@@ -71,11 +88,7 @@ Status AuthorizeCall(const Caller& caller, Rpc rpc) {
                     std::string(RoleName(rule.least)) + "'",
                 "ask an admin of this node to do it, or for that role ([access] in kprofd.toml)");
   }
-  if (rule.starts && !caller.may_start) {
-    return Fail(ErrorCode::kNotPermitted, MethodName(rule),
-                CallerName(caller) + " is no user of this node, so nothing can run as that user",
-                "ask an admin of this node to map it to one ('user' of its [[certificate]] in kprofd.toml)");
-  }
+  if (rule.starts && !caller.may_start) return MayNotStart(caller, MethodName(rule));
   return OkStatus();
 }
 
@@ -89,13 +102,14 @@ Status AuthorizeObject(const Caller& caller, Rpc rpc, const OwnedObject& object,
   const AccessRule& rule = RuleOf(rpc);
   KPROF_CHECK(rule.sharing != Sharing::kNone);
   if (caller.uid == object.uid && caller.uid != kNoUid) return OkStatus();
-  if (caller.role >= rule.others) return OkStatus();
+  if (rule.others && caller.role >= *rule.others) return OkStatus();
   if (object.shared && rule.sharing == Sharing::kShared) return OkStatus();
+  const std::string noun = object.noun;
   if (object.shared || caller.sees_all()) {
     return Fail(ErrorCode::kNotPermitted, act, "it belongs to uid " + std::to_string(object.uid),
-                "ask its owner, or an " + std::string(RoleName(rule.others)) + " of this node");
+                rule.others ? "ask its owner, or an " + std::string(RoleName(*rule.others)) + " of this node"
+                            : "do it with a " + noun + " of your own");
   }
-  const std::string noun = object.noun;
   return Fail(ErrorCode::kNotFound, act, "there is no such " + noun,
               "list yours with kprofctl " + (noun == "run" ? "runs" : noun + " list"));
 }

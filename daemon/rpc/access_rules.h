@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,7 +15,8 @@
 
 namespace kprof {
 
-// What a caller may ask for. Holding a run is asked for with WatchRun, but decides how long the run lives.
+// What a caller may ask for. Holding a run is asked for with WatchRun, but decides how long the run lives; a run for a
+// session is asked for with SubmitRun, but is about that session.
 enum class Rpc {
   kGetStatus,
   kListDevices,
@@ -22,6 +24,7 @@ enum class Rpc {
   kBackUpCatalog,
   kListAudit,
   kSubmitRun,
+  kSubmitToSession,
   kGetRun,
   kListRuns,
   kWatchRun,
@@ -59,7 +62,7 @@ struct AccessRule {
   Role least;          // who may call it at all
   bool starts;         // commands, so the caller must be somebody on this node
   Sharing sharing;
-  Role others;  // who may call it about anybody's objects
+  std::optional<Role> others;  // who may call it about anybody's objects; nothing: nobody
 };
 
 // A row for each Rpc, in their order.

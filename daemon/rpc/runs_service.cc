@@ -66,7 +66,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
     parts_.loop.Post(submit);
     return call;
   }
-  LookUpSession(parts_, caller(), shared_run->session_id, Rpc::kGetSession, "submit run to session",
+  LookUpSession(parts_, caller(), shared_run->session_id, Rpc::kSubmitToSession, "submit run to session",
                 [shared_run, submit, call](const Result<SessionRow>& session) {
                   if (!session.ok()) return call->End(session.status());
                   shared_run->session_id = session->id;

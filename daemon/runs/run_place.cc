@@ -35,10 +35,7 @@ Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* ses
     return Fail(ErrorCode::kLeaseLost, "submit run to session " + request.session_id, "the session has ended",
                 "open another with kprofctl session open");
   }
-  if (session->uid != request.uid) {
-    return Fail(ErrorCode::kNotPermitted, "submit run to session " + session->id,
-                "it belongs to uid " + std::to_string(session->uid), "open one of your own");
-  }
+  KPROF_CHECK(session->uid == request.uid);
   RunPlace place;
   ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, devices, request.device));
   place.trust = session->trust;

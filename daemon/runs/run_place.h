@@ -21,7 +21,8 @@ struct RunPlace {
 
 // All but its id. Fails with kUsage for devices that are none, or not the session's.
 Result<RunPlace> PlaceByItself(const RunRequest& request, const DeviceList& devices);
-// `session`: the one that the request names, if it takes runs; null: kLeaseLost. kNotPermitted for another user's.
+// `session`: the one that the request names, if it takes runs; null: kLeaseLost. REQUIRES: it is of whoever asks, as
+// the rules want it (rpc/access_rules.h), before a request gets here.
 Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);
 
 }  // namespace kprof

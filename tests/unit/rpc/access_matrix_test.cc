@@ -135,6 +135,17 @@ const std::map<Rpc, Ask>& CallsAboutASession() {
          v1::CloseSessionResponse response;
          return client.sessions->CloseSession(&context, Named<v1::CloseSessionRequest>(id), &response);
        }},
+      {Rpc::kSubmitToSession,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::SubmitRunRequest request;
+         request.mutable_spec()->set_tool("command");
+         request.mutable_spec()->add_argv("/bin/true");
+         request.mutable_spec()->set_cwd("/");
+         request.mutable_spec()->set_session_id(id);
+         v1::SubmitRunResponse response;
+         return client.runs->SubmitRun(&context, request, &response);
+       }},
       {Rpc::kGetSession,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -277,6 +288,21 @@ class AccessMatrix : public RpcFixture, public testing::Test {
     return id;
   }
 
+  // The id of a detached one, which is open.
+  static std::string OpenSession(RpcClient& client) {
+    CallContext context;
+    v1::OpenSessionRequest request;
+    request.set_device("cpu");
+    request.set_detached(true);
+    auto stream = client.sessions->OpenSession(&context, request);
+    v1::OpenSessionResponse response;
+    while (stream->Read(&response)) {
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    EXPECT_EQ(response.session().state(), v1::SESSION_STATE_OPEN);
+    return response.session().id();
+  }
+
   int runs_made_ = 0;
 };
 
@@ -323,26 +349,82 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
 }
 
 TEST_F(AccessMatrix, OfSessionsIsAsWritten) {
-  constexpr Answer kYes = Answer::kYes, kHidden = Answer::kHidden;
-  const Rpc rows[] = {Rpc::kCloseSession, Rpc::kGetSession, Rpc::kListRounds};
+  constexpr Answer kYes = Answer::kYes, kNo = Answer::kNo, kHidden = Answer::kHidden;
+  struct Row {
+    Rpc rpc;
+    Answer owner;
+    Answer viewer, operator_, admin;  // of another's
+  };
+  const Row rows[] = {
+      {Rpc::kGetSession, kYes, kHidden, kYes, kYes},
+      {Rpc::kListRounds, kYes, kHidden, kYes, kYes},
+      {Rpc::kCloseSession, kYes, kHidden, kYes, kYes},
+      {Rpc::kSubmitToSession, kYes, kHidden, kNo, kNo},  // the last: the owner's keeps the session's device
+  };
   ASSERT_EQ(std::size(rows), CallsAboutASession().size());
-  SessionRow session;
-  session.id = "01hq3v5n00000000";
-  session.uid = kOwner;
-  session.state = SessionState::kClosed;
-  ASSERT_TRUE(catalog_->writer().SubmitAndWait([&](Db& db) { return InsertSession(db, session); }).ok());
   RpcClient owner = Connect(kOwner, Role::kViewer);
   RpcClient viewer = Connect(kOther, Role::kViewer);
   RpcClient operator_ = Connect(kOther, Role::kOperator);
   RpcClient admin = Connect(kOther, Role::kAdmin);
-  for (Rpc rpc : rows) {
-    const Ask& ask = CallsAboutASession().at(rpc);
-    const char* method = RuleOf(rpc).method;
-    EXPECT_EQ(AnswerOf(ask(owner, session.id)), kYes) << method;
-    EXPECT_EQ(AnswerOf(ask(viewer, session.id)), kHidden) << method;
-    EXPECT_EQ(AnswerOf(ask(operator_, session.id)), kYes) << method;
-    EXPECT_EQ(AnswerOf(ask(admin, session.id)), kYes) << method;
+  SessionRow ended;
+  ended.id = "01hq3v5n00000000";
+  ended.uid = kOwner;
+  ended.state = SessionState::kClosed;
+  ASSERT_TRUE(catalog_->writer().SubmitAndWait([&](Db& db) { return InsertSession(db, ended); }).ok());
+  for (const Row& row : rows) {
+    const Ask& ask = CallsAboutASession().at(row.rpc);
+    const char* method = RuleOf(row.rpc).method;
+    for (bool open : {false, true}) {
+      auto answer = [&](RpcClient& client) {
+        if (!open) return AnswerOf(ask(client, ended.id));
+        const std::string id = OpenSession(owner);
+        const grpc::Status status = ask(client, id);
+        if (AnswerOf(status) == kYes) {
+          EXPECT_TRUE(status.ok()) << method << ": " << status.error_message();
+        }
+        if (row.rpc != Rpc::kSubmitToSession || !status.ok())
+          (void)CallsAboutASession().at(Rpc::kCloseSession)(owner, id);
+        return AnswerOf(status);
+      };
+      EXPECT_EQ(answer(viewer), row.viewer) << method << open;
+      EXPECT_EQ(answer(operator_), row.operator_) << method << open;
+      EXPECT_EQ(answer(admin), row.admin) << method << open;
+      EXPECT_EQ(answer(owner), row.owner) << method << open;
+    }
   }
+}
+
+// A token is of no use to anybody else, whatever their role.
+TEST_F(AccessMatrix, OfResumingASessionIsAsWritten) {
+  RpcClient owner = Connect(kOwner, Role::kViewer);
+  CallContext held;
+  v1::OpenSessionRequest attached;
+  attached.set_device("cpu");
+  auto stream = owner.sessions->OpenSession(&held, attached);
+  v1::OpenSessionResponse opened;
+  while (opened.session().state() != v1::SESSION_STATE_OPEN) ASSERT_TRUE(stream->Read(&opened));
+  ASSERT_NE(opened.resume_token(), "");
+  auto resume = [&](RpcClient& client) {
+    CallContext context;
+    v1::OpenSessionRequest request;
+    request.set_resume_token(opened.resume_token());
+    auto resumed = client.sessions->OpenSession(&context, request);
+    v1::OpenSessionResponse response;
+    if (!resumed->Read(&response)) return resumed->Finish();
+    EXPECT_EQ(response.session().id(), opened.session().id());
+    context.TryCancel();  // it would go on
+    (void)resumed->Finish();
+    return grpc::Status::OK;
+  };
+  for (Role role : {Role::kViewer, Role::kOperator, Role::kAdmin}) {
+    RpcClient other = Connect(kOther, role);
+    const grpc::Status refused = resume(other);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::ABORTED) << RoleName(role);
+    EXPECT_NE(refused.error_message().find("no session that is open has this token"), std::string::npos);
+  }
+  EXPECT_TRUE(resume(owner).ok());
+  held.TryCancel();
+  (void)stream->Finish();
 }
 
 TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {

@@ -16,6 +16,7 @@ namespace kprof {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 void AddMethods(const google::protobuf::FileDescriptor& file, std::set<std::string>& methods) {
   for (int s = 0; s < file.service_count(); ++s) {
@@ -56,6 +57,15 @@ TEST(AccessRules, WhoIsNoUserStartsNothing) {
   EXPECT_THAT(AuthorizeCall(remote, Rpc::kSubmitRun).ToString(), HasSubstr("certificate ci"));
 }
 
+TEST(AccessRules, SayWhyALocalCallerStartsNothing) {
+  const std::string root = AuthorizeCall(Caller{0, Role::kViewer, false, {}}, Rpc::kSubmitRun).ToString();
+  EXPECT_THAT(root, HasSubstr("root may look, but starts nothing unless [access]"));
+  EXPECT_THAT(root, Not(HasSubstr("certificate")));
+  const std::string nobody = AuthorizeCall(Caller{65534, Role::kViewer, false, {}}, Rpc::kSubmitRun).ToString();
+  EXPECT_THAT(nobody, HasSubstr("uid 65534 is no person on this node"));
+  EXPECT_THAT(nobody, Not(HasSubstr("certificate")));
+}
+
 TEST(AccessRules, WhoIsNoUserOwnsNothing) {
   const OwnedObject nobodys{kNoUid, false, "run"};
   const Caller remote{kNoUid, Role::kViewer, false, "ci"};
@@ -70,6 +80,10 @@ TEST(AccessRules, SayWhoMay) {
             "cancel run x: it belongs to uid 1000; ask its owner, or an operator of this node");
   EXPECT_EQ(AuthorizeObject(operator_, Rpc::kDeleteRun, others, "delete run x").ToString(),
             "delete run x: it belongs to uid 1000; ask its owner, or an admin of this node");
+  const OwnedObject session{1000, false, "session"};
+  const Caller admin{2000, Role::kAdmin, true, {}};
+  EXPECT_EQ(AuthorizeObject(admin, Rpc::kSubmitToSession, session, "submit run to session x").ToString(),
+            "submit run to session x: it belongs to uid 1000; do it with a session of your own");
 }
 
 TEST(AccessRules, OnlyOperatorsGoBeforeOthers) {
