@@ -17,9 +17,16 @@ Status ForEachEntry(KprofClient& client, const AuditArgs& args, const Take& take
       [](const v1::ListAuditResponse& page) -> const auto& { return page.entries(); }, take);
 }
 
+// Of nobody on this node: a remote client's who may start nothing, or the daemon's own.
+bool IsNobody(const v1::AuditEntry& entry) {
+  return entry.uid() == UINT32_MAX;
+}
+
 void WriteEntry(JsonWriter& json, const v1::AuditEntry& entry) {
   json.BeginObject().Key("id").Int(entry.id()).Key("time_ns").Time(entry.time_unix_ns());
-  json.Key("uid").Int(entry.uid()).Key("caller").String(entry.caller()).Key("action").String(entry.action());
+  json.Key("uid");
+  IsNobody(entry) ? json.Null() : json.Int(entry.uid());
+  json.Key("caller").String(entry.caller()).Key("action").String(entry.action());
   json.Key("run").StringOrNull(entry.run_id()).Key("session").StringOrNull(entry.session_id());
   json.Key("device").BeginArray();
   for (const std::string& device : entry.devices()) json.String(device);
@@ -45,15 +52,15 @@ Status WriteTable(KprofClient& client, const AuditArgs& args, Output& output) {
                {"ACTION"},
                {"DEVICE"},
                {"RUN"},
+               {"SESSION"},
                {"OUTCOME"},
                {"DETAIL"}},
               output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
   const int64_t now_ns = NowUnixNs();
   RETURN_IF_ERROR(ForEachEntry(client, args, [&](const v1::AuditEntry& entry) {
-    const std::string uid = entry.uid() == UINT32_MAX ? "-" : std::to_string(entry.uid());
-    const std::string& about = entry.run_id().empty() ? entry.session_id() : entry.run_id();
+    const std::string uid = IsNobody(entry) ? "-" : std::to_string(entry.uid());
     table.AddRow({FormatAge(now_ns - entry.time_unix_ns()), uid, entry.caller(), entry.action(),
-                  Joined(entry.devices()), about, entry.outcome(), entry.detail()});
+                  Joined(entry.devices()), entry.run_id(), entry.session_id(), entry.outcome(), entry.detail()});
     return !output.broken();
   }));
   table.Finish();

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "daemon/base/log.h"
+#include "daemon/runs/seconds_text.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -54,7 +56,7 @@ std::optional<AuditEntry> LeaseEnded(const Lease& lease, const std::string& outc
   if (!entry) return std::nullopt;
   entry->action = audit::kLeaseEnded;
   entry->outcome = outcome;
-  if (held_ns) entry->detail = "held for " + std::to_string(*held_ns) + " ns";
+  if (held_ns) entry->detail = "held for " + SecondsText(*held_ns / kNanosPerMilli);
   return entry;
 }
 

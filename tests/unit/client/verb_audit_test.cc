@@ -30,15 +30,17 @@ TEST_F(VerbAuditTest, ListsEntries) {
     EXPECT_EQ(request.since_unix_ns(), 0);
     *response.add_entries() = entry_;
     entry_.set_uid(UINT32_MAX);
+    entry_.clear_run_id();
+    entry_.set_session_id("02jd");
     entry_.set_detail("odd\nline");
     *response.add_entries() = entry_;
     return OkStatus();
   };
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"audit"}), 0);
-  EXPECT_THAT(results_, HasSubstr("UID  CALLER  ACTION         DEVICE  RUN   OUTCOME  DETAIL\n"));
-  EXPECT_THAT(results_, HasSubstr("1000  local   lease_granted  0,1     01jd  ok"));
-  EXPECT_THAT(results_, HasSubstr("   -  local   lease_granted  0,1     01jd  ok       odd\\nline\n"));
+  EXPECT_THAT(results_, HasSubstr("UID  CALLER  ACTION         DEVICE  RUN   SESSION  OUTCOME  DETAIL\n"));
+  EXPECT_THAT(results_, HasSubstr("1000  local   lease_granted  0,1     01jd           ok"));
+  EXPECT_THAT(results_, HasSubstr("   -  local   lease_granted  0,1           02jd     ok       odd\\nline\n"));
 }
 
 TEST_F(VerbAuditTest, WritesJson) {
@@ -52,6 +54,17 @@ TEST_F(VerbAuditTest, WritesJson) {
                       R"("caller":"local","action":"lease_granted","run":"01jd","session":null,"device":["0","1"],)"
                       R"("outcome":"ok","detail":""}]})"
                       "\n");
+}
+
+TEST_F(VerbAuditTest, NobodyIsNullInJson) {
+  entry_.set_uid(UINT32_MAX);
+  daemon_.calls.list_audit = [&](const v1::ListAuditRequest&, v1::ListAuditResponse& response) {
+    *response.add_entries() = entry_;
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"audit", "--json"}), 0);
+  EXPECT_THAT(results_, HasSubstr(R"("uid":null,"caller":"local")"));
 }
 
 TEST_F(VerbAuditTest, NarrowsAndReadsPageAfterPage) {

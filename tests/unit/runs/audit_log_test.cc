@@ -97,7 +97,7 @@ TEST_F(AuditLogTest, ARunLeavesWhoSubmittedItAndWhatItHeld) {
   EXPECT_EQ(entries[0].detail, "command");
   EXPECT_EQ(entries[1].by, (Actor{1000, "kprofd"}));
   EXPECT_EQ(entries[2].time_ns - entries[1].time_ns, 1'000'000'000);
-  EXPECT_EQ(entries[2].detail, "held for 1000000000 ns");
+  EXPECT_EQ(entries[2].detail, "held for 1 s");
   for (const AuditEntry& entry : entries) {
     EXPECT_EQ(entry.run_id, id);
     EXPECT_THAT(entry.devices, ElementsAre("0", "1"));
