@@ -41,7 +41,7 @@ class LaunchWays {
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
   // Of the root helper; null in user mode.
-  const HelperWatch* helper_watch() const { return system_ ? &system_->watch : nullptr; }
+  HelperWatch* helper_watch() { return system_ ? &system_->watch : nullptr; }
 
   // Call it once the runs are known: asks the helper whether it is there, and has it let go of what it still has of
   // others.
@@ -65,11 +65,14 @@ class LaunchWays {
         : output(loop),
           link(loop, config.helper_socket_path),
           place_link(loop, config.helper_socket_path),
-          watch(loop, link, metrics),
+          watch(loop, place_link, metrics),
           client(loop),
           helper(loop, link),
           grants(loop, link, std::move(connection_of)),
-          places(loop, config.connections, AskHelper(place_link)) {}
+          places(loop, config.connections, AskHelper(place_link)) {
+      link.OnSilence([this] { watch.Doubt(); });
+      place_link.OnSilence([this] { watch.Doubt(); });
+    }
     static PlaceLine::Ask AskHelper(HelperLink& link);
 
     OutputThread output;

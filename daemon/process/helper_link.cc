@@ -79,10 +79,8 @@ void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
   }
   waiting.limit = loop_.After(limit_ns, [this, tag] {
     const bool heard = requests_.at(tag).sent || greeted_;
-    Answer(tag,
-           heard ? Fail(ErrorCode::kTimedOut, kWhat, "it does not answer", kRemedy)
-                 : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy),
-           UniqueFd());
+    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kWhat, "it does not answer", kRemedy)
+                      : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy));
   });
   SendSoon();
 }
@@ -128,7 +126,7 @@ void HelperLink::AnswerImpatient() {
     if (IsImpatient(request.message)) impatient.push_back(tag);
   }
   for (uint32_t tag : impatient) {
-    Answer(tag, Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy), UniqueFd());
+    GiveUp(tag, Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy));
   }
 }
 
@@ -144,7 +142,7 @@ void HelperLink::Disconnect() {
     if (!MayRepeat(request.message)) lost.push_back(tag);
   }
   for (uint32_t tag : lost) {
-    Answer(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy), UniqueFd());
+    GiveUp(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy));
   }
   if (greeted_) lost_mono_ns_ = loop_.clock().mono_ns();
   if (!std::exchange(greeted_, false)) AnswerImpatient();
@@ -252,6 +250,11 @@ bool HelperLink::Take(const Packet& packet, UniqueFd file) {
     Answer(decoded->tag, Fail(refused->code, kWhat, refused->why, refused->remedy), UniqueFd());
   }
   return true;
+}
+
+void HelperLink::GiveUp(uint32_t tag, const Status& why) {
+  Answer(tag, why, UniqueFd());
+  if (silent_) silent_();
 }
 
 void HelperLink::Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file) {

@@ -21,6 +21,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/io_loop.h"
@@ -42,6 +43,10 @@ class HelperLink {
   ~HelperLink();
   HelperLink(const HelperLink&) = delete;
   HelperLink& operator=(const HelperLink&) = delete;
+
+  // Called from the loop, after the question's own answer, whenever the helper has not answered one: it is not there,
+  // went away, or is silent. Before the first question.
+  void OnSilence(std::function<void()> silent) { silent_ = std::move(silent); }
 
   // `answered` is called from the loop, never from inside. `file` goes with the request and is closed after it.
   void Ask(HelperMessage request, UniqueFd file, Answered answered);
@@ -76,9 +81,12 @@ class HelperLink {
   // The answer to a Forget that is under way; false: it is to something else.
   bool TakeForgotten(const HelperPacket& packet);
   void Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file);
+  // There is none.
+  void GiveUp(uint32_t tag, const Status& why);
 
   IoLoop& loop_;
   const std::string socket_path_;
+  std::function<void()> silent_;
   boost::asio::posix::stream_descriptor socket_;
   bool greeted_ = false;
   std::optional<int64_t> lost_mono_ns_;  // when it was last lost that had greeted us

@@ -53,18 +53,17 @@ Status FillStorage(const RpcParts& parts, uint32_t caller_uid, v1::StorageStatus
 
 constexpr uint32_t kManyGrants = 9000;  // of 10,000
 
-// `heard`: nothing yet, the helper's state, or what stood in the way.
-Diagnosis DiagnoseHelper(const std::optional<Result<HelperState>>& heard) {
+// `heard`: the helper's state, or what stood in the way.
+Diagnosis DiagnoseHelper(const Result<HelperState>& heard) {
   const std::string check = "helper";
-  if (!heard) return {check, DiagnosisLevel::kWarning, "kprofd-helper has not answered yet", "ask again in 10 s"};
-  if (!heard->ok()) {
+  if (!heard.ok()) {
     return {check, DiagnosisLevel::kProblem,
-            "kprofd-helper does not answer (" + heard->status().why() + "): no capture with --detach starts",
+            "kprofd-helper does not answer (" + heard.status().why() + "): no capture with --detach starts",
             "systemctl start kprofd-helper.socket; journalctl -u kprofd-helper says why it is not there"};
   }
-  const std::string grants = "kprofd-helper answers, and knows " + std::to_string((*heard)->grants) +
-                             " detached runs, of which " + std::to_string((*heard)->running) + " were started";
-  if ((*heard)->grants < kManyGrants) return {check, DiagnosisLevel::kOk, grants, {}};
+  const std::string grants = "kprofd-helper answers, and knows " + std::to_string(heard->grants) +
+                             " detached runs, of which " + std::to_string(heard->running) + " were started";
+  if (heard->grants < kManyGrants) return {check, DiagnosisLevel::kOk, grants, {}};
   return {check, DiagnosisLevel::kWarning, grants + ": at 10,000 captures with --detach are refused",
           "wait for some of them to end, or cancel some"};
 }
@@ -220,11 +219,17 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
                                                     v1::DiagnoseResponse* response) {
   auto* call = new UnaryCall(desk_, Rpc::kDiagnose);
   if (call->refused()) return call;
-  parts_.loop.Post([this, call, response] {
-    if (parts_.helper_watch != nullptr) AddDiagnosis(DiagnoseHelper(parts_.helper_watch->last()), *response);
+  auto diagnose_the_rest = [this, call, response] {
     call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
       for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
       return DiagnoseStorage(parts_, health, caller().uid, *response);
+    });
+  };
+  parts_.loop.Post([this, response, diagnose_the_rest] {
+    if (parts_.helper_watch == nullptr) return diagnose_the_rest();
+    parts_.helper_watch->Find([response, diagnose_the_rest](const Result<HelperState>& heard) {
+      AddDiagnosis(DiagnoseHelper(heard), *response);
+      diagnose_the_rest();
     });
   });
   return call;

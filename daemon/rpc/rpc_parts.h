@@ -51,7 +51,7 @@ struct RpcParts {
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;
   // Whether the root helper is there; null where there is none to ask. Io loop only.
-  const HelperWatch* helper_watch = nullptr;
+  HelperWatch* helper_watch = nullptr;
 };
 
 }  // namespace kprof

@@ -137,6 +137,8 @@ class NodeTest(unittest.TestCase):
         self.assertRegex(self.metrics(), r"(?m)^kprof_helper_grants \d+$")
         self.alice.run("cancel", run)
         self.node.kill_helper()
+        self.assertEqual(self.helper_diagnosis()["level"], "problem", "whoever asks hears how it is now")
+        self.assertIn("\nkprof_helper_up 0\n", self.metrics())
         self.node.stop()
         self.node.start()
         missing = wait_until(lambda: (found := self.helper_diagnosis())["level"] == "problem" and found, "a diagnosis")

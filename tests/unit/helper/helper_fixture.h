@@ -164,6 +164,8 @@ class HelperTest : public testing::Test {
     helper_ = -1;
   }
 
+  void SignalHelper(int signal) { ::kill(helper_, signal); }
+
   UniqueFd ConnectedToHelperAs(const Who& who) {
     return OpenAs(who, [this] {
       Result<UniqueFd> socket = ConnectPacketSocket(folder_ / "helper.sock");

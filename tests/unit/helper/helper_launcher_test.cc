@@ -217,31 +217,78 @@ TEST_F(HelperLauncherTest, FailsWhenThereIsNoHelper) {
   EXPECT_NE(done->remedy().find("foreground"), std::string::npos);
 }
 
+bool SaysItIsUp(Metrics& metrics) {
+  return metrics.Text().find("\nkprof_helper_up 1\n") != std::string::npos;
+}
+
 TEST_F(HelperLauncherTest, NoticesWhenTheHelperGoesAndComes) {
   Metrics metrics;
   HelperWatch watch(loop_, *link_, metrics);
   watch.Begin();
-  EXPECT_FALSE(watch.last());
-  WaitUntil([&] { return watch.last().has_value(); }, "the first answer");
-  EXPECT_TRUE(watch.last()->ok());
-  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 1\n"), std::string::npos);
+  WaitUntil([&] { return SaysItIsUp(metrics); }, "the first answer");
 
   as_kprofd_.reset();
   StopHelper(SIGKILL);
   as_kprofd_.emplace();
   clock_.Leap(61 * kNanosPerSecond);
   loop_.RunUntilIdle();
-  clock_.Leap(11 * kNanosPerSecond);
+  clock_.Leap(HelperWatch::kLimitNs);
   loop_.RunUntilIdle();
-  EXPECT_EQ(watch.last()->status().code(), ErrorCode::kNoDaemon);
-  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 0\n"), std::string::npos);
+  EXPECT_FALSE(SaysItIsUp(metrics));
 
   as_kprofd_.reset();
   StartHelper();
   as_kprofd_.emplace();
   clock_.Leap(6 * kNanosPerSecond);
-  WaitUntil([&] { return watch.last()->ok(); }, "the helper that is there again");
-  EXPECT_NE(metrics.Text().find("\nkprof_helper_up 1\n"), std::string::npos);
+  WaitUntil([&] { return SaysItIsUp(metrics); }, "the helper that is there again");
+}
+
+TEST_F(HelperLauncherTest, SaysWhetherTheHelperAnswersNowAndNotAMinuteAgo) {
+  Metrics metrics;
+  HelperWatch watch(loop_, *link_, metrics);
+  std::vector<Result<HelperState>> heard;
+  auto hear = [&](const Result<HelperState>& state) { heard.push_back(state); };
+  watch.Find(hear);
+  WaitUntil([&] { return heard.size() == 1; }, "the first answer");
+  EXPECT_TRUE(heard[0].ok());
+
+  as_kprofd_.reset();
+  SignalHelper(SIGSTOP);
+  as_kprofd_.emplace();
+  watch.Find(hear);
+  watch.Find(hear);  // the same question answers both
+  loop_.RunUntilIdle();
+  EXPECT_EQ(heard.size(), 1u);
+  clock_.Leap(HelperWatch::kLimitNs);
+  loop_.RunUntilIdle();
+  ASSERT_EQ(heard.size(), 3u);
+  EXPECT_EQ(heard[1].status().code(), ErrorCode::kTimedOut);
+  EXPECT_FALSE(SaysItIsUp(metrics));
+
+  as_kprofd_.reset();
+  SignalHelper(SIGCONT);
+  as_kprofd_.emplace();
+  WaitUntil([&] { return SaysItIsUp(metrics); }, "its late answer");
+}
+
+TEST_F(HelperLauncherTest, WhoGetsNoAnswerMakesTheWatchLook) {
+  Metrics metrics;
+  HelperWatch watch(loop_, *link_, metrics);
+  link_->OnSilence([&] { watch.Doubt(); });
+  watch.Begin();
+  WaitUntil([&] { return SaysItIsUp(metrics); }, "the first answer");
+  CallerConnects();
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  grants_->Register(kRun, kAsker, std::string(64, 'a'), [](const Status&) {});
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(SaysItIsUp(metrics)) << "it might be restarting";
+  clock_.Leap(16 * kNanosPerSecond);  // the question's time
+  loop_.RunUntilIdle();
+  clock_.Leap(HelperWatch::kLimitNs);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(SaysItIsUp(metrics)) << "long before its minute is over";
 }
 
 TEST_F(HelperLauncherTest, HearsWhereACallerIs) {
