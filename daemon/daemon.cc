@@ -247,7 +247,7 @@ void Daemon::Parts::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection)
                          // Roles may be others by now.
                          Caller caller = CallerOf(config.access, peer.uid, peer.groups);
                          if (!place.ok()) {
-                           return servers->TurnAway(CallerName(caller), place.status(), std::move(connection));
+                           return servers->TurnAway(caller, place.status(), std::move(connection));
                          }
                          caller.place = *place;
                          servers->Serve(caller, std::move(connection));

@@ -37,7 +37,7 @@ class CallRecord {
   // The call is one that goes on until something happens. Once; from then on `admission` may be kQueueFull, too.
   void BecomeWatch() {
     if (!admission_.ok()) return;
-    admission_ = account().TakeWatch();
+    admission_ = desk_->TakeWatch(rpc_);
     watches_ = admission_.ok();
   }
 

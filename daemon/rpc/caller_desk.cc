@@ -21,14 +21,25 @@ Status CallerDesk::Enter(Rpc rpc) {
     return Fail(ErrorCode::kNoDaemon, "reach kprofd", "it is stopping, or looks anew at who you are",
                 "connect again; nothing was done");
   }
-  RETURN_IF_ERROR(begun);
-  return AuthorizeCall(caller_, rpc);
+  if (!begun.ok()) return Refuse(rpc, begun);
+  Status authorized = AuthorizeCall(caller_, rpc);
+  return authorized.ok() ? authorized : Refuse(rpc, std::move(authorized));
+}
+
+Status CallerDesk::TakeWatch(Rpc rpc) {
+  Status taken = account_->TakeWatch();
+  return taken.ok() ? taken : Refuse(rpc, std::move(taken));
+}
+
+Status CallerDesk::Refuse(Rpc rpc, Status refused) const {
+  if (observer_ != nullptr) observer_->CallRefused(caller_, rpc, refused);
+  return refused;
 }
 
 void CallerDesk::Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns) {
   account_->End();
   in_flight_.fetch_sub(1);
-  if (observer_ != nullptr) observer_->CallEnded(caller_, rpc, code, clock_.mono_ns() - entered_mono_ns);
+  if (observer_ != nullptr) observer_->CallEnded(rpc, code, clock_.mono_ns() - entered_mono_ns);
 }
 
 void CallerDesk::Close() {

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "daemon/base/clock.h"
 #include "daemon/rpc/access_rules.h"
@@ -26,9 +25,12 @@ class CallObserver {
   virtual ~CallObserver() = default;
   virtual void ConnectionOpened() {}
   virtual void ConnectionEnded() {}
-  virtual void ConnectionRefused(const std::string& /*who*/, const Status& /*why*/) {}
+  virtual void ConnectionRefused(const Caller& /*caller*/, const Status& /*why*/) {}
   virtual void CallBegan(Rpc rpc) = 0;
-  virtual void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
+  // Between the two, of a call that its caller's role or limits did not allow. Not of those of a caller who was turned
+  // away already.
+  virtual void CallRefused(const Caller& /*caller*/, Rpc /*rpc*/, const Status& /*why*/) {}
+  virtual void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
 };
 
 class CallerDesk {
@@ -44,6 +46,8 @@ class CallerDesk {
   // Every Enter, whatever it says, is followed by a Leave. Fails as AuthorizeCall does, with kQueueFull over a limit,
   // and with kNoDaemon once closed.
   Status Enter(Rpc rpc);
+  // A place among the account's watches, for a call that has been let in. Fails as CallerAccount::TakeWatch does.
+  Status TakeWatch(Rpc rpc);
   void Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns);
 
   // From here on each call is told to come again on another connection, and nothing of it is done. For good.
@@ -53,6 +57,9 @@ class CallerDesk {
   const Clock& clock() const { return clock_; }
 
  private:
+  // `refused`, told to whoever observes.
+  Status Refuse(Rpc rpc, Status refused) const;
+
   const Clock& clock_;
   const Caller caller_;
   const std::shared_ptr<CallerAccount> account_;  // shared with the desks of the same user

@@ -139,8 +139,7 @@ int64_t CallerServers::callers() const {
 
 void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  const std::string who = CallerName(caller);
-  auto turn_away = [&](const Status& why) { TurnAway(who, why, std::move(connection)); };
+  auto turn_away = [&](const Status& why) { TurnAway(caller, why, std::move(connection)); };
   if (caller.role == Role::kNone) {
     const std::string whose = caller.certificate.empty() ? "your user" : "your certificate";
     return turn_away(Fail(ErrorCode::kNotPermitted, "connect", whose + " has no role on this node",
@@ -184,13 +183,18 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
       parts_.loop.After(kQuietMs * kNanosPerMilli, [this] { (void)parts_.bulk.Submit([] { (void)malloc_trim(0); }); });
 }
 
-void CallerServers::TurnAway(const std::string& who, const Status& why, UniqueFd connection) {
+void CallerServers::TurnAway(const Caller& caller, const Status& why, UniqueFd connection) {
   ++turned_away_;
-  if (observer_ != nullptr) observer_->ConnectionRefused(who, why);
+  if (observer_ != nullptr) observer_->ConnectionRefused(caller, why);
   const Key key{Caller(), why.ToString()};
   auto found = servers_.find(key);
   if (found == servers_.end() && !nobody_) nobody_ = MakeAccount(Caller());
-  Server* server = found == servers_.end() ? Make(key, nobody_, why) : found->second.get();
+  Server* server = found == servers_.end() ? nullptr : found->second.get();
+  if (server == nullptr) {
+    // Of each reason the first one, however many follow; the audit has the others.
+    LogWarning("turns somebody away", {{"caller", CallerName(caller)}, {"error", why.ToString()}});
+    server = Make(key, nobody_, why);
+  }
   if (server == nullptr || static_cast<int64_t>(server->connections.size()) >= limits_.turned_away) return;
   HandOver(key, *server, std::move(connection));
 }
@@ -209,7 +213,6 @@ CallerServers::Server* CallerServers::Make(const Key& key, std::shared_ptr<Calle
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
     return nullptr;
   }
-  if (!refusal.ok()) LogWarning("turns somebody away", {{"error", refusal.ToString()}});  // once, however many follow
   server->last_used_ns = parts_.clock.mono_ns();
   if (!evict_timer_.pending()) EvictIdle();
   return (servers_[key] = std::move(server)).get();

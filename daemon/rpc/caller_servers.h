@@ -47,7 +47,7 @@ class CallerServers {
   void Serve(const Caller& caller, UniqueFd connection);
 
   // Answers every call on it with `why`, which says nothing of who it is, and ends it soon.
-  void TurnAway(const std::string& who, const Status& why, UniqueFd connection);
+  void TurnAway(const Caller& caller, const Status& why, UniqueFd connection);
 
   // Ends the connections, and the calls on them, of callers that are no longer who they were. Their clients come back
   // and are looked at anew.

@@ -30,8 +30,8 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
     RunRow run;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
-      ASSIGN_OR_RETURN(
-          run, LookUpStoredRun(*reader, caller_, request_.id(), Rpc::kDownloadArtifact, "read an artifact of run"));
+      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &parts_.audit, caller_, request_.id(), Rpc::kDownloadArtifact,
+                                            "read an artifact of run"));
     }
     // Only names that the catalog has become paths.
     const ArtifactRow* found = FindArtifact(run, request_.name());

@@ -141,7 +141,8 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   Result<RunRow> ReadRunRow(std::stop_token stop) {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
     if (!run_id_.empty()) return ReadRun(*reader, run_id_);
-    ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(*reader, caller_, request_.id(), Rpc::kReadLog, "read log of run"));
+    ASSIGN_OR_RETURN(RunRow run,
+                     LookUpStoredRun(*reader, &parts_.audit, caller_, request_.id(), Rpc::kReadLog, "read log of run"));
     run_id_ = run.id;
     return run;
   }

@@ -26,6 +26,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     if (refused.ok() && resume_token_.empty()) refused = CheckSessionRequest(request);
     if (refused.ok() && resume_token_.empty()) {
       refused = AuthorizePriority(record_.caller(), request.priority, "open a session");
+      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, refused);
     }
     to_grpc_.Give();
     parts_.loop.Post([this, refused, request = std::move(request)] { Begin(refused, request); });
@@ -68,6 +69,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     opening_ = true;
     sessions().Open(request, [this](const Result<SessionRow>& row) {
       opening_ = false;
+      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, row.status());
       if (finished_ && row.ok()) CloseUnknown(row->id);
       if (released_) {
         delete this;

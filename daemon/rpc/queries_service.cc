@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/pull_stream.h"
 #include "storage/base/readable_text.h"
 #include "storage/sandbox/user_query.h"
@@ -101,8 +102,10 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
       limits_.long_work = {};  // it has a place
     }
     Viewer viewer{caller_.uid, caller_.sees_all(), caller_.role >= RuleOf(Rpc::kListAudit).least};
-    ASSIGN_OR_RETURN(query_,
-                     UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop));
+    Result<std::unique_ptr<UserQuery>> opened =
+        UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop);
+    RecordIfRefused(parts_.audit, caller_, Rpc::kQuery, opened.status());
+    ASSIGN_OR_RETURN(query_, std::move(opened));
     return OkStatus();
   }
 

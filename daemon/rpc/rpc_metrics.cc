@@ -34,11 +34,11 @@ void RpcMetrics::ConnectionOpened() {
   open_.Add();
 }
 
-void RpcMetrics::ConnectionRefused(const std::string& /*who*/, const Status& why) {
+void RpcMetrics::ConnectionRefused(const Caller& /*caller*/, const Status& why) {
   connections_.Refused("rpc", std::string(ErrorName(why.code()))).Add();
 }
 
-void RpcMetrics::CallEnded(const Caller& /*caller*/, Rpc rpc, CanonicalCode code, int64_t duration_ns) {
+void RpcMetrics::CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) {
   in_flight_.Subtract();
   seconds_by_rpc_[static_cast<size_t>(rpc)]->Observe(SecondsOf(duration_ns));
   if (code == CanonicalCode::kOk) return;

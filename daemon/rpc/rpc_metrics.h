@@ -19,9 +19,9 @@ class RpcMetrics final : public CallObserver {
 
   void ConnectionOpened() override;
   void ConnectionEnded() override { open_.Subtract(); }
-  void ConnectionRefused(const std::string& who, const Status& why) override;
+  void ConnectionRefused(const Caller& caller, const Status& why) override;
   void CallBegan(Rpc /*rpc*/) override { in_flight_.Add(); }
-  void CallEnded(const Caller& caller, Rpc rpc, CanonicalCode code, int64_t duration_ns) override;
+  void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) override;
 
  private:
   Gauge& in_flight_;

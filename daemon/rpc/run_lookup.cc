@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/current_row.h"
 #include "daemon/rpc/object_names.h"
 #include "storage/catalog/run_list.h"
@@ -24,7 +25,8 @@ NamedObjects RunsSeenBy(Db& db, const Caller& caller) {
 
 }  // namespace
 
-Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act) {
+Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, const std::string& name, Rpc rpc,
+                               const std::string& act) {
   const std::string full_act = ActOn(act, name);
   auto look = [&]() -> Result<RunRow> {
     ASSIGN_OR_RETURN(std::string id, ResolveName(name, RunsSeenBy(db, caller), full_act));
@@ -36,7 +38,10 @@ Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& 
     if (failure.code() != ErrorCode::kNotFound) return failure.what() == full_act ? failure : failure.In(full_act);
     return Fail(ErrorCode::kNotFound, full_act, "there is no such run", kRemedy);
   }
-  RETURN_IF_ERROR(AuthorizeRun(caller, rpc, *row, full_act));
+  if (Status authorized = AuthorizeRun(caller, rpc, *row, full_act); !authorized.ok()) {
+    if (audit != nullptr) RecordRefused(*audit, caller, rpc, *row, authorized);
+    return authorized;
+  }
   return row;
 }
 
@@ -45,7 +50,7 @@ void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& n
   auto read = [&parts, caller, rpc, act](const std::string& which) -> Result<RunRow> {
     Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, which));
-    return LookUpStoredRun(**reader, caller, which, rpc, act);
+    return LookUpStoredRun(**reader, &parts.audit, caller, which, rpc, act);
   };
   FindCurrentRow<RunRow>({.parts = parts,
                           .act = ActOn(act, name),

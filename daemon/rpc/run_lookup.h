@@ -13,8 +13,10 @@
 
 namespace kprof {
 
-// On a worker, with a lent reader. `act` ("cancel run") and the name begin the message of any failure.
-Result<RunRow> LookUpStoredRun(Db& db, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act);
+// On a worker, with a lent reader. `act` ("cancel run") and the name begin the message of any failure. Who is refused a
+// run that there is stands in `audit`, also when they are told that there is none; null: nobody keeps one.
+Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, const std::string& name, Rpc rpc,
+                               const std::string& act);
 
 // The same from any thread, never blocking, and an open run as Runs has it. `then` is called once, on the io loop,
 // later. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.

@@ -54,13 +54,16 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
   if (checked.ok()) checked = AuthorizePriority(caller(), run.priority, "submit run");
   if (checked.ok()) checked = call->MakeRoom(request->ByteSizeLong());
   if (!checked.ok()) {
+    RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitRun, checked);
     call->End(checked);
     return call;
   }
   auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
   auto submit = [this, shared_run, call, response] {
-    parts_.runs.Submit(std::move(*shared_run),
-                       [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
+    parts_.runs.Submit(std::move(*shared_run), [this, call, response](const Result<RunRow>& row) {
+      RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitRun, row.status());
+      call->EndWith(row, response->mutable_run());
+    });
   };
   if (shared_run->session_id.empty()) {
     parts_.loop.Post(submit);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/current_row.h"
 #include "daemon/rpc/object_names.h"
 #include "storage/catalog/session_list.h"
@@ -22,7 +23,8 @@ NamedObjects SessionsSeenBy(Db& db, const Caller& caller) {
           .starting = [&db, uid](const std::string& prefix) { return FindSessionIds(db, prefix, uid, 2); }};
 }
 
-Result<SessionRow> ReadNamed(Db& db, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act) {
+Result<SessionRow> ReadNamed(Db& db, AuditLog& audit, const Caller& caller, const std::string& name, Rpc rpc,
+                             const std::string& act) {
   auto look = [&]() -> Result<SessionRow> {
     ASSIGN_OR_RETURN(std::string id, ResolveName(name, SessionsSeenBy(db, caller), act));
     return ReadSession(db, id);
@@ -33,7 +35,10 @@ Result<SessionRow> ReadNamed(Db& db, const Caller& caller, const std::string& na
     if (failure.code() != ErrorCode::kNotFound) return failure.what() == act ? failure : failure.In(act);
     return Fail(ErrorCode::kNotFound, act, "there is no such session", kRemedy);
   }
-  RETURN_IF_ERROR(AuthorizeObject(caller, rpc, {row->uid, false, "session"}, act));
+  if (Status authorized = AuthorizeObject(caller, rpc, {row->uid, false, "session"}, act); !authorized.ok()) {
+    RecordRefused(audit, caller, rpc, *row, authorized);
+    return authorized;
+  }
   return row;
 }
 
@@ -45,7 +50,7 @@ void LookUpSession(const RpcParts& parts, const Caller& caller, const std::strin
   auto read = [&parts, caller, rpc, full_act](const std::string& which) -> Result<SessionRow> {
     Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(full_act);
-    return ReadNamed(**reader, caller, which, rpc, full_act);
+    return ReadNamed(**reader, parts.audit, caller, which, rpc, full_act);
   };
   FindCurrentRow<SessionRow>(
       {.parts = parts,

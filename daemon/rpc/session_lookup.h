@@ -1,5 +1,5 @@
 // From what a client calls a session (an id, a prefix, @last, @last~N) to the session as it is now, if the caller may
-// do that with it. Names resolve within what the caller may see. Fails as run_lookup.h does.
+// do that with it. Names resolve within what the caller may see. Fails, and is audited, as run_lookup.h does.
 #pragma once
 
 #include <functional>

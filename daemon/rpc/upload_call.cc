@@ -97,8 +97,8 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     RunRow run;
     {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
-      ASSIGN_OR_RETURN(
-          run, LookUpStoredRun(*reader, record_.caller(), header.id(), record_.rpc(), "add an artifact to run"));
+      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &parts_.audit, record_.caller(), header.id(), record_.rpc(),
+                                            "add an artifact to run"));
     }
     ASSIGN_OR_RETURN(
         upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));

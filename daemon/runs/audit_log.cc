@@ -18,7 +18,18 @@ constexpr int64_t kExpireEveryMs = 60 * 60 * 1000;
 constexpr int64_t kExpirePauseMs = 1'000;
 constexpr int64_t kExpireAtOnce = 1'000;
 // Those refused beyond kMostRefused.
-const std::pair<uint32_t, std::string> kOthers{UINT32_MAX, "others"};
+constexpr char kOthers[] = "others";
+
+AuditEntry EntryOf(const Refusal& refusal) {
+  AuditEntry entry;
+  entry.by = refusal.by;
+  entry.action = audit::kRefused;
+  entry.run_id = refusal.run_id;
+  entry.session_id = refusal.session_id;
+  entry.outcome = ErrorName(refusal.code);
+  entry.detail = refusal.act + (refusal.why.empty() ? "" : ": " + refusal.why);
+  return entry;
+}
 
 }  // namespace
 
@@ -136,24 +147,20 @@ void AuditLog::TryAgain() {
   });
 }
 
-void AuditLog::RecordRefusal(const Actor& by, const std::string& act) {
+void AuditLog::RecordRefusal(Refusal refusal) {
+  refusal.why = ClippedText(refusal.why, kWhyLimitBytes);
   {
     MutexLock lock(mu_);
-    std::pair<uint32_t, std::string> who{by.uid, by.caller};
-    if (refusals_.size() >= kMostRefused && !refusals_.contains(who)) who = kOthers;
-    auto [place, is_first] = refusals_.try_emplace(who);
+    Refused refused{refusal.by.uid, refusal.by.caller, refusal.act, refusal.code};
+    if (refusals_.size() >= kMostRefused && !refusals_.contains(refused)) refused = {UINT32_MAX, kOthers, {}, {}};
+    auto [place, is_first] = refusals_.try_emplace(refused);
     if (!is_first) {
       ++place->second.more;
-      place->second.last = act;
+      place->second.last = std::move(refusal);
       return;
     }
   }
-  AuditEntry entry;
-  entry.by = by;
-  entry.action = audit::kRefused;
-  entry.outcome = ErrorName(ErrorCode::kNotPermitted);
-  entry.detail = act;
-  Record(std::move(entry));
+  Record(EntryOf(refusal));
   loop_.Post([this] {
     if (refusals_end_.pending()) return;
     refusals_end_ = loop_.After(kRefusalsMs * kNanosPerMilli, [this] {
@@ -164,18 +171,20 @@ void AuditLog::RecordRefusal(const Actor& by, const std::string& act) {
 }
 
 void AuditLog::CloseRefusals() {
-  std::map<std::pair<uint32_t, std::string>, Refusals> closed;
+  std::map<Refused, Refusals> closed;
   {
     MutexLock lock(mu_);
     closed.swap(refusals_);
   }
-  for (const auto& [who, refusals] : closed) {
+  for (const auto& [refused, refusals] : closed) {
     if (refusals.more == 0) continue;
-    AuditEntry entry;
-    entry.by = {who.first, who.second};
-    entry.action = audit::kRefused;
-    entry.outcome = ErrorName(ErrorCode::kNotPermitted);
-    entry.detail = std::to_string(refusals.more) + " more within a minute, the last: " + refusals.last;
+    AuditEntry entry = EntryOf(refusals.last);
+    std::string last = entry.detail;
+    if (const std::string& who = std::get<1>(refused); who == kOthers) {
+      last = entry.by.caller + " uid " + std::to_string(entry.by.uid) + ", " + last;
+      entry.by = {UINT32_MAX, who};
+    }
+    entry.detail = std::to_string(refusals.more) + " more within a minute, the last: " + last;
     Record(std::move(entry));
   }
 }

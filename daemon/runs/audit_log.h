@@ -21,13 +21,14 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
 #include "daemon/runs/lease.h"
+#include "storage/base/error_code.h"
 #include "storage/base/mutex.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
@@ -67,12 +68,24 @@ std::optional<AuditEntry> LeaseGranted(const Lease& lease, int64_t time_ns);
 std::optional<AuditEntry> LeaseEnded(const Lease& lease, const std::string& outcome, std::optional<int64_t> held_ns,
                                      int64_t time_ns);
 
+// Somebody was not let do something.
+struct Refusal {
+  Actor by;
+  std::string act;  // "kprof.v1.RunsService/DeleteRun", "connect": of few different words
+  ErrorCode code = ErrorCode::kNotPermitted;
+  std::string why;         // may be empty; what is too long is cut
+  std::string run_id;      // of what exists, also where whoever asked may not know it; empty: none
+  std::string session_id;  // the same
+};
+
 class AuditLog {
  public:
   static constexpr size_t kMostKept = 4096;
-  // Of one who is refused again and again, the first time is recorded, then how often it was, once a minute.
+  // Of one who is refused the same again and again, for the same reason, the first time is recorded, then how often it
+  // was, once a minute.
   static constexpr int64_t kRefusalsMs = 60'000;
   static constexpr size_t kMostRefused = 1024;  // different ones in a minute; the others are counted together
+  static constexpr size_t kWhyLimitBytes = 200;
 
   // All must outlive it. What it has not stored when it ends is in the log.
   AuditLog(IoLoop& loop, const Clock& clock, Writer& writer, Metrics& metrics);
@@ -82,7 +95,7 @@ class AuditLog {
 
   // Its time is now, unless it has one.
   void Record(AuditEntry entry);
-  void RecordRefusal(const Actor& by, const std::string& act);
+  void RecordRefusal(Refusal refusal);
 
   // The refusals that were not told yet, before their minute is over: the last thing before the daemon's `stop`. Any
   // thread.
@@ -92,9 +105,11 @@ class AuditLog {
   void KeepFor(int64_t max_age_ns);
 
  private:
+  // Who, by uid and caller; the act; the code.
+  using Refused = std::tuple<uint32_t, std::string, std::string, ErrorCode>;
   struct Refusals {
     int64_t more = 0;  // after the first
-    std::string last;  // what the last one was refused
+    Refusal last;
   };
 
   void Store(std::vector<AuditEntry> entries, std::function<void()> then = {});
@@ -118,7 +133,7 @@ class AuditLog {
   IoLoop::Timer refusals_end_;
 
   Mutex mu_;
-  std::map<std::pair<uint32_t, std::string>, Refusals> refusals_ KPROF_GUARDED_BY(mu_);  // of this minute
+  std::map<Refused, Refusals> refusals_ KPROF_GUARDED_BY(mu_);  // of this minute
 };
 
 }  // namespace kprof

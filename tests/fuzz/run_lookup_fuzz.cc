@@ -113,7 +113,7 @@ void Check(FuzzBytes input) {
     if (!caller.sees_all() && run->uid != caller.uid) expected = {"", ErrorCode::kNotPermitted};
   }
 
-  const Result<RunRow> row = LookUpStoredRun(SomeCatalog(), caller, name, rpc, "show run");
+  const Result<RunRow> row = LookUpStoredRun(SomeCatalog(), nullptr, caller, name, rpc, "show run");
   if (row.ok()) {
     KPROF_CHECK(row->id == expected.id);
     return;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "storage/catalog/session_table.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -126,18 +127,124 @@ TEST_F(AuditOfCalls, WhatIsRefusedIsNamed) {
             grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
   EXPECT_THAT(Deeds(), ElementsAre("refused 1000 local not_permitted"));
-  EXPECT_EQ(Entries()[0].detail(), "kprof.v1.RunsService/DeleteRun");
+  EXPECT_EQ(Entries()[0].detail(), "kprof.v1.RunsService/DeleteRun: it belongs to uid 2000");
+  EXPECT_EQ(Entries()[0].run_id(), shared.id);
+}
+
+TEST_F(AuditOfCalls, SoIsWhoTriesWhatIsHiddenFromThem) {
+  const std::string hidden = StoreEnded("01j0000000000001", {}, kOther);
+  SessionRow session;
+  session.id = "01j0000000000002";
+  session.uid = kOther;
+  session.state = SessionState::kClosed;
+  ASSERT_TRUE(catalog_->writer().SubmitAndWait([&](Db& db) { return InsertSession(db, session); }).ok());
+  RpcClient client = Connect();
+  const auto not_found = grpc::StatusCode::NOT_FOUND;
+  EXPECT_EQ(Call(client, hidden, &v1::RunsService::Stub::GetRun).error_code(), not_found);
+  EXPECT_EQ(Call(client, hidden, &v1::RunsService::Stub::CancelRun).error_code(), not_found);
+  EXPECT_EQ(Upload(client, hidden).error_code(), not_found);
+  for (bool hold : {false, true}) {
+    CallContext context;
+    v1::WatchRunRequest request;
+    request.set_id(hidden);
+    request.set_hold(hold);
+    auto stream = client.runs->WatchRun(&context, request);
+    v1::WatchRunResponse message;
+    EXPECT_FALSE(stream->Read(&message));
+    EXPECT_EQ(stream->Finish().error_code(), not_found);
+  }
+  CallContext context;
+  v1::ReadLogRequest log;
+  log.set_id(hidden);
+  log.set_stream(v1::OUTPUT_STREAM_STDOUT);
+  auto stream = client.runs->ReadLog(&context, log);
+  v1::ReadLogResponse message;
+  EXPECT_FALSE(stream->Read(&message));
+  EXPECT_EQ(stream->Finish().error_code(), not_found);
+  CallContext session_context;
+  v1::CloseSessionRequest close;
+  close.set_id(session.id);
+  v1::CloseSessionResponse closed;
+  EXPECT_EQ(client.sessions->CloseSession(&session_context, close, &closed).error_code(), not_found);
+
+  ASSERT_TRUE(Until([&] { return Entries().size() == 6; }));  // watching and holding are one call's two ways
+  for (const v1::AuditEntry& entry : Entries()) {
+    EXPECT_EQ(entry.action() + " " + std::to_string(entry.uid()) + " " + entry.outcome(), "refused 1000 not_found");
+    EXPECT_EQ(entry.run_id() + entry.session_id(),
+              entry.detail().find("SessionsService/") != std::string::npos ? session.id : hidden)
+        << entry.detail();
+  }
+}
+
+TEST_F(AuditOfCalls, WhatIsNotThereLeavesNone) {
+  RpcClient client = Connect();
+  for (const char* id : {"01j0000000000001", "01j0", "@last", "nonsense!"}) {
+    EXPECT_EQ(Call(client, id, &v1::RunsService::Stub::DeleteRun).error_code(), grpc::StatusCode::NOT_FOUND) << id;
+  }
+  Settle();
+  EXPECT_THAT(Deeds(), IsEmpty());
+}
+
+TEST_F(AuditOfCalls, ThatARunEndedInARefusalIsNone) {
+  RunRow row = EndedRun("01j0000000000001", 1, 0);
+  row.uid = kUid;
+  row.state = RunState::kFailed;
+  row.error = RunError{"not_permitted", "its user may not execute it", ""};
+  Store(row);
+  RpcClient client = Connect();
+  EXPECT_EQ(Call(client, row.id, &v1::RunsService::Stub::WaitRun).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  Settle();
+  EXPECT_THAT(Deeds(), IsEmpty());
+}
+
+TEST_F(AuditOfCalls, AnAdminsCallAndAPriorityAreRefusedByName) {
+  RpcClient client = Connect();
+  CallContext context;
+  v1::ListAuditResponse audit;
+  EXPECT_EQ(client.node->ListAudit(&context, v1::ListAuditRequest(), &audit).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  CallContext submit_context;
+  v1::SubmitRunRequest submit;
+  submit.mutable_spec()->set_tool("command");
+  submit.mutable_spec()->add_argv("/bin/true");
+  submit.mutable_spec()->set_cwd("/");
+  submit.mutable_spec()->set_priority(1);
+  v1::SubmitRunResponse submitted;
+  EXPECT_EQ(client.runs->SubmitRun(&submit_context, submit, &submitted).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_TRUE(Until([&] { return Entries().size() == 2; }));
+  EXPECT_THAT(Entries()[1].detail(), HasSubstr("NodeService/ListAudit: uid 1000 has the role 'viewer'"));
+  EXPECT_THAT(Entries()[0].detail(), HasSubstr("RunsService/SubmitRun: a priority above 0 is for operators"));
 }
 
 TEST_F(AuditOfCalls, SoIsWhoHasNoRole) {
-  RpcClient client = ConnectAs(Caller{4242, Role::kNone, false, {}});
-  CallContext context;
-  v1::GetStatusResponse response;
-  EXPECT_EQ(client.node->GetStatus(&context, v1::GetStatusRequest(), &response).error_code(),
-            grpc::StatusCode::PERMISSION_DENIED);
+  for (uint32_t uid : {4241u, 4242u, 4242u, 4243u}) {
+    RpcClient client = ConnectAs(Caller{uid, Role::kNone, false, {}});
+    CallContext context;
+    v1::GetStatusResponse response;
+    EXPECT_EQ(client.node->GetStatus(&context, v1::GetStatusRequest(), &response).error_code(),
+              grpc::StatusCode::PERMISSION_DENIED);
+  }
+  ASSERT_TRUE(Until([&] { return Deeds().size() == 3; }));
+  EXPECT_THAT(Deeds(), ElementsAre("refused 4241 local not_permitted", "refused 4242 local not_permitted",
+                                   "refused 4243 local not_permitted"));
+  EXPECT_EQ(Entries()[0].detail(), "connect: your user has no role on this node");
+  v1::ListAuditRequest of_one;
+  of_one.set_uid(4242);
+  EXPECT_EQ(List(of_one).entries_size(), 1);
+}
+
+class AuditOfFewConnections : public AuditOfCalls {
+ protected:
+  AuditOfFewConnections() { server_limits_.connections_per_account = 1; }
+};
+
+TEST_F(AuditOfFewConnections, WhoIsOverALimitIsNamedOnce) {
+  RpcClient client = Connect();
+  for (int i = 0; i < 3; ++i) Connect();
   ASSERT_TRUE(Until([&] { return !Deeds().empty(); }));
-  EXPECT_THAT(Deeds(), ElementsAre("refused 4294967295 nobody not_permitted"));
-  EXPECT_THAT(Entries()[0].detail(), HasSubstr("uid 4242"));
+  EXPECT_THAT(Deeds(), ElementsAre("refused 1000 local queue_full"));
+  EXPECT_THAT(Entries()[0].detail(), HasSubstr("connect: one user may have 1 connections open at a time"));
 }
 
 TEST_F(AuditOfCalls, OnlyAdminsReadIt) {

@@ -14,12 +14,16 @@ constexpr CallLimits kLimits{.in_flight = 3, .per_second = 10};
 
 struct Heard final : CallObserver {
   void CallBegan(Rpc) override { ++began; }
-  void CallEnded(const Caller& /*caller*/, Rpc rpc, CanonicalCode code, int64_t duration_ns) override {
+  void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) override {
     ++ended;
     last_rpc = rpc;
     last_code = code;
     last_duration_ns = duration_ns;
   }
+  void CallRefused(const Caller& caller, Rpc rpc, const Status& why) override {
+    refused.push_back(std::to_string(caller.uid) + " " + RuleOf(rpc).method + " " + std::string(ErrorName(why.code())));
+  }
+  std::vector<std::string> refused;
   int began = 0;
   int ended = 0;
   Rpc last_rpc{};
@@ -74,6 +78,21 @@ TEST_F(CallerDeskTest, ALongQuietSavesNothingUp) {
     Leave();
   }
   EXPECT_EQ(admitted, 20);
+}
+
+TEST_F(CallerDeskTest, TellsOfARefusalWhoItWasAndWhy) {
+  EXPECT_FALSE(desk_.Enter(Rpc::kBackUpCatalog).ok());
+  Leave();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(desk_.Enter(Rpc::kGetRun).ok());
+  EXPECT_FALSE(desk_.Enter(Rpc::kListRuns).ok());
+  EXPECT_THAT(heard_.refused, testing::ElementsAre("1000 kprof.v1.NodeService/BackUpCatalog not_permitted",
+                                                   "1000 kprof.v1.RunsService/ListRuns queue_full"));
+}
+
+TEST_F(CallerDeskTest, SaysNothingOfTheCallsOfWhoWasTurnedAwayAlready) {
+  CallerDesk desk(clock_, Caller(), account_, Fail(ErrorCode::kNotPermitted, "connect", "no role"), &heard_);
+  EXPECT_FALSE(desk.Enter(Rpc::kGetRun).ok());
+  EXPECT_TRUE(heard_.refused.empty());
 }
 
 TEST_F(CallerDeskTest, TellsOfEachCallAlsoOfTheRefused) {

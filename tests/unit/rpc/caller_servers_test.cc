@@ -258,6 +258,13 @@ TEST_F(CallerServersTest, GivesAConnectionWithTheGroupsOfWhoeverAsked) {
   });
 }
 
+TEST_F(CallerServersTest, TheLogSaysWhomItTurnsAway) {
+  Start();
+  testing::internal::CaptureStderr();
+  RpcClient client = Connect(4242, Role::kNone);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("turns somebody away caller=\"uid 4242\""));
+}
+
 TEST_F(CallerServersTest, WhoHasNoRoleTakesNobodysPlace) {
   server_limits_.callers = 2;
   server_limits_.connections = 3;

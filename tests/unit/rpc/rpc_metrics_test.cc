@@ -12,7 +12,7 @@ using testing::Not;
 class RpcMetricsTest : public testing::Test {
  protected:
   void End(Rpc rpc, CanonicalCode code = CanonicalCode::kOk, int64_t duration_ns = 1) {
-    rpcs_.CallEnded(Caller{.uid = 1000, .role = Role::kViewer}, rpc, code, duration_ns);
+    rpcs_.CallEnded(rpc, code, duration_ns);
   }
 
   Metrics metrics_;
@@ -57,7 +57,7 @@ TEST_F(RpcMetricsTest, CountConnections) {
   rpcs_.ConnectionOpened();
   rpcs_.ConnectionOpened();
   rpcs_.ConnectionEnded();
-  rpcs_.ConnectionRefused("uid 7", Fail(ErrorCode::kNotPermitted, "connect", "your user has no role"));
+  rpcs_.ConnectionRefused(Caller{.uid = 7}, Fail(ErrorCode::kNotPermitted, "connect", "your user has no role"));
   const std::string text = metrics_.Text();
   EXPECT_THAT(text, HasSubstr("kprof_connections_open{listener=\"rpc\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("kprof_connections_accepted_total{listener=\"rpc\"} 2\n"));

@@ -31,7 +31,7 @@ class RunLookupTest : public testing::Test {
   }
 
   Result<RunRow> Find(const std::string& name, const Caller& caller = kOwner) {
-    return LookUpStoredRun(db_, caller, name, Rpc::kCancelRun, "pin run");
+    return LookUpStoredRun(db_, nullptr, caller, name, Rpc::kCancelRun, "pin run");
   }
 
   TemporaryFolder folder_;

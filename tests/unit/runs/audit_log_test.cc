@@ -264,8 +264,8 @@ TEST_F(AuditLogTest, SaysHowManyItLost) {
 
 TEST_F(AuditLogTest, CountsWhoIsRefusedAgainAndAgain) {
   Begin();
-  for (int i = 0; i < 100; ++i) audit_->RecordRefusal({1000, "local"}, "DeleteRun");
-  audit_->RecordRefusal({2000, "local"}, "BackUpCatalog");
+  for (int i = 0; i < 100; ++i) audit_->RecordRefusal({{1000, "local"}, "DeleteRun"});
+  audit_->RecordRefusal({{2000, "local"}, "BackUpCatalog"});
   loop_->RunUntilIdle();
   EXPECT_THAT(Read(), ElementsAre(AllOf(Does("refused"), Outcome("not_permitted"), Detail("DeleteRun")),
                                   Detail("BackUpCatalog")));
@@ -273,13 +273,13 @@ TEST_F(AuditLogTest, CountsWhoIsRefusedAgainAndAgain) {
   EXPECT_THAT(Read(), SizeIs(3));
   EXPECT_EQ(Read()[2].detail, "99 more within a minute, the last: DeleteRun");
   EXPECT_EQ(Read()[2].by.uid, 1000u);
-  audit_->RecordRefusal({1000, "local"}, "DeleteRun");
+  audit_->RecordRefusal({{1000, "local"}, "DeleteRun"});
   EXPECT_THAT(Read(), SizeIs(4)) << "a new minute";
 }
 
 TEST_F(AuditLogTest, TellsOfTheLastRefusalsBeforeItStops) {
   Begin();
-  for (int i = 0; i < 3; ++i) audit_->RecordRefusal({1000, "local"}, "DeleteRun");
+  for (int i = 0; i < 3; ++i) audit_->RecordRefusal({{1000, "local"}, "DeleteRun"});
   audit_->CloseRefusals();
   EXPECT_THAT(Read(), ElementsAre(Detail("DeleteRun"), Detail(HasSubstr("2 more within a minute"))));
   Pass(AuditLog::kRefusalsMs);
@@ -289,13 +289,38 @@ TEST_F(AuditLogTest, TellsOfTheLastRefusalsBeforeItStops) {
 TEST_F(AuditLogTest, ManyWhoAreRefusedCannotFillTheDisk) {
   Begin();
   for (uint32_t uid = 0; uid < 3 * AuditLog::kMostRefused; ++uid) {
-    audit_->RecordRefusal({uid, "local"}, "DeleteRun");
+    audit_->RecordRefusal({{uid, "local"}, "DeleteRun"});
     if (uid % 1000 == 0) LetWriterTry();
   }
   Pass(AuditLog::kRefusalsMs);
   LetWriterTry();
   Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
   EXPECT_EQ(*CountAuditEver(**reader), static_cast<int64_t>(AuditLog::kMostRefused) + 2);
+  const AuditEntry summary = ReadAudit(**reader, {.limit = 1})->front();
+  EXPECT_EQ(summary.by, (Actor{UINT32_MAX, "others"}));
+  EXPECT_EQ(summary.detail, "2047 more within a minute, the last: local uid 3071, DeleteRun");
+}
+
+TEST_F(AuditLogTest, ARefusalOfOneKindHidesNoneOfAnother) {
+  Begin();
+  audit_->RecordRefusal({{1000, "local"}, "DeleteRun", ErrorCode::kNotPermitted, "why", "r1"});
+  audit_->RecordRefusal({{1000, "local"}, "DeleteRun", ErrorCode::kNotFound, "", "r2", "s2"});
+  audit_->RecordRefusal({{1000, "local"}, "CancelRun", ErrorCode::kNotFound, "", "r3"});
+  audit_->RecordRefusal({{1000, "local"}, "CancelRun", ErrorCode::kNotFound, "", "r4"});
+  auto about = [](const std::string& run, const std::string& session) {
+    return AllOf(Field(&AuditEntry::run_id, run), Field(&AuditEntry::session_id, session));
+  };
+  EXPECT_THAT(Read(), ElementsAre(AllOf(about("r1", ""), Outcome("not_permitted"), Detail("DeleteRun: why")),
+                                  AllOf(about("r2", "s2"), Outcome("not_found"), Detail("DeleteRun")),
+                                  AllOf(about("r3", ""), Detail("CancelRun"))));
+  Pass(AuditLog::kRefusalsMs);
+  EXPECT_THAT(Read().back(), AllOf(about("r4", ""), Outcome("not_found"), Detail(HasSubstr("1 more within a minute"))));
+}
+
+TEST_F(AuditLogTest, WhySomebodyWasRefusedIsCut) {
+  Begin();
+  audit_->RecordRefusal({{1000, "local"}, "Query", ErrorCode::kNotPermitted, std::string(100'000, 'x')});
+  EXPECT_LT(Read()[0].detail.size(), 2 * AuditLog::kWhyLimitBytes);
 }
 
 TEST_F(AuditLogTest, ExpiresWhatIsOlderThanItIsKept) {
