@@ -119,6 +119,7 @@ struct Daemon::Parts {
     catalog->changes().Bump();
   }
 
+  StartRights Rights() const;
   void SetStorageLimits();
   Status Build(ServiceManager& manager);
   Status Listen(InheritedSockets& sockets);
@@ -193,7 +194,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     RecordOwn(audit::kStart, DaemonVersion());
     audit->KeepFor(config.audit.max_age_ns);
     // Before anything starts: settings may have changed while nobody was here.
-    rights->Enforce({config.access, config.listen.rules}, [this] {
+    rights->Enforce(Rights(), [this] {
       if (stop.stop_requested()) return;
       runs->Begin();
       ways->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
@@ -202,6 +203,13 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   BeginBackgroundWork();
   BeginWatchdog(manager);
   return OkStatus();
+}
+
+// What waits at a daemon of one's own is one's own, whatever the uid was when it was submitted.
+StartRights Daemon::Parts::Rights() const {
+  StartRights wanted{config.access, config.listen.rules};
+  if (config.mode == Mode::kUser) wanted.access.everyone = Role::kViewer;
+  return wanted;
 }
 
 void Daemon::Parts::SetStorageLimits() {
@@ -326,11 +334,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
   }
   config.storage = wanted.storage;
   SetStorageLimits();
-  rights->Enforce({config.access, config.listen.rules}, [] {});
+  rights->Enforce(Rights(), [] {});
   // And what calls that were under way still brought.
-  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] {
-    rights->Enforce({config.access, config.listen.rules}, [] {});
-  });
+  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights(), [] {}); });
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   audit->KeepFor(wanted.audit.max_age_ns);
