@@ -9,33 +9,19 @@ import sys
 import time
 
 from bench_support import kprof_testing, line, print_machine
-from kprof_testing import Client, Daemon, temporary_folder
+from kprof_node import ALICE, BOB, Caller, Node
+from kprof_testing import temporary_folder
 
-DAEMON_UID, MANY_UID, SINGLE_UID = 61_801, 61_802, 61_803
 QUEUED = 500
 SINGLES = 20
 RUN_S = 0.1  # of each run of the long queue: what a single one has to wait for, at most
 
 
-class SystemDaemon(Daemon):
-    """In system mode, as a user of its own."""
-
-    def __init__(self, folder):
-        os.chown(folder, DAEMON_UID, DAEMON_UID)
-        os.chmod(folder, 0o755)
-        super().__init__(folder, identity={"user": DAEMON_UID, "group": DAEMON_UID, "extra_groups": []})
-        self.configure("")
-
-    def options(self):
-        return ["--config", self.config_path, "--state-dir", self.state, "--socket", self.socket]
-
-
-def waits_of_singles(ctl):
+def waits_of_singles(caller):
     """Seconds from the submission to the start, of runs that are submitted one after the other."""
     waits = []
     for _ in range(SINGLES):
-        run = ctl.json("wait", ctl.detach("true", options=("--device", "cpu"), user=SINGLE_UID, group=SINGLE_UID,
-                                          extra_groups=[]), user=SINGLE_UID, group=SINGLE_UID, extra_groups=[])
+        run = caller.json("wait", caller.detach("true", options=("--device", "cpu")))
         waits.append((int(run["started_ns"]) - int(run["queued_ns"])) / 1e9)
     return waits
 
@@ -47,23 +33,23 @@ def main():
     kprof_testing.need_programs()
     print_machine()
     with temporary_folder("fair-") as folder:
-        daemon = SystemDaemon(folder)
-        daemon.start()
+        node = Node(folder)
+        node.start_helper()
+        node.start()
         try:
-            ctl = Client(daemon.socket)
-            as_many = {"user": MANY_UID, "group": MANY_UID, "extra_groups": []}
-            print(line("a run waits on an empty queue", waits_of_singles(ctl)))
+            single, many = Caller(node, ALICE), Caller(node, BOB)
+            print(line("a run waits on an empty queue", waits_of_singles(single)))
             queued = 0
             while queued < QUEUED:  # some have run already
                 for _ in range(50):
-                    ctl.detach("sleep", str(RUN_S), options=("--device", "cpu"), **as_many)
-                queued = ctl.json("status", **as_many)["queue"]["queued"]
+                    many.detach("sleep", str(RUN_S), options=("--device", "cpu"))
+                queued = many.json("status")["queue"]["queued"]
             began = time.monotonic()
-            print(line(f"beside {queued} queued of another user, of {RUN_S} s each", waits_of_singles(ctl)))
-            left = ctl.json("status", **as_many)["queue"]["queued"]
+            print(line(f"beside {queued} queued of another user, of {RUN_S} s each", waits_of_singles(single)))
+            left = many.json("status")["queue"]["queued"]
             print(f"meanwhile, in {time.monotonic() - began:.1f} s, the other user's queue went from {queued} to {left}")
         finally:
-            daemon.kill()
+            node.end()
     return 0
 
 
