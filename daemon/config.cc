@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSharedRunsPerUid = 1'000'000;
 constexpr int64_t kMillisPerMinute = 60'000;
-constexpr int64_t kLongestSessionMinutes = 30LL * 24 * 60;
+constexpr int64_t kLongestSessionMinutes = kTimeoutLimitMs / kMillisPerMinute;
 constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
 
 std::string EnvironmentPath(const char* name) {

@@ -1,12 +1,11 @@
 #include "daemon/withdrawn_rights.h"
 
-#include <grp.h>
-#include <pwd.h>
-
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/account.h"
 #include "daemon/base/log.h"
 #include "daemon/runs/audit_log.h"
 
@@ -39,18 +38,8 @@ std::string WhyNot(const StartRights& rights, const Actor& who, const WithdrawnR
 }  // namespace
 
 std::vector<gid_t> WithdrawnRights::GroupsOfAccount(uid_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> text(64 << 10);
-  if (::getpwuid_r(uid, &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return {uid};
-  std::vector<gid_t> groups(64);
-  int count = static_cast<int>(groups.size());
-  while (::getgrouplist(found->pw_name, found->pw_gid, groups.data(), &count) < 0) {
-    if (static_cast<size_t>(count) <= groups.size()) return {found->pw_gid};
-    groups.resize(static_cast<size_t>(count));
-  }
-  groups.resize(static_cast<size_t>(count));
-  return groups;
+  const std::optional<Account> account = FindAccount(uid);
+  return account ? FindGroups(*account) : std::vector<gid_t>{uid};
 }
 
 WithdrawnRights::Waiting WithdrawnRights::FindWaiting() const {

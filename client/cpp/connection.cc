@@ -4,7 +4,6 @@
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -12,6 +11,8 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+#include "storage/base/is_connected.h"
 
 namespace kprof {
 namespace {
@@ -75,8 +76,7 @@ Connection::Connection(UniqueFd socket, std::unique_ptr<TlsTunnel> behind)
       sessions(v1::SessionsService::NewStub(channel)) {}
 
 bool Connection::hung_up() const {
-  pollfd state{copy.get(), POLLRDHUP, 0};
-  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  return !IsConnected(copy.get());
 }
 
 Result<std::shared_ptr<Connection>> Connection::Open(const std::string& socket_path) {

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "client/cpp/connection.h"
@@ -106,27 +107,17 @@ struct KprofClient::State {
   template <typename Stub, typename Request, typename Response>
   using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
+  // With a `stop` it has no deadline.
   template <typename Stub, typename Request, typename Response>
   Result<Response> Call(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
-                        Method<Stub, Request, Response> method, const Request& request, const std::string& what) {
-    Response response;
-    RETURN_IF_ERROR(Ask(repeat, what, [&](Connection& to, grpc::ClientContext& context) {
-      SetDeadline(context);
-      return ((*(to.*stub)).*method)(&context, request, &response);
-    }));
-    return response;
-  }
-
-  // Without a deadline.
-  template <typename Stub, typename Request, typename Response>
-  Result<Response> CallAndWait(Repeat repeat, const std::unique_ptr<Stub> Connection::*stub,
-                               Method<Stub, Request, Response> method, const Request& request, const std::string& what,
-                               const std::stop_token& stop) {
+                        Method<Stub, Request, Response> method, const Request& request, const std::string& what,
+                        const std::optional<std::stop_token>& stop = std::nullopt) {
     Response response;
     auto call = [&](Connection& to, grpc::ClientContext& context) {
+      if (!stop) SetDeadline(context);
       return ((*(to.*stub)).*method)(&context, request, &response);
     };
-    RETURN_IF_ERROR(Ask(repeat, what, call, stop));
+    RETURN_IF_ERROR(Ask(repeat, what, call, stop.value_or(std::stop_token())));
     return response;
   }
 
@@ -242,9 +233,8 @@ Status KprofClient::WatchRun(const v1::WatchRunRequest& request, const OnMessage
 Result<v1::Run> KprofClient::WaitRun(const std::string& id, std::stop_token stop) {
   v1::WaitRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   state_->CallAndWait(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::WaitRun, request,
-                                       RunNamed("wait for", id), stop));
+  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::WaitRun,
+                                               request, RunNamed("wait for", id), stop));
   return std::move(*response.mutable_run());
 }
 
@@ -347,9 +337,9 @@ Status KprofClient::OpenSession(const v1::OpenSessionRequest& request,
 Result<v1::Session> KprofClient::CloseSession(const std::string& id, std::stop_token stop) {
   v1::CloseSessionRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response, state_->CallAndWait(Repeat::kWhenNotHeard, &Connection::sessions,
-                                                      &v1::SessionsService::Stub::CloseSession, request,
-                                                      SessionNamed("close", id), stop));
+  ASSIGN_OR_RETURN(auto response,
+                   state_->Call(Repeat::kWhenNotHeard, &Connection::sessions, &v1::SessionsService::Stub::CloseSession,
+                                request, SessionNamed("close", id), stop));
   return std::move(*response.mutable_session());
 }
 

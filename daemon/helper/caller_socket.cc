@@ -1,7 +1,6 @@
 #include "daemon/helper/caller_socket.h"
 
 #include <linux/sockios.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,8 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/helper/account.h"
+#include "daemon/base/account.h"
 #include "storage/base/files.h"
+#include "storage/base/is_connected.h"
 #include "storage/base/unique_fd.h"
 
 #ifndef SIOCUNIXFILE
@@ -58,11 +58,7 @@ Status CheckOpen(int connection) {
   if (::getpeername(connection, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
     return Refuse("it is connected to nobody");
   }
-  pollfd state{connection, POLLRDHUP, 0};
-  if (::poll(&state, 1, 0) < 0 || (state.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0) {
-    return Refuse("its caller has gone");
-  }
-  return OkStatus();
+  return IsConnected(connection) ? OkStatus() : Refuse("its caller has gone");
 }
 
 Status CheckListener(int connection, const std::string& socket_path) {

@@ -1,5 +1,6 @@
 #include "daemon/helper/grant.h"
 
+#include "daemon/base/account.h"
 #include "daemon/process/helper_protocol.h"
 #include "storage/base/launch_digest.h"
 #include "storage/base/message_coder.h"

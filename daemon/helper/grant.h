@@ -34,8 +34,6 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-constexpr size_t kMostGroups = 65536;  // the kernel's own limit
-
 std::string EncodeGrant(const Grant& grant);
 // kBadInput for a damaged one, and for values that no grant has.
 Result<Grant> DecodeGrant(std::string_view bytes);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/helper/account.h"
+#include "daemon/base/account.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

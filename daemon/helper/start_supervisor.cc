@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "daemon/helper/account.h"
+#include "daemon/base/account.h"
 #include "daemon/helper/become_caller.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/run_variables.h"

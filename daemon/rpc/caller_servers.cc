@@ -22,6 +22,7 @@
 #include "daemon/rpc/reflection_service.h"
 #include "daemon/rpc/runs_service.h"
 #include "daemon/rpc/sessions_service.h"
+#include "storage/base/is_connected.h"
 
 namespace kprof {
 namespace {

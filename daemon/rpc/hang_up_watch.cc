@@ -1,6 +1,5 @@
 #include "daemon/rpc/hang_up_watch.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -87,11 +86,6 @@ void HangUpWatch::EndReading(Id id) {
 int HangUpWatch::Find(Id id) const {
   auto found = state_->watched.find(id);
   return found == state_->watched.end() ? -1 : found->second.fd.get();
-}
-
-bool IsConnected(int connection) {
-  pollfd state{connection, POLLRDHUP, 0};
-  return ::poll(&state, 1, 0) >= 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0;
 }
 
 }  // namespace kprof

@@ -41,7 +41,4 @@ class HangUpWatch {
   std::unique_ptr<State> state_;
 };
 
-// Whether the other side has neither hung up nor said that it sends no more. Any thread.
-bool IsConnected(int connection);
-
 }  // namespace kprof

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/rpc/hang_up_watch.h"
+#include "storage/base/is_connected.h"
 
 namespace kprof {
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "daemon/runs/request_checks.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -28,8 +29,8 @@ struct SessionRequest {
 struct SessionLimits {
   size_t sessions = 1'000;  // waiting and open ones together
   size_t sessions_per_uid = 100;
-  int64_t max_ttl_ms = int64_t{30} * 24 * 3600 * 1000;  // of detached ones, as the next
-  int64_t max_idle_timeout_ms = int64_t{30} * 24 * 3600 * 1000;
+  int64_t max_ttl_ms = kTimeoutLimitMs;  // of detached ones, as the next
+  int64_t max_idle_timeout_ms = kTimeoutLimitMs;
   bool operator==(const SessionLimits&) const = default;
 };
 

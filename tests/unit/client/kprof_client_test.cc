@@ -190,7 +190,7 @@ TEST_F(KprofClientOverARestart, WhatChangesSomethingIsAskedOfTheNextDaemonToo) {
   EXPECT_EQ(*client->DeleteRun("x"), "x");  // over the old connection it would not have been heard
 }
 
-// Takes connections, and closes each when it has heard something.
+// Takes connections, and closes each when it has heard a call.
 class Closer {
  public:
   explicit Closer(const std::string& path) : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -203,8 +203,7 @@ class Closer {
       while (true) {
         UniqueFd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!connection.valid()) return;
-        char heard[4096];
-        if (::read(connection.get(), heard, sizeof heard) > 0) ++heard_;
+        if (HearsACall(connection.get())) ++heard_;
       }
     });
   }
@@ -215,6 +214,24 @@ class Closer {
   int heard() const { return heard_; }
 
  private:
+  // Reads until a call has come: what gRPC says first comes by itself, and a client may see the end before it calls.
+  static bool HearsACall(int connection) {
+    constexpr size_t kPrefaceBytes = 24;
+    constexpr size_t kFrameHeaderBytes = 9;
+    constexpr char kHeadersFrame = 1;
+    std::string heard;
+    char bytes[4096];
+    for (ssize_t size = 0; (size = ::read(connection, bytes, sizeof bytes)) > 0;) {
+      heard.append(bytes, static_cast<size_t>(size));
+      for (size_t at = kPrefaceBytes; at + kFrameHeaderBytes <= heard.size();) {
+        if (heard[at + 3] == kHeadersFrame) return true;
+        auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(heard[at + i])); };
+        at += kFrameHeaderBytes + (byte(0) << 16) + (byte(1) << 8) + byte(2);
+      }
+    }
+    return false;
+  }
+
   UniqueFd listener_;
   std::atomic<int> heard_ = 0;
   std::thread thread_;

@@ -20,17 +20,6 @@ class DeviceLeftoversTest : public testing::Test, protected RunsFixture {
     system_mode_ = true;
     ASSERT_TRUE(Open().ok());
   }
-  void Restart() {
-    Close();
-    Status opened = Open();
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  static RunRequest On(const std::string& device, bool attached = false) {
-    RunRequest request = Command();
-    request.device = device;
-    request.attached = attached;
-    return request;
-  }
   // A run whose supervisor says that something lives on: the helper started it, or its client where it is attached.
   std::string LeavesProcessesOn(const std::string& device, bool attached = false) {
     const size_t launch = launcher_->count();

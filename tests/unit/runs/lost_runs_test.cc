@@ -23,17 +23,6 @@ class LostRunsTest : public testing::Test, protected RunsFixture {
     system_mode_ = true;
     ASSERT_TRUE(Open().ok());
   }
-  void Restart() {
-    Close();
-    Status opened = Open();
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  static RunRequest On(const std::string& device, bool attached = false) {
-    RunRequest request = Command();
-    request.device = device;
-    request.attached = attached;
-    return request;
-  }
   // A run that executes its command on device 0.
   std::string Running(bool attached = false) {
     const size_t launch = launcher_->count();

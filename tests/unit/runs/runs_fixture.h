@@ -66,6 +66,12 @@ class RunsFixture {
     launcher_.reset();
   }
 
+  void Restart() {
+    Close();
+    Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+
   // Turns the loop until it is so. Commits come from another thread, in their own time; the bound only catches hangs.
   bool Until(const std::function<bool()>& is_so) {
     auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -92,6 +98,13 @@ class RunsFixture {
     request.environment = {"PATH=/bin", "MY_SECRET=s3cret"};
     request.cwd = "/";
     request.device = "cpu";
+    return request;
+  }
+
+  static RunRequest On(const std::string& device, bool attached = false) {
+    RunRequest request = Command();
+    request.device = device;
+    request.attached = attached;
     return request;
   }
 

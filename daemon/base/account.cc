@@ -1,10 +1,8 @@
-#include "daemon/helper/account.h"
+#include "daemon/base/account.h"
 
 #include <grp.h>
 #include <pwd.h>
 #include <sys/types.h>
-
-#include "daemon/helper/grant.h"
 
 namespace kprof {
 namespace {
