@@ -27,8 +27,10 @@ def run_id(ms, number):
     return digits
 
 
-def fill(state, runs):
-    """Puts that many ended runs beside what is there, with all that usually hangs on one, and their folders. Their ids."""
+def fill(state, runs, users=()):
+    """Puts that many ended runs beside what is there, with all that usually hangs on one, and their folders: these users' in
+    turn, or our own. Their ids."""
+    users = users or (os.getuid(),)
     database = sqlite3.connect(os.path.join(state, "catalog.db"))
     choose = random.Random(1)
     began_ms = int(time.time() * 1000) - runs * 60_000
@@ -48,7 +50,7 @@ def fill(state, runs):
         if failed:
             error = ("command_failed", f"run {run}: the command ended with exit code 1", f"see kprofctl logs {run}")
         argv = b"python\0train.py\0--steps\0" + str(number).encode() + b"\0--config\0" + b"c" * choose.randrange(20, 200) + b"\0"
-        database.execute(insert, (run, os.getuid(), 5 if failed else 4, queued_ns, queued_ns + 10**6, queued_ns + 10**9,
+        database.execute(insert, (run, users[number % len(users)], 5 if failed else 4, queued_ns, queued_ns + 10**6, queued_ns + 10**9,
                                   int(failed), *error, b"/home/somebody/project", argv, environment))
         database.execute("INSERT INTO run_devices VALUES (?, 0, 'cpu')", (run,))
         database.executemany("INSERT INTO run_labels VALUES (?, ?, ?)",

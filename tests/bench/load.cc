@@ -2,10 +2,15 @@
 // its own and in a closed loop of two calls, status and then a page of runs; or, beside it, a bare gRPC server with the
 // same two methods and nothing behind them.
 //
-//   bench_load clients SOCKET CLIENTS SECONDS   prints a line of JSON
-//   bench_load bare SOCKET RUNS_BYTES           answers the first with nothing, the second with so many bytes, until
-//                                               its standard input ends
+//   bench_load clients SOCKET CLIENTS SECONDS [UID...]   prints a line of JSON; the clients are these users' in turn
+//   bench_load bare SOCKET RUNS_BYTES                    answers the first with nothing, the second with so many bytes,
+//                                                        until its standard input ends
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,13 +34,34 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRunsInPage = 20;
 
+[[noreturn]] void GiveUp(const char* what) {
+  std::perror(what);
+  std::exit(1);
+}
+
+// Of this thread alone, which is what the kernel notes of who connects.
+void BecomeEffectively(uid_t uid) {
+  if (::syscall(SYS_setresuid, -1, uid, -1) != 0) GiveUp("setresuid");
+}
+
+int ConnectAs(const std::string& path, uid_t uid) {
+  const int connection = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const uid_t self = ::geteuid();
+  BecomeEffectively(uid);
+  if (::connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) GiveUp("connect");
+  BecomeEffectively(self);
+  ::fcntl(connection, F_SETFL, O_NONBLOCK);
+  return connection;
+}
+
 class LoadClient {
  public:
-  LoadClient(const std::string& address, Clock::time_point begin, Clock::time_point end, std::latch& done)
+  LoadClient(int connection, Clock::time_point begin, Clock::time_point end, std::latch& done)
       : begin_(begin), end_(end), done_(done) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
-    auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    auto channel = grpc::CreateInsecureChannelFromFd("localhost", connection);
     node_ = v1::NodeService::NewStub(channel);
     runs_ = v1::RunsService::NewStub(channel);
     list_.set_page_size(kRunsInPage);
@@ -91,13 +117,16 @@ class LoadClient {
   size_t runs_bytes_ = 0;
 };
 
-int RunClients(const std::string& socket, int clients, double seconds) {
+int RunClients(const std::string& socket, int clients, double seconds, const std::vector<uid_t>& users) {
   // The first half second is theirs to connect in.
   const Clock::time_point begin = Clock::now() + std::chrono::milliseconds(500 + clients);
   const Clock::time_point end = begin + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   std::latch done(clients);
   std::vector<std::unique_ptr<LoadClient>> all;
-  for (int i = 0; i < clients; ++i) all.push_back(std::make_unique<LoadClient>("unix:" + socket, begin, end, done));
+  for (int i = 0; i < clients; ++i) {
+    const int connection = ConnectAs(socket, users[static_cast<size_t>(i) % users.size()]);
+    all.push_back(std::make_unique<LoadClient>(connection, begin, end, done));
+  }
   for (auto& client : all) client->Begin();
   done.wait();
   std::vector<int64_t> latencies;
@@ -172,8 +201,13 @@ int ServeBare(const std::string& socket, size_t bytes) {
 
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (what == "clients" && argc == 5) return kprof::RunClients(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
+  if (what == "clients" && argc >= 5) {
+    std::vector<uid_t> users;
+    for (int i = 5; i < argc; ++i) users.push_back(static_cast<uid_t>(std::atoi(argv[i])));
+    if (users.empty()) users.push_back(::getuid());
+    return kprof::RunClients(argv[2], std::atoi(argv[3]), std::atof(argv[4]), users);
+  }
   if (what == "bare" && argc == 4) return kprof::ServeBare(argv[2], static_cast<size_t>(std::atoi(argv[3])));
-  std::fprintf(stderr, "usage: bench_load clients SOCKET CLIENTS SECONDS | bare SOCKET RUNS_BYTES\n");
+  std::fprintf(stderr, "usage: bench_load clients SOCKET CLIENTS SECONDS [UID...] | bare SOCKET RUNS_BYTES\n");
   return 2;
 }
