@@ -239,7 +239,8 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
     ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, mode, connected));
   }
   ASSIGN_OR_RETURN(UniqueFd side, sockets.Take(kSocketName, SOCK_SEQPACKET));
-  RETURN_IF_ERROR(ways->OpenSideSocket(config.socket_path, std::move(side)));
+  RETURN_IF_ERROR(ways->OpenSideSocket(config.socket_path, std::move(side),
+                                       [this](uint32_t uid) { return AccountOf(config.access, uid); }));
   for (const std::string& name : sockets.left()) {
     LogWarning("a socket of the service manager is not served; who connects there waits", {{"name", name}});
   }
@@ -325,7 +326,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
     });
   }
   config.connections = wanted.connections;
+  const auto listens_at = config.listen.address;
   config.listen = wanted.listen;
+  config.listen.address = listens_at;  // until the next start
   servers->SetLimits(wanted.connections);
   if (ways->places() != nullptr) ways->places()->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {

@@ -38,7 +38,8 @@ PlaceLine::Ask LaunchWays::System::AskHelper(HelperLink& link) {
   };
 }
 
-Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inherited) {
+Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inherited,
+                                  SideSocket::AccountOf account_of) {
   if (!system_) return OkStatus();
   auto serve = [this](uint32_t uid, const SideRequest& request) -> Result<UniqueFd> {
     if (request.type == kSideTakeLaunch) return system_->client.Take(request.subject, uid);
@@ -46,10 +47,10 @@ Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inher
                 "see that it and the client are of one version");
   };
   if (inherited.valid()) {
-    ASSIGN_OR_RETURN(side_socket_, SideSocket::Adopt(loop_, std::move(inherited), serve));
+    ASSIGN_OR_RETURN(side_socket_, SideSocket::Adopt(loop_, std::move(inherited), serve, std::move(account_of)));
   } else {
-    ASSIGN_OR_RETURN(side_socket_,
-                     SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix), kSideSocketMode, serve));
+    ASSIGN_OR_RETURN(side_socket_, SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix),
+                                                      kSideSocketMode, serve, std::move(account_of)));
   }
   return OkStatus();
 }

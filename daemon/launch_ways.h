@@ -55,7 +55,7 @@ class LaunchWays {
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
   // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
-  Status OpenSideSocket(const std::string& socket_path, UniqueFd inherited);
+  Status OpenSideSocket(const std::string& socket_path, UniqueFd inherited, SideSocket::AccountOf account_of);
   // No client comes any more.
   void CloseSideSocket() { side_socket_.reset(); }
 

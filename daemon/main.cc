@@ -48,8 +48,12 @@ sigset_t PrepareProcess() {
   return ends;
 }
 
-// Whoever signals twice wants it now.
-void WatchForSecondSignal(const sigset_t& ends, Daemon& daemon, const std::stop_token& stopped) {
+// Whoever asks for the end twice wants it now. A hang-up meanwhile asks for nothing: there are no settings to read any
+// more.
+void WatchForSecondSignal(Daemon& daemon, const std::stop_token& stopped) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (int end : {SIGTERM, SIGINT}) sigaddset(&ends, end);
   const timespec pause{.tv_sec = 0, .tv_nsec = 50'000'000};
   while (!stopped.stop_requested()) {
     if (sigtimedwait(&ends, nullptr, &pause) <= 0) continue;
@@ -75,11 +79,12 @@ std::string ServingAt(const Config& config) {
 void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier) {
   LogUntold(notifier.Reloading());
   Result<Config> config = LoadConfig(flags);
-  if (config.ok()) {
+  const Status usable = config.ok() ? LoadListen(config->listen).status() : config.status();
+  if (usable.ok()) {
     daemon.Reload(*config);
     LogUntold(notifier.Ready(ServingAt(*config)));
   } else {
-    LogError("the settings stay as they are", {{"error", config.status().ToString()}});
+    LogError("the settings stay as they are", {{"error", usable.ToString()}});
     LogUntold(notifier.Ready("serving with its old settings: the new ones make no sense"));
   }
 }
@@ -111,7 +116,7 @@ int Serve(const Config& config, const ConfigFlags& flags, const sigset_t& ends) 
   LogUntold(manager->notifier.Stopping("ending what is under way"));
   LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
   {
-    std::jthread impatience([&](const std::stop_token& stopped) { WatchForSecondSignal(ends, **daemon, stopped); });
+    std::jthread impatience([&](const std::stop_token& stopped) { WatchForSecondSignal(**daemon, stopped); });
     (*daemon)->Stop();
   }
   daemon->reset();

@@ -22,8 +22,6 @@ using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
 constexpr int kAcceptsAtOnce = 64;  // then others have their turn on the loop
-constexpr size_t kMostOfOne = 16;
-constexpr size_t kMostInAll = 256;
 constexpr int64_t kRequestLimitNs = 5 * kNanosPerSecond;
 constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
@@ -31,14 +29,20 @@ constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 struct SideSocket::State {
   struct Connection {
-    Connection(IoLoop& loop, uint32_t uid, UniqueFd socket) : uid(uid), socket(loop.context(), socket.Release()) {}
+    Connection(IoLoop& loop, uint32_t uid, uint32_t account, UniqueFd socket)
+        : uid(uid), account(account), socket(loop.context(), socket.Release()) {}
     const uint32_t uid;
+    const uint32_t account;
     stream_descriptor socket;
     IoLoop::Timer limit;
   };
 
-  State(IoLoop& loop, UniqueFd listener, std::string path, Serve serve)
-      : loop(loop), listener(loop.context(), listener.Release()), path(std::move(path)), serve(std::move(serve)) {}
+  State(IoLoop& loop, UniqueFd listener, std::string path, Serve serve, AccountOf account_of)
+      : loop(loop),
+        listener(loop.context(), listener.Release()),
+        path(std::move(path)),
+        serve(std::move(serve)),
+        account_of(std::move(account_of)) {}
 
   void WaitForNext() {
     listener.async_wait(stream_descriptor::wait_read, [this](const error_code& error) {
@@ -65,29 +69,54 @@ struct SideSocket::State {
     ucred who{};
     socklen_t size = sizeof who;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
-    const auto of_one = std::count_if(connections.begin(), connections.end(),
-                                      [&](const auto& entry) { return entry.second->uid == who.uid; });
-    if (static_cast<size_t>(of_one) >= kMostOfOne || connections.size() >= kMostInAll) return;
+    if (Answer(socket.get(), who.uid)) return;
+    const uint32_t account = account_of(who.uid);
+    MakeRoomFor(account);
     const uint64_t id = ++last_id;
-    auto connection = std::make_unique<Connection>(loop, who.uid, std::move(socket));
-    connection->limit = loop.After(kRequestLimitNs, [this, id] { connections.erase(id); });
+    auto connection = std::make_unique<Connection>(loop, who.uid, account, std::move(socket));
+    connection->limit = loop.After(kRequestLimitNs, [this, id] { End(id); });
     connection->socket.async_wait(stream_descriptor::wait_read, [this, id](const error_code& error) {
-      if (!error) Answer(id);
+      if (!error) End(id);
     });
-    connections.emplace(id, std::move(connection));
+    silent.emplace(id, std::move(connection));
+    ++silent_of[account];
   }
 
-  void Answer(uint64_t id) {
-    auto found = connections.find(id);
-    if (found == connections.end()) return;
+  void MakeRoomFor(uint32_t account) {
+    auto of_this = silent_of.find(account);
+    if (of_this != silent_of.end() && of_this->second >= kMostSilentOfOne) return EndOldestOf(account);
+    if (silent.size() < kMostSilent) return;
+    const auto most = std::max_element(silent_of.begin(), silent_of.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    EndOldestOf(most->first);
+  }
+
+  void EndOldestOf(uint32_t account) {
+    const auto oldest = std::find_if(silent.begin(), silent.end(),
+                                     [account](const auto& entry) { return entry.second->account == account; });
+    End(oldest->first);
+  }
+
+  // Answers it, if it has asked by now.
+  void End(uint64_t id) {
+    auto found = silent.find(id);
+    if (found == silent.end()) return;
     const std::unique_ptr<Connection> connection = std::move(found->second);
-    connections.erase(found);
-    const int socket = connection->socket.native_handle();
+    silent.erase(found);
+    const auto count = silent_of.find(connection->account);
+    if (--count->second == 0) silent_of.erase(count);
+    (void)Answer(connection->socket.native_handle(), connection->uid);
+  }
+
+  // Whether that was all of it; else it has not asked yet.
+  bool Answer(int socket, uint32_t uid) {
     Packet packet;
-    if (ReceivePacket(socket, kSidePacketLimitBytes, packet) != 0 || packet.cut || !packet.files.empty()) return;
+    const int error = ReceivePacket(socket, kSidePacketLimitBytes, packet);
+    if (error == EAGAIN || error == EWOULDBLOCK) return false;
+    if (error != 0 || packet.cut || !packet.files.empty()) return true;
     const std::optional<SideRequest> request = DecodeSideRequest(packet.bytes);
-    if (!request) return;
-    Result<UniqueFd> file = serve(connection->uid, *request);
+    if (!request) return true;
+    Result<UniqueFd> file = serve(uid, *request);
     if (file.ok()) {
       SendPacket(socket, EncodeSideAnswer({request->type, "", "", ""}), {file->get()});
     } else {
@@ -95,15 +124,18 @@ struct SideSocket::State {
       SendPacket(socket, EncodeSideAnswer({request->type, std::string(ErrorName(why.code())),
                                            why.what() + ": " + why.why(), why.remedy()}));
     }
+    return true;
   }
 
   IoLoop& loop;
   stream_descriptor listener;
   const std::string path;  // empty: not ours to remove
   const Serve serve;
+  const AccountOf account_of;
   IoLoop::Timer pause;
   uint64_t last_id = 0;
-  std::map<uint64_t, std::unique_ptr<Connection>> connections;
+  std::map<uint64_t, std::unique_ptr<Connection>> silent;  // the oldest first
+  std::map<uint32_t, size_t> silent_of;                    // by account, no zeros
 };
 
 SideSocket::SideSocket(std::unique_ptr<State> state) : state_(std::move(state)) {
@@ -114,14 +146,15 @@ SideSocket::~SideSocket() {
   if (!state_->path.empty()) ::unlink(state_->path.c_str());
 }
 
-Result<std::unique_ptr<SideSocket>> SideSocket::Listen(IoLoop& loop, const std::string& path, mode_t mode,
-                                                       Serve serve) {
+Result<std::unique_ptr<SideSocket>> SideSocket::Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve,
+                                                       AccountOf account_of) {
   ASSIGN_OR_RETURN(UniqueFd listener, ListenForPackets(path, mode));
-  return std::unique_ptr<SideSocket>(
-      new SideSocket(std::make_unique<State>(loop, std::move(listener), path, std::move(serve))));
+  return std::unique_ptr<SideSocket>(new SideSocket(
+      std::make_unique<State>(loop, std::move(listener), path, std::move(serve), std::move(account_of))));
 }
 
-Result<std::unique_ptr<SideSocket>> SideSocket::Adopt(IoLoop& loop, UniqueFd socket, Serve serve) {
+Result<std::unique_ptr<SideSocket>> SideSocket::Adopt(IoLoop& loop, UniqueFd socket, Serve serve,
+                                                      AccountOf account_of) {
   int type = 0;
   int listens = 0;
   socklen_t size = sizeof type;
@@ -133,7 +166,7 @@ Result<std::unique_ptr<SideSocket>> SideSocket::Adopt(IoLoop& loop, UniqueFd soc
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
   return std::unique_ptr<SideSocket>(
-      new SideSocket(std::make_unique<State>(loop, std::move(socket), "", std::move(serve))));
+      new SideSocket(std::make_unique<State>(loop, std::move(socket), "", std::move(serve), std::move(account_of))));
 }
 
 }  // namespace kprof

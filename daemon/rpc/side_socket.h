@@ -1,8 +1,10 @@
 // kprofd's end of the side socket (proto/side_socket.h): listens, reads who connects from the socket itself, takes one
 // request from each and answers it.
 //
-// Io loop only. Bounded: 16 connections of one uid and 256 in all, 5 s for a request; the answer is given at once, so
-// nobody waits for anybody.
+// Whoever has asked is answered at once. Who says nothing takes a place, for 5 s, and nobody else's: of 64 of one user
+// and of 256 in all the oldest makes room for whoever comes, in all that of the user who has most.
+//
+// Io loop only.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +23,18 @@ class SideSocket {
  public:
   // What a request of that uid comes to: an open file for it.
   using Serve = std::function<Result<UniqueFd>(uint32_t uid, const SideRequest& request)>;
+  // Whom a uid counts as.
+  using AccountOf = std::function<uint32_t(uint32_t uid)>;
+
+  static constexpr size_t kMostSilentOfOne = 64;
+  static constexpr size_t kMostSilent = 256;
 
   // Listens at `path` with this mode; fails as ListenForPackets does. `loop` must outlive it.
-  static Result<std::unique_ptr<SideSocket>> Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve);
+  static Result<std::unique_ptr<SideSocket>> Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve,
+                                                    AccountOf account_of);
   // The same on a socket that somebody else made and listens on (systemd); its file stays. kUsage for what is no
   // listening SOCK_SEQPACKET Unix socket.
-  static Result<std::unique_ptr<SideSocket>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve);
+  static Result<std::unique_ptr<SideSocket>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve, AccountOf account_of);
   // Stops listening, closes all connections, removes the file if it made it.
   ~SideSocket();
   SideSocket(const SideSocket&) = delete;

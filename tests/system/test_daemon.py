@@ -262,6 +262,10 @@ class StartStopTest(OwnDaemonTest):
         wait_until(lambda: os.path.exists(ready), "the command to be deaf")
         self.daemon.process.send_signal(signal.SIGTERM)
         wait_until(lambda: "kprofd is stopping" in self.daemon.log(), "kprofd to begin to stop")
+        self.daemon.process.send_signal(signal.SIGHUP)  # which asks for no end
+        with self.assertRaises(subprocess.TimeoutExpired):
+            self.daemon.process.wait(timeout=0.5)
+        self.assertNotIn("ends its runs at once", self.daemon.log())
         self.daemon.process.send_signal(signal.SIGTERM)
         self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
         self.assertIn("ends its runs at once", self.daemon.log())

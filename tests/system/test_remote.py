@@ -20,10 +20,10 @@ class RemoteTest(unittest.TestCase):
         self.ops = self.lab.issue("ops")
         self.daemon = Daemon(self.folder)
 
-    def configure(self, rules='[[certificate]]\nname = "ops"\nrole = "operator"\n', key=None):
+    def configure(self, rules='[[certificate]]\nname = "ops"\nrole = "operator"\n', key=None, address="127.0.0.1:0"):
         self.daemon.configure(f"""
 [listen]
-address = "127.0.0.1:0"
+address = "{address}"
 certificate = "{self.node[0]}"
 key = "{key or self.node[1]}"
 client_ca = "{self.lab.pem}"
@@ -41,10 +41,10 @@ revoked = "{self.lab.revoked}"
         """kprofctl, as it would be called on another node."""
         return RemoteClient(self.address, self.lab.pem, *certificate).run(*words, **options)
 
-    def reload(self):
-        before = self.daemon.log().count("settings were read again")
+    def reload(self, says="settings were read again"):
+        before = self.daemon.log().count(says)
         os.kill(self.daemon.pid, signal.SIGHUP)
-        wait_until(lambda: self.daemon.log().count("settings were read again") > before, "the settings to be read again")
+        wait_until(lambda: self.daemon.log().count(says) > before, "the settings to be read again")
 
     def test_an_operator_sees_what_local_users_run(self):
         self.start()
@@ -70,10 +70,22 @@ revoked = "{self.lab.revoked}"
     def test_a_reload_that_cannot_use_a_file_keeps_what_was(self):
         self.start()
         os.rename(self.lab.pem, self.lab.pem + ".away")
-        self.reload()
-        self.assertIn("stay as they are", self.daemon.log())
+        self.configure(rules="")
+        self.reload(says="the settings stay as they are")
+        self.assertNotIn("settings were read again", self.daemon.log())
         os.rename(self.lab.pem + ".away", self.lab.pem)
         self.remote(self.ops, "status")
+
+    def test_an_address_waits_for_the_next_start_as_long_as_it_is_another_one(self):
+        self.start()
+        waits = "wait for the next start"
+        self.configure(address="127.0.0.2:0")
+        self.reload()
+        self.reload()
+        self.assertEqual(self.daemon.log().count(waits), 2)
+        self.configure()
+        self.reload()
+        self.assertEqual(self.daemon.log().count(waits), 2)
 
     def test_there_is_no_plaintext(self):
         self.start()

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "client/cpp/take_launch.h"
 #include "proto/side_socket.h"
@@ -100,6 +101,18 @@ TEST_F(TakeLaunchTest, SaysWhatTheDaemonSays) {
   Result<UniqueFd> taken = TakeLaunch(SocketPath(), "run1");
   EXPECT_EQ(taken.status().code(), ErrorCode::kNotFound);
   EXPECT_EQ(taken.status().why(), "no launch of yours");
+}
+
+// As kprofd does with one that it takes for silent, when many come at once.
+TEST_F(TakeLaunchTest, AsksAgainWhenItIsClosedUnheard) {
+  std::thread daemon([this] {
+    pollfd wait{listener_.get(), POLLIN, 0};
+    ::poll(&wait, 1, 60'000);
+    UniqueFd(::accept(listener_.get(), nullptr, nullptr)).Reset();
+    AnswerOnce(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
+  });
+  EXPECT_TRUE(TakeLaunch(SocketPath(), "run1").ok());
+  daemon.join();
 }
 
 TEST_F(TakeLaunchTest, FailsForNonsenseAndSilence) {

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,9 +44,13 @@ TEST(SidePackets, AreNotReadWhenTheyAreCutOrHaveMore) {
 class SideSocketTest : public testing::Test {
  protected:
   SideSocketTest() {
-    socket_ = *SideSocket::Listen(loop_, Path(), 0600, [this](uint32_t uid, const SideRequest& request) {
+    auto serve = [this](uint32_t uid, const SideRequest& request) {
       served_.emplace_back(uid, request);
       return Serve();
+    };
+    socket_ = *SideSocket::Listen(loop_, Path(), 0600, serve, [this](uint32_t uid) {
+      auto found = accounts_.find(uid);
+      return found == accounts_.end() ? uid : found->second;
     });
   }
 
@@ -70,6 +78,7 @@ class SideSocketTest : public testing::Test {
   const TemporaryFolder folder_;
   FakeClock clock_;
   IoLoop loop_{clock_};
+  std::map<uint32_t, uint32_t> accounts_;  // where it is not the uid
   std::optional<Status> refusal_;
   std::vector<std::pair<uint32_t, SideRequest>> served_;
   std::unique_ptr<SideSocket> socket_;
@@ -122,14 +131,78 @@ TEST_F(SideSocketTest, GivesUpWhoSaysNothing) {
   EXPECT_TRUE(IsClosed(client));
 }
 
-TEST_F(SideSocketTest, TakesAFewOfEachUid) {
+// As that user, which the kernel notes of this thread alone.
+class As {
+ public:
+  explicit As(uid_t uid) { EXPECT_EQ(::syscall(SYS_setresuid, -1, uid, -1), 0); }
+  ~As() { EXPECT_EQ(::syscall(SYS_setresuid, -1, 0, -1), 0); }
+};
+
+class SideSocketOfManyUsers : public SideSocketTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be several users";
+    ASSERT_EQ(::chmod(Path().c_str(), 0666), 0);
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
+  }
+  std::vector<UniqueFd> ConnectAs(uid_t uid, size_t count) {
+    As user(uid);
+    std::vector<UniqueFd> clients;
+    for (size_t i = 0; i < count; ++i) clients.push_back(Connect());
+    return clients;
+  }
+  bool IsAnswered(const UniqueFd& client) {
+    SendPacket(client.get(), EncodeSideRequest(kRequest));
+    loop_.RunUntilIdle();
+    Packet packet;
+    return ReceivePacket(client.get(), kSidePacketLimitBytes, packet) == 0 && packet.files.size() == 1;
+  }
+};
+
+TEST_F(SideSocketTest, OfOneUserTheOldestSilentOneMakesRoom) {
   std::vector<UniqueFd> clients;
-  for (int i = 0; i < 16; ++i) clients.push_back(Connect());
-  EXPECT_TRUE(IsClosed(Connect()));
-  EXPECT_FALSE(IsClosed(clients.front()));
-  clients.front().Reset();
+  for (size_t i = 0; i < SideSocket::kMostSilentOfOne; ++i) clients.push_back(Connect());
+  EXPECT_FALSE(IsClosed(clients[0]));
+  const UniqueFd next = Connect();
+  EXPECT_TRUE(IsClosed(clients[0]));
+  EXPECT_FALSE(IsClosed(clients[1]));
+  EXPECT_FALSE(IsClosed(next));
+}
+
+TEST_F(SideSocketTest, WhoHasAskedIsAnsweredHoweverManyCome) {
+  std::vector<UniqueFd> clients;
+  constexpr size_t kMany = SideSocket::kMostSilentOfOne + 36;  // fewer than may wait for the loop
+  for (size_t i = 0; i < kMany; ++i) {
+    clients.push_back(*ConnectPacketSocket(Path()));
+    ASSERT_EQ(SendPacket(clients.back().get(), EncodeSideRequest(kRequest)), 0);
+  }
   loop_.RunUntilIdle();
-  EXPECT_FALSE(IsClosed(Connect()));
+  EXPECT_EQ(served_.size(), kMany);
+  // Also who asks between being accepted and having to make room.
+  const UniqueFd late = Connect();
+  ASSERT_EQ(SendPacket(late.get(), EncodeSideRequest(kRequest)), 0);
+  for (size_t i = 0; i < SideSocket::kMostSilentOfOne; ++i) clients.push_back(*ConnectPacketSocket(Path()));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(served_.size(), kMany + 1);
+}
+
+TEST_F(SideSocketOfManyUsers, SilentOnesKeepNobodyElseOut) {
+  std::vector<std::vector<UniqueFd>> silent;
+  for (uid_t uid = 61100; uid < 61120; ++uid) silent.push_back(ConnectAs(uid, 40));
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<UniqueFd> honest = ConnectAs(61001, 1);
+    silent.push_back(ConnectAs(61130 + static_cast<uid_t>(i), 20));
+    EXPECT_TRUE(IsAnswered(honest[0]));
+  }
+  EXPECT_TRUE(IsClosed(silent[0][0]));
+}
+
+TEST_F(SideSocketOfManyUsers, SubordinateUidsCountAsTheirOwner) {
+  for (uint32_t uid = 61100; uid < 61120; ++uid) accounts_[uid] = 61099;
+  std::vector<std::vector<UniqueFd>> silent;
+  for (uid_t uid = 61100; uid < 61120; ++uid) silent.push_back(ConnectAs(uid, SideSocket::kMostSilentOfOne / 16));
+  EXPECT_TRUE(IsClosed(silent[0][0]));
+  EXPECT_FALSE(IsClosed(silent[19][0]));
 }
 
 TEST_F(SideSocketTest, RemovesItsFile) {
@@ -141,9 +214,10 @@ TEST_F(SideSocketTest, RemovesItsFile) {
 TEST_F(SideSocketTest, AdoptsAListenerOnly) {
   SocketPair pair = *MakeSocketPair(SOCK_SEQPACKET);
   auto serve = [](uint32_t, const SideRequest&) { return Result<UniqueFd>(UniqueFd()); };
-  EXPECT_EQ(SideSocket::Adopt(loop_, std::move(pair.ours), serve).status().code(), ErrorCode::kUsage);
+  auto account_of = [](uint32_t uid) { return uid; };
+  EXPECT_EQ(SideSocket::Adopt(loop_, std::move(pair.ours), serve, account_of).status().code(), ErrorCode::kUsage);
   UniqueFd listener = *ListenForPackets(folder_ / "another", 0600);
-  EXPECT_TRUE(SideSocket::Adopt(loop_, std::move(listener), serve).ok());
+  EXPECT_TRUE(SideSocket::Adopt(loop_, std::move(listener), serve, account_of).ok());
 }
 
 }  // namespace
