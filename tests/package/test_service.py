@@ -36,12 +36,33 @@ def setUpModule():
     debian_node.need_tools()
 
 
+class Served(BootedNode):
+    """One that is asked by ann, a user as any."""
+
+    def capture_of(self, *command):
+        """A detached one of hers; its id."""
+        said = self.run(*CTL, "--json", "capture", "command", "--detach", "--device", "none", "--cwd", "/", "--", *command, user="ann")
+        return json.loads(said.splitlines()[-1])["id"]
+
+    def capture(self, *command):
+        """The same, once it runs."""
+        run = self.capture_of(*command)
+        self.wait_for_state(run, "running")
+        return run
+
+    def show(self, run):
+        return json.loads(self.run(*CTL, "--json", "show", run, user="ann"))
+
+    def wait_for_state(self, run, state):
+        wait_until(lambda: self.show(run)["state"] == state, f"run {run} to be {state}")
+
+
 class Service(unittest.TestCase):
     """One node for all: each test leaves it as it found it, with kprofd running."""
 
     @classmethod
     def setUpClass(cls):
-        cls.node = BootedNode(PACKAGE, "booted")
+        cls.node = Served(PACKAGE, "booted")
         cls.addClassCleanup(cls.node.close)
         cls.node.install(PACKAGE)
 
@@ -62,24 +83,6 @@ class Service(unittest.TestCase):
 
     def status(self, user=None):
         return json.loads(self.node.run(*CTL, "--json", "status", user=user))
-
-    def capture_of(self, *command):
-        """A detached one of ann's; its id."""
-        said = self.node.run(*CTL, "--json", "capture", "command", "--detach", "--device", "none", "--cwd", "/", "--", *command,
-                             user="ann")
-        return json.loads(said.splitlines()[-1])["id"]
-
-    def capture(self, *command):
-        """The same, once it runs."""
-        run = self.capture_of(*command)
-        self.wait_for_state(run, "running")
-        return run
-
-    def state_of(self, run):
-        return json.loads(self.node.run(*CTL, "--json", "show", run, user="ann"))["state"]
-
-    def wait_for_state(self, run, state):
-        wait_until(lambda: self.state_of(run) == state, f"run {run} to be {state}")
 
     def configure(self, *lines):
         """Until the test has ended; the caller reloads."""
@@ -135,23 +138,23 @@ class Service(unittest.TestCase):
         self.assertNotEqual(wait_until(lambda: self.pid() not in (0, before) and self.status()["pid"], "another kprofd"), before)
 
     def test_a_killed_helper_comes_back_and_its_runs_go_on(self):
-        run = self.capture("sh", "-c", "until [ -e /run/helper-killed ]; do sleep 0.1; done")
+        run = self.node.capture("sh", "-c", "until [ -e /run/helper-killed ]; do sleep 0.1; done")
         before = self.node.property("kprofd-helper.service", "MainPID")
         self.node.run("systemctl", "kill", "--kill-who=main", "--signal=SIGKILL", "kprofd-helper.service")
         wait_until(lambda: self.node.property("kprofd-helper.service", "MainPID") != before, "it to be gone")
-        self.assertEqual(self.state_of(run), "running")
-        self.wait_for_state(self.capture_of("true"), "done")  # the next one is asked by its socket
+        self.assertEqual(self.node.show(run)["state"], "running")
+        self.node.wait_for_state(self.node.capture_of("true"), "done")  # the next one is asked by its socket
         self.node.run("touch", "/run/helper-killed")
-        self.wait_for_state(run, "done")
+        self.node.wait_for_state(run, "done")
 
     def test_of_a_killed_one_no_run_is_left(self):
-        run = self.capture("sleep", "1000")
+        run = self.node.capture("sleep", "1000")
         unit = f"kprof-run-{run}.service"
         self.assertEqual(self.node.property(unit, "ActiveState"), "active")
         before = self.pid()
         self.kill("SIGKILL")
         wait_until(lambda: self.pid() not in (0, before), "another kprofd")
-        self.wait_for_state(run, "failed")
+        self.node.wait_for_state(run, "failed")
         said = json.loads(self.node.run(*CTL, "--json", "show", run, user="ann"))
         self.assertEqual(said["error"]["code"], "lost_daemon")
         wait_until(lambda: self.node.property(unit, "ActiveState") == "inactive", "its unit to be gone")
@@ -159,13 +162,13 @@ class Service(unittest.TestCase):
     def test_a_hostile_command_gets_nothing_in_its_unit(self):
         shutil.copy(HOSTILE, self.node.path("usr/local/bin/hostile_command"))
         self.addCleanup(os.unlink, self.node.path("usr/local/bin/hostile_command"))
-        self.capture_of("true")  # the helper runs
+        self.node.capture_of("true")  # the helper runs
         helper = self.node.property("kprofd-helper.service", "MainPID")
-        run = self.capture_of("hostile_command", "--read", "/etc/shadow", "--read", "/var/lib/kprofd", "--read",
+        run = self.node.capture_of("hostile_command", "--read", "/etc/shadow", "--read", "/var/lib/kprofd", "--read",
                               "/var/lib/kprofd/catalog.db", "--read", "/var/lib/kprofd-helper/grants", "--write",
                               "/var/lib/kprofd/catalog.db", "--write", "/etc/kprofd/kprofd.toml", "--connect",
                               "/run/kprofd-helper/helper.sock", "--signal", str(self.pid()), "--signal", helper)
-        wait_until(lambda: self.state_of(run) in ("done", "failed"), "it to give up")
+        wait_until(lambda: self.node.show(run)["state"] in ("done", "failed"), "it to give up")
         table = self.node.run(*CTL, "logs", run, user="ann")
         print(table)
         self.assertGreater(len(table.splitlines()), 9)
@@ -212,35 +215,51 @@ class Service(unittest.TestCase):
         self.configure("[access]", 'admins = ["ann"]')
         self.node.run("systemctl", "reload", "kprofd.service")
         before = self.pid()
-        run = self.capture("sh", "-c", "until [ -e /run/go ]; do sleep 0.1; done")
+        run = self.node.capture("sh", "-c", "until [ -e /run/go ]; do sleep 0.1; done")
         said = self.node.install(debian_node.with_version(PACKAGE, "9.0", debian_node.CACHE))
         self.assertIn("takes over when no run is under way", said)
         wait_until(lambda: "waiting for 1 runs" in self.node.journal("kprofd-restart.service"), "the upgrade to wait")
         self.assertEqual(self.pid(), before)
-        self.assertEqual(self.state_of(run), "running")
+        self.assertEqual(self.node.show(run)["state"], "running")
         self.node.run("touch", "/run/go")
-        self.wait_for_state(run, "done")
+        self.node.wait_for_state(run, "done")
         wait_until(lambda: self.pid() not in (0, before), "the new kprofd")
-        self.assertEqual(self.state_of(run), "done")
+        self.assertEqual(self.node.show(run)["state"], "done")
 
 
 class Removal(unittest.TestCase):
     """A node of its own: it is not the same afterwards."""
 
     def test_a_remove_stops_it_and_a_purge_takes_all(self):
-        node = BootedNode(PACKAGE, "removed")
+        node = Served(PACKAGE, "removed")
         self.addCleanup(node.close)
         node.install(PACKAGE)
         self.assertEqual(node.property("kprofd.service", "ActiveState"), "active")
+        run = node.capture("sleep", "4321")
         said = node.run("dpkg", "--remove", "kprof", limit_s=120)
         self.assertIn("stopping kprofd", said)
+        self.assertNotIn("/proc", node.run("sh", "-c", "grep -l -z '^432[1]$' /proc/[0-9]*/cmdline 2>&- || true"))
         self.assertEqual(node.property("kprofd.service", "ActiveState"), "inactive")
         self.assertFalse(os.path.exists(f"/proc/{node.init}/root/run/kprofd/kprofd.sock"))
-        self.assertTrue(os.path.isdir(node.path("var/lib/kprofd")))
+        node.install(PACKAGE)
+        self.assertEqual(node.show(run)["error"]["code"], "lost_daemon")
+        node.run("sh", "-c", "echo ann >/etc/kprofd/remote-users")
         node.run("dpkg", "--purge", "kprof", limit_s=120)
         self.assertFalse(os.path.exists(node.path("var/lib/kprofd")))
         self.assertFalse(os.path.exists(node.path("etc/kprofd")))
         self.assertEqual(node.run("systemctl", "list-unit-files", "--no-legend", "kprof*", expect=None).strip(), "")
+
+    def test_a_purge_empties_a_file_system_of_its_own_and_leaves_what_others_made(self):
+        node = Served(PACKAGE, "purged")
+        self.addCleanup(node.close)
+        node.run("mkdir", "/var/lib/kprofd")
+        node.run("mount", "-t", "tmpfs", "tmpfs", "/var/lib/kprofd")
+        node.install(PACKAGE)
+        node.wait_for_state(node.capture_of("true"), "done")
+        node.run("sh", "-c", "echo key >/etc/kprofd/node.key")
+        node.run("dpkg", "--purge", "kprof", limit_s=120)
+        self.assertEqual(node.run("ls", "-A", "/var/lib/kprofd"), "")
+        self.assertEqual(node.run("ls", "-A", "/etc/kprofd"), "node.key\n")
 
 
 if __name__ == "__main__":
