@@ -132,6 +132,7 @@ void RunLife::Launch(Prepared prepared) {
     ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
     ASSIGN_OR_RETURN(launched_,
                      parts_.launcher.Launch(prepared.request, LaunchAsOf(row_), row_.id, output, std::move(events)));
+    was_launched_ = true;
     return OkStatus();
   };
   Status launched = launch();
@@ -275,6 +276,10 @@ void RunLife::End() {
     row_.started_ns.reset();
   }
   SetEnd(row_, WhyItFailed(), parts_.clock.unix_ns());
+  // Who launched it lets go of its grant when nothing is left of it.
+  if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
+    parts_.grants->Forget(row_.id);
+  }
   events_.ended({row_, may_live_on_});
 }
 

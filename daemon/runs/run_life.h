@@ -70,6 +70,7 @@ class RunLife {
   RunFiles files_;
   std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
   std::unique_ptr<Launched> launched_;
+  bool was_launched_ = false;
   bool prepared_ = false;           // the supervisor is ready
   bool running_committed_ = false;  // and so are we
   bool went_ = false;

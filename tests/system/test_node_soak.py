@@ -1,6 +1,6 @@
-"""Many callers of several users on one node while kprofd and its helper are killed again and again: no device is held by
-two, no run is lost or run twice, no process is left, nothing is readable by the wrong user. Needs root; only with
-tests/run --long. KPROF_SOAK_RUNS, KPROF_SOAK_KILLS: how much of it.
+"""Many callers of several users, with single runs and sessions, on one node while kprofd and its helper are killed again
+and again: no device is held by two, no run is lost or run twice, no process and no grant is left, nothing is readable by
+the wrong user. Needs root; only with tests/run --long. KPROF_SOAK_RUNS, KPROF_SOAK_KILLS: how much of it.
 """
 
 import collections
@@ -20,6 +20,7 @@ RUNS = int(os.environ.get("KPROF_SOAK_RUNS", "5000"))
 KILLS = int(os.environ.get("KPROF_SOAK_KILLS", "50"))
 CLIENTS = 20
 DEVICES = 4
+DEVICE_SETS = ["0", "1", "2", "3", "0,1", "2,3", "1,2"]
 HELD_BY_TWO = 99  # the command's exit code when somebody else has its device's lock
 
 CONFIG = "".join(f'[[device]]\nkind = "nvidia"\nuuid = "GPU-{i}"\nid = "{i}"\n' for i in range(DEVICES))
@@ -64,13 +65,30 @@ class NodeSoakTest(unittest.TestCase):
             self.left -= 1
             return self.left >= 0 or (self.killing and not self.failures)
 
-    def one_run(self, caller, uid, choose):
-        device = choose.choice(["0", "1", "2", "3", "0,1", "2,3", "1,2"])
+    def one_session(self, caller, uid, choose):
+        """Opened, and not always closed."""
+        device = choose.choice(DEVICE_SETS)
+        opened = caller.run("--json", "session", "open", "--device", device, "--ttl", "20s", "--idle-timeout", "3s",
+                            "--queue-timeout", "60s", expect=None, limit_s=300)
+        if opened.code != 0:
+            if opened.code == kprof_testing.EXIT["usage"]:
+                self.failures.append(f"session open: {opened.err}")
+            return
+        self.outcomes["sessions"] += 1
+        session = opened.json["id"]
+        for _ in range(choose.randrange(1, 4)):
+            self.one_run(caller, uid, choose, ["--session", session])
+        if choose.random() < 0.8:
+            caller.run("session", "close", session, expect=None, limit_s=300)
+
+    def one_run(self, caller, uid, choose, place=()):
         command = COMMAND.format(locks=self.locks, held=HELD_BY_TWO, seconds=round(choose.random() * 0.05, 3))
         detach = choose.random() < 0.7
-        options = ["--device", device, *(["--detach"] if detach else [])]
+        options = [*(place or ["--device", choose.choice(DEVICE_SETS)]), *(["--detach"] if detach else [])]
         if choose.random() < 0.1:
             options += ["--timeout", "20ms"]
+        if choose.random() < 0.05:
+            options += ["--queue-timeout", "100ms"]
         process = caller.start("--json", "capture", "command", *options, "--", "sh", "-c", command)
         if not detach and choose.random() < 0.2:
             time.sleep(choose.random() * 0.2)
@@ -81,8 +99,8 @@ class NodeSoakTest(unittest.TestCase):
             return
         line = out.decode().strip()
         if not line:
-            if process.returncode not in (kprof_testing.EXIT["lost_daemon"], kprof_testing.EXIT["no_daemon"],
-                                          kprof_testing.EXIT["spawn_failed"]):
+            if process.returncode not in [kprof_testing.EXIT[code] for code in ("lost_daemon", "no_daemon", "spawn_failed", *(
+                    ("lease_lost",) if place else ()))]:
                 self.failures.append(f"exit {process.returncode}: {err}")
             return
         run = json.loads(line)
@@ -115,7 +133,10 @@ class NodeSoakTest(unittest.TestCase):
         caller = Caller(self.node, uid)
         try:
             while self.take():
-                self.one_run(caller, uid, choose)
+                if choose.random() < 0.05:
+                    self.one_session(caller, uid, choose)
+                else:
+                    self.one_run(caller, uid, choose)
                 if choose.random() < 0.05:
                     self.spy(caller, uid, choose)
         except Exception as failure:  # pylint: disable=broad-except
@@ -145,6 +166,8 @@ class NodeSoakTest(unittest.TestCase):
         root = Caller(self.node, 0)
         wait_until(lambda: root.json("status")["queue"]["queued"] + root.json("status")["queue"]["running"] == 0,
                    "all runs to end", limit_s=600, every_s=0.5)
+        wait_until(lambda: os.listdir(os.path.join(self.folder, "grants")) == [], "the helper to let go of all of them", limit_s=120,
+                   every_s=0.5)
         done = self.check(kills)
         print(f"{RUNS} runs of {CLIENTS} clients, {kills} kills each of kprofd and its helper, {done} done, {time.monotonic() - began:.0f} s; "
               f"exit codes of the captures: {dict(self.outcomes)}")

@@ -89,6 +89,12 @@ class Schedule : public RunsFixture {
                            << runs_->sessions().Living().size() << " sessions live";
     ASSERT_EQ(runs_->queue().waiting(), 0u);
     ASSERT_EQ(runs_->queue().holding(), 0u);
+    // Of what was launched the launcher lets go.
+    std::set<std::string> launched;
+    for (size_t i = 0; i < launcher_->count(); ++i) launched.insert(launcher_->at(i).marker);
+    for (const auto& [id, grant] : grants_->grants) {
+      ASSERT_TRUE(launched.contains(id)) << "nobody lets go of the grant of " << id;
+    }
   }
 
   void CheckWhatBecameOfAll() {

@@ -285,6 +285,27 @@ TEST_F(RunsTest, NeverStartsACommandThatWasCancelledWhilePreparing) {
   EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(id)));
 }
 
+TEST_F(RunsTest, LetsGoOfTheGrantOfARunThatEndsBeforeItsLaunch) {
+  system_mode_ = true;
+  Restart();
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(grants_->grants.contains(id));
+  runs_->Watch(id, [&](const Runs::View& view) {
+    if (view.row.state == RunState::kPreparing) runs_->Stop(id, Cancelled(), 0, [](const Result<RunRow>&) {});
+  });
+  ASSERT_TRUE(HasEnded(id));
+  ASSERT_EQ(launcher_->count(), 0u);
+  EXPECT_TRUE(grants_->grants.empty());
+}
+
+TEST_F(RunsTest, LetsGoOfTheGrantOfARunThatCannotBeLaunched) {
+  system_mode_ = true;
+  Restart();
+  launcher_->FailNext(Fail(ErrorCode::kSpawnFailed, "start", "no descriptor is left"));
+  ASSERT_TRUE(HasEnded(SubmitOk()));
+  EXPECT_TRUE(grants_->grants.empty());
+}
+
 TEST_F(RunsTest, EndsARunAtItsTimeout) {
   RunRequest request = Command();
   request.timeout_ms = 2500;
