@@ -66,8 +66,8 @@ void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPol
 
 }  // namespace
 
-Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy) {
-  TableReader reader(table, file, "[access]: ");
+void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy) {
+  TableReader reader(table, complaints, "[access]: ");
   std::string everyone;
   reader.Text("everyone", everyone);
   if (everyone == "none") {
@@ -82,11 +82,11 @@ Status ReadAccess(const toml::table& table, const std::string& file, AccessPolic
   ReadMembers(reader, "viewers", Role::kViewer, policy);
   ReadMembers(reader, "operators", Role::kOperator, policy);
   ReadMembers(reader, "admins", Role::kAdmin, policy);
-  return reader.Finish();
+  reader.Finish();
 }
 
-Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage) {
-  TableReader reader(table, file, "[limits]: ");
+void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage) {
+  TableReader reader(table, complaints, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);
   reader.Part("connections_per_user", "connections", limits.connections, limits.connections_per_account);
   reader.Integer("users", 1, ConnectionLimits::kMostCallers, limits.callers);
@@ -97,7 +97,7 @@ Status ReadLimits(const toml::table& table, const std::string& file, ConnectionL
   int64_t stored_bytes = storage.bytes_per_uid.value_or(-1);
   reader.Integer("stored_bytes_per_user", 0, INT64_MAX, stored_bytes);
   if (stored_bytes >= 0) storage.bytes_per_uid = stored_bytes;
-  return reader.Finish();
+  reader.Finish();
 }
 
 void ReadSubordinates(AccessPolicy& policy, const std::string& path, const std::string& passwd) {

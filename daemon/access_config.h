@@ -9,13 +9,12 @@
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/storage_policy.h"
 #include "daemon/toml_table.h"
-#include "storage/base/status.h"
 
 namespace kprof {
 
-// Each leaves alone what the table does not name.
-Status ReadAccess(const toml::table& table, const std::string& file, AccessPolicy& policy);
-Status ReadLimits(const toml::table& table, const std::string& file, ConnectionLimits& limits, StoragePolicy& storage);
+// Each leaves alone what the table does not name, or names wrongly.
+void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy);
+void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage);
 
 // Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for
 // the log: it is not ours, and others' mistakes keep no daemon from starting.

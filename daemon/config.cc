@@ -52,8 +52,8 @@ std::string DefaultSocketPath(const std::string& state_folder) {
   return state_folder + "/kprofd.sock";
 }
 
-Status ReadDevice(const toml::table& table, const std::string& file, Config& config) {
-  TableReader reader(table, file, "[[device]]: ");
+void ReadDevice(const toml::table& table, Complaints& complaints, Config& config) {
+  TableReader reader(table, complaints, "[[device]]: ");
   Device device;
   std::string kind;
   reader.Text("id", device.id);
@@ -62,6 +62,7 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
   reader.Text("uuid", device.uuid);
   reader.Integers("cores", device.cores);
   const uint64_t line = table.source().begin.line;
+  bool is_odd = false;  // what else may be wrong with its number follows from that
   if (device.id.empty()) device.id = std::to_string(config.accelerators.size());
   if (kind == "nvidia") {
     device.kind = DeviceKind::kNvidia;
@@ -71,6 +72,7 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
   } else if (kind == "amd") {
     device.kind = DeviceKind::kAmd;
   } else {
+    is_odd = true;
     reader.ComplainAt(line, "'kind' is not one of nvidia, neuron, amd");
   }
   for (std::string_view reserved : {"cpu", "all", "none"}) {
@@ -80,17 +82,20 @@ Status ReadDevice(const toml::table& table, const std::string& file, Config& con
     reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
   }
   for (const Device& other : config.accelerators) {
-    if (other.id == device.id) reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
+    if (other.id != device.id) continue;
+    is_odd = true;
+    reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
   }
   const auto place = std::count_if(config.accelerators.begin(), config.accelerators.end(),
                                    [&](const Device& other) { return other.kind == device.kind; });
   const bool is_number = device.id.find_first_not_of("0123456789") == std::string::npos;
-  if (device.kind != DeviceKind::kNeuron && device.uuid.empty() && is_number && device.id != std::to_string(place)) {
+  const bool is_counted = !is_odd && device.kind != DeviceKind::kNeuron && device.uuid.empty();
+  if (is_counted && is_number && device.id != std::to_string(place)) {
     reader.ComplainAt(line, "without a uuid it is number " + std::to_string(place) + " of its kind, which its id '" +
                                 device.id + "' contradicts; give its uuid, or an id that is no number");
   }
   config.accelerators.push_back(std::move(device));
-  return reader.Finish();
+  reader.Finish();
 }
 
 void ReadLogLevel(const toml::table& root, TableReader& reader, Config& config) {
@@ -137,88 +142,107 @@ void ReadHttp(const toml::table& root, TableReader& reader, Config& config) {
   }
 }
 
-Status ReadFile(const std::string& file, Config& config) {
-  if (::access(file.c_str(), R_OK) != 0) return FailErrno(errno, "read " + file, "name another with --config");
+void ReadQueue(const toml::table& table, Complaints& complaints, QueueLimits& limits) {
+  TableReader queue(table, complaints, "[queue]: ");
+  auto runs = static_cast<int64_t>(limits.runs);
+  auto runs_per_uid = static_cast<int64_t>(limits.runs_per_uid);
+  auto without = static_cast<int64_t>(limits.running_without_device);
+  queue.Integer("limit_runs", 1, 1'000'000, runs);
+  queue.Part("limit_runs_per_uid", "limit_runs", runs, runs_per_uid);
+  queue.Integer("running_without_device", 1, 1024, without);
+  limits = {static_cast<size_t>(runs), static_cast<size_t>(runs_per_uid), static_cast<size_t>(without)};
+  queue.Finish();
+}
+
+void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimits& limits) {
+  TableReader sessions(table, complaints, "[sessions]: ");
+  auto limit = static_cast<int64_t>(limits.sessions);
+  auto per_uid = static_cast<int64_t>(limits.sessions_per_uid);
+  int64_t max_ttl = limits.max_ttl_ms / kMillisPerMinute;
+  int64_t max_idle = limits.max_idle_timeout_ms / kMillisPerMinute;
+  sessions.Integer("limit", 1, 100'000, limit);
+  sessions.Part("limit_per_uid", "limit", limit, per_uid);
+  sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
+  sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
+  limits = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMillisPerMinute,
+            max_idle * kMillisPerMinute};
+  sessions.Finish();
+}
+
+void ReadOutput(const toml::table& table, Complaints& complaints, OutputLimits& limits) {
+  TableReader output(table, complaints, "[output]: ");
+  output.Integer("head_bytes", 0, kMostOutputLimitBytes, limits.head_bytes);
+  output.Integer("tail_bytes", 4096, kMostOutputLimitBytes, limits.tail_bytes);
+  output.Finish();
+}
+
+void ReadRetention(const toml::table& table, Complaints& complaints, RetentionPolicy& policy) {
+  TableReader retention(table, complaints, "[retention]: ");
+  int64_t max_age_hours = 0;
+  retention.Integer("max_age_hours", 0, 24 * 3650, max_age_hours);
+  retention.Integer("max_artifact_bytes", 0, INT64_MAX, policy.max_artifact_bytes);
+  policy.max_age_ns = max_age_hours * kNanosPerHour;
+  retention.Finish();
+}
+
+void ReadAudit(const toml::table& table, Complaints& complaints, AuditPolicy& policy) {
+  TableReader audit(table, complaints, "[audit]: ");
+  int64_t max_age_days = policy.max_age_ns / (24 * kNanosPerHour);
+  audit.Integer("max_age_days", 0, 3650, max_age_days);
+  policy.max_age_ns = max_age_days * 24 * kNanosPerHour;
+  audit.Finish();
+}
+
+void ReadRemoteClients(TableReader& reader, Complaints& complaints, Config& config) {
+  std::optional<uint32_t> only_uid;
+  if (config.mode == Mode::kUser) only_uid = ::getuid();
+  if (const toml::table* table = reader.Table("listen")) ReadListen(*table, complaints, config.listen);
+  if (const toml::array* tables = reader.Tables("certificate")) {
+    for (const toml::node& node : *tables) {
+      if (const toml::table* table = node.as_table()) ReadCertificate(*table, complaints, only_uid, config.listen);
+    }
+  }
+}
+
+// Returns whether what it says of remote clients makes sense.
+bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
+  if (::access(file.c_str(), R_OK) != 0) {
+    complaints.Add(FailErrno(errno, "read " + file, "name another with --config"));
+    return false;
+  }
   toml::parse_result parsed = toml::parse_file(file);
   if (!parsed) {
-    return Fail(ErrorCode::kUsage, file + ":" + std::to_string(parsed.error().source().begin.line),
-                OneLine(parsed.error().description()));
+    complaints.AddAt(parsed.error().source().begin.line, OneLine(parsed.error().description()));
+    return false;
   }
   const toml::table& root = parsed.table();
-  TableReader reader(root, file, "");
+  TableReader reader(root, complaints, "");
   ReadPlaces(root, reader, config);
   ReadHttp(root, reader, config);
   ReadLogLevel(root, reader, config);
-  if (const toml::table* table = reader.Table("queue")) {
-    TableReader queue(*table, file, "[queue]: ");
-    auto runs = static_cast<int64_t>(config.queue.runs);
-    auto runs_per_uid = static_cast<int64_t>(config.queue.runs_per_uid);
-    auto without = static_cast<int64_t>(config.queue.running_without_device);
-    queue.Integer("limit_runs", 1, 1'000'000, runs);
-    queue.Part("limit_runs_per_uid", "limit_runs", runs, runs_per_uid);
-    queue.Integer("running_without_device", 1, 1024, without);
-    config.queue.runs = static_cast<size_t>(runs);
-    config.queue.runs_per_uid = static_cast<size_t>(runs_per_uid);
-    config.queue.running_without_device = static_cast<size_t>(without);
-    RETURN_IF_ERROR(queue.Finish());
-  }
-  if (const toml::table* table = reader.Table("sessions")) {
-    TableReader sessions(*table, file, "[sessions]: ");
-    auto limit = static_cast<int64_t>(config.sessions.sessions);
-    auto per_uid = static_cast<int64_t>(config.sessions.sessions_per_uid);
-    int64_t max_ttl = config.sessions.max_ttl_ms / kMillisPerMinute;
-    int64_t max_idle = config.sessions.max_idle_timeout_ms / kMillisPerMinute;
-    sessions.Integer("limit", 1, 100'000, limit);
-    sessions.Part("limit_per_uid", "limit", limit, per_uid);
-    sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
-    sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
-    config.sessions = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMillisPerMinute,
-                       max_idle * kMillisPerMinute};
-    RETURN_IF_ERROR(sessions.Finish());
-  }
+  if (const toml::table* table = reader.Table("queue")) ReadQueue(*table, complaints, config.queue);
+  if (const toml::table* table = reader.Table("sessions")) ReadSessions(*table, complaints, config.sessions);
   if (const toml::table* table = reader.Table("access")) {
     if (config.mode == Mode::kUser)
       reader.Complain(*table, "access", "is for system mode; kprofd --user is yours alone");
-    RETURN_IF_ERROR(ReadAccess(*table, file, config.access));
+    ReadAccess(*table, complaints, config.access);
   }
   if (const toml::table* table = reader.Table("limits")) {
-    RETURN_IF_ERROR(ReadLimits(*table, file, config.connections, config.storage));
+    ReadLimits(*table, complaints, config.connections, config.storage);
   }
-  if (const toml::table* table = reader.Table("listen")) {
-    RETURN_IF_ERROR(ReadListen(*table, file, config.listen));
-  }
-  if (const toml::array* tables = reader.Tables("certificate")) {
-    for (const toml::node& node : *tables) {
-      if (const toml::table* table = node.as_table()) RETURN_IF_ERROR(ReadCertificate(*table, file, config.listen));
-    }
-  }
-  if (const toml::table* table = reader.Table("output")) {
-    TableReader output(*table, file, "[output]: ");
-    output.Integer("head_bytes", 0, kMostOutputLimitBytes, config.output.head_bytes);
-    output.Integer("tail_bytes", 4096, kMostOutputLimitBytes, config.output.tail_bytes);
-    RETURN_IF_ERROR(output.Finish());
-  }
-  if (const toml::table* table = reader.Table("retention")) {
-    TableReader retention(*table, file, "[retention]: ");
-    int64_t max_age_hours = 0;
-    retention.Integer("max_age_hours", 0, 24 * 3650, max_age_hours);
-    retention.Integer("max_artifact_bytes", 0, INT64_MAX, config.retention.max_artifact_bytes);
-    config.retention.max_age_ns = max_age_hours * kNanosPerHour;
-    RETURN_IF_ERROR(retention.Finish());
-  }
-  if (const toml::table* table = reader.Table("audit")) {
-    TableReader audit(*table, file, "[audit]: ");
-    int64_t max_age_days = config.audit.max_age_ns / (24 * kNanosPerHour);
-    audit.Integer("max_age_days", 0, 3650, max_age_days);
-    config.audit.max_age_ns = max_age_days * 24 * kNanosPerHour;
-    RETURN_IF_ERROR(audit.Finish());
-  }
+  const size_t before = complaints.size();
+  ReadRemoteClients(reader, complaints, config);
+  const bool knows_remote_clients = complaints.size() == before;
+  if (const toml::table* table = reader.Table("output")) ReadOutput(*table, complaints, config.output);
+  if (const toml::table* table = reader.Table("retention")) ReadRetention(*table, complaints, config.retention);
+  if (const toml::table* table = reader.Table("audit")) ReadAudit(*table, complaints, config.audit);
   if (const toml::array* tables = reader.Tables("device")) {
     for (const toml::node& node : *tables) {
-      if (const toml::table* table = node.as_table()) RETURN_IF_ERROR(ReadDevice(*table, file, config));
+      if (const toml::table* table = node.as_table()) ReadDevice(*table, complaints, config);
     }
   }
-  return reader.Finish();
+  reader.Finish();
+  return knows_remote_clients;
 }
 
 StoragePolicy OwnStorage() {
@@ -227,6 +251,12 @@ StoragePolicy OwnStorage() {
 
 StoragePolicy SharedStorage() {
   return {.runs_per_uid = kSharedRunsPerUid};
+}
+
+Status OverrideHttp(const std::string& flag, std::optional<HttpAddress>& address) {
+  if (flag.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(address, ParseHttpAddress(flag));
+  return OkStatus();
 }
 
 // An absolute path without a trailing slash.
@@ -246,10 +276,12 @@ Status TakeUserPlaces(const ConfigFlags& flags, Config& config) {
     ASSIGN_OR_RETURN(config.state_folder, DefaultStateFolder());
   }
   ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
-  if (!config.socket_path.empty()) return OkStatus();
-  // A state folder of one's own means a daemon of one's own: it does not take the user's socket.
-  bool own = !flags.state_folder.empty();
-  config.socket_path = own ? config.state_folder + "/kprofd.sock" : DefaultSocketPath(config.state_folder);
+  if (config.socket_path.empty()) {
+    // A state folder of one's own means a daemon of one's own: it does not take the user's socket.
+    bool own = !flags.state_folder.empty();
+    config.socket_path = own ? config.state_folder + "/kprofd.sock" : DefaultSocketPath(config.state_folder);
+  }
+  ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
   return OkStatus();
 }
 
@@ -258,6 +290,7 @@ Status TakeSystemPlaces(Config& config) {
   if (config.socket_path.empty()) config.socket_path = kSystemSocketPath;
   if (config.helper_socket_path.empty()) config.helper_socket_path = kSystemHelperSocketPath;
   ASSIGN_OR_RETURN(config.state_folder, Absolute(config.state_folder));
+  ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
   return OkStatus();
 }
 
@@ -287,24 +320,25 @@ ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file) {
   return flags;
 }
 
-Result<Config> LoadConfig(const ConfigFlags& flags) {
-  Config config;
+LoadedConfig LoadConfig(const ConfigFlags& flags) {
+  LoadedConfig loaded;
+  Config& config = loaded.config;
+  Complaints complaints(flags.file);
   config.mode = flags.user ? Mode::kUser : Mode::kSystem;
   config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess(::getuid());
   config.storage = flags.user ? OwnStorage() : SharedStorage();
   if (!flags.user) config.http = HttpAddress{"127.0.0.1", kDefaultHttpPort};
-  if (!flags.file.empty()) RETURN_IF_ERROR(ReadFile(flags.file, config));
+  if (!flags.file.empty()) loaded.knows_remote_clients = ReadFile(flags.file, complaints, config);
   if (!flags.state_folder.empty()) config.state_folder = flags.state_folder;
   if (!flags.socket_path.empty()) config.socket_path = flags.socket_path;
-  if (!flags.http.empty()) {
-    ASSIGN_OR_RETURN(config.http, ParseHttpAddress(flags.http));
-  }
-  RETURN_IF_ERROR(OverrideListen(flags.listen, config.listen));
-  if (flags.user) RETURN_IF_ERROR(CheckUsersAre(::getuid(), config.listen));
-  RETURN_IF_ERROR(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
-  ASSIGN_OR_RETURN(config.socket_path, Absolute(config.socket_path));
-  if (flags.user) RETURN_IF_ERROR(FindLauncher(config));
-  return config;
+  complaints.Add(OverrideHttp(flags.http, config.http));
+  const Status listen = OverrideListen(flags.listen, config.listen);
+  complaints.Add(listen);
+  loaded.knows_remote_clients = loaded.knows_remote_clients && listen.ok();
+  complaints.Add(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
+  if (flags.user) complaints.Add(FindLauncher(config));
+  loaded.complaints = complaints.InOrder();
+  return loaded;
 }
 
 std::string SettingsForNextStart(const Config& now, const Config& wanted) {

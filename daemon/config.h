@@ -62,9 +62,16 @@ struct ConfigFlags {
   std::string listen;  // an address, or "off"
 };
 
+struct LoadedConfig {
+  Config config;                     // of what is complained about, something that makes sense or nothing
+  std::vector<Status> complaints;    // all, those of the file first, "kprofd.toml:12: ..."; empty: the config is good
+  bool knows_remote_clients = true;  // none of them is about config.listen
+  bool ok() const { return complaints.empty(); }
+};
+
 // The file if one was named, the flags, the defaults: of the environment in user mode (XDG_STATE_HOME, XDG_RUNTIME_DIR,
-// HOME), fixed places else (kSystemStateFolder, kSystemSocketPath). Fails with kUsage: "kprofd.toml:12: ...".
-Result<Config> LoadConfig(const ConfigFlags& flags);
+// HOME), fixed places else (kSystemStateFolder, kSystemSocketPath).
+LoadedConfig LoadConfig(const ConfigFlags& flags);
 
 constexpr const char* kSystemConfigFile = "/etc/kprofd/kprofd.toml";
 constexpr const char* kSystemStateFolder = "/var/lib/kprofd";

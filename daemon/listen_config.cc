@@ -34,7 +34,7 @@ std::string Place(const ListenConfig& config) {
   return config.place.empty() ? "listen at " + config.address : config.place;
 }
 
-void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& rule) {
+void ReadUser(TableReader& reader, const toml::table& table, std::optional<uint32_t> only_uid, CertificateRule& rule) {
   std::string name;
   bool system_user = false;
   reader.Text("user", name);
@@ -50,14 +50,20 @@ void ReadUser(TableReader& reader, const toml::table& table, CertificateRule& ru
                            "names '" + OneLine(name) + "' (uid " + std::to_string(user->pw_uid) +
                                "), who is no person; name one, or add allow_system_user = true");
   }
+  if (only_uid && user->pw_uid != *only_uid) {
+    return reader.Complain(node, "user",
+                           "names '" + OneLine(name) +
+                               "', and this daemon is another's own; name its user: commands of several users need "
+                               "system mode");
+  }
   rule.uid = user->pw_uid;
 }
 
 }  // namespace
 
-Status ReadListen(const toml::table& table, const std::string& file, ListenConfig& config) {
-  TableReader reader(table, file, "[listen]: ");
-  config.place = file + ":" + std::to_string(table.source().begin.line) + ": [listen]";
+void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& config) {
+  TableReader reader(table, complaints, "[listen]: ");
+  config.place = complaints.file() + ":" + std::to_string(table.source().begin.line) + ": [listen]";
   reader.Text("address", config.address);
   if (config.address == "off") {
     config.address.clear();
@@ -82,11 +88,12 @@ Status ReadListen(const toml::table& table, const std::string& file, ListenConfi
   reader.Integer("max_handshakes", 1, 65536, config.limits.handshakes);
   config.limits.handshakes_per_host = std::min(config.limits.handshakes_per_host, config.limits.handshakes);
   reader.Part("max_handshakes_per_host", "max_handshakes", config.limits.handshakes, config.limits.handshakes_per_host);
-  return reader.Finish();
+  reader.Finish();
 }
 
-Status ReadCertificate(const toml::table& table, const std::string& file, ListenConfig& config) {
-  TableReader reader(table, file, "[[certificate]]: ");
+void ReadCertificate(const toml::table& table, Complaints& complaints, std::optional<uint32_t> only_uid,
+                     ListenConfig& config) {
+  TableReader reader(table, complaints, "[[certificate]]: ");
   const uint64_t line = table.source().begin.line;
   CertificateRule rule;
   std::string fingerprint;
@@ -109,14 +116,15 @@ Status ReadCertificate(const toml::table& table, const std::string& file, Listen
   } else {
     reader.ComplainAt(line, "'role' is not one of viewer, operator, admin");
   }
-  ReadUser(reader, table, rule);
+  ReadUser(reader, table, only_uid, rule);
   for (const CertificateRule& earlier : config.rules) {
+    if (!rule.name.empty() == !rule.fingerprint.empty()) break;  // it is nobody's
     if (earlier.name == rule.name && earlier.fingerprint == rule.fingerprint) {
       reader.ComplainAt(line, "an earlier rule takes the same certificates, so this one would never count");
     }
   }
   config.rules.push_back(std::move(rule));
-  return reader.Finish();
+  reader.Finish();
 }
 
 Status OverrideListen(const std::string& flag, ListenConfig& config) {
@@ -127,16 +135,6 @@ Status OverrideListen(const std::string& flag, ListenConfig& config) {
   }
   RETURN_IF_ERROR(CheckListenAddress(flag));
   config.address = flag;
-  return OkStatus();
-}
-
-Status CheckUsersAre(uint32_t own_uid, const ListenConfig& config) {
-  for (const CertificateRule& rule : config.rules) {
-    if (!rule.uid || *rule.uid == own_uid) continue;
-    return Fail(ErrorCode::kUsage, "read [[certificate]]",
-                "the one of " + OneLine(rule.name + rule.fingerprint) + " has a user other than the daemon's own",
-                "name yourself; commands of several users need system mode");
-  }
   return OkStatus();
 }
 

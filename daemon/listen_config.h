@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,13 @@ struct ListenConfig {
 };
 
 // Each leaves alone what the table does not name; the second adds one rule behind those that are there.
-Status ReadListen(const toml::table& table, const std::string& file, ListenConfig& config);
-Status ReadCertificate(const toml::table& table, const std::string& file, ListenConfig& config);
+void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& config);
+// `only_uid`: whose daemon it is, if one user's own: it starts every command as that user, and takes no other.
+void ReadCertificate(const toml::table& table, Complaints& complaints, std::optional<uint32_t> only_uid,
+                     ListenConfig& config);
 
 // Of --listen: "off", or an address. Empty: what the file says.
 Status OverrideListen(const std::string& flag, ListenConfig& config);
-
-// A daemon of one user's own starts every command as that user: fails with kUsage for a rule that names another.
-Status CheckUsersAre(uint32_t own_uid, const ListenConfig& config);
 
 // Reads the files that it names. Fails with kUsage when one is not named, or for a reason of TlsCredentials::Load.
 // Null where there are no remote clients. Blocks.

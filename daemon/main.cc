@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/base/log.h"
@@ -28,6 +29,12 @@ namespace {
 int Complain(const Status& status) {
   std::fprintf(stderr, "kprofd: %s\n", status.ToString().c_str());
   return ExitStatusOf(status.code());
+}
+
+// Returns the code of the first.
+int Complain(const std::vector<Status>& complaints) {
+  for (const Status& complaint : complaints) Complain(complaint);
+  return ExitStatusOf(complaints.front().code());
 }
 
 // Of the process as a whole, before there is a second thread.
@@ -76,15 +83,26 @@ std::string ServingAt(const Config& config) {
   return "serving at " + config.socket_path;
 }
 
+// The credentials of remote clients; what is wrong with their files is complained of with the rest.
+std::shared_ptr<const TlsCredentials> LoadCredentials(LoadedConfig& loaded) {
+  if (!loaded.knows_remote_clients) return nullptr;
+  Result<std::shared_ptr<const TlsCredentials>> credentials = LoadListen(loaded.config.listen);
+  if (credentials.ok()) return *credentials;
+  loaded.complaints.push_back(credentials.status());
+  return nullptr;
+}
+
 void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier) {
   LogUntold(notifier.Reloading());
-  Result<Config> config = LoadConfig(flags);
-  const Status usable = config.ok() ? LoadListen(config->listen).status() : config.status();
-  if (usable.ok()) {
-    daemon.Reload(*config);
-    LogUntold(notifier.Ready(ServingAt(*config)));
+  LoadedConfig loaded = LoadConfig(flags);
+  (void)LoadCredentials(loaded);
+  if (loaded.ok()) {
+    daemon.Reload(loaded.config);
+    LogUntold(notifier.Ready(ServingAt(loaded.config)));
   } else {
-    LogError("the settings stay as they are", {{"error", usable.ToString()}});
+    for (const Status& complaint : loaded.complaints) {
+      LogError("the settings stay as they are", {{"error", complaint.ToString()}});
+    }
     LogUntold(notifier.Ready("serving with its old settings: the new ones make no sense"));
   }
 }
@@ -159,19 +177,19 @@ std::string NameOf(const ConfigFlags& flags) {
 }
 
 int CheckConfig(const ConfigFlags& flags) {
-  Result<Config> config = LoadConfig(flags);
-  Result<std::shared_ptr<const TlsCredentials>> credentials =
-      config.ok() ? LoadListen(config->listen) : config.status();
-  if (!credentials.ok()) {
-    Complain(credentials.status());
+  LoadedConfig loaded = LoadConfig(flags);
+  const Config& config = loaded.config;
+  const std::shared_ptr<const TlsCredentials> credentials = LoadCredentials(loaded);
+  if (!loaded.ok()) {
+    Complain(loaded.complaints);
     return 1;
   }
   // What has expired keeps kprofd neither from starting nor from a reload, which may be what ends somebody's access.
-  const Status in_force = *credentials == nullptr ? OkStatus() : (*credentials)->CheckInForce(std::time(nullptr));
+  const Status in_force = credentials == nullptr ? OkStatus() : credentials->CheckInForce(std::time(nullptr));
   if (!in_force.ok()) std::fprintf(stderr, "kprofd: warning: %s\n", in_force.ToString().c_str());
   std::printf("kprofd: the settings are good: %s (state %s, socket %s, %zu devices beside cpu)\n",
-              NameOf(flags).c_str(), config->state_folder.c_str(), config->socket_path.c_str(),
-              config->accelerators.size());
+              NameOf(flags).c_str(), config.state_folder.c_str(), config.socket_path.c_str(),
+              config.accelerators.size());
   return 0;
 }
 
@@ -188,14 +206,15 @@ int Main(int argc, char** argv) {
     }
     flags->config.user = true;
   }
-  Result<Config> config = LoadConfig(flags->config);
-  if (!config.ok()) return Complain(config.status());
-  if (Status allowed = CheckIdentity(*config); !allowed.ok()) return Complain(allowed);
-  if (flags->restore) return Restore(*config, *flags->restore);
-  if (flags->release_clocks) return ReleaseClocks(*config);
+  const LoadedConfig loaded = LoadConfig(flags->config);
+  const Config& config = loaded.config;
+  if (!loaded.ok()) return Complain(loaded.complaints);
+  if (Status allowed = CheckIdentity(config); !allowed.ok()) return Complain(allowed);
+  if (flags->restore) return Restore(config, *flags->restore);
+  if (flags->release_clocks) return ReleaseClocks(config);
   sigset_t ends = PrepareProcess();
-  SetLogLevel(config->log_level);
-  return Serve(*config, flags->config, ends);
+  SetLogLevel(config.log_level);
+  return Serve(config, flags->config, ends);
 }
 
 // Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.

@@ -19,8 +19,8 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-TableReader::TableReader(const toml::table& table, std::string file, std::string name)
-    : table_(table), file_(std::move(file)), name_(std::move(name)) {}
+TableReader::TableReader(const toml::table& table, Complaints& complaints, std::string name)
+    : table_(table), complaints_(complaints), name_(std::move(name)) {}
 
 const toml::node* TableReader::Take(std::string_view key) {
   taken_.insert(std::string(key));
@@ -61,7 +61,7 @@ std::vector<TableReader::Line> TableReader::Texts(std::string_view key) {
     auto value = element.value_exact<std::string>();
     if (!value || value->empty() || std::any_of(value->begin(), value->end(), IsControl)) {
       Complain(element, key, "holds what is no string, an empty one or one with a control character");
-      return {};
+      continue;
     }
     texts.push_back({*value, element.source().begin.line});
   }
@@ -106,7 +106,10 @@ void TableReader::Integers(std::string_view key, std::vector<int>& out) {
     if (array == nullptr) return Complain(*node, key, "is not a list of numbers");
     for (const toml::node& element : *array) {
       auto value = element.value_exact<int64_t>();
-      if (!value || *value < 0 || *value > 65535) return Complain(element, key, "holds what is no core number");
+      if (!value || *value < 0 || *value > 65535) {
+        Complain(element, key, "holds what is no core number");
+        continue;
+      }
       out.push_back(static_cast<int>(*value));
     }
   }
@@ -133,18 +136,16 @@ void TableReader::Complain(const toml::node& node, std::string_view key, const s
 }
 
 void TableReader::ComplainAt(uint64_t line, const std::string& why) {
-  if (!status_.ok()) return;
-  status_ = Fail(ErrorCode::kUsage, file_ + ":" + std::to_string(line), name_ + why);
+  complaints_.AddAt(line, name_ + why);
 }
 
-Status TableReader::Finish() {
+void TableReader::Finish() {
   std::string known;
   for (const std::string& key : taken_) known += (known.empty() ? "" : ", ") + key;
   for (auto&& [key, node] : table_) {
     if (taken_.contains(std::string(key.str()))) continue;
     ComplainAt(key.source().begin.line, "there is no setting '" + OneLine(key.str()) + "' here; there are: " + known);
   }
-  return status_;
 }
 
 }  // namespace kprof

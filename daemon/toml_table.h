@@ -1,5 +1,5 @@
 // A table of the configuration file, read key by key: types and ranges are checked here, what nobody asked for is an
-// error, and the first complaint is kept with its line: "kprofd.toml:12: 'limit_runs' is not a whole number...".
+// error, and each complaint is kept with its line: "kprofd.toml:12: 'limit_runs' is not a whole number...".
 // Includes toml++, the one way that this house does.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/base/status.h"
+#include "daemon/complaints.h"
 
 namespace kprof {
 
@@ -23,8 +23,8 @@ std::string OneLine(std::string_view text);
 
 class TableReader {
  public:
-  // `table` must outlive it. `name` stands before each complaint: "[queue]: ".
-  TableReader(const toml::table& table, std::string file, std::string name);
+  // Both must outlive it. `name` stands before each complaint: "[queue]: ".
+  TableReader(const toml::table& table, Complaints& complaints, std::string name);
 
   // Each leaves `out` alone when the key is absent or wrong.
   void Text(std::string_view key, std::string& out);
@@ -33,7 +33,7 @@ class TableReader {
   // A number from 1 that is part of another setting's: more than that, written down, would never count.
   void Part(std::string_view key, std::string_view whole_key, int64_t whole, int64_t& out);
   void Integers(std::string_view key, std::vector<int>& out);
-  // The strings of a list; empty when absent or wrong.
+  // The strings of a list, those that are some.
   struct Line {
     std::string text;
     uint64_t line = 0;
@@ -49,17 +49,16 @@ class TableReader {
   void Complain(const toml::node& node, std::string_view key, const std::string& why);
   void ComplainAt(uint64_t line, const std::string& why);
 
-  // The first complaint; also about keys that nobody asked for.
-  Status Finish();
+  // When all is read: complains of keys that nobody asked for.
+  void Finish();
 
  private:
   const toml::node* Take(std::string_view key);
 
   const toml::table& table_;
-  const std::string file_;
+  Complaints& complaints_;
   const std::string name_;
   std::set<std::string> taken_;
-  Status status_;
 };
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
 // Any text at all as a configuration file. What is taken must be in range, with paths and names that a system call and
 // a command's environment take as they are, and the same the second time; what is not taken must be complained about
-// in one line of text that names the file.
+// line by line, each in text that names the file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -84,18 +84,21 @@ void Check(std::string_view input) {
   text += input;
   file.Put(text);
   const ConfigFlags flags{.user = input.size() % 2 == 0, .file = file.path(), .state_folder = "", .socket_path = ""};
-  const Result<Config> config = LoadConfig(flags);
-  const Result<Config> again = LoadConfig(flags);
-  KPROF_CHECK(config.ok() == again.ok());
-  if (config.ok()) {
-    CheckConfig(*config);
-    KPROF_CHECK(config->state_folder == again->state_folder && config->accelerators == again->accelerators);
+  const LoadedConfig loaded = LoadConfig(flags);
+  const LoadedConfig again = LoadConfig(flags);
+  KPROF_CHECK(loaded.complaints.size() == again.complaints.size());
+  if (loaded.ok()) {
+    CheckConfig(loaded.config);
+    KPROF_CHECK(loaded.config.state_folder == again.config.state_folder);
+    KPROF_CHECK(loaded.config.accelerators == again.config.accelerators);
     return;
   }
-  const std::string complaint = config.status().ToString();
-  KPROF_CHECK(config.status().code() == ErrorCode::kUsage);
-  KPROF_CHECK(IsUtf8(complaint) && !HoldsControl(complaint));
-  KPROF_CHECK(complaint == again.status().ToString());
+  for (size_t i = 0; i < loaded.complaints.size(); ++i) {
+    const std::string complaint = loaded.complaints[i].ToString();
+    KPROF_CHECK(loaded.complaints[i].code() == ErrorCode::kUsage);
+    KPROF_CHECK(IsUtf8(complaint) && !HoldsControl(complaint));
+    KPROF_CHECK(complaint == again.complaints[i].ToString());
+  }
 }
 
 }  // namespace

@@ -352,6 +352,12 @@ class ConfigTest(unittest.TestCase):
                 self.assertRegex(done.stderr, rf"{path}:{line}\b")
                 self.assertEqual(len(done.stderr.splitlines()), 1)
 
+    def test_all_complaints_are_told_at_once(self):
+        done, path = self.check('log_level = 7\nsockt = "/x"\n[queue]\nlimit_runs = 0\n[listen]\naddress = "127.0.0.1:0"\n')
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([line.split(":")[2] for line in done.stderr.splitlines()], ["1", "2", "4", "5"], done.stderr)
+        self.assertIn("'certificate' of [listen] is missing", done.stderr)
+
     def test_a_file_that_is_not_there_is_told(self):
         done = run_kprofd("--check-config", "--config", "/nonexistent.toml")
         self.assertEqual(done.returncode, 1)

@@ -11,7 +11,9 @@ AccessPolicy Read(const std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
   AccessPolicy policy = DefaultSystemAccess(kOwnUid);
-  EXPECT_TRUE(ReadAccess(parsed.table(), "f", policy).ok());
+  Complaints complaints("f");
+  ReadAccess(parsed.table(), complaints, policy);
+  EXPECT_EQ(complaints.size(), 0u);
   return policy;
 }
 

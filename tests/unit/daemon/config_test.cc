@@ -13,7 +13,9 @@
 namespace kprof {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class ConfigTest : public testing::Test {
  protected:
@@ -30,7 +32,9 @@ class ConfigTest : public testing::Test {
   Result<Config> Load(const std::string& text, ConfigFlags flags = {.user = true}) {
     flags.file = folder_ / "kprofd.toml";
     std::ofstream(flags.file) << (flags.user ? "launcher = \"" + folder_ / "launch\"\n" : std::string("\n")) + text;
-    return LoadConfig(flags);
+    LoadedConfig loaded = LoadConfig(flags);
+    if (!loaded.ok()) return loaded.complaints.front();
+    return loaded.config;
   }
 };
 
@@ -164,11 +168,61 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
   }
 }
 
+// Whoever mends a file does not want to hear of one thing after the other.
+TEST_F(ConfigTest, TellsOfAllThatIsWrongInTheOrderOfTheFile) {
+  const std::string file = folder_ / "kprofd.toml";
+  std::ofstream(file) << R"(log_level = "loud"
+sockt = "/x"
+launcher = "/nowhere/kprof-launch"
+[sessions]
+limit = 0
+max_ttl_minutes = "long"
+[queue]
+limit_runs = 0
+more = 1
+[[device]]
+kind = "abacus"
+id = "cpu"
+[limits]
+connections = -1
+[[certificate]]
+fingerprint = "abcd"
+[[device]]
+kind = "neuron"
+id = "n0"
+cores = [-1, 0, "b"]
+)";
+  std::vector<std::string> said;
+  for (const Status& complaint : LoadConfig({.user = true, .file = file, .listen = "everywhere"}).complaints) {
+    said.push_back(complaint.ToString());
+  }
+  auto line = [&](const char* text) { return StartsWith(file + text); };
+  EXPECT_THAT(
+      said, ElementsAre(line(":1: 'log_level' 'loud' is not"), line(":2: there is no setting 'sockt'"),
+                        line(":5: [sessions]: 'limit'"), line(":6: [sessions]: 'max_ttl_minutes'"),
+                        line(":8: [queue]: 'limit_runs'"), line(":9: [queue]: there is no setting 'more'"),
+                        line(":10: [[device]]: 'kind'"), line(":10: [[device]]: the id 'cpu' is reserved"),
+                        line(":14: [limits]: 'connections'"), line(":15: [[certificate]]: 'role'"),
+                        line(":16: [[certificate]]: 'fingerprint'"), line(":20: [[device]]: 'cores'"),
+                        line(":20: [[device]]: 'cores'"), HasSubstr("everywhere"), HasSubstr("/nowhere/kprof-launch")));
+}
+
+TEST_F(ConfigTest, KnowsWhetherTheFilesOfRemoteClientsAreWorthALook) {
+  auto knows = [&](const std::string& text) {
+    const std::string file = folder_ / "kprofd.toml";
+    std::ofstream(file) << text;
+    return LoadConfig({.user = true, .file = file}).knows_remote_clients;
+  };
+  EXPECT_TRUE(knows("[queue]\nlimit_runs = 0\n"));
+  EXPECT_FALSE(knows("[listen]\nkey = \"here\"\n"));
+  EXPECT_FALSE(knows("[[certificate]]\nname = \"a\"\n"));
+  EXPECT_FALSE(knows("not toml")) << "nobody knows what it says";
+}
+
 TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
-  EXPECT_THAT(LoadConfig({.user = true, .file = "/nowhere/kprofd.toml", .state_folder = "", .socket_path = ""})
-                  .status()
-                  .ToString(),
-              HasSubstr("/nowhere/kprofd.toml"));
+  const LoadedConfig loaded = LoadConfig({.user = true, .file = "/nowhere/kprofd.toml"});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.complaints[0].ToString(), HasSubstr("/nowhere/kprofd.toml"));
   EXPECT_THAT(Load("").status().ok(), true);
   std::filesystem::remove(folder_ / "launch");
   EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));

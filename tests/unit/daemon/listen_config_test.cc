@@ -16,15 +16,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Reads the two kinds of tables as the configuration does.
-Result<ListenConfig> Read(const std::string& text) {
+// Reads the two kinds of tables as the configuration does, and says what it complains of first.
+Result<ListenConfig> Read(const std::string& text, std::optional<uint32_t> only_uid = std::nullopt) {
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
   ListenConfig config;
-  if (const toml::table* table = parsed.table()["listen"].as_table()) RETURN_IF_ERROR(ReadListen(*table, "f", config));
+  Complaints complaints("f");
+  if (const toml::table* table = parsed.table()["listen"].as_table()) ReadListen(*table, complaints, config);
   if (const toml::array* rules = parsed.table()["certificate"].as_array()) {
-    for (const toml::node& rule : *rules) RETURN_IF_ERROR(ReadCertificate(*rule.as_table(), "f", config));
+    for (const toml::node& rule : *rules) ReadCertificate(*rule.as_table(), complaints, only_uid, config);
   }
+  if (complaints.size() > 0) return complaints.InOrder().front();
   return config;
 }
 
@@ -137,10 +139,12 @@ TEST(ListenConfig, TheFlagOverridesTheFile) {
 }
 
 TEST(ListenConfig, ADaemonOfOnesOwnStartsNothingAsAnother) {
-  ListenConfig config;
-  config.rules = {{.name = "a", .role = Role::kViewer}, {.name = "b", .role = Role::kViewer, .uid = 1000}};
-  EXPECT_TRUE(CheckUsersAre(1000, config).ok());
-  EXPECT_THAT(CheckUsersAre(1001, config).ToString(), HasSubstr("the one of b has a user other than"));
+  const std::string text =
+      "[[certificate]]\nname = \"a\"\nrole = \"viewer\"\n"
+      "[[certificate]]\nname = \"b\"\nrole = \"viewer\"\nuser = \"daemon\"\nallow_system_user = true\n";
+  const uint32_t uid = getpwnam("daemon")->pw_uid;
+  EXPECT_TRUE(Read(text, uid).ok());
+  EXPECT_THAT(Read(text, uid + 1).status().ToString(), StartsWith("f:7: [[certificate]]: 'user' names 'daemon', and"));
 }
 
 TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
