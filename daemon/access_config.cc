@@ -12,11 +12,13 @@
 
 #include "daemon/base/log.h"
 #include "daemon/rpc/caller_account.h"
+#include "daemon/runs/request_checks.h"
 #include "storage/base/files.h"
 
 namespace kprof {
 namespace {
 
+constexpr int64_t kMillisPerMinute = 60'000;
 constexpr uid_t kRootUid = 0;
 constexpr uid_t kOverflowUid = 65534;  // of users without a number in our user namespace
 
@@ -85,7 +87,8 @@ void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& 
   reader.Finish();
 }
 
-void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage) {
+void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage,
+                int64_t& longest_run_ms) {
   TableReader reader(table, complaints, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);
   reader.Part("connections_per_user", "connections", limits.connections, limits.connections_per_account);
@@ -97,6 +100,9 @@ void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimi
   int64_t stored_bytes = storage.bytes_per_uid.value_or(-1);
   reader.Integer("stored_bytes_per_user", 0, INT64_MAX, stored_bytes);
   if (stored_bytes >= 0) storage.bytes_per_uid = stored_bytes;
+  int64_t longest_minutes = longest_run_ms / kMillisPerMinute;
+  reader.Integer("max_run_minutes", 0, kTimeoutLimitMs / kMillisPerMinute, longest_minutes);
+  longest_run_ms = longest_minutes * kMillisPerMinute;
   reader.Finish();
 }
 

@@ -3,6 +3,7 @@
 // otherwise be missing in silence.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "daemon/rpc/access_policy.h"
@@ -14,7 +15,9 @@ namespace kprof {
 
 // Each leaves alone what the table does not name, or names wrongly.
 void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy);
-void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage);
+// `longest_run_ms`: as in Config.
+void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage,
+                int64_t& longest_run_ms);
 
 // Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for
 // the log: it is not ours, and others' mistakes keep no daemon from starting.

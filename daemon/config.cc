@@ -228,7 +228,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
     ReadAccess(*table, complaints, config.access);
   }
   if (const toml::table* table = reader.Table("limits")) {
-    ReadLimits(*table, complaints, config.connections, config.storage);
+    ReadLimits(*table, complaints, config.connections, config.storage, config.longest_run_ms);
   }
   const size_t before = complaints.size();
   ReadRemoteClients(reader, complaints, config);

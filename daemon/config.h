@@ -43,6 +43,7 @@ struct Config {
   ConnectionLimits connections;
   ListenConfig listen;
   LogLevel log_level = LogLevel::kInfo;
+  int64_t longest_run_ms = 0;  // 0: a run lasts as long as it likes
   QueueLimits queue;
   SessionLimits sessions;
   OutputLimits output;

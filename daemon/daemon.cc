@@ -168,6 +168,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   Runs::Options run_options;
   run_options.queue = config.queue;
   run_options.retention = config.retention;
+  run_options.longest_run_ms = config.longest_run_ms;
   run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
@@ -337,6 +338,8 @@ void Daemon::Parts::Reload(const Config& wanted) {
   }
   config.storage = wanted.storage;
   SetStorageLimits();
+  config.longest_run_ms = wanted.longest_run_ms;
+  runs->SetLongestRun(wanted.longest_run_ms);
   rights->Enforce(Rights(), [] {});
   // And what calls that were under way still brought.
   enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights(), [] {}); });

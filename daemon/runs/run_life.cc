@@ -20,8 +20,12 @@ constexpr int64_t kTimeoutGraceMs = 5000;
 
 }  // namespace
 
-RunLife::RunLife(const RunParts& parts, RunRow row, Events events)
-    : parts_(parts), events_(std::move(events)), row_(std::move(row)) {}
+RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, Events events)
+    : parts_(parts), events_(std::move(events)), row_(std::move(row)) {
+  if (row_.timeout_ms > 0 || longest_ms == 0) return;
+  row_.timeout_ms = longest_ms;
+  timeout_is_nodes_ = true;
+}
 
 RunLife::~RunLife() = default;
 
@@ -170,11 +174,18 @@ void RunLife::GoWhenReady() {
   launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
   if (row_.timeout_ms <= 0) return;
-  timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] {
-    Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
-              "it ran longer than its timeout of " + SecondsText(row_.timeout_ms), "give it more with --timeout"),
-         kTimeoutGraceMs);
-  });
+  timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] { Stop(WhyTimedOut(), kTimeoutGraceMs); });
+}
+
+Status RunLife::WhyTimedOut() const {
+  const std::string what = "run " + row_.id;
+  const std::string time = SecondsText(row_.timeout_ms);
+  if (!timeout_is_nodes_) {
+    return Fail(ErrorCode::kTimedOut, what, "it ran longer than its timeout of " + time, "give it more with --timeout");
+  }
+  return Fail(ErrorCode::kTimedOut, what,
+              "it asked for no timeout, and ran for the " + time + " that this node lets a run last",
+              "measure less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes");
 }
 
 void RunLife::OnStarted(const CommandStarted& started) {

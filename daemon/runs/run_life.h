@@ -26,8 +26,8 @@ class RunLife {
     std::function<void(const RunRow&)> changed;  // a new state is durable
     std::function<void(EndedRun)> ended;         // the row as it ends; committing it is up to the owner
   };
-  // `row` is queued; its devices are held for it.
-  RunLife(const RunParts& parts, RunRow row, Events events);
+  // `row` is queued; its devices are held for it. `longest_ms`: the timeout of one that asked for none; 0: none.
+  RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, Events events);
   ~RunLife();
 
   void Begin();
@@ -54,6 +54,7 @@ class RunLife {
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
+  Status WhyTimedOut() const;
   void OnEnded(const CommandEnded& ended);
   void BeginCollecting();
   void FinishOutput();
@@ -67,6 +68,7 @@ class RunLife {
   const RunParts parts_;
   const Events events_;
   RunRow row_;
+  bool timeout_is_nodes_ = false;  // it asked for none itself
   RunFiles files_;
   std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
   std::unique_ptr<Launched> launched_;

@@ -1,6 +1,7 @@
 #include "daemon/runs/run_request.h"
 
 #include "daemon/runs/request_checks.h"
+#include "daemon/runs/seconds_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
@@ -73,6 +74,14 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
     return RefuseSize("the idempotency key", request.idempotency_key.size(), limits.idempotency_key_bytes, "bytes");
   }
   return OkStatus();
+}
+
+Status CheckLongestRun(int64_t timeout_ms, int64_t longest_ms) {
+  if (longest_ms == 0 || timeout_ms <= longest_ms) return OkStatus();
+  return Fail(ErrorCode::kUsage, kAct,
+              "a timeout of " + SecondsText(timeout_ms) + " is over the " + SecondsText(longest_ms) +
+                  " that this node lets a run last ([limits] max_run_minutes)",
+              "ask for no more than --timeout " + std::to_string(longest_ms / 1000) + "s");
 }
 
 }  // namespace kprof

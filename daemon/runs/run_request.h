@@ -49,4 +49,7 @@ struct RunRequestLimits {
 // Fails with kUsage and names the field, its size and the limit.
 Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits = {});
 
+// Whether this node lets a run last as long as that; `longest_ms` of 0: as long as it likes. kUsage with the limit.
+Status CheckLongestRun(int64_t timeout_ms, int64_t longest_ms);
+
 }  // namespace kprof

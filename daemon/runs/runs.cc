@@ -62,7 +62,8 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
                      LogInfo("run expired", {{"run", id}, {"result", status.ToString()}});
                    });
                  }),
-      leftovers_(parts.boot_id, std::move(recovered.leftovers)) {
+      leftovers_(parts.boot_id, std::move(recovered.leftovers)),
+      longest_run_ms_(options.longest_run_ms) {
   TakeBack(std::move(recovered));
 }
 
@@ -176,6 +177,8 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   Status checked = tool->Check({request.argv, request.environment, request.cwd});
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place = request.session_id.empty()
+  checked = CheckLongestRun(request.timeout_ms, longest_run_ms_);
+  if (!checked.ok()) return refuse(checked);
                                ? PlaceByItself(request, parts_.devices)
                                : PlaceInSession(request, sessions_.FindTaking(request.session_id), parts_.devices);
   if (!place.ok()) return refuse(place.status());
@@ -264,7 +267,7 @@ void Runs::Start(const std::string& id) {
     Notify(id);
   };
   events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
-  open.life = std::make_unique<RunLife>(parts_, std::move(row), std::move(events));
+  open.life = std::make_unique<RunLife>(parts_, std::move(row), longest_run_ms_, std::move(events));
   open.life->Begin();
 }
 

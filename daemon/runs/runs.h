@@ -38,6 +38,7 @@ class Runs {
     QueueLimits queue;
     Sessions::Options sessions;
     RetentionPolicy retention;
+    int64_t longest_run_ms = 0;  // 0: as long as it likes
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
     // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
@@ -51,6 +52,9 @@ class Runs {
 
   // Starts what may start. Once, when the loop runs.
   void Begin();
+
+  // Of runs that are submitted, or start without a timeout of their own, from now on; 0: as long as they like.
+  void SetLongestRun(int64_t ms) { longest_run_ms_ = ms; }
 
   // Queues a run; answers when it is durable. kQueueFull, and kLeaseLost when its session takes no more runs. REQUIRES:
   // CheckRunRequest passed; session_id is empty or a whole id.
@@ -156,6 +160,7 @@ class Runs {
   std::map<std::string, OpenRun> open_;
   DeviceLeftovers leftovers_;
   size_t submitting_ = 0;  // on their way into the queue
+  int64_t longest_run_ms_;
   size_t running_ = 0;
   WatchId next_watch_ = 1;
   bool begun_ = false;

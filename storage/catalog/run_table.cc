@@ -39,7 +39,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?
 
 // Its parameters have the numbers they have in kInsertRun, so that BindChanging serves both.
 constexpr const char* kUpdateRun = R"sql(
-UPDATE runs SET state = ?4, shared = ?6, attached = ?7, queued_ns = ?11, started_ns = ?12, ended_ns = ?13, exit_code = ?14,
+UPDATE runs SET state = ?4, shared = ?6, attached = ?7, timeout_ms = ?9, queued_ns = ?11, started_ns = ?12, ended_ns = ?13, exit_code = ?14,
   signal = ?15, error_code = ?16, error_message = ?17, error_remedy = ?18, stdout_bytes = ?19, stdout_dropped_bytes = ?20,
   stderr_bytes = ?21, stderr_dropped_bytes = ?22
 WHERE id = ?1
@@ -50,6 +50,7 @@ void BindChanging(Statement& statement, const RunRow& run) {
       .Bind(4, static_cast<int64_t>(run.state))
       .Bind(6, int64_t{run.shared})
       .Bind(7, int64_t{run.attached})
+      .Bind(9, run.timeout_ms)
       .Bind(11, run.queued_ns)
       .BindMaybe(12, run.started_ns)
       .BindMaybe(13, run.ended_ns)
@@ -77,7 +78,6 @@ Status InsertRun(Db& db, const RunRow& run) {
   insert.Bind(2, int64_t{run.uid})
       .BindText(3, run.tool)
       .Bind(5, int64_t{run.pinned})
-      .Bind(9, run.timeout_ms)
       .Bind(10, run.queue_timeout_ms)
       .BindBytes(23, run.cwd)
       .BindBytes(24, Joined(run.argv))

@@ -14,9 +14,9 @@ namespace kprof {
 // when an argument or the environment has a zero byte.
 Status InsertRun(Db& db, const RunRow& run);
 
-// State, shared, attached, times, exit, error, output sizes, trust, artifacts and metrics become those of `run`
-// (devices, labels, command, owner, session, round, priority, starter and limits never change after InsertRun; pinned
-// is only changed by SetPinned). Fails with kNotFound.
+// State, shared, attached, timeout, times, exit, error, output sizes, trust, artifacts and metrics become those of
+// `run` (devices, labels, command, owner, session, round, priority, starter and queue timeout never change after
+// InsertRun; pinned is only changed by SetPinned). Fails with kNotFound.
 Status UpdateRun(Db& db, const RunRow& run);
 
 Status SetPinned(Db& db, const std::string& id, bool pinned);

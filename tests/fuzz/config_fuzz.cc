@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "daemon/config.h"
+#include "daemon/runs/request_checks.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
@@ -54,6 +55,7 @@ void CheckConfig(const Config& config) {
   KPROF_CHECK(config.output.head_bytes >= 0 && config.output.head_bytes <= kGibi);
   KPROF_CHECK(config.output.tail_bytes >= 4096 && config.output.tail_bytes <= kGibi);
   KPROF_CHECK(config.retention.max_age_ns >= 0 && config.retention.max_artifact_bytes >= 0);
+  KPROF_CHECK(config.longest_run_ms >= 0 && config.longest_run_ms <= kTimeoutLimitMs);
   KPROF_CHECK(config.storage.runs_per_uid >= 0 && config.storage.bytes_per_uid.value_or(0) >= 0);
   CheckDevices(config.accelerators);
 }

@@ -184,7 +184,7 @@ more = 1
 kind = "abacus"
 id = "cpu"
 [limits]
-connections = -1
+max_run_minutes = -1
 [[certificate]]
 fingerprint = "abcd"
 [[device]]
@@ -202,7 +202,7 @@ cores = [-1, 0, "b"]
                         line(":5: [sessions]: 'limit'"), line(":6: [sessions]: 'max_ttl_minutes'"),
                         line(":8: [queue]: 'limit_runs'"), line(":9: [queue]: there is no setting 'more'"),
                         line(":10: [[device]]: 'kind'"), line(":10: [[device]]: the id 'cpu' is reserved"),
-                        line(":14: [limits]: 'connections'"), line(":15: [[certificate]]: 'role'"),
+                        line(":14: [limits]: 'max_run_minutes'"), line(":15: [[certificate]]: 'role'"),
                         line(":16: [[certificate]]: 'fingerprint'"), line(":20: [[device]]: 'cores'"),
                         line(":20: [[device]]: 'cores'"), HasSubstr("everywhere"), HasSubstr("/nowhere/kprof-launch")));
 }
@@ -329,6 +329,15 @@ TEST_F(SystemConfigTest, ReadsHowMuchAUserMayHaveStored) {
   EXPECT_EQ(LoadSystem("")->storage, (StoragePolicy{.runs_per_uid = 1'000'000})) << "a fair part of the disk";
   EXPECT_THAT(LoadSystem("[limits]\nstored_bytes_per_user = -1\n").status().ToString(),
               HasSubstr("kprofd.toml:3: [limits]: 'stored_bytes_per_user' is not a whole number"));
+}
+
+TEST_F(SystemConfigTest, ReadsHowLongARunMayLast) {
+  EXPECT_EQ(LoadSystem("")->longest_run_ms, 0);
+  const Config config = *LoadSystem("[limits]\nmax_run_minutes = 90\n");
+  EXPECT_EQ(config.longest_run_ms, 5'400'000);
+  EXPECT_EQ(SettingsForNextStart(*LoadSystem(""), config), "") << "a reload takes it over";
+  EXPECT_THAT(LoadSystem("[limits]\nmax_run_minutes = 43201\n").status().ToString(),
+              HasSubstr("kprofd.toml:3: [limits]: 'max_run_minutes' is not a whole number from 0 to 43200"));
 }
 
 TEST_F(ConfigTest, WhatOneHasStoredOfOnesOwnHasNoLimit) {

@@ -338,6 +338,58 @@ TEST_F(RunsTest, CountsATimeoutFromGo) {
   EXPECT_EQ(launcher_->at(0).stop_graces_ms.size(), 1u);
 }
 
+TEST_F(RunsTest, EndsARunThatAskedForNoTimeoutWhenItHasLastedAsLongAsTheNodeLetsIt) {
+  runs_->SetLongestRun(60'000);
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(GoesOn(0));
+  EXPECT_EQ(runs_->FindOpenRow(id)->timeout_ms, 60'000) << "whoever looks sees until when";
+  Pass(59'999);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  Pass(1);
+  EXPECT_EQ(launcher_->at(0).stop_graces_ms.size(), 1u);
+  CommandEnded ended = ExitCode(0);
+  ended.stopped = true;
+  launcher_->at(0).Ended(ended);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).timeout_ms, 60'000);
+  EXPECT_EQ(Stored(id).error->code, "timed_out");
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("the 60 s that this node lets a run last"));
+  EXPECT_THAT(Stored(id).error->remedy, HasSubstr("[limits] max_run_minutes"));
+}
+
+TEST_F(RunsTest, RefusesATimeoutThatIsLongerThanTheNodeLetsARunLast) {
+  options_.longest_run_ms = 60'000;
+  Restart();
+  RunRequest request = Command();
+  request.timeout_ms = 60'001;
+  const Status refused = Submit(request).status();
+  EXPECT_EQ(refused.code(), ErrorCode::kUsage);
+  EXPECT_THAT(refused.ToString(), HasSubstr("60.001 s is over the 60 s"));
+  EXPECT_THAT(refused.ToString(), HasSubstr("[limits] max_run_minutes"));
+  EXPECT_THAT(refused.remedy(), HasSubstr("--timeout 60s"));
+  request.timeout_ms = 60'000;
+  EXPECT_EQ(Stored(SubmitOk(request)).timeout_ms, 60'000);
+  runs_->SetLongestRun(0);
+  request.timeout_ms = 60'001;
+  EXPECT_TRUE(Submit(request).ok()) << "there is no limit any more";
+}
+
+// What was promised stays: a new limit is for runs that are submitted, or that start with no timeout of their own.
+TEST_F(RunsTest, TakesNoTimeAwayFromARunThatHasSomeAlready) {
+  RunRequest patient = On("0");
+  patient.timeout_ms = 120'000;
+  SubmitOk(On("1"));
+  ASSERT_TRUE(GoesOn(0));
+  SubmitOk(patient);
+  runs_->SetLongestRun(60'000);
+  ASSERT_TRUE(GoesOn(1));
+  Pass(119'999);
+  EXPECT_TRUE(launcher_->at(0).stop_graces_ms.empty());
+  EXPECT_TRUE(launcher_->at(1).stop_graces_ms.empty());
+  Pass(1);
+  EXPECT_EQ(launcher_->at(1).stop_graces_ms.size(), 1u);
+}
+
 TEST_F(RunsTest, EndsAQueuedRunAtItsQueueTimeout) {
   SubmitOk();
   RunRequest request = Command();

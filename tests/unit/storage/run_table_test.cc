@@ -51,7 +51,6 @@ TEST_F(RunTableTest, UpdatesToAnyRunButForWhatNeverChanges) {
     after.round = before.round;
     after.priority = before.priority;
     after.starter = before.starter;
-    after.timeout_ms = before.timeout_ms;
     after.queue_timeout_ms = before.queue_timeout_ms;
     ASSERT_EQ(*ReadRun(db_, before.id), after) << i;
   }
