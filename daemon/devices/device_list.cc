@@ -10,6 +10,7 @@
 namespace kprof {
 namespace {
 
+// Without the spaces around them; some may be empty.
 std::vector<std::string_view> SplitAtCommas(std::string_view text) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -17,7 +18,7 @@ std::vector<std::string_view> SplitAtCommas(std::string_view text) {
     std::string_view part = text.substr(0, comma);
     while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
     while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
-    if (!part.empty()) parts.push_back(part);
+    parts.push_back(part);
     if (comma == std::string_view::npos) return parts;
     text.remove_prefix(comma + 1);
   }
@@ -33,6 +34,7 @@ std::set<int> ParseCores(std::string_view text) {
   constexpr int kCoreLimit = 4096;
   std::set<int> cores;
   for (std::string_view part : SplitAtCommas(text)) {
+    if (part.empty()) continue;
     size_t dash = part.find('-');
     int first = 0;
     int last = 0;
@@ -56,6 +58,14 @@ std::vector<std::string> Narrowed(const std::vector<int>& cores, const std::vect
     if (!narrow || wanted.contains(core)) narrowed.push_back(std::to_string(core));
   }
   return narrowed;
+}
+
+// Why a part of a selector names no device.
+std::string WhyNothing(std::string_view part, std::string_view selector) {
+  if (part.empty()) return "it names nothing before or after a comma";
+  if (part == "all") return "this node has no accelerator";
+  if (part != "none") return "this node has no device '" + std::string(part) + "'";
+  return selector == part ? "it names no device" : "'none' goes with no other device";
 }
 
 std::string Joined(const std::vector<std::string>& parts) {
@@ -86,35 +96,45 @@ DeviceList::DeviceList(std::vector<Device> accelerators) {
 }
 
 // A remedy that offers only what is not refused.
-std::string DeviceList::WhatToName() const {
+std::string DeviceList::WhatToName(bool or_none) const {
   std::string remedy = "name one of: ";
-  for (const Device& device : devices_) remedy += device.id + ", ";
-  if (devices_.size() > 1) remedy += "all, ";
-  return remedy + "none";
+  for (const Device& device : devices_) remedy += (&device == devices_.data() ? "" : ", ") + device.id;
+  if (devices_.size() > 1) remedy += ", all";
+  return remedy + (or_none ? ", none" : "");
 }
 
 Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
                                                     const std::vector<std::string>& environment) const {
   if (selector.empty()) return SelectFromEnvironment(environment);
   if (selector == "none") return std::vector<std::string>();
+  return SelectNamed(selector, /*or_none=*/true);
+}
+
+Result<std::vector<std::string>> DeviceList::SelectSome(std::string_view selector) const {
+  if (selector.empty()) return SelectFromEnvironment({});
+  return SelectNamed(selector, /*or_none=*/false);
+}
+
+Result<std::vector<std::string>> DeviceList::SelectNamed(std::string_view selector, bool or_none) const {
+  auto refuse = [&](const std::string& why) {
+    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", why, WhatToName(or_none));
+  };
   std::set<std::string_view> wanted;
   for (std::string_view part : SplitAtCommas(selector)) {
-    if (part == "all") {
-      for (size_t i = 1; i < devices_.size(); ++i) wanted.insert(devices_[i].id);
-      if (devices_.size() > 1) continue;
-      return Fail(ErrorCode::kUsage, "select device 'all'", "this node has no accelerator", WhatToName());
+    std::vector<std::string_view> named;
+    for (const Device& device : devices_) {
+      const bool by_all = part == "all" && device.kind != DeviceKind::kCpu;
+      if (by_all || device.id == part || (!part.empty() && device.uuid == part)) named.push_back(device.id);
     }
-    auto found = std::find_if(devices_.begin(), devices_.end(),
-                              [&](const Device& device) { return device.id == part || device.uuid == part; });
-    if (found == devices_.end()) {
-      return Fail(ErrorCode::kUsage, "select device '" + std::string(part) + "'", "this node has no such device",
-                  WhatToName());
+    if (named.empty()) return refuse(WhyNothing(part, selector));
+    for (std::string_view id : named) {
+      if (!wanted.insert(id).second) return refuse("it names device " + std::string(id) + " twice");
     }
-    wanted.insert(found->id);
   }
-  if (wanted.empty()) {
-    return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", "it names none", WhatToName());
-  }
+  return InOrder(wanted);
+}
+
+std::vector<std::string> DeviceList::InOrder(const std::set<std::string_view>& wanted) const {
   std::vector<std::string> ids;
   for (const Device& device : devices_) {
     if (wanted.contains(device.id)) ids.push_back(device.id);
@@ -124,7 +144,7 @@ Result<std::vector<std::string>> DeviceList::Select(std::string_view selector,
 
 Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::vector<std::string>& environment) const {
   if (devices_.size() == 1) return std::vector<std::string>{"cpu"};
-  std::vector<std::string> ids;
+  std::set<std::string_view> ids;
   const char* cuda = FindVariable(environment, "CUDA_VISIBLE_DEVICES");
   const char* neuron = FindVariable(environment, "NEURON_RT_VISIBLE_CORES");
   if (cuda != nullptr) {
@@ -134,7 +154,7 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
         if (device.kind != DeviceKind::kNvidia) continue;
         // CUDA takes an unambiguous beginning of a uuid as well.
         bool named = part == std::to_string(ordinal) || (part.starts_with("GPU-") && device.uuid.starts_with(part));
-        if (named) ids.push_back(device.id);
+        if (named) ids.insert(device.id);
         ++ordinal;
       }
     }
@@ -145,16 +165,16 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
       if (device.kind != DeviceKind::kNeuron) continue;
       bool named =
           std::any_of(device.cores.begin(), device.cores.end(), [&](int core) { return cores.contains(core); });
-      if (named) ids.push_back(device.id);
+      if (named) ids.insert(device.id);
     }
   }
-  if (!ids.empty()) return Select(Joined(ids), {});
+  if (!ids.empty()) return InOrder(ids);
   // Who sees no device (empty, or -1) gets none; who names one that is not there is not given another.
   for (const char* named : {cuda, neuron}) {
     if (named == nullptr || *named == '\0' || std::string_view(named).starts_with("-")) continue;
     return Fail(ErrorCode::kUsage, "select a device",
                 "the environment makes '" + ReadableText(named) + "' visible, which this node does not have",
-                WhatToName());
+                WhatToName(/*or_none=*/true));
   }
   if (cuda != nullptr || neuron != nullptr) return std::vector<std::string>{"cpu"};
   return std::vector<std::string>{devices_[1].id};

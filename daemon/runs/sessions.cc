@@ -146,12 +146,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   if (stopped_) {
     return refuse(Fail(ErrorCode::kNoDaemon, kAct, "kprofd is stopping", "open it again when it is back"));
   }
-  Result<std::vector<std::string>> devices = parts_.devices.Select(request.device, {});
+  Result<std::vector<std::string>> devices = parts_.devices.SelectSome(request.device);
   if (!devices.ok()) return refuse(devices.status().In(kAct));
-  if (devices->empty()) {
-    return refuse(Fail(ErrorCode::kUsage, kAct, "a session is a stay on devices, and 'none' names none",
-                       "name some with --device"));
-  }
   if (Status times = FitSessionTimes(options_.limits, request); !times.ok()) return refuse(times);
   const uint32_t account = AccountOf(request.uid);
   Status room = room_.Check(account, kAct);

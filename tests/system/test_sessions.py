@@ -53,6 +53,14 @@ class SessionTest(DaemonTest):
         self.assertEqual(self.ctl.json("status")["queue"]["sessions_open"], 0)
         self.ctl.run("session", "close", session, expect="usage")
 
+    def test_devices_that_make_no_sense_together_are_refused(self):
+        for verb, options in ((("session", "open"), ()), (("capture", "command"), ("--", "true"))):
+            for selector, why in (("cpu,none", "'none' goes with no other device"), ("cpu,cpu", "names device cpu twice")):
+                with self.subTest(verb=verb, selector=selector):
+                    refused = self.ctl.run(*verb, "--device", selector, *options, expect="usage").err.decode()
+                    self.assertIn(why, refused)
+                    self.assertIn("name one of: cpu", refused)
+
     def test_waits_its_turn_and_is_closed_by_an_interrupt(self):
         holder = open_session(self.ctl)
         waiting = self.ctl.start("session", "open", preexec_fn=kprof_testing.as_in_a_terminal)

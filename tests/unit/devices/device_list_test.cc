@@ -33,9 +33,48 @@ TEST(DeviceList, SelectsByIdUuidAllCpuAndNone) {
   EXPECT_THAT(SelectOk(list, "none"), IsEmpty());
 }
 
-TEST(DeviceList, NamesEachDeviceOnceInTheNodesOrder) {
+TEST(DeviceList, NamesDevicesInTheNodesOrder) {
   DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb")});
-  EXPECT_THAT(SelectOk(list, "1, 0,GPU-aaaa,1"), ElementsAre("0", "1"));
+  EXPECT_THAT(SelectOk(list, "1, GPU-aaaa"), ElementsAre("0", "1"));
+  EXPECT_THAT(SelectOk(list, "all,cpu"), ElementsAre("cpu", "0", "1"));
+  EXPECT_THAT(SelectOk(list, "", {"CUDA_VISIBLE_DEVICES=1,0,1"}), ElementsAre("0", "1")) << "not kprofd's to judge";
+}
+
+// Whoever names a device twice, or none beside one, means something that is not so.
+TEST(DeviceList, RefusesWhatMakesNoSenseTogether) {
+  DeviceList list({Gpu("0", "GPU-aaaa"), Gpu("1", "GPU-bbbb")});
+  struct Case {
+    const char* selector;
+    const char* why;
+  };
+  const Case cases[] = {
+      {"cpu,none", "'none' goes with no other device"},
+      {"none, 0", "'none' goes with no other device"},
+      {"none,none", "'none' goes with no other device"},
+      {"1,0,1", "it names device 1 twice"},
+      {"0,GPU-aaaa", "it names device 0 twice"},
+      {"all,1", "it names device 1 twice"},
+      {"cpu,cpu", "it names device cpu twice"},
+      {"0,7", "this node has no device '7'"},
+      {"0,,1", "it names nothing before or after a comma"},
+      {"0,", "it names nothing before or after a comma"},
+  };
+  for (const Case& c : cases) {
+    for (const Status& refused : {list.Select(c.selector, {}).status(), list.SelectSome(c.selector).status()}) {
+      EXPECT_EQ(refused.code(), ErrorCode::kUsage) << c.selector;
+      EXPECT_EQ(refused.what(), "select device '" + std::string(c.selector) + "'");
+      EXPECT_EQ(refused.why(), c.why) << c.selector;
+    }
+    EXPECT_EQ(list.Select(c.selector, {}).status().remedy(), "name one of: cpu, 0, 1, all, none");
+  }
+}
+
+TEST(DeviceList, OffersNoneOnlyToWhoNeedsNoDevice) {
+  DeviceList list({Gpu("0", "GPU-aaaa")});
+  EXPECT_THAT(*list.SelectSome("0,cpu"), ElementsAre("cpu", "0"));
+  EXPECT_THAT(*list.SelectSome(""), ElementsAre("0"));
+  EXPECT_EQ(list.SelectSome("none").status().why(), "it names no device");
+  EXPECT_EQ(list.SelectSome("none").status().remedy(), "name one of: cpu, 0, all");
 }
 
 TEST(DeviceList, SaysWhatThereIsWhenADeviceIsNotThere) {
