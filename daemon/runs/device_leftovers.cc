@@ -30,7 +30,8 @@ std::vector<LeftoverRow> DeviceLeftovers::LeftBy(const RunRow& ended) const {
   return rows;
 }
 
-void DeviceLeftovers::Tell(RunRow& row) const {
+std::vector<LeftoverRow> DeviceLeftovers::Tell(RunRow& row) const {
+  std::vector<LeftoverRow> told;
   for (const std::string& device : row.devices) {
     auto left = left_by_.find(device);
     if (left == left_by_.end()) continue;
@@ -38,11 +39,16 @@ void DeviceLeftovers::Tell(RunRow& row) const {
     LogWarning("processes of an earlier run may use a device", {{"earlier", left->second}, {"run", row.id}});
     row.trust.push_back({kDeviceShared, "processes of the run before it could not be ended, and may have used device " +
                                             device + " at the same time"});
+    told.push_back({device, left->second, boot_id_});
   }
+  return told;
 }
 
-void DeviceLeftovers::Told(const RunRow& row) {
-  for (const std::string& device : row.devices) left_by_.erase(device);
+void DeviceLeftovers::Told(const std::vector<LeftoverRow>& told) {
+  for (const LeftoverRow& leftover : told) {
+    auto left = left_by_.find(leftover.device);
+    if (left != left_by_.end() && left->second == leftover.run_id) left_by_.erase(left);
+  }
 }
 
 void DeviceLeftovers::TakeBack(RunRow& row) {

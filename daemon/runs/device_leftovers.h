@@ -1,7 +1,8 @@
-// Which devices may still be used by what a run left and nobody could end: the next run there is told, once. What is
-// known here is in the catalog, too (leftover_table.h), and stays over a restart, but not over a reboot: a note is
-// stored with the end of the run that left them, and goes with the state in which the next one is told, so that no
-// crash and no failed commit comes between the two. Storing is the owner's.
+// Which devices may still be used by what a run left and nobody could end: the next run there is told, once. One that
+// has its devices and never starts was not there: it is not the one. What is known here is in the catalog, too
+// (leftover_table.h), and stays over a restart, but not over a reboot: a note is stored with the end of the run that
+// left them, and goes with the end of the one that was told, so that no crash and no failed commit comes between the
+// two; one that kprofd dies under leaves the next to be told as well. Storing is the owner's.
 // One thread.
 #pragma once
 
@@ -24,12 +25,11 @@ class DeviceLeftovers {
   // What of it has not been told: to be stored with its end.
   std::vector<LeftoverRow> LeftBy(const RunRow& ended) const;
 
-  // Adds to the trust of a run that is about to start on its devices. What it says stays true until Told.
-  void Tell(RunRow& row) const;
-  // That run's trust is stored, and with it ForgetLeftovers of its devices.
-  void Told(const RunRow& row);
-  // It could not be stored, and the run has ended without having been on its devices: the next one is told in its
-  // place.
+  // Adds to the trust of a run that is about to start on its devices. Returns what it was told of.
+  std::vector<LeftoverRow> Tell(RunRow& row) const;
+  // It was on its devices, and has ended: what it was told of is over, to be forgotten with its end.
+  void Told(const std::vector<LeftoverRow>& told);
+  // It has ended without having been there: the next one is told in its place.
   static void TakeBack(RunRow& row);
 
  private:

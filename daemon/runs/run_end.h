@@ -20,6 +20,9 @@ struct EndedRun {
   // Processes of it, on its devices. Whoever says so has a say in others' trust (device_leftovers.h): the word of a
   // supervisor that a client started is in its own run's trust and does not count here.
   bool may_live_on = false;
+  // Its command was let go, and may have been on its devices; and it is known to have been there.
+  bool went = true;
+  bool started = true;
 };
 
 // What the run's folder held, and in its trust what of the output is not kept.

@@ -10,7 +10,6 @@
 #include "daemon/runs/seconds_text.h"
 #include "daemon/runs/state_marker.h"
 #include "storage/catalog/audit_table.h"
-#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
@@ -49,10 +48,7 @@ void RunLife::Begin() {
   row_.state = RunState::kPreparing;
   std::optional<AuditEntry> granted;
   if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
-  auto take_devices = [granted, devices = row_.devices](Db& db) -> Status {
-    RETURN_IF_ERROR(ForgetLeftovers(db, devices));
-    return granted ? AppendAudit(db, *granted) : OkStatus();
-  };
+  auto take_devices = [granted](Db& db) { return granted ? AppendAudit(db, *granted) : OkStatus(); };
   Commit(take_devices, [this](Status status) {
     if (!status.ok()) Blame(status);
     if (error_ || stop_reason_) return End();
@@ -189,6 +185,7 @@ Status RunLife::WhyTimedOut() const {
 }
 
 void RunLife::OnStarted(const CommandStarted& started) {
+  started_ = true;
   row_.started_ns = Believable(started.unix_ns, row_.queued_ns);
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
   RemoveSpoolSoon(parts_, row_.id);
@@ -291,7 +288,7 @@ void RunLife::End() {
   if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
     parts_.grants->Forget(row_.id);
   }
-  events_.ended({row_, may_live_on_});
+  events_.ended({row_, may_live_on_, went_, started_ || command_});
 }
 
 }  // namespace kprof

@@ -76,6 +76,7 @@ class RunLife {
   bool prepared_ = false;           // the supervisor is ready
   bool running_committed_ = false;  // and so are we
   bool went_ = false;
+  bool started_ = false;  // so says its supervisor
   bool collecting_committed_ = false;
   int64_t launched_mono_ns_ = 0;
   bool ended_ = false;  // the command is over, or never will be

@@ -258,11 +258,10 @@ void Runs::Start(const std::string& id) {
   std::optional<Lease> lease = LeaseOf(open.row);
   if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
   RunRow row = open.row;
-  leftovers_.Tell(row);
+  open.told = leftovers_.Tell(row);
   open.queue_timer.Cancel();
   RunLife::Events events;
   events.changed = [this, id](const RunRow& row) {
-    if (row.state == RunState::kPreparing) leftovers_.Told(row);
     Become(open_.at(id), row);
     Notify(id);
   };
@@ -276,7 +275,9 @@ void Runs::OnLifeEnded(EndedRun ended) {
   OpenRun& open = open_.at(id);
   open.end = std::move(ended.row);
   const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
-  if (!had_devices) DeviceLeftovers::TakeBack(*open.end);
+  if (!ended.went) DeviceLeftovers::TakeBack(*open.end);
+  if (!ended.started) open.told.clear();
+  leftovers_.Told(open.told);
   const RunRow& end = *open.end;
   if (std::optional<Lease> lease = LeaseOf(end)) {
     const std::string outcome = end.error ? end.error->code : "ok";
@@ -310,9 +311,11 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
-      [row = *open.end, lease_ended = open.lease_ended, left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
+      [row = *open.end, lease_ended = open.lease_ended, told = open.told,
+       left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
         RETURN_IF_ERROR(UpdateRun(db, row));
         for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
+        for (const LeftoverRow& leftover : told) RETURN_IF_ERROR(ForgetLeftover(db, leftover));
         return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
       },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {

@@ -118,6 +118,7 @@ class Runs {
     std::unique_ptr<RunLife> life;                  // none while it waits
     std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
     std::optional<RunRow> end;                      // its end, while that is being committed
+    std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
     std::optional<AuditEntry> lease_ended;          // stored with the end, where it had one
     Status end_refused;                             // why it could not be, the last time
     std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
@@ -159,8 +160,8 @@ class Runs {
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;
   DeviceLeftovers leftovers_;
-  size_t submitting_ = 0;  // on their way into the queue
   int64_t longest_run_ms_;
+  size_t submitting_ = 0;  // on their way into the queue
   size_t running_ = 0;
   WatchId next_watch_ = 1;
   bool begun_ = false;

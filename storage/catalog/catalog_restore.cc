@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "storage/catalog/catalog_check.h"
+#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/schema.h"
 #include "storage/db.h"
 #include "storage/db_copy.h"
@@ -40,9 +43,30 @@ Status CheckBackup(Db& db) {
               kUseABackup);
 }
 
-Status CopyMarked(Db& backup, const std::string& path, const char* vfs) {
+// What runs left on this node's devices, by the catalog that goes. Nothing where it cannot say: it may be why somebody
+// restores.
+std::optional<std::vector<LeftoverRow>> KnownLeftovers(const Layout& layout, const char* vfs) {
+  if (!IsThere(layout.CatalogPath())) return std::nullopt;
+  Result<Db> db = Db::Open(layout.CatalogPath(), {.vfs = vfs});
+  if (!db.ok() || !CheckCatalog(*db).ok()) return std::nullopt;
+  Result<std::vector<LeftoverRow>> leftovers = ReadLeftovers(*db);
+  return leftovers.ok() ? std::optional(*std::move(leftovers)) : std::nullopt;
+}
+
+// What is on the devices now counts, not what was there when the backup was made.
+Status PutLeftovers(Db& copy, const std::vector<LeftoverRow>& leftovers) {
+  RETURN_IF_ERROR(MigrateCatalog(copy));  // of an earlier version, which has no table for them
+  ASSIGN_OR_RETURN(const std::vector<LeftoverRow> backed_up, ReadLeftovers(copy));
+  for (const LeftoverRow& leftover : backed_up) RETURN_IF_ERROR(ForgetLeftover(copy, leftover));
+  for (const LeftoverRow& leftover : leftovers) RETURN_IF_ERROR(NoteLeftover(copy, leftover));
+  return OkStatus();
+}
+
+Status CopyMarked(Db& backup, const std::string& path, const std::optional<std::vector<LeftoverRow>>& leftovers,
+                  const char* vfs) {
   ASSIGN_OR_RETURN(Db copy, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false, .vfs = vfs}));
   RETURN_IF_ERROR(CopyDb(backup, copy, {}));
+  if (leftovers) RETURN_IF_ERROR(PutLeftovers(copy, *leftovers));
   return MarkBackup(copy);
 }
 
@@ -56,7 +80,7 @@ Status StageRestore(const std::string& backup_path, const Layout& layout, Files&
     {
       ASSIGN_OR_RETURN(Db backup, Db::Open(backup_path, {.vfs = vfs}));
       RETURN_IF_ERROR(CheckBackup(backup));
-      RETURN_IF_ERROR(CopyMarked(backup, copy_path, vfs));
+      RETURN_IF_ERROR(CopyMarked(backup, copy_path, KnownLeftovers(layout, vfs), vfs));
     }
     {
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.OpenForWrite(copy_path));

@@ -12,10 +12,9 @@ ON CONFLICT (device) DO UPDATE SET run_id = excluded.run_id, boot_id = excluded.
   return note.BindText(1, leftover.device).BindText(2, leftover.run_id).BindText(3, leftover.boot_id).Run();
 }
 
-Status ForgetLeftovers(Db& db, const std::vector<std::string>& devices) {
-  Statement forget(db, "DELETE FROM leftovers WHERE device = ?1");
-  for (const std::string& device : devices) RETURN_IF_ERROR(forget.BindText(1, device).Run());
-  return OkStatus();
+Status ForgetLeftover(Db& db, const LeftoverRow& leftover) {
+  Statement forget(db, "DELETE FROM leftovers WHERE device = ?1 AND run_id = ?2");
+  return forget.BindText(1, leftover.device).BindText(2, leftover.run_id).Run();
 }
 
 Result<std::vector<LeftoverRow>> ReadLeftovers(Db& db) {

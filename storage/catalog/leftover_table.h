@@ -1,6 +1,6 @@
 // Devices that processes of an ended run may still use, as nobody could end them: noted with the end of that run, gone
-// with the state in which the next run there was told. They outlive the row of the run, which may be deleted, but not
-// the kernel under which the processes ran. Functions over a Db; those that change it are for a Writer job.
+// with the end of the next run that was there and was told. They outlive the row of the run, which may be deleted, but
+// not the kernel under which the processes ran. Functions over a Db; those that change it are for a Writer job.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct LeftoverRow {
 // In the place of an earlier one of the same device.
 Status NoteLeftover(Db& db, const LeftoverRow& leftover);
 
-// Devices without one are fine.
-Status ForgetLeftovers(Db& db, const std::vector<std::string>& devices);
+// One that is there no longer, or of another run by now, is fine.
+Status ForgetLeftover(Db& db, const LeftoverRow& leftover);
 
 // In the order of their devices' names.
 Result<std::vector<LeftoverRow>> ReadLeftovers(Db& db);

@@ -123,6 +123,67 @@ TEST_F(DeviceLeftoversTest, AreToldToTheNextWhereItCouldNotBeStoredThatOneWasTol
   EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
 }
 
+TEST_F(DeviceLeftoversTest, StayUntilARunWasReallyThere) {
+  LeavesProcessesOn("0");
+  const std::string cancelled = SubmitOk(On("0"));
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 2; }));
+  runs_->Stop(cancelled, Fail(ErrorCode::kCancelled, "run", "cancelled"), 0, [](const Result<RunRow>&) {});
+  launcher_->at(1).Prepared();
+  ASSERT_TRUE(HasEnded(cancelled));
+  EXPECT_THAT(TrustOf(cancelled), IsEmpty()) << "it never was on the device";
+  launcher_->FailNext(Fail(ErrorCode::kSpawnFailed, "start", "no processes left"));
+  const std::string unspawned = SubmitOk(On("0"));
+  ASSERT_TRUE(HasEnded(unspawned));
+  EXPECT_THAT(TrustOf(unspawned), IsEmpty());
+  Restart();
+  // No program of that name, which the supervisor finds out when it is told to go.
+  const std::string not_found = SubmitOk(On("0"));
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->at(0).Prepared();
+  ASSERT_TRUE(Until([&] { return launcher_->at(0).go_calls > 0; }));
+  launcher_->at(0).Failed(Fail(ErrorCode::kSpawnFailed, "start", "there is no such program"));
+  ASSERT_TRUE(HasEnded(not_found));
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+}
+
+// Of the one that was told nobody knows how far it came.
+TEST_F(DeviceLeftoversTest, AreToldAgainWhenKprofdDiesUnderTheOneThatWasTold) {
+  LeavesProcessesOn("0");
+  const std::string lost = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(1));
+  Restart();
+  ASSERT_TRUE(Until([&] { return launcher_->remains.size() == 1; }));
+  launcher_->remains[0].done(OkStatus());
+  ASSERT_TRUE(HasEnded(lost));
+  EXPECT_THAT(TrustOf(lost), ElementsAre("device_shared"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
+}
+
+// The end of one that was told is stored late, when the next one there has left something itself.
+TEST_F(DeviceLeftoversTest, AreNotForgottenWithThoseOfAnEarlierRun) {
+  LeavesProcessesOn("0");
+  const std::string late = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(1));
+  disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
+  launcher_->at(1).Ended(ExitCode(0));
+  ASSERT_TRUE(Until([&] {
+    const std::optional<Runs::View> view = runs_->FindOpen(late);
+    return view && IsTerminal(view->row.state);
+  }));
+  disk_.plan.Heal();
+  LeavesProcessesOn("0");
+  ASSERT_TRUE(Until([&] {
+    Pass(60'000);
+    return !runs_->FindOpen(late);
+  }));
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+}
+
 // The end of the run that left them is stored late, when the next one has been told already.
 TEST_F(DeviceLeftoversTest, AreNotToldAgainWhereTheyAreStoredAfterTheTelling) {
   const std::string late = SubmitOk(On("0"));

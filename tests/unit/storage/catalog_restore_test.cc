@@ -6,9 +6,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/leftover_table.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "tests/fakes/base/file_facts.h"
@@ -108,6 +110,33 @@ TEST_F(CatalogRestoreTest, TheBackupTakesThePlaceOfACatalogWithAWal) {
   EXPECT_EQ(Runs(), kBackedUp);
   // The other one is still there, whole.
   EXPECT_EQ(RunsOfLost(restored->replaced), kOld);
+}
+
+// What is on the devices now counts, not what was there when the backup was made.
+TEST_F(CatalogRestoreTest, WhatRunsLeftOnDevicesStaysKnown) {
+  auto change = [&](const std::function<Status(Db&)>& job) {
+    std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk_.files);
+    ASSERT_TRUE(catalog->writer().SubmitAndWait(job).ok());
+  };
+  auto known = [&] {
+    std::unique_ptr<Catalog> catalog = *Catalog::Open(options_, disk_.files);
+    return *ReadLeftovers(**catalog->readers().Borrow());
+  };
+  const LeftoverRow gone{"0", "told", "boot"};
+  const LeftoverRow there{"1", "left", "boot"};
+  change([&](Db& db) { return NoteLeftover(db, gone); });
+  MakeBackupAndGoOn();
+  change([&](Db& db) -> Status {
+    RETURN_IF_ERROR(ForgetLeftover(db, gone));
+    return NoteLeftover(db, there);
+  });
+  ASSERT_TRUE(Restore().ok());
+  EXPECT_EQ(Runs(), kBackedUp);
+  EXPECT_EQ(known(), std::vector{there});
+  // A catalog that cannot say: it may be why somebody restores.
+  std::ofstream(options_.layout.CatalogPath(), std::ios::binary) << "scribbled";
+  ASSERT_TRUE(Restore().ok());
+  EXPECT_EQ(known(), std::vector{gone});
 }
 
 TEST_F(CatalogRestoreTest, AnotherOneRightAfterPutsAwayWhatTheFirstBrought) {
