@@ -20,7 +20,7 @@ constexpr int64_t kLookNs = 5 * kNanosPerSecond;
 
 }  // namespace
 
-void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, std::function<void()> done) {
+void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, std::function<void(const Status&)> done) {
   // Moved on to the loop at the end: nothing of `done` or of this is destroyed on the worker.
   auto job = [self = shared_from_this(), marker, since_ticks, done]() mutable {
     auto is_own = [&](const ProcessRow& row) { return self->IsOwn(row, since_ticks); };
@@ -42,11 +42,15 @@ void AdoptedProcesses::Sweep(const std::string& marker, uint64_t since_ticks, st
       ReapOrphans(is_own);
       some_left = !at_sight.none_left || !FindOrphans(::getpid(), is_own).empty();
     }
-    LogInfo("swept what kprof-launch left", {{"run", marker}, {"killed", std::to_string(killed)}});
+    const size_t left = find().size();
+    LogInfo("swept what kprof-launch left",
+            {{"run", marker}, {"killed", std::to_string(killed)}, {"left", std::to_string(left)}});
     IoLoop& loop = self->loop_;
-    loop.Post([self = std::move(self), since_ticks, some_left, done = std::move(done)] {
+    loop.Post([self = std::move(self), since_ticks, some_left, left, done = std::move(done)] {
       if (some_left) self->Watch(since_ticks);
-      done();
+      done(left == 0 ? OkStatus()
+                     : Fail(ErrorCode::kCommandFailed, "end what kprof-launch left",
+                            std::to_string(left) + " of its processes could not be ended"));
     });
   };
   if (pool_.Submit(std::move(job)).ok()) return;

@@ -14,6 +14,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/process/own_children.h"
 #include "daemon/process/process_table.h"
+#include "storage/base/status.h"
 
 namespace kprof {
 
@@ -23,9 +24,9 @@ class AdoptedProcesses : public std::enable_shared_from_this<AdoptedProcesses> {
 
   OwnChildren& own() { return own_; }
 
-  // Ends what carries the marker and what was handed to us since then, then calls `done`, on the loop. What is left
-  // even so is watched.
-  void Sweep(const std::string& marker, uint64_t since_ticks, std::function<void()> done);
+  // Ends what carries the marker and what was handed to us since then, then calls `done`, on the loop: ok when nobody
+  // is left, else with why. What is left even so is watched.
+  void Sweep(const std::string& marker, uint64_t since_ticks, std::function<void(const Status&)> done);
 
   // Processes that could not be killed are ours now; one day they end, and somebody must take note. Looks every 5 s.
   void Watch(uint64_t since_ticks);

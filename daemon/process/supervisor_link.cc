@@ -88,7 +88,8 @@ void SupervisorLink::Kill() {
         channel_->silent().value_or(Fail(ErrorCode::kCommandFailed, "supervise '" + channel_->subject().program + "'",
                                          "kprof-launch closed its channel", "run it again"));
     SweepAndTell(
-        Status(why.code(), why.what(), why.why() + "; it hangs in the kernel and cannot be ended yet", why.remedy()));
+        Status(why.code(), why.what(), why.why() + "; it hangs in the kernel and cannot be ended yet", why.remedy()),
+        "");
   });
 }
 
@@ -112,18 +113,20 @@ void SupervisorLink::OnExit() {
   if (channel_->over() && !silent && (tree_gone || left_some)) return;
   LogWarning("kprof-launch died",
              {{"run", channel_->marker()}, {"pid", std::to_string(pid_)}, {"how", HowItEnded(wait_status)}});
-  if (silent) {
-    return SweepAndTell(Status(silent->code(), silent->what(), silent->why() + "; it and its processes have been ended",
-                               silent->remedy()));
-  }
+  if (silent) return SweepAndTell(*silent, "; it and its processes have been ended");
   SweepAndTell(Fail(ErrorCode::kCommandFailed, "supervise '" + channel_->subject().program + "'",
-                    "kprof-launch died: " + HowItEnded(wait_status) + "; its processes have been ended",
-                    "look in the kernel's log for a lack of memory, then run it again"));
+                    "kprof-launch died: " + HowItEnded(wait_status),
+                    "look in the kernel's log for a lack of memory, then run it again"),
+               "; its processes have been ended");
 }
 
-void SupervisorLink::SweepAndTell(const Status& last) {
-  adopted_->Sweep(channel_->marker(), start_ticks_,
-                  [self = shared_from_this(), last] { self->channel_->TellLast(last); });
+void SupervisorLink::SweepAndTell(const Status& last, const std::string& if_ended) {
+  auto tell = [self = shared_from_this(), last, if_ended](const Status& all_ended) {
+    if (!all_ended.ok()) self->channel_->TellMayLiveOn(all_ended);
+    const std::string more = all_ended.ok() ? if_ended : "; " + all_ended.why();
+    self->channel_->TellLast(Status(last.code(), last.what(), last.why() + more, last.remedy()));
+  };
+  adopted_->Sweep(channel_->marker(), start_ticks_, tell);
 }
 
 }  // namespace kprof

@@ -45,7 +45,8 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   void ExpectExit();
   void Kill();
   void OnExit();
-  void SweepAndTell(const Status& last);
+  // `if_ended`: what `last` says besides when nobody is left; else it is told that somebody may be.
+  void SweepAndTell(const Status& last, const std::string& if_ended);
 
   IoLoop& loop_;
   // Both may outlive the launcher.

@@ -1,6 +1,7 @@
 #include "daemon/runs/recovery.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -21,8 +22,9 @@ namespace {
 
 constexpr int kPatientLooks = 20;
 
-// Processes that carry the id of a run of ours that is not running: all of them, as nothing runs yet.
-void EndStaleProcesses(Db& db, const Layout& layout) {
+// Processes that carry the id of a run of ours that is not running: all of them, as nothing runs yet. Returns the runs
+// of which some live on.
+std::set<std::string> EndStaleProcesses(Db& db, const Layout& layout) {
   auto is_stale = [&](const std::string& id) {
     if (!LooksLikeRunId(id) || id.size() != kRunIdLength) return false;
     return ReadRun(db, id).ok();
@@ -36,6 +38,10 @@ void EndStaleProcesses(Db& db, const Layout& layout) {
     return FindMarkedProcesses(is_stale, ours, spare ? Supervisors::kSpared : Supervisors::kFound);
   });
   if (ended > 0) LogWarning("ended processes of lost runs", {{"count", std::to_string(ended)}});
+  std::set<std::string> left;
+  auto note = [&](const std::string& id) { return is_stale(id) && left.insert(id).second; };
+  (void)FindMarkedProcesses(note, ours);
+  return left;
 }
 
 RunRow EndedSinceBackup(RunRow run, const Layout& layout, const Clock& clock) {
@@ -90,7 +96,7 @@ void StoreEnd(Catalog& catalog, RunRow run, std::optional<AuditEntry> lease_ende
   });
   if (stored.ok()) return;
   LogError("the end of a run cannot be stored", {{"run", run.id}, {"error", stored.ToString()}});
-  recovered.unstored.push_back({std::move(run), std::move(lease_ended), stored});
+  recovered.unstored.push_back({std::move(run), std::move(lease_ended), stored, false});
 }
 
 }  // namespace
@@ -103,6 +109,7 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
   // A spooled file is only as safe as its folder.
   WarnIf(files.SyncFolder(layout.state_folder), "the state folder's names may not outlast a loss of power");
   std::vector<RunRow> open;
+  std::set<std::string> living_on;
   RecoveredRuns recovered;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
@@ -110,7 +117,7 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
     ASSIGN_OR_RETURN(recovered.sessions, ReadOpenSessions(*reader));
     ASSIGN_OR_RETURN(recovered.last_session_id, ReadLastSessionId(*reader));
     ASSIGN_OR_RETURN(recovered.leftovers, ReadLeftovers(*reader));
-    EndStaleProcesses(*reader, layout);
+    living_on = EndStaleProcesses(*reader, layout);
   }
   recovered.is_backup = catalog.is_backup();
   for (RunRow& stored : open) {
@@ -123,6 +130,12 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
     std::optional<AuditEntry> lease_ended;
     if (std::optional<Lease> lease = LeaseOf(run); lease && had_lease) {
       lease_ended = LeaseEnded(*lease, std::string(ErrorName(ErrorCode::kLostDaemon)), std::nullopt, clock.unix_ns());
+    }
+    if (living_on.contains(run.id)) {
+      LogError("processes of a lost run may live on", {{"run", run.id}});
+      run.trust.push_back(MayLiveOn(Fail(ErrorCode::kCommandFailed, "end it", "they could not be ended")));
+      recovered.unstored.push_back({std::move(run), std::move(lease_ended), OkStatus(), true});
+      continue;
     }
     StoreEnd(catalog, std::move(run), std::move(lease_ended), recovered);
   }

@@ -28,11 +28,12 @@ struct RecoveredRuns {
   std::string last_session_id;
   // Those that had not ended, in their order: `queued`, ready to be queued again; or in flight, and lost.
   std::vector<RunRow> runs;
-  // As they ended, which could not be written down, as on a full disk.
+  // As they ended, which could not be written down, as on a full disk; or is to be with what they left.
   struct Unstored {
     RunRow row;
     std::optional<AuditEntry> lease_ended;  // to be stored with it
     Status why;
+    bool may_live_on = false;  // as in EndedRun
   };
   std::vector<Unstored> unstored;
   // As they are stored, whatever boot they are of.

@@ -77,6 +77,7 @@ void Runs::TakeBack(RecoveredRuns recovered) {
         row.state == RunState::kQueued ? TakeBackQueued(std::move(row)) : TakeBackLost(std::move(row));
       });
   for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
+    if (unstored.may_live_on) leftovers_.Note(unstored.row);
     OpenRun& open = open_[unstored.row.id];
     open.row = unstored.row;
     open.end = std::move(unstored.row);
@@ -176,9 +177,9 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   }
   Status checked = tool->Check({request.argv, request.environment, request.cwd});
   if (!checked.ok()) return refuse(checked);
-  Result<RunPlace> place = request.session_id.empty()
   checked = CheckLongestRun(request.timeout_ms, longest_run_ms_);
   if (!checked.ok()) return refuse(checked);
+  Result<RunPlace> place = request.session_id.empty()
                                ? PlaceByItself(request, parts_.devices)
                                : PlaceInSession(request, sessions_.FindTaking(request.session_id), parts_.devices);
   if (!place.ok()) return refuse(place.status());
@@ -314,8 +315,8 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
       [row = *open.end, lease_ended = open.lease_ended, told = open.told,
        left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
         RETURN_IF_ERROR(UpdateRun(db, row));
-        for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
         for (const LeftoverRow& leftover : told) RETURN_IF_ERROR(ForgetLeftover(db, leftover));
+        for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
         return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
       },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {

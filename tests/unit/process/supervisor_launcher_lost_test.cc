@@ -14,6 +14,7 @@
 
 #include "daemon/process/process_sweep.h"
 #include "daemon/process/supervisor_launcher.h"
+#include "tests/fakes/base/right_to_kill.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {
@@ -35,7 +36,8 @@ TEST_F(SupervisorLauncherTest, SweepsTheTreeOfAKilledSupervisorAndReportsItLost)
   Kill(ParentOf(command.started->pid));
   WaitUntil([&] { return command.over(); }, "lost");
   ASSERT_TRUE(command.lost);
-  EXPECT_NE(command.lost->ToString().find("killed by signal 9"), std::string::npos);
+  EXPECT_NE(command.lost->ToString().find("killed by signal 9; its processes have been ended"), std::string::npos);
+  EXPECT_EQ(command.may_live_on, 0);
   // Gone and reaped by the time the event comes.
   EXPECT_EQ(ParentOf(command.started->pid), -1);
   EXPECT_EQ(ParentOf(escaped), -1);
@@ -90,6 +92,26 @@ TEST_F(SupervisorLauncherTest, CountsAndLeavesWhatHasChangedItsIdentity) {
   EXPECT_EQ(ended->exit_code, 0);
   EXPECT_EQ(ended->leftover_processes, 0);
   EXPECT_EQ(ended->unkillable_processes, 1);
+}
+
+// The same, where it is the daemon who cannot end it: the run says so, and the next one on its devices is told.
+TEST_F(SupervisorLauncherTest, TellsOfWhatAKilledSupervisorLeftAndNobodyCouldEnd) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to start a process that is somebody else's";
+  Command& command = Start(
+      Request({"setpriv", "--reuid", "1", "--regid", "1", "--clear-groups", "sh", "-c", "echo up; exec sleep 300"}));
+  WaitForOutput(command, "up");
+  bool dropped = false;
+  // In the one worker, which sweeps.
+  auto give_up = [&] { loop_.Post([&dropped, done = SetRightToKill(false)] { dropped = done; }); };
+  ASSERT_TRUE(pool_->Submit(give_up).ok());
+  WaitUntil([&] { return dropped; }, "the worker to lose its right");
+  Kill(ParentOf(command.started->pid));
+  WaitUntil([&] { return command.over(); }, "lost");
+  EXPECT_EQ(command.may_live_on, 1);
+  ASSERT_TRUE(command.lost);
+  EXPECT_NE(command.lost->why().find("1 of its processes could not be ended"), std::string::npos);
+  EXPECT_EQ(command.lost->why().find("have been ended"), std::string::npos);
+  EXPECT_EQ(::kill(command.started->pid, 0), 0);
 }
 
 TEST_F(SupervisorLauncherTest, LeavesChildrenOfOtherRoomsAloneWhenItSweeps) {

@@ -3,9 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
+#include "daemon/process/process_sweep.h"
+#include "daemon/runs/state_marker.h"
+#include "storage/base/run_variables.h"
+#include "tests/fakes/base/right_to_kill.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {
@@ -182,6 +189,41 @@ TEST_F(DeviceLeftoversTest, AreNotForgottenWithThoseOfAnEarlierRun) {
   }));
   Restart();
   EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+}
+
+class OwnDaemonsLeftoversTest : public DeviceLeftoversTest {
+ protected:
+  void SetUp() override { ASSERT_TRUE(Open().ok()); }
+};
+
+// What a kprofd of one's own was killed under, and the next one cannot end: it has become somebody else's.
+TEST_F(OwnDaemonsLeftoversTest, AreWhatAStartCouldNotEnd) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to start a process that is somebody else's";
+  const std::string lost = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string of_run = std::string(kRunIdVariable) + "=" + lost;
+  const std::string of_state = StateMarker(layout());
+  const pid_t escaped = ::fork();
+  if (escaped == 0) {
+    const char* const argv[] = {"sleep", "300", nullptr};
+    const char* const environment[] = {of_run.c_str(), of_state.c_str(), nullptr};
+    if (::setresuid(1, 1, 1) == 0) ::execve("/bin/sleep", const_cast<char**>(argv), const_cast<char**>(environment));
+    ::_exit(127);
+  }
+  ASSERT_GT(escaped, 0);
+  auto carries_it = [&] { return !FindMarkedProcesses([&](const std::string& id) { return id == lost; }).empty(); };
+  ASSERT_TRUE(Until(carries_it));
+  ASSERT_TRUE(SetRightToKill(false));
+  Restart();
+  ASSERT_TRUE(SetRightToKill(true));
+  ASSERT_TRUE(HasEnded(lost));
+  EXPECT_EQ(Stored(lost).error->code, "lost_daemon");
+  EXPECT_THAT(TrustOf(lost), ElementsAre("processes_unkillable"));
+  ::kill(escaped, SIGKILL);
+  ::waitpid(escaped, nullptr, 0);
+  Restart();
+  EXPECT_THAT(TrustOf(RunsOn("0")), ElementsAre("device_shared"));
+  EXPECT_THAT(TrustOf(RunsOn("0")), IsEmpty());
 }
 
 // The end of the run that left them is stored late, when the next one has been told already.
