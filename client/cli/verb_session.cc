@@ -106,8 +106,18 @@ Status RunVerb(const OpenSessionArgs& args, const VerbContext& context) {
 Status RunVerb(const CloseSessionArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(v1::Session session, client->CloseSession(args.session));
-  context.output.Write(context.global.json ? SessionJsonLine(session, nullptr)
-                                           : "session " + TerminalText(session.id()) + " is closed\n");
+  if (context.global.json) {
+    context.output.Write(SessionJsonLine(session, nullptr));
+    return OkStatus();
+  }
+  context.output.Write("session " + TerminalText(session.id()) +
+                       (session.state() == v1::SESSION_STATE_LOST ? " is lost\n" : " is closed\n"));
+  // By somebody else, or by itself, maybe long ago.
+  if (session.has_error()) {
+    const v1::RunError& error = session.error();
+    context.output.Note(TerminalText("it ended with " + error.code() + ": " + error.message() +
+                                     (error.remedy().empty() ? "" : "; " + error.remedy())));
+  }
   return OkStatus();
 }
 

@@ -46,6 +46,9 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
       parts_, caller(), request->id(), Rpc::kCloseSession, "close session",
       [this, call, response, grace_ms](const Result<SessionRow>& row) {
         if (!row.ok()) return call->End(row.status());
+        // Whoever closes it wants it to be over; how it came to be is in the answer.
+        const bool is_stored = parts_.runs.sessions().FindOpenRow(row->id) == nullptr;
+        if (is_stored && IsOver(row->state)) return EndWith(call, row, response->mutable_session());
         const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
         parts_.runs.sessions().Close(
             row->id, ActorOf(caller()), Fail(ErrorCode::kCancelled, "run", who + " closed its session"), grace_ms,

@@ -266,9 +266,10 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
                      std::function<void(Result<SessionRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto found = open_.find(id);
-  if (found == open_.end() || found->second.end) {
-    return parts_.loop.Post(
-        [done, id] { done(Fail(ErrorCode::kUsage, "close session " + id, "it has ended already")); });
+  if (found == open_.end()) {
+    return parts_.loop.Post([done, id] {
+      done(Fail(ErrorCode::kUsage, "close session " + id, "it has ended already", "see kprofctl session show " + id));
+    });
   }
   found->second.end_known.push_back(std::move(done));
   std::optional<Ending>& ending = found->second.ending;
@@ -276,6 +277,7 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
     AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
     const bool by_owner = by.uid == found->second.row.uid && by.caller != kDaemonCaller;
     const std::optional<Status> error = by_owner ? std::nullopt : std::optional(of_runs.In(Named(id)));
+  if (found->second.end) return;  // which is being stored
     return End(id, {.error = error, .of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
   }
   // A second wish can only be more urgent.

@@ -71,8 +71,8 @@ class Sessions {
   Result<std::string> Resume(uint32_t uid, const std::string& token) const;
 
   // Ends its runs with `of_runs`, which also says why it ends where not its owner ends it, and gives its devices back;
-  // then answers. kUsage when it
-  // has ended. A failure to store the end is the answer, too; it has ended for now, but a crash may bring it back.
+  // then answers. kUsage when it has ended. A failure to store the end is the answer, too; it has ended for now, but a
+  // crash may bring it back.
   void Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
              std::function<void(Result<SessionRow>)> done);
 

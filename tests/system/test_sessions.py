@@ -51,7 +51,14 @@ class SessionTest(DaemonTest):
         self.assertIsNone(self.ctl.wait(waiting, expect="cancelled")["started_ns"])
         wait_until_gone(seconds, run=running)
         self.assertEqual(self.ctl.json("status")["queue"]["sessions_open"], 0)
-        self.ctl.run("session", "close", session, expect="usage")
+        again = self.ctl.run("session", "close", session)
+        self.assertEqual(again.text, f"session {session} is closed\n")
+
+    def test_closing_one_that_has_ended_by_itself_tells_why(self):
+        session = open_session(self.ctl, "--ttl", "1s")
+        wait_until(lambda: state_of(self.ctl, session) == "closed", "its TTL to pass")
+        closed = self.ctl.run("session", "close", session)
+        self.assertRegex(closed.err.decode(), r"it ended with timed_out: .*TTL of 1 s has passed; give it more with --ttl")
 
     def test_devices_that_make_no_sense_together_are_refused(self):
         for verb, options in ((("session", "open"), ()), (("capture", "command"), ("--", "true"))):

@@ -108,6 +108,27 @@ TEST_F(VerbSessionTest, CloseSaysWhatIsClosed) {
   EXPECT_EQ(Kprofctl({"session", "close", "x"}), 4);
 }
 
+TEST_F(VerbSessionTest, CloseSaysHowOneEndedThatHadEndedAlready) {
+  v1::Session session = SessionIn(v1::SESSION_STATE_CLOSED);
+  daemon_.calls.close_session = [&](const v1::CloseSessionRequest&, v1::CloseSessionResponse& response) {
+    *response.mutable_session() = session;
+    return OkStatus();
+  };
+  daemon_.Start();
+  session.mutable_error()->set_code("timed_out");
+  session.mutable_error()->set_message("session 01se: its TTL of 60 s has passed");
+  session.mutable_error()->set_remedy("give it more with --ttl");
+  EXPECT_EQ(Kprofctl({"session", "close", "01"}), 0) << "that is what was asked for";
+  EXPECT_EQ(results_, "session 01se is closed\n");
+  EXPECT_THAT(notes_,
+              HasSubstr("it ended with timed_out: session 01se: its TTL of 60 s has passed; give it more with --ttl"));
+  session.set_state(v1::SESSION_STATE_LOST);
+  EXPECT_EQ(Kprofctl({"session", "close", "01"}), 0);
+  EXPECT_EQ(results_, "session 01se is lost\n");
+  EXPECT_EQ(Kprofctl({"--json", "session", "close", "01"}), 0);
+  EXPECT_THAT(results_, HasSubstr("\"error\":{\"code\":\"timed_out\""));
+}
+
 TEST_F(VerbSessionTest, ShowHasTheSessionAndItsRounds) {
   AnswerLookUp(SessionIn(v1::SESSION_STATE_OPEN));
   daemon_.calls.list_rounds = [](const v1::ListRoundsRequest& request, v1::ListRoundsResponse& response) {

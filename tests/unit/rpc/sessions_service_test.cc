@@ -117,11 +117,30 @@ TEST_F(SessionsServiceTest, OpensListsAndCloses) {
   v1::Session closed;
   EXPECT_TRUE(Close(client, "@last", &closed).ok());
   EXPECT_EQ(closed.state(), v1::SESSION_STATE_CLOSED);
-  grpc::Status again = Close(client, id);
-  EXPECT_EQ(DetailOf(again).code(), "usage");
   v1::ListSessionsRequest open_ones;
   open_ones.add_states(v1::SESSION_STATE_OPEN);
   EXPECT_THAT(List(client, open_ones), ElementsAre());
+}
+
+// Whoever closes it wants it to be over; how it came to be is in the answer.
+TEST_F(SessionsServiceTest, ClosingOneThatHasEndedTellsHowItEnded) {
+  RpcClient client = Connect();
+  const std::string closed = OpenOk(client);
+  ASSERT_TRUE(Close(client, closed).ok());
+  v1::OpenSessionRequest request = Detached();
+  request.set_idle_timeout_ms(1000);
+  const std::string expired = OpenOk(client, request);
+  ASSERT_TRUE(Passing(1000, [&] { return Get(client, expired)->state() == v1::SESSION_STATE_CLOSED; }));
+  v1::Session session;
+  EXPECT_TRUE(Close(client, closed, &session).ok());
+  EXPECT_EQ(session.state(), v1::SESSION_STATE_CLOSED);
+  EXPECT_FALSE(session.has_error());
+  EXPECT_TRUE(Close(client, expired, &session).ok());
+  EXPECT_EQ(session.state(), v1::SESSION_STATE_CLOSED);
+  EXPECT_EQ(session.error().code(), "timed_out");
+  EXPECT_NE(session.error().remedy(), "");
+  RpcClient other = Connect(2000);
+  EXPECT_EQ(DetailOf(Close(other, expired)).code(), "not_found") << "it is nobody's business but its owner's";
 }
 
 TEST_F(SessionsServiceTest, RoundsAreListedInPages) {
