@@ -19,10 +19,18 @@ inline Actor ActorOf(const Caller& caller) {
 
 // Any thread, all of these.
 
-// Records that the caller was not let do that, or is over a limit: if that is what `status` says.
+// Records that the caller was not let do that, for this reason.
+inline void RecordRefused(AuditLog& audit, const Caller& caller, const char* act, const Status& status) {
+  audit.RecordRefusal({ActorOf(caller), act, status.code(), status.why(), {}, {}});
+}
+inline void RecordRefused(AuditLog& audit, const Caller& caller, Rpc rpc, const Status& status) {
+  RecordRefused(audit, caller, RuleOf(rpc).method, status);
+}
+
+// The same, or is over a limit: if that is what `status` says.
 inline void RecordIfRefused(AuditLog& audit, const Caller& caller, const char* act, const Status& status) {
   if (status.code() != ErrorCode::kNotPermitted && status.code() != ErrorCode::kQueueFull) return;
-  audit.RecordRefusal({ActorOf(caller), act, status.code(), status.why(), {}, {}});
+  RecordRefused(audit, caller, act, status);
 }
 inline void RecordIfRefused(AuditLog& audit, const Caller& caller, Rpc rpc, const Status& status) {
   RecordIfRefused(audit, caller, RuleOf(rpc).method, status);

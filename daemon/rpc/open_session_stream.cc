@@ -64,7 +64,9 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     if (!refused.ok()) return End(ToGrpc(refused));
     if (!resume_token_.empty()) {
       Result<std::string> id = sessions().Resume(record_.caller().uid, resume_token_);
-      return id.ok() ? Follow(*id) : End(ToGrpc(id.status()));
+      if (id.ok()) return Follow(*id);
+      RecordNotResumed(id.status());
+      return End(ToGrpc(id.status()));
     }
     opening_ = true;
     sessions().Open(request, [this](const Result<SessionRow>& row) {
@@ -78,6 +80,16 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
       if (finished_) return;
       row.ok() ? Follow(row->id) : End(ToGrpc(row.status()));
     });
+  }
+
+  // A token is a secret: whoever brings one that opens nothing may be guessing, or have somebody else's.
+  void RecordNotResumed(const Status& why) {
+    const SessionRow* row = sessions().FindByToken(resume_token_);
+    if (row == nullptr) {
+      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, why);
+    } else if (row->uid != record_.caller().uid) {
+      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, *row, why);
+    }
   }
 
   void Follow(const std::string& id) {

@@ -254,11 +254,16 @@ void Sessions::OnDeadline(const std::string& id, const Status& why) {
   End(id, {SessionState::kClosed, why, LeaseLost(of_runs + why.why()), kGraceMs});
 }
 
-Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) const {
+const SessionRow* Sessions::FindByToken(const std::string& token) const {
   KPROF_ON_IO_LOOP(parts_.loop);
-  for (const auto& [id, session] : open_) {
-    if (session.row.uid == uid && session.token == token && !token.empty() && !session.ending) return id;
-  }
+  auto has_it = [&token](const auto& entry) { return !token.empty() && entry.second.token == token; };
+  auto found = std::find_if(open_.begin(), open_.end(), has_it);
+  return found == open_.end() ? nullptr : &found->second.row;
+}
+
+Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) const {
+  const SessionRow* row = FindByToken(token);
+  if (row != nullptr && row->uid == uid && !open_.at(row->id).ending) return row->id;
   return Fail(ErrorCode::kLeaseLost, "resume a session", "no session that is open has this token", "open another");
 }
 
@@ -272,12 +277,12 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
     });
   }
   found->second.end_known.push_back(std::move(done));
+  if (found->second.end) return;  // which is being stored
   std::optional<Ending>& ending = found->second.ending;
   if (!ending) {
     AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
     const bool by_owner = by.uid == found->second.row.uid && by.caller != kDaemonCaller;
     const std::optional<Status> error = by_owner ? std::nullopt : std::optional(of_runs.In(Named(id)));
-  if (found->second.end) return;  // which is being stored
     return End(id, {.error = error, .of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
   }
   // A second wish can only be more urgent.

@@ -67,6 +67,9 @@ class Sessions {
   // Answers with the row when it is durable, and queues for the devices. REQUIRES: CheckSessionRequest passed.
   void Open(SessionRequest request, std::function<void(Result<SessionRow>)> done);
 
+  // The one with that token, whose ever it is, which is not for everybody to know. Null for none; valid until this task
+  // ends.
+  const SessionRow* FindByToken(const std::string& token) const;
   // The open, attached session of that user and token; kLeaseLost when there is none.
   Result<std::string> Resume(uint32_t uid, const std::string& token) const;
 

@@ -217,6 +217,43 @@ TEST_F(AuditOfCalls, AnAdminsCallAndAPriorityAreRefusedByName) {
   EXPECT_THAT(Entries()[0].detail(), HasSubstr("RunsService/SubmitRun: a priority above 0 is for operators"));
 }
 
+// A token is a secret: whoever brings another's, or one that opens nothing, may have no business here.
+TEST_F(AuditOfCalls, WhoResumesASessionWithAnothersTokenOrAnInventedOneIsThere) {
+  RpcClient owner = Connect();
+  CallContext held;
+  v1::OpenSessionRequest attached;
+  attached.set_device("cpu");
+  auto stream = owner.sessions->OpenSession(&held, attached);
+  v1::OpenSessionResponse opened;
+  while (opened.session().state() != v1::SESSION_STATE_OPEN) ASSERT_TRUE(stream->Read(&opened));
+  const size_t before = Entries().size();
+  auto resume = [&](uint32_t uid, const std::string& token) {
+    RpcClient client = Connect(uid);
+    CallContext context;
+    v1::OpenSessionRequest request;
+    request.set_resume_token(token);
+    auto resumed = client.sessions->OpenSession(&context, request);
+    v1::OpenSessionResponse response;
+    EXPECT_FALSE(resumed->Read(&response));
+    EXPECT_EQ(resumed->Finish().error_code(), grpc::StatusCode::ABORTED);
+  };
+  resume(kOther, opened.resume_token());
+  ASSERT_TRUE(Until([&] { return Entries().size() == before + 1; }));
+  const v1::AuditEntry anothers = Entries()[0];
+  EXPECT_EQ(anothers.action() + " " + std::to_string(anothers.uid()) + " " + anothers.outcome(),
+            "refused 2000 lease_lost");
+  EXPECT_EQ(anothers.session_id(), opened.session().id());
+  EXPECT_THAT(anothers.detail(), HasSubstr("SessionsService/OpenSession: it belongs to uid 1000"));
+  for (int i = 0; i < 100; ++i) resume(3000, "invented" + std::to_string(i));
+  ASSERT_TRUE(Until([&] { return Entries().size() > before + 1; }));
+  Settle();
+  ASSERT_EQ(Entries().size(), before + 2) << "who guesses on cannot fill the disk with it";
+  EXPECT_THAT(Entries()[0].detail(), HasSubstr("no session that is open has this token"));
+  EXPECT_EQ(Entries()[0].session_id(), "");
+  held.TryCancel();
+  (void)stream->Finish();
+}
+
 TEST_F(AuditOfCalls, SoIsWhoHasNoRole) {
   for (uint32_t uid : {4241u, 4242u, 4242u, 4243u}) {
     RpcClient client = ConnectAs(Caller{uid, Role::kNone, false, {}});
