@@ -78,22 +78,26 @@ Status GrantStore::Write(const Grant& grant) {
   return written;
 }
 
-Status GrantStore::Add(const std::string& run_id, const CallerIdentity& caller, const std::string& digest) {
+Status GrantStore::Add(Grant granted) {
+  const std::string run_id = granted.run_id;
   const std::string what = "register run " + run_id;
   RemoveExpired();
   if (grants_.contains(run_id)) return Fail(ErrorCode::kUsage, what, "it is registered already");
-  const auto of_uid = static_cast<size_t>(std::count_if(
-      grants_.begin(), grants_.end(), [&](const auto& entry) { return entry.second.caller.uid == caller.uid; }));
+  const auto of_uid = static_cast<size_t>(std::count_if(grants_.begin(), grants_.end(), [&](const auto& entry) {
+    return entry.second.caller.uid == granted.caller.uid;
+  }));
   if (grants_.size() >= limits_.in_all || of_uid >= limits_.per_uid) {
     return Fail(ErrorCode::kQueueFull, what, "too many detached runs wait or run", "wait for some of them to end");
   }
-  Grant grant{run_id, caller, digest, clock_->unix_ns(), boot_id_, false};
-  Status written = Write(grant);
+  granted.given_unix_ns = clock_->unix_ns();
+  granted.boot_id = boot_id_;
+  granted.used = false;
+  Status written = Write(granted);
   if (!written.ok()) {
     (void)files_->Remove(PathOf(run_id));  // it may have got its name already
     return written.In(what);
   }
-  grants_.emplace(run_id, std::move(grant));
+  grants_.emplace(run_id, std::move(granted));
   return OkStatus();
 }
 

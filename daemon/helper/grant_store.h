@@ -31,8 +31,9 @@ class GrantStore {
   static Result<GrantStore> Open(Files& files, const Clock& clock, const std::string& folder, std::string boot_id,
                                  const GrantLimits& limits = {});
 
-  // Fails with kUsage when the run has one, kQueueFull over a limit, kStorageFull.
-  Status Add(const std::string& run_id, const CallerIdentity& caller, const std::string& digest);
+  // `granted`: run, caller, digest, and whether it is a remote client's; the rest is given here. Fails with kUsage when
+  // the run has one, kQueueFull over a limit, kStorageFull.
+  Status Add(Grant granted);
 
   // Null when there is none.
   const Grant* Find(const std::string& run_id) const;

@@ -97,48 +97,56 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
 Helper::Outcome Helper::Register(const HelperRegister& request, int connection) {
   Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
   if (!caller.ok()) return Now(RefusedToRegister(request.run_id, RefusedFor(caller.status())));
-  return LookupOf(request, caller->uid, [this, caller = *caller]() -> Result<CallerIdentity> {
+  Grant asked{.run_id = request.run_id, .caller = {.uid = caller->uid}, .digest = request.digest};
+  return LookupOf(std::move(asked), [this, caller = *caller]() -> Result<CallerIdentity> {
     RETURN_IF_ERROR(CheckAccount(caller.uid, settings_.callers));
     return caller;
   });
 }
 
 Helper::Outcome Helper::RegisterRemote(const HelperRegisterRemote& request) {
-  return LookupOf({request.run_id, request.digest}, request.uid,
+  Grant asked{.run_id = request.run_id, .caller = {.uid = request.uid}, .digest = request.digest};
+  asked.remote = true;
+  return LookupOf(std::move(asked),
                   [this, uid = request.uid] { return ReadRemoteUser(uid, settings_.remote_users, settings_.callers); });
 }
 
-Lookup Helper::LookupOf(const HelperRegister& request, uint32_t uid, std::function<Result<CallerIdentity>()> find) {
+Lookup Helper::LookupOf(Grant asked, std::function<Result<CallerIdentity>()> find) {
   Lookup lookup;
-  lookup.uid = uid;
-  lookup.run_id = request.run_id;
-  lookup.look_up = [request, find = std::move(find)]() -> JobFinding {
+  lookup.uid = asked.caller.uid;
+  lookup.run_id = asked.run_id;
+  lookup.look_up = [asked, find = std::move(find)]() -> JobFinding {
     Result<CallerIdentity> caller = find();
     if (!caller.ok()) return RefusedFor(caller.status());
-    Grant found;
-    found.run_id = request.run_id;
+    Grant found = asked;
     found.caller = *std::move(caller);
-    found.digest = request.digest;
     return EncodeGrant(found);
   };
-  lookup.conclude = [this, request, uid](const JobFinding& finding) { return AddGrant(request, uid, finding); };
+  lookup.conclude = [this, asked](const JobFinding& finding) { return AddGrant(asked, finding); };
   return lookup;
 }
 
-HelperMessage Helper::AddGrant(const HelperRegister& request, uint32_t uid, const JobFinding& finding) {
+HelperMessage Helper::AddGrant(Grant asked, const JobFinding& finding) {
+  const std::string run_id = asked.run_id;
   const auto* found = std::get_if<std::string>(&finding);
-  if (found == nullptr) return RefusedToRegister(request.run_id, std::get<HelperRefused>(finding));
+  if (found == nullptr) return RefusedToRegister(run_id, std::get<HelperRefused>(finding));
   auto add = [&]() -> Status {
-    ASSIGN_OR_RETURN(const Grant grant, DecodeGrant(*found));
-    // What the directory's libraries do in that process is theirs; whose the run is was known before.
-    if (grant.caller.uid != uid) {
-      return Fail(ErrorCode::kNotPermitted, "register run " + request.run_id, "somebody else was found for it");
+    ASSIGN_OR_RETURN(Grant grant, DecodeGrant(*found));
+    // What the directory's libraries do in that process is theirs: all but gid and groups was known before.
+    if (grant.caller.uid != asked.caller.uid) {
+      return Fail(ErrorCode::kNotPermitted, "register run " + run_id, "somebody else was found for it");
     }
-    RETURN_IF_ERROR(CheckCallerUid(uid, settings_.callers));
-    return grants_.Add(request.run_id, grant.caller, request.digest);
+    RETURN_IF_ERROR(CheckCallerUid(asked.caller.uid, settings_.callers));
+    asked.caller = std::move(grant.caller);
+    return grants_.Add(std::move(asked));
   };
   const Status added = add();
-  return added.ok() ? HelperMessage(HelperDone{}) : RefusedToRegister(request.run_id, RefusedFor(added));
+  return added.ok() ? HelperMessage(HelperDone{}) : RefusedToRegister(run_id, RefusedFor(added));
+}
+
+Status Helper::CheckStillHolds(const Grant& grant) const {
+  if (grant.remote) RETURN_IF_ERROR(CheckRemoteUser(grant.caller.uid, settings_.remote_users));
+  return CheckAccount(grant.caller.uid, settings_.callers);
 }
 
 Helper::Outcome Helper::Start(const HelperStart& request, UniqueFd control) {
@@ -149,7 +157,8 @@ Helper::Outcome Helper::Start(const HelperStart& request, UniqueFd control) {
     const Grant* granted = grants_.Find(request.run_id);
     if (granted != nullptr) RETURN_IF_ERROR(CheckCallerUid(granted->caller.uid, settings_.callers));
     ASSIGN_OR_RETURN(const Grant grant, grants_.Use(request.run_id));
-    return StartSupervisor(grant, settings_.programs, settings_.callers.need_account, std::move(control));
+    return StartSupervisor(
+        grant, settings_.programs, [&] { return CheckStillHolds(grant); }, std::move(control));
   };
   Result<StartingSupervisor> starting = start();
   if (!starting.ok()) {

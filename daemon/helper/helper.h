@@ -54,10 +54,13 @@ class Helper {
 
   Outcome Register(const HelperRegister& request, int connection);
   Outcome RegisterRemote(const HelperRegisterRemote& request);
-  // The one to register a run of this uid for whoever `find` finds, in a process of its own.
-  Lookup LookupOf(const HelperRegister& request, uint32_t uid, std::function<Result<CallerIdentity>()> find);
-  HelperMessage AddGrant(const HelperRegister& request, uint32_t uid, const JobFinding& finding);
+  // The one to grant what is `asked`, of which the caller's uid is known, to whoever `find` finds, in a process of its
+  // own.
+  Lookup LookupOf(Grant asked, std::function<Result<CallerIdentity>()> find);
+  HelperMessage AddGrant(Grant asked, const JobFinding& finding);
   Outcome Start(const HelperStart& request, UniqueFd control);
+  // Whether what was granted still holds, but for what CheckCallerUid says; asks the directory of users.
+  Status CheckStillHolds(const Grant& grant) const;
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);
   HelperMessage WhereIs(int connection) const;

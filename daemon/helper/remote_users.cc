@@ -56,12 +56,15 @@ bool Lists(std::string_view text, uint32_t uid) {
 
 }  // namespace
 
-Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules) {
+Status CheckRemoteUser(uint32_t uid, const std::string& file) {
   ASSIGN_OR_RETURN(const std::string listed, ReadRootsFile(file));
-  if (!Lists(listed, uid)) {
-    return Refuse("uid " + std::to_string(uid) + " is not one as whom remote clients may",
-                  "submit it on that node as that user, or have root list it in " + file);
-  }
+  if (Lists(listed, uid)) return OkStatus();
+  return Refuse("uid " + std::to_string(uid) + " is not one as whom remote clients may start something",
+                "submit it on that node as that user, or have root list it in " + file);
+}
+
+Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules) {
+  RETURN_IF_ERROR(CheckRemoteUser(uid, file));
   RETURN_IF_ERROR(CheckCallerUid(uid, rules));
   const std::optional<Account> account = FindAccount(uid);
   if (account) return CallerIdentity{uid, account->gid, FindGroups(*account)};

@@ -11,9 +11,12 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <string_view>
+#include <utility>
+#include <variant>
 
-#include "daemon/base/account.h"
 #include "daemon/helper/become_caller.h"
+#include "daemon/process/helper_protocol.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/run_variables.h"
 
@@ -26,19 +29,17 @@ constexpr int kReportFd = 5;
 constexpr off_t kComplaintBytes = 4096;
 constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+constexpr const char* kSeeJournal = "look in the journal of kprofd-helper";
+
 // What the child says when it does not get as far as exec.
-struct Report {
-  char step[24] = "";
-  int error = 0;  // 0: the step says it all
-};
-constexpr const char* kNoAccount = "its uid has no account";
+[[noreturn]] void Give(ErrorCode code, const std::string& why, const std::string& remedy) {
+  const std::string report = EncodeHelperPacket({0, HelperRefused{code, why, remedy}});
+  [[maybe_unused]] ssize_t written = ::write(kReportFd, report.data(), report.size());
+  ::_exit(127);
+}
 
 [[noreturn]] void Give(const char* step, int error) {
-  Report report;
-  std::strncpy(report.step, step, sizeof report.step - 1);
-  report.error = error;
-  [[maybe_unused]] ssize_t written = ::write(kReportFd, &report, sizeof report);
-  ::_exit(127);
+  Give(ErrorCode::kSpawnFailed, std::string(step) + ": " + std::strerror(error), kSeeJournal);
 }
 
 // The descriptors of the child, each where it belongs: given ones are above all of these.
@@ -86,12 +87,12 @@ struct Program {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
   const CallerIdentity* caller = nullptr;  // null: it stays what we are
-  std::optional<uint32_t> account;         // of a uid that must have one
+  std::function<Status()> check;           // in the child, before all else
   bool control_is_input = false;
 };
 
 Status SpawnError(const std::string& run_id, const std::string& why) {
-  return Fail(ErrorCode::kSpawnFailed, "start run " + run_id, why, "look in the journal of kprofd-helper");
+  return Fail(ErrorCode::kSpawnFailed, "start run " + run_id, why, kSeeJournal);
 }
 
 // Memory of a fixed size: the unit has it as well, whose user may write what it likes.
@@ -129,7 +130,8 @@ Result<StartingSupervisor> Spawn(const Program& program, int control, const std:
   if (pid < 0) return SpawnError(run_id, std::strerror(errno));
   if (pid == 0) {
     PlaceFiles(files);
-    if (program.account && !FindAccount(*program.account)) Give(kNoAccount, 0);
+    const Status may_start = program.check();
+    if (!may_start.ok()) Give(may_start.code(), may_start.why(), may_start.remedy());
     if (program.caller != nullptr) {
       const BecomeFailure failure = BecomeCaller(*program.caller, kReportFd);
       if (failure.step != nullptr) Give(failure.step, failure.error);
@@ -196,11 +198,13 @@ std::vector<std::string> SystemdRunArguments(const Grant& grant, const StartProg
 }
 
 Status ReadStartReport(int report, const std::string& run_id) {
-  Report failure;
-  if (::read(report, &failure, sizeof failure) != static_cast<ssize_t>(sizeof failure)) return OkStatus();  // executed
-  failure.step[sizeof failure.step - 1] = '\0';
-  if (failure.error == 0) return SpawnError(run_id, failure.step);
-  return SpawnError(run_id, std::string(failure.step) + ": " + std::strerror(failure.error));
+  std::string bytes(kHelperPacketLimitBytes, '\0');
+  const ssize_t size = ::read(report, bytes.data(), bytes.size());
+  if (size <= 0) return OkStatus();  // executed
+  Result<HelperPacket> packet = DecodeHelperPacket(std::string_view(bytes).substr(0, static_cast<size_t>(size)));
+  const auto* refused = packet.ok() ? std::get_if<HelperRefused>(&packet->message) : nullptr;
+  if (refused == nullptr) return SpawnError(run_id, "the process that was to become it does not say why it did not");
+  return Fail(refused->code, "start run " + run_id, refused->why, refused->remedy);
 }
 
 std::string ReadComplaint(int complaint) {
@@ -212,10 +216,10 @@ std::string ReadComplaint(int complaint) {
   return ReadableText(text);
 }
 
-Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, bool needs_account,
-                                           UniqueFd control) {
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs,
+                                           std::function<Status()> check, UniqueFd control) {
   Program program;
-  if (needs_account) program.account = grant.caller.uid;
+  program.check = std::move(check);
   if (programs.systemd_run) {
     program.path = *programs.systemd_run;
     program.arguments = SystemdRunArguments(grant, programs);

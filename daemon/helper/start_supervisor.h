@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,12 +41,12 @@ struct StartingSupervisor {
   // What systemd-run says, 4 KiB at most, whoever writes there; none: it is not systemd-run.
   UniqueFd complaint;
 };
-// `control` becomes the supervisor's channel. `needs_account`: the child first looks whether its caller still has one.
-// Fails with kSpawnFailed.
-Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs, bool needs_account,
-                                           UniqueFd control);
+// `control` becomes the supervisor's channel. `check`: whether it may still start; asked in the child, before anything
+// else, because it may hang. Fails with kSpawnFailed.
+Result<StartingSupervisor> StartSupervisor(const Grant& grant, const StartPrograms& programs,
+                                           std::function<Status()> check, UniqueFd control);
 
-// REQUIRES: `report` is readable. kSpawnFailed with the step that failed.
+// REQUIRES: `report` is readable. What `check` said; kSpawnFailed with the step that failed.
 Status ReadStartReport(int report, const std::string& run_id);
 
 // Text of whoever wrote there, valid UTF-8 and no more than that.

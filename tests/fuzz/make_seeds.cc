@@ -308,7 +308,7 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("grant_list", HelperGrantList{{id, id}, {id}});
   add("place", HelperPlace{CallerPlace::kElsewhere});
   add("place_unknown", HelperPlace{CallerPlace::kUnknown});
-  const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true});
+  const std::string grant = EncodeGrant({id, {1000, 1000, {4, 27}}, digest, 5, "boot", true, true});
   folder.Add("grant", grant);
   folder.Add("grant_payload", grant.substr(grant.find('\n', grant.find('\n') + 1) + 1));
   folder.Add("grant_cut", grant.substr(0, grant.size() - 3));

@@ -18,19 +18,31 @@ std::string IdOf(int number) {
   return std::string(16 - text.size(), '0') + text;
 }
 
+Grant Asked(const std::string& run_id, const CallerIdentity& caller) {
+  return {run_id, caller, kDigest, 0, "", false, false};
+}
+
 TEST(Grant, IsReadBack) {
-  const Grant grant{IdOf(1), kCaller, kDigest, 5, "boot", true};
-  EXPECT_EQ(*DecodeGrant(EncodeGrant(grant)), grant);
+  for (bool remote : {false, true}) {
+    const Grant grant{IdOf(1), kCaller, kDigest, 5, "boot", !remote, remote};
+    EXPECT_EQ(*DecodeGrant(EncodeGrant(grant)), grant);
+  }
+}
+
+TEST(Grant, OfTheSecondVersionIsStillRead) {
+  Result<Grant> grant = DecodeGrant(ReadFile(std::string(KPROF_SOURCE_DIR) + "/tests/data/grant-v2/01hx3m5qrstvwxyz"));
+  ASSERT_TRUE(grant.ok());
+  EXPECT_EQ(*grant, (Grant{"01hx3m5qrstvwxyz", {1000, 1000, {4, 27}}, std::string(64, 'a'), 5, "boot", true, true}));
 }
 
 TEST(Grant, OfTheFirstVersionIsStillRead) {
   Result<Grant> grant = DecodeGrant(ReadFile(std::string(KPROF_SOURCE_DIR) + "/tests/data/grant-v1/01hx3m5qrstvwxyz"));
   ASSERT_TRUE(grant.ok());
-  EXPECT_EQ(*grant, (Grant{"01hx3m5qrstvwxyz", {1000, 1000, {4, 27}}, std::string(64, 'a'), 5, "boot", true}));
+  EXPECT_EQ(*grant, (Grant{"01hx3m5qrstvwxyz", {1000, 1000, {4, 27}}, std::string(64, 'a'), 5, "boot", true, false}));
 }
 
 TEST(Grant, IsNotReadWhenAnyByteOfItChanged) {
-  const std::string bytes = EncodeGrant({IdOf(1), kCaller, kDigest, 5, "boot", false});
+  const std::string bytes = EncodeGrant({IdOf(1), kCaller, kDigest, 5, "boot", false, true});
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] ^= 1;
@@ -40,8 +52,8 @@ TEST(Grant, IsNotReadWhenAnyByteOfItChanged) {
 }
 
 TEST(Grant, NamesARun) {
-  EXPECT_FALSE(DecodeGrant(EncodeGrant({"../../etc/passwd", kCaller, kDigest, 5, "boot", false})).ok());
-  EXPECT_FALSE(DecodeGrant(EncodeGrant({IdOf(1), kCaller, "no sum", 5, "boot", false})).ok());
+  EXPECT_FALSE(DecodeGrant(EncodeGrant({"../../etc/passwd", kCaller, kDigest, 5, "boot", false, true})).ok());
+  EXPECT_FALSE(DecodeGrant(EncodeGrant({IdOf(1), kCaller, "no sum", 5, "boot", false, false})).ok());
 }
 
 class GrantStoreTest : public testing::Test {
@@ -56,7 +68,7 @@ class GrantStoreTest : public testing::Test {
 };
 
 TEST_F(GrantStoreTest, KeepsGrantsWhereNobodyElseGets) {
-  ASSERT_TRUE(Open()->Add(IdOf(1), kCaller, kDigest).ok());
+  ASSERT_TRUE(Open()->Add(Asked(IdOf(1), kCaller)).ok());
   EXPECT_EQ(ModeOf(folder_ / "grants"), 0700);
   EXPECT_EQ(ModeOf(folder_ / "grants/" + IdOf(1)), 0600);
   Result<GrantStore> again = Open();
@@ -66,7 +78,7 @@ TEST_F(GrantStoreTest, KeepsGrantsWhereNobodyElseGets) {
 
 TEST_F(GrantStoreTest, GivesAGrantOnceAlsoAfterARestart) {
   GrantStore store = *Open();
-  ASSERT_TRUE(store.Add(IdOf(1), kCaller, kDigest).ok());
+  ASSERT_TRUE(store.Add(Asked(IdOf(1), kCaller)).ok());
   EXPECT_TRUE(store.Use(IdOf(1)).ok());
   EXPECT_EQ(store.Use(IdOf(1)).status().code(), ErrorCode::kNotPermitted);
   EXPECT_EQ(Open()->Use(IdOf(1)).status().code(), ErrorCode::kNotPermitted);
@@ -78,19 +90,19 @@ TEST_F(GrantStoreTest, HasNoGrantThatNobodyGave) {
 
 TEST_F(GrantStoreTest, HasBoundsForOneAndForAll) {
   GrantStore store = *Open();
-  ASSERT_TRUE(store.Add(IdOf(1), kCaller, kDigest).ok());
-  ASSERT_TRUE(store.Add(IdOf(2), kCaller, kDigest).ok());
-  EXPECT_EQ(store.Add(IdOf(3), kCaller, kDigest).code(), ErrorCode::kQueueFull);
-  ASSERT_TRUE(store.Add(IdOf(3), {1001, 1001, {}}, kDigest).ok());
-  EXPECT_EQ(store.Add(IdOf(4), {1002, 1002, {}}, kDigest).code(), ErrorCode::kQueueFull);
+  ASSERT_TRUE(store.Add(Asked(IdOf(1), kCaller)).ok());
+  ASSERT_TRUE(store.Add(Asked(IdOf(2), kCaller)).ok());
+  EXPECT_EQ(store.Add(Asked(IdOf(3), kCaller)).code(), ErrorCode::kQueueFull);
+  ASSERT_TRUE(store.Add(Asked(IdOf(3), {1001, 1001, {}})).ok());
+  EXPECT_EQ(store.Add(Asked(IdOf(4), {1002, 1002, {}})).code(), ErrorCode::kQueueFull);
   ASSERT_TRUE(store.Remove(IdOf(1)).ok());
-  EXPECT_TRUE(store.Add(IdOf(4), {1002, 1002, {}}, kDigest).ok());
+  EXPECT_TRUE(store.Add(Asked(IdOf(4), {1002, 1002, {}})).ok());
 }
 
 TEST_F(GrantStoreTest, LetsGrantsExpire) {
   GrantStore store = *Open();
-  ASSERT_TRUE(store.Add(IdOf(1), kCaller, kDigest).ok());
-  ASSERT_TRUE(store.Add(IdOf(2), kCaller, kDigest).ok());
+  ASSERT_TRUE(store.Add(Asked(IdOf(1), kCaller)).ok());
+  ASSERT_TRUE(store.Add(Asked(IdOf(2), kCaller)).ok());
   ASSERT_TRUE(store.Use(IdOf(2)).ok());
   clock_.Advance(8LL * 24 * 3600 * kNanosPerSecond);
   EXPECT_EQ(store.Use(IdOf(1)).status().code(), ErrorCode::kNotPermitted);
@@ -103,8 +115,8 @@ TEST_F(GrantStoreTest, LetsGrantsExpire) {
 TEST_F(GrantStoreTest, ForgetsWhatAnotherBootEnded) {
   {
     GrantStore store = *Open();
-    ASSERT_TRUE(store.Add(IdOf(1), kCaller, kDigest).ok());
-    ASSERT_TRUE(store.Add(IdOf(2), kCaller, kDigest).ok());
+    ASSERT_TRUE(store.Add(Asked(IdOf(1), kCaller)).ok());
+    ASSERT_TRUE(store.Add(Asked(IdOf(2), kCaller)).ok());
     ASSERT_TRUE(store.Use(IdOf(2)).ok());
   }
   GrantStore store = *Open("another boot");
@@ -113,9 +125,9 @@ TEST_F(GrantStoreTest, ForgetsWhatAnotherBootEnded) {
 }
 
 TEST_F(GrantStoreTest, TakesNothingFromADamagedFile) {
-  ASSERT_TRUE(Open()->Add(IdOf(1), kCaller, kDigest).ok());
+  ASSERT_TRUE(Open()->Add(Asked(IdOf(1), kCaller)).ok());
   std::ofstream(folder_ / "grants/" + IdOf(1), std::ios::app) << "x";
-  std::ofstream(folder_ / "grants/" + IdOf(2)) << EncodeGrant({IdOf(3), kCaller, kDigest, 5, "boot", false});
+  std::ofstream(folder_ / "grants/" + IdOf(2)) << EncodeGrant({IdOf(3), kCaller, kDigest, 5, "boot", false, true});
   GrantStore store = *Open();
   EXPECT_EQ(store.size(), 0);
 }

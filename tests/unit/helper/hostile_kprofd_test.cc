@@ -1,4 +1,6 @@
 // A kprofd that has been taken over: it may send what it likes, and gets nothing that no caller asked for.
+#include <gmock/gmock.h>
+
 #include "tests/unit/helper/helper_fixture.h"
 
 namespace kprof {
@@ -133,6 +135,35 @@ TEST_F(HostileKprofd, CannotRegisterForRemoteUsersWhomRootHasNotListed) {
   EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, 0, digest}), "root"));
   EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, 2, digest}), "the system's own"));
   EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, kKprofdUid, digest}), "kprofd itself"));
+}
+
+TEST_F(HostileKprofd, CannotStartForRemoteUsersWhomRootHasTakenOut) {
+  constexpr int kRuns = 3;
+  auto run = [](int n) { return kRun.substr(0, kRun.size() - 1) + std::to_string(n); };
+  WriteRemoteUsers(std::to_string(kCallerUid) + "\n");
+  for (int n = 0; n < kRuns; ++n) {
+    const HelperMessage wish = HelperRegisterRemote{run(n), kCallerUid, std::string(64, 'a')};
+    ASSERT_EQ(Ask(wish), HelperMessage(HelperDone{}));
+  }
+  auto start = [&](int n) {
+    UniqueFd channel;
+    const HelperMessage answer = Start(run(n), channel);
+    const auto* refused = std::get_if<HelperRefused>(&answer);
+    return refused == nullptr || refused->code != ErrorCode::kNotPermitted ? "it is not refused" : refused->why;
+  };
+  StopHelper(SIGTERM);  // what it knows of them is on the disk
+  StartHelper();
+  ConnectToHelper();
+  WriteRemoteUsers(std::to_string(kOtherUid) + "\n");
+  EXPECT_THAT(start(0), testing::HasSubstr("not one as whom remote clients may"));
+  ASSERT_EQ(::unlink(RemoteUsers().c_str()), 0);
+  EXPECT_THAT(start(1), testing::HasSubstr("not one as whom remote clients may"));
+  WriteRemoteUsers(std::to_string(kCallerUid) + "\n");
+  ASSERT_EQ(::chmod(RemoteUsers().c_str(), 0666), 0);
+  EXPECT_THAT(start(2), testing::HasSubstr("not a small file of root's"));
+  // A user of this node, who is connected, is nobody whom the file is about.
+  ASSERT_EQ(Register(kRun, Request({"true"})), HelperMessage(HelperDone{}));
+  EXPECT_TRUE(Run(kRun, Request({"true"})).ended);
 }
 
 TEST_F(HostileKprofd, CannotListRemoteUsersItself) {

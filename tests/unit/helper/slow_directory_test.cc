@@ -181,9 +181,24 @@ TEST_F(SlowDirectoryTest, StartsNothingForAnAccountThatIsGone) {
   ASSERT_EQ(RegisterRun(kRun, caller), HelperMessage(HelperDone{}));
   KnowNoMore(kCallerUid);
   UniqueFd channel;
-  EXPECT_TRUE(IsRefused(Start(kRun, channel), "its uid has no account"));
+  const HelperMessage refused = Start(kRun, channel);
+  EXPECT_TRUE(IsRefused(refused, "uid 61002 has no account"));
+  EXPECT_EQ(CodeOf(refused), ErrorCode::kNotPermitted);
   char byte = 0;
   EXPECT_LE(::recv(channel.get(), &byte, 1, 0), 0);
+}
+
+TEST_F(SlowDirectoryTest, AStartForARemoteClientKeepsNobodyElseWaiting) {
+  const std::string name = "user" + std::to_string(kCallerUid);
+  WriteRemoteUsers(name + "\n");
+  Know(name);
+  ASSERT_EQ(Ask(HelperRegisterRemote{kRun, kCallerUid, kDigest}), HelperMessage(HelperDone{}));
+  Hang(name);
+  SocketPair ends = *MakeLaunchSockets(NewOutput());
+  Send(kTag, HelperStart{kRun}, ends.theirs.get());
+  EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 1, 1}));
+  HangNoMore(name);
+  EXPECT_EQ(Hear(), HelperMessage(HelperStarted{false}));
 }
 
 TEST_F(SlowDirectoryTest, AStartKeepsNobodyElseWaiting) {

@@ -76,7 +76,7 @@ TEST(StartSupervisor, KeepsWhatSystemdRunSaysAndNoMore) {
                "head -c 100000 /dev/zero >&2\nexit 1\n");
   SocketPair channel = *MakeSocketPair(SOCK_STREAM);
   Result<StartingSupervisor> starting =
-      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, false, std::move(channel.theirs));
+      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, OkStatus, std::move(channel.theirs));
   ASSERT_TRUE(starting.ok()) << starting.status().ToString();
   int status = 0;
   ASSERT_EQ(::waitpid(starting->pid, &status, 0), starting->pid);
@@ -94,7 +94,7 @@ TEST(StartSupervisor, ReportsWhatCannotBeExecuted) {
   WriteProgram(program, "no program\n");
   SocketPair channel = *MakeSocketPair(SOCK_STREAM);
   Result<StartingSupervisor> starting =
-      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, false, std::move(channel.theirs));
+      StartSupervisor(kGrant, {.launch = "/kprof-launch", .systemd_run = program}, OkStatus, std::move(channel.theirs));
   ASSERT_TRUE(starting.ok()) << starting.status().ToString();
   ASSERT_EQ(::waitpid(starting->pid, nullptr, 0), starting->pid);
   Status report = ReadStartReport(starting->report.get(), kRun);
