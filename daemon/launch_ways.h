@@ -69,7 +69,7 @@ class LaunchWays {
           client(loop),
           helper(loop, link),
           grants(loop, link, std::move(connection_of)),
-          places(loop, config.connections, AskHelper(place_link)) {
+          places(loop, config.connections, AskHelper(place_link), [this] { watch.Doubt(); }) {
       link.OnSilence([this] { watch.Doubt(); });
       place_link.OnSilence([this] { watch.Doubt(); });
     }

@@ -16,11 +16,13 @@ Status CheckIsHere(CallerPlace place, const std::string& what) {
                   "the process that connected has gone, so that nobody can see whether its caller is in a container",
                   "connect again, and stay until it is accepted");
     case CallerPlace::kUnknown:
+    case CallerPlace::kUnasked:
       break;
   }
   return Fail(ErrorCode::kSpawnFailed, what,
               "kprofd-helper did not say, when its caller connected, whether that is in a container",
-              "see with 'kprofctl doctor' whether kprofd-helper answers, and connect again; or capture in the "
+              "try again in some seconds, over a connection that is made anew, as gRPC's clients do by themselves; if "
+              "that does not help, see with 'kprofctl doctor' whether kprofd-helper answers, or capture in the "
               "foreground (without --detach): that needs no helper");
 }
 

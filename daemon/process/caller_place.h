@@ -11,12 +11,13 @@
 
 namespace kprof {
 
-// The numbers go over the wire.
+// The numbers of those that somebody can see go over the wire.
 enum class CallerPlace : uint8_t {
-  kUnknown = 0,    // nobody has asked, or nobody has answered
+  kUnknown = 0,    // nobody has answered in time
   kHere = 1,       // in the mount and the user namespace that commands are started in
   kElsewhere = 2,  // in others
   kGone = 3,       // the process that connected has ended; somebody else keeps its connection open
+  kUnasked = 4,    // it does not matter: in user mode, of remote callers, of those who may start nothing
 };
 
 // Whether commands may be started on this machine for whoever is there: kHere alone. Says why not, and what to do.

@@ -41,7 +41,7 @@ struct Caller {
   std::vector<uint32_t> groups = {};
   // Of a local connection, in system mode, where it matters: what may be started for it. It is no part of who somebody
   // is: what is one's own is so from everywhere.
-  CallerPlace place = CallerPlace::kUnknown;
+  CallerPlace place = CallerPlace::kUnasked;
 
   uint32_t account() const { return counts_as.value_or(uid); }
   bool sees_all() const { return role >= Role::kOperator; }

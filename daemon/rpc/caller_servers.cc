@@ -60,7 +60,8 @@ struct CallerServers::Server {
         reflection(desk) {}
 
   // All services are asynchronous: a server has no threads of its own, so callers take none.
-  bool Start(bool refuses, const grpc::ResourceQuota& quota) {
+  // `unknown_place_ms`: as in ConnectionLimits.
+  bool Start(bool refuses, const grpc::ResourceQuota& quota, int64_t unknown_place_ms) {
     grpc::ServerBuilder builder;
     builder.RegisterService(&node);
     builder.RegisterService(&runs);
@@ -75,6 +76,9 @@ struct CallerServers::Server {
     if (refuses) {
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kRefusedAgeGraceMs);
+    } else if (desk->caller().place == CallerPlace::kUnknown) {
+      // Without an end to the grace: calls that are under way are not hurt.
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(unknown_place_ms));
     }
     server = builder.BuildAndStart();
     return server != nullptr;
@@ -210,7 +214,7 @@ CallerServers::Server* CallerServers::Make(const Key& key, std::shared_ptr<Calle
   const grpc::ResourceQuota& quota = buffers_.QuotaOf(account);
   auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, std::move(account), refusal, observer_);
   auto server = std::make_unique<Server>(parts_, serving_, std::move(desk));
-  if (!server->Start(!refusal.ok(), quota)) {
+  if (!server->Start(!refusal.ok(), quota, limits_.unknown_place_ms)) {
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
     return nullptr;
   }

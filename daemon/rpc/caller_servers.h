@@ -3,6 +3,10 @@
 // others are. Who is calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes
 // after a while.
 //
+// A caller whose place was not found in time (place_line.h) would be nowhere as long as the connection lasts. So each
+// of these connections is told after a while to take no more calls (GOAWAY): those that are under way go on, and for
+// the next one its client connects anew, by itself, and is looked at anew.
+//
 // Whoever is turned away is served, too, for a moment, by one server for each reason, whoever it is: it answers each
 // call with the reason, so that a client can say why. When that one is crowded, the connection is closed without a
 // word. So those who have no business here take no place from those who have.

@@ -22,9 +22,10 @@ struct ConnectionLimits {
   // That have a server. No more than kMostCallers, among whom memory is shared out (caller_buffers.h).
   static constexpr int64_t kMostCallers = 256;
   int64_t callers = kMostCallers;
-  int64_t callers_per_account = 16;  // of them: one user with other groups, or subordinate uids
-  int64_t turned_away = 64;          // connections that are being told so, for each of a few reasons
-  int64_t idle_ms = 300'000;         // a server without connections goes after that
+  int64_t callers_per_account = 16;   // of them: one user with other groups, or subordinate uids
+  int64_t turned_away = 64;           // connections that are being told so, for each of a few reasons
+  int64_t idle_ms = 300'000;          // a server without connections goes after that
+  int64_t unknown_place_ms = 10'000;  // a connection whose caller's place nobody knows is to be made anew after that
   CallLimits calls;
   bool operator==(const ConnectionLimits&) const = default;
 };

@@ -10,8 +10,8 @@
 
 namespace kprof {
 
-PlaceLine::PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask)
-    : loop_(loop), ask_(std::move(ask)), limits_(limits) {}
+PlaceLine::PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late)
+    : loop_(loop), ask_(std::move(ask)), late_(std::move(late)), limits_(limits) {}
 
 void PlaceLine::Find(uint32_t account, UniqueFd connection, Found found) {
   KPROF_ON_IO_LOOP(loop_);
@@ -30,7 +30,7 @@ void PlaceLine::Find(uint32_t account, UniqueFd connection, Found found) {
   waiting.account = account;
   waiting.connection = std::move(connection);
   waiting.found = std::move(found);
-  waiting.limit = loop_.After(kLimitNs, [this, id] { Finish(id, CallerPlace::kUnknown); });
+  waiting.limit = loop_.After(kLimitNs, [this, id] { OnLimit(id); });
   ++counted.waiting;
   if (counted.in_line.empty()) turns_.push_back(account);
   counted.in_line.insert(id);
@@ -84,6 +84,11 @@ void PlaceLine::AskFor(Id id) {
     Finish(id, place.ok() ? *place : CallerPlace::kUnknown);
     AskNext();
   });
+}
+
+void PlaceLine::OnLimit(Id id) {
+  Finish(id, CallerPlace::kUnknown);
+  if (late_) late_();
 }
 
 void PlaceLine::Finish(Id id, CallerPlace place) {

@@ -3,8 +3,8 @@
 // nothing is read from the connection, and it keeps no other user's waiting: users are asked for in turn, each for a
 // few connections at a time. One that hangs up meanwhile goes without a word.
 //
-// No connection waits longer than 2 s: its caller's place is unknown then. While an answer has been owed for that long
-// nobody is asked for and nobody waits.
+// No connection waits longer than 2 s: its caller's place is unknown then, and it is to be made anew soon
+// (caller_servers.h). While an answer has been owed for that long nobody is asked for and nobody waits.
 //
 // Io loop only. The loop must outlive it, and it whatever answers.
 #pragma once
@@ -36,7 +36,8 @@ class PlaceLine {
   static constexpr size_t kMostAskedPerAccount = 8;
   static constexpr int64_t kLimitNs = 2 * kNanosPerSecond;
 
-  PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask);
+  // `late`, which may be empty, is told each time that a connection has waited for too long.
+  PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late);
 
   // `account`: the user whom its caller counts as. `found` may be called from inside.
   void Find(uint32_t account, UniqueFd connection, Found found);
@@ -63,11 +64,13 @@ class PlaceLine {
   bool is_silent() const;
   void AskNext();
   void AskFor(Id id);
+  void OnLimit(Id id);
   void Finish(Id id, CallerPlace place);
   void DropIfIdle(uint32_t account);
 
   IoLoop& loop_;
   const Ask ask_;
+  const std::function<void()> late_;
   ConnectionLimits limits_;
   bool closed_ = false;
   Id last_id_ = 0;

@@ -18,7 +18,7 @@ struct RunRequest {
   std::string caller = "local";               // as in Actor: how it is known that it is that user
   bool is_remote = false;                     // it came with a certificate
   std::vector<uint32_t> groups;               // of a local caller's connection; as in Asker
-  CallerPlace place = CallerPlace::kUnknown;  // of a local caller, in system mode
+  CallerPlace place = CallerPlace::kUnasked;  // of a local caller, in system mode
   std::string tool;
   std::vector<std::string> argv;
   std::string cwd;

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/rpc/local_acceptor.h"
+#include "tests/fakes/base/temporary_folder.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -162,6 +164,54 @@ TEST_F(CallerServersTest, WhoIsNoLongerWhoTheyWereComesAnew) {
 }
 
 // gRPC by itself says CANCELLED to what comes while a server shuts down: no client takes that for "come again".
+TEST_F(CallerServersTest, AConnectionOfUnknownPlaceIsToBeMadeAnew) {
+  server_limits_.unknown_place_ms = 200;
+  Start();
+  const RpcClient unknown = ConnectAs(HereOrNot(1001, CallerPlace::kUnknown));
+  const RpcClient here = ConnectAs(HereOrNot(1002, CallerPlace::kHere));
+  const RpcClient unasked = Connect(1003);
+  ASSERT_TRUE(Until([&] { return Connections() == 2; }));
+  EXPECT_TRUE(Passing(600, [&] { return Connections() == 2; }));
+}
+
+// Of an ordinary client, which connects anew by itself.
+TEST_F(CallerServersTest, ItsClientComesAgainWithoutLosingACallOrAStream) {
+  server_limits_.unknown_place_ms = 200;
+  Start();
+  const TemporaryFolder folder;
+  CallerPlace place = CallerPlace::kUnknown;  // io loop
+  std::unique_ptr<LocalAcceptor> acceptor;    // io loop
+  OnLoop([&] {
+    acceptor = *LocalAcceptor::Listen(*loop_, folder / "sock", 0600, [&](const LocalAcceptor::Peer&, UniqueFd socket) {
+      servers_->Serve(HereOrNot(1001, place), std::move(socket));
+    });
+  });
+  RpcClient client(grpc::CreateChannel("unix:" + folder / "sock", grpc::InsecureChannelCredentials()));
+  CallContext context;
+  grpc::health::v1::HealthCheckResponse health;
+  const auto watch =
+      grpc::health::v1::Health::NewStub(client.channel)->Watch(&context, grpc::health::v1::HealthCheckRequest());
+  ASSERT_TRUE(watch->Read(&health));
+  OnLoop([&] { place = CallerPlace::kHere; });
+  auto is_here = [&] {
+    bool here = false;
+    OnLoop([&] { here = Shown(1001, {}).copy.valid(); });
+    return here;
+  };
+  EXPECT_TRUE(Until([&] {
+    const grpc::Status answered = AskStatus(client);
+    EXPECT_TRUE(answered.ok()) << answered.error_message();
+    return is_here() || !answered.ok();
+  }));
+  EXPECT_EQ(Connections(), 2) << "the stream has the first one still";
+  OnLoop([&] { servers_->AnnounceEnd(); });
+  EXPECT_TRUE(watch->Read(&health));
+  EXPECT_EQ(health.status(), grpc::health::v1::HealthCheckResponse::NOT_SERVING);
+  context.TryCancel();
+  watch->Finish();
+  OnLoop([&] { acceptor.reset(); });
+}
+
 TEST_F(CallerServersTest, WhoAsksWhileKprofdStopsIsToldToComeAgain) {
   server_limits_.calls = {.in_flight = 1'000, .per_second = 1'000'000};
   Start();

@@ -69,10 +69,14 @@ class PlaceLineTest : public testing::Test {
   IoLoop loop_{clock_};
   std::deque<Connected> connected_;
   std::deque<PlaceLine::Answered> asked_;  // and not answered
-  PlaceLine line_{loop_, {}, [this](UniqueFd duplicate, PlaceLine::Answered answered) {
+  int late_ = 0;
+  PlaceLine line_{loop_,
+                  {},
+                  [this](UniqueFd duplicate, PlaceLine::Answered answered) {
                     EXPECT_TRUE(duplicate.valid());
                     asked_.push_back(std::move(answered));
-                  }};
+                  },
+                  [this] { ++late_; }};
 };
 
 TEST_F(PlaceLineTest, GivesAConnectionBackWithItsPlace) {
@@ -104,6 +108,7 @@ TEST_F(PlaceLineTest, NobodyWaitsLongerThanTheLimit) {
     ASSERT_TRUE(connected->found);
     EXPECT_EQ(**connected->found, CallerPlace::kUnknown);
   }
+  EXPECT_EQ(late_, all.size());
   AnswerAll();  // too late: nothing comes of it
   EXPECT_TRUE(asked_.empty());
 }
