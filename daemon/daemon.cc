@@ -173,7 +173,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
-  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs);
+  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
@@ -208,7 +208,12 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 
 // What waits at a daemon of one's own is one's own, whatever the uid was when it was submitted.
 StartRights Daemon::Parts::Rights() const {
-  StartRights wanted{config.access, config.listen.rules};
+  StartRights wanted{config.access, config.listen.rules, {}};
+  if (remote) {
+    wanted.is_revoked = [credentials = remote->credentials()](const std::string& certificate_id) {
+      return credentials->HasRevoked(certificate_id);
+    };
+  }
   if (config.mode == Mode::kUser) wanted.access.everyone = Role::kViewer;
   return wanted;
 }

@@ -33,6 +33,9 @@ class RemoteClients {
   // Nobody new comes in from here on. Any thread.
   void StopListening() { acceptor_.StopListening(); }
 
+  // Those in use. Io loop.
+  const std::shared_ptr<const TlsCredentials>& credentials() const { return watched_; }
+
   TlsCounts counts() const { return acceptor_.counts(); }  // any thread
   const std::string& address() const { return address_; }  // where it really listens
 

@@ -7,7 +7,6 @@
 
 #include "daemon/base/account.h"
 #include "daemon/base/log.h"
-#include "daemon/runs/audit_log.h"
 
 namespace kprof {
 namespace {
@@ -26,8 +25,11 @@ bool HasRule(const std::vector<CertificateRule>& rules, std::string_view certifi
 std::string WhyNot(const StartRights& rights, const Actor& who, const WithdrawnRights::GroupsOf& groups_of) {
   if (who.caller.starts_with(kCertificatePrefix)) {
     const std::string certificate = who.caller.substr(kCertificatePrefix.size());
-    if (HasRule(rights.certificates, certificate, who.uid)) return "";
-    return "certificate " + certificate + ", with which it came, may no longer start anything on this node";
+    if (!HasRule(rights.certificates, certificate, who.uid)) {
+      return "certificate " + certificate + ", with which it came, may no longer start anything on this node";
+    }
+    if (who.certificate_id.empty() || !rights.is_revoked || !rights.is_revoked(who.certificate_id)) return "";
+    return "certificate " + certificate + ", with which it came (" + who.certificate_id + "), is revoked";
   }
   const bool may = CallerOf(rights.access, who.uid, {}).may_start ||  // most need no groups
                    CallerOf(rights.access, who.uid, groups_of(who.uid)).may_start;
@@ -94,7 +96,12 @@ void WithdrawnRights::End(const std::string& id, const Actor& of, const std::str
   const RunRow* run = runs_.FindOpenRow(id);
   if (run == nullptr || run->state != RunState::kQueued) return;
   LogWarning("a run ends before it began: its user's right is withdrawn", {{"run", id}, {"why", why}});
-  runs_.Stop(id, reason.In("run " + id), 0, [](const Result<RunRow>&) {});
+  runs_.Stop(id, reason.In("run " + id), 0, [&audit = audit_, of, why](const Result<RunRow>& stopped) {
+    if (!stopped.ok()) return;
+    AuditEntry entry = AuditEntryOf(DaemonFor(of.uid), audit::kCancel, *stopped, 0);
+    entry.detail += ": " + why;
+    audit.Record(std::move(entry));
+  });
 }
 
 }  // namespace kprof

@@ -1,8 +1,10 @@
 // What waits for somebody who may start nothing any more: queued runs and sessions end when the settings take that
-// right away, also while the daemon was down. Runs that have begun by themselves go on: an operator cancels them.
+// right away, also while the daemon was down: no role any more, no rule for a certificate, or just that certificate
+// revoked. Runs that have begun by themselves go on: an operator cancels them. So does what came with a certificate
+// that has merely expired since: it was good when it was used.
 //
 // A user's groups are asked of the system, as no connection tells them here; that somebody came with a certificate, and
-// with which, is in the audit of the submission.
+// with which, is in the audit of the submission. What is ended is there, too.
 //
 // Io loop only; what may block is a worker's.
 #pragma once
@@ -17,6 +19,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/certificate_rules.h"
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/runs.h"
 #include "storage/catalog/catalog.h"
 
@@ -26,6 +29,8 @@ namespace kprof {
 struct StartRights {
   AccessPolicy access;
   std::vector<CertificateRule> certificates;
+  // Of a certificate (CertificateId), on any thread; none: nobody here takes certificates back.
+  std::function<bool(const std::string& certificate_id)> is_revoked;
 };
 
 class WithdrawnRights {
@@ -35,8 +40,14 @@ class WithdrawnRights {
   static std::vector<gid_t> GroupsOfAccount(uid_t uid);
 
   // Everything is borrowed and outlives this.
-  WithdrawnRights(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, GroupsOf groups_of = GroupsOfAccount)
-      : loop_(loop), workers_(workers), catalog_(catalog), runs_(runs), groups_of_(std::move(groups_of)) {}
+  WithdrawnRights(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, AuditLog& audit,
+                  GroupsOf groups_of = GroupsOfAccount)
+      : loop_(loop),
+        workers_(workers),
+        catalog_(catalog),
+        runs_(runs),
+        audit_(audit),
+        groups_of_(std::move(groups_of)) {}
 
   // Looks up who may no longer start what waits; then calls `known`, and in the same turn ends that, before any of it
   // can start. What cannot be looked up stays, and the log says so.
@@ -52,6 +63,7 @@ class WithdrawnRights {
   WorkerPool& workers_;
   Catalog& catalog_;
   Runs& runs_;
+  AuditLog& audit_;
   const GroupsOf groups_of_;
 };
 

@@ -14,7 +14,8 @@
 namespace kprof {
 
 inline Actor ActorOf(const Caller& caller) {
-  return {caller.uid, caller.certificate.empty() ? "local" : "certificate:" + caller.certificate};
+  return {caller.uid, caller.certificate.empty() ? "local" : "certificate:" + caller.certificate,
+          caller.certificate_id};
 }
 
 // Any thread, all of these.

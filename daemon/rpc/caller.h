@@ -42,15 +42,18 @@ struct Caller {
   // Of a local connection, in system mode, where it matters: what may be started for it. It is no part of who somebody
   // is: what is one's own is so from everywhere.
   CallerPlace place = CallerPlace::kUnasked;
+  // Which certificate of that name it was (certificate_facts.h), where it may start something: that ends when just this
+  // one is revoked.
+  std::string certificate_id = {};
 
   uint32_t account() const { return counts_as.value_or(uid); }
   bool sees_all() const { return role >= Role::kOperator; }
   bool operator==(const Caller&) const = default;
   // For maps. Not <=>: clang-tidy 14 takes its comparison with 0 for a null pointer.
   bool operator<(const Caller& other) const {
-    return std::tie(uid, role, may_start, certificate, counts_as, groups, place) <
-           std::tie(other.uid, other.role, other.may_start, other.certificate, other.counts_as, other.groups,
-                    other.place);
+    return std::tie(uid, role, may_start, certificate, certificate_id, counts_as, groups, place) <
+           std::tie(other.uid, other.role, other.may_start, other.certificate, other.certificate_id, other.counts_as,
+                    other.groups, other.place);
   }
 };
 

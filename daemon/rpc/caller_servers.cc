@@ -168,10 +168,11 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
   if (server == nullptr) {
     auto of_account = [&](const Caller& other) { return IsSameAccount(other, caller); };
     if (account.callers >= limits_.callers_per_account && !EvictIdlest(of_account)) {
-      return turn_away(Fail(ErrorCode::kQueueFull, "connect",
-                            "one user may be connected with " + std::to_string(limits_.callers_per_account) +
-                                " different sets of groups, subordinate uids and places at a time, and is",
-                            "close some connections"));
+      return turn_away(
+          Fail(ErrorCode::kQueueFull, "connect",
+               "one user may be connected with " + std::to_string(limits_.callers_per_account) +
+                   " different sets of groups, subordinate uids, places and certificates at a time, and is",
+               "close some connections"));
     }
     if (callers() >= limits_.callers && !EvictIdlest([](const Caller&) { return true; })) {
       return turn_away(Fail(ErrorCode::kQueueFull, "connect",

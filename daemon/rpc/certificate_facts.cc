@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kNameLimitBytes = 128;
 constexpr size_t kFingerprintShown = 16;
+constexpr size_t kIssuerLimitBytes = 256;
 
 std::string BytesOf(const ASN1_STRING* text) {
   return std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
@@ -56,22 +57,36 @@ std::string Fingerprint(const X509* certificate) {
   return fingerprint;
 }
 
-std::string NameText(const X509_NAME* name) {
+}  // namespace
+
+std::string IssuerText(const X509_NAME* name) {
   BioPtr bio(BIO_new(BIO_s_mem()));
   X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_ONELINE);
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &bytes);
-  return std::string(bytes, static_cast<size_t>(std::max(0L, size)));
+  return ClippedText(std::string(bytes, static_cast<size_t>(std::max(0L, size))), kIssuerLimitBytes);
 }
 
-}  // namespace
+std::string SerialText(const ASN1_INTEGER* serial) {
+  BIGNUM* number = ASN1_INTEGER_to_BN(serial, nullptr);
+  char* hex = number == nullptr ? nullptr : BN_bn2hex(number);
+  std::string text = hex == nullptr ? "" : hex;
+  OPENSSL_free(hex);
+  BN_free(number);
+  return text;
+}
+
+std::string CertificateId(const std::string& serial, const std::string& issuer) {
+  return serial + " of " + issuer;
+}
 
 CertificateFacts FactsOf(const X509* certificate) {
   CertificateFacts facts;
   facts.common_name = CommonName(certificate);
   facts.names = AlternativeNames(certificate);
   facts.fingerprint = Fingerprint(certificate);
-  facts.issuer = NameText(X509_get_issuer_name(certificate));
+  facts.issuer = IssuerText(X509_get_issuer_name(certificate));
+  facts.serial = SerialText(X509_get0_serialNumber(certificate));
   facts.expires_unix_s = UnixSecondsOf(X509_get0_notAfter(certificate));
   return facts;
 }

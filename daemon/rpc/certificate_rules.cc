@@ -22,6 +22,7 @@ Caller CallerOf(const CertificateFacts& certificate, const std::vector<Certifica
     caller.role = rule.role;
     caller.uid = rule.uid.value_or(kNoUid);
     caller.may_start = rule.uid.has_value();
+    if (caller.may_start) caller.certificate_id = CertificateId(certificate.serial, certificate.issuer);
     // What the rule calls it: of several names the one that counted.
     if (!rule.name.empty()) caller.certificate = rule.name;
     return caller;

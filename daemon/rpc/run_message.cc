@@ -108,6 +108,7 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   RunRequest request;
   request.uid = caller.uid;
   request.caller = ActorOf(caller).caller;
+  request.certificate_id = caller.certificate_id;
   request.is_remote = !caller.certificate.empty();
   request.groups = caller.groups;
   request.place = caller.place;

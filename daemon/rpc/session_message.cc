@@ -51,6 +51,7 @@ SessionRequest RequestOf(const Caller& caller, const v1::OpenSessionRequest& mes
   SessionRequest request;
   request.uid = caller.uid;
   request.caller = ActorOf(caller).caller;
+  request.certificate_id = caller.certificate_id;
   request.device = message.device();
   if (!message.clocks().empty()) request.clocks = message.clocks();
   request.labels.insert(message.labels().begin(), message.labels().end());

@@ -225,6 +225,7 @@ Status TlsCredentials::LoadRevoked(const TlsFiles& files) {
                    "make it with a date: openssl ca -gencrl -crldays 30");
     }
     X509_STORE_add_crl(store, list.get());
+    NoteRevoked(list.get());
     NoteDates("the revocation list of " + SubjectOf(issuer->get()) + " in " + files.revoked,
               X509_CRL_get0_lastUpdate(list.get()), X509_CRL_get0_nextUpdate(list.get()));
   }
@@ -239,6 +240,15 @@ Status TlsCredentials::LoadRevoked(const TlsFiles& files) {
   }
   X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   return OkStatus();
+}
+
+void TlsCredentials::NoteRevoked(X509_CRL* list) {
+  const std::string issuer = IssuerText(X509_CRL_get_issuer(list));
+  STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(list);
+  for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
+    const X509_REVOKED* entry = sk_X509_REVOKED_value(entries, i);
+    revoked_.insert(CertificateId(SerialText(X509_REVOKED_get0_serialNumber(entry)), issuer));
+  }
 }
 
 void TlsCredentials::NoteDates(std::string what, const ASN1_TIME* from, const ASN1_TIME* to) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ class TlsCredentials {
   // Of a connection that has shaken hands, maybe under other credentials: X509_V_OK, or why its certificate does not
   // hold by what is here.
   long Verify(const SSL* connection) const;
+  // Whether one of the lists has this certificate (CertificateId), also of one that nobody shows at the moment. Says
+  // nothing of those whose authority is revoked.
+  bool HasRevoked(const std::string& certificate_id) const { return revoked_.contains(certificate_id); }
   // Whom it brings: by the first rule that matches. Says nothing of whether the certificate holds.
   Caller Identify(const CertificateFacts& certificate) const { return CallerOf(certificate, rules_); }
 
@@ -67,11 +71,13 @@ class TlsCredentials {
   Status LoadOwn(const TlsFiles& files);
   Status LoadAuthorities(const TlsFiles& files);
   Status LoadRevoked(const TlsFiles& files);
+  void NoteRevoked(X509_CRL* list);
   void NoteDates(std::string what, const ASN1_TIME* from, const ASN1_TIME* to);
 
   const std::vector<CertificateRule> rules_;
   SslContextPtr context_;
   std::vector<X509Ptr> authorities_;
+  std::set<std::string> revoked_;  // by CertificateId
   std::vector<Dated> dated_;
 };
 

@@ -16,6 +16,7 @@ namespace kprof {
 struct RunRequest {
   uint32_t uid = 0;
   std::string caller = "local";               // as in Actor: how it is known that it is that user
+  std::string certificate_id;                 // the same
   bool is_remote = false;                     // it came with a certificate
   std::vector<uint32_t> groups;               // of a local caller's connection; as in Asker
   CallerPlace place = CallerPlace::kUnasked;  // of a local caller, in system mode

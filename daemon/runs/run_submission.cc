@@ -99,6 +99,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
     const Status place = CheckPlace(row_.starter, request_);
     if (!place.ok()) return Refuse(place);
     audit_ = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
+    audit_.detail = DetailWithCertificate(audit_.detail, request_.certificate_id);
     const LaunchRequest launch = LaunchRequestOf(std::move(request_));
     Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, launch);
     if (!spooled.ok()) return Refuse(spooled);

@@ -15,6 +15,7 @@ namespace kprof {
 struct SessionRequest {
   uint32_t uid = 0;
   std::string caller = "local";  // as in Actor: how it is known that it is that user
+  std::string certificate_id;    // the same
   std::string device;            // a selector
   std::string clocks = "none";
   std::map<std::string, std::string> labels;

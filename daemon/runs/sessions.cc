@@ -166,9 +166,9 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   row.opened_ns = parts_.clock.unix_ns();
   row.trust = TrustUnder(row.clocks);
   room_.Enter(account);  // on its way
-  auto insert =
-      [row, storage = parts_.storage,
-       entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns)](Db& db) -> Status {
+  AuditEntry entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns);
+  entry.detail = DetailWithCertificate(entry.detail, request.certificate_id);
+  auto insert = [row, storage = parts_.storage, entry = std::move(entry)](Db& db) -> Status {
     if (storage != nullptr) RETURN_IF_ERROR(storage->MakeRoomForSession(db, row.uid, "store it"));
     RETURN_IF_ERROR(InsertSession(db, row));
     return AppendAudit(db, entry);

@@ -56,7 +56,20 @@ AuditEntry EntryOf(const Statement& row) {
   return entry;
 }
 
+// Tools, which stand before it, are called otherwise.
+constexpr std::string_view kCertificate = "certificate ";
+
 }  // namespace
+
+std::string DetailWithCertificate(const std::string& detail, const std::string& certificate_id) {
+  if (certificate_id.empty()) return detail;
+  return detail + (detail.empty() ? "" : ", ") + std::string(kCertificate) + certificate_id;
+}
+
+std::string CertificateIn(std::string_view detail) {
+  const size_t at = detail.find(kCertificate);
+  return at == std::string_view::npos ? "" : std::string(detail.substr(at + kCertificate.size()));
+}
 
 Status AppendAudit(Db& db, const AuditEntry& entry) {
   Statement insert(db, kInsert);
@@ -86,14 +99,15 @@ Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter) {
 Status ReadSubmitters(Db& db, std::map<std::string, Actor>& of) {
   // All that are open: fewer than there are entries.
   Statement select(db, R"sql(
-SELECT coalesce(run_id, session_id), uid, caller FROM audit
+SELECT coalesce(run_id, session_id), uid, caller, detail FROM audit
 WHERE outcome = 'ok' AND (action = 'submit' AND run_id IN (SELECT id FROM runs WHERE state < 4) OR
                           action = 'session_open' AND session_id IN (SELECT id FROM sessions WHERE state < 3))
 )sql");
   while (select.Next()) {
     auto found = of.find(std::string(select.Text(0)));
     if (found == of.end()) continue;
-    found->second = {static_cast<uint32_t>(select.Integer(1)), std::string(select.Text(2))};
+    found->second = {static_cast<uint32_t>(select.Integer(1)), std::string(select.Text(2)),
+                     CertificateIn(select.Text(3))};
   }
   return select.status();
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -18,6 +19,8 @@ namespace kprof {
 struct Actor {
   uint32_t uid = 0;
   std::string caller = "local";  // by the socket; "kprofd" itself; else the name in a certificate, "certificate:ci"
+  // Which certificate of that name, "1A2B of CN = lab CA"; empty: none, or nobody noted it.
+  std::string certificate_id = {};
   bool operator==(const Actor&) const = default;
 };
 
@@ -34,7 +37,12 @@ struct AuditEntry {
   bool operator==(const AuditEntry&) const = default;
 };
 
-// `entry.id` is not looked at.
+// What of an entry's detail says which certificate somebody came with, who wants something that waits for its turn:
+// by it that ends when just this one is revoked. `detail` is what else there is to say.
+std::string DetailWithCertificate(const std::string& detail, const std::string& certificate_id);
+std::string CertificateIn(std::string_view detail);  // empty: nothing of it is said
+
+// `entry.id` is not looked at, nor is which certificate it was.
 Status AppendAudit(Db& db, const AuditEntry& entry);
 
 struct AuditFilter {

@@ -33,8 +33,9 @@ class RemoteCapturesTest(unittest.TestCase):
     def setUp(self):
         kprof_testing.need_programs()
         folder = self.enterContext(kprof_testing.temporary_folder())
-        lab = Authority(folder, "lab CA")
+        self.lab = lab = Authority(folder, "lab CA")
         os.chmod(lab.folder, 0o755)
+        lab.revoke()
         certificate, key = lab.issue("node", "serverAuth", "DNS:localhost,IP:127.0.0.1")
         os.chown(key, KPROFD_UID, KPROFD_UID)
         self.node = NodeWithAccounts(folder, f"""
@@ -43,6 +44,7 @@ address = "127.0.0.1:0"
 certificate = "{certificate}"
 key = "{key}"
 client_ca = "{lab.pem}"
+revoked = "{lab.revoked}"
 [[certificate]]
 name = "listed"
 role = "viewer"
@@ -59,7 +61,9 @@ user = "kprof-test-bob"
         self.node.start_helper()
         self.node.start()
         found = wait_until(lambda: re.search(r"listening for remote clients address=(\S+)", self.node.log()), "it listens")
-        self.listed = RemoteClient(found.group(1), lab.pem, *lab.issue("listed"))
+        certificate, key = lab.issue("listed")
+        self.certificate = certificate
+        self.listed = RemoteClient(found.group(1), lab.pem, certificate, key)
         self.unlisted = RemoteClient(found.group(1), lab.pem, *lab.issue("unlisted"))
 
     def test_one_that_its_client_follows_runs_on_the_node_as_the_listed_user(self):
@@ -94,6 +98,30 @@ user = "kprof-test-bob"
             refused = self.unlisted.run("--json", "capture", "command", *options, "--", "id", expect="not_permitted")
             self.assertIn(b"is not one as whom remote clients may", refused.out + refused.err)
         self.assertEqual(self.unlisted.json("runs")["runs"], [])
+
+    def test_whom_root_takes_out_meanwhile_starts_nothing(self):
+        holder, waits = (self.listed.detach(*words, options=("--device", "cpu")) for words in (("sleep", "600"), ("true",)))
+        wait_until(lambda: self.listed.json("show", holder)["state"] == "running", "the first to run")
+        with open(self.node.remote_users, "w", encoding="ascii") as file:
+            file.write("# nobody any more\n")
+        self.assertEqual(self.listed.json("show", waits)["state"], "queued")
+        self.listed.run("cancel", holder)
+        ended = self.listed.wait(waits)
+        self.assertEqual((ended["state"], ended["error"]["code"]), ("failed", "not_permitted"))
+        self.assertIn("is not one as whom remote clients may start something", ended["error"]["message"])
+        self.assertIn("have root list it", ended["error"]["remedy"])
+
+    def test_what_waits_of_a_certificate_that_is_revoked_ends(self):
+        holder, waits = (self.listed.detach(*words, options=("--device", "cpu")) for words in (("sleep", "600"), ("true",)))
+        wait_until(lambda: self.listed.json("show", holder)["state"] == "running", "the first to run")
+        self.lab.revoke(self.certificate)
+        self.node.process.send_signal(signal.SIGHUP)
+        alice = Caller(self.node, ALICE)
+        ended = wait_until(lambda: (run := alice.json("show", waits))["state"] == "failed" and run, "it to end")
+        self.assertEqual(ended["error"]["code"], "not_permitted")
+        self.assertRegex(ended["error"]["message"], r"certificate listed, .* of CN = lab CA\), is revoked")
+        self.assertEqual(alice.json("show", holder)["state"], "running")
+        alice.run("cancel", holder)
 
 
 if __name__ == "__main__":

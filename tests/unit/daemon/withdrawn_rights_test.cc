@@ -18,19 +18,23 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(Open().ok());
+    audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
     rights_.access.users = {{kStays, Role::kViewer}};
   }
 
-  static RunRequest CommandOf(uint32_t uid, const std::string& caller = "local") {
+  static RunRequest CommandOf(uint32_t uid, const std::string& caller = "local",
+                              const std::string& certificate_id = "") {
     RunRequest request = Command();
     request.uid = uid;
     request.caller = caller;
+    request.certificate_id = certificate_id;
     return request;
   }
-  std::string OpenSessionOf(uint32_t uid, const std::string& caller = "local") {
+  std::string OpenSessionOf(uint32_t uid, const std::string& caller = "local", const std::string& certificate_id = "") {
     SessionRequest request;
     request.uid = uid;
     request.caller = caller;
+    request.certificate_id = certificate_id;
     request.device = "0";
     request.attached = false;
     std::string id;
@@ -39,7 +43,8 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
     return id;
   }
   void Enforce() {
-    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, [this](uid_t uid) { return groups_[uid]; });
+    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
+                              [this](uid_t uid) { return groups_[uid]; });
     bool done = false;
     withdrawn.Enforce(rights_, [&] { done = true; });
     ASSERT_TRUE(Until([&] { return done; }));
@@ -49,6 +54,19 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
     return run != nullptr && run->state == RunState::kQueued;
   }
 
+  // What kprofd did by itself to that run or session: action and detail.
+  std::vector<std::string> DeedsTo(const std::string& id) {
+    Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+    std::vector<std::string> deeds;
+    for (const AuditEntry& entry : *ReadAudit(**reader, {})) {
+      if (entry.by.caller != kDaemonCaller || (entry.run_id != id && entry.session_id != id)) continue;
+      deeds.push_back(entry.action + " " + entry.detail);
+    }
+    return deeds;
+  }
+
+  Metrics metrics_;
+  std::unique_ptr<AuditLog> audit_;
   StartRights rights_;
   std::map<uid_t, std::vector<gid_t>> groups_;
 };
@@ -109,6 +127,30 @@ TEST_F(WithdrawnRightsTest, WhatCameWithACertificateEndsWithItsRule) {
   EXPECT_THAT(Stored(no_rule).error->message, HasSubstr("certificate gone"));
   EXPECT_TRUE(Waits(stays));
   EXPECT_NE(runs_->sessions().FindOpenRow(session_stays), nullptr);
+}
+
+TEST_F(WithdrawnRightsTest, WhatCameWithACertificateEndsWhenJustThatOneIsRevoked) {
+  rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays}};
+  rights_.is_revoked = [](const std::string& certificate_id) { return certificate_id == "1A of CN = lab CA"; };
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string goes = SubmitOk(CommandOf(kStays, "certificate:ci", "1A of CN = lab CA"));
+  const std::string session_goes = OpenSessionOf(kStays, "certificate:ci", "1A of CN = lab CA");
+  const std::string stays = SubmitOk(CommandOf(kStays, "certificate:ci", "1B of CN = lab CA"));
+  const std::string session_stays = OpenSessionOf(kStays, "certificate:ci", "1B of CN = lab CA");
+  const std::string not_noted = SubmitOk(CommandOf(kStays, "certificate:ci"));
+  const std::string local = SubmitOk(CommandOf(kStays));
+  Enforce();
+  ASSERT_TRUE(HasEnded(goes));
+  EXPECT_EQ(Stored(goes).error->code, "not_permitted");
+  EXPECT_THAT(Stored(goes).error->message,
+              HasSubstr("certificate ci, with which it came (1A of CN = lab CA), is revoked"));
+  ASSERT_TRUE(Until([&] { return !DeedsTo(goes).empty(); }));
+  EXPECT_THAT(DeedsTo(goes), testing::ElementsAre(HasSubstr("cancel command: certificate ci, with which it came")));
+  ASSERT_TRUE(Until([&] { return runs_->sessions().FindOpenRow(session_goes) == nullptr; }));
+  EXPECT_THAT(DeedsTo(session_goes), testing::Contains(HasSubstr("session_close")));
+  EXPECT_NE(runs_->sessions().FindOpenRow(session_stays), nullptr);
+  for (const std::string& id : {stays, not_noted, local}) EXPECT_TRUE(Waits(id));
 }
 
 TEST_F(WithdrawnRightsTest, WithARoleForAllNothingEnds) {

@@ -112,8 +112,13 @@ TEST_F(AuditOfCalls, ABackupIsOne) {
 }
 
 TEST_F(AuditOfCalls, ACertificateIsNamed) {
-  RpcClient client = ConnectAs(Caller{kUid, Role::kViewer, true, "ci-runner"});
-  RunningRun(client);
+  Caller caller{kUid, Role::kViewer, true, "ci-runner"};
+  caller.certificate_id = "1A of CN = lab CA";
+  RpcClient client = ConnectAs(caller);
+  const std::string run = RunningRun(client);
+  std::map<std::string, Actor> submitters{{run, {}}};
+  ASSERT_TRUE(ReadSubmitters(**catalog_->readers().Borrow(), submitters).ok());
+  EXPECT_EQ(submitters[run], (Actor{kUid, "certificate:ci-runner", "1A of CN = lab CA"}));
   EXPECT_THAT(Deeds(), ElementsAre("submit 1000 certificate:ci-runner ok", "lease_granted 1000 kprofd ok"));
 }
 

@@ -35,6 +35,7 @@ TEST(CertificateRules, ReadsWhatACertificateSays) {
   EXPECT_THAT(facts.names, testing::ElementsAre("ci.lab", "spiffe://lab/ci", "ci@lab"));
   EXPECT_EQ(facts.fingerprint.size(), 64u);
   EXPECT_EQ(facts.issuer, "CN = lab CA");
+  EXPECT_EQ(facts.serial, "03E9");
   EXPECT_GT(facts.expires_unix_s, std::time(nullptr));
 }
 

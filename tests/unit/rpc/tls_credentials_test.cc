@@ -46,6 +46,22 @@ TEST_F(TlsCredentialsTest, TakesFilesThatBelongTogether) {
   EXPECT_TRUE(Load().ok()) << Load().ToString();
 }
 
+TEST_F(TlsCredentialsTest, KnowsWhatIsRevokedAlsoOfThoseWhoDoNotConnect) {
+  const TestCertificate good = authority_.Issue({.common_name = "ci"});
+  const TestCertificate bad = authority_.Issue({.common_name = "ci"});
+  Revoke(authority_.RevocationList({bad.serial}));
+  const auto credentials = TlsCredentials::Load(files_, {{.name = "ci", .role = Role::kViewer, .uid = 1000}});
+  ASSERT_TRUE(credentials.ok());
+  auto id_of = [&](const TestCertificate& certificate) {
+    BioPtr bio(BIO_new_mem_buf(certificate.pem.data(), static_cast<int>(certificate.pem.size())));
+    const X509Ptr parsed(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    return (*credentials)->Identify(FactsOf(parsed.get())).certificate_id;
+  };
+  EXPECT_TRUE((*credentials)->HasRevoked(id_of(bad))) << id_of(bad);
+  EXPECT_FALSE((*credentials)->HasRevoked(id_of(good)));
+  EXPECT_FALSE((*credentials)->HasRevoked(""));
+}
+
 TEST_F(TlsCredentialsTest, SaysWhichFileIsMissingOrIsNone) {
   for (std::string TlsFiles::*file : {&TlsFiles::certificate, &TlsFiles::key, &TlsFiles::client_ca}) {
     const TlsFiles whole = files_;

@@ -50,6 +50,16 @@ TEST_F(AuditTable, GivesBackWhatWasAppended) {
   EXPECT_THAT(Read(), ElementsAre(entry));
 }
 
+TEST(DetailWithCertificate, IsFoundThereAgain) {
+  const std::string id = "1A2B of CN = lab CA, O = a certificate of nobody";
+  EXPECT_EQ(DetailWithCertificate("command", ""), "command");
+  EXPECT_EQ(DetailWithCertificate("command", "1A of CN = x"), "command, certificate 1A of CN = x");
+  for (const char* detail : {"", "command", "clocks none"}) {
+    EXPECT_EQ(CertificateIn(DetailWithCertificate(detail, id)), id);
+    EXPECT_EQ(CertificateIn(DetailWithCertificate(detail, "")), "");
+  }
+}
+
 TEST_F(AuditTable, StoresNullForNoRunAndNoSession) {
   Append(1);
   EXPECT_EQ(*db_.QueryInteger("SELECT run_id IS NULL AND session_id IS NULL FROM audit"), 1);
