@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/rpc/health_service.h"
 #include "daemon/rpc/local_acceptor.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/unit/rpc/rpc_fixture.h"
