@@ -38,16 +38,8 @@ Status ServiceNotifier::Stopping(std::string_view status) {
   return Send("STOPPING=1\n" + StatusLine(status), kPatienceMs);
 }
 
-Status ServiceNotifier::SayStatus(std::string_view status) {
-  return Send(StatusLine(status), 0);
-}
-
 Status ServiceNotifier::Ping() {
   return Send("WATCHDOG=1", 0);
-}
-
-Status ServiceNotifier::ExtendTimeout(int64_t from_now_ns) {
-  return Send("EXTEND_TIMEOUT_USEC=" + std::to_string(from_now_ns / kNanosPerMicro), 0);
 }
 
 // A socket of its own for each message: there are a few a minute, and a service manager that was replaced is found

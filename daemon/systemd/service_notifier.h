@@ -5,7 +5,6 @@
 // Any thread. Failures are for the caller to log; none is a reason to stop.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,19 +18,14 @@ class ServiceNotifier {
   // `address` as NOTIFY_SOCKET has it: an absolute path, or "@name" for one without a file; empty: nobody listens.
   ServiceNotifier(std::string address, const Clock& clock) : address_(std::move(address)), clock_(&clock) {}
 
-  bool listened_to() const { return !address_.empty(); }
-
   // What the service manager waits for. Where its queue is full these wait for room, kPatienceMs at most.
   [[nodiscard]] Status Ready(std::string_view status);  // serving, also again after Reloading
   [[nodiscard]] Status Reloading();                     // until the next Ready
   [[nodiscard]] Status Stopping(std::string_view status);
   static constexpr int kPatienceMs = 1000;
 
-  // What can as well be said a little later: these never wait.
-  [[nodiscard]] Status SayStatus(std::string_view status);  // one line for `systemctl status`
-  [[nodiscard]] Status Ping();                              // for its watchdog: alive
-  // While starting or stopping: not to be ended before so much more time has passed, whatever the unit's limit.
-  [[nodiscard]] Status ExtendTimeout(int64_t from_now_ns);
+  // For its watchdog: alive. Can as well be said a little later: never waits.
+  [[nodiscard]] Status Ping();
 
  private:
   Status Send(const std::string& message, int patience_ms) const;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "tests/fakes/base/fake_clock.h"
+#include "tests/fakes/systemd/fake_service_manager.h"
 
 namespace kprof {
 namespace {
@@ -17,18 +18,20 @@ TEST(ServiceManager, IsNobodyUnderAShell) {
   FakeClock clock;
   Result<ServiceManager> manager = MeetServiceManager(clock);
   ASSERT_TRUE(manager.ok()) << manager.status().ToString();
-  EXPECT_FALSE(manager->notifier.listened_to());
+  EXPECT_TRUE(manager->notifier.Ping().ok());
   EXPECT_EQ(manager->watchdog_timeout_ns, 0);
 }
 
 TEST(ServiceManager, SaysWhereItListensAndHowLongItWaits) {
   FakeClock clock;
-  ::setenv("NOTIFY_SOCKET", "/run/systemd/notify", 1);
+  FakeServiceManager listener("@kprof-test-" + std::to_string(::getpid()));
+  ::setenv("NOTIFY_SOCKET", listener.address().c_str(), 1);
   ::setenv("WATCHDOG_USEC", "60000000", 1);
   ::setenv("WATCHDOG_PID", std::to_string(::getpid()).c_str(), 1);
   Result<ServiceManager> manager = MeetServiceManager(clock);
   ASSERT_TRUE(manager.ok()) << manager.status().ToString();
-  EXPECT_TRUE(manager->notifier.listened_to());
+  EXPECT_TRUE(manager->notifier.Ping().ok());
+  EXPECT_THAT(listener.TakeMessages(), testing::ElementsAre("WATCHDOG=1"));
   EXPECT_EQ(manager->watchdog_timeout_ns, 60 * kNanosPerSecond);
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) {
     EXPECT_EQ(std::getenv(name), nullptr) << name;

@@ -27,18 +27,15 @@ TEST_F(ServiceNotifierTest, SaysEachThingInTheWordsOfTheProtocol) {
   clock_.SetMono(12'345'678'900);
   EXPECT_TRUE(notifier_.Ready("serving").ok());
   EXPECT_TRUE(notifier_.Reloading().ok());
-  EXPECT_TRUE(notifier_.SayStatus("3 runs").ok());
   EXPECT_TRUE(notifier_.Ping().ok());
-  EXPECT_TRUE(notifier_.ExtendTimeout(90 * kNanosPerSecond).ok());
   EXPECT_TRUE(notifier_.Stopping("ending 3 runs").ok());
-  EXPECT_THAT(manager_.TakeMessages(),
-              ElementsAre("READY=1\nSTATUS=serving", "RELOADING=1\nMONOTONIC_USEC=12345678", "STATUS=3 runs",
-                          "WATCHDOG=1", "EXTEND_TIMEOUT_USEC=90000000", "STOPPING=1\nSTATUS=ending 3 runs"));
+  EXPECT_THAT(manager_.TakeMessages(), ElementsAre("READY=1\nSTATUS=serving", "RELOADING=1\nMONOTONIC_USEC=12345678",
+                                                   "WATCHDOG=1", "STOPPING=1\nSTATUS=ending 3 runs"));
 }
 
 TEST_F(ServiceNotifierTest, AStatusStaysOneLine) {
-  EXPECT_TRUE(notifier_.SayStatus("a\nWATCHDOG=trigger\r\x7f").ok());
-  EXPECT_THAT(manager_.TakeMessages(), ElementsAre("STATUS=a WATCHDOG=trigger  "));
+  EXPECT_TRUE(notifier_.Ready("a\nWATCHDOG=trigger\r\x7f").ok());
+  EXPECT_THAT(manager_.TakeMessages(), ElementsAre("READY=1\nSTATUS=a WATCHDOG=trigger  "));
 }
 
 TEST_F(ServiceNotifierTest, FindsAnAbstractName) {
@@ -50,7 +47,6 @@ TEST_F(ServiceNotifierTest, FindsAnAbstractName) {
 
 TEST_F(ServiceNotifierTest, SaysNothingWhereNobodyListens) {
   ServiceNotifier notifier("", clock_);
-  EXPECT_FALSE(notifier.listened_to());
   EXPECT_TRUE(notifier.Ready("serving").ok());
   EXPECT_THAT(manager_.TakeMessages(), IsEmpty());
 }
