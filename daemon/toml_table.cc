@@ -1,22 +1,18 @@
 #include "daemon/toml_table.h"
 
-#include <algorithm>
-
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
 
-bool IsControl(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+bool IsPlain(std::string_view text) {
+  return TerminalText(text) == text;
 }
 
 }  // namespace
 
 std::string OneLine(std::string_view text) {
-  std::string line = ReadableText(text);
-  std::replace_if(line.begin(), line.end(), IsControl, '?');
-  return line;
+  return TerminalText(text);
 }
 
 TableReader::TableReader(const toml::table& table, Complaints& complaints, std::string name)
@@ -32,8 +28,8 @@ void TableReader::Text(std::string_view key, std::string& out) {
     auto value = node->value_exact<std::string>();
     if (!value) return Complain(*node, key, "is not a string");
     if (value->empty()) return Complain(*node, key, "is empty; leave it out for the default");
-    // A path would end at a zero byte, and a device's name at one in a command's environment.
-    if (std::any_of(value->begin(), value->end(), IsControl)) {
+    // A path would end at a zero byte, and a device's name at one in a command's environment; both are shown to people.
+    if (!IsPlain(*value)) {
       return Complain(*node, key, "holds a control character");
     }
     out = *value;
@@ -59,7 +55,7 @@ std::vector<TableReader::Line> TableReader::Texts(std::string_view key) {
   }
   for (const toml::node& element : *array) {
     auto value = element.value_exact<std::string>();
-    if (!value || value->empty() || std::any_of(value->begin(), value->end(), IsControl)) {
+    if (!value || value->empty() || !IsPlain(*value)) {
       Complain(element, key, "holds what is no string, an empty one or one with a control character");
       continue;
     }

@@ -1,5 +1,4 @@
-// Text from others, made safe and short enough to be shown on a terminal: nothing in it can move the cursor, change
-// colours or reorder what follows. Pure functions.
+// Text from others, safe (TerminalText) and short enough to be shown on a terminal. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace kprof::cli {
+#include "storage/base/readable_text.h"
 
-// Control characters become \n, \t or \xNN; bytes that are not UTF-8 \xNN; characters that reorder text \u{202e}.
-std::string TerminalText(std::string_view bytes);
+namespace kprof::cli {
 
 // Columns that safe text takes up; each character is taken to be one wide.
 size_t WidthOf(std::string_view safe_text);

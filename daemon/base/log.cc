@@ -17,7 +17,6 @@
 #include "daemon/base/clock.h"
 #include "storage/base/mutex.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/utf8.h"
 
 namespace kprof {
 namespace {
@@ -29,32 +28,17 @@ constexpr std::string_view kNames[] = {"debug", "info", "warning", "error"};
 constexpr size_t kMostLineBytes = PIPE_BUF;
 constexpr const char* kPriorities[] = {"<7>", "<6>", "<4>", "<3>"};
 
-// Bare where that is unambiguous, else quoted with \n, \", \\ and \xNN.
+// Bare where that is unambiguous, else quoted, as TerminalText writes it and with \" and \\.
 void AppendValue(std::string& line, std::string_view value) {
-  bool bare = !value.empty() && IsUtf8(value);
-  for (unsigned char c : value) {
-    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == 0x7f) bare = false;
-  }
-  if (bare) {
-    line += value;
-    return;
-  }
   std::string escaped;
-  for (unsigned char c : value) {
-    if (c == '\n') {
-      escaped += "\\n";
-    } else if (c == '"' || c == '\\') {
-      escaped += '\\';
-      escaped += static_cast<char>(c);
-    } else if (c < ' ' || c == 0x7f) {
-      escaped += HexEscape(c);
-    } else {
-      escaped += static_cast<char>(c);
-    }
+  bool bare = !value.empty();
+  for (char c : value) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    if (c == '"' || c == '\\' || c == ' ' || c == '=') bare = false;
+    escaped += c;
   }
-  line += '"';
-  line += ReadableText(escaped);  // bytes that are no UTF-8
-  line += '"';
+  escaped = TerminalText(escaped);
+  line += bare && escaped == value ? escaped : '"' + escaped + '"';
 }
 
 std::string TimeStamp(int64_t unix_ns) {
@@ -69,8 +53,10 @@ std::string TimeStamp(int64_t unix_ns) {
   return stamp;
 }
 
-std::string LevelEventAndFields(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
-  std::string line(kNames[static_cast<int>(level)]);
+std::string WholeLine(LogLevel level, int64_t unix_ns, std::string_view event, std::initializer_list<LogField> fields) {
+  static const bool for_journal = IsJournal(STDERR_FILENO);
+  std::string line = for_journal ? kPriorities[static_cast<int>(level)] : TimeStamp(unix_ns);
+  line += kNames[static_cast<int>(level)];
   line += ' ';
   line += event;
   for (const auto& [key, value] : fields) {
@@ -79,13 +65,6 @@ std::string LevelEventAndFields(LogLevel level, std::string_view event, std::ini
     line += '=';
     AppendValue(line, value);
   }
-  return line;
-}
-
-std::string WholeLine(LogLevel level, int64_t unix_ns, std::string_view event, std::initializer_list<LogField> fields) {
-  static const bool for_journal = IsJournal(STDERR_FILENO);
-  std::string line = for_journal ? kPriorities[static_cast<int>(level)] : TimeStamp(unix_ns);
-  line += LevelEventAndFields(level, event, fields);
   if (line.size() >= kMostLineBytes) line = ClippedText(line, kMostLineBytes - 16);
   return line + '\n';
 }
@@ -119,11 +98,6 @@ std::optional<LogLevel> LogLevelByName(std::string_view name) {
 
 void SetLogLevel(LogLevel least) {
   least_level = least;
-}
-
-std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
-                          std::initializer_list<LogField> fields) {
-  return TimeStamp(unix_ns) + LevelEventAndFields(level, event, fields);
 }
 
 bool IsJournal(int fd) {

@@ -1,6 +1,7 @@
 // The daemon's log: one line per event on standard error, in key=value form, so that a person reads it and a machine
-// parses it. Where standard error is systemd's journal, a line begins with its priority instead of the time, which the
-// journal notes itself: "<6>info run ended run=01j... state=done".
+// parses it; what others chose drives no terminal that it is read on. Where standard error is systemd's journal, a line
+// begins with its priority instead of the time, which the journal notes itself: "<6>info run ended run=01j...
+// state=done".
 //
 //   LogInfo("run ended", {{"run", id}, {"state", "done"}});
 //   2026-11-21T10:00:00.123Z info run ended run=01j... state=done
@@ -39,10 +40,6 @@ inline void LogError(std::string_view event, std::initializer_list<LogField> fie
 
 // How many lines were dropped since the start.
 int64_t LogLinesDropped();
-
-// The line as it is written where there is no journal, without line end. For tests.
-std::string FormatLogLine(LogLevel level, int64_t unix_ns, std::string_view event,
-                          std::initializer_list<LogField> fields);
 
 // Whether the journal reads what is written to it: JOURNAL_STREAM names that very file, not one that was standard error
 // before somebody redirected it.

@@ -17,6 +17,12 @@ namespace {
 
 constexpr int64_t kTimeoutGraceMs = 5000;
 
+// What goes wrong with the daemon or its node; the rest is between a run and who wants it.
+bool IsForTheOperator(ErrorCode code) {
+  return code == ErrorCode::kInternal || code == ErrorCode::kNoDaemon || code == ErrorCode::kStorageFull ||
+         code == ErrorCode::kStorageBroken;
+}
+
 }  // namespace
 
 RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, Events events)
@@ -265,7 +271,11 @@ void RunLife::OnCollected(Result<Collected> collected) {
 }
 
 void RunLife::Blame(const Status& error) {
-  LogWarning("run in trouble", {{"run", row_.id}, {"error", error.ToString()}});
+  if (IsForTheOperator(error.code())) {
+    LogWarning("run in trouble", {{"run", row_.id}, {"error", error.ToString()}});
+  } else {  // the text has the command's path in it, which is for its owner
+    LogInfo("run in trouble", {{"run", row_.id}, {"error", std::string(ErrorName(error.code()))}});
+  }
   if (!error_) error_ = error;
 }
 

@@ -48,6 +48,16 @@ class ArgumentsTest(DaemonTest):
         ran = self.ctl.run("capture", "command", "--", "sh", "-c", "printf '\\033[2J' >&2; exit 1", expect="command_failed")
         self.assertNotIn(b"\x1b", ran.err)
 
+    def test_nor_the_log_where_a_typing_mistake_is_nobodys_warning(self):
+        odd = "/no/such/\u009b2J\u202egnp.token=s3cret\n<3>error forged"
+        run = self.ctl.json("capture", "command", "--", odd, expect="spawn_failed")
+        wait_until(lambda: f"run ended run={run['id']}" in self.daemon.log(), "the end in the log")
+        lines = [line for line in self.daemon.log().splitlines() if run["id"] in line]
+        self.assertTrue(any(line.endswith(f"info run in trouble run={run['id']} error=spawn_failed") for line in lines), lines)
+        self.assertFalse([line for line in lines if " warning " in line], lines)
+        for part in ("\u009b", "\u202e", "s3cret", "forged"):
+            self.assertNotIn(part, self.daemon.log())
+
     def test_a_folder_whose_name_is_not_utf8_is_fine(self):
         folder = os.fsencode(self.folder) + b"/\xff\xfe"
         os.mkdir(folder)

@@ -1,6 +1,7 @@
 #include "daemon/base/log.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -9,64 +10,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "storage/base/status.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
-
-constexpr int64_t kThen = 1'795'255'200'123'456'789;
-
-std::string Line(std::string value) {
-  return FormatLogLine(LogLevel::kInfo, kThen, "it", {{"k", std::move(value)}});
-}
-
-TEST(Log, WritesTimeLevelEventAndFieldsOnOneLine) {
-  EXPECT_EQ(FormatLogLine(LogLevel::kWarning, kThen, "run ended", {{"run", "01j"}, {"state", "done"}}),
-            "2026-11-21T10:00:00.123Z warning run ended run=01j state=done");
-}
-
-TEST(Log, QuotesValuesThatWouldNotReadBack) {
-  const std::string begin = "2026-11-21T10:00:00.123Z info it k=";
-  const std::pair<std::string, std::string> cases[] = {
-      {"plain", "plain"},
-      {"", "\"\""},
-      {"two words", "\"two words\""},
-      {"a=b", "\"a=b\""},
-      {"a\"b", "\"a\\\"b\""},
-      {"a\\b", "\"a\\\\b\""},
-      {"a\nb", "\"a\\nb\""},
-      {std::string("a\0b", 3), "\"a\\x00b\""},
-      {"a\x7f", "\"a\\x7f\""},
-      {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
-      {"\xff\xfe", "\"\\xff\\xfe\""},
-      {"a b\xff", "\"a b\\xff\""},
-  };
-  for (const auto& [value, expected] : cases) EXPECT_EQ(Line(value), begin + expected);
-}
-
-TEST(Log, ShowsATimeBeforeTheEpochAsTheEpoch) {
-  EXPECT_EQ(FormatLogLine(LogLevel::kError, -5, "x", {}), "1970-01-01T00:00:00.000Z error x");
-}
-
-TEST(Log, GoesToTheJournalOnlyWhereThatReadsThisVeryFile) {
-  int ends[2];
-  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-  UniqueFd read(ends[0]);
-  UniqueFd write(ends[1]);
-  struct stat info {};
-  ASSERT_EQ(::fstat(write.get(), &info), 0);
-  const std::string stream = std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
-  ::unsetenv("JOURNAL_STREAM");
-  EXPECT_FALSE(IsJournal(write.get()));
-  ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
-  EXPECT_TRUE(IsJournal(write.get()));
-  EXPECT_FALSE(IsJournal(STDERR_FILENO)) << "redirected since";
-  ::setenv("JOURNAL_STREAM", (stream + "0").c_str(), 1);
-  EXPECT_FALSE(IsJournal(write.get()));
-  ::unsetenv("JOURNAL_STREAM");
-}
 
 // Standard error as a pipe, until it goes.
 class PipedStandardError {
@@ -96,6 +47,69 @@ class PipedStandardError {
  private:
   UniqueFd read_, real_;
 };
+
+constexpr size_t kStampSize = std::string_view("2026-11-21T10:00:00.123Z ").size();
+
+// What is written of it, behind the time and without its line end.
+std::string Written(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  PipedStandardError standard_error;
+  Log(level, event, fields);
+  const std::string line = standard_error.TakeAll();
+  EXPECT_GT(line.size(), kStampSize);
+  return line.substr(kStampSize, line.size() - kStampSize - 1);
+}
+
+TEST(Log, WritesTimeLevelEventAndFieldsOnOneLine) {
+  EXPECT_EQ(Written(LogLevel::kWarning, "run ended", {{"run", "01j"}, {"state", "done"}}),
+            "warning run ended run=01j state=done");
+  PipedStandardError standard_error;
+  LogInfo("it");
+  EXPECT_THAT(standard_error.TakeAll(),
+              testing::MatchesRegex("20[0-9][0-9]-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+[.][0-9]+Z info it\n"));
+}
+
+TEST(Log, QuotesValuesThatWouldNotReadBack) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"plain", "plain"},
+      {"", "\"\""},
+      {"two words", "\"two words\""},
+      {"a=b", "\"a=b\""},
+      {"a\"b", "\"a\\\"b\""},
+      {"a\\b", "\"a\\\\b\""},
+      {"a\nb", "\"a\\nb\""},
+      {std::string("a\0b", 3), "\"a\\x00b\""},
+      {"a\x7f", "\"a\\x7f\""},
+      {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
+      {"\xff\xfe", "\"\\xff\\xfe\""},
+      {"a b\xff", "\"a b\\xff\""},
+  };
+  for (const auto& [value, expected] : cases)
+    EXPECT_EQ(Written(LogLevel::kInfo, "it", {{"k", value}}), "info it k=" + expected);
+}
+
+TEST(Log, HoldsNothingThatDrivesATerminal) {
+  EXPECT_EQ(Written(LogLevel::kInfo, "it", {{"k", "/x\u009b2J\x1b[2J"}}), "info it k=\"/x\\x9b2J\\x1b[2J\"");
+  EXPECT_EQ(Written(LogLevel::kInfo, "it", {{"k", "a\u202eb\u2066c\u2028"}}),
+            "info it k=\"a\\u{202e}b\\u{2066}c\\u{2028}\"");
+}
+
+TEST(Log, GoesToTheJournalOnlyWhereThatReadsThisVeryFile) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  UniqueFd read(ends[0]);
+  UniqueFd write(ends[1]);
+  struct stat info {};
+  ASSERT_EQ(::fstat(write.get(), &info), 0);
+  const std::string stream = std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  ::unsetenv("JOURNAL_STREAM");
+  EXPECT_FALSE(IsJournal(write.get()));
+  ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
+  EXPECT_TRUE(IsJournal(write.get()));
+  EXPECT_FALSE(IsJournal(STDERR_FILENO)) << "redirected since";
+  ::setenv("JOURNAL_STREAM", (stream + "0").c_str(), 1);
+  EXPECT_FALSE(IsJournal(write.get()));
+  ::unsetenv("JOURNAL_STREAM");
+}
 
 TEST(Log, DropsWhatNobodyReadsAndSaysHowMuch) {
   PipedStandardError standard_error;

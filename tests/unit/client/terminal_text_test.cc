@@ -5,19 +5,6 @@
 namespace kprof::cli {
 namespace {
 
-TEST(TerminalText, EscapesWhatWouldDriveTheTerminal) {
-  EXPECT_EQ(TerminalText("a\x1b[31mb"), "a\\x1b[31mb");
-  EXPECT_EQ(TerminalText("a\r\n\tb\x7f"), "a\\x0d\\n\\tb\\x7f");
-  EXPECT_EQ(TerminalText("\xc2\x9b"
-                         "31m"),
-            "\\x9b31m");
-  EXPECT_EQ(TerminalText("\xe2\x80\xae"
-                         "abc"),
-            "\\u{202e}abc");
-  EXPECT_EQ(TerminalText("\xff"), "\\xff");
-  EXPECT_EQ(TerminalText("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
-}
-
 TEST(TerminalText, ShortensByCharactersNotBytes) {
   EXPECT_EQ(Shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(Shortened("abcdefg", 6), "abc...");

@@ -158,7 +158,11 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"socket = \"\"\"\n/a\nb\"\"\"\n", ":2: 'socket' holds a control character"},
       {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-1\\u0000\"\n", ":4: [[device]]: 'uuid' holds a control character"},
       {"[[device]]\nkind = \"nvidia\"\nid = \"a\\rb\"\n", "'id' holds a control character"},
-      {"\"a\\nb\" = 1\n", ":2: there is no setting 'a?b' here"},
+      {"[[device]]\nkind = \"nvidia\"\nid = \"a\\u009b2J\"\n", "'id' holds a control character"},
+      {"socket = \"/a\\u202eb\"\n", ":2: 'socket' holds a control character"},
+      {"log_level = \"\\u00e9\"\n", "'\u00e9' is not one of"},
+      {"\"a\\u009b2J\\u202eb\" = 1\n", ":2: there is no setting 'a\\x9b2J\\u{202e}b' here"},
+      {"\"a\\nb\" = 1\n", ":2: there is no setting 'a\\nb' here"},
   };
   for (const Case& c : cases) {
     Result<Config> config = Load(c.text);

@@ -27,6 +27,19 @@ TEST(ReadableText, KeepsUtf8AndEscapesTheRest) {
   }
 }
 
+TEST(TerminalText, EscapesWhatWouldDriveTheTerminal) {
+  EXPECT_EQ(TerminalText("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(TerminalText("a\r\n\tb\x7f"), "a\\x0d\\n\\tb\\x7f");
+  EXPECT_EQ(TerminalText("\xc2\x9b"
+                         "31m"),
+            "\\x9b31m");
+  EXPECT_EQ(TerminalText("\xe2\x80\xae"
+                         "abc"),
+            "\\u{202e}abc");
+  EXPECT_EQ(TerminalText("\xff"), "\\xff");
+  EXPECT_EQ(TerminalText("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+}
+
 TEST(ReadableText, IsClippedBetweenCharacters) {
   EXPECT_EQ(ClippedText("abcd", 4), "abcd");
   EXPECT_EQ(ClippedText("abcde", 4), "abcd...");
