@@ -58,6 +58,10 @@ std::string ExitText(const v1::Run& run) {
 }
 
 int64_t DurationNs(const v1::Run& run, int64_t now_ns) {
+  for (const v1::Metric& metric : run.metrics()) {
+    const bool whole = metric.kernel().empty() && !metric.has_launch();
+    if (whole && metric.name() == "wall_ns") return static_cast<int64_t>(metric.value());
+  }
   int64_t begin = run.has_started_unix_ns() ? run.started_unix_ns() : run.queued_unix_ns();
   int64_t end = run.has_ended_unix_ns() ? run.ended_unix_ns() : now_ns;
   return end > begin ? end - begin : 0;

@@ -23,7 +23,8 @@ std::string ErrorMessage(const v1::Run& run);
 // "exit 3", "signal 9 (SIGKILL)", or "" while neither is known.
 std::string ExitText(const v1::Run& run);
 
-// From the start, or from the queue for a run that never started, to the end or `now_ns`.
+// From the start, or from the queue for a run that never started, to the end or `now_ns`; of one whose time was
+// measured, that: the clock on the wall may have been set meanwhile.
 int64_t DurationNs(const v1::Run& run, int64_t now_ns);
 
 }  // namespace kprof::cli

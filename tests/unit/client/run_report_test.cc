@@ -50,6 +50,14 @@ TEST(RunReport, LetsNothingFromOutsideReachTheTerminal) {
   EXPECT_THAT(ShortReport(run), Not(HasSubstr("\x1b")));
 }
 
+TEST(RunReport, SaysWhatWasMeasuredWhereTheClockWasSetMeanwhile) {
+  v1::Run run = SampleRun();
+  run.set_ended_unix_ns(run.started_unix_ns() - 400LL * 24 * 3600 * 1'000'000'000);
+  EXPECT_THAT(ShortReport(run), HasSubstr("took        1.500 s on cpu"));
+  EXPECT_THAT(FullReport(run, 0), HasSubstr("took        1.500 s"));
+  EXPECT_THAT(OneLineReport(run, 0), HasSubstr("after 1.500 s"));
+}
+
 TEST(RunReport, OneLineNamesStateAndExit) {
   EXPECT_EQ(OneLineReport(SampleRun(), 0), "run 01jd0000000000000000000000 failed after 1.500 s (exit 3)");
 }
