@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kSharedRunsPerUid = 1'000'000;
 constexpr int64_t kMillisPerMinute = 60'000;
 constexpr int64_t kLongestSessionMinutes = kTimeoutLimitMs / kMillisPerMinute;
+constexpr int64_t kMostAuditEntries = 1'000'000'000;
 constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
 
 std::string EnvironmentPath(const char* name) {
@@ -189,6 +190,7 @@ void ReadAudit(const toml::table& table, Complaints& complaints, AuditPolicy& po
   TableReader audit(table, complaints, "[audit]: ");
   int64_t max_age_days = policy.max_age_ns / (24 * kNanosPerHour);
   audit.Integer("max_age_days", 0, 3650, max_age_days);
+  audit.Integer("max_entries", 0, kMostAuditEntries, policy.max_entries);
   policy.max_age_ns = max_age_days * 24 * kNanosPerHour;
   audit.Finish();
 }
@@ -341,22 +343,48 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   return loaded;
 }
 
+namespace {
+
+// The names of what is not the same, with a comma between them.
+class Differences {
+ public:
+  void Compare(const char* name, bool same) {
+    if (!same) names_ += (names_.empty() ? "" : ", ") + std::string(name);
+  }
+  const std::string& names() const { return names_; }
+
+ private:
+  std::string names_;
+};
+
+}  // namespace
+
+std::string SettingsTakenOver(const Config& now, const Config& wanted) {
+  Differences different;
+  different.Compare("[access]", now.access == wanted.access);
+  different.Compare("[limits]", now.connections == wanted.connections && now.storage == wanted.storage &&
+                                    now.longest_run_ms == wanted.longest_run_ms);
+  different.Compare("[listen]", now.listen.files == wanted.listen.files && now.listen.limits == wanted.listen.limits);
+  different.Compare("[[certificate]]", now.listen.rules == wanted.listen.rules);
+  different.Compare("[retention]", now.retention == wanted.retention);
+  different.Compare("[audit]", now.audit == wanted.audit);
+  different.Compare("log_level", now.log_level == wanted.log_level);
+  return different.names();
+}
+
 std::string SettingsForNextStart(const Config& now, const Config& wanted) {
-  std::string names;
-  auto compare = [&](const char* name, bool same) {
-    if (!same) names += (names.empty() ? "" : ", ") + std::string(name);
-  };
-  compare("state_dir", now.state_folder == wanted.state_folder);
-  compare("socket", now.socket_path == wanted.socket_path);
-  compare("http", now.http == wanted.http);
-  compare("launcher", now.launcher_path == wanted.launcher_path);
-  compare("helper_socket", now.helper_socket_path == wanted.helper_socket_path);
-  compare("[queue]", now.queue == wanted.queue);
-  compare("[sessions]", now.sessions == wanted.sessions);
-  compare("[output]", now.output == wanted.output);
-  compare("[listen] address", now.listen.address == wanted.listen.address);
-  compare("[[device]]", now.accelerators == wanted.accelerators);
-  return names;
+  Differences different;
+  different.Compare("state_dir", now.state_folder == wanted.state_folder);
+  different.Compare("socket", now.socket_path == wanted.socket_path);
+  different.Compare("http", now.http == wanted.http);
+  different.Compare("launcher", now.launcher_path == wanted.launcher_path);
+  different.Compare("helper_socket", now.helper_socket_path == wanted.helper_socket_path);
+  different.Compare("[queue]", now.queue == wanted.queue);
+  different.Compare("[sessions]", now.sessions == wanted.sessions);
+  different.Compare("[output]", now.output == wanted.output);
+  different.Compare("[listen] address", now.listen.address == wanted.listen.address);
+  different.Compare("[[device]]", now.accelerators == wanted.accelerators);
+  return different.names();
 }
 
 }  // namespace kprof

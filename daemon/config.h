@@ -13,6 +13,7 @@
 #include "daemon/process/output_progress.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
+#include "daemon/runs/audit_retention.h"
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/session_request.h"
 #include "daemon/storage_policy.h"
@@ -25,11 +26,6 @@ namespace kprof {
 enum class Mode {
   kUser,    // one process, everything as its user, for its user
   kSystem,  // an unprivileged daemon for all users of the node
-};
-
-struct AuditPolicy {
-  int64_t max_age_ns = int64_t{365} * 24 * 3600 * 1'000'000'000;  // 0: for ever
-  bool operator==(const AuditPolicy&) const = default;
 };
 
 struct Config {
@@ -82,6 +78,9 @@ constexpr const char* kSystemHelperSocketPath = "/run/kprofd-helper/helper.sock"
 // What --check-config looks at when it is not said: the file of this node's service where there is one, else what
 // kprofd --user would take.
 ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file = kSystemConfigFile);
+
+// The settings that a daemon takes over while it serves and that differ between the two: "[limits], log_level".
+std::string SettingsTakenOver(const Config& now, const Config& wanted);
 
 // The settings that a daemon takes only when it starts and that differ between the two: "socket, [queue]".
 std::string SettingsForNextStart(const Config& now, const Config& wanted);

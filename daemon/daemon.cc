@@ -28,6 +28,8 @@
 #include "daemon/rpc/rpc_parts.h"
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit_log.h"
+#include "daemon/runs/audit_retention.h"
+#include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/storage_limits.h"
@@ -39,6 +41,7 @@
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/known_time.h"
 #include "storage/catalog/run_list.h"
 
 namespace kprof {
@@ -84,6 +87,8 @@ struct Daemon::Parts {
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<ExpiryClock> expiry_clock;
+  std::unique_ptr<AuditRetention> audit_retention;
   std::unique_ptr<AuditedCalls> call_observer;
   StorageHealth health;
   StorageLimits storage_limits;
@@ -122,10 +127,11 @@ struct Daemon::Parts {
   StartRights Rights() const;
   void SetStorageLimits();
   Status Build(ServiceManager& manager);
+  Status BuildExpiry();
   Status Listen(InheritedSockets& sockets);
   void TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection);
   void BeginWatchdog(const ServiceManager& manager);
-  void RecordOwn(const char* action, const std::string& detail);
+  void RecordOwn(const char* action, const std::string& detail, ErrorCode outcome = ErrorCode::kOk);
   Status BeginWeb(const HttpAddress& address);
   void BeginBackgroundWork();
   void Reload(const Config& wanted);
@@ -145,10 +151,12 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   metrics.storage.LookAt(*catalog, *files);
   audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
   call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
+  RETURN_IF_ERROR(BuildExpiry());
   if (catalog->restored()) {
     LogWarning("a restore of the catalog that was interrupted is complete",
                {{"replaced", catalog->restored()->replaced}});
   }
+  const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   SetStorageLimits();
   std::string last_id;
@@ -159,6 +167,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   RunParts run_parts{
       loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
       devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
+  run_parts.expiry_clock = expiry_clock.get();
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_parts.boot_id = *std::move(boot_id);
@@ -191,9 +200,11 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
   });
-  loop.Post([this] {
+  loop.Post([this, is_backup] {
+    if (is_backup) RecordOwn(audit::kRestore, "the catalog is that of a backup");
     RecordOwn(audit::kStart, DaemonVersion());
-    audit->KeepFor(config.audit.max_age_ns);
+    expiry_clock->Begin();
+    audit_retention->SetPolicy(config.audit);
     // Before anything starts: settings may have changed while nobody was here.
     rights->Enforce(Rights(), [this] {
       if (stop.stop_requested()) return;
@@ -203,6 +214,17 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   });
   BeginBackgroundWork();
   BeginWatchdog(manager);
+  return OkStatus();
+}
+
+// Before this start leaves anything in the catalog: what is known of the time is from before it.
+Status Daemon::Parts::BuildExpiry() {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
+  ASSIGN_OR_RETURN(const std::optional<int64_t> known_ns, ReadKnownTime(*reader));
+  expiry_clock = std::make_unique<ExpiryClock>(loop, clock, catalog->writer(), known_ns);
+  audit_retention =
+      std::make_unique<AuditRetention>(AuditRetention::Parts{loop, clock, bulk, *catalog, *expiry_clock}, metrics.all,
+                                       [this](uint32_t uid) { return AccountOf(config.access, uid); });
   return OkStatus();
 }
 
@@ -276,8 +298,9 @@ void Daemon::Parts::BeginWatchdog(const ServiceManager& manager) {
   watchdog->Begin(manager.watchdog_timeout_ns);
 }
 
-void Daemon::Parts::RecordOwn(const char* action, const std::string& detail) {
+void Daemon::Parts::RecordOwn(const char* action, const std::string& detail, ErrorCode outcome) {
   AuditEntry entry;
+  if (outcome != ErrorCode::kOk) entry.outcome = ErrorName(outcome);
   entry.by = DaemonFor(getuid());
   entry.action = action;
   entry.detail = detail;
@@ -321,6 +344,8 @@ void Daemon::Parts::BeginBackgroundWork() {
 
 void Daemon::Parts::Reload(const Config& wanted) {
   const std::string later = SettingsForNextStart(config, wanted);
+  std::string taken = SettingsTakenOver(config, wanted);
+  if (taken.empty()) taken = "no setting has changed";
   if (!later.empty()) LogWarning("some settings wait for the next start", {{"settings", later}});
   if (wanted.access != config.access) {
     config.access = wanted.access;
@@ -350,9 +375,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
   enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights(), [] {}); });
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
-  audit->KeepFor(wanted.audit.max_age_ns);
   config.audit = wanted.audit;
-  RecordOwn(audit::kReload, "");
+  audit_retention->SetPolicy(wanted.audit);
+  RecordOwn(audit::kReload, taken + (later.empty() ? "" : "; for the next start: " + later));
   LogInfo("settings were read again");
 }
 
@@ -395,8 +420,15 @@ void Daemon::KillRuns() {
 }
 
 void Daemon::Reload(const Config& config) {
-  if (parts_->remote) parts_->remote->Reload(config.listen);
+  if (parts_->remote) {
+    Status taken = parts_->remote->Reload(config.listen);
+    if (!taken.ok()) RecordFailedReload(taken.In("certificates and rules stay as they are"));
+  }
   parts_->loop.Post([parts = parts_.get(), known = WithSubordinates(config)] { parts->Reload(known); });
+}
+
+void Daemon::RecordFailedReload(const Status& why) {
+  parts_->RecordOwn(audit::kReload, ClippedText(why.ToString(), AuditLog::kWhyLimitBytes), why.code());
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Start(const Config& config, ServiceManager& manager) {

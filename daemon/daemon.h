@@ -21,6 +21,8 @@ class Daemon {
   // Takes over what of these settings can change while it serves: roles, limits, retention, the log's level. Callers
   // come anew when roles change. Says in the log what has to wait for the next start.
   void Reload(const Config& config);
+  // There was nothing to take over: the settings make no sense. For the audit.
+  void RecordFailedReload(const Status& why);
 
   // In this order: health says NOT_SERVING, the socket closes, runs are ended (TERM, grace, KILL) and their ends
   // committed, calls are ended. Returns when all is over; a second call does nothing.

@@ -100,6 +100,7 @@ void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier)
     daemon.Reload(loaded.config);
     LogUntold(notifier.Ready(ServingAt(loaded.config)));
   } else {
+    daemon.RecordFailedReload(loaded.complaints.front());
     for (const Status& complaint : loaded.complaints) {
       LogError("the settings stay as they are", {{"error", complaint.ToString()}});
     }

@@ -53,19 +53,20 @@ RemoteClients::RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig
   loop_.Post([this, credentials] { WatchExpiry(credentials); });
 }
 
-void RemoteClients::Reload(const ListenConfig& config) {
+Status RemoteClients::Reload(const ListenConfig& config) {
   if (config.address.empty()) {
     LogWarning("remote clients are served until the next start", {{"address", address_}});
-    return;
+    return OkStatus();
   }
   Result<std::shared_ptr<const TlsCredentials>> credentials = LoadListen(config);
   if (!credentials.ok()) {
     LogError("certificates and rules stay as they are", {{"error", credentials.status().ToString()}});
-    return;
+    return credentials.status();
   }
   LogWhatIsNotInForce(**credentials);
   acceptor_.Use(*credentials, config.limits);
   loop_.Post([this, used = *credentials] { WatchExpiry(used); });
+  return OkStatus();
 }
 
 void RemoteClients::WatchExpiry(std::shared_ptr<const TlsCredentials> credentials) {

@@ -27,8 +27,9 @@ class RemoteClients {
                                                       Gauge& first_expiry);
 
   // Takes over certificates, rules and limits; see TlsAcceptor::Use for what becomes of connections. The address is
-  // taken at the start alone. Any thread but the io loop: blocks for the files.
-  void Reload(const ListenConfig& config);
+  // taken at the start alone. What fails leaves all as it is, and is in the log. Any thread but the io loop: blocks for
+  // the files.
+  Status Reload(const ListenConfig& config);
 
   // Nobody new comes in from here on. Any thread.
   void StopListening() { acceptor_.StopListening(); }

@@ -61,14 +61,12 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   }
 
   void End(const Status& status) {
-    if (!run_id_.empty()) parts_.runs.retention().EndAdding(run_id_);
+    if (run_) parts_.runs.retention().EndAdding(run_->id);
     if (status.ok()) {
       parts_.runs.retention().OnAdded();
-      AuditEntry entry;
-      entry.by = ActorOf(record_.caller());
-      entry.action = audit::kUpload;
-      entry.run_id = run_id_;
+      AuditEntry entry = AuditEntryOf(ActorOf(record_.caller()), audit::kUpload, *run_, parts_.clock.unix_ns());
       entry.detail = response_.artifact().name();
+      if (run_->uid != entry.by.uid) entry.detail += " of uid " + std::to_string(run_->uid);
       parts_.audit.Record(std::move(entry));
     }
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
@@ -102,9 +100,9 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     }
     ASSIGN_OR_RETURN(
         upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
-    parts_.loop.Post([this, id = run.id] {
-      run_id_ = id;
-      parts_.runs.retention().BeginAdding(id);
+    parts_.loop.Post([this, run = std::move(run)] {
+      run_ = run;
+      parts_.runs.retention().BeginAdding(run.id);
     });
     return OkStatus();
   }
@@ -127,7 +125,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
   std::optional<Places::Place> place_;  // io loop
   IoLoop::Timer idle_timer_;            // io loop; pending while it reads
   bool given_up_ = false;               // io loop
-  std::string run_id_;                  // io loop; once its upload has begun
+  std::optional<RunRow> run_;           // io loop; once its upload has begun
   // One read, or one worker, at a time.
   v1::UploadArtifactRequest message_;
   std::unique_ptr<ArtifactUpload> upload_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/hand_over.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
@@ -54,7 +55,7 @@ class FollowingCall : public Reactor {
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
       if (!open) return Changed({*row, {}});
-      if (holds()) parts_.runs.Hold(run_id_);
+      if (holds()) Hold(open->row);
       watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
     });
@@ -83,6 +84,13 @@ class FollowingCall : public Reactor {
 
  private:
   bool holds() const { return record_.rpc() == Rpc::kHoldRun; }
+
+  // Whose it is holds it in any case; somebody else decides for them how long it lives.
+  void Hold(const RunRow& run) {
+    parts_.runs.Hold(run_id_);
+    if (run.uid == record_.caller().uid) return;
+    parts_.audit.Record(AuditEntryOf(ActorOf(record_.caller()), audit::kHold, run, parts_.clock.unix_ns()));
+  }
 
   const RpcParts& parts_;
   CallRecord record_;

@@ -14,9 +14,6 @@ namespace {
 
 constexpr int64_t kRetryFirstMs = 1'000;
 constexpr int64_t kRetryLastMs = 60'000;
-constexpr int64_t kExpireEveryMs = 60 * 60 * 1000;
-constexpr int64_t kExpirePauseMs = 1'000;
-constexpr int64_t kExpireAtOnce = 1'000;
 // Those refused beyond kMostRefused.
 constexpr char kOthers[] = "others";
 
@@ -187,30 +184,6 @@ void AuditLog::CloseRefusals() {
     entry.detail = std::to_string(refusals.more) + " more within a minute, the last: " + last;
     Record(std::move(entry));
   }
-}
-
-void AuditLog::KeepFor(int64_t max_age_ns) {
-  KPROF_ON_IO_LOOP(loop_);
-  max_age_ns_ = max_age_ns;
-  expire_ = IoLoop::Timer();
-  Expire();
-}
-
-void AuditLog::Expire() {
-  if (max_age_ns_ == 0) return;
-  expire_ = loop_.After(kExpireEveryMs * kNanosPerMilli, [this] { Expire(); });
-  auto removed = std::make_shared<int64_t>(0);  // shared by the job, which fills it, and the answer
-  auto job = [removed, before_ns = clock_.unix_ns() - max_age_ns_](Db& db) -> Status {
-    ASSIGN_OR_RETURN(*removed, ExpireAudit(db, before_ns, kExpireAtOnce));
-    return OkStatus();
-  };
-  writer_.Submit(job, [this, &loop = loop_, removed](const Status& expired) {
-    loop.Post([this, removed, expired] {
-      if (!expired.ok()) return LogWarning("old audit entries are not removed", {{"error", expired.ToString()}});
-      if (*removed < kExpireAtOnce) return;
-      expire_ = loop_.After(kExpirePauseMs * kNanosPerMilli, [this] { Expire(); });
-    });
-  });
 }
 
 }  // namespace kprof

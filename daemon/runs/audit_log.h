@@ -1,5 +1,5 @@
-// Keeps the audit: what of the daemon's doings is written down, when, and what when it cannot be. Who acted is told by
-// who asks; the table is storage/catalog/audit_table.h.
+// The audit: what of the daemon's doings is written down, when, and what when it cannot be. Who acted is told by who
+// asks; the table is storage/catalog/audit_table.h, and how long entries are kept audit_retention.h.
 //
 // Three ways in, by what can be promised:
 // - A change of a run or a session brings its entry along (AuditEntryOf, AppendAudit), in its own transaction: there is
@@ -43,6 +43,7 @@ inline constexpr char kCancel[] = "cancel";
 inline constexpr char kDelete[] = "delete";
 inline constexpr char kPin[] = "pin";
 inline constexpr char kUnpin[] = "unpin";
+inline constexpr char kHold[] = "hold";
 inline constexpr char kUpload[] = "upload";
 inline constexpr char kBackUp[] = "backup";
 inline constexpr char kSessionOpen[] = "session_open";
@@ -53,6 +54,8 @@ inline constexpr char kRefused[] = "refused";
 inline constexpr char kStart[] = "start";
 inline constexpr char kStop[] = "stop";
 inline constexpr char kReload[] = "reload";
+inline constexpr char kRestore[] = "restore";
+inline constexpr char kExpire[] = "expire";
 inline constexpr char kGap[] = "gap";
 }  // namespace audit
 
@@ -101,9 +104,6 @@ class AuditLog {
   // thread.
   void CloseRefusals();
 
-  // From here on, and changed by each call: 0 is for ever. Expires what is older, a portion at a time.
-  void KeepFor(int64_t max_age_ns);
-
  private:
   // Who, by uid and caller; the act; the code.
   using Refused = std::tuple<uint32_t, std::string, std::string, ErrorCode>;
@@ -115,7 +115,6 @@ class AuditLog {
   void Store(std::vector<AuditEntry> entries, std::function<void()> then = {});
   void Keep(std::vector<AuditEntry> entries, const Status& why);
   void TryAgain();
-  void Expire();
 
   IoLoop& loop_;
   const Clock& clock_;
@@ -128,8 +127,6 @@ class AuditLog {
   int64_t lost_since_ns_ = 0;
   int64_t retry_ms_ = 0;
   IoLoop::Timer retry_;
-  int64_t max_age_ns_ = 0;
-  IoLoop::Timer expire_;
   IoLoop::Timer refusals_end_;
 
   Mutex mu_;

@@ -40,7 +40,10 @@ void RetentionSweep::Look() {
   soon_ = false;
   if (stopped_ || (policy_.max_age_ns == 0 && policy_.max_artifact_bytes == 0)) return;
   LookIn(kPeriodMs);
-  (void)parts_.files_work.Submit([this, policy = policy_, now = parts_.clock.unix_ns()] {
+  RetentionPolicy policy = policy_;
+  const bool believed = parts_.expiry_clock == nullptr || parts_.expiry_clock->Now().has_value();
+  if (!believed) policy.max_age_ns = 0;
+  (void)parts_.files_work.Submit([this, policy, now = parts_.clock.unix_ns()] {
     parts_.catalog.writer().Submit([policy, now](Db& db) { return DeleteExpiredSessions(db, policy, now, kBatch); },
                                    [](const Status& removed) {
                                      if (!removed.ok())

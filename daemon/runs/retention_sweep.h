@@ -1,6 +1,6 @@
 // Keeps what is stored within the limits of [retention]: looks every ten minutes, and soon after something was added
 // where all artifacts together have a limit. Chooses by storage/catalog/retention.h; deleting is the owner's. Leaves
-// alone what somebody is adding to.
+// alone what somebody is adding to, and what is too old only by a clock that is not believed (expiry_clock.h).
 //
 // Io loop only; the looking runs on a worker.
 #pragma once

@@ -393,8 +393,10 @@ void Runs::SetPinned(const std::string& id, bool pinned, const Actor& by, std::f
   KPROF_ON_IO_LOOP(parts_.loop);
   auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
   auto job = [id, pinned, by, row, now_ns = parts_.clock.unix_ns()](Db& db) -> Status {
-    RETURN_IF_ERROR(kprof::SetPinned(db, id, pinned));
     ASSIGN_OR_RETURN(*row, ReadRun(db, id));
+    if (row->pinned == pinned) return OkStatus();  // no deed, so no entry
+    RETURN_IF_ERROR(kprof::SetPinned(db, id, pinned));
+    row->pinned = pinned;
     return AppendAudit(db, AuditEntryOf(by, pinned ? audit::kPin : audit::kUnpin, *row, now_ns));
   };
   parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, pinned, row, done](Status status) {

@@ -55,11 +55,35 @@ struct AuditFilter {
 Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter);
 
 // By the ids of runs and sessions: who submitted or opened them. What has no entry (any more) stays as it is in `of`.
+// Costs what is open, however many entries there are.
 Status ReadSubmitters(Db& db, std::map<std::string, Actor>& of);
 
-// Removes entries older than `before_ns`, at most `limit` of them, oldest first; answers with how many. What is once
-// removed stays forbidden to come back: the catalog notes since when the audit is kept.
+// Removes entries older than `before_ns`, at most `limit` of them, oldest first; answers with how many. Outside of this
+// and RemoveAudit nothing can be removed: they open what the triggers keep shut, and shut it, in one transaction. Both
+// leave who submitted or opened what is still open.
 Result<int64_t> ExpireAudit(Db& db, int64_t before_ns, int64_t limit);
+// How many those are.
+Result<int64_t> CountAuditBefore(Db& db, int64_t before_ns);
+
+// How many entries there are of each user. Reads the whole table: half a second for millions.
+Result<std::map<uint32_t, int64_t>> CountAuditByUid(Db& db);
+
+// What has to be known of an entry to decide whether it goes.
+struct AuditMark {
+  int64_t id = 0;
+  int64_t time_ns = 0;
+  uint32_t uid = 0;
+  bool operator==(const AuditMark&) const = default;
+};
+// Entries in the order of their ids.
+struct AuditStretch {
+  int64_t last_id = 0;  // from where the next one goes on
+  std::vector<AuditMark> marks;
+};
+// The first ones after that id; none at the end.
+Result<AuditStretch> ReadAuditStretch(Db& db, int64_t after_id, int64_t limit);
+// At most those.
+Status RemoveAudit(Db& db, const std::vector<AuditMark>& marks);
 
 // How many entries were ever appended. Free.
 Result<int64_t> CountAuditEver(Db& db);

@@ -1,6 +1,7 @@
 """The audit of a running daemon: what is done leaves one entry each, across restarts and crashes, and none can be changed."""
 
 import os
+import signal
 import sqlite3
 import unittest
 
@@ -10,6 +11,7 @@ from kprof_testing import OwnDaemonTest, wait_until
 class AuditTest(OwnDaemonTest):
     def setUp(self):
         super().setUp()
+        self.daemon.configure("")
         self.daemon.start()
         self.ctl = self.daemon.ctl
 
@@ -60,6 +62,52 @@ class AuditTest(OwnDaemonTest):
         self.daemon.start()
         self.assert_deeds(("start", "ok"), ("submit", "ok"), ("lease_granted", "ok"),
                           ("lease_ended", "lost_daemon"), ("stop", "ok"), ("start", "ok"))
+
+    def test_what_is_so_already_is_no_deed(self):
+        run = self.ctl.capture("true")["id"]
+        for _ in range(20):
+            self.assertTrue(self.ctl.json("pin", run)["pinned"])
+        self.assertEqual([deed for deed, _ in self.deeds()].count("pin"), 1)
+
+    def reload(self, config):
+        before = len(self.audit())
+        self.daemon.configure(config)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(self.audit()) > before, "the reload's entry")
+        entry = self.audit()[-1]
+        self.assertEqual((entry["action"], entry["caller"]), ("reload", "kprofd"))
+        return entry["outcome"], entry["detail"]
+
+    def test_a_reload_says_what_changed(self):
+        self.assertEqual(self.reload(""), ("ok", "no setting has changed"))
+        self.assertEqual(self.reload("log_level = \"warning\"\n[limits]\ncalls_per_user = 50\n[queue]\nlimit_runs = 7\n"),
+                         ("ok", "[limits], log_level; for the next start: [queue]"))
+        outcome, detail = self.reload("log_level = \"loud\"\n")
+        self.assertEqual(outcome, "usage")
+        self.assertIn("'log_level' 'loud' is not one of", detail)
+
+    def test_so_is_a_restore(self):
+        copy = os.path.join(self.folder, "copy.db")
+        self.ctl.run("backup", copy)
+        self.daemon.stop()
+        self.assertEqual(self.daemon.restore(copy).returncode, 0)
+        self.daemon.start()
+        self.assert_deeds(("start", "ok"), ("restore", "ok"), ("start", "ok"))
+        self.daemon.stop()
+        self.daemon.start()
+        self.assert_deeds(("start", "ok"), ("restore", "ok"), ("start", "ok"), ("stop", "ok"), ("start", "ok"))
+
+    def test_it_has_a_bound_and_says_what_went(self):
+        run = self.ctl.capture("true")["id"]
+        for _ in range(10):
+            self.ctl.run("pin", run)
+            self.ctl.run("unpin", run)
+        self.reload("[audit]\nmax_entries = 16\n")
+        wait_until(lambda: "expire" in [deed for deed, _ in self.deeds()], "entries to go")
+        wait_until(lambda: len(self.audit()) <= 16, "no more than there may be")
+        said = next(entry["detail"] for entry in self.audit() if entry["action"] == "expire")
+        self.assertRegex(said, rf"^1\d entries of up to 20\S+Z: there are more than \[audit\] max_entries \(uid {os.getuid()}: 1\d\)$")
+        self.assertIn("warning the audit is full", self.daemon.log())
 
     def test_it_can_be_narrowed(self):
         self.ctl.capture("true")

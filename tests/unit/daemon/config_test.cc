@@ -84,6 +84,7 @@ max_age_hours = 2
 max_artifact_bytes = 1000
 [audit]
 max_age_days = 30
+max_entries = 5000
 [[device]]
 kind = "nvidia"
 uuid = "GPU-1"
@@ -103,6 +104,7 @@ cores = [0, 1]
   EXPECT_EQ(config->retention.max_age_ns, 2LL * 3600 * 1'000'000'000);
   EXPECT_EQ(config->retention.max_artifact_bytes, 1000);
   EXPECT_EQ(config->audit.max_age_ns, 30LL * 24 * 3600 * 1'000'000'000);
+  EXPECT_EQ(config->audit.max_entries, 5000);
   EXPECT_EQ(Load("")->audit.max_age_ns, 365LL * 24 * 3600 * 1'000'000'000);
   ASSERT_EQ(config->accelerators.size(), 2u);
   EXPECT_EQ(config->accelerators[0].id, "0");

@@ -94,10 +94,10 @@ TEST_F(RemoteClientsTest, AReloadTakesNewFilesAndAFailedOneKeepsTheOld) {
   EXPECT_TRUE(LetsIn(**clients, authority_));
   EXPECT_FALSE(LetsIn(**clients, other));
   WritePrivate(config_.files.client_ca, "nothing of use");
-  (*clients)->Reload(config_);
+  EXPECT_FALSE((*clients)->Reload(config_).ok());
   EXPECT_TRUE(LetsIn(**clients, authority_));
   WritePrivate(config_.files.client_ca, other.pem());
-  (*clients)->Reload(config_);
+  EXPECT_TRUE((*clients)->Reload(config_).ok());
   EXPECT_FALSE(LetsIn(**clients, authority_));
   EXPECT_TRUE(LetsIn(**clients, other));
 }
@@ -121,7 +121,7 @@ TEST_F(RemoteClientsTest, TellWhenTheFirstOfTheirFilesExpires) {
   EXPECT_NEAR(first_expiry_.value() - now, 24 * 3600, 600);
   config_.files.revoked = folder_ / "revoked.pem";
   WritePrivate(config_.files.revoked, authority_.RevocationList({}, 3600));
-  (*clients)->Reload(config_);
+  EXPECT_TRUE((*clients)->Reload(config_).ok());
   loop_.RunUntilIdle();
   EXPECT_NEAR(first_expiry_.value() - now, 3600, 600);
 }

@@ -90,6 +90,41 @@ TEST_F(AuditOfCalls, EachDeedLeavesOneEntry) {
   for (const v1::AuditEntry& entry : Entries()) EXPECT_EQ(entry.run_id(), id);
 }
 
+TEST_F(AuditOfCalls, WhatAnAdminAddsToAnothersRunSaysWhoseAndOnWhichDevice) {
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  EndLast(0);
+  ASSERT_TRUE(HasEnded(id));
+  ASSERT_TRUE(Upload(*admin_, id).ok());
+  ASSERT_TRUE(Until([&] { return Deeds().back() == "upload 0 local ok"; }));
+  const v1::AuditEntry entry = Entries()[0];
+  EXPECT_EQ(entry.run_id(), id);
+  EXPECT_EQ(entry.detail(), "more of uid 1000");
+  EXPECT_THAT(entry.devices(), ElementsAre("cpu"));
+}
+
+TEST_F(AuditOfCalls, HoldingAnothersRunIsADeedAndHoldingOnesOwnIsNone) {
+  RpcClient client = Connect();
+  const std::string id = RunningRun(client);
+  auto hold = [&](RpcClient& holder) {
+    CallContext context;
+    v1::WatchRunRequest request;
+    request.set_id(id);
+    request.set_hold(true);
+    auto watch = holder.runs->WatchRun(&context, request);
+    v1::WatchRunResponse update;
+    EXPECT_TRUE(watch->Read(&update));
+    context.TryCancel();
+    (void)watch->Finish();
+  };
+  hold(client);
+  hold(*admin_);
+  ASSERT_TRUE(Until([&] { return Deeds().back() == "hold 0 local ok"; }));
+  EXPECT_THAT(Deeds(), testing::Contains(HasSubstr("hold ")).Times(1));
+  EXPECT_EQ(Entries()[0].run_id(), id);
+  EXPECT_THAT(Entries()[0].detail(), HasSubstr("of uid 1000"));
+}
+
 TEST_F(AuditOfCalls, LookingLeavesNone) {
   RpcClient client = Connect();
   const std::string id = StoreEnded("01j0000000000001");

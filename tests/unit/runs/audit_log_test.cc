@@ -202,11 +202,13 @@ TEST_F(AuditLogTest, PinningAndDeletingLeaveWhoDidIt) {
   ASSERT_TRUE(HasEnded(id));
   const size_t before = Read().size();
   int answers = 0;
-  runs_->SetPinned(id, true, {2000}, [&](const Result<RunRow>&) { ++answers; });
+  for (int i = 0; i < 3; ++i) {  // the second and the third time it is, and nothing is done
+    runs_->SetPinned(id, true, {2000}, [&](const Result<RunRow>& row) { answers += row.ok() && row->pinned ? 1 : 0; });
+  }
   runs_->Delete(id, {2000}, [&](const Status&) { ++answers; });  // pinned: refused, and no deed
-  runs_->SetPinned(id, false, {2000}, [&](const Result<RunRow>&) { ++answers; });
+  for (int i = 0; i < 2; ++i) runs_->SetPinned(id, false, {2000}, [&](const Result<RunRow>&) { ++answers; });
   runs_->Delete(id, {2000}, [&](const Status&) { ++answers; });
-  ASSERT_TRUE(Until([&] { return answers == 4; }));
+  ASSERT_TRUE(Until([&] { return answers == 7; }));
   std::vector<AuditEntry> entries = Read();
   entries.erase(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(before));
   ASSERT_THAT(entries, ElementsAre(Does("pin"), Does("unpin"), Does("delete")));
@@ -321,25 +323,6 @@ TEST_F(AuditLogTest, WhySomebodyWasRefusedIsCut) {
   Begin();
   audit_->RecordRefusal({{1000, "local"}, "Query", ErrorCode::kNotPermitted, std::string(100'000, 'x')});
   EXPECT_LT(Read()[0].detail.size(), 2 * AuditLog::kWhyLimitBytes);
-}
-
-TEST_F(AuditLogTest, ExpiresWhatIsOlderThanItIsKept) {
-  Begin();
-  RecordUpload("old");
-  Pass(10'000);
-  RecordUpload("new");
-  audit_->KeepFor(5'000 * kNanosPerMilli);
-  EXPECT_THAT(Read(), ElementsAre(Detail("new")));
-  Pass(2 * 3600 * 1000);
-  EXPECT_THAT(Read(), IsEmpty()) << "it looks again by itself";
-}
-
-TEST_F(AuditLogTest, KeepsForEverWithoutALimit) {
-  Begin();
-  RecordUpload("old");
-  audit_->KeepFor(0);
-  Pass(int64_t{4000} * 24 * 3600 * 1000);
-  EXPECT_THAT(Read(), SizeIs(1));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "storage/catalog/schema.h"
 #include "tests/fakes/base/temporary_folder.h"
 
@@ -107,11 +110,65 @@ TEST_F(AuditTable, ExpiresWhatIsOlderThanItIsKept) {
   EXPECT_FALSE(db_.Execute("DELETE FROM audit").ok());
 }
 
-TEST_F(AuditTable, KeepsNoLongerWhatItOnceLetGo) {
+TEST_F(AuditTable, ShutsWhatItOpenedToExpire) {
   Append(10);
-  EXPECT_EQ(*ExpireAudit(db_, 5, 10), 0);
-  EXPECT_EQ(*ExpireAudit(db_, 3, 10), 0) << "an earlier time does not take the mark back";
-  EXPECT_EQ(*db_.QueryInteger("SELECT value FROM facts WHERE name = 'audit_kept_since_ns'"), 5);
+  Append(20);
+  EXPECT_EQ(*CountAuditBefore(db_, 15), 1);
+  EXPECT_EQ(*ExpireAudit(db_, 15, 10), 1);
+  EXPECT_EQ(*ExpireAudit(db_, 1'000, 0), 0) << "a clock that is ahead";
+  Append(12);
+  EXPECT_FALSE(db_.Execute("DELETE FROM audit WHERE time_ns = 12").ok());
+  ASSERT_TRUE(RemoveAudit(db_, {{2, 20, 1000}}).ok());
+  EXPECT_FALSE(db_.Execute("DELETE FROM audit WHERE time_ns = 12").ok());
+  EXPECT_THAT(Read(), AtTimes(12));
+}
+
+TEST_F(AuditTable, IsReadInStretchesOfWhichSomeGo) {
+  for (int64_t time_ns = 1; time_ns <= 5; ++time_ns) Append(time_ns, time_ns % 2 == 0 ? 2000 : 1000);
+  EXPECT_EQ(*CountAuditByUid(db_), (std::map<uint32_t, int64_t>{{1000, 3}, {2000, 2}}));
+  AuditStretch stretch = *ReadAuditStretch(db_, 1, 3);
+  EXPECT_EQ(stretch.last_id, 4);
+  EXPECT_THAT(stretch.marks, ElementsAre(AuditMark{2, 2, 2000}, AuditMark{3, 3, 1000}, AuditMark{4, 4, 2000}));
+  std::erase_if(stretch.marks, [](const AuditMark& mark) { return mark.uid != 2000; });
+  ASSERT_TRUE(RemoveAudit(db_, stretch.marks).ok());
+  EXPECT_THAT(Read(), AtTimes(5, 3, 1));
+  EXPECT_THAT(ReadAuditStretch(db_, 5, 3)->marks, IsEmpty());
+}
+
+// However many entries there are, of whatever time: what is open is looked up.
+TEST_F(AuditTable, KnowsWhoSubmittedWhatIsOpen) {
+  ASSERT_TRUE(db_.Execute("INSERT INTO runs (id, uid, tool, state, timeout_ms, queue_timeout_ms, queued_ns, cwd, argv, "
+                          "environment) VALUES ('a', 1, '', 0, 0, 0, 70, x'', x'', x''), ('b', 1, '', 0, 0, 0, 70, "
+                          "x'', x'', x''), ('ended', 1, '', 5, 0, 0, 70, x'', x'', x'')")
+                  .ok());
+  ASSERT_TRUE(db_.Execute("INSERT INTO sessions (id, uid, state, attached, clocks, priority, ttl_ms, idle_timeout_ms, "
+                          "queue_timeout_ms, opened_ns) VALUES ('s', 1, 0, 0, '', 0, 0, 0, 0, 70)")
+                  .ok());
+  auto append = [&](const char* action, const std::string& run, const std::string& session, const char* caller) {
+    AuditEntry entry;
+    entry.time_ns = 70;
+    entry.by = {1, caller};
+    entry.action = action;
+    entry.run_id = run;
+    entry.session_id = session;
+    EXPECT_TRUE(AppendAudit(db_, entry).ok());
+  };
+  append("submit", "a", "", "certificate:a");
+  append("submit", "b", "s", "certificate:b");
+  append("submit", "ended", "", "certificate:ended");
+  append("cancel", "a", "", "certificate:other");
+  append("session_open", "", "s", "certificate:s");
+  std::map<std::string, Actor> of = {{"a", {}}, {"b", {}}, {"s", {}}, {"expired", {9, "local"}}};
+  ASSERT_TRUE(ReadSubmitters(db_, of).ok());
+  EXPECT_EQ(of, (std::map<std::string, Actor>{{"a", {1, "certificate:a"}},
+                                              {"b", {1, "certificate:b"}},
+                                              {"s", {1, "certificate:s"}},
+                                              {"expired", {9, "local"}}}));
+  // Whoever removes, that stays.
+  EXPECT_EQ(*CountAuditBefore(db_, 100), 2);
+  EXPECT_EQ(*ExpireAudit(db_, 100, 10), 2);
+  ASSERT_TRUE(RemoveAudit(db_, ReadAuditStretch(db_, 0, 10)->marks).ok());
+  EXPECT_EQ(*db_.QueryInteger("SELECT count(*) FROM audit"), 3);
 }
 
 TEST_F(AuditTable, CountsAlsoWhatHasExpired) {
