@@ -15,6 +15,7 @@ namespace kprof {
 // Who asked, as their connection says.
 struct Asker {
   uint32_t uid = 0;
+  uint32_t account = 0;          // the user whom that counts as
   bool is_remote = false;        // came with a certificate; else by a local connection
   std::vector<uint32_t> groups;  // of that connection: the supplementary ones, then the first
 };

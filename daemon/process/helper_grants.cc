@@ -30,33 +30,44 @@ Status Unregistered(const std::string& run_id, const Status& why, const char* re
 void HelperGrants::Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                             std::function<void(Status)> done) {
   if (own_) own_->insert(run_id);
-  if (!asker.is_remote) {
-    ShownConnection newest = connection_of_(asker.uid, asker.groups, UINT64_MAX);
-    if (newest.copy.valid()) return Show(run_id, asker, digest, std::move(newest), kMostShown, std::move(done));
-    return loop_.Post([run_id, uid = asker.uid, done = std::move(done)] {
-      done(Fail(ErrorCode::kNotPermitted, "let run " + run_id + " start as its caller",
-                "uid " + std::to_string(uid) + " is not connected on this node any more",
-                "submit it again, and stay until it is accepted"));
-    });
-  }
-  link_.Ask(HelperRegisterRemote{run_id, asker.uid, digest}, UniqueFd(),
-            [run_id, done = std::move(done)](const Result<HelperMessage>& answer, UniqueFd) {
-              done(answer.ok() ? OkStatus() : Unregistered(run_id, answer.status(), kRemoteRemedy));
-            });
+  auto register_it = [this, run_id, asker, digest](const Answered& answered) {
+    asker.is_remote ? RegisterRemote(run_id, asker.uid, digest, answered)
+                    : RegisterLocal(run_id, asker, digest, answered);
+  };
+  line_.Enter(asker.account, register_it,
+              [run_id, remedy = asker.is_remote ? kRemoteRemedy : kLocalRemedy, done = std::move(done)](
+                  const Status& status) { done(status.ok() ? status : Unregistered(run_id, status, remedy)); });
+}
+
+void HelperGrants::RegisterLocal(const std::string& run_id, const Asker& asker, const std::string& digest,
+                                 Answered answered) {
+  ShownConnection newest = connection_of_(asker.uid, asker.groups, UINT64_MAX);
+  if (newest.copy.valid()) return Show(run_id, asker, digest, std::move(newest), kMostShown, std::move(answered));
+  loop_.Post([uid = asker.uid, answered = std::move(answered)] {
+    answered(Fail(ErrorCode::kNotPermitted, "find a connection of its caller's",
+                  "uid " + std::to_string(uid) + " is not connected on this node any more",
+                  "submit it again, and stay until it is accepted"));
+  });
 }
 
 void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std::string& digest,
-                        ShownConnection connection, int left, std::function<void(Status)> done) {
+                        ShownConnection connection, int left, Answered answered) {
   link_.Ask(HelperRegister{run_id, digest}, std::move(connection.copy),
-            [this, run_id, asker, digest, left, id = connection.id, done = std::move(done)](
+            [this, run_id, asker, digest, left, id = connection.id, answered = std::move(answered)](
                 const Result<HelperMessage>& answer, UniqueFd) {
-              if (answer.ok()) return done(OkStatus());
+              if (answer.ok()) return answered(OkStatus());
               if (answer.status().code() == ErrorCode::kNotPermitted && left > 1) {
                 ShownConnection older = connection_of_(asker.uid, asker.groups, id);
-                if (older.copy.valid()) return Show(run_id, asker, digest, std::move(older), left - 1, done);
+                if (older.copy.valid()) return Show(run_id, asker, digest, std::move(older), left - 1, answered);
               }
-              done(Unregistered(run_id, answer.status(), kLocalRemedy));
+              answered(answer.status());
             });
+}
+
+void HelperGrants::RegisterRemote(const std::string& run_id, uint32_t uid, const std::string& digest,
+                                  const Answered& answered) {
+  link_.Ask(HelperRegisterRemote{run_id, uid, digest}, UniqueFd(),
+            [answered](const Result<HelperMessage>& answer, UniqueFd) { answered(answer.status()); });
 }
 
 void HelperGrants::Forget(const std::string& run_id) {

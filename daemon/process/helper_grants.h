@@ -1,5 +1,6 @@
 // The root helper's CallerGrants: shows it a connection of the caller's, one with the groups of that which asked. Of a
-// remote caller there is none to show: for those the helper has a list of its own.
+// remote caller there is none to show: for those the helper has a list of its own. Users have their turns
+// (registration_line.h).
 //
 // Grants outlive this daemon, and count against their caller's number: what the one before it left is asked for once,
 // and let go of.
@@ -14,6 +15,7 @@
 
 #include "daemon/process/caller_grants.h"
 #include "daemon/process/helper_link.h"
+#include "daemon/process/registration_line.h"
 #include "daemon/process/shown_connection.h"
 #include "storage/base/unique_fd.h"
 
@@ -26,7 +28,7 @@ class HelperGrants final : public CallerGrants {
       std::function<ShownConnection(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before)>;
 
   HelperGrants(IoLoop& loop, HelperLink& link, ConnectionOf connection_of)
-      : loop_(loop), link_(link), connection_of_(std::move(connection_of)) {}
+      : loop_(loop), link_(link), connection_of_(std::move(connection_of)), line_(loop) {}
 
   void Register(const std::string& run_id, const Asker& asker, const std::string& digest,
                 std::function<void(Status)> done) override;
@@ -41,8 +43,11 @@ class HelperGrants final : public CallerGrants {
   // One of several processes of a user may hang up while the helper looks at its connection: then an older one is
   // shown, which whoever asks has among them.
   static constexpr int kMostShown = 64;
+  using Answered = RegistrationLine::Done;
+  void RegisterLocal(const std::string& run_id, const Asker& asker, const std::string& digest, Answered answered);
   void Show(const std::string& run_id, const Asker& asker, const std::string& digest, ShownConnection connection,
-            int left, std::function<void(Status)> done);
+            int left, Answered answered);
+  void RegisterRemote(const std::string& run_id, uint32_t uid, const std::string& digest, const Answered& answered);
 
   void AskForOthers(const std::string& after);
   void ForgetListed(const HelperGrantList& list);
@@ -50,6 +55,7 @@ class HelperGrants final : public CallerGrants {
   IoLoop& loop_;
   HelperLink& link_;
   const ConnectionOf connection_of_;
+  RegistrationLine line_;
   IsOpen is_open_;
   // Registered by this daemon, while the others are not all known.
   std::optional<std::set<std::string>> own_{std::in_place};

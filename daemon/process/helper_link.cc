@@ -1,6 +1,5 @@
 #include "daemon/process/helper_link.h"
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <memory>
@@ -19,7 +18,6 @@ constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;     // it gives itself 15 s
 constexpr int64_t kRegisterLimitNs = 15 * kNanosPerSecond;  // it gives itself 10 s, and says what hangs
-constexpr size_t kMostRegistering = 128;  // at a time: the helper lets more than twice as many wait, and refuses others
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;
@@ -40,6 +38,11 @@ bool IsImpatient(const HelperMessage& message) {
 
 bool Registers(const HelperMessage& message) {
   return std::holds_alternative<HelperRegister>(message) || std::holds_alternative<HelperRegisterRemote>(message);
+}
+
+// As many as there are runs that have their devices, or had: none of them may come to nothing because others ask much.
+bool IsOfAStartedRun(const HelperMessage& message) {
+  return std::holds_alternative<HelperStart>(message) || std::holds_alternative<HelperSweep>(message);
 }
 
 int64_t LimitNsOf(const HelperMessage& message) {
@@ -65,7 +68,7 @@ HelperLink::~HelperLink() {
 void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
   KPROF_ON_IO_LOOP(loop_);
   const uint32_t tag = ++last_tag_;
-  const bool full = requests_.size() >= kMostRequests;
+  const bool full = requests_.size() >= kMostRequests && !IsOfAStartedRun(request);
   const int64_t limit_ns = LimitNsOf(request);
   Request& waiting = requests_[tag];
   waiting.message = std::move(request);
@@ -170,18 +173,12 @@ void HelperLink::SendAll() {
   if (!socket_.is_open() || !greeted_ || waits_to_send_) return;
   SendForgets();
   if (!socket_.is_open() || waits_to_send_) return;
-  auto registering = static_cast<size_t>(std::count_if(requests_.begin(), requests_.end(), [](const auto& request) {
-    return request.second.sent && Registers(request.second.message);
-  }));
   for (auto& [tag, request] : requests_) {
     if (request.sent) continue;
-    const bool registers = Registers(request.message);
-    if (registers && registering >= kMostRegistering) continue;
     std::vector<int> files;
     if (request.file.valid()) files.push_back(request.file.get());
     if (!Send(tag, request.message, files)) return;
     request.sent = true;
-    if (registers) ++registering;
     // That it is closed here is what tells a supervisor that was never started.
     if (!MayRepeat(request.message)) request.file.Reset();
   }
@@ -260,7 +257,6 @@ void HelperLink::GiveUp(uint32_t tag, const Status& why) {
 void HelperLink::Answer(uint32_t tag, Result<HelperMessage> answer, UniqueFd file) {
   auto waiting = requests_.find(tag);
   Answered answered = std::move(waiting->second.answered);
-  if (Registers(waiting->second.message)) SendSoon();  // another may go
   requests_.erase(waiting);
   answered(std::move(answer), std::move(file));
 }

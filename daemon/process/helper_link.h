@@ -5,13 +5,12 @@
 // and waits for room instead of taking it from the questions. What is left when this daemon dies the next one asks for
 // (helper_grants.h).
 //
-// Registrations may take the helper long, when a directory of users is slow: a number of them goes at a time, and what
-// else is asked passes those that wait.
-//
 // Io loop only. Never blocks: a helper that hangs costs its requests their time, 10 s each (a sweep 20 s, a
 // registration 15 s), and nothing else. WhereIs, for which somebody waits who has connected, waits for a helper that
-// was there 2 s ago, and for no other. At most 1,000 wait; one more fails at once with kQueueFull. `loop` must outlive
-// it; what was not answered when it is destroyed never is.
+// was there 2 s ago, and for no other. At most 1,000 wait; one more fails at once with kQueueFull, but for
+// Start and Sweep, which are bounded by the runs that have devices. Who asks for what users may ask for without end has
+// them take turns before (registration_line.h, rpc/place_line.h). `loop` must outlive it; what was not answered when it
+// is destroyed never is.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -73,9 +73,10 @@ LaunchRequest LaunchRequestOf(RunRequest request) {
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Submission : public std::enable_shared_from_this<Submission> {
  public:
-  Submission(const RunParts& parts, RunRequest request, std::function<void(Result<SubmittedRun>)> done)
+  Submission(const RunParts& parts, RunRequest request, uint32_t account,
+             std::function<void(Result<SubmittedRun>)> done)
       : parts_(parts),
-        asker_{request.uid, request.is_remote, request.groups},
+        asker_{request.uid, account, request.is_remote, request.groups},
         request_(std::move(request)),
         done_(std::move(done)) {}
 
@@ -163,10 +164,10 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
 }  // namespace
 
-void StoreSubmittedRun(const RunParts& parts, RunRequest request, RunPlace place,
+void StoreSubmittedRun(const RunParts& parts, RunRequest request, uint32_t account, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
-  std::make_shared<Submission>(parts, std::move(request), std::move(done))->Begin(std::move(place));
+  std::make_shared<Submission>(parts, std::move(request), account, std::move(done))->Begin(std::move(place));
 }
 
 }  // namespace kprof

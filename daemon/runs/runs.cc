@@ -192,7 +192,7 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   ++submitting_;
   room_.Enter(account);
   if (!session_id.empty()) sessions_.AddRun(session_id, id);
-  StoreSubmittedRun(parts_, std::move(request), *std::move(place),
+  StoreSubmittedRun(parts_, std::move(request), account, *std::move(place),
                     [this, id, session_id, account, done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
                       if (stored.ok() && stored->is_new) {

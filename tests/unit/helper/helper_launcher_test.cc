@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-const Asker kAsker{.uid = kCallerUid, .groups = {61010, 61011, kCallerUid}};
+const Asker kAsker{.uid = kCallerUid, .account = kCallerUid, .groups = {61010, 61011, kCallerUid}};
 
 class HelperLauncherTest : public HelperTest {
  protected:
@@ -123,6 +123,12 @@ class HelperLauncherTest : public HelperTest {
                [asked](const Result<HelperMessage>& answer, UniqueFd) { asked->answer = answer; });
     EXPECT_FALSE(asked->answer);
     return asked;
+  }
+
+  void SignalAsRoot(int signal) {
+    as_kprofd_.reset();
+    SignalHelper(signal);
+    as_kprofd_.emplace();
   }
 
   void Restart(int signal) {
@@ -401,10 +407,56 @@ TEST_F(HelperLauncherTest, RegistersMoreRunsThanMayWaitWithTheHelper) {
   for (int n = 0; n < kRuns; ++n) {
     grants_->Register(NthRun(n), kAsker, std::string(64, 'a'), [&](const Status& status) {
       ++answered;
-      EXPECT_NE(status.code(), ErrorCode::kQueueFull) << status.ToString();
+      EXPECT_EQ(status.why().find("too many wait for the directory"), std::string::npos) << status.ToString();
     });
   }
   WaitUntil([&] { return answered == kRuns; }, "all answers");
+}
+
+TEST_F(HelperLauncherTest, WhoSubmitsThousandsAtOnceKeepsNobodyElseFromSubmitting) {
+  constexpr int kAccounts = 3;
+  constexpr int kRuns = 1900;  // of each
+  CallerConnects();
+  EXPECT_EQ(AskState().grants, 0);  // connected
+  SignalAsRoot(SIGSTOP);
+  int answered = 0;
+  Asker many = kAsker;
+  for (int n = 0; n < kAccounts * kRuns; ++n) {
+    many.account = 1000 + static_cast<uint32_t>(n % kAccounts);
+    grants_->Register(NthRun(n), many, std::string(64, 'a'), [&](const Status&) { ++answered; });
+  }
+  std::optional<Status> of_another;
+  int answered_before = 0;
+  grants_->Register(kRun, kAsker, std::string(64, 'a'), [&](const Status& status) {
+    of_another = status;
+    answered_before = answered;
+  });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(answered, 0) << "nobody is refused at once";
+  SignalAsRoot(SIGCONT);
+  WaitUntil([&] { return of_another.has_value(); }, "the other's grant");
+  EXPECT_TRUE(of_another->ok()) << of_another->ToString();
+  EXPECT_LT(answered_before, kRuns) << "it has its turn";
+}
+
+TEST_F(HelperLauncherTest, NeverRefusesAStartBecauseOthersAskMuch) {
+  const LaunchRequest request = Request({"true"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  SignalAsRoot(SIGSTOP);
+  for (int n = 0; n < 1000; ++n) {
+    link_->Ask(HelperGetState{}, UniqueFd(), [](const Result<HelperMessage>&, UniqueFd) {});
+  }
+  Launch(request);
+  std::optional<Status> swept;
+  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, NthRun(1), UniqueFd(),
+                        [&](const Status& status) { swept = status; });
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(over());
+  SignalAsRoot(SIGCONT);
+  WaitUntil([&] { return over() && swept; }, "the end");
+  EXPECT_TRUE(ended_);
+  EXPECT_TRUE(swept->ok()) << swept->ToString();
 }
 
 TEST_F(HelperLauncherTest, ForgetsARunHoweverLongTheHelperIsAway) {
