@@ -114,7 +114,7 @@ Result<Grant> GrantStore::Use(const std::string& run_id) {
     return Fail(ErrorCode::kNotPermitted, what, "its caller has not asked for it, or too long ago", "submit it again");
   }
   if (found->second.used) {
-    return Fail(ErrorCode::kNotPermitted, what, "it was started before", "submit it again");
+    return Fail(ErrorCode::kUsage, what, "it was started before", "submit it again");
   }
   Grant used = found->second;
   used.used = true;

@@ -38,7 +38,7 @@ class GrantStore {
   // Null when there is none.
   const Grant* Find(const std::string& run_id) const;
 
-  // From now on it is used. Fails with kNotPermitted when there is none, or it was used before.
+  // From now on it is used. Fails with kNotPermitted when there is none, kUsage when it was used before.
   Result<Grant> Use(const std::string& run_id);
 
   // One that is not there is fine.

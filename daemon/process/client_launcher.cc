@@ -92,6 +92,7 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
   auto supervisor = std::make_shared<DistantSupervisor>(loop_, nullptr);
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
+  supervisor->ExpectReady();
   Offer& offer = (*offers_)[marker];
   offer.uid = as.uid;
   offer.channel = std::move(ends->theirs);

@@ -64,6 +64,7 @@ Status DistantSupervisor::WhyItEnded() const {
                   silent->remedy());
   }
   if (!channel_->greeted()) {
+    if (why_not_ready_) return *why_not_ready_;
     return Fail(ErrorCode::kSpawnFailed, "start '" + program + "'", "kprof-launch ended before it was ready",
                 "see what it said: the terminal of kprofctl, or the journal of kprofd-helper");
   }

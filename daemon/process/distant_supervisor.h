@@ -9,6 +9,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/base/io_loop.h"
@@ -32,6 +33,13 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
 
   Status Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);
+
+  // Whoever is to start it has, or will at once: from now on it has the time that launcher.h gives.
+  void ExpectReady() { channel_->ExpectPrepared(); }
+  // It has said that it is there.
+  bool greeted() const { return channel_->greeted(); }
+  // What it fails for if it ends before it has said so.
+  void BlameUnlessReady(const Status& why) { why_not_ready_ = why; }
 
   void Go() { channel_->Go(); }
   void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
@@ -60,6 +68,7 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
   // The same socket again: it stays when the channel has been closed for its silence.
   boost::asio::local::stream_protocol::socket lingering_;
   IoLoop::Timer linger_limit_;
+  std::optional<Status> why_not_ready_;
 };
 
 }  // namespace kprof

@@ -17,7 +17,8 @@ class HelperLauncher final : public Launcher {
  public:
   HelperLauncher(IoLoop& loop, HelperLink& link) : loop_(loop), link_(link) {}
 
-  // A helper that refuses, or is not there, is told by `failed`: kNotPermitted, kSpawnFailed.
+  // A helper that is not there is waited for (helper_startup.h). One that refuses, or does not come, is told by
+  // `failed`: kNotPermitted, kSpawnFailed.
   Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
                                            const OutputFiles& files, LaunchEvents events) override;
 

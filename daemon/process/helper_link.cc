@@ -17,6 +17,7 @@ using boost::system::error_code;
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;     // it gives itself 15 s
+constexpr int64_t kStartLimitNs = 600 * kNanosPerSecond;    // whoever asks gives up before (helper_startup.h)
 constexpr int64_t kRegisterLimitNs = 15 * kNanosPerSecond;  // it gives itself 10 s, and says what hangs
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
@@ -27,7 +28,7 @@ constexpr int64_t kForgetAgainNs = 10 * kNanosPerSecond;  // after a refusal, or
 constexpr const char* kWhat = "ask kprofd-helper";
 constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal";
 
-// A second Start could find the grant used up by the first.
+// A second Start could find the grant used up by the first; whoever asked knows what that means.
 bool MayRepeat(const HelperMessage& message) {
   return !std::holds_alternative<HelperStart>(message);
 }
@@ -47,6 +48,7 @@ bool IsOfAStartedRun(const HelperMessage& message) {
 
 int64_t LimitNsOf(const HelperMessage& message) {
   if (std::holds_alternative<HelperSweep>(message)) return kSweepLimitNs;
+  if (std::holds_alternative<HelperStart>(message)) return kStartLimitNs;
   return Registers(message) ? kRegisterLimitNs : kAnswerLimitNs;
 }
 
@@ -65,9 +67,9 @@ HelperLink::~HelperLink() {
   socket_.close(ignored);
 }
 
-void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
+HelperLink::Tag HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
   KPROF_ON_IO_LOOP(loop_);
-  const uint32_t tag = ++last_tag_;
+  const Tag tag = ++last_tag_;
   const bool full = requests_.size() >= kMostRequests && !IsOfAStartedRun(request);
   const int64_t limit_ns = LimitNsOf(request);
   Request& waiting = requests_[tag];
@@ -76,16 +78,33 @@ void HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
   waiting.answered = std::move(answered);
   if (full) {
     waiting.limit = loop_.After(0, [this, tag] {
-      Answer(tag, Fail(ErrorCode::kQueueFull, kWhat, "too many requests wait for it", kRemedy), UniqueFd());
+      Answer(tag, Fail(ErrorCode::kQueueFull, kWhat, "too many requests wait for kprofd-helper", "try again"),
+             UniqueFd());
     });
-    return;
+    return tag;
   }
+  waiting.silence = loop_.After(kAnswerLimitNs, [this] {
+    if (silent_) silent_();
+  });
   waiting.limit = loop_.After(limit_ns, [this, tag] {
     const bool heard = requests_.at(tag).sent || greeted_;
-    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kWhat, "it does not answer", kRemedy)
-                      : Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy));
+    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kWhat, "kprofd-helper does not answer", kRemedy) : NobodyIsThere());
   });
   SendSoon();
+  return tag;
+}
+
+bool HelperLink::Withdraw(Tag tag) {
+  KPROF_ON_IO_LOOP(loop_);
+  auto waiting = requests_.find(tag);
+  if (waiting == requests_.end() || waiting->second.sent) return false;
+  requests_.erase(waiting);
+  return true;
+}
+
+Status HelperLink::NobodyIsThere() const {
+  return Fail(ErrorCode::kNoDaemon, kWhat, "kprofd-helper is not there (nobody answers at " + socket_path_ + ")",
+              kRemedy);
 }
 
 void HelperLink::Forget(const std::string& run_id) {
@@ -129,7 +148,7 @@ void HelperLink::AnswerImpatient() {
     if (IsImpatient(request.message)) impatient.push_back(tag);
   }
   for (uint32_t tag : impatient) {
-    GiveUp(tag, Fail(ErrorCode::kNoDaemon, kWhat, "nobody answers at " + socket_path_, kRemedy));
+    GiveUp(tag, NobodyIsThere());
   }
 }
 
@@ -145,7 +164,7 @@ void HelperLink::Disconnect() {
     if (!MayRepeat(request.message)) lost.push_back(tag);
   }
   for (uint32_t tag : lost) {
-    GiveUp(tag, Fail(ErrorCode::kLostDaemon, kWhat, "it went away before it answered", kRemedy));
+    GiveUp(tag, Fail(ErrorCode::kLostDaemon, kWhat, "kprofd-helper went away before it answered", kRemedy));
   }
   if (greeted_) lost_mono_ns_ = loop_.clock().mono_ns();
   if (!std::exchange(greeted_, false)) AnswerImpatient();

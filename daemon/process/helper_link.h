@@ -6,11 +6,11 @@
 // (helper_grants.h).
 //
 // Io loop only. Never blocks: a helper that hangs costs its requests their time, 10 s each (a sweep 20 s, a
-// registration 15 s), and nothing else. WhereIs, for which somebody waits who has connected, waits for a helper that
-// was there 2 s ago, and for no other. At most 1,000 wait; one more fails at once with kQueueFull, but for
-// Start and Sweep, which are bounded by the runs that have devices. Who asks for what users may ask for without end has
-// them take turns before (registration_line.h, rpc/place_line.h). `loop` must outlive it; what was not answered when it
-// is destroyed never is.
+// registration 15 s; a Start has 10 minutes, and whoever asks for one waits less), and nothing else. WhereIs, for which
+// somebody waits who has connected, waits for a helper that was there 2 s ago, and for no other. At most 1,000 wait;
+// one more fails at once with kQueueFull, but for Start and Sweep, which are bounded by the runs that have devices. Who
+// asks for what users may ask for without end has them take turns before (registration_line.h, rpc/place_line.h).
+// `loop` must outlive it; what was not answered when it is destroyed never is.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -33,6 +33,8 @@ namespace kprof {
 
 class HelperLink {
  public:
+  using Tag = uint32_t;  // never 0
+
   // An answer that is no refusal, with the file that comes with it; or why there is none. kNoDaemon: the helper is not
   // there. kLostDaemon: it went away over a Start, which may have happened. kTimedOut: it does not answer. Else what it
   // refused for.
@@ -48,7 +50,10 @@ class HelperLink {
   void OnSilence(std::function<void()> silent) { silent_ = std::move(silent); }
 
   // `answered` is called from the loop, never from inside. `file` goes with the request and is closed after it.
-  void Ask(HelperMessage request, UniqueFd file, Answered answered);
+  Tag Ask(HelperMessage request, UniqueFd file, Answered answered);
+
+  // Never asks it, and never answers, if it was not sent yet. Else returns false, and changes nothing.
+  bool Withdraw(Tag tag);
 
   // The run's grant is not needed any more. Of 100,000 that wait because nobody answers, one more is dropped.
   void Forget(const std::string& run_id);
@@ -59,6 +64,7 @@ class HelperLink {
     UniqueFd file;
     Answered answered;
     IoLoop::Timer limit;
+    IoLoop::Timer silence;  // somebody should look whether it is there, long before the limit
     bool sent = false;
     bool repeated = false;  // the connection broke over it
   };
@@ -69,6 +75,7 @@ class HelperLink {
   // Nobody is there for those who do not wait.
   void AnswerImpatient();
   bool may_come_back() const;
+  Status NobodyIsThere() const;
   void Disconnect();
   void SendAll();
   void SendForgets();

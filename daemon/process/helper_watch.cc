@@ -55,7 +55,8 @@ void HelperWatch::Ask() {
 
 void HelperWatch::Hear(Result<HelperState> state) {
   if (!state.ok() && is_up_.value_or(true)) {
-    LogWarning("kprofd-helper does not answer: detached captures fail", {{"error", state.status().ToString()}});
+    LogWarning("kprofd-helper does not answer: detached captures wait for it, 5 minutes each, and then fail",
+               {{"error", state.status().ToString()}});
   } else if (state.ok() && !is_up_.value_or(true)) {
     LogInfo("kprofd-helper answers again");
   }

@@ -28,13 +28,15 @@ struct LaunchAs {
 struct LaunchEvents {
   // The command runs among the processes of the helper, not in a unit of its own. Before the final event, if at all.
   std::function<void()> shares_cgroup;
+  // Who is to start it is not there, and is waited for: why, and who. Before prepared, once, if at all.
+  std::function<void(Status)> held_up;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
   // Processes of it may live on: what was to end them could not, and why. Before the final event, if at all.
   std::function<void(Status)> may_live_on;
   // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
-  // of Launch or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy; kClientGone
-  // when the client was to start it and did not come for it within 10 s. Final.
+  // of its start or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy;
+  // kClientGone when the client was to start it and did not come for it within 10 s. Final.
   std::function<void(Status)> failed;
   // The whole tree is gone. Final.
   std::function<void(CommandEnded)> ended;

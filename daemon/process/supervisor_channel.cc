@@ -46,12 +46,16 @@ Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
   }
   if (error) return FailErrno(error.value(), "watch the supervisor");
   Send(std::move(first_frames));
+  Receive();
+  return OkStatus();
+}
+
+void SupervisorChannel::ExpectPrepared() {
+  if (prepared_heard_ || stop_sent_) return;
   ExpectAnswer(
       loop_.clock().mono_ns() + kPrepareLimitNs,
       Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", "kprof-launch was not ready within 60 s",
            "see whether the disk of the folder " + subject_.cwd + " answers"));
-  Receive();
-  return OkStatus();
 }
 
 void SupervisorChannel::Go() {

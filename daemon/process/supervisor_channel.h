@@ -41,6 +41,8 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   // Sends the first frames (Hello, Prepare). Fails when the socket cannot be used.
   Status Begin(UniqueFd socket, std::string first_frames);
 
+  // It is there by now, or will be at once: its time to say that it is ready begins.
+  void ExpectPrepared();
   void Go();
   void Stop(int64_t grace_ms);
 

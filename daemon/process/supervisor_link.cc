@@ -51,6 +51,7 @@ Status SupervisorLink::Begin(SpawnedSupervisor spawned, LaunchSubject subject, c
     exit_.close(error);
     return begun;
   }
+  channel_->ExpectPrepared();
   not_reaped_->insert(this);
   exit_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
     if (!error) self->OnExit();

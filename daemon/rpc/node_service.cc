@@ -58,7 +58,8 @@ Diagnosis DiagnoseHelper(const Result<HelperState>& heard) {
   const std::string check = "helper";
   if (!heard.ok()) {
     return {check, DiagnosisLevel::kProblem,
-            "kprofd-helper does not answer (" + heard.status().why() + "): no capture with --detach starts",
+            "kprofd-helper does not answer (" + heard.status().why() +
+                "): no capture with --detach starts; one whose turn has come waits for it, preparing, for 5 minutes",
             "systemctl start kprofd-helper.socket; journalctl -u kprofd-helper says why it is not there"};
   }
   const std::string grants = "kprofd-helper answers, and knows " + std::to_string(heard->grants) +

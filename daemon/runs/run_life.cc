@@ -1,5 +1,7 @@
 #include "daemon/runs/run_life.h"
 
+#include <algorithm>
+
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
 #include "daemon/runs/audit_log.h"
@@ -110,9 +112,11 @@ void RunLife::Launch(Prepared prepared) {
          "the command ran in the cgroup of kprofd's helper, within its limits and beside its processes: "
          "no systemd runs here that could give it a unit of its own"});
   };
+  events.held_up = [this](const Status& why) { OnHeldUp(why); };
   events.prepared = [this] {
     prepared_ = true;
-    GoWhenReady();
+    timeout_.Cancel();
+    row_.starter == RunStarter::kHelper && !ended_ ? CommitRunning() : GoWhenReady();
   };
   events.started = [this](CommandStarted started) { OnStarted(started); };
   events.may_live_on = [this](const Status& why) {
@@ -147,15 +151,35 @@ void RunLife::Launch(Prepared prepared) {
     Blame(launched);
     return BeginCollecting();
   }
-  // The supervisor sets up while the state is being committed; it goes on only when both are ready.
+  // The supervisor sets up while the state is being committed; it goes on only when both are ready. The helper may be
+  // away: until it has started one, the run is preparing.
+  if (row_.starter != RunStarter::kHelper) CommitRunning();
+}
+
+void RunLife::CommitRunning() {
   row_.state = RunState::kRunning;
   row_.started_ns = parts_.clock.unix_ns();
+  committing_running_ = true;
   Commit(nullptr, [this](Status status) {
+    committing_running_ = false;
     if (ended_) return;  // the launch failed meanwhile
     if (!status.ok()) Blame(status);
     running_committed_ = true;
     if (error_ || stop_reason_) return BeginCollecting();  // nothing was executed yet
     GoWhenReady();
+  });
+}
+
+// It waits again, as in the queue, and as long as there.
+void RunLife::OnHeldUp(const Status& why) {
+  LogWarning("run waits for who is to start it", {{"run", row_.id}, {"error", why.ToString()}});
+  if (row_.queue_timeout_ms <= 0) return;
+  const int64_t waited_ns = std::max<int64_t>(0, parts_.clock.unix_ns() - row_.queued_ns);
+  const int64_t left_ns = std::max<int64_t>(0, row_.queue_timeout_ms * kNanosPerMilli - waited_ns);
+  timeout_ = parts_.loop.After(left_ns, [this, why] {
+    Stop(Fail(ErrorCode::kQueueTimeout, "run " + row_.id, "it waited longer than its queue timeout; " + why.why(),
+              "give it more with --queue-timeout; kprofctl doctor says what is wrong"),
+         0);
   });
 }
 
@@ -210,7 +234,7 @@ bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
   if (!stop_reason_) stop_reason_ = reason;
   if (went_) {
     launched_->Stop(grace_ms);
-  } else if (running_committed_) {
+  } else if (launched_ && !committing_running_) {
     BeginCollecting();  // it waits for its supervisor; nothing was executed yet
   }
   // Else a commit or a worker is on its way back and will see stop_reason_.

@@ -51,6 +51,8 @@ class RunLife {
   void OnFilesPrepared(Result<Prepared> prepared);
   void Launch(Prepared prepared);
   Result<OutputFiles> SupervisorsOutput();
+  void CommitRunning();
+  void OnHeldUp(const Status& why);
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
@@ -73,7 +75,8 @@ class RunLife {
   std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
   std::unique_ptr<Launched> launched_;
   bool was_launched_ = false;
-  bool prepared_ = false;           // the supervisor is ready
+  bool prepared_ = false;  // the supervisor is ready
+  bool committing_running_ = false;
   bool running_committed_ = false;  // and so are we
   bool went_ = false;
   bool started_ = false;  // so says its supervisor
@@ -84,7 +87,7 @@ class RunLife {
   std::optional<CommandEnded> command_;
   std::optional<Status> stop_reason_;
   std::optional<Status> error_;  // why the run fails; the first one counts
-  IoLoop::Timer timeout_;
+  IoLoop::Timer timeout_;        // of the command; before it, of the queue for who is held up
 };
 
 }  // namespace kprof

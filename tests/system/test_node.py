@@ -113,6 +113,43 @@ class NodeTest(unittest.TestCase):
         self.node.start_helper()
         self.assertEqual(self.alice.wait(self.alice.detach("true"))["state"], "done")
 
+    def test_runs_wait_for_a_helper_that_is_away(self):
+        seconds = unique_seconds()
+        first = self.bob.detach("sleep", seconds)
+        wait_until(lambda: self.sleepers(seconds), "the first one to run")
+        waits = [self.alice.detach("id", "-u") for _ in range(2)]
+        self.node.kill_helper()
+        for pid in self.sleepers(seconds):
+            os.kill(pid, signal.SIGTERM)
+        self.bob.wait(first, expect="command_failed")
+        wait_until(lambda: "run waits for who is to start it" in self.node.log(), "its turn, and more than a moment")
+        self.assertEqual([self.alice.json("show", run)["state"] for run in waits], ["preparing", "queued"])
+        self.node.start_helper()
+        self.assertEqual([self.alice.wait(run)["state"] for run in waits], ["done", "done"])
+
+    def test_a_run_that_waits_for_a_helper_can_be_cancelled(self):
+        seconds = unique_seconds()
+        first = self.bob.detach("sleep", seconds)
+        wait_until(lambda: self.sleepers(seconds), "the first one to run")
+        waits = self.alice.detach("id", "-u")
+        self.node.kill_helper()
+        for pid in self.sleepers(seconds):
+            os.kill(pid, signal.SIGTERM)
+        self.bob.wait(first, expect="command_failed")
+        wait_until(lambda: self.alice.json("show", waits)["state"] == "preparing", "its turn")
+        self.alice.run("cancel", waits)
+        self.assertEqual(self.alice.wait(waits, expect="cancelled")["state"], "cancelled")
+
+    def test_no_run_fails_or_runs_twice_because_the_helper_is_killed_again_and_again(self):
+        runs = [self.alice.detach("id", "-u") for _ in range(20)]
+        for _ in range(10):
+            self.node.kill_helper()
+            self.node.start_helper()
+        ended = [self.alice.wait(run, expect=None) for run in runs]
+        for run in ended:
+            if run["state"] != "done":  # it was killed in the middle of it
+                self.assertIn("kprofd-helper was restarted while it started it", run["error"]["message"])
+
     def test_without_a_helper_a_detached_run_is_refused(self):
         self.node.kill_helper()
         refused = self.alice.run("--json", "capture", "command", "--detach", "--", "true", limit_s=60, expect=None)

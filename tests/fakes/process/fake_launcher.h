@@ -32,6 +32,7 @@ class FakeLauncher final : public Launcher {
     bool destroyed = false;  // the Launched is gone: the supervisor would be ending the tree
 
     void SharesCgroup() { Tell(events.shares_cgroup); }
+    void HeldUp(const Status& why) { Tell(events.held_up, why); }
     void Prepared() { Tell(events.prepared); }
     void Started(const CommandStarted& started = {.pid = 4242, .unix_ns = 1, .mono_ns = 1}) {
       Tell(events.started, started);

@@ -80,8 +80,8 @@ TEST_F(GrantStoreTest, GivesAGrantOnceAlsoAfterARestart) {
   GrantStore store = *Open();
   ASSERT_TRUE(store.Add(Asked(IdOf(1), kCaller)).ok());
   EXPECT_TRUE(store.Use(IdOf(1)).ok());
-  EXPECT_EQ(store.Use(IdOf(1)).status().code(), ErrorCode::kNotPermitted);
-  EXPECT_EQ(Open()->Use(IdOf(1)).status().code(), ErrorCode::kNotPermitted);
+  EXPECT_EQ(store.Use(IdOf(1)).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(Open()->Use(IdOf(1)).status().code(), ErrorCode::kUsage);
 }
 
 TEST_F(GrantStoreTest, HasNoGrantThatNobodyGave) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/process/helper_grants.h"
+#include "daemon/process/helper_startup.h"
 #include "daemon/process/helper_watch.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/unit/helper/helper_fixture.h"
@@ -86,6 +87,7 @@ class HelperLauncherTest : public HelperTest {
   void Launch(const LaunchRequest& request) {
     LaunchEvents events;
     events.shares_cgroup = [this] { shares_cgroup_ = true; };
+    events.held_up = [this](const Status& why) { held_up_ = why; };
     events.prepared = [this] {
       prepared_ = true;
       launched_->Go();
@@ -154,6 +156,7 @@ class HelperLauncherTest : public HelperTest {
   std::optional<CommandEnded> ended_;
   std::optional<Status> lost_;
   std::optional<Status> may_live_on_;
+  std::optional<Status> held_up_;
 };
 
 TEST_F(HelperLauncherTest, RunsACommandAsItsCaller) {
@@ -337,23 +340,117 @@ TEST_F(HelperLauncherTest, AsksAHelperThatWasRestartedWhereACallerIs) {
   EXPECT_EQ(**asked->answer, HelperMessage(HelperPlace{CallerPlace::kHere}));
 }
 
-TEST_F(HelperLauncherTest, FailsWhenTheHelperHangs) {
+TEST_F(HelperLauncherTest, StartsARunWhoseHelperHangsWhenItGoesOn) {
+  const LaunchRequest request = Request({"true"});
   CallerConnects();
-  EXPECT_EQ(AskState().grants, 0);  // connected
-  ASSERT_GT(helper_, 1);
-  as_kprofd_.reset();
-  ::kill(helper_, SIGSTOP);
-  as_kprofd_.emplace();
-  Launch(Request({"true"}));
+  ASSERT_TRUE(RegisterRun(request).ok());
+  SignalAsRoot(SIGSTOP);
+  Launch(request);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(held_up_);
+  clock_.Leap(120 * kNanosPerSecond);  // longer than a supervisor has to get ready
   loop_.RunUntilIdle();
   EXPECT_FALSE(over());
-  clock_.Leap(11 * kNanosPerSecond);
+  ASSERT_TRUE(held_up_);
+  EXPECT_NE(held_up_->why().find("kprofd-helper"), std::string::npos);
+  SignalAsRoot(SIGCONT);
+  WaitUntil([&] { return over(); }, "the end");
+  EXPECT_TRUE(ended_);
+}
+
+TEST_F(HelperLauncherTest, StartsARunWhoseHelperIsAwayWhenItIsBack) {
+  const LaunchRequest request = Request({"true"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  Launch(request);
+  for (int i = 0; i < 2; ++i) {
+    loop_.RunUntilIdle();
+    clock_.Leap(100 * kNanosPerSecond);
+  }
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(over());
+  as_kprofd_.reset();
+  StartHelper();
+  as_kprofd_.emplace();
+  WaitUntil([&] { return over(); }, "the end");
+  EXPECT_TRUE(ended_);
+}
+
+TEST_F(HelperLauncherTest, FailsARunWhoseHelperDoesNotComeBackAndForgetsIt) {
+  const LaunchRequest request = Request({"true"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  Launch(request);
+  loop_.RunUntilIdle();
+  clock_.Leap(HelperStartup::kLimitNs);
   loop_.RunUntilIdle();
   ASSERT_TRUE(failed_);
-  EXPECT_NE(failed_->why().find("does not answer"), std::string::npos);
+  EXPECT_EQ(failed_->code(), ErrorCode::kSpawnFailed);
+  EXPECT_NE(failed_->ToString().find("kprofd-helper has not answered for 5 minutes"), std::string::npos);
+  EXPECT_NE(failed_->remedy().find("systemctl status kprofd-helper"), std::string::npos);
+  launched_.reset();
   as_kprofd_.reset();
-  ::kill(helper_, SIGCONT);
+  StartHelper();
   as_kprofd_.emplace();
+  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
+}
+
+TEST_F(HelperLauncherTest, NeverStartsARunThatWasGivenUpWhileTheHelperWasAway) {
+  const LaunchRequest request = Request({"touch", folder_ / "executed"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  as_kprofd_.reset();
+  StopHelper(SIGKILL);
+  as_kprofd_.emplace();
+  Launch(request);
+  loop_.RunUntilIdle();
+  launched_.reset();
+  as_kprofd_.reset();
+  StartHelper();
+  as_kprofd_.emplace();
+  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
+  EXPECT_FALSE(over());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
+}
+
+TEST_F(HelperLauncherTest, AsksAgainWhenTheHelperWasKilledBeforeItStartedTheRun) {
+  const LaunchRequest request = Request({"true"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  SignalAsRoot(SIGSTOP);
+  Launch(request);
+  loop_.RunUntilIdle();  // it is asked
+  Restart(SIGKILL);
+  WaitUntil([&] { return over(); }, "the end");
+  EXPECT_TRUE(ended_) << failed_.value_or(OkStatus()).ToString();
+}
+
+TEST_F(HelperLauncherTest, StartsNothingAgainThatAKilledHelperMayHaveStarted) {
+  const LaunchRequest request = Request({"touch", folder_ / "executed"});
+  CallerConnects();
+  ASSERT_TRUE(RegisterRun(request).ok());
+  SignalAsRoot(SIGSTOP);
+  Launch(request);
+  loop_.RunUntilIdle();  // it is asked
+  Restart(SIGKILL);
+  as_kprofd_.reset();
+  ConnectToHelper();
+  UniqueFd channel;
+  ASSERT_TRUE(std::holds_alternative<HelperStarted>(Start(kRun, channel)));  // as it noted before it died
+  channel.Reset();
+  as_kprofd_.emplace();
+  WaitUntil([&] { return over(); }, "the end");
+  ASSERT_TRUE(failed_);
+  EXPECT_EQ(failed_->code(), ErrorCode::kSpawnFailed);
+  EXPECT_EQ(failed_->why(), "kprofd-helper was restarted while it started it");
+  EXPECT_EQ(failed_->remedy(), "run it again");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
 }
 
 TEST_F(HelperLauncherTest, ReachesAHelperThatWasKilledAndRestarted) {
@@ -560,7 +657,7 @@ TEST_F(HelperLauncherTest, SaysSoWhenNobodyEndsWhatAKilledSupervisorLeft) {
   EXPECT_EQ(ended->code(), ErrorCode::kNoDaemon);
   Launch(Request({"true"}));
   loop_.RunUntilIdle();
-  clock_.Leap(11 * kNanosPerSecond);
+  clock_.Leap(HelperStartup::kLimitNs);
   loop_.RunUntilIdle();
   EXPECT_TRUE(failed_);
   EXPECT_FALSE(may_live_on_) << "nothing was started";

@@ -158,6 +158,49 @@ TEST_F(RunStartersTest, SayThatARunSharedTheHelpersCgroup) {
   EXPECT_EQ(row.trust[0].code, "launched_in_daemon_cgroup");
 }
 
+const Status kAway = Fail(ErrorCode::kNoDaemon, "start run", "kprofd-helper has not answered within 10 s");
+
+TEST_F(RunStartersTest, KeepARunPreparingUntilTheHelperHasStartedIt) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().HeldUp(kAway);
+  EXPECT_EQ(Stored(id).state, RunState::kPreparing);
+  EXPECT_FALSE(Stored(id).started_ns);
+  launcher_->last().Prepared();
+  ASSERT_TRUE(Until([&] { return launcher_->last().go_calls == 1; }));
+  EXPECT_EQ(Stored(id).state, RunState::kRunning);
+  launcher_->last().Started();
+  launcher_->last().Ended(ExitCode(0));
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kDone);
+}
+
+TEST_F(RunStartersTest, EndAtItsQueueTimeoutARunThatWaitsForTheHelper) {
+  RunRequest request = Command();
+  request.queue_timeout_ms = 60'000;
+  const std::string id = SubmitOk(request);
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  Pass(30'000);
+  launcher_->last().HeldUp(kAway);
+  Pass(29'000);
+  EXPECT_EQ(Stored(id).state, RunState::kPreparing);
+  Pass(1'000);
+  ASSERT_TRUE(HasEnded(id));
+  ASSERT_TRUE(Stored(id).error);
+  EXPECT_EQ(Stored(id).error->code, "queue_timeout");
+  EXPECT_TRUE(launcher_->last().destroyed);
+}
+
+TEST_F(RunStartersTest, CancelARunThatWaitsForTheHelper) {
+  const std::string id = SubmitOk();
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().HeldUp(kAway);
+  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run", "its owner cancelled it"), 0, [](const Result<RunRow>&) {});
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+  EXPECT_TRUE(launcher_->last().destroyed);
+}
+
 TEST_F(RunStartersTest, EndARunWhoseClientDoesNotComeAsCancelled) {
   const std::string id = SubmitOk(Attached());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
