@@ -14,6 +14,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -85,6 +86,8 @@ struct TlsAcceptor::State {
   void Remove(Handshakes::iterator handshake);
   void OnShaken(Handshakes::iterator handshake, TlsHandshake::Outcome outcome);
   void Admit(SslPtr ssl, UniqueFd socket, const TlsHandshake& handshake);
+  std::optional<TlsRefusal> WhyNoPlace(const CertificateFacts& certificate) const;
+  void TakePlace(uint64_t id, const Caller& caller, const CertificateFacts& certificate, const PeerAddress& peer);
   void HandOver(const Caller& caller, UniqueFd plain);
   void OnGone(const TlsRelay::Gone& gone);
   void Refuse(TlsRefusal refusal, const PeerAddress& peer, const std::string& certificate = "");
@@ -102,6 +105,7 @@ struct TlsAcceptor::State {
   std::atomic<int64_t> admitted{0};
   std::atomic<int64_t> handshakes_now{0};
   std::atomic<int64_t> connections_now{0};
+  std::atomic<int64_t> without_role_now{0};
   std::array<std::atomic<int64_t>, kTlsRefusals> refused{};
 
   // Acceptor's thread.
@@ -113,6 +117,8 @@ struct TlsAcceptor::State {
   Handshakes handshakes;  // oldest first
   Tally handshakes_of_host;
   Tally connections_of_certificate;
+  uint64_t next_id = 1;             // of a connection
+  std::set<uint64_t> without_role;  // oldest first
   RefusalLog log;
   bool stopped = false;
 
@@ -203,11 +209,8 @@ void TlsAcceptor::State::Admit(SslPtr ssl, UniqueFd socket, const TlsHandshake& 
     if (verified != X509_V_OK) return Refuse(RefusalOfCertificate(verified), handshake.peer(), name);
   }
   const Caller caller = credentials->Identify(certificate);
-  if (connections_now.load(std::memory_order_relaxed) >= limits.connections) {
-    return Refuse(TlsRefusal::kFull, handshake.peer(), name);
-  }
-  if (connections_of_certificate.of(certificate.fingerprint) >= limits.connections_per_certificate) {
-    return Refuse(TlsRefusal::kFullForCertificate, handshake.peer(), name);
+  if (caller.role != Role::kNone) {
+    if (std::optional<TlsRefusal> why = WhyNoPlace(certificate)) return Refuse(*why, handshake.peer(), name);
   }
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -216,19 +219,38 @@ void TlsAcceptor::State::Admit(SslPtr ssl, UniqueFd socket, const TlsHandshake& 
   }
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
-  if (caller.role == Role::kNone) {
-    Refuse(TlsRefusal::kNoRole, handshake.peer(), name);
-  } else {
-    admitted.fetch_add(1, std::memory_order_relaxed);
-    Log(LogLevel::kDebug, "let a connection in",
-        {{"peer", handshake.peer().text},
-         {"certificate", caller.certificate},
-         {"role", std::string(RoleName(caller.role))}});
+  const uint64_t id = next_id++;
+  TakePlace(id, caller, certificate, handshake.peer());
+  relay.Take(
+      {id, std::move(ssl), std::move(socket), std::move(ours), handshake.peer(), caller, std::move(certificate)});
+  HandOver(caller, std::move(theirs));
+}
+
+std::optional<TlsRefusal> TlsAcceptor::State::WhyNoPlace(const CertificateFacts& certificate) const {
+  if (connections_now.load(std::memory_order_relaxed) >= limits.connections) return TlsRefusal::kFull;
+  if (connections_of_certificate.of(certificate.fingerprint) >= limits.connections_per_certificate) {
+    return TlsRefusal::kFullForCertificate;
   }
+  return std::nullopt;
+}
+
+void TlsAcceptor::State::TakePlace(uint64_t id, const Caller& caller, const CertificateFacts& certificate,
+                                   const PeerAddress& peer) {
+  if (caller.role == Role::kNone) {
+    Refuse(TlsRefusal::kNoRole, peer, caller.certificate);
+    without_role.insert(id);
+    // The oldest has had the most time to be told why.
+    if (static_cast<int64_t>(without_role.size()) > limits.connections_without_role) {
+      relay.Drop(without_role.extract(without_role.begin()).value());
+    }
+    without_role_now.store(static_cast<int64_t>(without_role.size()), std::memory_order_relaxed);
+    return;
+  }
+  admitted.fetch_add(1, std::memory_order_relaxed);
   connections_of_certificate.Add(certificate.fingerprint);
   connections_now.fetch_add(1, std::memory_order_relaxed);
-  relay.Take({std::move(ssl), std::move(socket), std::move(ours), handshake.peer(), caller, std::move(certificate)});
-  HandOver(caller, std::move(theirs));
+  Log(LogLevel::kDebug, "let a connection in",
+      {{"peer", peer.text}, {"certificate", caller.certificate}, {"role", std::string(RoleName(caller.role))}});
 }
 
 void TlsAcceptor::State::HandOver(const Caller& caller, UniqueFd plain) {
@@ -240,8 +262,13 @@ void TlsAcceptor::State::HandOver(const Caller& caller, UniqueFd plain) {
 }
 
 void TlsAcceptor::State::OnGone(const TlsRelay::Gone& gone) {
-  connections_of_certificate.Remove(gone.fingerprint);
-  connections_now.fetch_sub(1, std::memory_order_relaxed);
+  if (gone.caller.role == Role::kNone) {
+    without_role.erase(gone.id);
+    without_role_now.store(static_cast<int64_t>(without_role.size()), std::memory_order_relaxed);
+  } else {
+    connections_of_certificate.Remove(gone.fingerprint);
+    connections_now.fetch_sub(1, std::memory_order_relaxed);
+  }
   if (gone.why) Refuse(*gone.why, gone.peer, gone.caller.certificate);
 }
 
@@ -310,6 +337,7 @@ TlsCounts TlsAcceptor::counts() const {
   counts.admitted = state_->admitted.load(std::memory_order_relaxed);
   counts.handshakes_now = state_->handshakes_now.load(std::memory_order_relaxed);
   counts.connections_now = state_->connections_now.load(std::memory_order_relaxed);
+  counts.without_role_now = state_->without_role_now.load(std::memory_order_relaxed);
   for (size_t i = 0; i < kTlsRefusals; ++i) counts.refused[i] = state_->refused[i].load(std::memory_order_relaxed);
   return counts;
 }

@@ -10,7 +10,8 @@
 // is counted, told by a TLS alert where the handshake got that far, and logged with a bound (refusal_log.h).
 //
 // A certificate that verifies, but that no rule knows, makes a caller of Role::kNone: whoever serves it refuses each
-// call in words, which an alert cannot carry.
+// call in words, which an alert cannot carry. These have a few places of their own, of which the oldest makes room, so
+// that however many there are, they take none from those who have a role.
 #pragma once
 
 #include <array>
@@ -32,6 +33,7 @@ struct TlsLimits {
   int64_t connections_per_certificate = 64;
   int64_t handshakes = 128;
   int64_t handshakes_per_host = 32;
+  int64_t connections_without_role = 32;  // beside `connections`, and of all certificates together
   bool operator==(const TlsLimits&) const = default;
 };
 
@@ -40,7 +42,8 @@ struct TlsCounts {
   int64_t accepted = 0;
   int64_t admitted = 0;
   int64_t handshakes_now = 0;
-  int64_t connections_now = 0;
+  int64_t connections_now = 0;  // of those who have a role
+  int64_t without_role_now = 0;
   std::array<int64_t, kTlsRefusals> refused{};
 };
 

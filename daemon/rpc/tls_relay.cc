@@ -5,7 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <ctime>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "daemon/rpc/own_context.h"
@@ -30,7 +30,7 @@ struct TlsRelay::State {
   explicit State(Ended ended) : ended(std::move(ended)) {}
   ~State() {
     own.Post([this] {
-      while (!all.empty()) End(**all.begin(), std::nullopt);
+      while (!all.empty()) End(*all.begin()->second, std::nullopt);
     });
   }
 
@@ -38,14 +38,15 @@ struct TlsRelay::State {
 
   const Ended ended;
   // Shared with the waits that are under way, which asio still calls once they are cancelled. Relay's thread.
-  std::set<std::shared_ptr<Live>> all;
-  OwnContext own{"kprofd-relay"};  // last: its thread ends before what it uses
+  std::map<uint64_t, std::shared_ptr<Live>> all;  // by id
+  OwnContext own{"kprofd-relay"};                 // last: its thread ends before what it uses
 };
 
 class TlsRelay::State::Live : public std::enable_shared_from_this<Live> {
  public:
   Live(State& relay, Connection connection)
-      : peer(std::move(connection.peer)),
+      : id(connection.id),
+        peer(std::move(connection.peer)),
         caller(std::move(connection.caller)),
         certificate(std::move(connection.certificate)),
         relay_(relay),
@@ -68,6 +69,7 @@ class TlsRelay::State::Live : public std::enable_shared_from_this<Live> {
 
   const SSL* ssl() const { return pump_.ssl(); }
 
+  const uint64_t id;
   const PeerAddress peer;
   const Caller caller;
   const CertificateFacts certificate;
@@ -154,10 +156,10 @@ class TlsRelay::State::Live : public std::enable_shared_from_this<Live> {
 };
 
 void TlsRelay::State::End(Live& live, std::optional<TlsRefusal> why) {
+  const std::shared_ptr<Live> kept = live.shared_from_this();
   live.Close();
-  const Gone gone{live.peer, live.caller, live.certificate.fingerprint, why};
-  all.erase(live.shared_from_this());  // a caller of ours on the stack still holds it
-  ended(gone);
+  all.erase(live.id);
+  ended({live.id, live.peer, live.caller, live.certificate.fingerprint, why});
 }
 
 TlsRelay::TlsRelay(Ended ended) : state_(std::make_unique<State>(std::move(ended))) {}
@@ -168,16 +170,22 @@ void TlsRelay::Take(Connection connection) {
   auto shared = std::make_shared<Connection>(std::move(connection));
   state_->own.Post([state = state_.get(), shared] {
     auto live = std::make_shared<State::Live>(*state, std::move(*shared));
-    state->all.insert(live);
+    state->all.emplace(live->id, live);
     live->Begin();
+  });
+}
+
+void TlsRelay::Drop(uint64_t id) {
+  state_->own.Post([state = state_.get(), id] {
+    auto found = state->all.find(id);
+    if (found != state->all.end()) state->End(*found->second, std::nullopt);
   });
 }
 
 void TlsRelay::Judge(std::shared_ptr<const TlsCredentials> credentials) {
   state_->own.Post([state = state_.get(), credentials = std::move(credentials)] {
-    // A copy: ending one takes it out of the set.
-    const std::set<std::shared_ptr<State::Live>> all = state->all;
-    for (const std::shared_ptr<State::Live>& live : all) {
+    const auto all = state->all;  // a copy: ending one takes it out
+    for (const auto& [id, live] : all) {
       const long verified = credentials->Verify(live->ssl());
       if (verified != X509_V_OK) {
         state->End(*live, RefusalOfCertificate(verified));

@@ -26,7 +26,8 @@ namespace kprof {
 class TlsRelay {
  public:
   struct Connection {
-    SslPtr ssl;  // has shaken hands on `tls`
+    uint64_t id;  // no other one's
+    SslPtr ssl;   // has shaken hands on `tls`
     UniqueFd tls;
     UniqueFd plain;
     PeerAddress peer;
@@ -35,6 +36,7 @@ class TlsRelay {
   };
   // That connection has ended; `why` where it was us who ended it. Called on the relay's thread.
   struct Gone {
+    uint64_t id;
     PeerAddress peer;
     Caller caller;
     std::string fingerprint;
@@ -49,6 +51,9 @@ class TlsRelay {
   TlsRelay& operator=(const TlsRelay&) = delete;
 
   void Take(Connection connection);
+
+  // Ends that one, without a reason, where it still lives.
+  void Drop(uint64_t id);
 
   // Ends those whose certificate does not hold any more by these, or has become another caller.
   void Judge(std::shared_ptr<const TlsCredentials> credentials);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A remote client's calls (status, devices, a run, a page of runs) while 10,000 connections are attempted by those who have
-no business there: silent ones, plain HTTP/2, TLS 1.2 at most, and TLS without a certificate, with a foreign, an expired
-and a revoked one. Prints how long the calls take before and meanwhile, what the daemon refused, how many lines its log
+no business there: silent ones, plain HTTP/2, TLS 1.2 at most, and TLS without a certificate, with a foreign, an expired,
+a revoked one and one that no rule names. Prints how long the calls take before and meanwhile, what the daemon refused, how many lines its log
 has of it, and its memory.
 
 Needs the programs in KPROF_BIN (default: build/release/bin), bench_hostile_tls among them, and openssl.
@@ -29,6 +29,7 @@ def main():
         expired = lab.issue("expired", days=-1)
         dismissed = lab.issue("dismissed")
         lab.revoke(dismissed[0])
+        stranger = lab.issue("stranger")
         daemon = kprof_testing.Daemon(folder, config=f"""
 [listen]
 address = "127.0.0.1:0"
@@ -46,7 +47,7 @@ role = "operator"
         run = kprof_testing.Client(daemon.socket).detach("true")
         before_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
         subprocess.run([os.path.join(kprof_testing.BIN, "bench_hostile_tls"), address, run, lab.pem, *client, *foreign,
-                        *expired, *dismissed], check=True)
+                        *expired, *dismissed, *stranger], check=True)
         after_kib = kprof_testing.status_number(daemon.pid, "VmRSS")
         lines = [line for line in daemon.log().splitlines() if "refused" in line]
         reasons = set(re.findall(r"reason=(\S+)", " ".join(lines)))

@@ -164,6 +164,50 @@ TEST_F(TlsHostilePeersTest, OneHostHasNoMoreHandshakesThanItMay) {
   EXPECT_EQ(acceptor_->counts().handshakes_now, 2);
 }
 
+TEST_F(TlsHostilePeersTest, WhoHasNoRoleTakesNobodysPlace) {
+  limits_.connections = 2;
+  limits_.connections_without_role = 3;
+  Start();
+  std::vector<std::unique_ptr<RawTlsClient>> strangers;
+  for (size_t i = 0; i < 9; ++i) {
+    const TestCertificate stranger = authority_.Issue({.common_name = "stranger " + std::to_string(i % 3)});
+    strangers.push_back(std::make_unique<RawTlsClient>(port_, Wish(stranger)));
+    ASSERT_TRUE(strangers.back()->Write("hello"));
+    ASSERT_TRUE(UntilConnected(i + 1));
+  }
+  // Of theirs the newest are there, each of which can be told why; the others have made room.
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(strangers[i]->Read(), "") << i;
+  for (size_t i = 6; i < 9; ++i) {
+    EXPECT_EQ(ReadPlain(i, 5), "hello") << i;
+    EXPECT_EQ(connected_[i].first.role, Role::kNone);
+  }
+  EXPECT_EQ(refused(TlsRefusal::kNoRole), 9);
+  EXPECT_EQ(acceptor_->counts().connections_now, 0);
+  ExpectOthersGetIn();
+}
+
+TEST_F(TlsHostilePeersTest, WhoHasNoRoleAndLeavesGivesThePlaceBack) {
+  limits_.connections_without_role = 2;
+  Start();
+  const TestCertificate stranger = authority_.Issue({.common_name = "stranger"});
+  RawTlsClient stays(port_, Wish(stranger));
+  ASSERT_TRUE(stays.Write("x"));
+  ASSERT_TRUE(UntilConnected(1));
+  EXPECT_EQ(ReadPlain(0, 1), "x");
+  for (size_t i = 1; i <= 5; ++i) {
+    {
+      RawTlsClient leaves(port_, Wish(stranger));
+      ASSERT_TRUE(leaves.Write("x"));
+      ASSERT_TRUE(UntilConnected(i + 1));
+    }
+    ASSERT_TRUE(PlainEnds(i));
+    connected_[i].second.Reset();
+    ASSERT_TRUE(Until([&] { return acceptor_->counts().without_role_now == 1; }));
+  }
+  ASSERT_TRUE(stays.Write("y"));
+  EXPECT_EQ(ReadPlain(0, 1), "y");
+}
+
 TEST_F(TlsHostilePeersTest, OneThatNeverReadsCostsItsOwnBuffersAlone) {
   Start();
   RawTlsClient slow(port_, Wish(client_));
