@@ -87,16 +87,18 @@ void WithdrawnRights::Enforce(StartRights rights, std::function<void()> known) {
 
 // It may have begun, or ended, meanwhile.
 void WithdrawnRights::End(const std::string& id, const Actor& of, const std::string& why) {
-  const Status reason = Fail(ErrorCode::kNotPermitted, id, why, "ask an admin of this node");
+  auto reason = [&](const std::string& what) {
+    return Fail(ErrorCode::kNotPermitted, what, why, "ask an admin of this node");
+  };
   if (runs_.sessions().FindOpenRow(id) != nullptr) {
     LogWarning("a session ends: its user's right is withdrawn", {{"session", id}, {"why", why}});
-    runs_.sessions().Close(id, DaemonFor(of.uid), reason.In("session"), kGraceMs, [](const Result<SessionRow>&) {});
+    runs_.sessions().Close(id, DaemonFor(of.uid), reason("session " + id), kGraceMs, [](const Result<SessionRow>&) {});
     return;
   }
   const RunRow* run = runs_.FindOpenRow(id);
   if (run == nullptr || run->state != RunState::kQueued) return;
   LogWarning("a run ends before it began: its user's right is withdrawn", {{"run", id}, {"why", why}});
-  runs_.Stop(id, reason.In("run " + id), 0, [&audit = audit_, of, why](const Result<RunRow>& stopped) {
+  runs_.Stop(id, reason("run " + id), 0, [&audit = audit_, of, why](const Result<RunRow>& stopped) {
     if (!stopped.ok()) return;
     AuditEntry entry = AuditEntryOf(DaemonFor(of.uid), audit::kCancel, *stopped, 0);
     entry.detail += ": " + why;

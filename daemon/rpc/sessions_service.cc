@@ -51,7 +51,7 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
         if (is_stored && IsOver(row->state)) return EndWith(call, row, response->mutable_session());
         const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
         parts_.runs.sessions().Close(
-            row->id, ActorOf(caller()), Fail(ErrorCode::kCancelled, "run", who + " closed its session"), grace_ms,
+            row->id, ActorOf(caller()), Fail(ErrorCode::kCancelled, "run", who + " closed the session"), grace_ms,
             [call, response](const Result<SessionRow>& closed) { EndWith(call, closed, response->mutable_session()); });
       });
   return call;

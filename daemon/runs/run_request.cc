@@ -13,9 +13,10 @@ Status Refuse(std::string why, std::string remedy = {}) {
   return Fail(ErrorCode::kUsage, kAct, std::move(why), std::move(remedy));
 }
 
-Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit) {
+Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit,
+                  const char* remedy = "put what is long into a file, and name that") {
   return Refuse(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
-                "put what is long into a file, and name that");
+                remedy);
 }
 
 Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
@@ -51,7 +52,8 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   if (request.tool.size() > limits.name_bytes)
     return RefuseSize("the tool", request.tool.size(), limits.name_bytes, "bytes");
   if (request.device.size() > limits.name_bytes) {
-    return RefuseSize("the device selector", request.device.size(), limits.name_bytes, "bytes");
+    return RefuseSize("the device selector", request.device.size(), limits.name_bytes, "bytes",
+                      "name devices by number, or all");
   }
   if (request.cwd.size() > limits.path_bytes) {
     return RefuseSize("the working folder", request.cwd.size(), limits.path_bytes, "bytes");

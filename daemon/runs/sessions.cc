@@ -282,7 +282,8 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
   if (!ending) {
     AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
     const bool by_owner = by.uid == found->second.row.uid && by.caller != kDaemonCaller;
-    const std::optional<Status> error = by_owner ? std::nullopt : std::optional(of_runs.In(Named(id)));
+    std::optional<Status> error;
+    if (!by_owner) error = Fail(of_runs.code(), Named(id), of_runs.why(), of_runs.remedy());
     return End(id, {.error = error, .of_runs = of_runs, .grace_ms = grace_ms, .entry = std::move(entry)});
   }
   // A second wish can only be more urgent.

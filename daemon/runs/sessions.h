@@ -73,9 +73,9 @@ class Sessions {
   // The open, attached session of that user and token; kLeaseLost when there is none.
   Result<std::string> Resume(uint32_t uid, const std::string& token) const;
 
-  // Ends its runs with `of_runs`, which also says why it ends where not its owner ends it, and gives its devices back;
-  // then answers. kUsage when it has ended. A failure to store the end is the answer, too; it has ended for now, but a
-  // crash may bring it back.
+  // Ends its runs with `of_runs`, whose cause is the session's own, too, where not its owner ends it, and gives its
+  // devices back; then answers. kUsage when it has ended. A failure to store the end is the answer, too; it has ended
+  // for now, but a crash may bring it back.
   void Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
              std::function<void(Result<SessionRow>)> done);
 

@@ -79,7 +79,7 @@ TEST_F(WithdrawnRightsTest, WhatWaitsOfWhoHasNoRoleEnds) {
   Enforce();
   ASSERT_TRUE(HasEnded(goes));
   EXPECT_EQ(Stored(goes).error->code, "not_permitted");
-  EXPECT_THAT(Stored(goes).error->message, HasSubstr("uid 2000 no longer has a role"));
+  EXPECT_EQ(Stored(goes).error->message, "run " + goes + ": uid 2000 no longer has a role on this node");
   EXPECT_TRUE(Waits(stays));
   ASSERT_NE(runs_->FindOpenRow(running), nullptr);
   EXPECT_EQ(runs_->FindOpenRow(running)->state, RunState::kRunning);
@@ -106,6 +106,8 @@ TEST_F(WithdrawnRightsTest, SessionsEndAndGiveTheirDevicesBack) {
   ASSERT_TRUE(Until([&] { return runs_->sessions().FindOpenRow(waiting) == nullptr; }));
   Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
   EXPECT_EQ(ReadSession(**reader, open)->error->code, "not_permitted");
+  EXPECT_EQ(ReadSession(**reader, open)->error->message,
+            "session " + open + ": uid 2000 no longer has a role on this node");
   EXPECT_TRUE(Until([&] {
     const SessionRow* row = runs_->sessions().FindOpenRow(next);
     return row != nullptr && row->state == SessionState::kOpen;

@@ -193,6 +193,7 @@ TEST_F(SessionsServiceTest, OthersDoNotEvenSeeIt) {
   EXPECT_THAT(List(operator_), ElementsAre(id));
   EXPECT_EQ(DetailOf(Submit(operator_, id)).code(), "not_permitted") << "its rounds are its owner's";
   EXPECT_TRUE(Close(operator_, id).ok());
+  EXPECT_EQ(Get(owner, id)->error().message(), "session " + id + ": uid 3000 closed the session");
 }
 
 TEST_F(SessionsServiceTest, OnlyOperatorsGoBeforeOthers) {

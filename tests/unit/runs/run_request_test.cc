@@ -67,5 +67,11 @@ TEST(CheckRunRequest, RefusesEachThingThatIsOff) {
   }
 }
 
+TEST(RunRequest, ATooLongSelectorIsToldWhatItCouldBe) {
+  RunRequest request;
+  request.device = std::string(2000, '0');
+  EXPECT_EQ(CheckRunRequest(request, {}).remedy(), "name devices by number, or all");
+}
+
 }  // namespace
 }  // namespace kprof
