@@ -1,20 +1,29 @@
 #include "daemon/config.h"
 
+#include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "daemon/access_config.h"
+#include "daemon/rpc/side_socket.h"
 #include "daemon/toml_table.h"
+#include "storage/base/unique_fd.h"
 
 namespace kprof {
 namespace {
 
+constexpr size_t kFileLimitBytes = 4 << 20;
 constexpr int64_t kSharedRunsPerUid = 1'000'000;
 constexpr int64_t kMillisPerMinute = 60'000;
 constexpr int64_t kLongestSessionMinutes = kTimeoutLimitMs / kMillisPerMinute;
@@ -53,6 +62,24 @@ std::string DefaultSocketPath(const std::string& state_folder) {
   return state_folder + "/kprofd.sock";
 }
 
+bool BeginsWithAnyCase(const std::string& text, const std::string& beginning) {
+  return text.size() >= beginning.size() && ::strncasecmp(text.c_str(), beginning.c_str(), beginning.size()) == 0;
+}
+
+// Whether both stand for the same hardware, which would be leased to two at a time, and why. A runtime takes a uuid in
+// any case, and its beginning as well.
+std::string WhyTheSame(const Device& device, const Device& other) {
+  if (device.kind != other.kind) return "";
+  const bool one_uuid = !device.uuid.empty() && !other.uuid.empty() &&
+                        (BeginsWithAnyCase(device.uuid, other.uuid) || BeginsWithAnyCase(other.uuid, device.uuid));
+  if (one_uuid) return "the uuid '" + device.uuid + "' is that of device '" + other.id + "' already";
+  for (int core : device.cores) {
+    if (std::find(other.cores.begin(), other.cores.end(), core) == other.cores.end()) continue;
+    return "core " + std::to_string(core) + " is one of device '" + other.id + "' already";
+  }
+  return "";
+}
+
 void ReadDevice(const toml::table& table, Complaints& complaints, Config& config) {
   TableReader reader(table, complaints, "[[device]]: ");
   Device device;
@@ -82,7 +109,15 @@ void ReadDevice(const toml::table& table, Complaints& complaints, Config& config
   if (device.id.find_first_of(", \t\n@") != std::string::npos) {
     reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
   }
+  if (device.uuid.find_first_of(", \t\n") != std::string::npos) {
+    reader.ComplainAt(line,
+                      "the uuid '" + device.uuid + "' holds a comma or a space; each device has a table of its own");
+  }
+  if (std::set<int>(device.cores.begin(), device.cores.end()).size() != device.cores.size()) {
+    reader.ComplainAt(line, "'cores' names one of them twice");
+  }
   for (const Device& other : config.accelerators) {
+    if (std::string why = WhyTheSame(device, other); !is_odd && !why.empty()) reader.ComplainAt(line, why);
     if (other.id != device.id) continue;
     is_odd = true;
     reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
@@ -206,13 +241,39 @@ void ReadRemoteClients(TableReader& reader, Complaints& complaints, Config& conf
   }
 }
 
+// A folder, as a bind mount of a file that is not there makes one, is not taken for an empty file; nor is what breaks
+// midway for a short one.
+Result<std::string> ReadText(const std::string& file) {
+  const std::string what = "read " + file;
+  constexpr const char* kRemedy = "name another with --config";
+  UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) return FailErrno(errno, what, kRemedy);
+  if (!S_ISREG(info.st_mode)) {
+    return Fail(ErrorCode::kUsage, what, S_ISDIR(info.st_mode) ? "it is a folder" : "it is no regular file", kRemedy);
+  }
+  std::string text;
+  char bytes[16384];
+  while (true) {
+    const ssize_t size = ::read(fd.get(), bytes, sizeof bytes);
+    if (size == 0) return text;
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return FailErrno(errno, what, kRemedy);
+    text.append(bytes, static_cast<size_t>(size));
+    if (text.size() > kFileLimitBytes) {
+      return Fail(ErrorCode::kUsage, what, "it has more than " + std::to_string(kFileLimitBytes) + " bytes", kRemedy);
+    }
+  }
+}
+
 // Returns whether what it says of remote clients makes sense.
 bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
-  if (::access(file.c_str(), R_OK) != 0) {
-    complaints.Add(FailErrno(errno, "read " + file, "name another with --config"));
+  Result<std::string> text = ReadText(file);
+  if (!text.ok()) {
+    complaints.Add(text.status());
     return false;
   }
-  toml::parse_result parsed = toml::parse_file(file);
+  toml::parse_result parsed = toml::parse(*text, file);
   if (!parsed) {
     complaints.AddAt(parsed.error().source().begin.line, OneLine(parsed.error().description()));
     return false;
@@ -296,6 +357,22 @@ Status TakeSystemPlaces(Config& config) {
   return OkStatus();
 }
 
+// In system mode the side socket's path is longer than the socket's own.
+Status CheckSocketPaths(const Config& config) {
+  constexpr size_t kLimitBytes = sizeof(sockaddr_un::sun_path) - 1;
+  const bool has_side_socket = config.mode == Mode::kSystem;
+  const size_t limit_bytes = kLimitBytes - (has_side_socket ? kSideSocketSuffix.size() : 0);
+  for (const auto& [path, limit] :
+       {std::pair{config.socket_path, limit_bytes}, {config.helper_socket_path, kLimitBytes}}) {
+    if (path.size() <= limit) continue;
+    return Fail(ErrorCode::kUsage, "listen on " + path,
+                "a socket's path has at most " + std::to_string(limit) + " bytes here, and this one has " +
+                    std::to_string(path.size()),
+                "name a shorter one");
+  }
+  return OkStatus();
+}
+
 // Beside kprofd in a build, where an installation has it else.
 Status FindLauncher(Config& config) {
   std::string places = config.launcher_path;
@@ -338,6 +415,7 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   complaints.Add(listen);
   loaded.knows_remote_clients = loaded.knows_remote_clients && listen.ok();
   complaints.Add(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
+  complaints.Add(CheckSocketPaths(config));
   if (flags.user) complaints.Add(FindLauncher(config));
   loaded.complaints = complaints.InOrder();
   return loaded;

@@ -140,6 +140,16 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"[[device]]\nkind = \"amd\"\nid = \"cpu\"\n", "reserved"},
       {"[[device]]\nkind = \"amd\"\nid = \"0\"\n[[device]]\nkind = \"amd\"\nid = \"0\"\n", "taken already"},
       {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
+      {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-1,GPU-2\"\n",
+       ":2: [[device]]: the uuid 'GPU-1,GPU-2' holds a comma"},
+      {"[[device]]\nkind = \"nvidia\"\nuuid = \" GPU-1\"\n", "holds a comma or a space"},
+      {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-ab\"\n[[device]]\nkind = \"nvidia\"\nuuid = \"gpu-AB\"\n",
+       ":5: [[device]]: the uuid 'gpu-AB' is that of device '0' already"},
+      {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-ab\"\n[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-abcd\"\n",
+       "the uuid 'GPU-abcd' is that of device '0' already"},
+      {"[[device]]\nkind = \"neuron\"\ncores = [0, 1]\n[[device]]\nkind = \"neuron\"\ncores = [1, 2]\n",
+       ":5: [[device]]: core 1 is one of device '0' already"},
+      {"[[device]]\nkind = \"neuron\"\ncores = [1, 1]\n", "'cores' names one of them twice"},
       {"[[device]]\nkind = \"nvidia\"\nid = \"3\"\n", "without a uuid it is number 0 of its kind"},
       {"\nlog_level = \"loud\"\n", ":3: 'log_level' 'loud' is not one of debug, info, warning, error"},
       {"[queue]\nlimit_runs = 5\nlimit_runs_per_uid = 6\n",
@@ -232,6 +242,31 @@ TEST_F(ConfigTest, NamesAFileOrSupervisorThatIsNotThere) {
   EXPECT_THAT(Load("").status().ok(), true);
   std::filesystem::remove(folder_ / "launch");
   EXPECT_THAT(Load("").status().ToString(), HasSubstr("kprof-launch"));
+}
+
+// A bind mount of a file that is not there makes a folder.
+TEST_F(ConfigTest, AFolderIsNoFile) {
+  const LoadedConfig loaded = LoadConfig({.user = true, .file = folder_ / "run"});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.complaints[0].ToString(), HasSubstr("it is a folder"));
+  EXPECT_FALSE(loaded.knows_remote_clients);
+}
+
+TEST_F(ConfigTest, NeitherIsWhatCannotBeReadToItsEnd) {
+  for (const char* file : {"/dev/zero", "/proc/self/mem"}) EXPECT_FALSE(LoadConfig({.user = true, .file = file}).ok());
+  std::ofstream(folder_ / "long.toml") << std::string(5 << 20, '\n');
+  EXPECT_THAT(LoadConfig({.user = true, .file = folder_ / "long.toml"}).complaints[0].ToString(),
+              HasSubstr("it has more than"));
+}
+
+TEST_F(ConfigTest, ASocketsPathFitsASocket) {
+  const std::string fits = "/" + std::string(106, 's');
+  EXPECT_TRUE(Load("", {.user = true, .socket_path = fits}).ok());
+  EXPECT_THAT(Load("", {.user = true, .socket_path = fits + "s"}).status().ToString(),
+              HasSubstr("a socket's path has at most 107 bytes here, and this one has 108"));
+  // There with ".fd" behind it.
+  EXPECT_THAT(Load("socket = \"" + fits + "\"\n", {.user = false}).status().ToString(), HasSubstr("at most 104 bytes"));
+  EXPECT_TRUE(Load("socket = \"" + fits.substr(0, 104) + "\"\n", {.user = false}).ok());
 }
 
 class SystemConfigTest : public ConfigTest {
