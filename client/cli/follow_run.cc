@@ -8,18 +8,21 @@
 
 #include "client/cli/durations.h"
 #include "client/cli/progress.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof::cli {
 namespace {
 
 constexpr int kTickMs = 200;
 
-// Tells the daemon; true when that need not be tried again.
-bool RequestCancel(const RunFollower::Connect& connect, const std::string& run_id, Output& output) {
+// Tells the daemon, and why where it is for that the run could not be started; true when it need not be tried again.
+bool RequestCancel(const RunFollower::Connect& connect, const std::string& run_id,
+                   const std::optional<Status>& launch_failure, Output& output) {
   Result<std::unique_ptr<KprofClient>> client = connect();
   if (!client.ok()) return false;
   v1::CancelRunRequest request;
   request.set_id(run_id);
+  if (launch_failure) request.set_launch_failure(ReadableText(launch_failure->ToString()));
   Result<v1::Run> run = (*client)->CancelRun(request);
   if (run.ok() || run.status().code() == ErrorCode::kUsage) return true;  // usage: it has ended already
   if (run.status().code() == ErrorCode::kNoDaemon) return false;
@@ -113,7 +116,7 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
     }
     if (facts.latest.has_run() && !IsEnded(facts.latest.run().state())) line.Show(ProgressText(facts, NowUnixNs()));
     if (cancel_wanted && !cancel_sent) {
-      cancel_sent = RequestCancel(connect, run_id, output);
+      cancel_sent = RequestCancel(connect, run_id, launch_failure, output);
     }
   }
 }

@@ -25,6 +25,7 @@ namespace {
 constexpr int32_t kMaxArtifactsInPage = 1000;
 constexpr int64_t kDefaultGraceMs = 5000;
 constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
+constexpr size_t kLaunchFailureBytes = 1024;
 
 // By name; a page's token is its last one's. At most 10,000 are looked at, which takes a fraction of a millisecond.
 void FillArtifactPage(const std::vector<ArtifactRow>& artifacts, const v1::ListArtifactsRequest& request,
@@ -40,6 +41,15 @@ void FillArtifactPage(const std::vector<ArtifactRow>& artifacts, const v1::ListA
                     [](const ArtifactRow* a, const ArtifactRow* b) { return a->name < b->name; });
   for (size_t i = 0; i < size; ++i) FillArtifact(*left[i], *page.add_artifacts());
   if (size < left.size()) page.set_next_page_token(left[size - 1]->name);
+}
+
+// Who could not start a run would have had it run: to say that they cancelled it would be wrong.
+Status WhyEnded(const RunRow& row, const Caller& caller, const v1::CancelRunRequest& request) {
+  const std::string what = "run " + row.id;
+  if (row.uid != caller.uid) return Fail(ErrorCode::kCancelled, what, CallerName(caller) + " cancelled it");
+  if (request.launch_failure().empty()) return Fail(ErrorCode::kCancelled, what, "its owner cancelled it");
+  return Fail(ErrorCode::kSpawnFailed, what,
+              "its client could not start it: " + ClippedText(request.launch_failure(), kLaunchFailureBytes));
 }
 
 }  // namespace
@@ -119,12 +129,10 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
     return call;
   }
   LookUpRun(parts_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
-            [this, call, response, grace_ms](Result<RunRow> row) {
+            [this, call, request, response, grace_ms](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
-              std::string why = row->uid == caller().uid ? "its owner cancelled it"
-                                                         : "uid " + std::to_string(caller().uid) + " cancelled it";
-              parts_.runs.Stop(row->id, Fail(ErrorCode::kCancelled, "run " + row->id, why), grace_ms,
+              parts_.runs.Stop(row->id, WhyEnded(*row, caller(), *request), grace_ms,
                                [this, call, response](const Result<RunRow>& stopped) {
                                  if (stopped.ok()) {
                                    parts_.audit.Record(AuditEntryOf(ActorOf(caller()), audit::kCancel, *stopped,

@@ -145,6 +145,29 @@ TEST_F(VerbCaptureTest, CaptureSaysOnceThatItIsQueued) {
   EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, 2 before it\n");
 }
 
+TEST_F(VerbCaptureTest, WhatItCannotStartEndsAndSaysWhy) {
+  AnswerCaptures(Done());
+  std::atomic<bool> cancelled = false;
+  std::string why;
+  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+    why = request.launch_failure();
+    cancelled = true;
+    return OkStatus();
+  };
+  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    v1::WatchRunResponse offer = Watched(RunIn(v1::RUN_STATE_PREPARING));
+    offer.set_launch_offered(true);
+    stream.write(offer);  // and nobody is at the side socket
+    WaitUntil([&] { return cancelled.load(); });
+    stream.write(Watched(Failed("spawn_failed")));
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 7);
+  EXPECT_THAT(why, HasSubstr("take the launch of run 01jd"));
+  EXPECT_THAT(results_, HasSubstr("state       failed"));
+}
+
 // A terminal that remembers what was written to it.
 class FakeTerminal {
  public:

@@ -116,6 +116,33 @@ TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
   EXPECT_EQ(client.runs->ListArtifacts(&context, negative, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(RunsServiceTest, WhatItsClientCannotStartFailsAndSaysWhy) {
+  Start();
+  RpcClient owner = Connect();
+  RpcClient operator_ = Connect(3000, Role::kOperator);
+  RunningRun(owner);
+  const std::string why = "connect to the side socket: no such file; " + std::string(2000, 'x');
+  auto error_after = [&](RpcClient& client) {
+    v1::CancelRunRequest request;
+    request.set_id(SubmitRun(owner));
+    request.set_launch_failure(why);
+    v1::CancelRunResponse response;
+    CallContext context;
+    EXPECT_TRUE(client.runs->CancelRun(&context, request, &response).ok());
+    return Get(owner, request.id()).error();
+  };
+  const v1::RunError own = error_after(owner);
+  EXPECT_EQ(own.code(), "spawn_failed");
+  EXPECT_NE(own.message().find(": its client could not start it: connect to the side socket: no such file; xxx"),
+            std::string::npos)
+      << own.message();
+  EXPECT_LT(own.message().size(), 1500u);
+  // What is somebody else's, nobody can make look as if it had failed by itself.
+  const v1::RunError others = error_after(operator_);
+  EXPECT_EQ(others.code(), "cancelled");
+  EXPECT_NE(others.message().find(": uid 3000 cancelled it"), std::string::npos) << others.message();
+}
+
 TEST_F(RunsServiceTest, WhatIsOverALimitIsRefused) {
   Start();
   RpcClient client = Connect();
