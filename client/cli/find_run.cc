@@ -10,9 +10,9 @@ constexpr size_t kNameLimitBytes = 64;
 }  // namespace
 
 Result<v1::Run> FindRun(KprofClient& client, const std::string& name, const std::string& act) {
-  Result<v1::Run> run = client.GetRun(name);
-  if (run.ok()) return run;
-  const Status& failure = run.status();
+  Result<v1::GetRunResponse> found = client.GetRun(name);
+  if (found.ok()) return std::move(*found->mutable_run());
+  const Status& failure = found.status();
   return Fail(failure.code(), act + " " + ClippedText(name, kNameLimitBytes), failure.why(), failure.remedy());
 }
 

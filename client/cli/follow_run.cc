@@ -6,8 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "client/cli/device_holders.h"
 #include "client/cli/durations.h"
 #include "client/cli/progress.h"
+#include "client/cli/queue_place.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof::cli {
@@ -40,17 +42,16 @@ Status InTheVerbsWords(const std::string& act, const std::string& run_id, const 
 // Says in lines what the progress line would show, where there is no terminal.
 class Notes {
  public:
-  Notes(Output& output, bool enabled) : output_(output), enabled_(enabled) {}
+  // Of a run that is the reader's `own`, or not.
+  Notes(const RunFollower::Connect& connect, Output& output, bool enabled, bool own)
+      : connect_(connect), output_(output), enabled_(enabled), own_(own) {}
 
   void OnUpdate(const v1::WatchRunResponse& update) {
-    int before = update.queue_position() - 1;
-    bool waits = update.run().state() == v1::RUN_STATE_QUEUED && before > 0;
+    const std::string place = QueuePlaceText(PlaceOf(update));
+    const bool waits = update.run().state() == v1::RUN_STATE_QUEUED && !place.empty();
     if (enabled_ && waits && !said_queued_) {
       said_queued_ = true;
-      std::string wait;
-      if (update.estimated_wait_ms() >= 1000)
-        wait = ", about " + FormatAge(update.estimated_wait_ms() * 1'000'000) + " to wait";
-      output_.Note("run " + update.run().id() + " is queued, " + std::to_string(before) + " before it" + wait);
+      output_.Note("run " + update.run().id() + " is queued, " + place + ForWhom(update));
     }
     if (enabled_ && said_disconnected_) output_.Note("the connection to kprofd is back");
     said_disconnected_ = false;
@@ -62,8 +63,20 @@ class Notes {
   }
 
  private:
+  // Of the next one: behind others it is for them that it waits.
+  std::string ForWhom(const v1::WatchRunResponse& update) const {
+    if (update.queue_position() != 1) return "";
+    Result<std::unique_ptr<KprofClient>> client = connect_();
+    if (!client.ok()) return "";
+    Result<v1::ListDevicesResponse> devices = (*client)->ListDevices();
+    const std::string whom = devices.ok() ? WaitsFor(update.run(), *devices, own_) : "";
+    return whom.empty() ? "" : "; it waits " + whom;
+  }
+
+  const RunFollower::Connect& connect_;
   Output& output_;
   const bool enabled_;
+  const bool own_;
   bool said_queued_ = false;
   bool said_disconnected_ = false;
 };
@@ -74,7 +87,7 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
                           const Interrupts& interrupts, Output& output) {
   RunFollower follower(connect, run_id, {.hold = options.hold, .reconnect_ms = options.reconnect_ms});
   ProgressLine line(output, ProgressAllowed(output));
-  Notes notes(output, !line.enabled());
+  Notes notes(connect, output, !line.enabled(), options.hold);
   ProgressFacts facts;
   bool cancel_wanted = false;
   bool cancel_sent = false;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "client/cli/durations.h"
+#include "client/cli/queue_place.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
 #include "client/cli/terminal_text.h"
@@ -17,11 +18,8 @@ std::string ProgressText(const ProgressFacts& facts, int64_t now_ns) {
   std::string text = run.id() + "  " + RunStateName(run.state());
   text += " " + FormatAge(DurationNs(run, daemon_now_ns));
   if (run.state() == v1::RUN_STATE_QUEUED) {
-    int before = facts.latest.queue_position() - 1;
-    if (before == 0) text += ", next";
-    if (before > 0) text += ", " + std::to_string(before) + " before it";
-    const int64_t left_ns = facts.latest.estimated_wait_ms() * 1'000'000 - (now_ns - facts.received_ns);
-    if (left_ns >= 1'000'000'000) text += ", about " + FormatAge(left_ns) + " to wait";
+    const std::string place = QueuePlaceText(PlaceOf(facts.latest), now_ns - facts.received_ns);
+    if (!place.empty()) text += ", " + place;
   } else if (!run.devices().empty()) {
     text += " on " + DevicesOf(run);
   }

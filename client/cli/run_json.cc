@@ -36,7 +36,7 @@ void WriteLimit(JsonWriter& json, int64_t limit_ms) {
 
 }  // namespace
 
-void WriteRun(JsonWriter& json, const v1::Run& run) {
+void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
   json.BeginObject().Key("schema").String("kprof.run.v1").Key("id").String(run.id());
   json.Key("state").String(RunStateName(run.state())).Key("tool").String(run.tool());
 
@@ -96,13 +96,14 @@ void WriteRun(JsonWriter& json, const v1::Run& run) {
   json.Key("priority").Int(run.priority());
   json.Key("stdout_bytes").Int(run.stdout_bytes()).Key("stdout_dropped_bytes").Int(run.stdout_dropped_bytes());
   json.Key("stderr_bytes").Int(run.stderr_bytes()).Key("stderr_dropped_bytes").Int(run.stderr_dropped_bytes());
+  if (place != nullptr) WriteQueuePlace(json, *place);
   json.EndObject();
 }
 
-std::string RunJsonLine(const v1::Run& run) {
+std::string RunJsonLine(const v1::Run& run, const QueuePlace* place) {
   std::string line;
   JsonWriter json(line);
-  WriteRun(json, run);
+  WriteRun(json, run, place);
   return line + "\n";
 }
 

@@ -2,13 +2,15 @@
 #pragma once
 
 #include "client/cli/json_writer.h"
+#include "client/cli/queue_place.h"
 #include "kprof/v1/run.pb.h"
 
 namespace kprof::cli {
 
-void WriteRun(JsonWriter& json, const v1::Run& run);
+// Without its place in the queue where that is null.
+void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place = nullptr);
 
 // The same on a line of its own.
-std::string RunJsonLine(const v1::Run& run);
+std::string RunJsonLine(const v1::Run& run, const QueuePlace* place = nullptr);
 
 }  // namespace kprof::cli

@@ -86,10 +86,11 @@ std::string ShortReport(const v1::Run& run) {
   return facts.Take();
 }
 
-std::string FullReport(const v1::Run& run, int64_t now_ns) {
+std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns) {
   Facts facts;
   facts.Add("run", TerminalText(run.id()));
   facts.Add("state", StateText(run));
+  if (std::string where = QueuePlaceText(place); !where.empty()) facts.Add("queue", where);
   AddError(facts, run);
   facts.Add("tool", TerminalText(run.tool()));
   facts.Add("command", CommandOf(run));

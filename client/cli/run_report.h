@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "client/cli/queue_place.h"
 #include "kprof/v1/run.pb.h"
 
 namespace kprof::cli {
@@ -11,7 +12,7 @@ namespace kprof::cli {
 std::string ShortReport(const v1::Run& run);
 
 // Everything that is known (`show`).
-std::string FullReport(const v1::Run& run, int64_t now_ns);
+std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns);
 
 // "run 01jd done after 1.234 s (exit 0)".
 std::string OneLineReport(const v1::Run& run, int64_t now_ns);

@@ -86,10 +86,12 @@ std::string DevicesOf(const v1::Session& session) {
   return TerminalText(text);
 }
 
-std::string SessionReport(const v1::Session& session, const v1::ListRoundsResponse& rounds, int64_t now_ns) {
+std::string SessionReport(const v1::Session& session, const v1::ListRoundsResponse& rounds, const QueuePlace& place,
+                          int64_t now_ns) {
   Facts facts;
   facts.Add("session", TerminalText(session.id()));
   facts.Add("state", SessionStateName(session.state()));
+  if (std::string where = QueuePlaceText(place); !where.empty()) facts.Add("queue", where);
   if (session.has_error()) {
     facts.Add("error", TerminalText(session.error().code() + ": " + session.error().message()));
     if (!session.error().remedy().empty()) facts.Add("remedy", TerminalText(session.error().remedy()));
@@ -131,16 +133,14 @@ std::string SessionProgress(const v1::OpenSessionResponse& latest, int64_t recei
   std::string text = session.id() + "  " + SessionStateName(session.state()) + " " +
                      FormatAge(latest.now_unix_ns() + passed_ns - session.opened_unix_ns());
   if (session.state() == v1::SESSION_STATE_QUEUED) {
-    const int before = latest.queue_position() - 1;
-    if (before == 0) text += ", next";
-    if (before > 0) text += ", " + std::to_string(before) + " before it";
-    const int64_t left_ns = latest.estimated_wait_ms() * kNanosPerMilli - passed_ns;
-    if (left_ns >= 1000 * kNanosPerMilli) text += ", about " + FormatAge(left_ns) + " to wait";
+    const std::string place = QueuePlaceText(PlaceOf(latest), passed_ns);
+    if (!place.empty()) text += ", " + place;
   }
   return TerminalText(text);
 }
 
-void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRoundsResponse* rounds) {
+void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRoundsResponse* rounds,
+                  const QueuePlace* place) {
   json.BeginObject().Key("schema").String("kprof.session.v1").Key("id").String(session.id());
   json.Key("state").String(SessionStateName(session.state())).Key("uid").Int(session.uid());
   json.Key("device").BeginArray();
@@ -168,6 +168,7 @@ void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRo
     json.BeginObject().Key("code").String(reason.code()).Key("message").String(reason.message()).EndObject();
   }
   json.EndArray().Key("round_count").Int(session.rounds());
+  if (place != nullptr) WriteQueuePlace(json, *place);
   if (rounds != nullptr) {
     json.Key("rounds").BeginArray();
     for (const v1::Round& round : rounds->rounds()) WriteRound(json, round);
@@ -176,10 +177,10 @@ void WriteSession(JsonWriter& json, const v1::Session& session, const v1::ListRo
   json.EndObject();
 }
 
-std::string SessionJsonLine(const v1::Session& session, const v1::ListRoundsResponse* rounds) {
+std::string SessionJsonLine(const v1::Session& session, const v1::ListRoundsResponse* rounds, const QueuePlace* place) {
   std::string line;
   JsonWriter json(line);
-  WriteSession(json, session, rounds);
+  WriteSession(json, session, rounds, place);
   return line + "\n";
 }
 

@@ -2,6 +2,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "client/cli/device_holders.h"
 #include "client/cli/durations.h"
 #include "client/cli/interruptible_call.h"
 #include "client/cli/listing.h"
@@ -25,6 +26,14 @@ v1::OpenSessionRequest RequestOf(const OpenSessionArgs& args) {
   request.set_queue_timeout_ms(args.queue_timeout_ms);
   request.set_priority(static_cast<int32_t>(args.priority));
   return request;
+}
+
+// Of the next one: behind others it is for them that it waits.
+std::string ForWhom(KprofClient& client, const v1::OpenSessionResponse& response) {
+  if (response.queue_position() != 1) return "";
+  Result<v1::ListDevicesResponse> devices = client.ListDevices();
+  const std::string whom = devices.ok() ? WaitsFor(response.session(), *devices, true) : "";
+  return whom.empty() ? "" : "; it waits " + whom;
 }
 
 bool IsOver(v1::SessionState state) {
@@ -52,7 +61,7 @@ Status ForEachSession(KprofClient& client, const ListSessionsArgs& args, const T
 Status WriteSessionsJson(KprofClient& client, const ListSessionsArgs& args, Output& output) {
   return WriteJsonList(
       output, "kprof.sessions.v1", "sessions", [&](const auto& take) { return ForEachSession(client, args, take); },
-      [](JsonWriter& json, const v1::Session& session) { WriteSession(json, session, nullptr); });
+      [](JsonWriter& json, const v1::Session& session) { WriteSession(json, session); });
 }
 
 Status WriteSessionsTable(KprofClient& client, const ListSessionsArgs& args, Output& output) {
@@ -84,8 +93,8 @@ Status RunVerb(const OpenSessionArgs& args, const VerbContext& context) {
       const int64_t now_ns = NowUnixNs();
       const std::string progress = SessionProgress(response, now_ns, now_ns);
       line.Show(progress);
-      if (!line.enabled() && !said_queued && response.queue_position() > 1) {
-        context.output.Note("session " + progress);
+      if (!line.enabled() && !said_queued && response.queue_position() > 0) {
+        context.output.Note("session " + progress + ForWhom(*client, response));
         said_queued = true;
       }
       return OkStatus();
@@ -99,7 +108,7 @@ Status RunVerb(const OpenSessionArgs& args, const VerbContext& context) {
     }
     return opened;
   }
-  context.output.Write(context.global.json ? SessionJsonLine(session, nullptr) : TerminalText(session.id()) + "\n");
+  context.output.Write(context.global.json ? SessionJsonLine(session) : TerminalText(session.id()) + "\n");
   return OkStatus();
 }
 
@@ -107,7 +116,7 @@ Status RunVerb(const CloseSessionArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   ASSIGN_OR_RETURN(v1::Session session, client->CloseSession(args.session));
   if (context.global.json) {
-    context.output.Write(SessionJsonLine(session, nullptr));
+    context.output.Write(SessionJsonLine(session));
     return OkStatus();
   }
   context.output.Write("session " + TerminalText(session.id()) +
@@ -123,10 +132,12 @@ Status RunVerb(const CloseSessionArgs& args, const VerbContext& context) {
 
 Status RunVerb(const ShowSessionArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  ASSIGN_OR_RETURN(v1::Session session, client->GetSession(args.session));
+  ASSIGN_OR_RETURN(v1::GetSessionResponse found, client->GetSession(args.session));
+  const v1::Session& session = found.session();
   ASSIGN_OR_RETURN(v1::ListRoundsResponse rounds, client->ListRounds(session.id()));
-  context.output.Write(context.global.json ? SessionJsonLine(session, &rounds)
-                                           : SessionReport(session, rounds, NowUnixNs()));
+  const QueuePlace place = PlaceOf(found);
+  context.output.Write(context.global.json ? SessionJsonLine(session, &rounds, &place)
+                                           : SessionReport(session, rounds, place, NowUnixNs()));
   return OkStatus();
 }
 

@@ -212,12 +212,11 @@ Result<v1::Run> KprofClient::SubmitRun(const v1::SubmitRunRequest& request) {
   return std::move(*response.mutable_run());
 }
 
-Result<v1::Run> KprofClient::GetRun(const std::string& id) {
+Result<v1::GetRunResponse> KprofClient::GetRun(const std::string& id) {
   v1::GetRunRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::GetRun,
-                                               request, RunNamed("look up", id)));
-  return std::move(*response.mutable_run());
+  return state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::GetRun, request,
+                      RunNamed("look up", id));
 }
 
 Result<v1::ListRunsResponse> KprofClient::ListRuns(const v1::ListRunsRequest& request) {
@@ -343,13 +342,11 @@ Result<v1::Session> KprofClient::CloseSession(const std::string& id, std::stop_t
   return std::move(*response.mutable_session());
 }
 
-Result<v1::Session> KprofClient::GetSession(const std::string& id) {
+Result<v1::GetSessionResponse> KprofClient::GetSession(const std::string& id) {
   v1::GetSessionRequest request;
   request.set_id(id);
-  ASSIGN_OR_RETURN(auto response,
-                   state_->Call(Repeat::kAlways, &Connection::sessions, &v1::SessionsService::Stub::GetSession, request,
-                                SessionNamed("look up", id)));
-  return std::move(*response.mutable_session());
+  return state_->Call(Repeat::kAlways, &Connection::sessions, &v1::SessionsService::Stub::GetSession, request,
+                      SessionNamed("look up", id));
 }
 
 Result<v1::ListSessionsResponse> KprofClient::ListSessions(const v1::ListSessionsRequest& request) {

@@ -50,7 +50,7 @@ class KprofClient {
 
   // Never asked again by itself: with an idempotency_key it may be, when somebody still wants the run.
   Result<v1::Run> SubmitRun(const v1::SubmitRunRequest& request);
-  Result<v1::Run> GetRun(const std::string& id);
+  Result<v1::GetRunResponse> GetRun(const std::string& id);
   Result<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request);
   Status WatchRun(const v1::WatchRunRequest& request, const OnMessage<v1::WatchRunResponse>& on_message,
                   std::stop_token stop = {});
@@ -78,7 +78,7 @@ class KprofClient {
                      std::stop_token stop = {});
   // Has no deadline: its running run has its grace.
   Result<v1::Session> CloseSession(const std::string& id, std::stop_token stop = {});
-  Result<v1::Session> GetSession(const std::string& id);
+  Result<v1::GetSessionResponse> GetSession(const std::string& id);
   Result<v1::ListSessionsResponse> ListSessions(const v1::ListSessionsRequest& request);
   // All of them, page by page.
   Result<v1::ListRoundsResponse> ListRounds(const std::string& session_id);

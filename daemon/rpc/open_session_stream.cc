@@ -7,6 +7,7 @@
 #include "daemon/rpc/access_rules.h"
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/hand_over.h"
+#include "daemon/rpc/outlook_message.h"
 #include "daemon/rpc/session_message.h"
 #include "daemon/rpc/status_map.h"
 #include "daemon/runs/run_end.h"
@@ -113,11 +114,8 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     const SessionRow& row = pending_->row;
     message_.Clear();
     FillSession(row, *message_.mutable_session());
-    message_.set_queue_position(pending_->outlook.position);
+    FillOutlook(pending_->outlook, message_);
     message_.set_resume_token(pending_->token);
-    if (pending_->outlook.position > 0 && pending_->outlook.wait_ns) {
-      message_.set_estimated_wait_ms(*pending_->outlook.wait_ns / kNanosPerMilli);
-    }
     message_.set_now_unix_ns(parts_.clock.unix_ns());
     if (IsOver(row.state)) {
       last_ = !row.granted_ns && row.error ? ToGrpc(StatusOfEnd(row)) : grpc::Status::OK;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/download_source.h"
 #include "daemon/rpc/log_source.h"
+#include "daemon/rpc/outlook_message.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
@@ -93,7 +95,13 @@ grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /
   auto* call = new UnaryCall(desk_, Rpc::kGetRun, SizeOf(response));
   if (call->refused()) return call;
   LookUpRun(parts_, caller(), request->id(), Rpc::kGetRun, "show run",
-            [call, response](const Result<RunRow>& row) { call->EndWith(row, response->mutable_run()); });
+            [this, call, response](const Result<RunRow>& row) {
+              if (row.ok() && row->state == RunState::kQueued) {
+                const std::optional<Runs::View> waits = parts_.runs.FindOpen(row->id);
+                if (waits) FillOutlook(waits->outlook, *response);
+              }
+              call->EndWith(row, response->mutable_run());
+            });
   return call;
 }
 

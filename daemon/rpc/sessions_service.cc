@@ -1,10 +1,12 @@
 #include "daemon/rpc/sessions_service.h"
 
+#include <optional>
 #include <string>
 
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/call_record.h"
 #include "daemon/rpc/open_session_stream.h"
+#include "daemon/rpc/outlook_message.h"
 #include "daemon/rpc/session_lookup.h"
 #include "daemon/rpc/session_message.h"
 #include "daemon/rpc/session_pages.h"
@@ -63,7 +65,13 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerCo
   auto* call = new UnaryCall(desk_, Rpc::kGetSession);
   if (call->refused()) return call;
   LookUpSession(parts_, caller(), request->id(), Rpc::kGetSession, "show session",
-                [call, response](const Result<SessionRow>& row) { EndWith(call, row, response->mutable_session()); });
+                [this, call, response](const Result<SessionRow>& row) {
+                  if (row.ok() && row->state == SessionState::kQueued) {
+                    const std::optional<Sessions::View> waits = parts_.runs.sessions().FindOpen(row->id);
+                    if (waits) FillOutlook(waits->outlook, *response);
+                  }
+                  EndWith(call, row, response->mutable_session());
+                });
   return call;
 }
 

@@ -6,6 +6,7 @@
 
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/hand_over.h"
+#include "daemon/rpc/outlook_message.h"
 #include "daemon/rpc/run_lookup.h"
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/status_map.h"
@@ -155,10 +156,7 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
   v1::WatchRunResponse MessageOf(const Runs::View& view, bool with_command) const {
     v1::WatchRunResponse message;
     with_command ? FillRun(view.row, *message.mutable_run()) : FillRunWithoutCommand(view.row, *message.mutable_run());
-    message.set_queue_position(view.outlook.position);
-    if (view.outlook.position > 0 && view.outlook.wait_ns) {
-      message.set_estimated_wait_ms(*view.outlook.wait_ns / kNanosPerMilli);
-    }
+    FillOutlook(view.outlook, message);
     const ClientLauncher* offers = parts().client_launcher;
     message.set_launch_offered(offers != nullptr && offers->IsOffered(view.row.id));
     return message;

@@ -160,7 +160,7 @@ class KprofClientOverARestart : public KprofClientTest {
 };
 
 TEST_F(KprofClientOverARestart, WhatReadsIsAskedOfTheNextDaemon) {
-  Result<v1::Run> run = ConnectAndRestart()->GetRun("x");
+  Result<v1::GetRunResponse> run = ConnectAndRestart()->GetRun("x");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_EQ(run->id(), "x");
 }

@@ -27,7 +27,7 @@ TEST(RunReport, ShortOneSaysHowItEndedAndWhatNext) {
 }
 
 TEST(RunReport, FullOneHasEverything) {
-  std::string report = FullReport(SampleRun(), 0);
+  std::string report = FullReport(SampleRun(), {}, 0);
   for (const char* part : {"command     sh -c 'exit 3' ", "cwd         /home/someone", "label       model=llama",
                            "            zoo=last", "kept        pinned, private, detached", "timeout     1m 00s",
                            "env         CUDA_VISIBLE_DEVICES=0", "took        1.500 s"}) {
@@ -46,7 +46,7 @@ TEST(RunReport, LetsNothingFromOutsideReachTheTerminal) {
   run.mutable_environment(0)->set_value("\x1b[2J");
   run.mutable_metrics(0)->set_name("\x1b[2J");
   run.add_devices("\x1b[2J");
-  EXPECT_THAT(FullReport(run, 0), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(FullReport(run, {}, 0), Not(HasSubstr("\x1b")));
   EXPECT_THAT(ShortReport(run), Not(HasSubstr("\x1b")));
 }
 

@@ -145,6 +145,25 @@ TEST_F(VerbCaptureTest, CaptureSaysOnceThatItIsQueued) {
   EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, 2 before it\n");
 }
 
+TEST_F(VerbCaptureTest, WhoIsNextIsToldForWhom) {
+  AnswerCaptures(Done());
+  daemon_.calls.watch_run = [this](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+    stream.write(Watched(RunIn(v1::RUN_STATE_QUEUED), 1));
+    WaitUntil([&] { return !captured_.Notes().empty(); });
+    stream.write(Watched(Done()));
+    return OkStatus();
+  };
+  daemon_.calls.list_devices = [](const v1::ListDevicesRequest&, v1::ListDevicesResponse& response) {
+    v1::Device& device = *response.add_devices();
+    device.set_id("cpu");
+    device.set_held_since_unix_ns(1);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 0);
+  EXPECT_EQ(notes_, "kprofctl: run 01jd is queued, next; it waits for device cpu, which somebody else holds\n");
+}
+
 TEST_F(VerbCaptureTest, WhatItCannotStartEndsAndSaysWhy) {
   AnswerCaptures(Done());
   std::atomic<bool> cancelled = false;

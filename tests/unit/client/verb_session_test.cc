@@ -61,6 +61,40 @@ TEST_F(VerbSessionTest, OpenAsksForWhatWasSaidAndPrintsTheId) {
             "idle_timeout_ms: 300000 queue_timeout_ms: 10000 priority: 2");
 }
 
+TEST_F(VerbSessionTest, OpenSaysForWhomItWaitsThatIsNext) {
+  daemon_.calls.open_session = [](const v1::OpenSessionRequest&, FakeStream<v1::OpenSessionResponse> stream) {
+    stream.write(Told(SessionIn(v1::SESSION_STATE_QUEUED), 1));
+    stream.write(Told(SessionIn(v1::SESSION_STATE_OPEN)));
+    return OkStatus();
+  };
+  daemon_.calls.list_devices = [](const v1::ListDevicesRequest&, v1::ListDevicesResponse& response) {
+    v1::Device& device = *response.add_devices();
+    device.set_id("0");
+    device.set_held_since_unix_ns(1);
+    device.set_session_id("01other");
+    device.set_session_uid(1000);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"session", "open", "--device", "0,1"}), 0);
+  EXPECT_EQ(notes_,
+            "kprofctl: session 01se  queued 3s, next; it waits for device 0, which your session 01other holds\n");
+}
+
+TEST_F(VerbSessionTest, ShowOfAQueuedOneSaysWhereItStands) {
+  daemon_.calls.get_session = [](const v1::GetSessionRequest&, v1::GetSessionResponse& response) {
+    *response.mutable_session() = SessionIn(v1::SESSION_STATE_QUEUED);
+    response.set_queue_position(2);
+    return OkStatus();
+  };
+  daemon_.calls.list_rounds = [](const v1::ListRoundsRequest&, v1::ListRoundsResponse&) { return OkStatus(); };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"session", "show", "01se"}), 0);
+  EXPECT_THAT(results_, HasSubstr("queue       1 before it\n"));
+  EXPECT_EQ(Kprofctl({"session", "show", "01se", "--json"}), 0);
+  EXPECT_THAT(results_, HasSubstr(R"("queue_position":2,"estimated_wait_ms":null)"));
+}
+
 TEST_F(VerbSessionTest, OpenFailsAsTheSessionDoes) {
   daemon_.calls.open_session = [](const v1::OpenSessionRequest&, FakeStream<v1::OpenSessionResponse> stream) {
     stream.write(Told(SessionIn(v1::SESSION_STATE_QUEUED), 1));

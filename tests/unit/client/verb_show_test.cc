@@ -27,6 +27,20 @@ TEST_F(VerbShowTest, ShowAsksForTheArtifactsThatARunDoesNotCarry) {
   EXPECT_THAT(results_, Not(HasSubstr("notes.txt")));
 }
 
+TEST_F(VerbShowTest, ShowOfAQueuedRunSaysWhereItStands) {
+  daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse& response) {
+    *response.mutable_run() = RunIn(v1::RUN_STATE_QUEUED);
+    response.set_queue_position(3);
+    response.set_estimated_wait_ms(90'000);
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"show", "01jd"}), 0);
+  EXPECT_THAT(results_, HasSubstr("state       queued\nqueue       2 before it, about 1m to wait\n"));
+  EXPECT_EQ(Kprofctl({"show", "01jd", "--json"}), 0);
+  EXPECT_THAT(results_, HasSubstr(R"("queue_position":3,"estimated_wait_ms":90000})"));
+}
+
 TEST_F(VerbShowTest, ShowOfAnUnknownRunIsFour) {
   daemon_.calls.get_run = [](const v1::GetRunRequest&, v1::GetRunResponse&) {
     return Fail(ErrorCode::kNotFound, "look up run x", "there is none");

@@ -116,6 +116,22 @@ TEST_F(RunsServiceTest, ArtifactsComeInPagesAndARunCarriesTheFirstOnes) {
   EXPECT_EQ(client.runs->ListArtifacts(&context, negative, &page).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(RunsServiceTest, AQueuedRunSaysWhereItStands) {
+  Start();
+  RpcClient client = Connect();
+  const std::string running = RunningRun(client);
+  const std::string next = SubmitRun(client);
+  const std::string last = SubmitRun(client);
+  for (const auto& [id, position] : {std::pair{running, 0}, {next, 1}, {last, 2}}) {
+    v1::GetRunRequest request;
+    request.set_id(id);
+    v1::GetRunResponse response;
+    CallContext context;
+    ASSERT_TRUE(client.runs->GetRun(&context, request, &response).ok());
+    EXPECT_EQ(response.queue_position(), position);
+  }
+}
+
 TEST_F(RunsServiceTest, WhatItsClientCannotStartFailsAndSaysWhy) {
   Start();
   RpcClient owner = Connect();

@@ -349,6 +349,15 @@ TEST_F(SessionsServiceTest, TellsThePlaceInTheQueue) {
   Opening opening(client, Detached());
   ASSERT_TRUE(Passing(100, [&] { return opening.Next() && opening.message.queue_position() == 1; }));
   EXPECT_FALSE(opening.message.has_estimated_wait_ms());
+  for (const auto& [id, position] : {std::pair{opening.message.session().id(), 1}, {holder, 0}}) {
+    v1::GetSessionRequest request;
+    request.set_id(id);
+    v1::GetSessionResponse response;
+    CallContext context;
+    ASSERT_TRUE(client.sessions->GetSession(&context, request, &response).ok());
+    EXPECT_EQ(response.queue_position(), position);
+    EXPECT_FALSE(response.has_estimated_wait_ms());
+  }
   ASSERT_TRUE(Close(client, holder).ok());
   EXPECT_TRUE(opening.Until(v1::SESSION_STATE_OPEN));
 }
