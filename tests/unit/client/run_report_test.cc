@@ -54,7 +54,7 @@ TEST(RunReport, SaysWhatWasMeasuredWhereTheClockWasSetMeanwhile) {
   v1::Run run = SampleRun();
   run.set_ended_unix_ns(run.started_unix_ns() - 400LL * 24 * 3600 * 1'000'000'000);
   EXPECT_THAT(ShortReport(run), HasSubstr("took        1.500 s on cpu"));
-  EXPECT_THAT(FullReport(run, 0), HasSubstr("took        1.500 s"));
+  EXPECT_THAT(FullReport(run, {}, 0), HasSubstr("took        1.500 s"));
   EXPECT_THAT(OneLineReport(run, 0), HasSubstr("after 1.500 s"));
 }
 
