@@ -1,7 +1,6 @@
 #include "daemon/config.h"
 
 #include <fcntl.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -11,13 +10,13 @@
 #include <climits>
 #include <cstdlib>
 #include <initializer_list>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "daemon/access_config.h"
-#include "daemon/rpc/side_socket.h"
+#include "daemon/device_config.h"
 #include "daemon/toml_table.h"
+#include "proto/side_socket.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -60,78 +59,6 @@ std::string DefaultSocketPath(const std::string& state_folder) {
   std::string runtime = EnvironmentPath("XDG_RUNTIME_DIR");
   if (!runtime.empty() && IsFolder(runtime)) return runtime + "/kprof/kprofd.sock";
   return state_folder + "/kprofd.sock";
-}
-
-bool BeginsWithAnyCase(const std::string& text, const std::string& beginning) {
-  return text.size() >= beginning.size() && ::strncasecmp(text.c_str(), beginning.c_str(), beginning.size()) == 0;
-}
-
-// Whether both stand for the same hardware, which would be leased to two at a time, and why. A runtime takes a uuid in
-// any case, and its beginning as well.
-std::string WhyTheSame(const Device& device, const Device& other) {
-  if (device.kind != other.kind) return "";
-  const bool one_uuid = !device.uuid.empty() && !other.uuid.empty() &&
-                        (BeginsWithAnyCase(device.uuid, other.uuid) || BeginsWithAnyCase(other.uuid, device.uuid));
-  if (one_uuid) return "the uuid '" + device.uuid + "' is that of device '" + other.id + "' already";
-  for (int core : device.cores) {
-    if (std::find(other.cores.begin(), other.cores.end(), core) == other.cores.end()) continue;
-    return "core " + std::to_string(core) + " is one of device '" + other.id + "' already";
-  }
-  return "";
-}
-
-void ReadDevice(const toml::table& table, Complaints& complaints, Config& config) {
-  TableReader reader(table, complaints, "[[device]]: ");
-  Device device;
-  std::string kind;
-  reader.Text("id", device.id);
-  reader.Text("kind", kind);
-  reader.Text("name", device.name);
-  reader.Text("uuid", device.uuid);
-  reader.Integers("cores", device.cores);
-  const uint64_t line = table.source().begin.line;
-  bool is_odd = false;  // what else may be wrong with its number follows from that
-  if (device.id.empty()) device.id = std::to_string(config.accelerators.size());
-  if (kind == "nvidia") {
-    device.kind = DeviceKind::kNvidia;
-  } else if (kind == "neuron") {
-    device.kind = DeviceKind::kNeuron;
-    if (device.cores.empty()) reader.ComplainAt(line, "a neuron device needs its 'cores'");
-  } else if (kind == "amd") {
-    device.kind = DeviceKind::kAmd;
-  } else {
-    is_odd = true;
-    reader.ComplainAt(line, "'kind' is not one of nvidia, neuron, amd");
-  }
-  for (std::string_view reserved : {"cpu", "all", "none"}) {
-    if (device.id == reserved) reader.ComplainAt(line, "the id '" + device.id + "' is reserved");
-  }
-  if (device.id.find_first_of(", \t\n@") != std::string::npos) {
-    reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
-  }
-  if (device.uuid.find_first_of(", \t\n") != std::string::npos) {
-    reader.ComplainAt(line,
-                      "the uuid '" + device.uuid + "' holds a comma or a space; each device has a table of its own");
-  }
-  if (std::set<int>(device.cores.begin(), device.cores.end()).size() != device.cores.size()) {
-    reader.ComplainAt(line, "'cores' names one of them twice");
-  }
-  for (const Device& other : config.accelerators) {
-    if (std::string why = WhyTheSame(device, other); !is_odd && !why.empty()) reader.ComplainAt(line, why);
-    if (other.id != device.id) continue;
-    is_odd = true;
-    reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
-  }
-  const auto place = std::count_if(config.accelerators.begin(), config.accelerators.end(),
-                                   [&](const Device& other) { return other.kind == device.kind; });
-  const bool is_number = device.id.find_first_not_of("0123456789") == std::string::npos;
-  const bool is_counted = !is_odd && device.kind != DeviceKind::kNeuron && device.uuid.empty();
-  if (is_counted && is_number && device.id != std::to_string(place)) {
-    reader.ComplainAt(line, "without a uuid it is number " + std::to_string(place) + " of its kind, which its id '" +
-                                device.id + "' contradicts; give its uuid, or an id that is no number");
-  }
-  config.accelerators.push_back(std::move(device));
-  reader.Finish();
 }
 
 void ReadLogLevel(const toml::table& root, TableReader& reader, Config& config) {
@@ -301,7 +228,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   if (const toml::table* table = reader.Table("audit")) ReadAudit(*table, complaints, config.audit);
   if (const toml::array* tables = reader.Tables("device")) {
     for (const toml::node& node : *tables) {
-      if (const toml::table* table = node.as_table()) ReadDevice(*table, complaints, config);
+      if (const toml::table* table = node.as_table()) ReadDevice(*table, complaints, config.accelerators);
     }
   }
   reader.Finish();

@@ -162,7 +162,7 @@ class KprofClientOverARestart : public KprofClientTest {
 TEST_F(KprofClientOverARestart, WhatReadsIsAskedOfTheNextDaemon) {
   Result<v1::GetRunResponse> run = ConnectAndRestart()->GetRun("x");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
-  EXPECT_EQ(run->id(), "x");
+  EXPECT_EQ(run->run().id(), "x");
 }
 
 TEST_F(KprofClientOverARestart, AStreamThatHasNotBegunIsAskedOfTheNextDaemon) {

@@ -373,7 +373,7 @@ TEST_F(CallerServersTest, OneUserWithManyUidsLeavesRoomForOthers) {
   std::vector<RpcClient> many;
   for (uint32_t uid = 100'000; uid < 100'010; ++uid) many.push_back(ConnectAs(SubordinateOf(1000, uid)));
   EXPECT_TRUE(AskStatus(many[3]).ok());
-  EXPECT_THAT(AskStatus(many[4]).error_message(), HasSubstr("subordinate uids and places at a time"));
+  EXPECT_THAT(AskStatus(many[4]).error_message(), HasSubstr("subordinate uids, places and certificates at a time"));
   RpcClient other = Connect(2000);
   EXPECT_TRUE(AskStatus(other).ok());
 }

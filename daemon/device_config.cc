@@ -1,0 +1,89 @@
+#include "daemon/device_config.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+bool BeginsWithAnyCase(const std::string& text, const std::string& beginning) {
+  return text.size() >= beginning.size() && ::strncasecmp(text.c_str(), beginning.c_str(), beginning.size()) == 0;
+}
+
+// Whether both stand for the same hardware, which would be leased to two at a time, and why. A runtime takes a uuid in
+// any case, and its beginning as well.
+std::string WhyTheSame(const Device& device, const Device& other) {
+  if (device.kind != other.kind) return "";
+  const bool one_uuid = !device.uuid.empty() && !other.uuid.empty() &&
+                        (BeginsWithAnyCase(device.uuid, other.uuid) || BeginsWithAnyCase(other.uuid, device.uuid));
+  if (one_uuid) return "the uuid '" + device.uuid + "' is that of device '" + other.id + "' already";
+  for (int core : device.cores) {
+    if (std::find(other.cores.begin(), other.cores.end(), core) == other.cores.end()) continue;
+    return "core " + std::to_string(core) + " is one of device '" + other.id + "' already";
+  }
+  return "";
+}
+
+}  // namespace
+
+void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {
+  TableReader reader(table, complaints, "[[device]]: ");
+  Device device;
+  std::string kind;
+  reader.Text("id", device.id);
+  reader.Text("kind", kind);
+  reader.Text("name", device.name);
+  reader.Text("uuid", device.uuid);
+  reader.Integers("cores", device.cores);
+  const uint64_t line = table.source().begin.line;
+  bool is_odd = false;  // what else may be wrong with its number follows from that
+  if (device.id.empty()) device.id = std::to_string(accelerators.size());
+  if (kind == "nvidia") {
+    device.kind = DeviceKind::kNvidia;
+  } else if (kind == "neuron") {
+    device.kind = DeviceKind::kNeuron;
+    const toml::array* cores = table["cores"].as_array();
+    if (cores == nullptr || cores->empty()) reader.ComplainAt(line, "a neuron device needs its 'cores'");
+  } else if (kind == "amd") {
+    device.kind = DeviceKind::kAmd;
+  } else {
+    is_odd = true;
+    reader.ComplainAt(line, "'kind' is not one of nvidia, neuron, amd");
+  }
+  for (std::string_view reserved : {"cpu", "all", "none"}) {
+    if (device.id == reserved) reader.ComplainAt(line, "the id '" + device.id + "' is reserved");
+  }
+  if (device.id.find_first_of(", \t\n@") != std::string::npos) {
+    reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
+  }
+  if (device.uuid.find_first_of(", \t\n") != std::string::npos) {
+    reader.ComplainAt(line,
+                      "the uuid '" + device.uuid + "' holds a comma or a space; each device has a table of its own");
+  }
+  if (std::set<int>(device.cores.begin(), device.cores.end()).size() != device.cores.size()) {
+    reader.ComplainAt(line, "'cores' names one of them twice");
+  }
+  for (const Device& other : accelerators) {
+    if (std::string why = WhyTheSame(device, other); !is_odd && !why.empty()) reader.ComplainAt(line, why);
+    if (other.id != device.id) continue;
+    is_odd = true;
+    reader.ComplainAt(line, "the id '" + device.id + "' is taken already");
+  }
+  const auto place = std::count_if(accelerators.begin(), accelerators.end(),
+                                   [&](const Device& other) { return other.kind == device.kind; });
+  const bool is_number = device.id.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_counted = !is_odd && device.kind != DeviceKind::kNeuron && device.uuid.empty();
+  if (is_counted && is_number && device.id != std::to_string(place)) {
+    reader.ComplainAt(line, "without a uuid it is number " + std::to_string(place) + " of its kind, which its id '" +
+                                device.id + "' contradicts; give its uuid, or an id that is no number");
+  }
+  accelerators.push_back(std::move(device));
+  reader.Finish();
+}
+
+}  // namespace kprof
