@@ -13,8 +13,8 @@ std::string QueuePlaceText(const QueuePlace& place, int64_t passed_ns) {
 }
 
 void WriteQueuePlace(JsonWriter& json, const QueuePlace& place) {
-  json.Key("queue_position");
-  place.position > 0 ? json.Int(place.position) : json.Null();
+  if (place.position < 1) return;
+  json.Key("queue_position").Int(place.position);
   json.Key("estimated_wait_ms");
   place.wait_ms ? json.Int(*place.wait_ms) : json.Null();
 }

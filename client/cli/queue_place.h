@@ -25,7 +25,7 @@ QueuePlace PlaceOf(const Message& message) {
 // "next", "2 before it, about 40s to wait", when the place is `passed_ns` old; empty for one that does not wait.
 std::string QueuePlaceText(const QueuePlace& place, int64_t passed_ns = 0);
 
-// The members queue_position and estimated_wait_ms.
+// The members queue_position and estimated_wait_ms; none for one that does not wait.
 void WriteQueuePlace(JsonWriter& json, const QueuePlace& place);
 
 }  // namespace kprof::cli

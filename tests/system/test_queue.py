@@ -19,7 +19,7 @@ class QueueOnCpuTest(DaemonTest):
     def test_a_queued_run_knows_its_place(self):
         first = self.ctl.detach("sh", "-c", self.gate())
         second, third = self.ctl.detach("true"), self.ctl.detach("true")
-        self.assertEqual([self.ctl.show(run)["queue_position"] for run in (first, second, third)], [None, 1, 2])
+        self.assertEqual([self.ctl.show(run).get("queue_position") for run in (first, second, third)], [None, 1, 2])
         self.assertIn("queue       1 before it", self.ctl.run("show", third).text)
         status = self.ctl.json("status")
         self.assertEqual((status["queue"]["running"], status["queue"]["queued"]), (1, 2))

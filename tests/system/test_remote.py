@@ -115,7 +115,7 @@ revoked = "{self.lab.revoked}"
         self.configure('[[certificate]]\nname = "ops"\nrole = "viewer"\nuser = "daemon"\nallow_system_user = true\n')
         checked = run_kprofd(*self.daemon.options(), "--check-config")
         self.assertEqual(checked.returncode, 1)
-        self.assertIn("other than the daemon's own", checked.stderr)
+        self.assertIn("this daemon is another's own", checked.stderr)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ TEST(QueuePlace, SaysHowManyComeBeforeAndHowLongThatMayTake) {
   EXPECT_EQ(QueuePlaceText({3, 90'000}, 40'000'000'000), "2 before it, about 50s to wait");
 }
 
-TEST(QueuePlace, IsNullInJsonForWhoDoesNotWait) {
+TEST(QueuePlace, IsNotInJsonForWhoDoesNotWait) {
   std::string text;
   JsonWriter json(text);
   json.BeginArray().BeginObject();
@@ -21,7 +21,7 @@ TEST(QueuePlace, IsNullInJsonForWhoDoesNotWait) {
   WriteQueuePlace(json, {2, 1500});
   json.EndObject().EndArray();
   EXPECT_EQ(text,
-            R"([{"queue_position":null,"estimated_wait_ms":null},{"queue_position":2,"estimated_wait_ms":1500}])");
+            R"([{},{"queue_position":2,"estimated_wait_ms":1500}])");
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ TEST_F(VerbSessionTest, ShowHasTheSessionAndItsRounds) {
                                   "\"queue_timeout_ms\":null,\"opened_ns\":\"1795267369000000000\","
                                   "\"granted_ns\":null,\"closed_ns\":null,\"expires_ns\":null,\"error\":null,"
                                   "\"trust\":[{\"code\":\"clocks_not_locked\",\"message\":\"why\"}],"
-                                  "\"round_count\":2,\"queue_position\":null,\"estimated_wait_ms\":null,\"rounds\":[{"
+                                  "\"round_count\":2,\"rounds\":[{"
                                   "\"round\":1,\"run\":\"01ra\",\"state\":\"done\","
                                   "\"labels\":{},\"started_ns\":null,\"ended_ns\":null,\"error\":null,"
                                   "\"metrics\":{\"wall_ns\":5}},"));
