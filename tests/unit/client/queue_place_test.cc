@@ -20,8 +20,7 @@ TEST(QueuePlace, IsNotInJsonForWhoDoesNotWait) {
   json.EndObject().BeginObject();
   WriteQueuePlace(json, {2, 1500});
   json.EndObject().EndArray();
-  EXPECT_EQ(text,
-            R"([{},{"queue_position":2,"estimated_wait_ms":1500}])");
+  EXPECT_EQ(text, R"([{},{"queue_position":2,"estimated_wait_ms":1500}])");
 }
 
 }  // namespace
