@@ -16,6 +16,7 @@ std::vector<Status> Complaints::InOrder() const {
   std::vector<Line> lines = lines_;
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.number < b.number; });
   std::vector<Status> all;
+  all.reserve(lines.size() + others_.size());
   for (const Line& line : lines) {
     all.push_back(Fail(ErrorCode::kUsage, file_ + ":" + std::to_string(line.number), line.why));
   }
