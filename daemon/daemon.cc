@@ -78,6 +78,11 @@ const char* DaemonVersion() {
 // In the order of construction; destroyed in reverse.
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
+  ~Parts() {
+    for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries}) pool->End();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
 
   Config config;  // io loop, once that runs
   RealClock clock;
@@ -85,6 +90,12 @@ struct Daemon::Parts {
   DeviceList devices;
   DaemonMetrics metrics{clock, devices, config.queue.runs, DaemonVersion()};
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
+  // Their jobs use what stands below, so they are over before all that goes; who still submits some, as the writer does
+  // with its last answers, finds them here.
+  WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
+  WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
+  WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
+  WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<ExpiryClock> expiry_clock;
@@ -104,11 +115,6 @@ struct Daemon::Parts {
   std::unique_ptr<LocalAcceptor> acceptor;
   std::unique_ptr<WebThread> web;
   std::unique_ptr<RemoteClients> remote;
-  // Their last jobs use what stands above, so they are joined first.
-  WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
-  WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
-  WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
-  WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   std::thread io_thread;
   std::unique_ptr<Watchdog> watchdog;  // goes first: it asks those above; none: nobody watches
 

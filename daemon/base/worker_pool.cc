@@ -15,6 +15,10 @@ WorkerPool::WorkerPool(const Options& options) : options_(options) {
 }
 
 WorkerPool::~WorkerPool() {
+  End();
+}
+
+void WorkerPool::End() {
   std::vector<std::thread> threads;
   {
     MutexLock lock(mu_);
@@ -26,20 +30,23 @@ WorkerPool::~WorkerPool() {
 }
 
 Status WorkerPool::Submit(std::function<void()> job) {
-  if (options_.threads == 0) {
-    job();
-    jobs_done_.fetch_add(1, std::memory_order_relaxed);
-    return OkStatus();
-  }
   {
     MutexLock lock(mu_);
-    if (queue_.size() >= options_.queue_limit_jobs) {
-      return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
-                  "try again in a moment");
-    }
-    queue_.push_back(std::move(job));
-    if (queue_.size() > idle_ && threads_.size() < options_.threads && !stopping_) AddThread();
+    if (stopping_) return Fail(ErrorCode::kNoDaemon, "start work", "kprofd is stopping", "try again when it is back");
+    if (options_.threads > 0) return Queue(std::move(job));
   }
+  job();
+  jobs_done_.fetch_add(1, std::memory_order_relaxed);
+  return OkStatus();
+}
+
+Status WorkerPool::Queue(std::function<void()> job) {
+  if (queue_.size() >= options_.queue_limit_jobs) {
+    return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
+                "try again in a moment");
+  }
+  queue_.push_back(std::move(job));
+  if (queue_.size() > idle_ && threads_.size() < options_.threads) AddThread();
   wake_.notify_one();
   return OkStatus();
 }

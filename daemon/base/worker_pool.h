@@ -28,17 +28,22 @@ class WorkerPool {
     int niceness = 0;  // of its threads: how far they stand back for everybody else
   };
   explicit WorkerPool(const Options& options);
-  // Runs what is queued, then joins. Stop your jobs first, through their tokens.
+  // Ends it, if that was not done.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   Status Submit(std::function<void()> job);
 
+  // Runs what is queued, then joins; what is submitted from here on is refused. Stop your jobs first, through their
+  // tokens. For who has others that may still submit when the jobs must be over: those only learn that it is too late.
+  void End();
+
   // So far: a sign of life. Any thread.
   int64_t jobs_done() const { return jobs_done_.load(std::memory_order_relaxed); }
 
  private:
+  Status Queue(std::function<void()> job) KPROF_REQUIRES(mu_);
   void Work();
   void AddThread() KPROF_REQUIRES(mu_);
 

@@ -42,6 +42,7 @@ std::string TimeText(int64_t unix_ns) {
 
 std::map<uint32_t, int64_t> EntriesBeyond(const std::map<uint32_t, int64_t>& entries, int64_t most) {
   std::vector<std::pair<int64_t, uint32_t>> ascending;
+  ascending.reserve(entries.size());
   for (const auto& [uid, count] : entries) ascending.emplace_back(count, uid);
   std::sort(ascending.begin(), ascending.end());
   // Who has less than an equal part of what is left keeps it all, and leaves the more for the others.

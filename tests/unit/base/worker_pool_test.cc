@@ -90,5 +90,18 @@ TEST(WorkerPool, StandsBackAsFarAsItIsTold) {
   EXPECT_EQ(niceness.get_future().get(), std::max(3, ours));
 }
 
+TEST(WorkerPool, RefusesWhatComesWhenItHasEnded) {
+  for (const size_t threads : {0, 2}) {
+    WorkerPool pool({.threads = threads, .queue_limit_jobs = 10});
+    std::atomic<int> done = 0;
+    ASSERT_TRUE(pool.Submit([&] { ++done; }).ok());
+    pool.End();
+    EXPECT_EQ(done, 1);
+    EXPECT_EQ(pool.Submit([&] { ++done; }).code(), ErrorCode::kNoDaemon);
+    pool.End();
+    EXPECT_EQ(done, 1);
+  }
+}
+
 }  // namespace
 }  // namespace kprof

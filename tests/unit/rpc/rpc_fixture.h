@@ -182,13 +182,14 @@ class RpcFixture {
     stop_turning_ = true;
     turning_.join();
     servers_.reset();
-    query_pool_.reset();
-    bulk_.reset();
-    workers_.reset();
+    for (WorkerPool* pool : {query_pool_.get(), bulk_.get(), workers_.get()}) pool->End();
     loop_->RunUntilIdle();
     runs_.reset();
     audit_.reset();
     catalog_.reset();
+    query_pool_.reset();
+    bulk_.reset();
+    workers_.reset();
     loop_.reset();
   }
 

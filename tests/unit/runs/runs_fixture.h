@@ -59,9 +59,10 @@ class RunsFixture {
   // The daemon is gone, without a word to anybody.
   void Close() {
     runs_.reset();
-    workers_.reset();
-    // Answers of the writer that are still to come find the loop alive.
+    if (workers_) workers_->End();
+    // Answers of the writer that are still to come find loop and workers.
     catalog_.reset();
+    workers_.reset();
     loop_.reset();
     launcher_.reset();
   }
