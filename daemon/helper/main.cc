@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "daemon/base/boot_id.h"
@@ -50,9 +52,21 @@ Result<UniqueFd> InheritedListener() {
   return listener;
 }
 
+// Processes of a helper that was killed, which look something up for it, have its listener for as long as they take.
+Result<UniqueFd> ListenWhenFree(const std::string& path) {
+  constexpr int kAttempts = 30;
+  constexpr std::chrono::milliseconds kPause{100};
+  Result<UniqueFd> listener = ListenForPackets(path, kSocketMode);
+  for (int attempt = 1; attempt < kAttempts && listener.status().code() == ErrorCode::kUsage; ++attempt) {
+    std::this_thread::sleep_for(kPause);
+    listener = ListenForPackets(path, kSocketMode);
+  }
+  return listener;
+}
+
 // Whoever may ask must be able to reach the socket.
 Result<UniqueFd> OwnListener(const std::string& path, uint32_t kprofd_uid) {
-  ASSIGN_OR_RETURN(UniqueFd listener, ListenForPackets(path, kSocketMode));
+  ASSIGN_OR_RETURN(UniqueFd listener, ListenWhenFree(path));
   if (::chown(path.c_str(), kprofd_uid, static_cast<gid_t>(-1)) != 0) return FailErrno(errno, "give away " + path);
   return listener;
 }

@@ -130,6 +130,8 @@ Result<StartingSupervisor> Spawn(const Program& program, int control, const std:
   if (pid < 0) return SpawnError(run_id, std::strerror(errno));
   if (pid == 0) {
     PlaceFiles(files);
+    // The helper's own, its listener among them: should it die, who takes its place finds nobody listening there.
+    ::syscall(SYS_close_range, kReportFd + 1, INT_MAX, 0);
     const Status may_start = program.check();
     if (!may_start.ok()) Give(may_start.code(), may_start.why(), may_start.remedy());
     if (program.caller != nullptr) {
