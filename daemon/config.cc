@@ -15,8 +15,8 @@
 
 #include "daemon/access_config.h"
 #include "daemon/device_config.h"
+#include "daemon/rpc/side_socket.h"
 #include "daemon/toml_table.h"
-#include "proto/side_socket.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
