@@ -14,6 +14,7 @@
 #include "daemon/rpc/caller_account.h"
 #include "daemon/runs/request_checks.h"
 #include "storage/base/files.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -61,8 +62,8 @@ void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPol
       Raise(policy.users, *uid, role);
       continue;
     }
-    reader.ComplainAt(member.line, "'" + std::string(key) + "' names '" + OneLine(member.text) + "', but there is no " +
-                                       (is_group ? "group" : "user") + " of that name here");
+    reader.ComplainAt(member.line, "'" + std::string(key) + "' names '" + TerminalText(member.text) +
+                                       "', but there is no " + (is_group ? "group" : "user") + " of that name here");
   }
 }
 

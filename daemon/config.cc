@@ -17,6 +17,7 @@
 #include "daemon/device_config.h"
 #include "daemon/rpc/side_socket.h"
 #include "daemon/toml_table.h"
+#include "storage/base/readable_text.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {
@@ -69,7 +70,7 @@ void ReadLogLevel(const toml::table& root, TableReader& reader, Config& config) 
     config.log_level = *level;
   } else {
     reader.Complain(*root.get("log_level"), "log_level",
-                    "'" + OneLine(name) + "' is not one of debug, info, warning, error");
+                    "'" + TerminalText(name) + "' is not one of debug, info, warning, error");
   }
 }
 
@@ -202,7 +203,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   }
   toml::parse_result parsed = toml::parse(*text, file);
   if (!parsed) {
-    complaints.AddAt(parsed.error().source().begin.line, OneLine(parsed.error().description()));
+    complaints.AddAt(parsed.error().source().begin.line, TerminalText(parsed.error().description()));
     return false;
   }
   const toml::table& root = parsed.table();

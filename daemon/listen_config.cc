@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/rpc/tcp_listener.h"
+#include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
@@ -42,17 +43,17 @@ void ReadUser(TableReader& reader, const toml::table& table, std::optional<uint3
   if (name.empty()) return;
   const toml::node& node = *table.get("user");
   const passwd* user = ::getpwnam(name.c_str());
-  if (user == nullptr) return reader.Complain(node, "user", "names '" + OneLine(name) + "', who is no user here");
+  if (user == nullptr) return reader.Complain(node, "user", "names '" + TerminalText(name) + "', who is no user here");
   if (user->pw_uid == kRootUid)
     return reader.Complain(node, "user", "is root, as whom no remote client starts anything");
   if (user->pw_uid == kOverflowUid || (user->pw_uid < kFirstPersonUid && !system_user)) {
     return reader.Complain(node, "user",
-                           "names '" + OneLine(name) + "' (uid " + std::to_string(user->pw_uid) +
+                           "names '" + TerminalText(name) + "' (uid " + std::to_string(user->pw_uid) +
                                "), who is no person; name one, or add allow_system_user = true");
   }
   if (only_uid && user->pw_uid != *only_uid) {
     return reader.Complain(node, "user",
-                           "names '" + OneLine(name) +
+                           "names '" + TerminalText(name) +
                                "', and this daemon is another's own; name its user: commands of several users need "
                                "system mode");
   }
@@ -70,7 +71,7 @@ void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& 
   } else if (!config.address.empty()) {
     const Status checked = CheckListenAddress(config.address);
     if (!checked.ok())
-      reader.Complain(*table.get("address"), "address", "'" + OneLine(config.address) + "': " + checked.why());
+      reader.Complain(*table.get("address"), "address", "'" + TerminalText(config.address) + "': " + checked.why());
   }
   const std::pair<const char*, std::string*> paths[] = {{"certificate", &config.files.certificate},
                                                         {"key", &config.files.key},

@@ -11,10 +11,6 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
-std::string OneLine(std::string_view text) {
-  return TerminalText(text);
-}
-
 TableReader::TableReader(const toml::table& table, Complaints& complaints, std::string name)
     : table_(table), complaints_(complaints), name_(std::move(name)) {}
 
@@ -140,7 +136,8 @@ void TableReader::Finish() {
   for (const std::string& key : taken_) known += (known.empty() ? "" : ", ") + key;
   for (auto&& [key, node] : table_) {
     if (taken_.contains(std::string(key.str()))) continue;
-    ComplainAt(key.source().begin.line, "there is no setting '" + OneLine(key.str()) + "' here; there are: " + known);
+    ComplainAt(key.source().begin.line,
+               "there is no setting '" + TerminalText(key.str()) + "' here; there are: " + known);
   }
 }
 

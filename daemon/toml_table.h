@@ -18,9 +18,6 @@
 
 namespace kprof {
 
-// What somebody wrote, for a complaint of one line.
-std::string OneLine(std::string_view text);
-
 class TableReader {
  public:
   // Both must outlive it. `name` stands before each complaint: "[queue]: ".

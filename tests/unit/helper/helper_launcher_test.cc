@@ -20,6 +20,16 @@ const Asker kAsker{.uid = kCallerUid, .account = kCallerUid, .groups = {61010, 6
 
 class HelperLauncherTest : public HelperTest {
  protected:
+  void LaunchWhileTheHelperIsAway() {
+    const LaunchRequest request = Request({"true"});
+    CallerConnects();
+    ASSERT_TRUE(RegisterRun(request).ok());
+    as_kprofd_.reset();
+    StopHelper(SIGKILL);
+    as_kprofd_.emplace();
+    Launch(request);
+  }
+
   void SetUp() override {
     HelperTest::SetUp();
     if (IsSkipped()) return;
@@ -359,13 +369,7 @@ TEST_F(HelperLauncherTest, StartsARunWhoseHelperHangsWhenItGoesOn) {
 }
 
 TEST_F(HelperLauncherTest, StartsARunWhoseHelperIsAwayWhenItIsBack) {
-  const LaunchRequest request = Request({"true"});
-  CallerConnects();
-  ASSERT_TRUE(RegisterRun(request).ok());
-  as_kprofd_.reset();
-  StopHelper(SIGKILL);
-  as_kprofd_.emplace();
-  Launch(request);
+  ASSERT_NO_FATAL_FAILURE(LaunchWhileTheHelperIsAway());
   for (int i = 0; i < 2; ++i) {
     loop_.RunUntilIdle();
     clock_.Leap(100 * kNanosPerSecond);
@@ -380,13 +384,7 @@ TEST_F(HelperLauncherTest, StartsARunWhoseHelperIsAwayWhenItIsBack) {
 }
 
 TEST_F(HelperLauncherTest, FailsARunWhoseHelperDoesNotComeBackAndForgetsIt) {
-  const LaunchRequest request = Request({"true"});
-  CallerConnects();
-  ASSERT_TRUE(RegisterRun(request).ok());
-  as_kprofd_.reset();
-  StopHelper(SIGKILL);
-  as_kprofd_.emplace();
-  Launch(request);
+  ASSERT_NO_FATAL_FAILURE(LaunchWhileTheHelperIsAway());
   loop_.RunUntilIdle();
   clock_.Leap(HelperStartup::kLimitNs);
   loop_.RunUntilIdle();
