@@ -57,7 +57,7 @@ Result<UniqueFd> ListenWhenFree(const std::string& path) {
   constexpr int kAttempts = 30;
   constexpr std::chrono::milliseconds kPause{100};
   Result<UniqueFd> listener = ListenForPackets(path, kSocketMode);
-  for (int attempt = 1; attempt < kAttempts && listener.status().code() == ErrorCode::kUsage; ++attempt) {
+  for (int attempt = 1; attempt < kAttempts && !listener.ok() && ConnectPacketSocket(path).ok(); ++attempt) {
     std::this_thread::sleep_for(kPause);
     listener = ListenForPackets(path, kSocketMode);
   }

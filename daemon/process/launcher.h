@@ -14,13 +14,13 @@
 #include "daemon/process/launch_protocol.h"
 #include "storage/base/status.h"
 #include "storage/base/unique_fd.h"
+#include "storage/catalog/run_starter.h"
 
 namespace kprof {
 
 // Who starts a supervisor, and whose command it is.
 struct LaunchAs {
-  enum class By { kDaemon, kClient, kHelper };
-  By by = By::kDaemon;
+  RunStarter starter = RunStarter::kDaemon;
   uint32_t uid = 0;
   bool operator==(const LaunchAs&) const = default;
 };

@@ -4,13 +4,13 @@
 
 namespace kprof {
 
-Launcher* Launchers::WayOf(LaunchAs::By by) const {
-  switch (by) {
-    case LaunchAs::By::kDaemon:
+Launcher* Launchers::WayOf(RunStarter starter) const {
+  switch (starter) {
+    case RunStarter::kDaemon:
       return ways_.daemon;
-    case LaunchAs::By::kClient:
+    case RunStarter::kClient:
       return ways_.client;
-    case LaunchAs::By::kHelper:
+    case RunStarter::kHelper:
       return ways_.helper;
   }
   return nullptr;
@@ -19,7 +19,7 @@ Launcher* Launchers::WayOf(LaunchAs::By by) const {
 Result<std::unique_ptr<Launched>> Launchers::Launch(const LaunchRequest& request, const LaunchAs& as,
                                                     const std::string& marker, const OutputFiles& files,
                                                     LaunchEvents events) {
-  Launcher* way = WayOf(as.by);
+  Launcher* way = WayOf(as.starter);
   if (way == nullptr) {
     return Fail(ErrorCode::kSpawnFailed, "start run " + marker,
                 "it was queued by a kprofd in another mode (--user, or the system's), which starts commands otherwise",
@@ -30,7 +30,7 @@ Result<std::unique_ptr<Launched>> Launchers::Launch(const LaunchRequest& request
 
 void Launchers::EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
                            std::function<void(Status)> done) {
-  if (Launcher* way = WayOf(as.by)) return way->EndRemains(as, marker, std::move(progress), std::move(done));
+  if (Launcher* way = WayOf(as.starter)) return way->EndRemains(as, marker, std::move(progress), std::move(done));
   loop_.Post([marker, done = std::move(done)] {
     done(Fail(ErrorCode::kSpawnFailed, "end what run " + marker + " left",
               "it was started by a kprofd in another mode (--user, or the system's)"));

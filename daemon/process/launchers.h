@@ -25,7 +25,7 @@ class Launchers final : public Launcher {
                   std::function<void(Status)> done) override;
 
  private:
-  Launcher* WayOf(LaunchAs::By by) const;
+  Launcher* WayOf(RunStarter starter) const;
 
   IoLoop& loop_;
   const Ways ways_;

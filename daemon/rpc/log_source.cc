@@ -61,8 +61,8 @@ class FollowedRun {
   }
 
   std::atomic<Phase> phase_{Phase::kUnknown};
-  RunRow end_;                          // before phase_ is kEnded: io loop; then it stays as it is
-  std::optional<Runs::WatchId> watch_;  // io loop
+  RunRow end_;                    // before phase_ is kEnded: io loop; then it stays as it is
+  std::optional<WatchId> watch_;  // io loop
 };
 
 class LogSource final : public PullSource<v1::ReadLogResponse> {

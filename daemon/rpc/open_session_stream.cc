@@ -151,7 +151,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
   const std::string resume_token_;
   HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   std::string id_;
-  Sessions::WatchId watch_ = 0;
+  WatchId watch_ = 0;
   v1::OpenSessionResponse message_;
   std::optional<Sessions::View> pending_;
   std::optional<grpc::Status> last_;  // what it ends with, once its last message is on its way

@@ -97,7 +97,7 @@ class FollowingCall : public Reactor {
   CallRecord record_;
   HandOver to_grpc_;  // of what the constructor made; all else is the loop's
   std::string run_id_;
-  Runs::WatchId watch_ = 0;
+  WatchId watch_ = 0;
   bool finished_ = false;
   bool looking_up_ = true;
   bool released_ = false;

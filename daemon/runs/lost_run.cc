@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/runs/planned_launch.h"
 #include "daemon/runs/run_folder.h"
 #include "storage/catalog/run_table.h"
 
@@ -51,7 +50,7 @@ void LostRun::Begin() {
 }
 
 void LostRun::EndRemains(UniqueFd progress) {
-  parts_.launcher.EndRemains(LaunchAsOf(row_), row_.id, std::move(progress),
+  parts_.launcher.EndRemains({row_.starter, row_.uid}, row_.id, std::move(progress),
                              [this](const Status& ended) { OnRemainsEnded(ended); });
 }
 

@@ -15,16 +15,4 @@ Result<LaunchRequest> PlannedLaunch(const std::string& tool_name, LaunchRequest 
   return callers;
 }
 
-LaunchAs LaunchAsOf(const RunRow& row) {
-  switch (row.starter) {
-    case RunStarter::kDaemon:
-      break;
-    case RunStarter::kClient:
-      return {LaunchAs::By::kClient, row.uid};
-    case RunStarter::kHelper:
-      return {LaunchAs::By::kHelper, row.uid};
-  }
-  return {LaunchAs::By::kDaemon, row.uid};
-}
-
 }  // namespace kprof

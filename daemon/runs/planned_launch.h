@@ -5,16 +5,11 @@
 #include <string>
 
 #include "daemon/process/launch_protocol.h"
-#include "daemon/process/launcher.h"
 #include "storage/base/status.h"
-#include "storage/catalog/run_row.h"
 
 namespace kprof {
 
 // REQUIRES: there is such a tool, and its Check passed. Fails as its Plan does.
 Result<LaunchRequest> PlannedLaunch(const std::string& tool_name, LaunchRequest callers);
-
-// Who starts it, and whose it is.
-LaunchAs LaunchAsOf(const RunRow& row);
 
 }  // namespace kprof

@@ -140,8 +140,8 @@ void RunLife::Launch(Prepared prepared) {
   launched_mono_ns_ = parts_.clock.mono_ns();
   auto launch = [&]() -> Status {
     ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
-    ASSIGN_OR_RETURN(launched_,
-                     parts_.launcher.Launch(prepared.request, LaunchAsOf(row_), row_.id, output, std::move(events)));
+    ASSIGN_OR_RETURN(launched_, parts_.launcher.Launch(prepared.request, {row_.starter, row_.uid}, row_.id, output,
+                                                       std::move(events)));
     was_launched_ = true;
     return OkStatus();
   };

@@ -10,6 +10,7 @@
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
+#include "daemon/runs/run_pinning.h"
 #include "daemon/runs/run_place.h"
 #include "storage/catalog/run_table.h"
 
@@ -391,20 +392,9 @@ void Runs::Delete(const std::string& id, const Actor& by, std::function<void(Sta
 
 void Runs::SetPinned(const std::string& id, bool pinned, const Actor& by, std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer
-  auto job = [id, pinned, by, row, now_ns = parts_.clock.unix_ns()](Db& db) -> Status {
-    ASSIGN_OR_RETURN(*row, ReadRun(db, id));
-    if (row->pinned == pinned) return OkStatus();  // no deed, so no entry
-    RETURN_IF_ERROR(kprof::SetPinned(db, id, pinned));
-    row->pinned = pinned;
-    return AppendAudit(db, AuditEntryOf(by, pinned ? audit::kPin : audit::kUnpin, *row, now_ns));
-  };
-  parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, id, pinned, row, done](Status status) {
-    loop.Post([this, id, pinned, row, done, status] {
-      if (!status.ok()) return done(status);
-      if (auto found = open_.find(id); found != open_.end()) found->second.row.pinned = pinned;
-      done(std::move(*row));
-    });
+  PinRun(parts_, id, pinned, by, [this, id, done = std::move(done)](Result<RunRow> row) {
+    if (auto found = open_.find(id); row.ok() && found != open_.end()) found->second.row.pinned = row->pinned;
+    done(std::move(row));
   });
 }
 
@@ -446,16 +436,14 @@ const RunRow* Runs::FindOpenRow(const std::string& id) const {
   return found == open_.end() ? nullptr : &found->second.row;
 }
 
-Runs::WatchId Runs::Watch(const std::string& id, std::function<void(const View&)> changed) {
+WatchId Runs::Watch(const std::string& id, std::function<void(const View&)> changed) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  WatchId watch = next_watch_++;
-  open_.at(id).watchers[watch] = std::move(changed);
-  return watch;
+  return open_.at(id).watchers.Add(std::move(changed));
 }
 
 void Runs::Unwatch(const std::string& id, WatchId watch) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.erase(watch);
+  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.Remove(watch);
 }
 
 void Runs::Hold(const std::string& id) {
@@ -488,9 +476,7 @@ void Runs::Notify(const std::string& id) {
   parts_.catalog.changes().Bump();
   auto found = open_.find(id);
   if (found == open_.end() || found->second.watchers.empty()) return;
-  const View view = ViewOf(found->second);
-  auto watchers = found->second.watchers;  // a watcher may unwatch itself
-  for (auto& [watch, changed] : watchers) changed(view);
+  found->second.watchers.Tell(ViewOf(found->second));
 }
 
 void Runs::OnQueueChanged() {
@@ -507,9 +493,7 @@ void Runs::OnQueueChanged() {
 void Runs::NotifyQueued() {
   for (auto& [id, open] : open_) {
     if (open.life || open.lost || open.end || open.watchers.empty()) continue;
-    const View view = ViewOf(open);
-    auto watchers = open.watchers;
-    for (auto& [watch, changed] : watchers) changed(view);
+    open.watchers.Tell(ViewOf(open));
   }
 }
 

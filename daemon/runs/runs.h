@@ -27,6 +27,7 @@
 #include "daemon/runs/run_request.h"
 #include "daemon/runs/run_submission.h"
 #include "daemon/runs/sessions.h"
+#include "daemon/runs/watchers.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"
 
@@ -81,7 +82,6 @@ class Runs {
   // The same without the outlook, which costs a walk of the queue. Null for none; valid until this task ends.
   const RunRow* FindOpenRow(const std::string& id) const;
 
-  using WatchId = uint64_t;
   // `changed` is called on each change, for the last time with a terminal state. REQUIRES: FindOpen(id).
   WatchId Watch(const std::string& id, std::function<void(const View&)> changed);
   void Unwatch(const std::string& id, WatchId watch);
@@ -126,7 +126,7 @@ class Runs {
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;
     IoLoop::Timer retry_timer;
-    std::map<WatchId, std::function<void(const View&)>> watchers;
+    Watchers<View> watchers;
     int64_t granted_mono_ns = 0;  // once it has its life
   };
 
@@ -163,7 +163,6 @@ class Runs {
   int64_t longest_run_ms_;
   size_t submitting_ = 0;  // on their way into the queue
   size_t running_ = 0;
-  WatchId next_watch_ = 1;
   bool begun_ = false;
   IoLoop::Timer notify_timer_;
   IoLoop::Timer stop_limit_;

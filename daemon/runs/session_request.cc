@@ -52,4 +52,18 @@ Status FitSessionTimes(const SessionLimits& limits, SessionRequest& request) {
   return FitTime("the idle timeout", kDefaultIdleTimeoutMs, limits.max_idle_timeout_ms, request.idle_timeout_ms);
 }
 
+SessionRow NewSessionRow(const SessionRequest& request) {
+  SessionRow row;
+  row.uid = request.uid;
+  row.attached = request.attached;
+  row.clocks = request.clocks;
+  row.labels = request.labels;
+  row.priority = request.priority;
+  row.ttl_ms = request.ttl_ms;
+  row.idle_timeout_ms = request.idle_timeout_ms;
+  row.queue_timeout_ms = request.queue_timeout_ms;
+  row.trust = TrustUnder(row.clocks);
+  return row;
+}
+
 }  // namespace kprof

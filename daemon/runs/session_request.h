@@ -9,6 +9,7 @@
 
 #include "daemon/runs/request_checks.h"
 #include "storage/base/status.h"
+#include "storage/catalog/session_row.h"
 
 namespace kprof {
 
@@ -40,5 +41,8 @@ Status CheckSessionRequest(const SessionRequest& request);
 
 // Puts in how long a detached one may last where it does not say. kUsage for more than the node allows.
 Status FitSessionTimes(const SessionLimits& limits, SessionRequest& request);
+
+// What is stored of it; its id, devices and time are to be filled in.
+SessionRow NewSessionRow(const SessionRequest& request);
 
 }  // namespace kprof

@@ -5,7 +5,6 @@
 
 #include "daemon/base/log.h"
 #include "daemon/runs/audit_log.h"
-#include "daemon/runs/clock_policy.h"
 #include "daemon/runs/run_end.h"
 #include "storage/base/random_name.h"
 #include "storage/catalog/session_table.h"
@@ -152,19 +151,10 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   const uint32_t account = AccountOf(request.uid);
   Status room = room_.Check(account, kAct);
   if (!room.ok()) return refuse(room);
-  SessionRow row;
+  SessionRow row = NewSessionRow(request);
   row.id = ids_.Next();
-  row.uid = request.uid;
-  row.attached = request.attached;
-  row.clocks = request.clocks;
-  row.labels = std::move(request.labels);
   row.devices = *std::move(devices);
-  row.priority = request.priority;
-  row.ttl_ms = request.ttl_ms;
-  row.idle_timeout_ms = request.idle_timeout_ms;
-  row.queue_timeout_ms = request.queue_timeout_ms;
   row.opened_ns = parts_.clock.unix_ns();
-  row.trust = TrustUnder(row.clocks);
   room_.Enter(account);  // on its way
   AuditEntry entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns);
   entry.detail = DetailWithCertificate(entry.detail, request.certificate_id);
@@ -405,16 +395,14 @@ const SessionRow* Sessions::FindOpenRow(const std::string& id) const {
   return found == open_.end() ? nullptr : &found->second.row;
 }
 
-Sessions::WatchId Sessions::Watch(const std::string& id, std::function<void(const View&)> changed) {
+WatchId Sessions::Watch(const std::string& id, std::function<void(const View&)> changed) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  WatchId watch = next_watch_++;
-  open_.at(id).watchers[watch] = std::move(changed);
-  return watch;
+  return open_.at(id).watchers.Add(std::move(changed));
 }
 
 void Sessions::Unwatch(const std::string& id, WatchId watch) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.erase(watch);
+  if (auto found = open_.find(id); found != open_.end()) found->second.watchers.Remove(watch);
 }
 
 void Sessions::Hold(const std::string& id) {
@@ -435,10 +423,7 @@ void Sessions::Unhold(const std::string& id) {
 
 void Sessions::Notify(OpenSession& session) {
   parts_.catalog.changes().Bump();
-  if (session.watchers.empty()) return;
-  const View view = ViewOf(session);
-  auto watchers = session.watchers;  // a watcher may unwatch itself
-  for (auto& [watch, changed] : watchers) changed(view);
+  if (!session.watchers.empty()) session.watchers.Tell(ViewOf(session));
 }
 
 size_t Sessions::CountAttached() const {

@@ -31,6 +31,7 @@
 #include "daemon/runs/run_parts.h"
 #include "daemon/runs/session_deadlines.h"
 #include "daemon/runs/session_request.h"
+#include "daemon/runs/watchers.h"
 #include "storage/base/status.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/session_row.h"
@@ -92,7 +93,6 @@ class Sessions {
   // The same without the outlook. Null for none; valid until this task ends.
   const SessionRow* FindOpenRow(const std::string& id) const;
 
-  using WatchId = uint64_t;
   // `changed` is called on each change, for the last time with a terminal state. REQUIRES: FindOpen(id).
   WatchId Watch(const std::string& id, std::function<void(const View&)> changed);
   void Unwatch(const std::string& id, WatchId watch);
@@ -151,7 +151,7 @@ class Sessions {
     int holders = 0;
     std::unique_ptr<SessionDeadlines> deadlines;
     IoLoop::Timer retry_timer;
-    std::map<WatchId, std::function<void(const View&)>> watchers;
+    Watchers<View> watchers;
   };
 
   uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
@@ -180,7 +180,6 @@ class Sessions {
   std::map<std::string, OpenSession> open_;
   size_t queued_ = 0;
   bool stopped_ = false;
-  WatchId next_watch_ = 1;
 };
 
 }  // namespace kprof

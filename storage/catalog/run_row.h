@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "storage/catalog/run_starter.h"
+
 namespace kprof {
 
 enum class RunState { kQueued, kPreparing, kRunning, kCollecting, kDone, kFailed, kCancelled };
@@ -19,9 +21,6 @@ std::optional<RunState> RunStateByName(std::string_view name);
 constexpr bool IsTerminal(RunState state) {
   return state == RunState::kDone || state == RunState::kFailed || state == RunState::kCancelled;
 }
-
-// Who starts a run's supervisor.
-enum class RunStarter { kDaemon, kClient, kHelper };
 
 // Why a run failed or was cancelled, or a session ended otherwise than by being closed.
 struct RunError {

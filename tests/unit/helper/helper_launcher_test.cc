@@ -107,8 +107,7 @@ class HelperLauncherTest : public HelperTest {
     events.failed = [this](const Status& status) { failed_ = status; };
     events.ended = [this](const CommandEnded& ended) { ended_ = ended; };
     events.lost = [this](const Status& status) { lost_ = status; };
-    auto launched =
-        launcher_->Launch(request, {LaunchAs::By::kHelper, kCallerUid}, kRun, NewOutput(), std::move(events));
+    auto launched = launcher_->Launch(request, {RunStarter::kHelper, kCallerUid}, kRun, NewOutput(), std::move(events));
     ASSERT_TRUE(launched.ok());
     launched_ = *std::move(launched);
   }
@@ -544,7 +543,7 @@ TEST_F(HelperLauncherTest, NeverRefusesAStartBecauseOthersAskMuch) {
   }
   Launch(request);
   std::optional<Status> swept;
-  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, NthRun(1), UniqueFd(),
+  launcher_->EndRemains({RunStarter::kHelper, kCallerUid}, NthRun(1), UniqueFd(),
                         [&](const Status& status) { swept = status; });
   loop_.RunUntilIdle();
   EXPECT_FALSE(over());
@@ -622,7 +621,7 @@ TEST_F(HelperLauncherTest, TriesAgainUntilAHelperIsThereThatEndsWhatAKilledDaemo
   StopHelper(SIGKILL);
   as_kprofd_.emplace();
   std::optional<Status> ended;
-  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, kRun, UniqueFd(),
+  launcher_->EndRemains({RunStarter::kHelper, kCallerUid}, kRun, UniqueFd(),
                         [&](const Status& status) { ended = status; });
   for (int i = 0; i < 3; ++i) {
     clock_.Leap(25 * kNanosPerSecond);  // a question's time, and the pause after it
@@ -645,7 +644,7 @@ TEST_F(HelperLauncherTest, SaysSoWhenNobodyEndsWhatAKilledSupervisorLeft) {
   StopHelper(SIGTERM);
   as_kprofd_.emplace();
   std::optional<Status> ended;
-  launcher_->EndRemains({LaunchAs::By::kHelper, kCallerUid}, kRun, UniqueFd(),
+  launcher_->EndRemains({RunStarter::kHelper, kCallerUid}, kRun, UniqueFd(),
                         [&](const Status& status) { ended = status; });
   for (int i = 0; i < 10 && !ended; ++i) {
     clock_.Leap(31 * kNanosPerSecond);

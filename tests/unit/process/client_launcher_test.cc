@@ -21,7 +21,7 @@ class ClientLauncherTest : public SupervisorLauncherTest {
   }
 
   Launcher& Door() override { return *client_; }
-  LaunchAs As() override { return {LaunchAs::By::kClient, 1000}; }
+  LaunchAs As() override { return {RunStarter::kClient, 1000}; }
   void AfterLaunch(Command& command) override {
     if (!comes_) return;
     Result<UniqueFd> channel = client_->Take(command.marker, 1000);

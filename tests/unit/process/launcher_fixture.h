@@ -179,14 +179,14 @@ class SupervisorLauncherTest : public testing::Test {
     command.marker =
         marker.empty() ? "run-" + std::to_string(::getpid()) + "-" + std::to_string(commands_.size()) : marker;
     OutputFiles output{command.stdout_log.get(), command.stderr_log.get(), command.progress.get()};
-    if (As().by != LaunchAs::By::kDaemon && !take_output_) {
+    if (As().starter != RunStarter::kDaemon && !take_output_) {
       untaken_ = {*MakeSocketPair(SOCK_STREAM), *MakeSocketPair(SOCK_STREAM)};
       output = {.stdout_fd = untaken_[0].theirs.get(), .stderr_fd = untaken_[1].theirs.get()};
-    } else if (As().by != LaunchAs::By::kDaemon) {
+    } else if (As().starter != RunStarter::kDaemon) {
       command.taking = *intake_.Begin(output, {request.output_head_bytes, request.output_tail_bytes});
       output = command.taking->ends();
     }
-    if (As().by == LaunchAs::By::kClient) output.held_fd = command.held.get();
+    if (As().starter == RunStarter::kClient) output.held_fd = command.held.get();
     auto launched = Door().Launch(request, As(), command.marker, output, std::move(events));
     if (command.taking) command.taking->GaveEnds();
     EXPECT_TRUE(launched.ok()) << launched.status().ToString();

@@ -88,7 +88,7 @@ TEST_F(LostRunsTest, KeepTheirDevicesUntilNobodyIsLeft) {
     Settle();
     ASSERT_EQ(launcher_->remains.size(), 1);
     EXPECT_EQ(launcher_->remains[0].marker, lost);
-    EXPECT_EQ(launcher_->remains[0].as.by, attached ? LaunchAs::By::kClient : LaunchAs::By::kHelper);
+    EXPECT_EQ(launcher_->remains[0].as.starter, attached ? RunStarter::kClient : RunStarter::kHelper);
     EXPECT_FALSE(IsLaunched(next)) << "beside what is left of the lost one";
     EXPECT_EQ(runs_->RunOn("0"), lost);
     EXPECT_THAT(runs_->FindOpen(lost)->row.error->message, HasSubstr("kprofd died under it"));
@@ -153,7 +153,7 @@ TEST_F(LostRunsTest, AreCollectingBeforeTheirLogsAreTouched) {
   Settle();
   const std::string progress = layout().ArtifactPath(lost, "output.progress");
   std::vector<RunState> told;
-  const Runs::WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
+  const WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
     told.push_back(view.row.state);
     if (view.row.state != RunState::kCollecting) return;
     EXPECT_TRUE(std::filesystem::exists(progress));
@@ -173,7 +173,7 @@ TEST_F(LostRunsTest, ThatWereCollectingAreEndedByAThirdDaemon) {
     const std::string lost = Running();
     Restart();
     Settle();
-    const Runs::WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
+    const WatchId watch = runs_->Watch(lost, [&](const Runs::View& view) {
       if (view.row.state == RunState::kCollecting) disk_.plan.FailAt(1, Fault::kNoSpace, /*lasting=*/true);
     });
     launcher_->remains[0].done(Fail(ErrorCode::kTimedOut, "end it", "2 of its processes do not die"));

@@ -28,7 +28,7 @@ class RunStartersTest : public testing::Test, protected RunsFixture {
 TEST_F(RunStartersTest, LetTheClientStartWhatItFollows) {
   const std::string id = SubmitOk(Attached());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kClient, 1000}));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{RunStarter::kClient, 1000}));
   EXPECT_EQ(Stored(id).starter, RunStarter::kClient);
   EXPECT_TRUE(grants_->grants.empty());
 }
@@ -36,7 +36,7 @@ TEST_F(RunStartersTest, LetTheClientStartWhatItFollows) {
 TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
   const std::string id = SubmitOk();
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kHelper, 1000}));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{RunStarter::kHelper, 1000}));
   EXPECT_EQ(Stored(id).starter, RunStarter::kHelper);
   EXPECT_EQ(grants_->grants[id].uid, 1000);
 }
@@ -47,7 +47,7 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatAClientOnAnotherNodeFollows) {
   request.place = CallerPlace::kUnknown;
   const std::string id = SubmitOk(request);
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kHelper, 1000}));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{RunStarter::kHelper, 1000}));
   EXPECT_EQ(Stored(id).starter, RunStarter::kHelper);
   EXPECT_TRUE(Stored(id).attached);
   EXPECT_EQ(grants_->grants.count(id), 1);
@@ -113,7 +113,7 @@ TEST_F(RunStartersTest, LetClientsStartWhatTheyFollowWhereverTheyAre) {
   request.place = CallerPlace::kElsewhere;
   SubmitOk(request);
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  EXPECT_EQ(launcher_->last().as, (LaunchAs{LaunchAs::By::kClient, 1000}));
+  EXPECT_EQ(launcher_->last().as, (LaunchAs{RunStarter::kClient, 1000}));
 }
 
 // Its owner asks again whether it came through, over a connection of which nothing is known.
@@ -143,7 +143,7 @@ TEST_F(RunStartersTest, KeepTheirGrantsOverARestart) {
   launcher_->remains[0].done(OkStatus());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   EXPECT_EQ(launcher_->last().marker, second);
-  EXPECT_EQ(launcher_->last().as.by, LaunchAs::By::kHelper);
+  EXPECT_EQ(launcher_->last().as.starter, RunStarter::kHelper);
 }
 
 TEST_F(RunStartersTest, SayThatARunSharedTheHelpersCgroup) {
@@ -217,7 +217,7 @@ TEST_F(UserModeStartersTest, LetTheDaemonStartAll) {
   ASSERT_TRUE(Open().ok());
   const std::string id = SubmitOk();
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
-  EXPECT_EQ(launcher_->last().as.by, LaunchAs::By::kDaemon);
+  EXPECT_EQ(launcher_->last().as.starter, RunStarter::kDaemon);
   EXPECT_EQ(Stored(id).starter, RunStarter::kDaemon);
   EXPECT_TRUE(grants_->grants.empty());
 }
