@@ -371,6 +371,7 @@ std::string SettingsTakenOver(const Config& now, const Config& wanted) {
   different.Compare("[limits]", now.connections == wanted.connections && now.storage == wanted.storage &&
                                     now.longest_run_ms == wanted.longest_run_ms);
   different.Compare("[listen]", now.listen.files == wanted.listen.files && now.listen.limits == wanted.listen.limits);
+  different.Compare("[listen] address", now.listen.address.empty() || !wanted.listen.address.empty());  // off
   different.Compare("[[certificate]]", now.listen.rules == wanted.listen.rules);
   different.Compare("[retention]", now.retention == wanted.retention);
   different.Compare("[audit]", now.audit == wanted.audit);
@@ -388,7 +389,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   different.Compare("[queue]", now.queue == wanted.queue);
   different.Compare("[sessions]", now.sessions == wanted.sessions);
   different.Compare("[output]", now.output == wanted.output);
-  different.Compare("[listen] address", now.listen.address == wanted.listen.address);
+  different.Compare("[listen] address", wanted.listen.address.empty() || now.listen.address == wanted.listen.address);
   different.Compare("[[device]]", now.accelerators == wanted.accelerators);
   return different.names();
 }

@@ -96,6 +96,8 @@ struct Daemon::Parts {
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
+  // For the directory of users, which may never answer: what stands below goes without waiting for it.
+  WorkerPool lookups{{.threads = 1}};
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<ExpiryClock> expiry_clock;
@@ -185,10 +187,13 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.retention = config.retention;
   run_options.longest_run_ms = config.longest_run_ms;
   run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
+  run_options.why_withdrawn = [this](const Actor& who, const std::vector<gid_t>& groups) {
+    return WhyWithdrawn(Rights(), who, groups);
+  };
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
-  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
+  rights = std::make_unique<WithdrawnRights>(loop, workers, lookups, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
@@ -363,9 +368,10 @@ void Daemon::Parts::Reload(const Config& wanted) {
     });
   }
   config.connections = wanted.connections;
-  const auto listens_at = config.listen.address;
+  const std::string listens_at = config.listen.address;
   config.listen = wanted.listen;
-  config.listen.address = listens_at;  // until the next start
+  // Off is off at once; any other address waits for the next start.
+  if (!wanted.listen.address.empty()) config.listen.address = listens_at;
   servers->SetLimits(wanted.connections);
   if (ways->places() != nullptr) ways->places()->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {
@@ -376,9 +382,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
   SetStorageLimits();
   config.longest_run_ms = wanted.longest_run_ms;
   runs->SetLongestRun(wanted.longest_run_ms);
-  rights->Enforce(Rights(), [] {});
+  rights->Enforce(Rights());
   // And what calls that were under way still brought.
-  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights(), [] {}); });
+  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights()); });
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   config.audit = wanted.audit;
@@ -425,11 +431,8 @@ void Daemon::KillRuns() {
   parts_->loop.Post([parts = parts_.get()] { parts->runs->KillAll(); });
 }
 
-void Daemon::Reload(const Config& config) {
-  if (parts_->remote) {
-    Status taken = parts_->remote->Reload(config.listen);
-    if (!taken.ok()) RecordFailedReload(taken.In("certificates and rules stay as they are"));
-  }
+void Daemon::Reload(const Config& config, const std::shared_ptr<const TlsCredentials>& credentials) {
+  if (parts_->remote) parts_->remote->Use(credentials, config.listen.limits);
   parts_->loop.Post([parts = parts_.get(), known = WithSubordinates(config)] { parts->Reload(known); });
 }
 

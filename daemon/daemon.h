@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "daemon/config.h"
+#include "daemon/rpc/tls_credentials.h"
 #include "daemon/systemd/service_manager.h"
 #include "storage/base/status.h"
 
@@ -19,8 +20,9 @@ class Daemon {
   static Result<std::unique_ptr<Daemon>> Start(const Config& config, ServiceManager& manager);
 
   // Takes over what of these settings can change while it serves: roles, limits, retention, the log's level. Callers
-  // come anew when roles change. Says in the log what has to wait for the next start.
-  void Reload(const Config& config);
+  // come anew when roles change. `credentials`: what LoadListen gave for them; null ends the service of remote clients.
+  // Says in the log what has to wait for the next start.
+  void Reload(const Config& config, const std::shared_ptr<const TlsCredentials>& credentials);
   // There was nothing to take over: the settings make no sense. For the audit.
   void RecordFailedReload(const Status& why);
 

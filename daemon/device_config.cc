@@ -29,6 +29,14 @@ std::string WhyTheSame(const Device& device, const Device& other) {
   return "";
 }
 
+// Lists of ids are written with commas or spaces; an @ is for names that have a meaning, as @last.
+std::string WhatMayNotBeIn(const std::string& id) {
+  if (id.find(',') != std::string::npos) return "a comma";
+  if (id.find_first_of(" \t\n") != std::string::npos) return "a space";
+  if (id.find('@') != std::string::npos) return "an @";
+  return "";
+}
+
 }  // namespace
 
 void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {
@@ -58,8 +66,8 @@ void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<De
   for (std::string_view reserved : {"cpu", "all", "none"}) {
     if (device.id == reserved) reader.ComplainAt(line, "the id '" + device.id + "' is reserved");
   }
-  if (device.id.find_first_of(", \t\n@") != std::string::npos) {
-    reader.ComplainAt(line, "the id '" + device.id + "' holds a comma or a space");
+  if (const std::string what = WhatMayNotBeIn(device.id); !what.empty()) {
+    reader.ComplainAt(line, "the id '" + device.id + "' holds " + what);
   }
   if (device.uuid.find_first_of(", \t\n") != std::string::npos) {
     reader.ComplainAt(line,

@@ -95,9 +95,10 @@ std::shared_ptr<const TlsCredentials> LoadCredentials(LoadedConfig& loaded) {
 void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier) {
   LogUntold(notifier.Reloading());
   LoadedConfig loaded = LoadConfig(flags);
-  (void)LoadCredentials(loaded);
+  // These very ones are taken over: the files may be others in a moment.
+  const std::shared_ptr<const TlsCredentials> credentials = LoadCredentials(loaded);
   if (loaded.ok()) {
-    daemon.Reload(loaded.config);
+    daemon.Reload(loaded.config, credentials);
     LogUntold(notifier.Ready(ServingAt(loaded.config)));
   } else {
     daemon.RecordFailedReload(loaded.complaints.front());

@@ -53,24 +53,26 @@ RemoteClients::RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig
   loop_.Post([this, credentials] { WatchExpiry(credentials); });
 }
 
-Status RemoteClients::Reload(const ListenConfig& config) {
-  if (config.address.empty()) {
-    LogWarning("remote clients are served until the next start", {{"address", address_}});
-    return OkStatus();
+void RemoteClients::Use(const std::shared_ptr<const TlsCredentials>& credentials, const TlsLimits& limits) {
+  if (credentials == nullptr) {
+    acceptor_.EndAll();
+    return loop_.Post([this] { EndService(); });
   }
-  Result<std::shared_ptr<const TlsCredentials>> credentials = LoadListen(config);
-  if (!credentials.ok()) {
-    LogError("certificates and rules stay as they are", {{"error", credentials.status().ToString()}});
-    return credentials.status();
-  }
-  LogWhatIsNotInForce(**credentials);
-  acceptor_.Use(*credentials, config.limits);
-  loop_.Post([this, used = *credentials] { WatchExpiry(used); });
-  return OkStatus();
+  LogWhatIsNotInForce(*credentials);
+  acceptor_.Use(credentials, limits);
+  loop_.Post([this, credentials] { WatchExpiry(credentials); });
+}
+
+void RemoteClients::EndService() {
+  if (!std::exchange(serves_, false)) return;
+  warn_timer_.Cancel();
+  first_expiry_.Set(0);
+  LogInfo("remote clients are not served any more", {{"address", address_}});
 }
 
 void RemoteClients::WatchExpiry(std::shared_ptr<const TlsCredentials> credentials) {
   watched_ = std::move(credentials);
+  if (!serves_) return;
   int64_t first_unix_s = INT64_MAX;
   for (const Expiry& expiry : watched_->Expiries()) first_unix_s = std::min(first_unix_s, expiry.unix_s);
   first_expiry_.Set(static_cast<double>(first_unix_s));

@@ -1,7 +1,6 @@
-// Clients on other nodes: what the configuration says of them, as something that listens. Reads its files anew when it
-// is told to; a file that cannot be used then changes nothing, and the log says why. It also says, in time, what of it
-// is about to expire (expiry_warnings.h); `first_expiry` is when the first does. Who is refused is counted, by why
-// (tls_refusal.h).
+// Clients on other nodes: what the configuration says of them, as something that listens. Takes over other credentials
+// when it is told to, also that there are none any more. It also says, in time, what of them is about to expire
+// (expiry_warnings.h); `first_expiry` is when the first does. Who is refused is counted, by why (tls_refusal.h).
 #pragma once
 
 #include <functional>
@@ -26,15 +25,15 @@ class RemoteClients {
                                                       TlsAcceptor::Connected connected, ConnectionMetrics& connections,
                                                       Gauge& first_expiry);
 
-  // Takes over certificates, rules and limits; see TlsAcceptor::Use for what becomes of connections. The address is
-  // taken at the start alone. What fails leaves all as it is, and is in the log. Any thread but the io loop: blocks for
-  // the files.
-  Status Reload(const ListenConfig& config);
+  // Takes over certificates with their rules, which LoadListen gave, and limits; see TlsAcceptor::Use for what becomes
+  // of connections. Null, as where there is no address any more: all connections end, and nobody comes in until the
+  // next start. The address itself is taken at the start alone, also one that comes back. Any thread but the io loop.
+  void Use(const std::shared_ptr<const TlsCredentials>& credentials, const TlsLimits& limits);
 
   // Nobody new comes in from here on. Any thread.
   void StopListening() { acceptor_.StopListening(); }
 
-  // Those in use. Io loop.
+  // Those in use, or the last ones that were. Io loop.
   const std::shared_ptr<const TlsCredentials>& credentials() const { return watched_; }
 
   TlsCounts counts() const { return acceptor_.counts(); }  // any thread
@@ -44,13 +43,15 @@ class RemoteClients {
   RemoteClients(IoLoop& loop, UniqueFd listener, const ListenConfig& config,
                 std::shared_ptr<const TlsCredentials> credentials, TlsAcceptor::Connected connected,
                 ConnectionMetrics& connections, Gauge& first_expiry);
-  // Io loop, both.
+  // Io loop, these.
   void WatchExpiry(std::shared_ptr<const TlsCredentials> credentials);
   void WarnOfExpiry();
+  void EndService();
 
   IoLoop& loop_;
   Gauge& first_expiry_;
   std::shared_ptr<const TlsCredentials> watched_;  // io loop; the credentials in use, shared with the acceptor
+  bool serves_ = true;                             // io loop; once there are none, no more
   ExpiryWarnings warnings_;                        // io loop
   IoLoop::Timer warn_timer_;                       // io loop
   const std::string address_;

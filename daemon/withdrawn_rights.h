@@ -4,9 +4,10 @@
 // that has merely expired since: it was good when it was used.
 //
 // A user's groups are asked of the system, as no connection tells them here; that somebody came with a certificate, and
-// with which, is in the audit of the submission. What is ended is there, too.
+// with which, is in the audit of the submission. What is ended is there, too. A directory of users that is away takes
+// nobody's right: what it would have told is asked again.
 //
-// Io loop only; what may block is a worker's.
+// Io loop only; what may block without end has a thread of its own.
 #pragma once
 
 #include <cstdint>
@@ -33,38 +34,64 @@ struct StartRights {
   std::function<bool(const std::string& certificate_id)> is_revoked;
 };
 
+// Why it may not start anything any more; empty: it may. `groups`: all of the user's.
+std::string WhyWithdrawn(const StartRights& rights, const Actor& who, const std::vector<gid_t>& groups);
+
 class WithdrawnRights {
  public:
-  // All groups of that user's account; only of its own number where there is none. May block; any thread.
-  using GroupsOf = std::function<std::vector<gid_t>(uid_t uid)>;
-  static std::vector<gid_t> GroupsOfAccount(uid_t uid);
+  // All groups of that user's account; only of its own number where there is none. Fails where the directory of users
+  // cannot say whether it is in one of `asked`. May block.
+  using GroupsOf = std::function<Result<std::vector<gid_t>>(uid_t uid, const std::vector<gid_t>& asked)>;
+  static Result<std::vector<gid_t>> GroupsOfAccount(uid_t uid, const std::vector<gid_t>& asked);
 
-  // Everything is borrowed and outlives this.
-  WithdrawnRights(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, AuditLog& audit,
+  // How long those wait who wait for what is known.
+  static constexpr int64_t kLimitNs = 10 * kNanosPerSecond;
+  static constexpr int64_t kAskAgainNs = 60 * kNanosPerSecond;  // what the directory could not say
+
+  // `lookups`: one thread, for nothing else. Everything is borrowed and outlives this.
+  WithdrawnRights(IoLoop& loop, WorkerPool& workers, WorkerPool& lookups, Catalog& catalog, Runs& runs, AuditLog& audit,
                   GroupsOf groups_of = GroupsOfAccount)
       : loop_(loop),
         workers_(workers),
+        lookups_(lookups),
         catalog_(catalog),
         runs_(runs),
         audit_(audit),
         groups_of_(std::move(groups_of)) {}
 
   // Looks up who may no longer start what waits; then calls `known`, and in the same turn ends that, before any of it
-  // can start. What cannot be looked up stays, and the log says so.
-  void Enforce(StartRights rights, std::function<void()> known);
+  // can start. What cannot be looked up stays, and the log says so; so does, for now, what takes longer than kLimitNs.
+  // Called again before it is known, it is the later rights that count.
+  void Enforce(StartRights rights, std::function<void()> known = nullptr);
 
  private:
   // By the ids of runs and sessions: who asked for them.
   using Waiting = std::map<std::string, Actor>;
+  struct Found {
+    std::map<std::string, std::string> ends;  // why, by id
+    Status failed;                            // why not all could be looked up
+  };
   Waiting FindWaiting() const;
+  void LookUp();
+  void AskDirectory(const Waiting& waiting);
+  static Found FindEnds(const Waiting& waiting, const StartRights& rights, const GroupsOf& groups_of);
+  void OnFound(const Waiting& waiting, const Found& found);
+  void TellKnown();
   void End(const std::string& id, const Actor& of, const std::string& why);
 
   IoLoop& loop_;
   WorkerPool& workers_;
+  WorkerPool& lookups_;
   Catalog& catalog_;
   Runs& runs_;
   AuditLog& audit_;
   const GroupsOf groups_of_;
+  StartRights rights_;
+  std::vector<std::function<void()>> known_;
+  bool looking_ = false;
+  bool rights_changed_ = false;  // since that began
+  IoLoop::Timer limit_;
+  IoLoop::Timer again_;
 };
 
 }  // namespace kprof

@@ -113,11 +113,9 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
     }
     facts.disconnected = news.disconnected;
     if (news.end) {
-      // It could not be started for it had ended, or it has because it could not be started.
-      const bool ended_by_itself = news.end->ok() && facts.latest.run().state() == v1::RUN_STATE_FAILED;
-      if (launch_failure && !ended_by_itself) return *launch_failure;
-      if (!news.end->ok()) return InTheVerbsWords(options.act, run_id, *news.end);
-      return facts.latest.run();
+      // It knows why it did, also where it could not be started, which may just be because it was cancelled.
+      if (news.end->ok()) return facts.latest.run();
+      return launch_failure ? *launch_failure : InTheVerbsWords(options.act, run_id, *news.end);
     }
     if (facts.disconnected) notes.OnDisconnected();
 

@@ -33,7 +33,8 @@ void AddCaptureVerb(VerbSet& verbs) {
           "--device", args.device,
           "0 | 0,1 | UUID | all | cpu | none (default: the visible ones, else the first accelerator, else cpu)")
       ->type_name("SEL");
-  verb->add_option("--timeout", words->timeout, "End the command after this long (default: never)")
+  verb->add_option("--timeout", words->timeout,
+                   "End the command after this long (default: never, or the node's longest)")
       ->type_name("DURATION");
   verb->add_option("--queue-timeout", words->queue_timeout, "Give up when it has waited this long (default: never)")
       ->type_name("DURATION");

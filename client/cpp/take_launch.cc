@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -16,13 +18,22 @@ namespace {
 constexpr int kAttempts = 5;
 constexpr std::chrono::milliseconds kAttemptPause{50};
 
+// Whether there is something to read within that time, however many signals come.
+bool Readable(int socket, int limit_ms) {
+  using std::chrono::milliseconds;
+  const auto end = std::chrono::steady_clock::now() + milliseconds(limit_ms);
+  pollfd wait{socket, POLLIN, 0};
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now());
+    const int ready = ::poll(&wait, 1, static_cast<int>(std::max(left, milliseconds(0)).count()));
+    if (ready >= 0 || errno != EINTR) return ready == 1;
+  }
+}
+
 // Nothing: it was closed without an answer, as kprofd does with who is silent when many come at once.
 Result<std::optional<Packet>> Ask(int socket, const std::string& what, const SideRequest& request, int limit_ms) {
   if (SendPacket(socket, EncodeSideRequest(request)) != 0) return std::optional<Packet>();
-  pollfd wait{socket, POLLIN, 0};
-  if (::poll(&wait, 1, limit_ms) != 1) {
-    return Fail(ErrorCode::kNoDaemon, what, "kprofd does not answer", "try again");
-  }
+  if (!Readable(socket, limit_ms)) return Fail(ErrorCode::kNoDaemon, what, "kprofd does not answer", "try again");
   Packet packet;
   const int error = ReceivePacket(socket, kSidePacketLimitBytes, packet);
   if (error != 0 || packet.end) return std::optional<Packet>();

@@ -184,12 +184,19 @@ Status CheckCallerUid(uint32_t uid, const CallerRules& rules) {
   return OkStatus();
 }
 
-Status NoAccount(uint32_t uid) {
-  return Refuse("uid " + std::to_string(uid) + " has no account");
+Status NoAccount(uint32_t uid, const Status& why) {
+  if (why.code() == ErrorCode::kNotFound) return Refuse("uid " + std::to_string(uid) + " has no account");
+  return DirectoryIsAway(why);
+}
+
+Status DirectoryIsAway(const Status& why) {
+  return Fail(ErrorCode::kTimedOut, kTake, why.what() + ": " + why.why(), why.remedy());
 }
 
 Status CheckAccount(uint32_t uid, const CallerRules& rules) {
-  return rules.need_account && !FindAccount(uid) ? NoAccount(uid) : OkStatus();
+  if (!rules.need_account) return OkStatus();
+  const Result<Account> account = FindAccount(uid);
+  return account.ok() ? OkStatus() : NoAccount(uid, account.status());
 }
 
 Result<CallerPlace> FindCaller(int connection, const CallerRules& rules) {

@@ -50,6 +50,9 @@ Status CheckCallerUid(uint32_t uid, const CallerRules& rules);
 // That the uid has an account, where it needs one: in a process of its own, because it may hang (account.h). Fails with
 // NoAccount().
 Status CheckAccount(uint32_t uid, const CallerRules& rules);
-Status NoAccount(uint32_t uid);  // kNotPermitted
+
+// For `why` FindAccount found none: kNotPermitted when there is none, DirectoryIsAway() when nobody could say.
+Status NoAccount(uint32_t uid, const Status& why);
+Status DirectoryIsAway(const Status& why);  // kTimedOut, with what it failed for
 
 }  // namespace kprof

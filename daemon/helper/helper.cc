@@ -46,13 +46,15 @@ bool IsStream(int socket) {
 }
 
 // In a process of its own.
-JobAnswer OpenAs(const CallerIdentity& caller, const CallerRules& rules, const std::string& path) {
+JobAnswer OpenAs(const CallerIdentity& caller, const CallerRules& rules, const std::string& path, pid_t helper) {
+  EndWithTheHelper(helper);
   const Status account = CheckAccount(caller.uid, rules);
   if (!account.ok()) return {RefusedFor(account), UniqueFd()};
   const BecomeFailure failure = BecomeCaller(caller, kJobsLastFd);
   if (failure.step != nullptr) {
     return {RefusedFor(FailErrno(failure.error, std::string("become the caller (") + failure.step + ")")), UniqueFd()};
   }
+  EndWithTheHelper(helper);
   Result<UniqueFd> file = OpenCallersFile(path);
   if (!file.ok()) return {RefusedFor(file.status()), UniqueFd()};
   return {HelperOpened{}, *std::move(file)};
@@ -195,6 +197,8 @@ Helper::Outcome Helper::Sweep(const std::string& run_id) {
     if (supervisor.run_id == run_id && !supervisor.executed) ::kill(pid, SIGKILL);
   }
   SweptRun run{run_id, grant->caller.uid, ::getpid(), settings_.programs};
+  // Not to end with us: it has stopped what it is about to end, and of a sweep that is our own idea kprofd knows
+  // nothing.
   return StartedJob(HelperJob::Start(
       [&] {
         return JobAnswer{SweepRun(run), UniqueFd()};
@@ -205,8 +209,9 @@ Helper::Outcome Helper::Sweep(const std::string& run_id) {
 Helper::Outcome Helper::OpenFile(const HelperOpenFile& request, int connection) {
   Result<CallerIdentity> caller = ReadCaller(connection, settings_.callers);
   if (!caller.ok()) return Now(RefusedFor(caller.status()));
-  return StartedJob(HelperJob::Start([&] { return OpenAs(*caller, settings_.callers, request.path); },
-                                     clock_.mono_ns() + kOpenLimitNs));
+  return StartedJob(
+      HelperJob::Start([&, helper = ::getpid()] { return OpenAs(*caller, settings_.callers, request.path, helper); },
+                       clock_.mono_ns() + kOpenLimitNs));
 }
 
 HelperMessage Helper::WhereIs(int connection) const {

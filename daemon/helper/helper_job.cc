@@ -58,12 +58,6 @@ JobFinding ReadFinding(int result) {
   return kind == kRefused && refused != nullptr ? std::move(*refused) : NoAnswer();
 }
 
-// In the new process.
-void EndWithTheHelper(pid_t helper) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != helper) ::_exit(0);
-}
-
 // Forks; `tell` runs in the new process, whose way back is kResultFd. What is readable here when it has told, or ended.
 struct Forked {
   pid_t pid = -1;
@@ -78,6 +72,9 @@ Result<Forked> Fork(const std::function<void()>& tell) {
   if (pid > 0) return Forked{pid, std::move(ends.ours)};
   // CLOEXEC: that it closes says that this process is over, whatever it has started.
   if (ends.theirs.get() != kResultFd) ::dup3(ends.theirs.get(), kResultFd, O_CLOEXEC);
+  // A connection that the helper closes, or that dies with it, is closed, however long this process is there; and who
+  // takes the helper's place finds nobody listening there.
+  ::syscall(SYS_close_range, kResultFd + 1, INT_MAX, 0);
   tell();
   ::_exit(0);
 }
@@ -86,6 +83,11 @@ Result<Forked> Fork(const std::function<void()>& tell) {
 
 HelperRefused RefusedFor(const Status& status) {
   return {status.code(), status.what() + ": " + status.why(), status.remedy()};
+}
+
+void EndWithTheHelper(pid_t helper) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != helper) ::_exit(0);
 }
 
 Result<HelperJob> HelperJob::Start(const std::function<JobAnswer()>& work, int64_t by_mono_ns) {
@@ -103,8 +105,6 @@ Result<HelperJob> HelperJob::StartFinding(const std::function<JobFinding()>& wor
                                           std::function<HelperMessage(const JobFinding&)> conclude) {
   auto tell = [&work, helper = ::getpid()] {
     EndWithTheHelper(helper);
-    // A connection that the helper closes is closed, however long this process is there.
-    ::syscall(SYS_close_range, kResultFd + 1, INT_MAX, 0);
     ::setsockopt(kResultFd, SOL_SOCKET, SO_SNDBUF, &kFindingBytes, sizeof kFindingBytes);
     SendPacket(kResultFd, EncodeFinding(work()));
   };

@@ -26,15 +26,19 @@ using JobFinding = std::variant<std::string, HelperRefused>;
 
 HelperRefused RefusedFor(const Status& status);
 
+// In a job's process: from now on it ends when `helper`, whose child it is, does; at once if that has ended. To be said
+// again after the process has become somebody else: the kernel lets go of it then.
+void EndWithTheHelper(pid_t helper);
+
 class HelperJob {
  public:
-  // Forks; `work` runs in the new process, where descriptor 3 is the way back and all above are whoever's they were.
-  // Fails with kQueueFull when no process can be made.
+  // Forks; `work` runs in the new process, where descriptor 3 is the way back, and which has no other of ours but the
+  // standard ones. It lives on without this process, unless `work` says otherwise (EndWithTheHelper). Fails with
+  // kQueueFull when no process can be made.
   static Result<HelperJob> Start(const std::function<JobAnswer()>& work, int64_t by_mono_ns);
 
-  // The same for work that only finds something out: what follows from it is done here, by `conclude`. The process gets
-  // no descriptor of ours but the standard ones, and ends with this one. A finding of more than about 400,000 bytes
-  // counts as none.
+  // The same for work that only finds something out: what follows from it is done here, by `conclude`. The process ends
+  // with this one. A finding of more than about 400,000 bytes counts as none.
   static Result<HelperJob> StartFinding(const std::function<JobFinding()>& work, int64_t by_mono_ns,
                                         std::function<HelperMessage(const JobFinding&)> conclude);
 

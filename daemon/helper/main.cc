@@ -6,18 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "daemon/base/boot_id.h"
 #include "daemon/base/log.h"
 #include "daemon/helper/helper_options.h"
 #include "daemon/helper/helper_server.h"
+#include "daemon/helper/listen_when_free.h"
 #include "storage/base/packet_socket.h"
 #include "storage/base/standard_descriptors.h"
 
@@ -52,21 +51,9 @@ Result<UniqueFd> InheritedListener() {
   return listener;
 }
 
-// Processes of a helper that was killed, which look something up for it, have its listener for as long as they take.
-Result<UniqueFd> ListenWhenFree(const std::string& path) {
-  constexpr int kAttempts = 30;
-  constexpr std::chrono::milliseconds kPause{100};
-  Result<UniqueFd> listener = ListenForPackets(path, kSocketMode);
-  for (int attempt = 1; attempt < kAttempts && !listener.ok() && ConnectPacketSocket(path).ok(); ++attempt) {
-    std::this_thread::sleep_for(kPause);
-    listener = ListenForPackets(path, kSocketMode);
-  }
-  return listener;
-}
-
 // Whoever may ask must be able to reach the socket.
 Result<UniqueFd> OwnListener(const std::string& path, uint32_t kprofd_uid) {
-  ASSIGN_OR_RETURN(UniqueFd listener, ListenWhenFree(path));
+  ASSIGN_OR_RETURN(UniqueFd listener, ListenWhenFree(path, [&] { return ListenForPackets(path, kSocketMode); }));
   if (::chown(path.c_str(), kprofd_uid, static_cast<gid_t>(-1)) != 0) return FailErrno(errno, "give away " + path);
   return listener;
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "daemon/base/account.h"
@@ -20,12 +19,12 @@ Status Refuse(const std::string& why, const std::string& remedy) {
   return Fail(ErrorCode::kNotPermitted, "let a remote client start something", why, remedy);
 }
 
-std::optional<uint32_t> UidOf(const std::string& user) {
+Result<uint32_t> UidOf(const std::string& user) {
   uint32_t uid = 0;
   auto [end, error] = std::from_chars(user.data(), user.data() + user.size(), uid);
   if (error == std::errc() && end == user.data() + user.size()) return uid;
-  std::optional<Account> account = FindAccount(user);
-  return account ? std::optional(account->uid) : std::nullopt;
+  ASSIGN_OR_RETURN(const Account account, FindAccount(user));
+  return account.uid;
 }
 
 // What is in it, if it is a file that only root can have written.
@@ -44,13 +43,19 @@ Result<std::string> ReadRootsFile(const std::string& path) {
   return text;
 }
 
-bool Lists(std::string_view text, uint32_t uid) {
+// Fails when it is none of those that are known, and nobody could say who the others are.
+Result<bool> Lists(std::string_view text, uint32_t uid) {
+  Status unknown;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string line(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    if (!line.empty() && line[0] != '#' && UidOf(line) == uid) return true;
+    if (line.empty() || line[0] == '#') continue;
+    const Result<uint32_t> listed = UidOf(line);
+    if (listed.ok() && *listed == uid) return true;
+    if (!listed.ok() && listed.status().code() != ErrorCode::kNotFound) unknown = listed.status();
   }
+  if (!unknown.ok()) return DirectoryIsAway(unknown);
   return false;
 }
 
@@ -58,7 +63,8 @@ bool Lists(std::string_view text, uint32_t uid) {
 
 Status CheckRemoteUser(uint32_t uid, const std::string& file) {
   ASSIGN_OR_RETURN(const std::string listed, ReadRootsFile(file));
-  if (Lists(listed, uid)) return OkStatus();
+  ASSIGN_OR_RETURN(const bool lists, Lists(listed, uid));
+  if (lists) return OkStatus();
   return Refuse("uid " + std::to_string(uid) + " is not one as whom remote clients may start something",
                 "submit it on that node as that user, or have root list it in " + file);
 }
@@ -66,9 +72,9 @@ Status CheckRemoteUser(uint32_t uid, const std::string& file) {
 Result<CallerIdentity> ReadRemoteUser(uint32_t uid, const std::string& file, const CallerRules& rules) {
   RETURN_IF_ERROR(CheckRemoteUser(uid, file));
   RETURN_IF_ERROR(CheckCallerUid(uid, rules));
-  const std::optional<Account> account = FindAccount(uid);
-  if (account) return CallerIdentity{uid, account->gid, FindGroups(*account)};
-  if (rules.need_account) return NoAccount(uid);
+  const Result<Account> account = FindAccount(uid);
+  if (account.ok()) return CallerIdentity{uid, account->gid, FindGroups(*account)};
+  if (rules.need_account) return NoAccount(uid, account.status());
   return CallerIdentity{uid, uid, {}};
 }
 

@@ -63,7 +63,9 @@ HelperSwept SweepRun(const SweptRun& run) {
     auto is_own = [&](const ProcessRow& row) {
       return Contains(of_others, row.pid) || ProgramOf(row.pid) == helper_program;
     };
-    for (pid_t orphan : FindOrphans(run.helper, is_own)) {
+    const std::vector<pid_t> orphans = FindOrphans(run.helper, is_own);
+    // A helper that has gone has none, and its number may be another's.
+    for (pid_t orphan : ::getppid() == run.helper ? orphans : std::vector<pid_t>()) {
       if (!Contains(found, orphan)) found.push_back(orphan);
     }
     std::erase_if(found, [&](pid_t pid) { return pid <= 1 || pid == run.helper || !BelongsTo(pid, run.uid); });

@@ -16,12 +16,12 @@ namespace kprof {
 struct SweptRun {
   std::string run_id;
   uint32_t uid = 0;
-  pid_t helper = 0;  // whose orphans they may be
+  pid_t helper = 0;  // our parent, whose orphans they may be as long as it lives
   StartPrograms programs;
 };
 
 // How many processes were ended, and how many are left. Blocking, 10 s at most for what hangs in the kernel: in a
-// process of its own.
+// process of its own, which should be let finish: what it looks at it stops first.
 HelperSwept SweepRun(const SweptRun& run);
 
 }  // namespace kprof

@@ -44,6 +44,22 @@ class HelperLauncher::Handle final : public Launched {
   const std::shared_ptr<const bool> may_live_on_;
 };
 
+// Has the startup hear of what `events` tell before others do.
+void TellToo(const std::weak_ptr<HelperStartup>& startup, LaunchEvents& events) {
+  events.prepared = [startup, tell = std::move(events.prepared)] {
+    if (auto begun = startup.lock()) begun->OnReady();
+    if (tell) tell();
+  };
+  events.ended = [startup, tell = std::move(events.ended)](const CommandEnded& end) {
+    if (auto begun = startup.lock()) begun->OnEnd();
+    if (tell) tell(end);
+  };
+  events.lost = [startup, tell = std::move(events.lost)](const Status& why) {
+    if (auto begun = startup.lock()) begun->OnEnd();
+    if (tell) tell(why);
+  };
+}
+
 // Whether what `events` tell says that something of the run was not ended.
 std::shared_ptr<const bool> WatchForSurvivors(LaunchEvents& events) {
   auto found = std::make_shared<bool>(false);
@@ -70,10 +86,7 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   });
   auto startup = std::make_shared<HelperStartup>(loop_, link_, marker, std::move(ends->theirs), supervisor,
                                                  HelperStartup::Events{events.shares_cgroup, events.held_up});
-  events.prepared = [startup = std::weak_ptr<HelperStartup>(startup), tell = std::move(events.prepared)] {
-    if (auto begun = startup.lock()) begun->Settle();
-    if (tell) tell();
-  };
+  TellToo(startup, events);
   const std::shared_ptr<const bool> may_live_on = WatchForSurvivors(events);
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));

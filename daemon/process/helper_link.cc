@@ -16,9 +16,8 @@ using boost::system::error_code;
 
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
-constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;     // it gives itself 15 s
-constexpr int64_t kStartLimitNs = 600 * kNanosPerSecond;    // whoever asks gives up before (helper_startup.h)
-constexpr int64_t kRegisterLimitNs = 15 * kNanosPerSecond;  // it gives itself 10 s, and says what hangs
+constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;   // it gives itself 15 s
+constexpr int64_t kStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_startup.h)
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;
@@ -49,7 +48,7 @@ bool IsOfAStartedRun(const HelperMessage& message) {
 int64_t LimitNsOf(const HelperMessage& message) {
   if (std::holds_alternative<HelperSweep>(message)) return kSweepLimitNs;
   if (std::holds_alternative<HelperStart>(message)) return kStartLimitNs;
-  return Registers(message) ? kRegisterLimitNs : kAnswerLimitNs;
+  return Registers(message) ? HelperLink::kRegisterLimitNs : kAnswerLimitNs;
 }
 
 bool IsRegisteredAlready(const HelperMessage& request, const HelperMessage& answer) {

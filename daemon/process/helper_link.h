@@ -33,6 +33,9 @@ namespace kprof {
 
 class HelperLink {
  public:
+  // The helper gives itself 10 s, and says what hangs.
+  static constexpr int64_t kRegisterLimitNs = 15 * kNanosPerSecond;
+
   using Tag = uint32_t;  // never 0
 
   // An answer that is no refusal, with the file that comes with it; or why there is none. kNoDaemon: the helper is not

@@ -10,6 +10,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kHeldUpNs = 10 * kNanosPerSecond;
+constexpr int64_t kAskPlaceAgainNs = kNanosPerSecond;
 constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal; then run it again";
 
 }  // namespace
@@ -54,23 +55,52 @@ void HelperStartup::Hear(const Result<HelperMessage>& answer) {
   if (supervisor_->over()) return;
   if (answer.ok()) {  // the supervisor may have been heard before
     may_have_started_ = true;
-    const auto* started = std::get_if<HelperStarted>(&*answer);
-    if (started != nullptr && !started->own_unit && events_.shares_cgroup) events_.shares_cgroup();
+    if (const auto* started = std::get_if<HelperStarted>(&*answer)) TellPlace(started->own_unit);
     return Settle();
   }
-  if (settled_) return;
   const Status& why = answer.status();
-  if (why.code() == ErrorCode::kLostDaemon) {
-    lost_ = may_have_started_ = true;
-    return supervisor_->greeted() ? Settle() : Ask();
-  }
+  if (why.code() == ErrorCode::kLostDaemon) lost_ = may_have_started_ = true;
+  if (settled_) return FindPlace();
+  if (why.code() == ErrorCode::kLostDaemon) return supervisor_->greeted() ? OnReady() : Ask();
   if (lost_ && why.code() == ErrorCode::kUsage) {
     supervisor_->BlameUnlessReady(Fail(ErrorCode::kSpawnFailed, "start run " + marker_,
                                        "kprofd-helper was restarted while it started it", "run it again"));
-    return Settle();
+    return OnReady();
   }
   if (why.code() == ErrorCode::kTimedOut) may_have_started_ = true;  // it hung on its way to its program
   GiveUp(why);
+}
+
+void HelperStartup::OnReady() {
+  Settle();
+  if (lost_) FindPlace();
+}
+
+void HelperStartup::OnEnd() {
+  if (asks_place_) TellPlace(false);
+}
+
+void HelperStartup::FindPlace() {
+  if (!knows_place_ && !std::exchange(asks_place_, true)) AskPlace();
+}
+
+void HelperStartup::AskPlace() {
+  link_.Ask(HelperGetState{}, UniqueFd(),
+            [self = shared_from_this()](const Result<HelperMessage>& answer, UniqueFd) { self->HearPlace(answer); });
+}
+
+void HelperStartup::HearPlace(const Result<HelperMessage>& answer) {
+  if (supervisor_->over() || knows_place_) return;
+  if (const auto* state = answer.ok() ? std::get_if<HelperState>(&*answer) : nullptr)
+    return TellPlace(state->own_units);
+  ask_place_again_ = loop_.After(kAskPlaceAgainNs, [self = weak_from_this()] {
+    if (auto startup = self.lock()) startup->AskPlace();
+  });
+}
+
+void HelperStartup::TellPlace(bool own_unit) {
+  if (std::exchange(knows_place_, true)) return;
+  if (!own_unit && events_.shares_cgroup) events_.shares_cgroup();
 }
 
 void HelperStartup::Settle() {

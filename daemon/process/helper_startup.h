@@ -6,6 +6,11 @@
 // Holds the supervisor's end of the channel until it is known that there is a supervisor; so it is not told before then
 // that there is none any more.
 //
+// Where the answer was lost that says whether the command shares the helper's cgroup, the helper is asked what it does
+// with all (its state), until it says so or the command is over. If it is over first it is said to share it: a trust
+// that lacks a reason is worse than one with a reason too many, and where runs have units of their own systemd brings
+// the helper back at once.
+//
 // Io loop only. Kept by its question. Loop and link must outlive it.
 #pragma once
 
@@ -37,7 +42,11 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
 
   void Begin();
 
-  // The supervisor is there, or nobody wants it any more.
+  // The supervisor is there.
+  void OnReady();
+  // The command is over, which will be told at once.
+  void OnEnd();
+  // Nobody wants the supervisor any more.
   void Settle();
 
   // It may be that something was started; else nothing was, nor will be.
@@ -49,6 +58,11 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
   void Ask();
   void Hear(const Result<HelperMessage>& answer);
   void GiveUp(const Status& why);
+  // The supervisor is there, as far as anybody knows, and no answer says where.
+  void FindPlace();
+  void AskPlace();
+  void HearPlace(const Result<HelperMessage>& answer);
+  void TellPlace(bool own_unit);
 
   IoLoop& loop_;
   HelperLink& link_;
@@ -58,11 +72,14 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
   const Events events_;
   HelperLink::Tag asked_ = 0;
   bool settled_ = false;
-  bool lost_ = false;  // a helper went away over it
+  bool lost_ = false;        // a helper went away over it
+  bool asks_place_ = false;  // what the answer would have said: among the helper's processes, or in a unit
+  bool knows_place_ = false;
   bool may_have_started_ = false;
   bool gave_up_ = false;
   IoLoop::Timer held_up_;
   IoLoop::Timer limit_;
+  IoLoop::Timer ask_place_again_;
 };
 
 }  // namespace kprof

@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kTryingNs = 120 * kNanosPerSecond;
 constexpr int64_t kFirstPauseNs = 500 * kNanosPerMilli;
 constexpr int64_t kLongestPauseNs = 10 * kNanosPerSecond;
+constexpr int64_t kLongestSlowPauseNs = 600 * kNanosPerSecond;
 
 Status OutcomeOf(const std::string& marker, const Result<HelperMessage>& answer) {
   const std::string what = "end what run " + marker + " left";
@@ -26,10 +27,12 @@ Status OutcomeOf(const std::string& marker, const Result<HelperMessage>& answer)
 // Kept by its timer, or by the question that is under way.
 class PatientSweep : public std::enable_shared_from_this<PatientSweep> {
  public:
-  PatientSweep(IoLoop& loop, HelperLink& link, std::string marker, std::function<void(Status)> done)
+  enum class Then { kIsDone, kForgets };
+  PatientSweep(IoLoop& loop, HelperLink& link, std::string marker, Then then, std::function<void(Status)> done)
       : loop_(loop),
         link_(link),
         marker_(std::move(marker)),
+        then_(then),
         done_(std::move(done)),
         until_ns_(loop.clock().mono_ns() + kTryingNs) {}
 
@@ -42,19 +45,28 @@ class PatientSweep : public std::enable_shared_from_this<PatientSweep> {
 
  private:
   void Hear(const Status& ended) {
-    if (ended.ok()) return done_(ended);
-    const bool last = loop_.clock().mono_ns() >= until_ns_;
-    LogWarning(last ? "what a run left cannot be ended" : "what a run left is not ended yet",
+    if (ended.ok()) {
+      if (then_ == Then::kForgets) link_.Forget(marker_);
+      return Tell(ended);
+    }
+    const bool late = loop_.clock().mono_ns() >= until_ns_;
+    LogWarning(late ? "what a run left cannot be ended" : "what a run left is not ended yet",
                {{"run", marker_}, {"error", ended.ToString()}});
-    if (last) return done_(ended);
+    if (late) Tell(ended);
+    if (late && then_ == Then::kIsDone) return;
     again_ = loop_.After(pause_ns_, [self = shared_from_this()] { self->Try(); });
-    pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+    pause_ns_ = std::min(2 * pause_ns_, late ? kLongestSlowPauseNs : kLongestPauseNs);
+  }
+
+  void Tell(const Status& ended) {
+    if (const auto done = std::exchange(done_, nullptr)) done(ended);
   }
 
   IoLoop& loop_;
   HelperLink& link_;
   const std::string marker_;
-  const std::function<void(Status)> done_;
+  const Then then_;
+  std::function<void(Status)> done_;  // until it was told
   const int64_t until_ns_;
   int64_t pause_ns_ = kFirstPauseNs;
   IoLoop::Timer again_;
@@ -64,14 +76,12 @@ class PatientSweep : public std::enable_shared_from_this<PatientSweep> {
 
 void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(loop);
-  std::make_shared<PatientSweep>(loop, link, marker, std::move(done))->Try();
+  std::make_shared<PatientSweep>(loop, link, marker, PatientSweep::Then::kIsDone, std::move(done))->Try();
 }
 
 void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done) {
-  SweepPatiently(loop, link, marker, [&link, marker, done = std::move(done)](const Status& ended) {
-    if (ended.ok()) link.Forget(marker);
-    done(ended);
-  });
+  KPROF_ON_IO_LOOP(loop);
+  std::make_shared<PatientSweep>(loop, link, marker, PatientSweep::Then::kForgets, std::move(done))->Try();
 }
 
 }  // namespace kprof

@@ -16,7 +16,9 @@ namespace kprof {
 void SweepPatiently(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
 
 // And lets go of the run's grant when nobody is left. What could not be ended is not forgotten: without its grant no
-// later sweep would reach it.
+// later sweep would reach it. So after `done` was called it goes on, ever more slowly, every ten minutes at last, as
+// long as this daemon lives; the next one asks for what it left (helper_grants.h). There are as many of these as runs
+// that were started and could not be ended, or not while the helper was away.
 void SweepAndForget(IoLoop& loop, HelperLink& link, const std::string& marker, std::function<void(Status)> done);
 
 }  // namespace kprof

@@ -2,9 +2,10 @@
 // who submits thousands at once waits for themself and for nobody else. What is under way is few enough in all to find
 // its place with whoever registers.
 //
-// No run waits for its turn longer than 30 s. It is refused then: with what the user's last one failed for, where
-// nobody answered that (kNoDaemon, kTimedOut); else with kQueueFull. How many may come at all is bounded before
-// (queue_room.h).
+// No run waits for its turn longer than 10 s: with the time that its registration has then (HelperLink::
+// kRegisterLimitNs) whoever submits it hears before they give up, 30 s after they asked, what became of it. It is
+// refused then: with what the user's last one failed for, where nobody answered that (kNoDaemon, kTimedOut); else with
+// kQueueFull. How many may come at all is bounded before (queue_room.h).
 //
 // Io loop only. The loop must outlive it.
 #pragma once
@@ -24,7 +25,7 @@ class RegistrationLine {
  public:
   static constexpr size_t kMostUnderWay = 128;
   static constexpr size_t kMostOfAnAccount = 16;  // of them
-  static constexpr int64_t kLimitNs = 30 * kNanosPerSecond;
+  static constexpr int64_t kLimitNs = 10 * kNanosPerSecond;
 
   using Done = std::function<void(Status)>;
   // Registers it, and says how that went: once, later, at some time for sure.

@@ -75,6 +75,16 @@ struct TlsAcceptor::State {
         credentials(std::move(credentials)),
         limits(limits) {}
 
+  // On the acceptor's thread, from another one.
+  void RunAndWait(const std::function<void()>& task) {
+    std::promise<void> done;
+    own.Post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
   void Listen(UniqueFd socket) {
     listener.emplace(own.context(), socket.Release());
     WaitForNext();
@@ -93,6 +103,7 @@ struct TlsAcceptor::State {
   void Refuse(TlsRefusal refusal, const PeerAddress& peer, const std::string& certificate = "");
   void ArmFlush();
   void StopListening();
+  void EndAll();
 
   IoLoop& loop;
   const Connected connected;
@@ -118,7 +129,8 @@ struct TlsAcceptor::State {
   Tally handshakes_of_host;
   Tally connections_of_certificate;
   uint64_t next_id = 1;             // of a connection
-  std::set<uint64_t> without_role;  // oldest first
+  std::set<uint64_t> all;           // that are in
+  std::set<uint64_t> without_role;  // of them; oldest first
   RefusalLog log;
   bool stopped = false;
 
@@ -220,6 +232,7 @@ void TlsAcceptor::State::Admit(SslPtr ssl, UniqueFd socket, const TlsHandshake& 
   UniqueFd ours(ends[0]);
   UniqueFd theirs(ends[1]);
   const uint64_t id = next_id++;
+  all.insert(id);
   TakePlace(id, caller, certificate, handshake.peer());
   relay.Take(
       {id, std::move(ssl), std::move(socket), std::move(ours), handshake.peer(), caller, std::move(certificate)});
@@ -262,6 +275,7 @@ void TlsAcceptor::State::HandOver(const Caller& caller, UniqueFd plain) {
 }
 
 void TlsAcceptor::State::OnGone(const TlsRelay::Gone& gone) {
+  all.erase(gone.id);
   if (gone.caller.role == Role::kNone) {
     without_role.erase(gone.id);
     without_role_now.store(static_cast<int64_t>(without_role.size()), std::memory_order_relaxed);
@@ -300,6 +314,11 @@ void TlsAcceptor::State::StopListening() {
   log.Flush();
 }
 
+void TlsAcceptor::State::EndAll() {
+  StopListening();
+  for (const uint64_t id : all) relay.Drop(id);
+}
+
 TlsAcceptor::TlsAcceptor(IoLoop& loop, UniqueFd listener, std::shared_ptr<const TlsCredentials> credentials,
                          const TlsLimits& limits, Connected connected, Refused refused)
     : state_(std::make_unique<State>(loop, std::move(credentials), limits, std::move(connected), std::move(refused))) {
@@ -323,12 +342,11 @@ void TlsAcceptor::Use(std::shared_ptr<const TlsCredentials> credentials, const T
 }
 
 void TlsAcceptor::StopListening() {
-  std::promise<void> done;
-  state_->own.Post([&] {
-    state_->StopListening();
-    done.set_value();
-  });
-  done.get_future().wait();
+  state_->RunAndWait([&] { state_->StopListening(); });
+}
+
+void TlsAcceptor::EndAll() {
+  state_->RunAndWait([&] { state_->EndAll(); });
 }
 
 TlsCounts TlsAcceptor::counts() const {

@@ -70,6 +70,9 @@ class TlsAcceptor {
   // when it returns.
   void StopListening();
 
+  // That, and ends those who are in. Any thread; nobody comes in any more when it returns.
+  void EndAll();
+
   TlsCounts counts() const;  // any thread
 
  private:

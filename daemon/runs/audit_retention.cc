@@ -72,7 +72,13 @@ AuditRetention::AuditRetention(const Parts& parts, Metrics& metrics, AccountOf a
 
 void AuditRetention::SetPolicy(const AuditPolicy& policy) {
   KPROF_ON_IO_LOOP(parts_.loop);
+  if (policy_number_ > 0 && policy == policy_) return;
   policy_ = policy;
+  ++policy_number_;
+  if (expire_more_.pending()) {
+    expire_more_.Cancel();
+    SayThatTheyStay(expire_left_);
+  }
   ExpireOld();
   Look();
 }
@@ -90,17 +96,17 @@ void AuditRetention::ExpireOld() {
   expire_ = parts_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
   const std::optional<int64_t> now_ns = parts_.expiry_clock.Now();
   // Where nothing is too old, this shuts what an older kprofd may have left open (audit_table.h).
-  ExpireBefore(policy_.max_age_ns > 0 && now_ns ? *now_ns - policy_.max_age_ns : 0, false);
+  ExpireBefore(policy_.max_age_ns > 0 && now_ns ? *now_ns - policy_.max_age_ns : 0, policy_number_, std::nullopt);
 }
 
-void AuditRetention::ExpireBefore(int64_t before_ns, bool is_told) {
+void AuditRetention::ExpireBefore(int64_t before_ns, uint64_t policy_number, std::optional<int64_t> left) {
   struct Found {
     int64_t old = 0;
     int64_t removed = 0;
   };
   auto found = std::make_shared<Found>();  // shared by the job, which fills it, and the answer
   AuditEntry entry = ExpiryEntry(" entries older than " + TimeText(before_ns));
-  auto job = [found, before_ns, is_told, entry = std::move(entry)](Db& db) -> Status {
+  auto job = [found, before_ns, is_told = left.has_value(), entry = std::move(entry)](Db& db) -> Status {
     if (!is_told) {
       ASSIGN_OR_RETURN(found->old, CountAuditBefore(db, before_ns));
       AuditEntry told = entry;
@@ -110,26 +116,42 @@ void AuditRetention::ExpireBefore(int64_t before_ns, bool is_told) {
     ASSIGN_OR_RETURN(found->removed, ExpireAudit(db, before_ns, kAtOnce));
     return OkStatus();
   };
-  parts_.catalog.writer().Submit(job, [this, &loop = parts_.loop, found, before_ns](const Status& expired) {
-    loop.Post([this, found, before_ns, expired] {
+  auto answer = [this, &loop = parts_.loop, found, before_ns, policy_number, left](const Status& expired) {
+    loop.Post([this, found, before_ns, policy_number, left, expired] {
       if (!expired.ok()) return LogWarning("old audit entries are not removed", {{"error", expired.ToString()}});
       if (found->old > 0) {
         LogInfo("audit entries expire", {{"count", std::to_string(found->old)}, {"before", TimeText(before_ns)}});
       }
       known_ -= found->removed;
       if (found->removed < kAtOnce) return;
-      expire_ = parts_.loop.After(kPauseMs * kNanosPerMilli, [this, before_ns] {
+      const int64_t still_left = left.value_or(found->old) - found->removed;
+      if (policy_number != policy_number_) return SayThatTheyStay(still_left);
+      expire_left_ = still_left;
+      expire_more_ = parts_.loop.After(kPauseMs * kNanosPerMilli, [this, before_ns, policy_number] {
         expire_ = parts_.loop.After(kExpireEveryMs * kNanosPerMilli, [this] { ExpireOld(); });
-        ExpireBefore(before_ns, true);
+        ExpireBefore(before_ns, policy_number, expire_left_);
       });
     });
+  };
+  parts_.catalog.writer().Submit(std::move(job), std::move(answer));
+}
+
+void AuditRetention::SayThatTheyStay(int64_t entries) {
+  if (entries <= 0) return;
+  const std::string count = std::to_string(entries);
+  LogInfo("audit entries that were to go do not: [audit] is another one now", {{"count", count}});
+  AuditEntry entry = ExpiryEntry(count + " entries did not go with the others: [audit] was changed meanwhile");
+  auto append = [entry = std::move(entry)](Db& db) { return AppendAudit(db, entry); };
+  parts_.catalog.writer().Submit(std::move(append), [](const Status& appended) {
+    if (!appended.ok()) LogWarning("the audit does not say what stays", {{"error", appended.ToString()}});
   });
 }
 
 void AuditRetention::Look() {
   look_ = parts_.loop.After(kLookEveryMs * kNanosPerMilli, [this] { Look(); });
   if (policy_.max_entries == 0 || looking_) return;
-  auto count = [this, &loop = parts_.loop, known = known_, ever_then = known_ever_, most = policy_.max_entries] {
+  auto count = [this, &loop = parts_.loop, known = known_, ever_then = known_ever_, most = policy_.max_entries,
+                policy_number = policy_number_] {
     // Nothing where there cannot be too many.
     auto read = [&]() -> Result<std::optional<Count>> {
       ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
@@ -140,11 +162,12 @@ void AuditRetention::Look() {
       return std::optional<Count>(std::move(count));
     };
     auto counted = std::make_shared<Result<std::optional<Count>>>(read());  // shared: std::function copies
-    loop.Post([this, counted] {
+    loop.Post([this, counted, policy_number] {
       EndLook();
       if (!counted->ok()) {
         return LogWarning("audit entries are not counted", {{"error", counted->status().ToString()}});
       }
+      if (policy_number != policy_number_) return Look();
       if (**counted) OnCounted(std::move(***counted));
     });
   };
@@ -157,6 +180,7 @@ void AuditRetention::OnCounted(Count count) {
   const int64_t most = policy_.max_entries;
   if (most == 0 || known_ <= most) return;
   Plan plan;
+  plan.policy_number = policy_number_;
   std::map<uint32_t, int64_t> of_account;
   for (const auto& [uid, entries] : count.of_uid) {
     const uint32_t account = account_of_(uid);
@@ -186,12 +210,17 @@ void AuditRetention::FindEnd(Plan plan) {
         }
         behind_id = stretch.last_id;
       }
+      // What has to stay is not said to go.
+      for (auto& [account, count] : plan.beyond) count -= left.beyond.at(account);
+      std::erase_if(plan.beyond, [](const auto& of_account) { return of_account.second == 0; });
       return OkStatus();
     };
     const Status walked = walk(plan);
     loop.Post([this, plan = std::move(plan), walked]() mutable {
       EndLook();
       if (!walked.ok()) return LogWarning("audit entries are not looked at", {{"error", walked.ToString()}});
+      if (plan.policy_number != policy_number_) return Look();
+      if (plan.beyond.empty()) return;
       const std::string count = std::to_string(SumOf(plan.beyond));
       const std::string whose = WhoseText(plan.beyond);
       plan.entry = ExpiryEntry(count + " entries of up to " + TimeText(plan.to_ns) +
@@ -206,6 +235,11 @@ void AuditRetention::FindEnd(Plan plan) {
 }
 
 void AuditRetention::Remove(Plan plan) {
+  if (plan.policy_number != policy_number_) {
+    EndLook();
+    SayThatTheyStay(SumOf(plan.beyond));  // FindEnd looked at it, too: a portion of it has gone
+    return Look();
+  }
   struct Removed {
     Plan plan;
     int64_t entries = 0;
@@ -219,8 +253,8 @@ void AuditRetention::Remove(Plan plan) {
     ASSIGN_OR_RETURN(AuditStretch stretch, ReadAuditStretch(db, left.behind_id, kAtOnce));
     std::erase_if(stretch.marks, [&](const AuditMark& mark) { return mark.id > left.to_id || !left.Takes(mark); });
     left.behind_id = stretch.last_id > left.behind_id ? stretch.last_id : left.to_id;
-    removed->entries = static_cast<int64_t>(stretch.marks.size());
-    return RemoveAudit(db, stretch.marks);
+    ASSIGN_OR_RETURN(removed->entries, RemoveAudit(db, stretch.marks));
+    return OkStatus();
   };
   parts_.catalog.writer().Submit(std::move(job), [this, &loop = parts_.loop, removed](const Status& done) {
     loop.Post([this, removed, done] {

@@ -6,6 +6,9 @@
 //
 // By age only where the clock is believed (expiry_clock.h).
 //
+// A removal goes by the policy under which it began: with another one it ends after the portion that is under way, and
+// the audit says how many did not go with it.
+//
 // Io loop only; counting is a worker's, removing the writer's, a portion at a time.
 #pragma once
 
@@ -56,12 +59,13 @@ class AuditRetention {
   AuditRetention(const AuditRetention&) = delete;
   AuditRetention& operator=(const AuditRetention&) = delete;
 
-  // From here on, and changed by each call; looks at once.
+  // From here on; looks at once. The same again changes nothing.
   void SetPolicy(const AuditPolicy& policy);
 
  private:
   // What is to go, decided once: so many of each account, oldest first.
   struct Plan {
+    uint64_t policy_number = 0;               // the policy that wants it
     std::map<uint32_t, uint32_t> account_of;  // by uid, of all that had entries
     std::map<uint32_t, int64_t> beyond;       // by account
     int64_t behind_id = 0;                    // where to go on
@@ -78,23 +82,29 @@ class AuditRetention {
   };
 
   void ExpireOld();
-  void ExpireBefore(int64_t before_ns, bool is_told);
+  // `left`: so many the audit says go, and are there still; none: it does not say so yet.
+  void ExpireBefore(int64_t before_ns, uint64_t policy_number, std::optional<int64_t> left);
   void Look();
   void OnCounted(Count count);
   void FindEnd(Plan plan);
   void Remove(Plan plan);
   void EndLook() { looking_ = false; }
+  // Of those that the audit said go.
+  void SayThatTheyStay(int64_t entries);
   AuditEntry ExpiryEntry(std::string detail) const;
 
   const Parts parts_;
   const AccountOf account_of_;
   Counter& trimmed_;
   AuditPolicy policy_;
+  uint64_t policy_number_ = 0;  // another one, another number; 0: there is none yet
   // So many there were at most when so many had ever been: no more than these and what came since.
   int64_t known_ = 0;
   int64_t known_ever_ = 0;
   bool looking_ = false;
   IoLoop::Timer expire_;
+  IoLoop::Timer expire_more_;
+  int64_t expire_left_ = 0;  // while that is pending: what it goes on with
   IoLoop::Timer look_;
   IoLoop::Timer remove_;
 };

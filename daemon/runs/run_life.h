@@ -36,6 +36,9 @@ class RunLife {
   // ended: returns false. A second call can only shorten the grace; the first reason stays.
   bool Stop(const Status& reason, int64_t grace_ms);
 
+  // Its command was let go. Before that nothing of it was executed, and Stop sees to it that nothing is.
+  bool has_begun() const { return went_; }
+
  private:
   struct Prepared {
     LaunchRequest request;

@@ -190,16 +190,17 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   place->id = ids_.Next();
   const std::string id = place->id;
   const std::string session_id = request.session_id;
+  Submitter by{account, {request.uid, request.caller, request.certificate_id}, request.groups};
   ++submitting_;
   room_.Enter(account);
   if (!session_id.empty()) sessions_.AddRun(session_id, id);
   StoreSubmittedRun(parts_, std::move(request), account, *std::move(place),
-                    [this, id, session_id, account, done = std::move(done)](Result<SubmittedRun> stored) {
+                    [this, id, session_id, by = std::move(by), done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
                       if (stored.ok() && stored->is_new) {
-                        Enqueue(stored->row, account);
+                        Enqueue(stored->row, by);
                       } else {
-                        room_.Leave(account);
+                        room_.Leave(by.account);
                         sessions_.RemoveRun(session_id, id);
                       }
                       stored.ok() ? done(stored->row) : done(stored.status());
@@ -207,12 +208,12 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
                     });
 }
 
-void Runs::Enqueue(RunRow row, uint32_t account) {
+void Runs::Enqueue(RunRow row, const Submitter& by) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   OpenRun& open = open_[id];
   open.row = std::move(row);
-  open.account = account;
+  open.account = by.account;
   if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
@@ -222,6 +223,10 @@ void Runs::Enqueue(RunRow row, uint32_t account) {
     if (std::optional<Status> why = sessions_.WhyEnding(session_id)) {
       return EndQueued(id, Status(why->code(), "run " + id, why->why(), why->remedy()));
     }
+  }
+  // The settings may have changed since it was submitted: to register it may have taken long.
+  if (const std::string why = options_.why_withdrawn ? options_.why_withdrawn(by.who, by.groups) : ""; !why.empty()) {
+    return EndQueued(id, Fail(ErrorCode::kNotPermitted, "run " + id, why, "ask an admin of this node"));
   }
   Wait(open);
 }
@@ -421,13 +426,23 @@ std::string Runs::RunOn(const std::string& device) const {
   return within == nullptr ? holder : within->queue().HolderOf(device);
 }
 
-std::vector<std::pair<std::string, uint32_t>> Runs::Queued() const {
+std::vector<std::pair<std::string, uint32_t>> Runs::NotBegun() const {
   KPROF_ON_IO_LOOP(parts_.loop);
-  std::vector<std::pair<std::string, uint32_t>> queued;
+  std::vector<std::pair<std::string, uint32_t>> found;
   for (const auto& [id, open] : open_) {
-    if (open.row.state == RunState::kQueued) queued.emplace_back(id, open.row.uid);
+    if (!HasBegun(open)) found.emplace_back(id, open.row.uid);
   }
-  return queued;
+  return found;
+}
+
+bool Runs::HasBegun(const std::string& id) const {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  auto found = open_.find(id);
+  return found == open_.end() || HasBegun(found->second);
+}
+
+bool Runs::HasBegun(const OpenRun& open) {
+  return open.end || open.lost || (open.life && open.life->has_begun());
 }
 
 const RunRow* Runs::FindOpenRow(const std::string& id) const {

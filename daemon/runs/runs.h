@@ -46,6 +46,8 @@ class Runs {
     int64_t stop_limit_ms = 35'000;
     // Whom limits and turns count a uid as; none: itself. Called here, and in the constructor.
     std::function<uint32_t(uint32_t)> account_of;
+    // Why that caller, with these groups, may no longer start what is stored by now; empty: it may. None: all may.
+    std::function<std::string(const Actor& who, const std::vector<uint32_t>& groups)> why_withdrawn;
   };
   // `recovered`: what a restart found. `last_id`: the catalog's newest.
   Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
@@ -90,8 +92,11 @@ class Runs {
   void Hold(const std::string& id);
   void Unhold(const std::string& id);
 
-  // What waits, here and within sessions, and whose it is.
-  std::vector<std::pair<std::string, uint32_t>> Queued() const;
+  // All of which nothing was executed yet, nor will be for now, and whose they are: what waits, here and within
+  // sessions, and what is being prepared.
+  std::vector<std::pair<std::string, uint32_t>> NotBegun() const;
+  // It is none of those.
+  bool HasBegun(const std::string& id) const;
   // Of the node's devices: their holders are sessions and single runs.
   const LeaseQueue& queue() const { return leases_.queue(); }
   // How many runs wait, here and within sessions, and how many may.
@@ -135,7 +140,12 @@ class Runs {
   void TakeBackQueued(RunRow row);
   void TakeBackLost(RunRow row);
   void Become(OpenRun& open, const RunRow& changed);
-  void Enqueue(RunRow row, uint32_t account);
+  struct Submitter {
+    uint32_t account = 0;
+    Actor who;
+    std::vector<uint32_t> groups;
+  };
+  void Enqueue(RunRow row, const Submitter& by);
   void Wait(OpenRun& open);
   void Start(const std::string& id);
   void Leave(OpenRun& open);
@@ -149,6 +159,7 @@ class Runs {
   void OnQueueChanged();
   void NotifyQueued();
   View ViewOf(const OpenRun& open) const;
+  static bool HasBegun(const OpenRun& open);
   void FinishStopping();
 
   const RunParts parts_;

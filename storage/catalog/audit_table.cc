@@ -50,7 +50,11 @@ WHERE id = ?1
 constexpr const char* kCountByUid = "SELECT uid, count(*) FROM audit GROUP BY uid";
 
 constexpr const char* kSelectBehind = R"sql(
-SELECT id, time_ns, uid FROM audit WHERE id > ?1 ORDER BY id LIMIT ?2
+SELECT id, time_ns, uid FROM audit
+WHERE id > ?1
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE audit.action = 'submit' AND id = audit.run_id AND state < 4)
+  AND NOT EXISTS (SELECT 1 FROM sessions WHERE audit.action = 'session_open' AND id = audit.session_id AND state < 3)
+ORDER BY audit.id LIMIT ?2
 )sql";
 
 // An entry has the very time of the run or session that it made, so that the index of times finds it.
@@ -192,15 +196,20 @@ Result<AuditStretch> ReadAuditStretch(Db& db, int64_t after_id, int64_t limit) {
   return stretch;
 }
 
-Status RemoveAudit(Db& db, const std::vector<AuditMark>& marks) {
-  if (marks.empty()) return OkStatus();
+Result<int64_t> RemoveAudit(Db& db, const std::vector<AuditMark>& marks) {
+  if (marks.empty()) return int64_t{0};
   const auto newest = std::max_element(marks.begin(), marks.end(),
                                        [](const AuditMark& a, const AuditMark& b) { return a.time_ns < b.time_ns; });
-  return LetGo(db, newest->time_ns + 1, [&]() -> Status {
+  int64_t removed = 0;
+  RETURN_IF_ERROR(LetGo(db, newest->time_ns + 1, [&]() -> Status {
     Statement remove(db, kDelete);
-    for (const AuditMark& mark : marks) RETURN_IF_ERROR(remove.Bind(1, mark.id).Run());
+    for (const AuditMark& mark : marks) {
+      RETURN_IF_ERROR(remove.Bind(1, mark.id).Run());
+      removed += db.changes();
+    }
     return OkStatus();
-  });
+  }));
+  return removed;
 }
 
 Result<int64_t> CountAuditEver(Db& db) {

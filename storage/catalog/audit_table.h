@@ -75,15 +75,15 @@ struct AuditMark {
   uint32_t uid = 0;
   bool operator==(const AuditMark&) const = default;
 };
-// Entries in the order of their ids.
+// Entries that may go, in the order of their ids.
 struct AuditStretch {
   int64_t last_id = 0;  // from where the next one goes on
   std::vector<AuditMark> marks;
 };
 // The first ones after that id; none at the end.
 Result<AuditStretch> ReadAuditStretch(Db& db, int64_t after_id, int64_t limit);
-// At most those.
-Status RemoveAudit(Db& db, const std::vector<AuditMark>& marks);
+// At most those; answers with how many.
+Result<int64_t> RemoveAudit(Db& db, const std::vector<AuditMark>& marks);
 
 // How many entries were ever appended. Free.
 Result<int64_t> CountAuditEver(Db& db);

@@ -257,8 +257,12 @@ class Removal(unittest.TestCase):
         node.install(PACKAGE)
         node.wait_for_state(node.capture_of("true"), "done")
         node.run("sh", "-c", "echo key >/etc/kprofd/node.key")
+        node.run("sh", "-c", "mkdir /srv/helper && touch /srv/helper/left && rm -rf /var/lib/kprofd-helper && "
+                             "ln -s /srv/helper /var/lib/kprofd-helper")
         node.run("dpkg", "--purge", "kprof", limit_s=120)
         self.assertEqual(node.run("ls", "-A", "/var/lib/kprofd"), "")
+        self.assertEqual(node.run("ls", "-A", "/srv/helper"), "", "what a link leads to goes as well")
+        self.assertFalse(os.path.lexists(node.path("var/lib/kprofd-helper")))
         self.assertEqual(node.run("ls", "-A", "/etc/kprofd"), "node.key\n")
 
 

@@ -46,6 +46,11 @@ revoked = "{self.lab.revoked}"
         os.kill(self.daemon.pid, signal.SIGHUP)
         wait_until(lambda: self.daemon.log().count(says) > before, "the settings to be read again")
 
+    def reloads(self):
+        """What they took over, as the audit has it; newest first."""
+        entries = self.daemon.ctl.json("audit", "--limit", "1000")["entries"]
+        return [entry["detail"] for entry in entries if entry["action"] == "reload"]
+
     def test_an_operator_sees_what_local_users_run(self):
         self.start()
         run = self.daemon.ctl.capture("true")
@@ -86,6 +91,20 @@ revoked = "{self.lab.revoked}"
         self.configure()
         self.reload()
         self.assertEqual(self.daemon.log().count(waits), 2)
+
+    def test_off_holds_at_once_and_another_address_does_not(self):
+        self.start()
+        self.remote(self.ops, "status")
+        host, _, port = self.address.rpartition(":")
+        self.configure(address="off")
+        self.reload()
+        self.assertIn("remote clients are not served any more", self.daemon.log())
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection((host, int(port)), timeout=30)
+        self.configure()
+        self.reload()
+        said = ["no setting has changed; for the next start: [listen] address", "[listen] address"]
+        wait_until(lambda: self.reloads() == said, "the audit to say so")
 
     def test_there_is_no_plaintext(self):
         self.start()

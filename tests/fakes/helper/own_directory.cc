@@ -1,6 +1,6 @@
 // A directory of users in the place of libc's, linked into a root helper whose sources are the real one's: a folder,
 // KPROF_TEST_DIRECTORY, where a file knows-<uid> or knows-user<uid> is an account, by its uid or its name, and a file
-// hangs-<uid> or hangs-user<uid> lets whoever asks for it wait until the file goes.
+// hangs-<uid> or hangs-user<uid> lets whoever asks for it wait until the file goes. A file fails: it is away.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -14,9 +14,17 @@ namespace {
 
 constexpr useconds_t kLookAgainUs = 1000;
 
-std::string PathOf(const char* verb, const std::string& who) {
+std::string Directory() {
   const char* folder = std::getenv("KPROF_TEST_DIRECTORY");
-  return (folder != nullptr ? std::string(folder) : std::string("/nonexistent")) + "/" + verb + "-" + who;
+  return folder != nullptr ? folder : "/nonexistent";
+}
+
+std::string PathOf(const char* verb, const std::string& who) {
+  return Directory() + "/" + verb + "-" + who;
+}
+
+bool IsAway() {
+  return ::access((Directory() + "/fails").c_str(), F_OK) == 0;
 }
 
 bool Knows(const std::string& who) {
@@ -39,11 +47,13 @@ int Give(const std::string& name, uid_t uid, passwd* entry, char* text, size_t s
 
 extern "C" int getpwuid_r(uid_t uid, passwd* entry, char* text, size_t size, passwd** found) {
   *found = nullptr;
+  if (IsAway()) return EIO;
   return Knows(std::to_string(uid)) ? Give("user" + std::to_string(uid), uid, entry, text, size, found) : 0;
 }
 
 extern "C" int getpwnam_r(const char* name, passwd* entry, char* text, size_t size, passwd** found) {
   *found = nullptr;
+  if (IsAway()) return EIO;
   const std::string who = name;
   uid_t uid = 0;
   if (who.size() <= 4 || std::from_chars(who.data() + 4, who.data() + who.size(), uid).ec != std::errc()) return 0;

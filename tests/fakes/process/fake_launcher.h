@@ -7,7 +7,8 @@
 //   launcher.last().Ended({.exit_code = 0});
 //
 // Events are called at once, from inside the test's call; like the real ones never from inside Launch, Go or Stop. One
-// that comes after the Launched is gone, or after a final event, is swallowed, as the real one would never send it.
+// that comes after the Launched is gone, or after a final event, and a second Prepared, is swallowed, as the real one
+// would never send it.
 #pragma once
 
 #include <memory>
@@ -33,7 +34,9 @@ class FakeLauncher final : public Launcher {
 
     void SharesCgroup() { Tell(events.shares_cgroup); }
     void HeldUp(const Status& why) { Tell(events.held_up, why); }
-    void Prepared() { Tell(events.prepared); }
+    void Prepared() {
+      if (!std::exchange(prepared, true)) Tell(events.prepared);
+    }
     void Started(const CommandStarted& started = {.pid = 4242, .unix_ns = 1, .mono_ns = 1}) {
       Tell(events.started, started);
     }
@@ -43,6 +46,7 @@ class FakeLauncher final : public Launcher {
     void Lost(const Status& status) { TellLast(events.lost, status); }
 
     LaunchEvents events;
+    bool prepared = false;
     bool over = false;
 
    private:

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -113,6 +116,27 @@ TEST_F(TakeLaunchTest, AsksAgainWhenItIsClosedUnheard) {
   });
   EXPECT_TRUE(TakeLaunch(SocketPath(), "run1").ok());
   daemon.join();
+}
+
+// As of Ctrl-C, or of a terminal whose size changes.
+TEST_F(TakeLaunchTest, GoesOnWaitingWhenSignalsCome) {
+  struct sigaction heard {};
+  struct sigaction before {};
+  heard.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &heard, &before), 0);
+  std::thread daemon([this, asks = ::pthread_self()] {
+    pollfd wait{listener_.get(), POLLIN, 0};
+    ::poll(&wait, 1, 60'000);
+    for (int i = 0; i < 100; ++i) {
+      ::pthread_kill(asks, SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    AnswerOnce(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
+  });
+  const Result<UniqueFd> taken = TakeLaunch(SocketPath(), "run1", 60'000);
+  EXPECT_TRUE(taken.ok()) << taken.status().ToString();
+  daemon.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(TakeLaunchTest, FailsForNonsenseAndSilence) {

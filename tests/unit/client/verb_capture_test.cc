@@ -45,7 +45,27 @@ class VerbCaptureTest : public VerbsFixture {
     };
   }
 
+  // A capture whose launch is offered, while nobody is at the side socket; when kprofctl says so, the run is `ended`.
+  void OfferInVain(const v1::Run& ended) {
+    AnswerCaptures(ended);
+    daemon_.calls.cancel_run = [this](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
+      why_not_started_ = request.launch_failure();
+      cancelled_ = true;
+      return OkStatus();
+    };
+    daemon_.calls.watch_run = [this, ended](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+      v1::WatchRunResponse offer = Watched(RunIn(v1::RUN_STATE_PREPARING));
+      offer.set_launch_offered(true);
+      stream.write(offer);
+      WaitUntil([&] { return cancelled_.load(); });
+      stream.write(Watched(ended));
+      return OkStatus();
+    };
+  }
+
   std::vector<v1::SubmitRunRequest> submitted_;
+  std::string why_not_started_;
+  std::atomic<bool> cancelled_ = false;
 };
 
 TEST_F(VerbCaptureTest, CaptureSendsTheCallersWorld) {
@@ -165,26 +185,18 @@ TEST_F(VerbCaptureTest, WhoIsNextIsToldForWhom) {
 }
 
 TEST_F(VerbCaptureTest, WhatItCannotStartEndsAndSaysWhy) {
-  AnswerCaptures(Done());
-  std::atomic<bool> cancelled = false;
-  std::string why;
-  daemon_.calls.cancel_run = [&](const v1::CancelRunRequest& request, v1::CancelRunResponse&) {
-    why = request.launch_failure();
-    cancelled = true;
-    return OkStatus();
-  };
-  daemon_.calls.watch_run = [&](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
-    v1::WatchRunResponse offer = Watched(RunIn(v1::RUN_STATE_PREPARING));
-    offer.set_launch_offered(true);
-    stream.write(offer);  // and nobody is at the side socket
-    WaitUntil([&] { return cancelled.load(); });
-    stream.write(Watched(Failed("spawn_failed")));
-    return OkStatus();
-  };
+  OfferInVain(Failed("spawn_failed"));
   daemon_.Start();
   EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 7);
-  EXPECT_THAT(why, HasSubstr("take the launch of run 01jd"));
+  EXPECT_THAT(why_not_started_, HasSubstr("take the launch of run 01jd"));
   EXPECT_THAT(results_, HasSubstr("state       failed"));
+}
+
+TEST_F(VerbCaptureTest, WhatIsCancelledJustAsItsTurnComesIsCancelled) {
+  OfferInVain(Failed("cancelled"));
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"capture", "command", "--", "true"}), 8);
+  EXPECT_THAT(results_, HasSubstr("state       cancelled"));
 }
 
 // A terminal that remembers what was written to it.

@@ -139,7 +139,9 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
       {"[[device]]\nkind = \"neuron\"\n", "needs its 'cores'"},
       {"[[device]]\nkind = \"amd\"\nid = \"cpu\"\n", "reserved"},
       {"[[device]]\nkind = \"amd\"\nid = \"0\"\n[[device]]\nkind = \"amd\"\nid = \"0\"\n", "taken already"},
-      {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "comma"},
+      {"[[device]]\nkind = \"amd\"\nid = \"0,1\"\n", "the id '0,1' holds a comma"},
+      {"[[device]]\nkind = \"amd\"\nid = \"a b\"\n", "the id 'a b' holds a space"},
+      {"[[device]]\nkind = \"amd\"\nid = \"gpu@0\"\n", "the id 'gpu@0' holds an @"},
       {"[[device]]\nkind = \"nvidia\"\nuuid = \"GPU-1,GPU-2\"\n",
        ":2: [[device]]: the uuid 'GPU-1,GPU-2' holds a comma"},
       {"[[device]]\nkind = \"nvidia\"\nuuid = \" GPU-1\"\n", "holds a comma or a space"},
@@ -391,6 +393,16 @@ TEST_F(SystemConfigTest, SaysWhatWaitsForTheNextStart) {
   EXPECT_EQ(
       SettingsForNextStart(now, *LoadSystem("socket = \"/other\"\n[queue]\nlimit_runs = 5\n[sessions]\nlimit = 5\n")),
       "socket, [queue], [sessions]");
+}
+
+TEST_F(SystemConfigTest, RemoteClientsAreTurnedOffByAReloadAndOnByAStart) {
+  const Config off = *LoadSystem("");
+  Config on = off;
+  on.listen.address = "127.0.0.1:7443";
+  EXPECT_EQ(SettingsTakenOver(on, off), "[listen] address");
+  EXPECT_EQ(SettingsForNextStart(on, off), "");
+  EXPECT_EQ(SettingsTakenOver(off, on), "");
+  EXPECT_EQ(SettingsForNextStart(off, on), "[listen] address");
 }
 
 TEST_F(ConfigTest, ADaemonOfOnesOwnHasNoRolesToGive) {

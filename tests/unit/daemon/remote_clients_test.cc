@@ -6,6 +6,7 @@
 #include <chrono>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "daemon/base/clock.h"
 #include "tests/fakes/base/temporary_folder.h"
@@ -30,20 +31,32 @@ class RemoteClientsTest : public testing::Test {
     return RemoteClients::Start(
         loop_, config_, [](const Caller&, UniqueFd) {}, connections_, first_expiry_);
   }
-  // Whether a client of that authority gets in.
-  static bool LetsIn(const RemoteClients& clients, TestAuthority& authority) {
+  // What is in the files now.
+  void Reload(RemoteClients& clients) {
+    Result<std::shared_ptr<const TlsCredentials>> credentials = LoadListen(config_);
+    ASSERT_TRUE(credentials.ok()) << credentials.status().ToString();
+    clients.Use(*credentials, config_.limits);
+  }
+  static uint16_t PortOf(const RemoteClients& clients) {
+    const std::string& address = clients.address();
+    return static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  }
+  static RawTlsClient::Wish WishOf(TestAuthority& authority) {
     const TestCertificate certificate = authority.Issue({.common_name = "ci"});
     RawTlsClient::Wish wish;
     wish.certificate_pem = certificate.pem;
     wish.key_pem = certificate.key_pem;
-    const std::string& address = clients.address();
+    return wish;
+  }
+  // Whether a client of that authority gets in.
+  static bool LetsIn(const RemoteClients& clients, TestAuthority& authority) {
     auto judged = [&] {
       const TlsCounts counts = clients.counts();
       return std::accumulate(counts.refused.begin(), counts.refused.end(), counts.admitted);
     };
     const int64_t before = clients.counts().admitted;
     const int64_t judged_before = judged();
-    { RawTlsClient client(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))), wish); }
+    { RawTlsClient client(PortOf(clients), WishOf(authority)); }
     while (judged() == judged_before) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return clients.counts().admitted > before;
   }
@@ -87,19 +100,38 @@ TEST_F(RemoteClientsTest, StartWithWhatHasExpired) {
   EXPECT_TRUE(Start().ok());
 }
 
-TEST_F(RemoteClientsTest, AReloadTakesNewFilesAndAFailedOneKeepsTheOld) {
+TEST_F(RemoteClientsTest, TakeOverOtherFiles) {
   auto clients = Start();
   ASSERT_TRUE(clients.ok()) << clients.status().ToString();
   TestAuthority other("other CA");
   EXPECT_TRUE(LetsIn(**clients, authority_));
   EXPECT_FALSE(LetsIn(**clients, other));
-  WritePrivate(config_.files.client_ca, "nothing of use");
-  EXPECT_FALSE((*clients)->Reload(config_).ok());
-  EXPECT_TRUE(LetsIn(**clients, authority_));
   WritePrivate(config_.files.client_ca, other.pem());
-  EXPECT_TRUE((*clients)->Reload(config_).ok());
+  Reload(**clients);
   EXPECT_FALSE(LetsIn(**clients, authority_));
   EXPECT_TRUE(LetsIn(**clients, other));
+}
+
+TEST_F(RemoteClientsTest, AreNoneAnyMoreWithoutAnAddress) {
+  auto clients = Start();
+  ASSERT_TRUE(clients.ok()) << clients.status().ToString();
+  loop_.RunUntilIdle();
+  EXPECT_GT(first_expiry_.value(), 0);
+  RawTlsClient client(PortOf(**clients), WishOf(authority_));
+  ASSERT_TRUE(client.Write("talks"));
+  while ((*clients)->counts().admitted == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const std::string address = std::exchange(config_.address, "");
+  Reload(**clients);
+  EXPECT_EQ(client.Read(), "");
+  EXPECT_FALSE(ConnectTcp(PortOf(**clients)).valid());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(first_expiry_.value(), 0) << "there is nothing to renew";
+  EXPECT_NE((*clients)->credentials(), nullptr) << "what was revoked stays revoked";
+  config_.address = address;
+  Reload(**clients);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(ConnectTcp(PortOf(**clients)).valid()) << "until the next start";
+  EXPECT_EQ(first_expiry_.value(), 0);
 }
 
 TEST_F(RemoteClientsTest, AreCountedWhenTheyAreRefusedByWhy) {
@@ -121,7 +153,7 @@ TEST_F(RemoteClientsTest, TellWhenTheFirstOfTheirFilesExpires) {
   EXPECT_NEAR(first_expiry_.value() - now, 24 * 3600, 600);
   config_.files.revoked = folder_ / "revoked.pem";
   WritePrivate(config_.files.revoked, authority_.RevocationList({}, 3600));
-  EXPECT_TRUE((*clients)->Reload(config_).ok());
+  Reload(**clients);
   loop_.RunUntilIdle();
   EXPECT_NEAR(first_expiry_.value() - now, 3600, 600);
 }

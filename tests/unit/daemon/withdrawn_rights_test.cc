@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+
 #include "storage/catalog/session_table.h"
 #include "tests/unit/runs/runs_fixture.h"
 
@@ -42,9 +45,11 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
     EXPECT_TRUE(Until([&] { return !id.empty(); }));
     return id;
   }
+  WithdrawnRights::GroupsOf Groups() {
+    return [this](uid_t uid, const std::vector<gid_t>&) { return groups_[uid]; };
+  }
   void Enforce() {
-    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
-                              [this](uid_t uid) { return groups_[uid]; });
+    WithdrawnRights withdrawn(*loop_, *workers_, lookups_, *catalog_, *runs_, *audit_, Groups());
     bool done = false;
     withdrawn.Enforce(rights_, [&] { done = true; });
     ASSERT_TRUE(Until([&] { return done; }));
@@ -69,6 +74,7 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
   std::unique_ptr<AuditLog> audit_;
   StartRights rights_;
   std::map<uid_t, std::vector<gid_t>> groups_;
+  WorkerPool lookups_{{.threads = 1}};
 };
 
 TEST_F(WithdrawnRightsTest, WhatWaitsOfWhoHasNoRoleEnds) {
@@ -153,6 +159,70 @@ TEST_F(WithdrawnRightsTest, WhatCameWithACertificateEndsWhenJustThatOneIsRevoked
   EXPECT_THAT(DeedsTo(session_goes), testing::Contains(HasSubstr("session_close")));
   EXPECT_NE(runs_->sessions().FindOpenRow(session_stays), nullptr);
   for (const std::string& id : {stays, not_noted, local}) EXPECT_TRUE(Waits(id));
+}
+
+TEST_F(WithdrawnRightsTest, WhatIsBeingPreparedDoesNotBegin) {
+  const std::string goes = SubmitOk(CommandOf(kGoes));
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().HeldUp(Fail(ErrorCode::kNoDaemon, "start", "the helper is away"));
+  Enforce();
+  ASSERT_TRUE(HasEnded(goes));
+  EXPECT_EQ(Stored(goes).error->code, "not_permitted");
+  EXPECT_EQ(launcher_->last().go_calls, 0);
+  EXPECT_TRUE(launcher_->last().destroyed);
+}
+
+TEST_F(WithdrawnRightsTest, ADirectoryThatIsAwayTakesNobodysRight) {
+  rights_.access.groups = {{44, Role::kViewer}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string waits = SubmitOk(CommandOf(kGoes));
+  std::atomic<int> asked = 0;
+  std::atomic<bool> is_away = true;
+  WithdrawnRights withdrawn(*loop_, *workers_, lookups_, *catalog_, *runs_, *audit_,
+                            [&](uid_t, const std::vector<gid_t>& of) -> Result<std::vector<gid_t>> {
+                              EXPECT_EQ(of, (std::vector<gid_t>{44}));
+                              ++asked;
+                              if (is_away) return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
+                              return std::vector<gid_t>{100};
+                            });
+  bool known = false;
+  withdrawn.Enforce(rights_, [&] { known = true; });
+  ASSERT_TRUE(Until([&] { return known; }));
+  EXPECT_TRUE(Waits(waits));
+  is_away = false;
+  Pass(WithdrawnRights::kAskAgainNs / kNanosPerMilli);
+  ASSERT_TRUE(HasEnded(waits)) << "it is asked again";
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_F(WithdrawnRightsTest, ADirectoryThatHangsKeepsNobodyWaitingForLong) {
+  rights_.access.groups = {{44, Role::kViewer}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string goes = SubmitOk(CommandOf(kGoes));
+  const std::string stays = SubmitOk(CommandOf(3000));
+  std::promise<void> answers;
+  std::atomic<int> asked = 0;
+  WithdrawnRights withdrawn(
+      *loop_, *workers_, lookups_, *catalog_, *runs_, *audit_,
+      [&, answered = answers.get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
+        ++asked;
+        answered.wait();
+        return {100};
+      });
+  bool known = false;
+  withdrawn.Enforce(rights_, [&] { known = true; });
+  ASSERT_TRUE(Until([&] { return asked == 1; }));
+  EXPECT_FALSE(known);
+  Pass(WithdrawnRights::kLimitNs / kNanosPerMilli);
+  EXPECT_TRUE(known);
+  EXPECT_TRUE(Waits(goes));
+  rights_.access.users[3000] = Role::kViewer;
+  withdrawn.Enforce(rights_);
+  answers.set_value();
+  ASSERT_TRUE(HasEnded(goes));
+  EXPECT_TRUE(Waits(stays)) << "it is the later rights that count";
 }
 
 TEST_F(WithdrawnRightsTest, WithARoleForAllNothingEnds) {

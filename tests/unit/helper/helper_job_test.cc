@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,47 @@ TEST(HelperJob, WhatFindsHasNoDescriptorOfOurs) {
   ASSERT_TRUE(ours.valid());
   const JobFinding found = FindingOf([&] { return std::string(::fcntl(ours.get(), F_GETFD) < 0 ? "closed" : "open"); });
   EXPECT_EQ(found, JobFinding(std::string("closed")));
+}
+
+TEST(HelperJob, WhatWorksHasNoDescriptorOfOurs) {
+  const UniqueFd ours(::fcntl(0, F_DUPFD, 100));
+  ASSERT_TRUE(ours.valid());
+  Result<HelperJob> job = HelperJob::Start(
+      [&] {
+        const bool is_closed = ::fcntl(ours.get(), F_GETFD) < 0;
+        return JobAnswer{HelperSwept{is_closed ? 1u : 0u, 0}, UniqueFd()};
+      },
+      5);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(IsReadable(job->fd(), 60'000));
+  EXPECT_EQ(job->TakeAnswer().message, HelperMessage(HelperSwept{1, 0}));
+  ::waitpid(job->pid(), nullptr, 0);
+}
+
+TEST(HelperJob, EndsWithTheHelperIfItSaysSo) {
+  SocketPair ends = *MakeSocketPair(SOCK_STREAM);
+  const pid_t helper = ::fork();
+  if (helper == 0) {
+    Result<HelperJob> job = HelperJob::Start(
+        [helper = ::getpid()]() -> JobAnswer {
+          EndWithTheHelper(helper);
+          while (true) ::pause();
+        },
+        5);
+    const pid_t pid = job.ok() ? job->pid() : -1;
+    [[maybe_unused]] const ssize_t sent = ::send(ends.theirs.get(), &pid, sizeof pid, MSG_NOSIGNAL);
+    while (true) ::pause();
+  }
+  ASSERT_GT(helper, 1);
+  pid_t pid = -1;
+  ASSERT_TRUE(IsReadable(ends.ours.get(), 60'000));
+  ASSERT_EQ(::recv(ends.ours.get(), &pid, sizeof pid, 0), static_cast<ssize_t>(sizeof pid));
+  ASSERT_GT(pid, 1);
+  const UniqueFd job(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  ASSERT_TRUE(job.valid());
+  ::kill(helper, SIGKILL);
+  ::waitpid(helper, nullptr, 0);
+  EXPECT_TRUE(IsReadable(job.get(), 60'000));
 }
 
 // It may be reaped by then, and its number another process's.

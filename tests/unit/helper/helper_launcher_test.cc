@@ -398,24 +398,6 @@ TEST_F(HelperLauncherTest, FailsARunWhoseHelperDoesNotComeBackAndForgetsIt) {
   WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
 }
 
-TEST_F(HelperLauncherTest, NeverStartsARunThatWasGivenUpWhileTheHelperWasAway) {
-  const LaunchRequest request = Request({"touch", folder_ / "executed"});
-  CallerConnects();
-  ASSERT_TRUE(RegisterRun(request).ok());
-  as_kprofd_.reset();
-  StopHelper(SIGKILL);
-  as_kprofd_.emplace();
-  Launch(request);
-  loop_.RunUntilIdle();
-  launched_.reset();
-  as_kprofd_.reset();
-  StartHelper();
-  as_kprofd_.emplace();
-  WaitUntil([&] { return AskState().grants == 0; }, "the grant to go");
-  EXPECT_FALSE(over());
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "executed"));
-}
-
 TEST_F(HelperLauncherTest, AsksAgainWhenTheHelperWasKilledBeforeItStartedTheRun) {
   const LaunchRequest request = Request({"true"});
   CallerConnects();

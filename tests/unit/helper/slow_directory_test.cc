@@ -109,6 +109,39 @@ TEST_F(SlowDirectoryTest, RegistersNobodyWithoutAnAccount) {
   EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
 }
 
+TEST_F(SlowDirectoryTest, RefusesHonestlyWhileItIsAway) {
+  const CallersConnection caller = Connect();
+  ASSERT_EQ(RegisterRun(NthRun(1), caller), HelperMessage(HelperDone{}));
+  WriteRemoteUsers("user" + std::to_string(kCallerUid) + "\n");
+  const std::ofstream away(Directory() + "/fails");
+  UniqueFd channel;
+  const HelperMessage answers[] = {
+      RegisterRun(kRun, caller),
+      Ask(HelperOpenFile{"/etc/passwd"}, caller.accepted.get()),
+      Ask(HelperRegisterRemote{kRun, kCallerUid, kDigest}),
+      Start(NthRun(1), channel),
+  };
+  for (const HelperMessage& answer : answers) {
+    EXPECT_TRUE(IsRefused(answer, "the directory of users does not answer: "));
+    EXPECT_EQ(CodeOf(answer), ErrorCode::kTimedOut);
+  }
+  EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 1, 1}));
+}
+
+// What works for it still holds nothing of it: kprofd hears at once, and the next one listens in its place.
+TEST_F(SlowDirectoryTest, KeepsNoConnectionAndNoPlaceWhenItIsKilled) {
+  const CallersConnection caller = Connect();
+  Hang(kCallerUid);
+  Send(kTag, HelperOpenFile{"/etc/passwd"}, caller.accepted.get());
+  EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
+  StopHelper(SIGKILL);
+  pollfd end{to_helper_.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, kPatienceMs), 1);
+  StartHelper();
+  ConnectToHelper();
+  EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
+}
+
 TEST_F(SlowDirectoryTest, ManyOfOneUserKeepNobodyElseWaiting) {
   const CallersConnection caller = Connect();
   Hang(kCallerUid);

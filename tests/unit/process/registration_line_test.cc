@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/process/helper_link.h"
 #include "tests/fakes/base/fake_clock.h"
 
 namespace kprof {
@@ -114,6 +115,17 @@ TEST_F(RegistrationLineTest, RefusesWhoseTurnDoesNotComeInTime) {
   while (!asked_.empty()) AnswerFirst();
   Enter(1);
   EXPECT_EQ(asked_.size(), 1u) << "the next finds its place again";
+}
+
+// Else a run starts of which its client has said that nobody took it.
+TEST_F(RegistrationLineTest, WhoSubmitsHearsOfItBeforeTheyGiveUp) {
+  constexpr int64_t kClientsDeadlineNs = 30 * kNanosPerSecond;  // kprof_client.h
+  constexpr int64_t kForTheRest = 5 * kNanosPerSecond;
+  for (int i = 0; i < kMostOfAnAccount; ++i) Enter(1);
+  Entered& refused = Enter(1);
+  clock_.Advance(kClientsDeadlineNs - kForTheRest - HelperLink::kRegisterLimitNs);
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(refused.done) << "its registration might last longer than anybody waits";
 }
 
 TEST_F(RegistrationLineTest, BlamesNoUserForOneWhoDoesNotAnswer) {

@@ -164,7 +164,6 @@ TEST_F(CallerServersTest, WhoIsNoLongerWhoTheyWereComesAnew) {
   EXPECT_TRUE(AskStatus(other).ok());
 }
 
-// gRPC by itself says CANCELLED to what comes while a server shuts down: no client takes that for "come again".
 TEST_F(CallerServersTest, AConnectionOfUnknownPlaceIsToBeMadeAnew) {
   server_limits_.unknown_place_ms = 200;
   Start();
@@ -213,6 +212,7 @@ TEST_F(CallerServersTest, ItsClientComesAgainWithoutLosingACallOrAStream) {
   OnLoop([&] { acceptor.reset(); });
 }
 
+// gRPC by itself says CANCELLED to what comes while a server shuts down: no client takes that for "come again".
 TEST_F(CallerServersTest, WhoAsksWhileKprofdStopsIsToldToComeAgain) {
   server_limits_.calls = {.in_flight = 1'000, .per_second = 1'000'000};
   Start();

@@ -217,6 +217,24 @@ TEST_F(TlsAcceptorTest, StopsListeningWhileThoseWhoAreInGoOn) {
   EXPECT_EQ(client.Read(), "");
 }
 
+TEST_F(TlsAcceptorTest, EndsAllWhoAreInAndTakesNobodyMore) {
+  Start();
+  RawTlsClient client(port_, Wish(client_));
+  RawTlsClient stranger(port_, Wish(authority_.Issue({.common_name = "stranger"})));
+  ASSERT_TRUE(UntilConnected(2));
+  ASSERT_TRUE(client.Write("talks"));
+  ASSERT_TRUE(stranger.Write("talks"));
+  UniqueFd shakes_hands = ConnectTcp(port_);
+  ASSERT_TRUE(Until([&] { return acceptor_->counts().handshakes_now == 1; }));
+  acceptor_->EndAll();
+  EXPECT_FALSE(ConnectTcp(port_).valid());
+  EXPECT_EQ(client.Read(), "");
+  EXPECT_EQ(stranger.Read(), "");
+  EXPECT_EQ(ReadToEnd(shakes_hands.get()), "");
+  EXPECT_TRUE(UntilConnections(0));
+  EXPECT_EQ(refused(TlsRefusal::kSilent), 0);
+}
+
 TEST_F(TlsAcceptorTest, CallsNobodyOnceItIsDestroyed) {
   Start();
   RawTlsClient client(port_, Wish(client_));

@@ -63,6 +63,31 @@ class AuditRetentionTest : public RunsFixture, public testing::Test {
       Pass(AuditRetention::kPauseMs);
     }
   }
+  // Entries of that user for runs that wait.
+  void SubmitRuns(uint32_t uid, int count) {
+    auto submit = [&](Db& db) -> Status {
+      for (int i = 0; i < count; ++i) {
+        AuditEntry entry;
+        entry.time_ns = clock_.unix_ns();
+        entry.by.uid = uid;
+        entry.action = audit::kSubmit;
+        entry.run_id = "waits" + std::to_string(i);
+        RETURN_IF_ERROR(AppendAudit(db, entry));
+        const std::string row =
+            "INSERT INTO runs (id, uid, tool, state, timeout_ms, queue_timeout_ms, queued_ns, cwd, "
+            "argv, environment) VALUES ('" +
+            entry.run_id + "', 1, '', 0, 0, 0, 70, x'', x'', x'')";
+        RETURN_IF_ERROR(db.Execute(row.c_str()));
+      }
+      return OkStatus();
+    };
+    ASSERT_TRUE(catalog_->writer().SubmitAndWait(submit).ok());
+  }
+  // The first portion of what is to go.
+  void UntilSomeGo(uint32_t uid) {
+    const int64_t before = EntriesOf(uid);
+    ASSERT_TRUE(Until([&] { return EntriesOf(uid) < before; }));
+  }
   int64_t Query(const std::string& sql) {
     Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
     return *(*reader)->QueryInteger(sql.c_str());
@@ -108,6 +133,39 @@ TEST_F(AuditRetentionTest, SaysOnceWhatGoesInPortions) {
   Settle();
   EXPECT_EQ(EntriesOf(1), 0);
   EXPECT_THAT(Expiries(), ElementsAre(HasSubstr("10001 entries older than")));
+}
+
+TEST_F(AuditRetentionTest, AnotherAgeEndsARemovalAndTheSameDoesNot) {
+  Append(1, 3 * AuditRetention::kAtOnce);
+  Pass(10'000);
+  const AuditPolicy mistaken{.max_age_ns = 5'000 * kNanosPerMilli};
+  retention_->SetPolicy(mistaken);
+  UntilSomeGo(1);
+  retention_->SetPolicy({.max_age_ns = 0});
+  Settle();
+  EXPECT_EQ(EntriesOf(1), 2 * AuditRetention::kAtOnce);
+  EXPECT_THAT(Expiries(), ElementsAre("10000 entries did not go with the others: [audit] was changed meanwhile",
+                                      HasSubstr("15000 entries older than")));
+  retention_->SetPolicy(mistaken);
+  UntilSomeGo(1);
+  retention_->SetPolicy(mistaken);
+  Settle();
+  EXPECT_EQ(EntriesOf(1), 0);
+  EXPECT_THAT(Expiries(), ElementsAre(HasSubstr("10002 entries older than"))) << "with those that said so before";
+}
+
+TEST_F(AuditRetentionTest, AnotherNumberEndsARemoval) {
+  Append(1, 3 * AuditRetention::kAtOnce);
+  retention_->SetPolicy({.max_entries = 1000});
+  UntilSomeGo(1);
+  retention_->SetPolicy({.max_entries = 100'000});
+  Settle();
+  EXPECT_EQ(EntriesOf(1), 2 * AuditRetention::kAtOnce);
+  EXPECT_THAT(Expiries(), ElementsAre("9062 entries did not go with the others: [audit] was changed meanwhile",
+                                      HasSubstr("14062 entries of up to")));
+  retention_->SetPolicy({.max_entries = 1000});
+  Settle();
+  EXPECT_LE(EntriesOf(1), 1000) << "it looks as before";
 }
 
 TEST_F(AuditRetentionTest, KeepsForEverWithoutALimit) {
@@ -166,6 +224,26 @@ TEST_F(AuditRetentionTest, WhoFloodsItLosesTheirOwnOldestEntries) {
   EXPECT_THAT(Expiries(), ElementsAre("371 entries of up to 2027-01-15T08:00:00Z: there are more than [audit] "
                                       "max_entries (uid 1000: 371)"));
   EXPECT_FALSE(catalog_->writer().SubmitAndWait([](Db& db) { return db.Execute("DELETE FROM audit"); }).ok());
+}
+
+TEST_F(AuditRetentionTest, CountsWhatGoesAndNotWhatHasToStay) {
+  SubmitRuns(1000, 10);
+  Append(1000, 90);
+  retention_->SetPolicy({.max_entries = 32});
+  Settle();
+  EXPECT_EQ(EntriesOf(1000), 30);
+  EXPECT_EQ(Query("SELECT count(*) FROM audit WHERE action = 'submit'"), 10);
+  EXPECT_THAT(Expiries(), ElementsAre(HasSubstr("70 entries of up to")));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("kprof_audit_trimmed_total 70\n"));
+}
+
+TEST_F(AuditRetentionTest, SaysNothingWhereAllHasToStay) {
+  SubmitRuns(1000, 40);
+  retention_->SetPolicy({.max_entries = 32});
+  Pass(2 * AuditRetention::kLookEveryMs);
+  Settle();
+  EXPECT_EQ(EntriesOf(1000), 40);
+  EXPECT_THAT(Expiries(), IsEmpty());
 }
 
 TEST_F(AuditRetentionTest, ManyUidsOfOneUserAreOne) {

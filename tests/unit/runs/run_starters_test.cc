@@ -41,6 +41,25 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
   EXPECT_EQ(grants_->grants[id].uid, 1000);
 }
 
+TEST_F(RunStartersTest, StartNothingOfWhoLostTheRightWhileItWasRegistered) {
+  Close();
+  std::vector<uint32_t> groups;
+  options_.why_withdrawn = [&](const Actor& who, const std::vector<uint32_t>& of) {
+    EXPECT_EQ(who.uid, 1000);
+    groups = of;
+    return "uid 1000 no longer has a role on this node";
+  };
+  ASSERT_TRUE(Open().ok());
+  RunRequest request = Command();
+  request.groups = {100, 1000};
+  const std::string id = SubmitOk(request);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).error->code, "not_permitted");
+  EXPECT_EQ(launcher_->count(), 0);
+  EXPECT_EQ(groups, (std::vector<uint32_t>{100, 1000}));
+  EXPECT_EQ(grants_->grants.count(id), 0) << "nor may the helper";
+}
+
 TEST_F(RunStartersTest, LetTheHelperStartWhatAClientOnAnotherNodeFollows) {
   RunRequest request = Attached();
   request.is_remote = true;
