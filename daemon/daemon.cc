@@ -96,8 +96,6 @@ struct Daemon::Parts {
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
-  // For the directory of users, which may never answer: what stands below goes without waiting for it.
-  WorkerPool lookups{{.threads = 1}};
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<ExpiryClock> expiry_clock;
@@ -193,7 +191,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
-  rights = std::make_unique<WithdrawnRights>(loop, workers, lookups, *catalog, *runs, *audit);
+  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,

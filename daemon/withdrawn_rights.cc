@@ -1,6 +1,7 @@
 #include "daemon/withdrawn_rights.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -61,77 +62,101 @@ void WithdrawnRights::Enforce(StartRights rights, std::function<void()> known) {
   KPROF_ON_IO_LOOP(loop_);
   rights_ = std::move(rights);
   if (known) known_.push_back(std::move(known));
-  if (looking_) {
-    rights_changed_ = true;
-    return;
-  }
-  limit_ = loop_.After(kLimitNs, [this] {
-    LogError("the directory of users does not answer: who may no longer start what waits is not known");
-    TellKnown();
-  });
-  LookUp();
-}
-
-void WithdrawnRights::LookUp() {
-  rights_changed_ = false;
   Waiting waiting = FindWaiting();
-  if (waiting.empty()) return OnFound({}, {});
-  looking_ = true;
-  auto read = [this, waiting, &loop = loop_, &catalog = catalog_]() mutable {
+  if (waiting.empty()) {
+    undecided_.clear();
+    return Settle();
+  }
+  if (!limit_.pending()) limit_ = loop_.After(kLimitNs, [this] { OnLate(); });
+  auto read = [this, waiting = std::move(waiting), &loop = loop_, &catalog = catalog_]() mutable {
     Result<ReaderPool::Lease> reader = catalog.readers().Borrow();
     Status found = reader.ok() ? ReadSubmitters(**reader, waiting) : reader.status();
     loop.Post([this, waiting = std::move(waiting), found] {
-      found.ok() ? AskDirectory(waiting) : OnFound(waiting, {{}, found});
+      if (found.ok()) return Judge(waiting);
+      LogError("who asked for what waits is not known; it is read again", {{"error", found.ToString()}});
+      again_ = loop_.After(kReadAgainNs, [this] { Enforce(rights_); });
     });
   };
   Status submitted = workers_.Submit(std::move(read));
-  if (!submitted.ok()) OnFound(waiting, {{}, submitted});
+  if (!submitted.ok()) again_ = loop_.After(kReadAgainNs, [this] { Enforce(rights_); });
 }
 
-void WithdrawnRights::AskDirectory(const Waiting& waiting) {
-  auto ask = [this, waiting, rights = rights_, groups_of = groups_of_, &loop = loop_] {
-    loop.Post([this, waiting, found = FindEnds(waiting, rights, groups_of)] { OnFound(waiting, found); });
-  };
-  Status submitted = lookups_.Submit(std::move(ask));
-  if (!submitted.ok()) OnFound(waiting, {{}, submitted});
+bool WithdrawnRights::GroupsCanHelp(const Actor& who) const {
+  const std::vector<uid_t>& nobodies = rights_.access.nobodies;
+  return !IsCertificate(who) && !rights_.access.groups.empty() &&
+         std::find(nobodies.begin(), nobodies.end(), who.uid) == nobodies.end();
 }
 
-WithdrawnRights::Found WithdrawnRights::FindEnds(const Waiting& waiting, const StartRights& rights,
-                                                 const GroupsOf& groups_of) {
-  std::vector<gid_t> asked;
-  for (const auto& [group, role] : rights.access.groups) asked.push_back(group);
-  std::map<uid_t, Result<std::vector<gid_t>>> groups;
-  Found found;
+void WithdrawnRights::Judge(const Waiting& waiting) {
+  undecided_.clear();
   for (const auto& [id, who] : waiting) {
-    std::string why = WhyWithdrawn(rights, who, {});
-    if (!why.empty() && !IsCertificate(who)) {  // most need no groups
-      auto at = groups.find(who.uid);
-      if (at == groups.end()) at = groups.emplace(who.uid, groups_of(who.uid, asked)).first;
-      if (!at->second.ok()) {
-        found.failed = at->second.status();
-        continue;
-      }
-      why = WhyWithdrawn(rights, who, *at->second);
+    std::string why = WhyWithdrawn(rights_, who, {});
+    if (why.empty()) continue;
+    if (GroupsCanHelp(who)) {
+      undecided_[id] = who;
+    } else {
+      ends_[id] = {who, std::move(why)};
     }
-    if (!why.empty()) found.ends[id] = std::move(why);
   }
-  return found;
+  if (undecided_.empty()) return Settle();
+  if (known_.empty()) EndFound();
+  AskDirectory();
 }
 
-void WithdrawnRights::OnFound(const Waiting& waiting, const Found& found) {
-  looking_ = false;
-  if (rights_changed_) return LookUp();
-  limit_.Cancel();
-  TellKnown();
-  for (const auto& [id, why] : found.ends) End(id, waiting.at(id), why);
-  again_.Cancel();
-  if (found.failed.ok()) return;
-  LogError("who may no longer start what waits is not known; it is asked again", {{"error", found.failed.ToString()}});
+void WithdrawnRights::AskDirectory() {
+  ask_again_ = asking_;
+  if (asking_) return;
+  std::vector<gid_t> asked;
+  for (const auto& [group, role] : rights_.access.groups) asked.push_back(group);
+  std::set<uid_t> uids;
+  for (const auto& [id, who] : undecided_) uids.insert(who.uid);
+  asking_ = true;
+  Status begun = directory_.Run([this, asked, uids, groups_of = groups_of_]() -> std::function<void()> {
+    Groups groups;
+    for (const uid_t uid : uids) groups.emplace(uid, groups_of(uid, asked));
+    return [this, groups = std::move(groups)] {
+      asking_ = false;
+      ask_again_ ? AskDirectory() : OnGroups(groups);
+    };
+  });
+  if (begun.ok()) return;
+  asking_ = false;
+  OnGroups({}, begun);
+}
+
+// `failed`: why nothing could be asked.
+void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
+  for (const auto& [id, who] : std::exchange(undecided_, {})) {
+    auto of = groups.find(who.uid);
+    if (of == groups.end()) continue;
+    if (!of->second.ok()) {
+      failed = of->second.status();
+      continue;
+    }
+    std::string why = WhyWithdrawn(rights_, who, *of->second);
+    if (!why.empty()) ends_[id] = {who, std::move(why)};
+  }
+  Settle();
+  if (failed.ok()) return;
+  LogError("who may no longer start what waits is not known; it is asked again", {{"error", failed.ToString()}});
   again_ = loop_.After(kAskAgainNs, [this] { Enforce(rights_); });
 }
 
-void WithdrawnRights::TellKnown() {
+void WithdrawnRights::OnLate() {
+  LogError("the directory of users does not answer: who may no longer start what waits is not known");
   for (const auto& known : std::exchange(known_, {})) known();
+  EndFound();
+}
+
+void WithdrawnRights::Settle() {
+  limit_.Cancel();
+  again_.Cancel();
+  for (const auto& known : std::exchange(known_, {})) known();
+  EndFound();
+}
+
+void WithdrawnRights::EndFound() {
+  for (const auto& [id, found] : std::exchange(ends_, {})) End(id, found.who, found.why);
 }
 
 // It may have begun, or ended, meanwhile.
@@ -146,9 +171,9 @@ void WithdrawnRights::End(const std::string& id, const Actor& of, const std::str
   }
   const RunRow* run = runs_.FindOpenRow(id);
   if (run == nullptr || runs_.HasBegun(id)) return;
-  LogWarning("a run ends before it began: its user's right is withdrawn", {{"run", id}, {"why", why}});
   runs_.Stop(id, reason("run " + id), 0, [&audit = audit_, of, why](const Result<RunRow>& stopped) {
-    if (!stopped.ok()) return;
+    if (!stopped.ok()) return;  // it is ending
+    LogWarning("a run ends before it began: its user's right is withdrawn", {{"run", stopped->id}, {"why", why}});
     AuditEntry entry = AuditEntryOf(DaemonFor(of.uid), audit::kCancel, *stopped, 0);
     entry.detail += ": " + why;
     audit.Record(std::move(entry));

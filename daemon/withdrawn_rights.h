@@ -7,7 +7,7 @@
 // with which, is in the audit of the submission. What is ended is there, too. A directory of users that is away takes
 // nobody's right: what it would have told is asked again.
 //
-// Io loop only; what may block without end has a thread of its own.
+// Io loop only; what may block is done elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/detached_work.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/rpc/access_policy.h"
@@ -40,56 +41,62 @@ std::string WhyWithdrawn(const StartRights& rights, const Actor& who, const std:
 class WithdrawnRights {
  public:
   // All groups of that user's account; only of its own number where there is none. Fails where the directory of users
-  // cannot say whether it is in one of `asked`. May block.
+  // cannot say whether it is in one of `asked`. May block. Owns all that it uses.
   using GroupsOf = std::function<Result<std::vector<gid_t>>(uid_t uid, const std::vector<gid_t>& asked)>;
   static Result<std::vector<gid_t>> GroupsOfAccount(uid_t uid, const std::vector<gid_t>& asked);
 
-  // How long those wait who wait for what is known.
-  static constexpr int64_t kLimitNs = 10 * kNanosPerSecond;
-  static constexpr int64_t kAskAgainNs = 60 * kNanosPerSecond;  // what the directory could not say
+  static constexpr int64_t kLimitNs = 10 * kNanosPerSecond;     // of the directory, where somebody waits
+  static constexpr int64_t kAskAgainNs = 60 * kNanosPerSecond;  // what it could not say
+  static constexpr int64_t kReadAgainNs = kNanosPerSecond;      // what the catalog could not
 
-  // `lookups`: one thread, for nothing else. Everything is borrowed and outlives this.
-  WithdrawnRights(IoLoop& loop, WorkerPool& workers, WorkerPool& lookups, Catalog& catalog, Runs& runs, AuditLog& audit,
+  // Everything is borrowed and outlives this.
+  WithdrawnRights(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, AuditLog& audit,
                   GroupsOf groups_of = GroupsOfAccount)
       : loop_(loop),
         workers_(workers),
-        lookups_(lookups),
         catalog_(catalog),
         runs_(runs),
         audit_(audit),
-        groups_of_(std::move(groups_of)) {}
+        groups_of_(std::move(groups_of)),
+        directory_(loop) {}
 
   // Looks up who may no longer start what waits; then calls `known`, and in the same turn ends that, before any of it
-  // can start. What cannot be looked up stays, and the log says so; so does, for now, what takes longer than kLimitNs.
-  // Called again before it is known, it is the later rights that count.
+  // can start. Only those whose right comes by a group wait for the directory: what it cannot say stays, for now, and
+  // so does what it does not say within kLimitNs; the log tells.
   void Enforce(StartRights rights, std::function<void()> known = nullptr);
 
  private:
   // By the ids of runs and sessions: who asked for them.
   using Waiting = std::map<std::string, Actor>;
-  struct Found {
-    std::map<std::string, std::string> ends;  // why, by id
-    Status failed;                            // why not all could be looked up
-  };
+  using Groups = std::map<uid_t, Result<std::vector<gid_t>>>;
   Waiting FindWaiting() const;
-  void LookUp();
-  void AskDirectory(const Waiting& waiting);
-  static Found FindEnds(const Waiting& waiting, const StartRights& rights, const GroupsOf& groups_of);
-  void OnFound(const Waiting& waiting, const Found& found);
-  void TellKnown();
+  bool GroupsCanHelp(const Actor& who) const;
+  void Judge(const Waiting& waiting);
+  void AskDirectory();
+  void OnGroups(const Groups& groups, Status failed = OkStatus());
+  void OnLate();
+  void Settle();
+  void EndFound();
   void End(const std::string& id, const Actor& of, const std::string& why);
+
+  struct Found {
+    Actor who;
+    std::string why;
+  };
 
   IoLoop& loop_;
   WorkerPool& workers_;
-  WorkerPool& lookups_;
   Catalog& catalog_;
   Runs& runs_;
   AuditLog& audit_;
   const GroupsOf groups_of_;
-  StartRights rights_;
-  std::vector<std::function<void()>> known_;
-  bool looking_ = false;
-  bool rights_changed_ = false;  // since that began
+  DetachedWork directory_;
+  StartRights rights_;                        // the last that were to be enforced
+  std::vector<std::function<void()>> known_;  // who waits
+  std::map<std::string, Found> ends_;         // to be ended when those have been told
+  Waiting undecided_;                         // the directory has to say
+  bool asking_ = false;
+  bool ask_again_ = false;  // others are undecided since
   IoLoop::Timer limit_;
   IoLoop::Timer again_;
 };

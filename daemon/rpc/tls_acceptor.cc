@@ -309,8 +309,11 @@ void TlsAcceptor::State::StopListening() {
   listener.reset();
   pause.reset();
   flush.reset();
-  for (const std::shared_ptr<TlsHandshake>& handshake : handshakes) handshake->Drop();
-  handshakes.clear();
+  while (!handshakes.empty()) {
+    const std::shared_ptr<TlsHandshake> dropped = handshakes.front();
+    Remove(handshakes.begin());
+    dropped->Drop();
+  }
   log.Flush();
 }
 

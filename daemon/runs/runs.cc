@@ -82,7 +82,7 @@ void Runs::TakeBack(RecoveredRuns recovered) {
     OpenRun& open = open_[unstored.row.id];
     open.row = unstored.row;
     open.end = std::move(unstored.row);
-    open.lease_ended = std::move(unstored.lease_ended);
+    open.end_entry = std::move(unstored.lease_ended);
     open.end_refused = std::move(unstored.why);
   }
 }
@@ -226,6 +226,8 @@ void Runs::Enqueue(RunRow row, const Submitter& by) {
   }
   // The settings may have changed since it was submitted: to register it may have taken long.
   if (const std::string why = options_.why_withdrawn ? options_.why_withdrawn(by.who, by.groups) : ""; !why.empty()) {
+    open.end_entry = AuditEntryOf(DaemonFor(open.row.uid), audit::kCancel, open.row, parts_.clock.unix_ns());
+    open.end_entry->detail += ": " + why;
     return EndQueued(id, Fail(ErrorCode::kNotPermitted, "run " + id, why, "ask an admin of this node"));
   }
   Wait(open);
@@ -291,7 +293,7 @@ void Runs::OnLifeEnded(EndedRun ended) {
     const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
     if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
     if (had_devices) {
-      open.lease_ended =
+      open.end_entry =
           LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
     }
   }
@@ -318,12 +320,12 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
   parts_.catalog.writer().Submit(
-      [row = *open.end, lease_ended = open.lease_ended, told = open.told,
+      [row = *open.end, entry = open.end_entry, told = open.told,
        left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
         RETURN_IF_ERROR(UpdateRun(db, row));
         for (const LeftoverRow& leftover : told) RETURN_IF_ERROR(ForgetLeftover(db, leftover));
         for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
-        return lease_ended ? AppendAudit(db, *lease_ended) : OkStatus();
+        return entry ? AppendAudit(db, *entry) : OkStatus();
       },
       [this, &loop = parts_.loop, id, retry_ms](Status status) {
         loop.Post([this, id, retry_ms, status] {

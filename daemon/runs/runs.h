@@ -117,15 +117,15 @@ class Runs {
 
  private:
   struct OpenRun {
-    RunRow row;                                     // as it is known to all: what is durable
-    uint32_t account = 0;                           // whom it counts as
-    Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
-    std::unique_ptr<RunLife> life;                  // none while it waits
-    std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
-    std::optional<RunRow> end;                      // its end, while that is being committed
-    std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
-    std::optional<AuditEntry> lease_ended;          // stored with the end, where it had one
-    Status end_refused;                             // why it could not be, the last time
+    RunRow row;                           // as it is known to all: what is durable
+    uint32_t account = 0;                 // whom it counts as
+    Leases* leases = nullptr;             // where it waits, or holds its devices; null: neither
+    std::unique_ptr<RunLife> life;        // none while it waits
+    std::unique_ptr<LostRun> lost;        // of one that a restart found in flight, in the place of its life
+    std::optional<RunRow> end;            // its end, while that is being committed
+    std::vector<LeftoverRow> told;        // of its devices; forgotten with the end
+    std::optional<AuditEntry> end_entry;  // of the audit: that its lease ended, or why it got none; with the end
+    Status end_refused;                   // why it could not be, the last time
     std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
     int holders = 0;
     IoLoop::Timer hold_timer;

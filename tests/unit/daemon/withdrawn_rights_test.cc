@@ -49,7 +49,7 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
     return [this](uid_t uid, const std::vector<gid_t>&) { return groups_[uid]; };
   }
   void Enforce() {
-    WithdrawnRights withdrawn(*loop_, *workers_, lookups_, *catalog_, *runs_, *audit_, Groups());
+    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_, Groups());
     bool done = false;
     withdrawn.Enforce(rights_, [&] { done = true; });
     ASSERT_TRUE(Until([&] { return done; }));
@@ -74,7 +74,6 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
   std::unique_ptr<AuditLog> audit_;
   StartRights rights_;
   std::map<uid_t, std::vector<gid_t>> groups_;
-  WorkerPool lookups_{{.threads = 1}};
 };
 
 TEST_F(WithdrawnRightsTest, WhatWaitsOfWhoHasNoRoleEnds) {
@@ -179,7 +178,7 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatIsAwayTakesNobodysRight) {
   const std::string waits = SubmitOk(CommandOf(kGoes));
   std::atomic<int> asked = 0;
   std::atomic<bool> is_away = true;
-  WithdrawnRights withdrawn(*loop_, *workers_, lookups_, *catalog_, *runs_, *audit_,
+  WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
                             [&](uid_t, const std::vector<gid_t>& of) -> Result<std::vector<gid_t>> {
                               EXPECT_EQ(of, (std::vector<gid_t>{44}));
                               ++asked;
@@ -196,16 +195,36 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatIsAwayTakesNobodysRight) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST_F(WithdrawnRightsTest, TheDirectoryIsNotAskedWhatWouldNotHelp) {
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string goes = SubmitOk(CommandOf(kGoes));
+  WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
+                            [](uid_t, const std::vector<gid_t>&) -> Result<std::vector<gid_t>> {
+                              return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
+                            });
+  withdrawn.Enforce(rights_);
+  ASSERT_TRUE(HasEnded(goes)) << "no group has a role";
+  const std::string nobodys = SubmitOk(CommandOf(kGoes));
+  rights_.access.groups = {{44, Role::kViewer}};
+  rights_.access.nobodies = {kGoes};
+  withdrawn.Enforce(rights_);
+  ASSERT_TRUE(HasEnded(nobodys)) << "nor would one help this user";
+}
+
 TEST_F(WithdrawnRightsTest, ADirectoryThatHangsKeepsNobodyWaitingForLong) {
   rights_.access.groups = {{44, Role::kViewer}};
   SubmitOk(CommandOf(kStays));
   ASSERT_TRUE(GoesOn(0));
   const std::string goes = SubmitOk(CommandOf(kGoes));
   const std::string stays = SubmitOk(CommandOf(3000));
+  rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays}};
+  const std::string by_rule = SubmitOk(CommandOf(kStays, "certificate:ci"));
+  const std::string no_rule = SubmitOk(CommandOf(kStays, "certificate:gone"));
   std::promise<void> answers;
   std::atomic<int> asked = 0;
   WithdrawnRights withdrawn(
-      *loop_, *workers_, lookups_, *catalog_, *runs_, *audit_,
+      *loop_, *workers_, *catalog_, *runs_, *audit_,
       [&, answered = answers.get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
         ++asked;
         answered.wait();
@@ -217,9 +236,13 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatHangsKeepsNobodyWaitingForLong) {
   EXPECT_FALSE(known);
   Pass(WithdrawnRights::kLimitNs / kNanosPerMilli);
   EXPECT_TRUE(known);
-  EXPECT_TRUE(Waits(goes));
+  ASSERT_TRUE(HasEnded(no_rule)) << "nobody need be asked about that one";
+  for (const std::string& id : {goes, by_rule}) EXPECT_TRUE(Waits(id));
   rights_.access.users[3000] = Role::kViewer;
+  rights_.certificates.clear();
   withdrawn.Enforce(rights_);
+  ASSERT_TRUE(HasEnded(by_rule)) << "nor about that one, while it hangs";
+  EXPECT_TRUE(Waits(goes));
   answers.set_value();
   ASSERT_TRUE(HasEnded(goes));
   EXPECT_TRUE(Waits(stays)) << "it is the later rights that count";

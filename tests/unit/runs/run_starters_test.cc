@@ -2,6 +2,9 @@
 // which must have seen the caller ask.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "daemon/runs/audit_log.h"
 #include "daemon/runs/runs.h"
 #include "storage/base/launch_digest.h"
 #include "storage/catalog/run_list.h"
@@ -58,6 +61,10 @@ TEST_F(RunStartersTest, StartNothingOfWhoLostTheRightWhileItWasRegistered) {
   EXPECT_EQ(launcher_->count(), 0);
   EXPECT_EQ(groups, (std::vector<uint32_t>{100, 1000}));
   EXPECT_EQ(grants_->grants.count(id), 0) << "nor may the helper";
+  Result<ReaderPool::Lease> reader = catalog_->readers().Borrow();
+  EXPECT_TRUE(std::ranges::any_of(*ReadAudit(**reader, {}), [&](const AuditEntry& entry) {
+    return entry.run_id == id && entry.action == audit::kCancel && entry.by.caller == kDaemonCaller;
+  }));
 }
 
 TEST_F(RunStartersTest, LetTheHelperStartWhatAClientOnAnotherNodeFollows) {
