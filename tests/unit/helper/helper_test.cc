@@ -139,6 +139,7 @@ TEST_F(HelperTest, EndsWhatARunBecameInANamespaceOfItsOwn) {
     ::_exit(1);
   }
   ASSERT_GT(escaped, 1);
+  steps.theirs.Reset();  // so that its end is heard
   char step = 0;
   if (::read(steps.ours.get(), &step, 1) != 1) {
     ::waitpid(escaped, nullptr, 0);
