@@ -3,8 +3,8 @@
 // same two methods and nothing behind them.
 //
 //   bench_load clients SOCKET CLIENTS SECONDS [UID...]   prints a line of JSON; the clients are these users' in turn
-//   bench_load bare SOCKET RUNS_BYTES                    answers the first with nothing, the second with so many bytes,
-//                                                        until its standard input ends
+//   bench_load bare SOCKET [KPROFD_SOCKET UID]           answers both with nothing, or with the bytes that kprofd there
+//                                                        answers that user, until its standard input ends
 #include <fcntl.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
@@ -72,7 +72,6 @@ class LoadClient {
   const std::vector<int64_t>& latencies_ns() const { return latencies_ns_; }
   int64_t failed() const { return failed_; }
   const std::string& first_failure() const { return first_failure_; }
-  size_t runs_bytes() const { return runs_bytes_; }
 
  private:
   void AskStatus() {
@@ -87,7 +86,6 @@ class LoadClient {
     page_.Clear();
     asked_ = Clock::now();
     runs_->async()->ListRuns(context_.get(), &list_, &page_, [this](const grpc::Status& ended) {
-      if (runs_bytes_ == 0) runs_bytes_ = page_.ByteSizeLong();
       if (Ended(ended)) AskStatus();
     });
   }
@@ -114,7 +112,6 @@ class LoadClient {
   std::vector<int64_t> latencies_ns_;
   int64_t failed_ = 0;
   std::string first_failure_;
-  size_t runs_bytes_ = 0;
 };
 
 int RunClients(const std::string& socket, int clients, double seconds, const std::vector<uid_t>& users) {
@@ -147,43 +144,77 @@ int RunClients(const std::string& socket, int clients, double seconds, const std
                latencies[static_cast<size_t>(percent / 100 * static_cast<double>(latencies.size() - 1))]) /
            1e6;
   };
-  std::printf(
-      "{\"calls_per_second\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"most_ms\":%.3f,\"failed\":%ld,\"runs_bytes\":%zu}"
-      "\n",
-      static_cast<double>(latencies.size()) / seconds, percentile(50), percentile(99), percentile(100), failed,
-      all[0]->runs_bytes());
+  std::printf("{\"calls_per_second\":%.1f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"most_ms\":%.3f,\"failed\":%ld}\n",
+              static_cast<double>(latencies.size()) / seconds, percentile(50), percentile(99), percentile(100), failed);
   if (failed > 0) std::fprintf(stderr, "%ld calls failed, the first one: %s\n", failed, first_failure.c_str());
   std::fflush(nullptr);
   ::_exit(0);  // a thousand channels take their time to end
 }
 
-class BareNode final : public v1::NodeService::CallbackService {
-  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const v1::GetStatusRequest*,
-                                      v1::GetStatusResponse*) override {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
+// What the bare server answers: made once, before anybody asks.
+struct Answers {
+  grpc::ByteBuffer status;
+  grpc::ByteBuffer runs;
 };
 
-class BareRuns final : public v1::RunsService::CallbackService {
+grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// What kprofd answers that user.
+Answers AskKprofd(const std::string& socket, uid_t uid) {
+  auto channel = grpc::CreateInsecureChannelFromFd("localhost", ConnectAs(socket, uid));
+  v1::GetStatusResponse status;
+  grpc::ClientContext ask_status;
+  v1::ListRunsRequest list;
+  list.set_page_size(kRunsInPage);
+  v1::ListRunsResponse runs;
+  grpc::ClientContext ask_runs;
+  const bool answered = v1::NodeService::NewStub(channel)->GetStatus(&ask_status, {}, &status).ok() &&
+                        v1::RunsService::NewStub(channel)->ListRuns(&ask_runs, list, &runs).ok();
+  if (!answered) {
+    std::fprintf(stderr, "kprofd at %s does not answer\n", socket.c_str());
+    std::exit(1);
+  }
+  return {BytesOf(status), BytesOf(runs)};
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const grpc::ByteBuffer& answer,
+                                 grpc::ByteBuffer* response) {
+  *response = answer;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+class BareNode final : public v1::NodeService::WithRawCallbackMethod_GetStatus<v1::NodeService::CallbackService> {
  public:
-  explicit BareRuns(size_t bytes) : bytes_(bytes) {}
+  explicit BareNode(const Answers& answers) : answers_(answers) {}
 
  private:
-  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const v1::ListRunsRequest*,
-                                     v1::ListRunsResponse* response) override {
-    if (bytes_ > 0) response->set_next_page_token(std::string(bytes_, 'x'));
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
+                                      grpc::ByteBuffer* response) override {
+    return Answer(context, answers_.status, response);
   }
-  const size_t bytes_;
+  const Answers& answers_;
 };
 
-int ServeBare(const std::string& socket, size_t bytes) {
-  BareNode node;
-  BareRuns runs(bytes);
+class BareRuns final : public v1::RunsService::WithRawCallbackMethod_ListRuns<v1::RunsService::CallbackService> {
+ public:
+  explicit BareRuns(const Answers& answers) : answers_(answers) {}
+
+ private:
+  grpc::ServerUnaryReactor* ListRuns(grpc::CallbackServerContext* context, const grpc::ByteBuffer*,
+                                     grpc::ByteBuffer* response) override {
+    return Answer(context, answers_.runs, response);
+  }
+  const Answers& answers_;
+};
+
+int ServeBare(const std::string& socket, const Answers& answers) {
+  BareNode node(answers);
+  BareRuns runs(answers);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(&node);
@@ -207,7 +238,13 @@ int main(int argc, char** argv) {
     if (users.empty()) users.push_back(::getuid());
     return kprof::RunClients(argv[2], std::atoi(argv[3]), std::atof(argv[4]), users);
   }
-  if (what == "bare" && argc == 4) return kprof::ServeBare(argv[2], static_cast<size_t>(std::atoi(argv[3])));
-  std::fprintf(stderr, "usage: bench_load clients SOCKET CLIENTS SECONDS [UID...] | bare SOCKET RUNS_BYTES\n");
+  if (what == "bare" && argc == 3) {
+    return kprof::ServeBare(
+        argv[2], {kprof::BytesOf(kprof::v1::GetStatusResponse()), kprof::BytesOf(kprof::v1::ListRunsResponse())});
+  }
+  if (what == "bare" && argc == 5) {
+    return kprof::ServeBare(argv[2], kprof::AskKprofd(argv[3], static_cast<uid_t>(std::atoi(argv[4]))));
+  }
+  std::fprintf(stderr, "usage: bench_load clients SOCKET CLIENTS SECONDS [UID...] | bare SOCKET [KPROFD_SOCKET UID]\n");
   return 2;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Many clients at once, each on a connection of its own, asking for the status and then for 20 runs, over and over:
 calls per second, p50, p99, the daemon's memory; and beside it, turn by turn, a bare gRPC server that answers the same
-calls with nothing, and with as many bytes as kprofd does. All on one machine: clients and server share its cores. Once
+calls with nothing, and one that answers with the very bytes that kprofd does, of which the clients make the same messages. All on one machine: clients and server share its cores. Once
 more while runs are submitted and end, so that no answer is the same for long. With --users the daemon is a node's, in
 system mode with its helper, and the clients are that many users', who see their own runs; that needs root.
 
@@ -39,9 +39,10 @@ def load(socket, arguments):
     return json.loads(out.stdout)
 
 
-def load_bare(folder, runs_bytes, arguments):
-    socket = os.path.join(folder, f"bare-{runs_bytes}.sock")
-    with subprocess.Popen([LOAD, "bare", socket, str(runs_bytes)], stdin=subprocess.PIPE) as server:
+def load_bare(folder, like, arguments):
+    """`like`: nothing, or a socket of kprofd's and a user."""
+    socket = os.path.join(folder, "bare.sock")
+    with subprocess.Popen([LOAD, "bare", socket, *like], stdin=subprocess.PIPE) as server:
         try:
             wait_until(lambda: os.path.exists(socket), "the bare server to listen")
             os.chmod(socket, 0o666)
@@ -120,20 +121,22 @@ def main():
     arguments = parser.parse_args()
     bench_support.print_machine()
     with temporary_folder("b-") as folder, filled_daemon(folder, arguments) as daemon:
-        ratios = {"nothing": [], "as much": []}
+        someone = (*users_of(arguments), os.getuid())[0]
+        likes = {"nothing": [], "the same": [daemon.socket, str(someone)]}
+        ratios = {answer: [] for answer in likes}
         print(f"kprofd before: {rss_mib(daemon.pid):.1f} MiB")
         for _ in range(arguments.turns):
             ours = load(daemon.socket, arguments)
             if ours["failed"]:
                 raise SystemExit(f"{ours['failed']} calls failed")
             print(f"kprofd:               {describe(ours)}, {rss_mib(daemon.pid):.1f} MiB")
-            for answer, runs_bytes in (("nothing", 0), ("as much", ours["runs_bytes"])):
-                bare = load_bare(folder, runs_bytes, arguments)
+            for answer, like in likes.items():
+                bare = load_bare(folder, like, arguments)
                 ratios[answer].append(ours["calls_per_second"] / bare["calls_per_second"])
                 print(f"bare, answers {answer}: {describe(bare)}; kprofd is {ratios[answer][-1]:.2f} of it")
         for answer, of_turns in ratios.items():
             print(f"of a bare server that answers {answer}: {min(of_turns):.2f} to {max(of_turns):.2f}")
-        with submitting(daemon.socket, arguments.runs, (*users_of(arguments), os.getuid())[0]) as submitted:
+        with submitting(daemon.socket, arguments.runs, someone) as submitted:
             ours = load(daemon.socket, arguments)
         print(f"kprofd, beside {submitted.ended.value} runs that ended: {describe(ours)}, {ours['failed']} failed")
         print(f"kprofd at most: {rss_mib(daemon.pid, 'VmHWM'):.1f} MiB")
