@@ -89,6 +89,7 @@ bool WithdrawnRights::GroupsCanHelp(const Actor& who) const {
 
 void WithdrawnRights::Judge(const Waiting& waiting) {
   undecided_.clear();
+  ends_.clear();  // by rights that are others now
   for (const auto& [id, who] : waiting) {
     std::string why = WhyWithdrawn(rights_, who, {});
     if (why.empty()) continue;
@@ -99,7 +100,7 @@ void WithdrawnRights::Judge(const Waiting& waiting) {
     }
   }
   if (undecided_.empty()) return Settle();
-  if (known_.empty()) EndFound();
+  if (known_.empty()) Conclude();
   AskDirectory();
 }
 
@@ -143,19 +144,18 @@ void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
 }
 
 void WithdrawnRights::OnLate() {
-  LogError("the directory of users does not answer: who may no longer start what waits is not known");
-  for (const auto& known : std::exchange(known_, {})) known();
-  EndFound();
+  LogError("who may no longer start what waits is not all known in time: the directory of users does not answer");
+  Conclude();
 }
 
 void WithdrawnRights::Settle() {
   limit_.Cancel();
   again_.Cancel();
-  for (const auto& known : std::exchange(known_, {})) known();
-  EndFound();
+  Conclude();
 }
 
-void WithdrawnRights::EndFound() {
+void WithdrawnRights::Conclude() {
+  for (const auto& known : std::exchange(known_, {})) known();
   for (const auto& [id, found] : std::exchange(ends_, {})) End(id, found.who, found.why);
 }
 

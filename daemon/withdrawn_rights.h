@@ -75,8 +75,8 @@ class WithdrawnRights {
   void AskDirectory();
   void OnGroups(const Groups& groups, Status failed = OkStatus());
   void OnLate();
-  void Settle();
-  void EndFound();
+  void Settle();    // all is known
+  void Conclude();  // from what is
   void End(const std::string& id, const Actor& of, const std::string& why);
 
   struct Found {

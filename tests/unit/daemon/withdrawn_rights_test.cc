@@ -195,6 +195,31 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatIsAwayTakesNobodysRight) {
   EXPECT_EQ(asked, 2);
 }
 
+TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackInTimeWereNeverLost) {
+  rights_.access.groups = {{44, Role::kViewer}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  SubmitOk(CommandOf(kGoes));
+  const std::string stays = SubmitOk(CommandOf(kStays, "certificate:ci"));
+  auto answers = std::make_shared<std::promise<void>>();
+  WithdrawnRights withdrawn(
+      *loop_, *workers_, *catalog_, *runs_, *audit_,
+      [answered = answers->get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
+        answered.wait();
+        return {44};
+      });
+  bool known = false;
+  withdrawn.Enforce(rights_, [&] { known = true; });
+  loop_->RunUntilIdle();
+  rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays}};
+  withdrawn.Enforce(rights_);
+  loop_->RunUntilIdle();
+  answers->set_value();
+  ASSERT_TRUE(Until([&] { return known; }));
+  loop_->RunUntilIdle();
+  EXPECT_TRUE(Waits(stays));
+}
+
 TEST_F(WithdrawnRightsTest, TheDirectoryIsNotAskedWhatWouldNotHelp) {
   SubmitOk(CommandOf(kStays));
   ASSERT_TRUE(GoesOn(0));
