@@ -462,7 +462,8 @@ def settings_of(preset, build_dir, long):
         environment["LSAN_OPTIONS"] = f"suppressions={TESTS}/lsan.supp:print_suppressions=0"
     if preset == "tsan":
         environment["TSAN_OPTIONS"] = (
-            f"suppressions={TESTS}/tsan.supp:ignore_noninstrumented_modules=1:second_deadlock_stack=1:history_size=5")
+            f"suppressions={TESTS}/tsan.supp:ignore_noninstrumented_modules=1:second_deadlock_stack=1:history_size=5:"
+            "atexit_sleep_ms=50")  # else each kprofctl takes a second to exit
         # GCC 12's runtime does not start where addresses are more random than it knows.
         with open("/proc/sys/vm/mmap_rnd_bits", encoding="ascii") as file:
             too_random = int(file.read()) > 28

@@ -118,7 +118,7 @@ class Caller(Client):
     """kprofctl as somebody."""
 
     def __init__(self, daemon, uid, groups=()):
-        super().__init__(daemon.socket, {"PATH": os.environ["PATH"], "HOME": "/"})
+        super().__init__(daemon.socket, {"PATH": os.environ["PATH"], "HOME": "/", **kprof_testing.SANITIZER_ENVIRONMENT})
         self.program = os.path.join(daemon.bin, "kprofctl")
         self.identity = {"user": uid, "group": uid, "extra_groups": list(groups), "cwd": "/"}
 

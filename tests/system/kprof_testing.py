@@ -24,7 +24,9 @@ BIN = os.environ.get("KPROF_BIN", os.path.join(ROOT, "build", "release", "bin"))
 KPROFD, KPROFCTL, LAUNCH = (os.path.join(BIN, name) for name in ("kprofd", "kprofctl", "kprof-launch"))
 LONG = "KPROF_LONG" in os.environ
 SANITIZER = os.environ.get("KPROF_SANITIZER", "")
-SANITIZER_OPTIONS = ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
+# Programs under a sanitizer need its options, whatever else their environment is: suppressions, how to report.
+SANITIZER_ENVIRONMENT = {name: os.environ[name]
+                         for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
 SLOW = 4 if SANITIZER else 1
 LIMIT_S = 30 * SLOW  # for whatever should be a matter of moments
 

@@ -100,7 +100,8 @@ class CallersTest(unittest.TestCase):
         os.chmod(shutil.copy(source, os.path.join(folder, "kprof-launch")), 0o755)
         process = subprocess.Popen([program, "--socket", self.daemon.socket, "--json", "capture", "command", "--", "true"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=ALICE, group=ALICE,
-                                   extra_groups=[], cwd="/", env={"PATH": os.environ["PATH"], "HOSTILE_TABLE": table})
+                                   extra_groups=[], cwd="/", env={"PATH": os.environ["PATH"], "HOSTILE_TABLE": table,
+                                                                  **kprof_testing.SANITIZER_ENVIRONMENT})
         out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
         self.assertEqual(process.returncode, 0, err)
         run = json.loads(out)

@@ -239,9 +239,8 @@ class EnvironmentTest(DaemonTest):
         self.assertEqual(self.log_of(run["id"]), b"from here,after,a=b\n")
 
     def test_nothing_of_the_daemons_own_environment_arrives(self):
-        # A client under a sanitizer needs its options (suppressions, where to report); they then are the client's. The
-        # daemon's own differ by one that changes nothing.
-        options = {name: os.environ[name] for name in kprof_testing.SANITIZER_OPTIONS if name in os.environ}
+        # A sanitizer's options are the client's, then. The daemon's own differ by one that changes nothing.
+        options = kprof_testing.SANITIZER_ENVIRONMENT
         environment = {"ONLY_OF_THE_DAEMON": "1", **{name: value + ":verbosity=0" for name, value in options.items()}}
         with kprof_testing.running_daemon(environment=environment) as daemon:
             own = {"PATH": os.environ["PATH"], **options}

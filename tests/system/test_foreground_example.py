@@ -38,7 +38,8 @@ class ForegroundExampleTest(unittest.TestCase):
                               timeout=kprof_testing.LIMIT_S, user=uid, group=uid, extra_groups=[],
                               env={"PATH": os.environ["PATH"], "PYTHONPATH": self.stubs, "PYTHONDONTWRITEBYTECODE": "1",
                                    "KPROF_SOCKET": self.daemon.socket, "CUDA_VISIBLE_DEVICES": "$(no plain word)",
-                                   "KPROF_LAUNCH": launcher or os.path.join(self.daemon.bin, "kprof-launch")})
+                                   "KPROF_LAUNCH": launcher or os.path.join(self.daemon.bin, "kprof-launch"),
+                                   **kprof_testing.SANITIZER_ENVIRONMENT})
 
     def test_it_runs_its_command_as_its_caller(self):
         done = self.run_example(ALICE, "sh", "-c", "id -u; exit 3")
