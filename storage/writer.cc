@@ -8,7 +8,17 @@
 #include <mutex>
 #include <utility>
 
+#include "storage/statement.h"
+
 namespace kprof {
+namespace {
+
+// Compiled once, where the connection keeps statements.
+Status Run(Db& db, const char* sql) {
+  return Statement(db, sql).Run();
+}
+
+}  // namespace
 
 Writer::Writer(Db db, const Options& options) : options_(options), db_(std::move(db)), thread_([this] { Work(); }) {}
 
@@ -103,7 +113,7 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
     const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
     options_.on_commit(took.count(), jobs.size(), committed);
   };
-  Status begun = db_.Execute("BEGIN IMMEDIATE");
+  Status begun = Run(db_, "BEGIN IMMEDIATE");
   if (!begun.ok()) {
     observe(begun);
     std::fill(results.begin(), results.end(), begun);
@@ -117,7 +127,7 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
     observe(results[i]);
     return i;
   }
-  Status committed = db_.Execute("COMMIT");
+  Status committed = Run(db_, "COMMIT");
   observe(committed);
   if (committed.ok()) {
     if (options_.changes != nullptr) options_.changes->Bump();
@@ -134,9 +144,9 @@ std::optional<size_t> Writer::CommitTogether(std::span<Entry> jobs, std::span<St
 }
 
 Status Writer::RunInSavepoint(const Job& job) {
-  RETURN_IF_ERROR(db_.Execute("SAVEPOINT job"));
+  RETURN_IF_ERROR(Run(db_, "SAVEPOINT job"));
   Status status = job(db_);
-  if (status.ok()) status = db_.Execute("RELEASE job");
+  if (status.ok()) status = Run(db_, "RELEASE job");
   if (status.ok() || !db_.in_transaction()) return status;
   // If the job cannot be undone alone, all of it is: the caller sees that the transaction is gone.
   if (!db_.Execute("ROLLBACK TO job; RELEASE job").ok()) (void)db_.Execute("ROLLBACK");

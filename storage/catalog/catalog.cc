@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kReaders = 4;
 constexpr size_t kReaderStatements = 32;
+// All that is written again and again: to compile the changes of one state takes longer than to make them.
+constexpr size_t kWriterStatements = 128;
 // A commit empties their caches anyway.
 constexpr int64_t kReaderCacheBytes = 512 << 10;
 
@@ -100,7 +102,8 @@ Status Catalog::OpenDatabase() {
     ASSIGN_OR_RETURN(Db db, Db::Open(path, for_looking));
     RETURN_IF_ERROR(CheckCatalog(db));
   }
-  ASSIGN_OR_RETURN(Db db, Db::Open(path, {.mode = Db::Mode::kReadWrite, .vfs = options_.vfs}));
+  ASSIGN_OR_RETURN(
+      Db db, Db::Open(path, {.mode = Db::Mode::kReadWrite, .vfs = options_.vfs, .kept_statements = kWriterStatements}));
   RETURN_IF_ERROR(MigrateCatalog(db));
   ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
   last_stop_was_unclean_ = was_clean == 0;
