@@ -61,9 +61,12 @@ WithdrawnRights::Waiting WithdrawnRights::FindWaiting() const {
 void WithdrawnRights::Enforce(StartRights rights, std::function<void()> known) {
   KPROF_ON_IO_LOOP(loop_);
   rights_ = std::move(rights);
+  ends_.clear();  // by rights that are others now
+  judging_ = true;
   if (known) known_.push_back(std::move(known));
   Waiting waiting = FindWaiting();
   if (waiting.empty()) {
+    judging_ = false;
     undecided_.clear();
     return Settle();
   }
@@ -88,8 +91,9 @@ bool WithdrawnRights::GroupsCanHelp(const Actor& who) const {
 }
 
 void WithdrawnRights::Judge(const Waiting& waiting) {
+  judging_ = false;
   undecided_.clear();
-  ends_.clear();  // by rights that are others now
+  ends_.clear();
   for (const auto& [id, who] : waiting) {
     std::string why = WhyWithdrawn(rights_, who, {});
     if (why.empty()) continue;
@@ -127,6 +131,7 @@ void WithdrawnRights::AskDirectory() {
 
 // `failed`: why nothing could be asked.
 void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
+  if (judging_) return;  // by other rights; it is asked again, about whom they leave undecided
   for (const auto& [id, who] : std::exchange(undecided_, {})) {
     auto of = groups.find(who.uid);
     if (of == groups.end()) continue;
@@ -144,7 +149,8 @@ void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
 }
 
 void WithdrawnRights::OnLate() {
-  LogError("who may no longer start what waits is not all known in time: the directory of users does not answer");
+  LogError("who may no longer start what waits is not all known in time",
+           {{"why", judging_ ? "the catalog does not answer" : "the directory of users does not answer"}});
   Conclude();
 }
 

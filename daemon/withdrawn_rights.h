@@ -95,6 +95,7 @@ class WithdrawnRights {
   std::vector<std::function<void()>> known_;  // who waits
   std::map<std::string, Found> ends_;         // to be ended when those have been told
   Waiting undecided_;                         // the directory has to say
+  bool judging_ = false;                      // rights_ are newer than what is known of who waits
   bool asking_ = false;
   bool ask_again_ = false;  // others are undecided since
   IoLoop::Timer limit_;

@@ -43,7 +43,8 @@ class NoDaemonTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder), [], "nothing is left by a verb that failed")
 
     def test_so_it_does_without_a_named_socket(self):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "XDG_RUNTIME_DIR": self.folder}
+        environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "XDG_RUNTIME_DIR": self.folder,
+                       **kprof_testing.SANITIZER_ENVIRONMENT}
         done = subprocess.run([kprof_testing.KPROFCTL, "status"], env=environment, capture_output=True, text=True,
                               timeout=kprof_testing.LIMIT_S, check=False)
         if os.path.exists("/run/kprofd/kprofd.sock"):

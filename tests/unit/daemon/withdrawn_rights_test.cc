@@ -220,6 +220,39 @@ TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackInTimeWereNeverLost) {
   EXPECT_TRUE(Waits(stays));
 }
 
+TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackCountBeforeItIsKnownWhoWaits) {
+  rights_.access.groups = {{44, Role::kViewer}};
+  SubmitOk(CommandOf(kStays));
+  ASSERT_TRUE(GoesOn(0));
+  const std::string by_group = SubmitOk(CommandOf(kGoes));
+  const std::string stays = SubmitOk(CommandOf(kStays, "certificate:ci"));
+  std::promise<void> answers;
+  std::promise<void> reads;
+  std::atomic<int> asked = 0;
+  WorkerPool slow({.threads = 1, .queue_limit_jobs = 8});
+  WithdrawnRights withdrawn(
+      *loop_, slow, *catalog_, *runs_, *audit_,
+      [&, answered = answers.get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
+        ++asked;
+        answered.wait();
+        return {44};
+      });
+  bool known = false;
+  withdrawn.Enforce(rights_, [&] { known = true; });
+  ASSERT_TRUE(Until([&] { return asked == 1; }));
+  ASSERT_TRUE(slow.Submit([may_read = reads.get_future().share()] { may_read.wait(); }).ok());
+  rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays}};
+  withdrawn.Enforce(rights_);
+  Pass(WithdrawnRights::kLimitNs / kNanosPerMilli);
+  EXPECT_TRUE(known) << "nobody waits longer than that, for the catalog either";
+  EXPECT_TRUE(Waits(stays));
+  reads.set_value();
+  answers.set_value();
+  ASSERT_TRUE(Until([&] { return asked == 2; })) << "about whom the later rights leave undecided";
+  loop_->RunUntilIdle();
+  for (const std::string& id : {by_group, stays}) EXPECT_TRUE(Waits(id));
+}
+
 TEST_F(WithdrawnRightsTest, TheDirectoryIsNotAskedWhatWouldNotHelp) {
   SubmitOk(CommandOf(kStays));
   ASSERT_TRUE(GoesOn(0));

@@ -11,6 +11,7 @@
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
 #include "storage/catalog/schema.h"
+#include "storage/statement.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/faulty_disk.h"
@@ -62,6 +63,20 @@ TEST_F(CatalogTest, ShowsReadersWhatTheWriterCommitted) {
   EXPECT_EQ(*ReadLastRunId(**catalog->readers().Borrow()), "");
   ASSERT_TRUE(Insert(*catalog, "a").ok());
   EXPECT_EQ(*ReadLastRunId(**catalog->readers().Borrow()), "a");
+}
+
+TEST_F(CatalogTest, TheWriterKeepsItsStatements) {
+  std::unique_ptr<Catalog> catalog = *Open();
+  bool is_kept = false;
+  Status status = catalog->writer().SubmitAndWait([&](Db& db) {
+    RETURN_IF_ERROR(Statement(db, "SELECT 17").Run());
+    sqlite3_stmt* kept = nullptr;
+    while ((kept = sqlite3_next_stmt(db.handle(), kept)) != nullptr)
+      is_kept |= sqlite3_sql(kept) == std::string("SELECT 17");
+    return OkStatus();
+  });
+  ASSERT_TRUE(status.ok());
+  EXPECT_TRUE(is_kept);
 }
 
 TEST_F(CatalogTest, RefusesASecondOpenerAndNamesTheFirst) {

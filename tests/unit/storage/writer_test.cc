@@ -31,7 +31,8 @@ class WriterTest : public testing::Test {
 
   // A writer that does nothing until Release, so that what is submitted meanwhile makes one batch.
   void StartHeld(const Writer::Options& options = {}) {
-    writer_.emplace(*Db::Open(path_, {.mode = Db::Mode::kReadWrite, .vfs = vfs_.name()}), options);
+    writer_.emplace(*Db::Open(path_, {.mode = Db::Mode::kReadWrite, .vfs = vfs_.name(), .kept_statements = 16}),
+                    options);
     std::promise<void> holding;
     writer_->Submit(
         [&](Db&) {
