@@ -1,0 +1,194 @@
+#include "storage/trace/column_codec.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <vector>
+
+#include "storage/trace/bit_packing.h"
+#include "storage/trace/byte_planes.h"
+
+namespace kprof {
+namespace {
+
+// Fewer changes than one in so many rows are runs.
+constexpr size_t kRunRows = 16;
+// Planes have to be smaller than packed bits by a fifth: they take three times as long to read.
+constexpr double kPlanesGain = 0.8;
+
+// Differences wrap around, so that any two values have one.
+uint64_t Difference(int64_t a, int64_t b) {
+  return static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+}
+
+uint64_t ZigZag(uint64_t difference) {
+  return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
+}
+
+uint64_t UnZigZag(uint64_t folded) {
+  return (folded >> 1) ^ (uint64_t{0} - (folded & 1));
+}
+
+void AppendNumber(uint64_t number, std::string& out) {
+  char bytes[sizeof(number)];
+  std::memcpy(bytes, &number, sizeof(number));
+  out.append(bytes, sizeof(number));
+}
+
+bool TakeNumber(std::string_view& bytes, uint64_t& number) {
+  if (bytes.size() < sizeof(number)) return false;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  bytes.remove_prefix(sizeof(number));
+  return true;
+}
+
+// What one pass over a column tells.
+struct Shape {
+  int64_t min = 0;
+  int64_t max = 0;
+  size_t changes = 0;
+  uint64_t offset_bits = 0;  // what values less the least need, one by one
+  uint64_t delta_bits = 0;   // what they need as differences
+};
+
+Shape ShapeOf(std::span<const int64_t> values) {
+  Shape shape;
+  shape.min = *std::min_element(values.begin(), values.end());
+  shape.max = *std::max_element(values.begin(), values.end());
+  for (size_t i = 1; i < values.size(); ++i) {
+    const uint64_t difference = Difference(values[i], values[i - 1]);
+    shape.changes += difference != 0;
+    shape.delta_bits += static_cast<uint64_t>(std::bit_width(ZigZag(difference)));
+    shape.offset_bits += static_cast<uint64_t>(std::bit_width(Difference(values[i], shape.min)));
+  }
+  return shape;
+}
+
+// A number: the least; then the values less that.
+std::vector<uint64_t> Offsets(std::span<const int64_t> values, int64_t min) {
+  std::vector<uint64_t> offsets(values.size());
+  for (size_t i = 0; i < values.size(); ++i) offsets[i] = Difference(values[i], min);
+  return offsets;
+}
+
+// A number: the first; then what each adds to the one before, folded so that small ones are small whatever their sign.
+std::vector<uint64_t> Deltas(std::span<const int64_t> values) {
+  std::vector<uint64_t> deltas(values.size());
+  for (size_t i = 1; i < values.size(); ++i) deltas[i] = ZigZag(Difference(values[i], values[i - 1]));
+  return deltas;
+}
+
+// A number: how many runs; the length less one of each, packed; their values less the least, packed, after that.
+std::string EncodeRuns(std::span<const int64_t> values, int64_t min) {
+  std::vector<uint64_t> lengths;
+  std::vector<uint64_t> offsets;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0 && values[i] == values[i - 1]) {
+      ++lengths.back();
+    } else {
+      lengths.push_back(0);
+      offsets.push_back(Difference(values[i], min));
+    }
+  }
+  std::string bytes;
+  AppendNumber(lengths.size(), bytes);
+  AppendPacked(lengths, bytes);
+  AppendNumber(static_cast<uint64_t>(min), bytes);
+  AppendPacked(offsets, bytes);
+  return bytes;
+}
+
+bool DecodeRuns(std::string_view bytes, std::span<int64_t> out) {
+  uint64_t runs = 0;
+  if (!TakeNumber(bytes, runs) || runs > out.size()) return false;
+  std::vector<uint64_t> lengths(runs);
+  std::vector<uint64_t> offsets(runs);
+  uint64_t min = 0;
+  if (!TakePacked(bytes, lengths) || !TakeNumber(bytes, min) || !TakePacked(bytes, offsets)) return false;
+  size_t at = 0;
+  for (size_t run = 0; run < runs; ++run) {
+    if (lengths[run] >= out.size() - at) return false;
+    const size_t length = lengths[run] + 1;
+    std::fill_n(out.begin() + static_cast<ptrdiff_t>(at), length, static_cast<int64_t>(min + offsets[run]));
+    at += length;
+  }
+  return at == out.size() && bytes.empty();
+}
+
+// Its memory is asked for once.
+BytePlanes& Planes() {
+  thread_local BytePlanes planes;
+  return planes;
+}
+
+bool ReadUnsigned(ColumnCodec codec, std::string_view bytes, std::span<uint64_t> out) {
+  if (codec == ColumnCodec::kPlanes || codec == ColumnCodec::kDeltaPlanes) return Planes().Read(bytes, out);
+  return TakePacked(bytes, out) && bytes.empty();
+}
+
+bool Decode(ColumnCodec codec, std::string_view bytes, std::span<int64_t> out) {
+  uint64_t first = 0;
+  switch (codec) {
+    case ColumnCodec::kConstant:
+      if (!TakeNumber(bytes, first) || !bytes.empty()) return false;
+      std::fill(out.begin(), out.end(), static_cast<int64_t>(first));
+      return true;
+    case ColumnCodec::kRuns:
+      return DecodeRuns(bytes, out);
+    case ColumnCodec::kPacked:
+    case ColumnCodec::kPlanes:
+    case ColumnCodec::kDeltaPacked:
+    case ColumnCodec::kDeltaPlanes:
+      break;
+    default:
+      return false;
+  }
+  // The bits of either sign are where they are: int64_t is read and written as what it is made of.
+  const std::span<uint64_t> raw(reinterpret_cast<uint64_t*>(out.data()), out.size());
+  if (!TakeNumber(bytes, first) || !ReadUnsigned(codec, bytes, raw)) return false;
+  if (codec == ColumnCodec::kPacked || codec == ColumnCodec::kPlanes) {
+    for (uint64_t& value : raw) value += first;
+  } else {
+    for (uint64_t& value : raw) value = first += UnZigZag(value);
+  }
+  return true;
+}
+
+}  // namespace
+
+EncodedColumn EncodeColumn(std::span<const int64_t> values) {
+  KPROF_CHECK(!values.empty() && values.size() <= kMaxSegmentRows);
+  const Shape shape = ShapeOf(values);
+  EncodedColumn encoded{ColumnCodec::kConstant, shape.min, shape.max, {}};
+  if (shape.changes == 0) {
+    AppendNumber(static_cast<uint64_t>(shape.min), encoded.bytes);
+    return encoded;
+  }
+  if (shape.changes < values.size() / kRunRows) {
+    encoded.codec = ColumnCodec::kRuns;
+    encoded.bytes = EncodeRuns(values, shape.min);
+    return encoded;
+  }
+  const bool as_deltas = shape.delta_bits < shape.offset_bits;
+  const std::vector<uint64_t> folded = as_deltas ? Deltas(values) : Offsets(values, shape.min);
+  AppendNumber(static_cast<uint64_t>(as_deltas ? values[0] : shape.min), encoded.bytes);
+  const size_t packed_bytes = PackedBytes(folded);
+  const size_t start = encoded.bytes.size();
+  Planes().Append(folded, encoded.bytes);
+  if (static_cast<double>(encoded.bytes.size() - start) <= kPlanesGain * static_cast<double>(packed_bytes)) {
+    encoded.codec = as_deltas ? ColumnCodec::kDeltaPlanes : ColumnCodec::kPlanes;
+    return encoded;
+  }
+  encoded.bytes.resize(start);
+  AppendPacked(folded, encoded.bytes);
+  encoded.codec = as_deltas ? ColumnCodec::kDeltaPacked : ColumnCodec::kPacked;
+  return encoded;
+}
+
+Status DecodeColumn(ColumnCodec codec, std::string_view bytes, std::span<int64_t> out) {
+  if (Decode(codec, bytes, out)) return OkStatus();
+  return Fail(ErrorCode::kStorageBroken, "read a column of " + std::to_string(out.size()) + " rows",
+              "its bytes are not what codec " + std::to_string(static_cast<int>(codec)) + " writes");
+}
+
+}  // namespace kprof

@@ -1,0 +1,32 @@
+#include "storage/trace/event_kind.h"
+
+namespace kprof {
+namespace {
+
+using enum EventColumn;
+
+constexpr EventColumn kSliceColumns[] = {kTime, kDuration, kTrack, kName, kCategory, kShape, kCorrelation};
+constexpr EventColumn kInstantColumns[] = {kTime, kTrack, kName, kCategory, kShape};
+constexpr EventColumn kCounterColumns[] = {kTime, kTrack, kValue};
+constexpr EventColumn kFlowColumns[] = {kTime, kTrack, kName, kCategory, kShape, kFlowId, kPhase};
+constexpr EventColumn kMetadataColumns[] = {kTime, kTrack, kName, kCategory, kShape, kPhase};
+
+}  // namespace
+
+std::span<const EventColumn> ColumnsOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kSlice:
+      return kSliceColumns;
+    case EventKind::kInstant:
+      return kInstantColumns;
+    case EventKind::kCounter:
+      return kCounterColumns;
+    case EventKind::kFlow:
+      return kFlowColumns;
+    case EventKind::kMetadata:
+      return kMetadataColumns;
+  }
+  return {};
+}
+
+}  // namespace kprof

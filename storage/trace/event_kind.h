@@ -1,0 +1,49 @@
+// What a trace is made of, and which columns each of it has. On disk: a number is never used again for something else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace kprof {
+
+enum class EventKind : uint8_t {
+  kSlice = 1,     // has a duration
+  kInstant = 2,   // has none
+  kCounter = 3,   // a value from a time on
+  kFlow = 4,      // an end of an arrow, or a point that it touches
+  kMetadata = 5,  // tells of a track or a process
+};
+constexpr size_t kEventKinds = 5;
+
+enum class EventColumn : uint8_t {
+  kTime = 1,         // ns from the part's base
+  kDuration = 2,     // ns; kNoValue: its end is not known
+  kTrack = 3,        // the track's number
+  kName = 4,         // a string's number, here and below
+  kCategory = 5,     //
+  kShape = 6,        // of the arguments: arg_shape.h; 0 is no arguments
+  kCorrelation = 7,  // with what on another track it belongs together; or kNoValue
+  kValue = 8,        // the bits of a double
+  kFlowId = 9,       // a string
+  kPhase = 10,       // the letter of a trace event's phase, where the kind has several
+  kDepth = 11,       // in how many slices of its track it is; made by who writes the part
+  kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; made by who writes the part
+};
+constexpr size_t kEventColumns = 12;
+
+constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
+
+// Those that a reader fills, in the order of their numbers.
+std::span<const EventColumn> ColumnsOf(EventKind kind);
+
+// The kinds by index, 0 to kEventKinds - 1.
+constexpr size_t IndexOf(EventKind kind) {
+  return static_cast<size_t>(kind) - 1;
+}
+constexpr size_t IndexOf(EventColumn column) {
+  return static_cast<size_t>(column) - 1;
+}
+
+}  // namespace kprof

@@ -1,0 +1,42 @@
+// What a reader has made of a piece of its source. Numbers of strings, tracks and shapes are those of who made it, its
+// `source`, which goes on with them from batch to batch: each batch brings the ones that are new since the last one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/trace/arg_shape.h"
+#include "storage/trace/event_kind.h"
+#include "storage/trace/event_rows.h"
+
+namespace kprof {
+
+// What a track is known by within its part, before it is known what it is.
+struct TrackKey {
+  enum class Family : uint8_t {
+    kThread = 1,   // pid and tid, as they are in the source
+    kAsync = 2,    // pid, `name` a category, `series` an id: what begins here and ends there
+    kCounter = 3,  // pid, `name` and `series`
+  };
+  Family family = Family::kThread;
+  uint32_t pid = 0;  // a string's number, here and below
+  uint32_t tid = 0;
+  uint32_t name = 0;
+  uint32_t series = 0;
+
+  auto operator<=>(const TrackKey&) const = default;
+};
+
+struct TraceBatch {
+  uint32_t source = 0;
+  std::vector<std::string> strings;
+  std::vector<TrackKey> tracks;
+  std::vector<ArgShape> shapes;
+  std::array<EventRows, kEventKinds> rows;  // by IndexOf(kind)
+
+  EventRows& of(EventKind kind) { return rows[IndexOf(kind)]; }
+};
+
+}  // namespace kprof
