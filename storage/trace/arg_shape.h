@@ -2,8 +2,8 @@
 // times over. A shape is kept once; the values of all events of one shape are columns, like the others of a segment.
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace kprof {
@@ -33,7 +33,9 @@ struct ArgSlot {
   ArgType type = ArgType::kNull;
   bool of_event = false;  // stood beside the arguments, in the event itself
 
-  auto operator<=>(const ArgSlot&) const = default;
+  bool operator<(const ArgSlot& other) const {
+    return std::tie(key, type, of_event) < std::tie(other.key, other.type, other.of_event);
+  }
 };
 
 using ArgShape = std::vector<ArgSlot>;

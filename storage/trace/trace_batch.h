@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "storage/trace/arg_shape.h"
@@ -26,7 +27,10 @@ struct TrackKey {
   uint32_t name = 0;
   uint32_t series = 0;
 
-  auto operator<=>(const TrackKey&) const = default;
+  bool operator<(const TrackKey& other) const {
+    return std::tie(family, pid, tid, name, series) <
+           std::tie(other.family, other.pid, other.tid, other.name, other.series);
+  }
 };
 
 struct TraceBatch {

@@ -1,0 +1,293 @@
+#include "daemon/ingest/chrome_events.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "daemon/ingest/json_number.h"
+#include "daemon/ingest/json_scan.h"
+#include "storage/trace/arg_decimal.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kMostTimeNs = int64_t{1} << 61;  // so that two have a sum and a difference
+constexpr int kNone = -1;
+
+std::optional<int64_t> TimeOf(const JsonSpan& value) {
+  const std::optional<int64_t> nanos = ParseMicros(value.text());
+  return nanos && *nanos > -kMostTimeNs && *nanos < kMostTimeNs ? nanos : std::nullopt;
+}
+
+EventKind KindOf(char phase) {
+  switch (phase) {
+    case 'X':
+      return EventKind::kSlice;
+    case 'i':
+    case 'I':
+      return EventKind::kInstant;
+    case 'C':
+      return EventKind::kCounter;
+    case 's':
+    case 't':
+    case 'f':
+      return EventKind::kFlow;
+    default:
+      return EventKind::kMetadata;
+  }
+}
+
+bool IsAsync(char phase) {
+  return phase == 'b' || phase == 'e' || phase == 'n';
+}
+
+}  // namespace
+
+// What becomes of the slots of a layout whose events have one phase.
+struct ChromeEvents::Plan {
+  struct Arg {
+    int slot = kNone;
+    JsonKind kind = JsonKind::kString;
+    bool is_correlation = false;
+  };
+  std::string phase;
+  EventKind kind = EventKind::kMetadata;
+  int name = kNone;
+  int category = kNone;
+  int time = kNone;
+  int duration = kNone;
+  int pid = kNone;
+  int tid = kNone;
+  int id = kNone;
+  std::vector<Arg> args;
+  // Of the last event; often the next one has the same. The types of `slots` are its values'.
+  ArgShape slots;
+  uint32_t shape = kNoArgs;
+};
+
+ChromeEvents::ChromeEvents(uint32_t source) {
+  batch_.source = source;
+  of_texts_.push_back(0);
+  of_jsons_.push_back(0);
+  shapes_.emplace(ArgShape(), kNoArgs);
+}
+
+ChromeEvents::~ChromeEvents() = default;
+
+ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* end) {
+  while (true) {
+    while (at < end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
+    if (at >= end) return {Stopped::kAtEnd, end};
+    if (*at == ']') return {Stopped::kAtBracket, at};
+    const std::optional<EventLayouts::Event> event = layouts_.Take(at, end);
+    if (!event) return {Stopped::kAtNoEvent, at};
+    AddEvent(*event);
+    at = event->end;
+  }
+}
+
+TraceBatch ChromeEvents::TakeBatch() {
+  TraceBatch next;
+  next.source = batch_.source;
+  return std::exchange(batch_, std::move(next));
+}
+
+ChromeEvents::Plan& ChromeEvents::PlanOf(const EventLayouts::Event& event) {
+  if (generation_ != layouts_.generation()) {
+    plans_.clear();
+    generation_ = layouts_.generation();
+  }
+  if (plans_.size() <= event.layout->number) plans_.resize(event.layout->number + 1);
+  std::vector<Plan>& plans = plans_[event.layout->number];
+  const std::vector<EventLayout::Slot>& slots = event.layout->slots;
+  std::string_view phase;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].in_args && slots[i].key == "ph") phase = event.values[i].text();
+  }
+  for (Plan& plan : plans) {
+    if (plan.phase == phase) return plan;
+  }
+  Plan plan;
+  plan.phase = phase;
+  const char letter = phase.size() == 1 ? phase[0] : '\0';
+  plan.kind = KindOf(letter);
+  const bool has_id = plan.kind == EventKind::kFlow || IsAsync(letter);
+  auto field_of = [&](const EventLayout::Slot& slot) -> int* {
+    if (slot.in_args) return nullptr;
+    if (slot.key == "name") return &plan.name;
+    if (slot.key == "cat") return &plan.category;
+    if (slot.key == "ts") return &plan.time;
+    if (slot.key == "dur" && plan.kind == EventKind::kSlice) return &plan.duration;
+    if (slot.key == "pid") return &plan.pid;
+    if (slot.key == "tid") return &plan.tid;
+    if (slot.key == "id" && has_id) return &plan.id;
+    return nullptr;
+  };
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
+    int* field = field_of(slots[i]);
+    if (field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
+      *field = static_cast<int>(i);
+    } else if (!is_phase || phase.size() != 1) {
+      const bool is_correlation = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation" &&
+                                  slots[i].kind == JsonKind::kNumber;
+      plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
+      plan.slots.push_back({Text(slots[i].key), ArgType::kNull, !slots[i].in_args});
+    }
+  }
+  plan.shape = Shape(plan.slots);
+  plans.push_back(std::move(plan));
+  return plans.back();
+}
+
+void ChromeEvents::AddEvent(const EventLayouts::Event& event) {
+  ++events_;
+  Plan& plan = PlanOf(event);
+  const JsonSpan* values = event.values;
+  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text()); };
+  std::optional<int64_t> time_ns = plan.time == kNone ? std::nullopt : TimeOf(values[plan.time]);
+  if (!time_ns && plan.phase == "M") time_ns = 0;  // may have none
+  if (!time_ns) {
+    ++untimed_;
+    return;
+  }
+  if (plan.kind == EventKind::kCounter) return AddCounters(plan, values, *time_ns);
+  EventRows& rows = batch_.of(plan.kind);
+  const uint32_t pid = text(plan.pid);
+  const uint32_t category = text(plan.category);
+  const uint32_t id = text(plan.id);
+  rows.of(EventColumn::kTime).push_back(*time_ns);
+  rows.of(EventColumn::kName).push_back(text(plan.name));
+  rows.of(EventColumn::kCategory).push_back(category);
+  const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
+  rows.of(EventColumn::kTrack)
+      .push_back(IsAsync(letter) ? Track({TrackKey::Family::kAsync, pid, 0, category, id})
+                                 : Thread(pid, text(plan.tid)));
+  if (plan.kind == EventKind::kSlice) {
+    std::optional<int64_t> duration_ns = plan.duration == kNone ? std::nullopt : TimeOf(values[plan.duration]);
+    if (duration_ns && *duration_ns < 0) duration_ns.reset();
+    rows.of(EventColumn::kDuration).push_back(duration_ns.value_or(kNoValue));
+    rows.of(EventColumn::kCorrelation).push_back(kNoValue);
+  }
+  if (plan.kind == EventKind::kFlow) rows.of(EventColumn::kFlowId).push_back(id);
+  if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
+    rows.of(EventColumn::kPhase).push_back(letter);
+  AddArgs(plan, values, rows);
+}
+
+void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) {
+  bool same_types = true;
+  std::array<int64_t, EventLayouts::kMostSlots> numbers;
+  for (size_t i = 0; i < plan.args.size(); ++i) {
+    const Plan::Arg& arg = plan.args[i];
+    const std::string_view text = values[arg.slot].text();
+    ArgType type = ArgType::kString;
+    switch (arg.kind) {
+      case JsonKind::kString:
+        numbers[i] = Text(text);
+        break;
+      case JsonKind::kNested:
+        type = ArgType::kJson;
+        numbers[i] = Json(text);
+        break;
+      case JsonKind::kWord:
+        type = text == "true"    ? ArgType::kTrue
+               : text == "false" ? ArgType::kFalse
+               : text == "null"  ? ArgType::kNull
+                                 : ArgType::kNumber;
+        numbers[i] = type == ArgType::kNumber ? Text(text) : 0;
+        break;
+      case JsonKind::kNumber: {
+        const std::optional<JsonNumber> number = ParseJsonNumber(text);
+        const std::optional<int64_t> decimal =
+            number && !number->is_integer ? PackDecimal({number->digits, number->places}) : std::nullopt;
+        if (number && number->is_integer) {
+          type = ArgType::kInteger;
+          numbers[i] = number->digits;
+          if (arg.is_correlation) {
+            type = ArgType::kCorrelation;
+            rows.of(EventColumn::kCorrelation).back() = number->digits;
+          }
+        } else if (decimal) {
+          type = ArgType::kDecimal;
+          numbers[i] = *decimal;
+        } else {
+          type = ArgType::kNumber;
+          numbers[i] = Text(text);
+        }
+        break;
+      }
+    }
+    same_types &= type == plan.slots[i].type;
+    plan.slots[i].type = type;
+  }
+  if (!same_types) plan.shape = Shape(plan.slots);
+  rows.of(EventColumn::kShape).push_back(plan.shape);
+  if (plan.shape == kNoArgs) return;
+  if (rows.args.size() <= plan.shape) rows.args.resize(plan.shape + 1);
+  std::vector<std::vector<int64_t>>& columns = rows.args[plan.shape];
+  columns.resize(plan.slots.size());
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    if (HasColumn(plan.slots[i].type)) columns[i].push_back(numbers[i]);
+  }
+}
+
+// Each of its arguments that is a number is a series.
+void ChromeEvents::AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns) {
+  const uint32_t pid = plan.pid == kNone ? 0 : Text(values[plan.pid].text());
+  const uint32_t name = plan.name == kNone ? 0 : Text(values[plan.name].text());
+  EventRows& rows = batch_.of(EventKind::kCounter);
+  for (size_t i = 0; i < plan.args.size(); ++i) {
+    const std::string_view text = values[plan.args[i].slot].text();
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (plan.slots[i].of_event || error != std::errc() || end != text.data() + text.size()) continue;
+    rows.of(EventColumn::kTime).push_back(time_ns);
+    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key}));
+    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
+  }
+}
+
+uint32_t ChromeEvents::Text(std::string_view text) {
+  const uint32_t at = texts_.Add(text);
+  if (at == of_texts_.size()) {
+    const bool has_escapes = text.find('\\') != text.npos;
+    of_texts_.push_back(NewString(has_escapes ? kEscapedText : kPlainText, text));
+  }
+  return of_texts_[at];
+}
+
+uint32_t ChromeEvents::Json(std::string_view text) {
+  const uint32_t at = jsons_.Add(text);
+  if (at == of_jsons_.size()) of_jsons_.push_back(NewString(kJsonText, text));
+  return of_jsons_[at];
+}
+
+uint32_t ChromeEvents::NewString(char prefix, std::string_view text) {
+  batch_.strings.emplace_back(1, prefix);
+  batch_.strings.back() += text;
+  return strings_++;
+}
+
+uint32_t ChromeEvents::Thread(uint32_t pid, uint32_t tid) {
+  const auto [found, is_new] = threads_.try_emplace(uint64_t{pid} << 32 | tid, 0);
+  if (is_new) found->second = Track({TrackKey::Family::kThread, pid, tid, 0, 0});
+  return found->second;
+}
+
+uint32_t ChromeEvents::Track(const TrackKey& key) {
+  const auto [found, is_new] = tracks_.try_emplace(key, static_cast<uint32_t>(tracks_.size()));
+  if (is_new) batch_.tracks.push_back(key);
+  return found->second;
+}
+
+uint32_t ChromeEvents::Shape(const ArgShape& shape) {
+  const auto [found, is_new] = shapes_.try_emplace(shape, static_cast<uint32_t>(shapes_.size()));
+  if (is_new) batch_.shapes.push_back(shape);
+  return found->second;
+}
+
+}  // namespace kprof

@@ -1,0 +1,78 @@
+// Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
+// an event's letter (`ph`) becomes is the table in docs/trace_format.md.
+//
+// Leaves to who puts the pieces together: the strings, which are as they stand in the text; and the ends of what begins
+// and ends in events of their own: their rows are among the batch's metadata, by their phase.
+//
+// Each thread its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/ingest/event_layouts.h"
+#include "storage/trace/string_table.h"
+#include "storage/trace/trace_batch.h"
+
+namespace kprof {
+
+// The first character of a batch's string says what the rest is; the empty string has none.
+constexpr char kPlainText = '=';     // what it is
+constexpr char kEscapedText = '\\';  // what stood between the quotes of a JSON string that has escapes
+constexpr char kJsonText = '{';      // a list or an object, with the space that it was written with
+
+class ChromeEvents {
+ public:
+  explicit ChromeEvents(uint32_t source);
+  ~ChromeEvents();
+
+  enum class Stopped : uint8_t { kAtEnd, kAtBracket, kAtNoEvent };
+  struct Stop {
+    Stopped why = Stopped::kAtEnd;
+    const char* at = nullptr;  // kAtNoEvent: where what is no event, or the front of one, begins
+  };
+  // Events and commas from `at` on, until `end` or the bracket that closes their list. Reads as json_scan.h does.
+  Stop Add(const char* at, const char* end);
+
+  // What was added since the last time.
+  TraceBatch TakeBatch();
+
+  int64_t events() const { return events_; }
+  // Of them, those whose time is none: they are in no batch.
+  int64_t untimed() const { return untimed_; }
+
+ private:
+  struct Plan;
+  Plan& PlanOf(const EventLayouts::Event& event);
+  void AddEvent(const EventLayouts::Event& event);
+  void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
+  void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
+  uint32_t Text(std::string_view text);
+  uint32_t Json(std::string_view text);
+  uint32_t NewString(char prefix, std::string_view text);
+  uint32_t Thread(uint32_t pid, uint32_t tid);
+  uint32_t Track(const TrackKey& key);
+  uint32_t Shape(const ArgShape& shape);
+
+  EventLayouts layouts_;
+  size_t generation_ = 0;
+  std::vector<std::vector<Plan>> plans_;  // by layout
+  // Texts as they stand in the source, and the number of the string that each is.
+  StringTable texts_;
+  StringTable jsons_;
+  std::vector<uint32_t> of_texts_;
+  std::vector<uint32_t> of_jsons_;
+  uint32_t strings_ = 1;
+  std::unordered_map<uint64_t, uint32_t> threads_;
+  std::map<TrackKey, uint32_t> tracks_;
+  std::map<ArgShape, uint32_t> shapes_;
+  TraceBatch batch_;
+  int64_t events_ = 0;
+  int64_t untimed_ = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,187 @@
+#include "daemon/ingest/event_layouts.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "daemon/ingest/json_scan.h"
+
+namespace kprof {
+namespace {
+
+enum class Level : uint8_t { kOutside, kEvent, kArgs };
+
+bool Same(const char* a, const char* b, size_t size) {
+  uint64_t x = 0;
+  uint64_t y = 0;
+  for (; size >= sizeof(x); size -= sizeof(x), a += sizeof(x), b += sizeof(x)) {
+    std::memcpy(&x, a, sizeof(x));
+    std::memcpy(&y, b, sizeof(y));
+    if (x != y) return false;
+  }
+  for (; size > 0; --size) {
+    if (*a++ != *b++) return false;
+  }
+  return true;
+}
+
+JsonKind KindAt(const char* at) {
+  if (*at == '"') return JsonKind::kString;
+  if (*at == '[' || *at == '{') return JsonKind::kNested;
+  const char digit = *at == '-' ? at[1] : *at;
+  return digit >= '0' && digit <= '9' ? JsonKind::kNumber : JsonKind::kWord;
+}
+
+const char* FindEnd(JsonKind kind, const char* at, const char* end) {
+  switch (kind) {
+    case JsonKind::kString:
+      return FindStringEnd(at, end);
+    case JsonKind::kNumber:
+      return FindNumberEnd(at);
+    default:
+      return FindValueEnd(at, end);
+  }
+}
+
+}  // namespace
+
+// The text up to the next value, with the quote that opens it, and that value's kind; or the text up to the end of the
+// event.
+struct EventLayouts::Step {
+  std::string text;
+  JsonKind kind = JsonKind::kString;
+  char opens = 0;  // of a nested value: its bracket or brace
+  Level level = Level::kOutside;
+  std::string key;
+  const EventLayout* layout = nullptr;  // of an end
+  Step* before = nullptr;
+  Step* first = nullptr;  // what may follow it: the last one that did comes first
+  Step* next = nullptr;   // another one that may follow what is before this
+  size_t branches = 0;    // how many may follow it
+
+  bool Fits(const char* at, const char* end) const {
+    if (text.size() > static_cast<size_t>(end - at) || !Same(at, text.data(), text.size())) return false;
+    if (layout != nullptr || kind == JsonKind::kString) return true;
+    const char* value = at + text.size();
+    return KindAt(value) == kind && (kind != JsonKind::kNested || *value == opens);
+  }
+};
+
+EventLayouts::EventLayouts() {
+  ForgetAll();
+}
+EventLayouts::~EventLayouts() = default;
+
+void EventLayouts::ForgetAll() {
+  steps_.clear();
+  layouts_.clear();
+  steps_.push_back(std::make_unique<Step>());
+  text_bytes_ = 0;
+  branches_ = 0;
+  ++generation_;
+}
+
+std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char* end) {
+  if (steps_.size() > kMostSteps || text_bytes_ > kMostTextBytes || branches_ > kMostBranches) ForgetAll();
+  Step* step = steps_.front().get();
+  for (size_t count = 0;; ++count) {
+    Step* next = Follow(*step, at, end);
+    if (next == nullptr) next = Learn(*step, at, end);
+    if (next == nullptr) return std::nullopt;
+    step = next;
+    at += step->text.size();
+    if (step->layout != nullptr) return Event{step->layout, values_.data(), at};
+    const char* value_end = FindEnd(step->kind, at, end);
+    if (value_end == nullptr || value_end >= end || count == kMostSlots) return std::nullopt;
+    values_[count] = {at, static_cast<uint32_t>(value_end - at)};
+    at = value_end;
+  }
+}
+
+EventLayouts::Step* EventLayouts::Follow(Step& from, const char* at, const char* end) {
+  Step** link = &from.first;
+  for (Step* step = from.first; step != nullptr; link = &step->next, step = step->next) {
+    if (!step->Fits(at, end)) continue;
+    if (step != from.first) {
+      *link = step->next;
+      step->next = std::exchange(from.first, step);
+    }
+    return step;
+  }
+  return nullptr;
+}
+
+EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* end) {
+  const char* begin = at;
+  Step step;
+  step.before = &from;
+  step.level = from.level;
+  enum class Expect : uint8_t { kKeyOrEnd, kCommaOrEnd, kKey };
+  Expect expect = Expect::kCommaOrEnd;
+  if (from.level == Level::kOutside) {
+    if (at >= end || *at != '{') return nullptr;
+    ++at;
+    step.level = Level::kEvent;
+    expect = Expect::kKeyOrEnd;
+  } else if (from.kind == JsonKind::kString) {
+    ++at;  // its closing quote
+  }
+  while (true) {
+    at = SkipSpace(at);
+    if (at >= end) return nullptr;
+    if (*at == '}' && expect != Expect::kKey) {
+      ++at;
+      expect = Expect::kCommaOrEnd;
+      step.level = step.level == Level::kArgs ? Level::kEvent : Level::kOutside;
+      if (step.level == Level::kEvent) continue;
+      step.text.assign(begin, at);
+      return Remember(from, std::move(step));
+    }
+    if (expect == Expect::kCommaOrEnd) {
+      if (*at != ',') return nullptr;
+      ++at;
+      expect = Expect::kKey;
+      continue;
+    }
+    if (*at != '"') return nullptr;
+    const char* quote = FindStringEnd(at + 1, end);
+    if (quote == nullptr) return nullptr;
+    step.key.assign(at + 1, quote);
+    at = SkipSpace(quote + 1);
+    if (at >= end || *at != ':') return nullptr;
+    at = SkipSpace(at + 1);
+    if (at >= end) return nullptr;
+    if (step.level == Level::kEvent && step.key == "args" && *at == '{') {
+      step.level = Level::kArgs;
+      expect = Expect::kKeyOrEnd;
+      ++at;
+      continue;
+    }
+    step.kind = KindAt(at);
+    step.opens = step.kind == JsonKind::kNested ? *at : '\0';
+    if (step.kind == JsonKind::kString) ++at;
+    step.text.assign(begin, at);
+    return Remember(from, std::move(step));
+  }
+}
+
+EventLayouts::Step* EventLayouts::Remember(Step& from, Step step) {
+  if (step.level == Level::kOutside) {
+    auto layout = std::make_unique<EventLayout>();
+    layout->number = layouts_.size();
+    for (const Step* slot = &from; slot->before != nullptr; slot = slot->before) {
+      layout->slots.push_back({slot->key, slot->kind, slot->level == Level::kArgs});
+    }
+    std::reverse(layout->slots.begin(), layout->slots.end());
+    step.layout = layout.get();
+    layouts_.push_back(std::move(layout));
+  }
+  text_bytes_ += step.text.size() + step.key.size();
+  branches_ = std::max(branches_, ++from.branches);
+  step.next = from.first;
+  steps_.push_back(std::make_unique<Step>(std::move(step)));
+  from.first = steps_.back().get();
+  return from.first;
+}
+
+}  // namespace kprof

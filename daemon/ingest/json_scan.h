@@ -1,0 +1,70 @@
+// Steps over JSON text without making anything of it: where a string, a number, an object ends. What is asked for is
+// found as it is in the text; what it means is json_value.h.
+//
+// More lenient than JSON where tools write what is not JSON: control characters may stand in strings, and are part of
+// them. A step that does not find its end says null, whether the text is cut off or is no JSON.
+//
+// Pure; any thread. Reads up to kScanSlackBytes behind `end`, which must be there, and where zeros stand.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace kprof {
+
+constexpr size_t kScanSlackBytes = 64;
+constexpr int kMostNesting = 128;  // of objects and lists in each other
+
+inline const char* SkipSpace(const char* at) {
+  while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') ++at;
+  return at;
+}
+
+// `at` stands behind the opening quote; the closing one, or null.
+inline const char* FindStringEnd(const char* at, const char* end) {
+#if defined(__SSE2__)
+  const __m128i quote = _mm_set1_epi8('"');
+  const __m128i backslash = _mm_set1_epi8('\\');
+  while (at < end) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(found));
+    if (mask == 0) {
+      at += 16;
+      continue;
+    }
+    at += __builtin_ctz(mask);
+    if (at >= end) return nullptr;
+    if (*at == '"') return at;
+    at += 2;  // what is escaped
+  }
+#else
+  while (at < end) {
+    if (*at == '"') return at;
+    at += *at == '\\' ? 2 : 1;
+  }
+#endif
+  return nullptr;
+}
+
+inline bool BeginsNumber(char c) {
+  return c == '-' || (c >= '0' && c <= '9');
+}
+
+// Behind all that may be part of a number.
+inline const char* FindNumberEnd(const char* at) {
+  while ((*at >= '0' && *at <= '9') || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E') ++at;
+  return at;
+}
+
+// `at` stands on the bracket or brace; behind the one that closes it, or null.
+const char* FindNestEnd(const char* at, const char* end);
+
+// `at` stands on the first character of a value of any kind; behind it, or null.
+const char* FindValueEnd(const char* at, const char* end);
+
+}  // namespace kprof

@@ -1,0 +1,228 @@
+#include "daemon/ingest/chrome_events.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+
+#include "daemon/ingest/json_scan.h"
+#include "storage/trace/arg_decimal.h"
+
+namespace kprof {
+namespace {
+
+// Reads events and keeps what their batches say, in words.
+class Reader {
+ public:
+  ChromeEvents::Stop Add(const std::string& text) {
+    const std::string padded = text + std::string(kScanSlackBytes, '\0');
+    const ChromeEvents::Stop stop = events_.Add(padded.data(), padded.data() + text.size());
+    stopped_at = static_cast<size_t>(stop.at - padded.data());
+    batch_ = events_.TakeBatch();
+    strings_.insert(strings_.end(), batch_.strings.begin(), batch_.strings.end());
+    tracks_.insert(tracks_.end(), batch_.tracks.begin(), batch_.tracks.end());
+    shapes_.insert(shapes_.end(), batch_.shapes.begin(), batch_.shapes.end());
+    return stop;
+  }
+
+  // A row: "time+duration track name/category #correlation phase {arguments}".
+  std::vector<std::string> Rows(EventKind kind) {
+    EventRows& rows = batch_.of(kind);
+    std::vector<size_t> next(shapes_.size());
+    std::vector<std::string> out;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      auto value = [&](EventColumn column) { return rows.of(column).empty() ? kNoValue : rows.of(column)[row]; };
+      std::string text = std::to_string(value(EventColumn::kTime));
+      if (kind == EventKind::kSlice) {
+        text += value(EventColumn::kDuration) == kNoValue ? "+?" : "+" + std::to_string(value(EventColumn::kDuration));
+      }
+      text += " " + TrackText(value(EventColumn::kTrack));
+      if (kind == EventKind::kCounter) {
+        out.push_back(text + " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue))));
+        continue;
+      }
+      text += " " + Text(value(EventColumn::kName)) + "/" + Text(value(EventColumn::kCategory));
+      if (kind == EventKind::kSlice && value(EventColumn::kCorrelation) != kNoValue) {
+        text += " #" + std::to_string(value(EventColumn::kCorrelation));
+      }
+      if (kind == EventKind::kFlow) text += " id " + Text(value(EventColumn::kFlowId));
+      if (value(EventColumn::kPhase) != kNoValue)
+        text += std::string(" ") + static_cast<char>(value(EventColumn::kPhase));
+      const auto shape = static_cast<size_t>(value(EventColumn::kShape));
+      out.push_back(text + ArgText(rows, shape, next));
+    }
+    return out;
+  }
+
+  const ChromeEvents& events() const { return events_; }
+  size_t stopped_at = 0;
+
+ private:
+  std::string Text(int64_t id) const {
+    const std::string& text = strings_.at(static_cast<size_t>(id));
+    return text.starts_with(kPlainText) ? text.substr(1) : text;
+  }
+
+  std::string TrackText(int64_t track) const {
+    const TrackKey& key = tracks_.at(static_cast<size_t>(track));
+    switch (key.family) {
+      case TrackKey::Family::kThread:
+        return Text(key.pid) + ":" + Text(key.tid);
+      case TrackKey::Family::kAsync:
+        return "async " + Text(key.pid) + ":" + Text(key.name) + ":" + Text(key.series);
+      case TrackKey::Family::kCounter:
+        return "counter " + Text(key.pid) + ":" + Text(key.name) + ":" + Text(key.series);
+    }
+    return "?";
+  }
+
+  std::string ArgText(const EventRows& rows, size_t shape, std::vector<size_t>& next) {
+    if (shape == kNoArgs) return "";
+    const size_t at = next.at(shape)++;
+    std::string text;
+    for (size_t slot = 0; slot < shapes_[shape].size(); ++slot) {
+      const ArgSlot& as = shapes_[shape][slot];
+      text += (text.empty() ? " {" : ", ") + std::string(as.of_event ? "*" : "") + Text(as.key) + "=";
+      const int64_t value = HasColumn(as.type) ? rows.args.at(shape).at(slot).at(at) : 0;
+      switch (as.type) {
+        case ArgType::kNull:
+          text += "null";
+          break;
+        case ArgType::kFalse:
+          text += "false";
+          break;
+        case ArgType::kTrue:
+          text += "true";
+          break;
+        case ArgType::kInteger:
+          text += std::to_string(value);
+          break;
+        case ArgType::kDecimal:
+          text += std::to_string(UnpackDecimal(value).digits) + "e-" + std::to_string(UnpackDecimal(value).places);
+          break;
+        case ArgType::kNumber:
+          text += "number " + Text(value);
+          break;
+        case ArgType::kString:
+          text += "'" + Text(value) + "'";
+          break;
+        case ArgType::kJson:
+          text += Text(value);
+          break;
+        case ArgType::kCorrelation:
+          text += "#";
+          break;
+      }
+    }
+    return text + "}";
+  }
+
+  ChromeEvents events_{0};
+  TraceBatch batch_;
+  std::vector<std::string> strings_{""};
+  std::vector<TrackKey> tracks_;
+  std::vector<ArgShape> shapes_{{}};
+};
+
+using Rows = std::vector<std::string>;
+
+TEST(ChromeEvents, ASliceHasWhatItsEventSays) {
+  Reader reader;
+  reader.Add(R"({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": "stream 7", "ts": 12.5, "dur": 0.25,
+    "args": {"correlation": 42, "grid": [1, 2, 3], "occupancy": 62.50, "dtype": "bf16", "graph": null, "ok": true}})");
+  EXPECT_EQ(
+      reader.Rows(EventKind::kSlice),
+      Rows{"12500+250 0:stream 7 gemm/kernel #42 {correlation=#, grid={[1, 2, 3], occupancy=6250e-2, dtype='bf16', "
+           "graph=null, ok=true}"});
+}
+
+TEST(ChromeEvents, EachPhaseBecomesWhatTheTableSays) {
+  Reader reader;
+  reader.Add(R"(
+    {"ph":"i","name":"mark","ts":1,"pid":1,"tid":2,"s":"g"},
+    {"ph":"I","name":"old mark","ts":2,"pid":1,"tid":2},
+    {"ph":"C","name":"memory","ts":3,"pid":1,"args":{"used":1.5,"free":-2,"unit":"GB"}},
+    {"ph":"s","cat":"ac2g","name":"flow","id":9,"ts":4,"pid":1,"tid":2},
+    {"ph":"f","cat":"ac2g","name":"flow","id":9,"bp":"e","ts":5,"pid":0,"tid":7},
+    {"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}},
+    {"ph":"B","name":"begin","ts":6,"pid":1,"tid":2},
+    {"ph":"b","cat":"io","name":"read","id":"0x1","ts":7,"pid":1,"tid":2},
+    {"ph":"odd","name":"unknown","ts":8,"pid":1,"tid":2})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant), (Rows{"1000 1:2 mark/ {*s='g'}", "2000 1:2 old mark/"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"3000 counter 1:memory:used 1.500000", "3000 counter 1:memory:free -2.000000"}));
+  EXPECT_EQ(reader.Rows(EventKind::kFlow), (Rows{"4000 1:2 flow/ac2g id 9 s", "5000 0:7 flow/ac2g id 9 f {*bp='e'}"}));
+  const Rows others = reader.Rows(EventKind::kMetadata);
+  ASSERT_EQ(others.size(), 4u);
+  EXPECT_EQ(others[0], "0 1: process_name/ M {name='python'}");
+  EXPECT_EQ(others[1], "6000 1:2 begin/ B");
+  EXPECT_EQ(others[2], "7000 async 1:io:0x1 read/io b");
+  EXPECT_EQ(others[3], std::string("8000 1:2 unknown/ ") + '\0' + " {*ph='odd'}");
+}
+
+TEST(ChromeEvents, ArgumentsOfOneLayoutMayHaveSeveralTypes) {
+  struct Case {
+    std::string value;
+    std::string shown;
+  };
+  Reader reader;
+  for (const Case& c : {Case{"1", "1"}, Case{"2.5", "25e-1"}, Case{"1e9", "number 1e9"}, Case{"3", "3"},
+                        Case{"NaN", "number NaN"}, Case{"12345678901234567890", "number 12345678901234567890"},
+                        Case{"0.12345678901234567", "number 0.12345678901234567"}}) {
+    reader.Add(R"({"ph":"i","name":"n","ts":1,"args":{"v":)" + c.value + "}}");
+    EXPECT_EQ(reader.Rows(EventKind::kInstant), Rows{"1000 : n/ {v=" + c.shown + "}"});
+  }
+}
+
+TEST(ChromeEvents, ADurationThatIsNoneIsNotKnown) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1},{"ph":"X","name":"b","ts":1,"dur":-1},{"ph":"X","name":"c","ts":1,"dur":"2"})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), (Rows{"1000+? : a/", "1000+? : b/", "1000+2000 : c/"}));
+}
+
+TEST(ChromeEvents, WithoutATimeThereIsNoRowAndItIsCounted) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","dur":1},{"ph":"X","name":"a","ts":"soon"},{"ph":"X","ts":9e99},{"ph":"X","ts":3})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{"3000+? : /"});
+  EXPECT_EQ(reader.events().events(), 4);
+  EXPECT_EQ(reader.events().untimed(), 3);
+}
+
+TEST(ChromeEvents, StringsWithEscapesAreTold) {
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"a\"b","cat":"plain","ts":1})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant), Rows{R"(1000 : \a\"b/plain)"});
+}
+
+TEST(ChromeEvents, ABatchHasOnlyWhatIsNew) {
+  Reader reader;
+  const std::string event = R"({"ph":"X","name":"a","ts":1,"dur":1,"pid":1,"tid":1,"args":{"k":1}})";
+  reader.Add(event);
+  const Rows first = reader.Rows(EventKind::kSlice);
+  reader.Add(event);
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), first);
+  ChromeEvents events(3);
+  const std::string padded = event + std::string(kScanSlackBytes, '\0');
+  events.Add(padded.data(), padded.data() + event.size());
+  EXPECT_GT(events.TakeBatch().strings.size(), 0u);
+  events.Add(padded.data(), padded.data() + event.size());
+  const TraceBatch second = events.TakeBatch();
+  EXPECT_EQ(second.source, 3u);
+  EXPECT_TRUE(second.strings.empty() && second.tracks.empty() && second.shapes.empty());
+  EXPECT_EQ(second.rows[IndexOf(EventKind::kSlice)].size(), 1u);
+}
+
+TEST(ChromeEvents, StopsWhereTheEventsDo) {
+  Reader reader;
+  EXPECT_EQ(reader.Add(" {\"ph\":\"i\",\"ts\":1} ,\n ] ,\"x\":1}").why, ChromeEvents::Stopped::kAtBracket);
+  EXPECT_EQ(reader.stopped_at, 22u);
+  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},").why, ChromeEvents::Stopped::kAtEnd);
+  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtNoEvent);
+  EXPECT_EQ(reader.stopped_at, 18u);
+  EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);
+}
+
+}  // namespace
+}  // namespace kprof
