@@ -93,7 +93,6 @@ bool WithdrawnRights::GroupsCanHelp(const Actor& who) const {
 void WithdrawnRights::Judge(const Waiting& waiting) {
   judging_ = false;
   undecided_.clear();
-  ends_.clear();
   for (const auto& [id, who] : waiting) {
     std::string why = WhyWithdrawn(rights_, who, {});
     if (why.empty()) continue;
