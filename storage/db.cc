@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
 #include <utility>
 
@@ -47,6 +48,21 @@ Status SetUp(Db& db, const Db::Options& options) {
   pragmas += "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA journal_size_limit = " +
              std::to_string(kWalLimitBytes) + ";";
   return db.Execute(pragmas.c_str());
+}
+
+// A path as SQLite's kind of URI.
+std::string ImmutableUri(const std::string& path) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_') {
+      uri += c;
+    } else {
+      uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return uri + "?immutable=1";
 }
 
 std::string RemedyOfDamage(sqlite3* db) {
@@ -104,9 +120,11 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
   const bool writes = options.mode == Mode::kReadWrite;
   if (writes) RETURN_IF_ERROR(CreateAbsent(path));
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+  if (options.immutable) flags |= SQLITE_OPEN_URI;
+  const std::string name = options.immutable ? ImmutableUri(path) : path;
   sqlite3* handle = nullptr;
   errno = 0;
-  int result = sqlite3_open_v2(path.c_str(), &handle, flags, options.vfs);
+  int result = sqlite3_open_v2(name.c_str(), &handle, flags, options.vfs);
   Db db(handle);
   if (result != SQLITE_OK) return FailSqlite(handle, result, "open " + path);
   sqlite3_busy_timeout(handle, options.busy_timeout_ms);

@@ -30,6 +30,8 @@ class Db {
     // Only for kReadWrite. False: opening changes nothing in the file, the journal mode stays as it is, and closing
     // does not fold a WAL back. To look before touching, and for copies that are to stand alone.
     bool wal = true;
+    // Only for kReadOnly: nobody will ever change the file, so nothing is locked, nor looked for beside it.
+    bool immutable = false;
     // The SQLite VFS to go through; null is the system's. Tests put their faults here.
     const char* vfs = nullptr;
     int64_t cache_bytes = 1 << 20;

@@ -10,6 +10,7 @@ constexpr EventColumn kInstantColumns[] = {kTime, kTrack, kName, kCategory, kSha
 constexpr EventColumn kCounterColumns[] = {kTime, kTrack, kValue};
 constexpr EventColumn kFlowColumns[] = {kTime, kTrack, kName, kCategory, kShape, kFlowId, kPhase};
 constexpr EventColumn kMetadataColumns[] = {kTime, kTrack, kName, kCategory, kShape, kPhase};
+constexpr EventColumn kSummaryColumns[] = {kTime, kDuration, kTrack, kName, kDepth, kCount, kBusy, kLevel};
 
 }  // namespace
 
@@ -25,6 +26,8 @@ std::span<const EventColumn> ColumnsOf(EventKind kind) {
       return kFlowColumns;
     case EventKind::kMetadata:
       return kMetadataColumns;
+    case EventKind::kSummary:
+      return kSummaryColumns;
   }
   return {};
 }

@@ -14,8 +14,9 @@ enum class EventKind : uint8_t {
   kCounter = 3,   // a value from a time on
   kFlow = 4,      // an end of an arrow, or a point that it touches
   kMetadata = 5,  // tells of a track or a process
+  kSummary = 6,   // slices of a stretch of time, for who looks from far away: detail_levels.h
 };
-constexpr size_t kEventKinds = 5;
+constexpr size_t kEventKinds = 6;
 
 enum class EventColumn : uint8_t {
   kTime = 1,         // ns from the part's base
@@ -30,8 +31,11 @@ enum class EventColumn : uint8_t {
   kPhase = 10,       // the letter of a trace event's phase, where the kind has several
   kDepth = 11,       // in how many slices of its track it is; made by who writes the part
   kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; made by who writes the part
+  kCount = 13,       // of a summary: how many slices it stands for
+  kBusy = 14,        // of a summary: the sum of their durations
+  kLevel = 15,       // of a summary: slices shorter than 4^level ns are put together
 };
-constexpr size_t kEventColumns = 12;
+constexpr size_t kEventColumns = 15;
 
 constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
 

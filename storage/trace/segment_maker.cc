@@ -59,6 +59,11 @@ EncodedSegment SegmentMaker::Encode(size_t segment) {
     for (const uint32_t row : order) values.push_back(from[row]);
     AddColumn(encoded, kNoArgs, static_cast<uint32_t>(column), values);
   }
+  if (kind_ == EventKind::kSlice && !rows_.of(EventColumn::kDepth).empty()) {
+    values.clear();
+    for (const uint32_t row : order) values.push_back(rows_.of(EventColumn::kDepth)[row]);
+    AddColumn(encoded, kNoArgs, static_cast<uint32_t>(EventColumn::kDepth), values);
+  }
   if (arg_rows_.empty()) return encoded;
   std::map<int64_t, std::vector<uint32_t>> of_shapes;
   const std::vector<int64_t>& shapes = rows_.of(EventColumn::kShape);

@@ -32,9 +32,12 @@ struct EncodedSegment {
 
 class SegmentMaker {
  public:
-  // REQUIRES: there are rows. The rows are borrowed until the last Encode has returned.
+  // REQUIRES: there are rows. The rows are borrowed until the last Encode has returned; depths may be put in before the
+  // first one.
   SegmentMaker(EventKind kind, const EventRows& rows, size_t segment_rows = kMaxSegmentRows);
 
+  // The rows in the order of their times, until the first Encode.
+  std::span<const uint32_t> order() const { return order_; }
   size_t segments() const { return (order_.size() + segment_rows_ - 1) / segment_rows_; }
   // The i-th in time. Any number of threads, each its own segment.
   EncodedSegment Encode(size_t segment);

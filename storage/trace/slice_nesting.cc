@@ -6,19 +6,18 @@ namespace kprof {
 
 // What ends before the next one does will hold none that begins later: whatever of those is within it is within the
 // next one, too, which began later. So each track has one chain of slices that are in each other.
-void SliceNesting::AddDepths(std::span<const int64_t> times_ns, std::span<const int64_t> durations_ns,
-                             std::span<const int64_t> tracks, std::vector<int64_t>& depths) {
-  depths.reserve(depths.size() + times_ns.size());
-  std::vector<int64_t>* ends = nullptr;
-  for (size_t row = 0; row < times_ns.size(); ++row) {
-    if (row == 0 || tracks[row] != tracks[row - 1]) ends = &open_[tracks[row]];
-    const int64_t time = times_ns[row];
-    const bool has_end = durations_ns[row] != kNoValue;
-    const int64_t end = has_end ? time + durations_ns[row] : time;
-    while (!ends->empty() && (ends->back() <= time || ends->back() < end)) ends->pop_back();
-    depths.push_back(static_cast<int64_t>(ends->size()));
-    if (has_end) ends->push_back(end);
+int64_t SliceNesting::Add(int64_t time_ns, int64_t duration_ns, int64_t track) {
+  if (last_ == nullptr || track != last_track_) {
+    last_ = &open_[track];
+    last_track_ = track;
   }
+  const bool has_end = duration_ns != kNoValue;
+  const int64_t end = has_end ? time_ns + duration_ns : time_ns;
+  std::vector<int64_t>& ends = *last_;
+  while (!ends.empty() && (ends.back() <= time_ns || ends.back() < end)) ends.pop_back();
+  const auto depth = static_cast<int64_t>(ends.size());
+  if (has_end) ends.push_back(end);
+  return depth;
 }
 
 }  // namespace kprof

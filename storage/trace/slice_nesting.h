@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -16,13 +15,14 @@ namespace kprof {
 
 class SliceNesting {
  public:
-  // The depth of each, 0 for those in none. A slice whose end is not known (kNoValue) holds nothing.
-  void AddDepths(std::span<const int64_t> times_ns, std::span<const int64_t> durations_ns,
-                 std::span<const int64_t> tracks, std::vector<int64_t>& depths);
+  // The depth of the next slice, 0 for one in none. A slice whose end is not known (kNoValue) holds nothing.
+  int64_t Add(int64_t time_ns, int64_t duration_ns, int64_t track);
 
  private:
   // Of each track: the ends of the slices that are open, each within the one before.
   std::unordered_map<int64_t, std::vector<int64_t>> open_;
+  std::vector<int64_t>* last_ = nullptr;
+  int64_t last_track_ = 0;
 };
 
 }  // namespace kprof

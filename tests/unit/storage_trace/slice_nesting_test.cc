@@ -17,20 +17,10 @@ struct Slice {
   int64_t duration = 0;
 };
 
-std::vector<int64_t> Depths(std::vector<Slice> slices, size_t at_once = 1000) {
+std::vector<int64_t> Depths(const std::vector<Slice>& slices) {
   SliceNesting nesting;
   std::vector<int64_t> depths;
-  for (size_t first = 0; first < slices.size(); first += at_once) {
-    std::vector<int64_t> times;
-    std::vector<int64_t> durations;
-    std::vector<int64_t> tracks;
-    for (size_t i = first; i < std::min(slices.size(), first + at_once); ++i) {
-      times.push_back(slices[i].time);
-      durations.push_back(slices[i].duration);
-      tracks.push_back(slices[i].track);
-    }
-    nesting.AddDepths(times, durations, tracks, depths);
-  }
+  for (const Slice& slice : slices) depths.push_back(nesting.Add(slice.time, slice.duration, slice.track));
   return depths;
 }
 
@@ -84,7 +74,7 @@ TEST(SliceNesting, IsThatOfAPlainSearchHoweverTheyCross) {
       parents.push_back(parent);
       depths.push_back(parent < 0 ? 0 : depths[static_cast<size_t>(parent)] + 1);
     }
-    ASSERT_EQ(Depths(slices, 7), depths);
+    ASSERT_EQ(Depths(slices), depths);
     // And the parent is found by depth and order alone.
     for (size_t i = 0; i < slices.size(); ++i) {
       int64_t found = -1;

@@ -1,0 +1,60 @@
+#include "storage/trace/column_store.h"
+
+#include <xxhash.h>
+
+#include <string>
+#include <string_view>
+
+#include "storage/statement.h"
+#include "storage/trace/part_schema.h"
+
+namespace kprof {
+namespace {
+
+constexpr const char* kWrite =
+    "INSERT INTO segment_column (id, rows, codec, min, max, checksum, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+constexpr const char* kRead = "SELECT rows, codec, checksum, data FROM segment_column WHERE id = ?1";
+
+int64_t Checksum(int64_t codec, std::string_view data) {
+  return static_cast<int64_t>(XXH3_64bits_withSeed(data.data(), data.size(), static_cast<uint64_t>(codec)));
+}
+
+std::string NameOf(const ColumnPlace& place) {
+  std::string name = "read column " + std::to_string(place.column);
+  if (place.shape != 0) name += " of shape " + std::to_string(place.shape);
+  return name + " of segment " + std::to_string(place.segment);
+}
+
+}  // namespace
+
+Status WriteColumn(Db& db, const ColumnPlace& place, uint32_t rows, const EncodedColumn& column) {
+  const auto codec = static_cast<int64_t>(column.codec);
+  Statement insert(db, kWrite);
+  insert.Bind(1, ColumnId(place.segment, place.shape, place.column)).Bind(2, int64_t{rows}).Bind(3, codec);
+  insert.Bind(4, column.min).Bind(5, column.max).Bind(6, Checksum(codec, column.bytes)).BindBytes(7, column.bytes);
+  return insert.Run();
+}
+
+Result<std::vector<int64_t>> ReadColumn(Db& db, const ColumnPlace& place) {
+  Statement select(db, kRead);
+  select.Bind(1, ColumnId(place.segment, place.shape, place.column));
+  if (!select.Next()) {
+    RETURN_IF_ERROR(select.status());
+    return std::vector<int64_t>();
+  }
+  const int64_t rows = select.Integer(0);
+  const int64_t codec = select.Integer(1);
+  const std::string_view data = select.Bytes(3);
+  if (rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || codec < 0 || codec > UINT8_MAX) {
+    return Fail(ErrorCode::kStorageBroken, NameOf(place), "it says that it has " + std::to_string(rows) + " rows");
+  }
+  if (Checksum(codec, data) != select.Integer(2)) {
+    return Fail(ErrorCode::kStorageBroken, NameOf(place), "its checksum is of other bytes", "import its source again");
+  }
+  std::vector<int64_t> values(static_cast<size_t>(rows));
+  const Status decoded = DecodeColumn(static_cast<ColumnCodec>(codec), data, values);
+  if (!decoded.ok()) return decoded.In(NameOf(place));
+  return values;
+}
+
+}  // namespace kprof

@@ -1,0 +1,136 @@
+#include "storage/trace/detail_levels.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+// Which levels are worth their rows is seen by so many slices.
+constexpr int64_t kSlicesToChooseBy = 131'072;
+constexpr size_t kLeastShrinking = 4;
+constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
+constexpr uint32_t kNoLane = UINT32_MAX;
+
+int64_t WidthOf(int level) {
+  return int64_t{1} << (2 * level);
+}
+
+}  // namespace
+
+struct DetailLevels::Level {
+  int number = 0;
+  bool kept = true;
+  std::vector<Item> open;  // by lane; count 0: none
+  EventRows rows;
+};
+
+DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
+  for (int number = kFinestLevel; number <= kCoarsestLevel; ++number) {
+    levels_.emplace_back();
+    levels_.back().number = number;
+  }
+}
+
+DetailLevels::~DetailLevels() = default;
+
+Status DetailLevels::Add(const Slice& slice) {
+  const int64_t end = slice.time_ns + slice.duration_ns;
+  Push(0, LaneOf(slice.track, slice.depth), {slice.time_ns, end, slice.duration_ns, 1, slice.duration_ns, slice.name});
+  if (++slices_ == kSlicesToChooseBy) ChooseLevels();
+  return has_full_ && chosen_ ? WriteFull(kMaxSegmentRows) : OkStatus();
+}
+
+Status DetailLevels::Finish() {
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    for (uint32_t lane = 0; lane < levels_[level].open.size(); ++lane) {
+      const Item item = std::exchange(levels_[level].open[lane], {});
+      if (item.count > 0) Emit(level, lane, item);
+    }
+  }
+  if (!chosen_) ChooseLevels();
+  return WriteFull(1);
+}
+
+uint32_t DetailLevels::LaneOf(int64_t track, int64_t depth) {
+  if (last_lanes_ == nullptr || track != last_track_) {
+    last_lanes_ = &lanes_of_tracks_[track];
+    last_track_ = track;
+  }
+  const auto at = static_cast<size_t>(std::min(std::max<int64_t>(depth, 0), kMostDepths));
+  if (last_lanes_->size() <= at) last_lanes_->resize(at + 1, kNoLane);
+  uint32_t& lane = (*last_lanes_)[at];
+  if (lane == kNoLane) {
+    lane = static_cast<uint32_t>(lanes_.size());
+    lanes_.push_back({track, static_cast<int64_t>(at)});
+  }
+  return lane;
+}
+
+void DetailLevels::Push(size_t level, uint32_t lane, const Item& item) {
+  std::vector<Item>& all_open = levels_[level].open;
+  if (all_open.size() <= lane) all_open.resize(lanes_.size());
+  const int shift = 2 * levels_[level].number;
+  Item& open = all_open[lane];
+  const bool is_short = item.end - item.begin < WidthOf(levels_[level].number);
+  if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
+    open.end = std::max(open.end, item.end);
+    open.busy += item.busy;
+    open.count += item.count;
+    if (item.longest > open.longest) {
+      open.longest = item.longest;
+      open.name = item.name;
+    }
+    return;
+  }
+  const Item before = std::exchange(open, is_short ? item : Item{});
+  if (before.count > 0) Emit(level, lane, before);
+  if (!is_short) Emit(level, lane, item);
+}
+
+void DetailLevels::Emit(size_t level, uint32_t lane, const Item& item) {
+  Level& from = levels_[level];
+  if (from.kept) {
+    EventRows& rows = from.rows;
+    rows.of(EventColumn::kTime).push_back(item.begin);
+    rows.of(EventColumn::kDuration).push_back(item.end - item.begin);
+    rows.of(EventColumn::kTrack).push_back(lanes_[lane].track);
+    rows.of(EventColumn::kName).push_back(item.name);
+    rows.of(EventColumn::kDepth).push_back(lanes_[lane].depth);
+    rows.of(EventColumn::kCount).push_back(item.count);
+    rows.of(EventColumn::kBusy).push_back(item.busy);
+    rows.of(EventColumn::kLevel).push_back(from.number);
+    has_full_ |= rows.size() >= kMaxSegmentRows;
+  }
+  if (level + 1 < levels_.size()) Push(level + 1, lane, item);
+}
+
+void DetailLevels::ChooseLevels() {
+  chosen_ = true;
+  size_t finer = static_cast<size_t>(slices_);
+  for (Level& level : levels_) {
+    level.kept = level.rows.size() * kLeastShrinking <= finer && finer > 1;
+    if (level.kept) {
+      finer = level.rows.size();
+    } else {
+      level.rows = {};
+    }
+  }
+}
+
+Status DetailLevels::WriteFull(size_t least_rows) {
+  has_full_ = false;
+  for (Level& level : levels_) {
+    if (level.rows.size() >= least_rows) RETURN_IF_ERROR(WriteRows(level));
+  }
+  return OkStatus();
+}
+
+Status DetailLevels::WriteRows(Level& level) {
+  const EventRows rows = std::exchange(level.rows, {});
+  SegmentMaker maker(EventKind::kSummary, rows);
+  for (size_t i = 0; i < maker.segments(); ++i) RETURN_IF_ERROR(write_(maker.Encode(i)));
+  return OkStatus();
+}
+
+}  // namespace kprof

@@ -1,0 +1,229 @@
+#include "storage/trace/part_reader.h"
+
+#include <utility>
+
+#include "storage/statement.h"
+#include "storage/trace/part_schema.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kKeptStatements = 16;
+constexpr int64_t kPageCacheBytes = 2 << 20;
+constexpr size_t kKeptStringBytes = 16 << 20;
+// Of times, so that sums and differences of a few of them have a place in 64 bits.
+constexpr int64_t kMostTimeNs = int64_t{1} << 62;
+
+constexpr const char* kFacts = "SELECT name, value FROM fact";
+constexpr const char* kTracks =
+    "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id";
+constexpr const char* kShapes = "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot";
+constexpr const char* kSegments =
+    "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns FROM segment ORDER BY id";
+constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
+constexpr const char* kString = "SELECT value FROM string WHERE id = ?1";
+constexpr const char* kFindString = "SELECT id FROM string WHERE value = ?1";
+constexpr const char* kStrings = "SELECT id, value FROM string";
+
+std::optional<std::string> MaybeText(const Statement& row, int column) {
+  if (row.IsNull(column)) return std::nullopt;
+  return std::string(row.Text(column));
+}
+
+bool IsTime(int64_t time_ns) {
+  return time_ns > -kMostTimeNs && time_ns < kMostTimeNs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, ColumnCache& cache) {
+  const std::string what = "open trace part " + path;
+  Result<Db> db = Db::Open(path, {.mode = Db::Mode::kReadOnly,
+                                  .immutable = true,
+                                  .cache_bytes = kPageCacheBytes,
+                                  .kept_statements = kKeptStatements});
+  if (!db.ok()) return db.status().In(what);
+  std::unique_ptr<PartReader> reader(new PartReader(path, *std::move(db), cache));
+  const Status loaded = reader->Load();
+  if (!loaded.ok()) return loaded.In(what);
+  return reader;
+}
+
+PartReader::PartReader(std::string path, Db db, ColumnCache& cache)
+    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NewPart()) {}
+
+PartReader::~PartReader() {
+  cache_.Forget(number_);
+}
+
+Status PartReader::Load() {
+  RETURN_IF_ERROR(CheckPart(db_));
+  RETURN_IF_ERROR(LoadFacts());
+  RETURN_IF_ERROR(LoadTracks());
+  RETURN_IF_ERROR(LoadShapes());
+  return LoadSegments();
+}
+
+Status PartReader::LoadFacts() {
+  Statement select(db_, kFacts);
+  while (select.Next()) facts_.emplace(select.Text(0), select.Text(1));
+  return select.status();
+}
+
+Status PartReader::LoadTracks() {
+  Statement select(db_, kTracks);
+  while (select.Next()) {
+    if (select.Integer(0) != static_cast<int64_t>(tracks_.size())) return Broken("its tracks are not numbered from 0");
+    TrackRow track;
+    track.id = static_cast<uint32_t>(tracks_.size());
+    track.kind = select.Text(1);
+    track.name = select.Text(2);
+    track.pid = MaybeText(select, 3);
+    track.tid = MaybeText(select, 4);
+    track.process = MaybeText(select, 5);
+    track.device = select.MaybeInteger(6);
+    track.stream = select.MaybeInteger(7);
+    track.sort_index = select.MaybeInteger(8);
+    tracks_.push_back(std::move(track));
+  }
+  return select.status();
+}
+
+Status PartReader::LoadShapes() {
+  shapes_.resize(1);
+  Statement select(db_, kShapes);
+  while (select.Next()) {
+    const int64_t id = select.Integer(0);
+    const std::optional<ArgType> type = ArgTypeByName(select.Text(3));
+    const bool goes_on = id == static_cast<int64_t>(shapes_.size()) - 1;
+    if (id < 1 || id >= kMostShapes || !type || (!goes_on && id != static_cast<int64_t>(shapes_.size())) ||
+        select.Integer(1) != (goes_on ? static_cast<int64_t>(shapes_.back().size()) : 0) ||
+        select.Integer(1) >= kMostShapeSlots || select.Integer(2) < 0 || select.Integer(2) > UINT32_MAX) {
+      return Broken("its shapes are not numbered from 1, or have no such slots");
+    }
+    if (!goes_on) shapes_.emplace_back();
+    shapes_.back().push_back({static_cast<uint32_t>(select.Integer(2)), *type, select.Integer(4) != 0});
+  }
+  return select.status();
+}
+
+Status PartReader::LoadSegments() {
+  Statement select(db_, kSegments);
+  while (select.Next()) {
+    const int64_t kind = select.Integer(1);
+    const int64_t rows = select.Integer(2);
+    Segment segment;
+    segment.id = select.Integer(0);
+    segment.min_time_ns = select.Integer(3);
+    segment.max_time_ns = select.Integer(4);
+    segment.max_end_ns = select.Integer(5);
+    if (kind < 1 || rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || segment.id < 1 ||
+        segment.id >= kMostSegments || !IsTime(segment.min_time_ns) || !IsTime(segment.max_time_ns) ||
+        !IsTime(segment.max_end_ns)) {
+      return Broken("segment " + std::to_string(segment.id) + " is none");
+    }
+    if (kind > static_cast<int64_t>(kEventKinds)) continue;  // of a later version that we read all the same
+    segment.kind = static_cast<EventKind>(kind);
+    segment.rows = static_cast<uint32_t>(rows);
+    int64_t& all = rows_[IndexOf(segment.kind)];
+    segment.first_row = all;
+    all += rows;
+    segments_[IndexOf(segment.kind)].push_back(segment);
+  }
+  return select.status();
+}
+
+std::optional<int64_t> PartReader::IntegerFact(std::string_view name) const {
+  const auto found = facts_.find(name);
+  if (found == facts_.end() || found->second.empty()) return std::nullopt;
+  char* end = nullptr;
+  const long long value = std::strtoll(found->second.c_str(), &end, 10);
+  if (*end != '\0') return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> PartReader::TextFact(std::string_view name) const {
+  const auto found = facts_.find(name);
+  if (found == facts_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<DecodedColumn> PartReader::Read(const Segment& segment, EventColumn column) {
+  ASSIGN_OR_RETURN(DecodedColumn values, ReadPlace(PlaceOf(segment.id, column)));
+  if (values->size() != segment.rows) {
+    return Broken("segment " + std::to_string(segment.id) + " has " + std::to_string(segment.rows) +
+                  " rows, its column " + std::to_string(static_cast<int>(column)) + " has " +
+                  std::to_string(values->size()));
+  }
+  return values;
+}
+
+Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape, uint32_t slot) {
+  return ReadPlace({segment.id, shape, slot});
+}
+
+Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place) {
+  const ColumnCache::Key key{number_, ColumnId(place.segment, place.shape, place.column)};
+  DecodedColumn cached = cache_.Find(key);
+  if (cached != nullptr) return cached;
+  Result<std::vector<int64_t>> values = ReadColumn(db_, place);
+  if (!values.ok()) return values.status().In("read trace part " + path_);
+  cached = std::make_shared<const std::vector<int64_t>>(*std::move(values));
+  cache_.Put(key, cached);
+  return cached;
+}
+
+Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segment, EventColumn column) {
+  const auto [found, is_new] = bounds_.try_emplace(segment.id);
+  if (is_new) {
+    Statement select(db_, kBounds);
+    select.Bind(1, ColumnId(segment.id, 0, 1)).Bind(2, ColumnId(segment.id, 0, kEventColumns));
+    while (select.Next()) {
+      const auto at = static_cast<size_t>(select.Integer(0) % kMostShapeSlots) - 1;
+      found->second[at] = ColumnBounds{select.Integer(1), select.Integer(2)};
+    }
+    if (!select.status().ok()) return select.status().In("read trace part " + path_);
+  }
+  return found->second[IndexOf(column)];
+}
+
+Result<std::string> PartReader::ReadString(int64_t id) {
+  const auto found = strings_.find(id);
+  if (found != strings_.end()) return found->second;
+  Statement select(db_, kString);
+  select.Bind(1, id);
+  if (!select.Next()) {
+    RETURN_IF_ERROR(select.status());
+    return Broken("it has no string " + std::to_string(id));
+  }
+  std::string text(select.Text(0));
+  if (string_bytes_ > kKeptStringBytes) {
+    strings_.clear();
+    string_bytes_ = 0;
+  }
+  string_bytes_ += text.size() + sizeof(std::string) * 2;
+  strings_.emplace(id, text);
+  return text;
+}
+
+Result<std::optional<int64_t>> PartReader::FindString(std::string_view text) {
+  Statement select(db_, kFindString);
+  select.BindText(1, text);
+  if (select.Next()) return std::optional<int64_t>(select.Integer(0));
+  RETURN_IF_ERROR(select.status());
+  return std::optional<int64_t>();
+}
+
+Status PartReader::ForEachString(const std::function<bool(int64_t, std::string_view)>& see) {
+  Statement select(db_, kStrings);
+  while (select.Next()) {
+    if (!see(select.Integer(0), select.Text(1))) return OkStatus();
+  }
+  return select.status();
+}
+
+Status PartReader::Broken(std::string what) const {
+  return Fail(ErrorCode::kStorageBroken, "read trace part " + path_, std::move(what), "import its source again");
+}
+
+}  // namespace kprof

@@ -1,0 +1,101 @@
+// Reads a finished trace part (docs/trace_format.md): what is small at once, columns when they are asked for. A part is
+// untrusted: what contradicts itself fails with kStorageBroken, naming the part and the place, and whoever uses values
+// (the number of a string, of a track) asks here, where each is checked.
+//
+// One thread at a time; several readers may have the same part open.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/db.h"
+#include "storage/trace/arg_shape.h"
+#include "storage/trace/column_cache.h"
+#include "storage/trace/column_store.h"
+#include "storage/trace/event_kind.h"
+#include "storage/trace/track_row.h"
+
+namespace kprof {
+
+struct Segment {
+  int64_t id = 0;
+  EventKind kind = EventKind::kSlice;
+  uint32_t rows = 0;
+  int64_t first_row = 0;  // of its kind, in this part
+  int64_t min_time_ns = 0;
+  int64_t max_time_ns = 0;
+  int64_t max_end_ns = 0;
+};
+
+class PartReader {
+ public:
+  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it.
+  static Result<std::unique_ptr<PartReader>> Open(const std::string& path, ColumnCache& cache);
+  ~PartReader();
+  PartReader(const PartReader&) = delete;
+  PartReader& operator=(const PartReader&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::optional<int64_t> IntegerFact(std::string_view name) const;
+  std::optional<std::string> TextFact(std::string_view name) const;
+  // By name, each as text.
+  const std::map<std::string, std::string, std::less<>>& facts() const { return facts_; }
+
+  // By their numbers, from 0 on.
+  const std::vector<TrackRow>& tracks() const { return tracks_; }
+  // By their numbers; 0 has no slots. Their keys are numbers of strings.
+  const std::vector<ArgShape>& shapes() const { return shapes_; }
+  // In the order of their ids.
+  std::span<const Segment> segments(EventKind kind) const { return segments_[IndexOf(kind)]; }
+  int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
+
+  // All rows of a segment.
+  Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
+  // Of the rows of that shape, in their order. REQUIRES: the slot has a column (HasColumn).
+  Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
+  // Between what its values are, without reading them; nothing where there is no such column.
+  Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
+
+  // The text of a number; kStorageBroken where there is none.
+  Result<std::string> ReadString(int64_t id);
+  // Its number, where it is one of the part's.
+  Result<std::optional<int64_t>> FindString(std::string_view text);
+  // All of them, until `see` returns false.
+  Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see);
+
+ private:
+  PartReader(std::string path, Db db, ColumnCache& cache);
+  Status Load();
+  Status LoadFacts();
+  Status LoadTracks();
+  Status LoadShapes();
+  Status LoadSegments();
+  Result<DecodedColumn> ReadPlace(const ColumnPlace& place);
+  Status Broken(std::string what) const;
+
+  const std::string path_;
+  Db db_;
+  ColumnCache& cache_;
+  const uint64_t number_;
+  std::map<std::string, std::string, std::less<>> facts_;
+  std::vector<TrackRow> tracks_;
+  std::vector<ArgShape> shapes_;
+  std::array<std::vector<Segment>, kEventKinds> segments_;
+  std::array<int64_t, kEventKinds> rows_{};
+  // What was asked for; forgotten when it is much.
+  std::unordered_map<int64_t, std::string> strings_;
+  size_t string_bytes_ = 0;
+  std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
+};
+
+}  // namespace kprof

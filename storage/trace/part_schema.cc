@@ -1,0 +1,99 @@
+#include "storage/trace/part_schema.h"
+
+#include <array>
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kApplicationId = 0x6b707472;  // "kptr"
+
+constexpr const char* kTables = R"sql(
+PRAGMA application_id = 0x6b707472;
+PRAGMA user_version = 1;
+CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
+CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE track (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  pid TEXT,
+  tid TEXT,
+  process TEXT,
+  device INTEGER,
+  stream INTEGER,
+  sort_index INTEGER
+);
+CREATE TABLE shape (
+  id INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  key INTEGER NOT NULL REFERENCES string (id),
+  type TEXT NOT NULL,
+  beside INTEGER NOT NULL,
+  PRIMARY KEY (id, slot)
+) WITHOUT ROWID;
+CREATE TABLE segment (
+  id INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  rows INTEGER NOT NULL,
+  first_row INTEGER NOT NULL,
+  min_time_ns INTEGER NOT NULL,
+  max_time_ns INTEGER NOT NULL,
+  max_end_ns INTEGER NOT NULL
+);
+CREATE TABLE segment_column (
+  id INTEGER PRIMARY KEY,
+  rows INTEGER NOT NULL,
+  codec INTEGER NOT NULL,
+  min INTEGER NOT NULL,
+  max INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
+  data BLOB NOT NULL
+);
+)sql";
+
+constexpr std::array<std::string_view, kEventKinds> kKindNames = {"slice", "instant",  "counter",
+                                                                  "flow",  "metadata", "summary"};
+constexpr std::array<std::string_view, 9> kTypeNames = {"null",   "false",  "true", "integer",    "decimal",
+                                                        "number", "string", "json", "correlation"};
+
+}  // namespace
+
+Status CreatePartTables(Db& db) {
+  return db.Execute(kTables);
+}
+
+Status CheckPart(Db& db) {
+  const char* what = "read it as a trace part";
+  ASSIGN_OR_RETURN(const int64_t application, db.QueryInteger("PRAGMA application_id"));
+  if (application != kApplicationId) return Fail(ErrorCode::kStorageBroken, what, "it is none of kprof's");
+  ASSIGN_OR_RETURN(const int64_t version, db.QueryInteger("PRAGMA user_version"));
+  if (version < 1 || version > kPartFormatVersion) {
+    return Fail(ErrorCode::kStorageBroken, what,
+                "its format is version " + std::to_string(version) + ", this kprofd knows up to " +
+                    std::to_string(kPartFormatVersion),
+                "upgrade kprofd");
+  }
+  const Result<int64_t> complete = db.QueryInteger("SELECT count(*) FROM fact WHERE name = 'complete'");
+  if (!complete.ok()) return Fail(ErrorCode::kStorageBroken, what, complete.status().why());
+  if (*complete == 0) {
+    return Fail(ErrorCode::kStorageBroken, what, "its writing was never finished", "import its source again");
+  }
+  return OkStatus();
+}
+
+std::string_view EventKindName(EventKind kind) {
+  return kKindNames[IndexOf(kind)];
+}
+
+std::string_view ArgTypeName(ArgType type) {
+  return kTypeNames[static_cast<size_t>(type) - 1];
+}
+
+std::optional<ArgType> ArgTypeByName(std::string_view name) {
+  for (size_t i = 0; i < kTypeNames.size(); ++i) {
+    if (kTypeNames[i] == name) return static_cast<ArgType>(i + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace kprof

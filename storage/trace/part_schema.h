@@ -1,0 +1,40 @@
+// The tables of a trace part: docs/trace_format.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+#include "storage/db.h"
+#include "storage/trace/arg_shape.h"
+#include "storage/trace/event_kind.h"
+
+namespace kprof {
+
+constexpr int64_t kPartFormatVersion = 1;
+constexpr std::string_view kPartEnding = ".trace.db";
+
+// In an empty file.
+Status CreatePartTables(Db& db);
+
+// Fails with kStorageBroken where it is no part, one of a version that this build does not read, or was never finished.
+Status CheckPart(Db& db);
+
+// The id of a column of a segment: shape kNoArgs, and an EventColumn; or a shape, and a slot of it.
+constexpr uint32_t kMostShapes = 1 << 20;
+constexpr uint32_t kMostShapeSlots = 1 << 10;
+constexpr int64_t kMostSegments = int64_t{1} << 32;
+constexpr int64_t ColumnId(int64_t segment, uint32_t shape, uint32_t column) {
+  return segment << 30 | static_cast<int64_t>(shape) << 10 | column;
+}
+
+// "slice": how facts and SQL name a kind.
+std::string_view EventKindName(EventKind kind);
+
+// "integer": how the table of shapes names a type.
+std::string_view ArgTypeName(ArgType type);
+std::optional<ArgType> ArgTypeByName(std::string_view name);
+
+}  // namespace kprof

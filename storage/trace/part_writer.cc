@@ -1,0 +1,177 @@
+#include "storage/trace/part_writer.h"
+
+#include <utility>
+
+#include "storage/statement.h"
+#include "storage/trace/column_store.h"
+#include "storage/trace/part_schema.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kKeptStatements = 16;
+constexpr int64_t kCacheBytes = 4 << 20;
+
+// Nothing is kept of one whose writing was cut short: nothing is written twice, nor waited for but at the end.
+constexpr const char* kBegin =
+    "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+    "BEGIN";
+constexpr const char* kAddString = "INSERT INTO string (id, value) VALUES (?1, ?2)";
+constexpr const char* kAddTrack =
+    "INSERT INTO track (id, kind, name, pid, tid, process, device, stream, sort_index)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+constexpr const char* kAddSlot = "INSERT INTO shape (id, slot, key, type, beside) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kAddSegment =
+    "INSERT INTO segment (id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+// Where they came with some slices only, or with slices in another order.
+constexpr const char* kForgetDepthsAndLevels = R"sql(
+DELETE FROM segment_column WHERE id IN (SELECT id << 30 | 11 FROM segment WHERE kind = 1);
+DELETE FROM segment_column WHERE id >> 30 IN (SELECT id FROM segment WHERE kind = 6);
+DELETE FROM segment WHERE kind = 6;
+)sql";
+constexpr const char* kSetFact = "INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)";
+
+void BindMaybeText(Statement& statement, int index, const std::optional<std::string>& text) {
+  if (text) {
+    statement.BindText(index, *text);
+  } else {
+    statement.BindNull(index);
+  }
+}
+
+Status TooMany(const std::string& what) {
+  return Fail(ErrorCode::kBadInput, "write a trace part", "it has more than " + what);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path) {
+  KPROF_CHECK(path.ends_with(kPartEnding));
+  const std::string partial = path + std::string(kPartialEnding);
+  RETURN_IF_ERROR(files.Remove(partial));
+  ASSIGN_OR_RETURN(Db db, Db::Open(partial, {.mode = Db::Mode::kReadWrite,
+                                             .wal = false,
+                                             .cache_bytes = kCacheBytes,
+                                             .kept_statements = kKeptStatements}));
+  std::unique_ptr<PartWriter> writer(new PartWriter(files, path, std::move(db)));
+  RETURN_IF_ERROR(writer->db_->Execute(kBegin));
+  RETURN_IF_ERROR(CreatePartTables(*writer->db_));
+  return writer;
+}
+
+PartWriter::PartWriter(Files& files, std::string path, Db db)
+    : files_(files), path_(std::move(path)), db_(std::move(db)) {}
+
+PartWriter::~PartWriter() {
+  db_.reset();
+  if (!finished_) static_cast<void>(files_.Remove(path_ + std::string(kPartialEnding)));
+}
+
+Status PartWriter::AddString(uint32_t id, std::string_view text) {
+  Statement insert(*db_, kAddString);
+  return insert.Bind(1, int64_t{id}).BindText(2, text).Run();
+}
+
+Status PartWriter::AddTrack(const TrackRow& track) {
+  Statement insert(*db_, kAddTrack);
+  insert.Bind(1, int64_t{track.id}).BindText(2, track.kind).BindText(3, track.name);
+  BindMaybeText(insert, 4, track.pid);
+  BindMaybeText(insert, 5, track.tid);
+  BindMaybeText(insert, 6, track.process);
+  insert.BindMaybe(7, track.device).BindMaybe(8, track.stream).BindMaybe(9, track.sort_index);
+  ++tracks_;
+  return insert.Run();
+}
+
+Status PartWriter::AddShape(uint32_t id, const ArgShape& shape) {
+  if (id >= kMostShapes) return TooMany(std::to_string(kMostShapes) + " kinds of argument lists");
+  if (shape.size() > kMostShapeSlots) return TooMany(std::to_string(kMostShapeSlots) + " arguments in one event");
+  for (size_t slot = 0; slot < shape.size(); ++slot) {
+    Statement insert(*db_, kAddSlot);
+    insert.Bind(1, int64_t{id}).Bind(2, static_cast<int64_t>(slot)).Bind(3, int64_t{shape[slot].key});
+    insert.BindText(4, ArgTypeName(shape[slot].type)).Bind(5, int64_t{shape[slot].of_event});
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Status PartWriter::AddSegment(const EncodedSegment& segment) {
+  if (segments_ + 1 >= kMostSegments) return TooMany(std::to_string(kMostSegments) + " segments");
+  const int64_t id = ++segments_;
+  int64_t& rows = rows_[IndexOf(segment.kind)];
+  Statement insert(*db_, kAddSegment);
+  insert.Bind(1, id).Bind(2, static_cast<int64_t>(segment.kind)).Bind(3, int64_t{segment.rows}).Bind(4, rows);
+  insert.Bind(5, segment.min_time_ns).Bind(6, segment.max_time_ns).Bind(7, segment.max_end_ns);
+  RETURN_IF_ERROR(insert.Run());
+  for (const EncodedSegment::Column& column : segment.columns) {
+    RETURN_IF_ERROR(WriteColumn(*db_, {id, column.shape, column.column}, column.rows, column.encoded));
+  }
+  rows += segment.rows;
+  if (segment.kind == EventKind::kSlice) {
+    slices_.push_back({id, segment.rows, segment.min_time_ns, segment.max_time_ns});
+    for (const EncodedSegment::Column& column : segment.columns) {
+      with_depth_ += column.shape == kNoArgs && column.column == static_cast<uint32_t>(EventColumn::kDepth);
+    }
+  }
+  return OkStatus();
+}
+
+Status PartWriter::SetFact(std::string_view name, std::string_view text) {
+  Statement insert(*db_, kSetFact);
+  return insert.BindText(1, name).BindText(2, text).Run();
+}
+
+Status PartWriter::SetFact(std::string_view name, int64_t value) {
+  Statement insert(*db_, kSetFact);
+  return insert.BindText(1, name).Bind(2, value).Run();
+}
+
+Result<int64_t> PartWriter::Finish(const std::stop_token& stop) {
+  const Status made = CloseTables(stop);
+  if (!made.ok()) return made.In("write trace part " + path_);
+  return MakeDurable();
+}
+
+bool PartWriter::HasAllDepths() const {
+  if (with_depth_ != slices_.size()) return false;
+  for (size_t i = 1; i < slices_.size(); ++i) {
+    if (slices_[i].min_time_ns < slices_[i - 1].max_time_ns) return false;
+  }
+  return true;
+}
+
+Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
+  RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
+  rows_[IndexOf(EventKind::kSummary)] = 0;
+  DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); });
+  ASSIGN_OR_RETURN(const int64_t without_depth, MakeDepths(*db_, slices_, levels, stop));
+  RETURN_IF_ERROR(levels.Finish());
+  return without_depth > 0 ? SetFact("slices_without_depth", without_depth) : OkStatus();
+}
+
+Status PartWriter::CloseTables(const std::stop_token& stop) {
+  if (!HasAllDepths()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    const std::string name(EventKindName(static_cast<EventKind>(kind + 1)));
+    RETURN_IF_ERROR(SetFact("rows." + name, rows_[kind]));
+  }
+  RETURN_IF_ERROR(SetFact("complete", int64_t{1}));
+  return db_->Execute("COMMIT");
+}
+
+Result<int64_t> PartWriter::MakeDurable() {
+  const std::string partial = path_ + std::string(kPartialEnding);
+  db_.reset();
+  ASSIGN_OR_RETURN(std::unique_ptr<File> file, files_.OpenForWrite(partial));
+  ASSIGN_OR_RETURN(const int64_t size, file->ReadSize());
+  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(files_.Rename(partial, path_));
+  finished_ = true;
+  const Status synced = files_.SyncFolder(FolderOf(path_));
+  if (!synced.ok()) static_cast<void>(files_.Remove(path_));
+  RETURN_IF_ERROR(synced);
+  return size;
+}
+
+}  // namespace kprof

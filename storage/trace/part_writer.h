@@ -1,0 +1,69 @@
+// Writes a trace part (docs/trace_format.md). It is not there until Finish: what was written lies in PATH.partial,
+// which goes with this where it does not come to that, and with the next start where we die before.
+//
+// What it is given may come from a process that reads hostile files: it is measured here, and nothing in it is believed
+// by who reads it later.
+//
+// One thread. Blocks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/db.h"
+#include "storage/trace/part_sink.h"
+#include "storage/trace/slice_pass.h"
+
+namespace kprof {
+
+constexpr std::string_view kPartialEnding = ".partial";
+
+class PartWriter : public PartSink {
+ public:
+  // REQUIRES: `path` ends in kPartEnding. What a former one left of its .partial is removed.
+  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path);
+  ~PartWriter() override;
+  PartWriter(const PartWriter&) = delete;
+  PartWriter& operator=(const PartWriter&) = delete;
+
+  Status AddString(uint32_t id, std::string_view text) override;
+  Status AddTrack(const TrackRow& track) override;
+  Status AddShape(uint32_t id, const ArgShape& shape) override;
+  Status AddSegment(const EncodedSegment& segment) override;
+  Status SetFact(std::string_view name, std::string_view text) override;
+  Status SetFact(std::string_view name, int64_t value) override;
+
+  // Makes depths and levels of detail, where not all slices came with theirs in the order of time, and of the file a
+  // part: it is on the disk, under its name, when this returns. Nothing more may be added. Returns its size.
+  Result<int64_t> Finish(const std::stop_token& stop);
+
+  int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
+  int64_t tracks() const { return tracks_; }
+
+ private:
+  PartWriter(Files& files, std::string path, Db db);
+  bool HasAllDepths() const;
+  Status MakeDepthsAndLevels(const std::stop_token& stop);
+  Status CloseTables(const std::stop_token& stop);
+  Result<int64_t> MakeDurable();
+
+  Files& files_;
+  const std::string path_;
+  std::optional<Db> db_;  // until it is finished
+  std::array<int64_t, kEventKinds> rows_{};
+  int64_t tracks_ = 0;
+  int64_t segments_ = 0;
+  std::vector<SliceSegment> slices_;
+  size_t with_depth_ = 0;  // of them
+  bool finished_ = false;
+};
+
+}  // namespace kprof

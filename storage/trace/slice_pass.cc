@@ -1,0 +1,197 @@
+#include "storage/trace/slice_pass.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/trace/column_store.h"
+#include "storage/trace/slice_nesting.h"
+#include "storage/trace/time_order.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kMostDepth = INT16_MAX;
+
+// Columns of some rows, in the order of time on each track.
+struct Slices {
+  std::vector<int64_t> times;
+  std::vector<int64_t> durations;
+  std::vector<int64_t> tracks;
+  std::vector<int64_t> names;
+
+  void Append(const Slices& from, size_t first, size_t count) {
+    for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
+      const auto begin = (from.*column).begin() + static_cast<ptrdiff_t>(first);
+      (this->*column).insert((this->*column).end(), begin, begin + static_cast<ptrdiff_t>(count));
+    }
+  }
+};
+
+// Rows of one track in one segment.
+struct Stretch {
+  size_t segment = 0;  // of the cluster
+  size_t first = 0;
+  size_t count = 0;
+};
+
+class Pass {
+ public:
+  Pass(Db& db, DetailLevels& levels, const std::stop_token& stop, const SlicePassLimits& limits)
+      : db_(db), levels_(levels), stop_(stop), limits_(limits) {}
+
+  // Segments that overlap in time, and none of the others does.
+  Status Add(std::span<const SliceSegment> cluster) {
+    if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "write the trace part", "it was cancelled");
+    return cluster.size() == 1 ? AddOne(cluster.front()) : AddMany(cluster);
+  }
+  int64_t without_depth() const { return without_depth_; }
+
+ private:
+  Result<std::vector<int64_t>> Read(const SliceSegment& segment, EventColumn column) {
+    ASSIGN_OR_RETURN(std::vector<int64_t> values, ReadColumn(db_, PlaceOf(segment.id, column)));
+    if (values.size() != segment.rows) {
+      return Fail(ErrorCode::kStorageBroken, "read segment " + std::to_string(segment.id),
+                  "column " + std::to_string(static_cast<int>(column)) + " has " + std::to_string(values.size()) +
+                      " of its " + std::to_string(segment.rows) + " rows");
+    }
+    return values;
+  }
+
+  Result<Slices> Read(const SliceSegment& segment) {
+    Slices slices;
+    ASSIGN_OR_RETURN(slices.times, Read(segment, EventColumn::kTime));
+    ASSIGN_OR_RETURN(slices.durations, Read(segment, EventColumn::kDuration));
+    ASSIGN_OR_RETURN(slices.tracks, Read(segment, EventColumn::kTrack));
+    ASSIGN_OR_RETURN(slices.names, Read(segment, EventColumn::kName));
+    return slices;
+  }
+
+  Status AddOne(const SliceSegment& segment) {
+    ASSIGN_OR_RETURN(const Slices slices, Read(segment));
+    std::vector<int64_t> depths;
+    RETURN_IF_ERROR(Nest(slices, depths));
+    return WriteDepths(segment, depths);
+  }
+
+  Status AddMany(std::span<const SliceSegment> cluster) {
+    std::map<int64_t, std::vector<Stretch>> of_tracks;
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, Read(cluster[i], EventColumn::kTrack));
+      for (size_t first = 0; first < tracks.size();) {
+        size_t last = first + 1;
+        while (last < tracks.size() && tracks[last] == tracks[first]) ++last;
+        of_tracks[tracks[first]].push_back({i, first, last - first});
+        first = last;
+      }
+    }
+    std::vector<std::vector<int16_t>> depths;
+    for (const SliceSegment& segment : cluster) depths.emplace_back(segment.rows, int16_t{-1});
+    std::vector<std::pair<int64_t, std::span<const Stretch>>> group;
+    size_t rows = 0;
+    for (const auto& [track, stretches] : of_tracks) {
+      size_t of_track = 0;
+      for (const Stretch& stretch : stretches) of_track += stretch.count;
+      if (of_track > limits_.rows_of_track) {
+        without_depth_ += static_cast<int64_t>(of_track);
+        continue;
+      }
+      if (rows + of_track > limits_.rows_at_once) RETURN_IF_ERROR(AddGroup(cluster, std::exchange(group, {}), depths));
+      rows = group.empty() ? of_track : rows + of_track;
+      group.emplace_back(track, stretches);
+    }
+    RETURN_IF_ERROR(AddGroup(cluster, group, depths));
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      std::vector<int64_t> wide(depths[i].begin(), depths[i].end());
+      std::replace(wide.begin(), wide.end(), int64_t{-1}, kNoValue);
+      RETURN_IF_ERROR(WriteDepths(cluster[i], wide));
+    }
+    return OkStatus();
+  }
+
+  // Some tracks of a cluster, whole.
+  Status AddGroup(std::span<const SliceSegment> cluster,
+                  const std::vector<std::pair<int64_t, std::span<const Stretch>>>& group,
+                  std::vector<std::vector<int16_t>>& depths) {
+    if (group.empty()) return OkStatus();
+    std::vector<Slices> of_tracks(group.size());
+    std::vector<std::vector<std::pair<size_t, Stretch>>> work(cluster.size());
+    for (size_t i = 0; i < group.size(); ++i) {
+      for (const Stretch& stretch : group[i].second) work[stretch.segment].emplace_back(i, stretch);
+    }
+    for (size_t s = 0; s < cluster.size(); ++s) {
+      if (work[s].empty()) continue;
+      ASSIGN_OR_RETURN(const Slices slices, Read(cluster[s]));
+      for (const auto& [i, stretch] : work[s]) of_tracks[i].Append(slices, stretch.first, stretch.count);
+    }
+    for (size_t i = 0; i < group.size(); ++i) {
+      const std::vector<uint32_t> order = OrderByTime(of_tracks[i].times, of_tracks[i].durations);
+      Slices sorted;
+      for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
+        (sorted.*column).reserve(order.size());
+        for (const uint32_t row : order) (sorted.*column).push_back((of_tracks[i].*column)[row]);
+      }
+      std::vector<int64_t> nested;
+      RETURN_IF_ERROR(Nest(sorted, nested));
+      std::vector<int16_t> unsorted(order.size());
+      for (size_t at = 0; at < order.size(); ++at) {
+        unsorted[order[at]] = static_cast<int16_t>(std::min(nested[at], kMostDepth));
+      }
+      size_t from = 0;
+      for (const Stretch& stretch : group[i].second) {
+        std::copy_n(unsorted.begin() + static_cast<ptrdiff_t>(from), stretch.count,
+                    depths[stretch.segment].begin() + static_cast<ptrdiff_t>(stretch.first));
+        from += stretch.count;
+      }
+      of_tracks[i] = {};
+    }
+    return OkStatus();
+  }
+
+  Status Nest(const Slices& slices, std::vector<int64_t>& depths) {
+    depths.reserve(slices.times.size());
+    for (size_t row = 0; row < slices.times.size(); ++row) {
+      depths.push_back(nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]));
+      if (slices.durations[row] == kNoValue) continue;
+      RETURN_IF_ERROR(
+          levels_.Add({slices.times[row], slices.durations[row], slices.tracks[row], depths[row], slices.names[row]}));
+    }
+    return OkStatus();
+  }
+
+  Status WriteDepths(const SliceSegment& segment, const std::vector<int64_t>& depths) {
+    return WriteColumn(db_, PlaceOf(segment.id, EventColumn::kDepth), segment.rows, EncodeColumn(depths));
+  }
+
+  Db& db_;
+  DetailLevels& levels_;
+  const std::stop_token& stop_;
+  const SlicePassLimits limits_;
+  SliceNesting nesting_;
+  int64_t without_depth_ = 0;
+};
+
+}  // namespace
+
+Result<int64_t> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
+                           const std::stop_token& stop, const SlicePassLimits& limits) {
+  std::vector<SliceSegment> sorted(segments.begin(), segments.end());
+  std::sort(sorted.begin(), sorted.end(), [](const SliceSegment& a, const SliceSegment& b) {
+    return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
+  });
+  Pass pass(db, levels, stop, limits);
+  for (size_t first = 0; first < sorted.size();) {
+    size_t last = first + 1;
+    // One that begins when the one before ends follows it: so does what was cut of one ordered whole.
+    for (int64_t end = sorted[first].max_time_ns; last < sorted.size() && sorted[last].min_time_ns < end; ++last) {
+      end = std::max(end, sorted[last].max_time_ns);
+    }
+    RETURN_IF_ERROR(pass.Add(std::span(sorted).subspan(first, last - first)));
+    first = last;
+  }
+  return pass.without_depth();
+}
+
+}  // namespace kprof
