@@ -11,6 +11,7 @@
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/event_kind.h"
 #include "storage/trace/event_rows.h"
+#include "storage/trace/track_row.h"
 
 namespace kprof {
 
@@ -39,6 +40,9 @@ struct TraceBatch {
   std::vector<TrackKey> tracks;
   std::vector<ArgShape> shapes;
   std::array<EventRows, kEventKinds> rows;  // by IndexOf(kind)
+  // Of tracks of this source, by their numbers there (TrackRow::id): what its reader itself knows them to be. Of others
+  // the events tell.
+  std::vector<TrackRow> known_tracks;
 
   EventRows& of(EventKind kind) { return rows[IndexOf(kind)]; }
 };
