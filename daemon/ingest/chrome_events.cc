@@ -14,12 +14,12 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kMostTimeNs = int64_t{1} << 61;  // so that two have a sum and a difference
+constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time
 constexpr int kNone = -1;
 
 std::optional<int64_t> TimeOf(const JsonSpan& value) {
   const std::optional<int64_t> nanos = ParseMicros(value.text());
-  return nanos && *nanos > -kMostTimeNs && *nanos < kMostTimeNs ? nanos : std::nullopt;
+  return nanos && *nanos > -kMostSourceNs && *nanos < kMostSourceNs ? nanos : std::nullopt;
 }
 
 EventKind KindOf(char phase) {
@@ -77,10 +77,10 @@ ChromeEvents::ChromeEvents(uint32_t source) {
 
 ChromeEvents::~ChromeEvents() = default;
 
-ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* end) {
+ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const char* end) {
   while (true) {
     while (at < end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
-    if (at >= end) return {Stopped::kAtEnd, end};
+    if (at >= limit) return {Stopped::kAtLimit, at};
     if (*at == ']') return {Stopped::kAtBracket, at};
     const std::optional<EventLayouts::Event> event = layouts_.Take(at, end);
     if (!event) return {Stopped::kAtNoEvent, at};

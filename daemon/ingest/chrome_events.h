@@ -14,29 +14,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/event_layouts.h"
 #include "storage/trace/string_table.h"
 #include "storage/trace/trace_batch.h"
 
 namespace kprof {
 
-// The first character of a batch's string says what the rest is; the empty string has none.
-constexpr char kPlainText = '=';     // what it is
-constexpr char kEscapedText = '\\';  // what stood between the quotes of a JSON string that has escapes
-constexpr char kJsonText = '{';      // a list or an object, with the space that it was written with
-
 class ChromeEvents {
  public:
   explicit ChromeEvents(uint32_t source);
   ~ChromeEvents();
 
-  enum class Stopped : uint8_t { kAtEnd, kAtBracket, kAtNoEvent };
+  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent };
   struct Stop {
-    Stopped why = Stopped::kAtEnd;
+    Stopped why = Stopped::kAtLimit;
     const char* at = nullptr;  // kAtNoEvent: where what is no event, or the front of one, begins
   };
-  // Events and commas from `at` on, until `end` or the bracket that closes their list. Reads as json_scan.h does.
-  Stop Add(const char* at, const char* end);
+  // Events and commas from `at` on, those that begin before `limit`, until the bracket that closes their list. What
+  // they are made of is read up to `end`. Reads as json_scan.h does.
+  Stop Add(const char* at, const char* limit, const char* end);
 
   // What was added since the last time.
   TraceBatch TakeBatch();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/process/own_children.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 
@@ -25,11 +26,13 @@ struct ImportSource {
 };
 
 struct ImportLimits {
-  std::string program;                        // of kprof-ingest
-  int64_t memory_bytes = int64_t{512} << 20;  // of the process
-  int64_t text_bytes = int64_t{192} << 20;    // of all different texts of a source together
-  int64_t source_bytes = int64_t{64} << 30;   // of a source, unpacked
-  int64_t silent_ms = 60'000;                 // without progress it is ended
+  std::string program;         // kprof-ingest
+  OwnChildren* own = nullptr;  // where its process is entered, if anywhere
+  uint32_t threads = 2;
+  int64_t memory_bytes = int64_t{1} << 30;  // of address space, most of which is never touched
+  int64_t text_bytes = int64_t{192} << 20;  // of all different texts of a source together
+  int64_t unpacked_bytes = int64_t{64} << 30;
+  int64_t silent_ms = 60'000;  // without a word from it, it is ended
 };
 
 struct ImportProgress {

@@ -11,8 +11,6 @@ namespace {
 constexpr size_t kKeptStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
 constexpr size_t kKeptStringBytes = 16 << 20;
-// Of times, so that sums and differences of a few of them have a place in 64 bits.
-constexpr int64_t kMostTimeNs = int64_t{1} << 62;
 
 constexpr const char* kFacts = "SELECT name, value FROM fact";
 constexpr const char* kTracks =

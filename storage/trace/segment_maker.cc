@@ -22,7 +22,7 @@ int64_t MaxEnd(const EventRows& rows, std::span<const uint32_t> order) {
     if (!durations.empty() && durations[row] > 0) __builtin_add_overflow(end, durations[row], &end);
     max = std::max(max, end);
   }
-  return max;
+  return std::min(max, kMostTimeNs - 1);
 }
 
 }  // namespace

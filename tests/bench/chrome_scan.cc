@@ -77,7 +77,7 @@ size_t ByLayout(const std::string& text, const char* end) {
 
 size_t Rows(const std::string& text, const char* end) {
   ChromeEvents events(0);
-  events.Add(FirstEvent(text), end);
+  events.Add(FirstEvent(text), end, end);
   return static_cast<size_t>(events.events());
 }
 

@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;
   const Padded whole({reinterpret_cast<const char*>(data), size});
   ChromeEvents events(0);
-  const ChromeEvents::Stop stop = events.Add(whole.begin(), whole.end());
+  const ChromeEvents::Stop stop = events.Add(whole.begin(), whole.end(), whole.end());
   KPROF_CHECK(stop.at >= whole.begin() && stop.at <= whole.end());
   if (stop.why == ChromeEvents::Stopped::kAtBracket) KPROF_CHECK(*stop.at == ']');
   const size_t rows = RowsOf(events.TakeBatch());
@@ -63,10 +63,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Without what it did not take, the same once more: all of it is events now.
   const Padded front({whole.begin(), static_cast<size_t>(stop.at - whole.begin())});
   ChromeEvents again(0);
-  const ChromeEvents::Stop end = again.Add(front.begin(), front.end());
-  KPROF_CHECK(end.why == ChromeEvents::Stopped::kAtEnd && again.events() == events.events());
-  const ChromeEvents::Stop twice = again.Add(front.begin(), front.end());
-  KPROF_CHECK(twice.why == ChromeEvents::Stopped::kAtEnd && again.events() == 2 * events.events());
+  const ChromeEvents::Stop end = again.Add(front.begin(), front.end(), front.end());
+  KPROF_CHECK(end.why == ChromeEvents::Stopped::kAtLimit && again.events() == events.events());
+  const ChromeEvents::Stop twice = again.Add(front.begin(), front.end(), front.end());
+  KPROF_CHECK(twice.why == ChromeEvents::Stopped::kAtLimit && again.events() == 2 * events.events());
   KPROF_CHECK(RowsOf(again.TakeBatch()) == 2 * rows);
   return 0;
 }

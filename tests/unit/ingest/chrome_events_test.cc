@@ -16,7 +16,8 @@ class Reader {
  public:
   ChromeEvents::Stop Add(const std::string& text) {
     const std::string padded = text + std::string(kScanSlackBytes, '\0');
-    const ChromeEvents::Stop stop = events_.Add(padded.data(), padded.data() + text.size());
+    const ChromeEvents::Stop stop =
+        events_.Add(padded.data(), padded.data() + text.size(), padded.data() + text.size());
     stopped_at = static_cast<size_t>(stop.at - padded.data());
     batch_ = events_.TakeBatch();
     strings_.insert(strings_.end(), batch_.strings.begin(), batch_.strings.end());
@@ -205,9 +206,9 @@ TEST(ChromeEvents, ABatchHasOnlyWhatIsNew) {
   EXPECT_EQ(reader.Rows(EventKind::kSlice), first);
   ChromeEvents events(3);
   const std::string padded = event + std::string(kScanSlackBytes, '\0');
-  events.Add(padded.data(), padded.data() + event.size());
+  events.Add(padded.data(), padded.data() + event.size(), padded.data() + event.size());
   EXPECT_GT(events.TakeBatch().strings.size(), 0u);
-  events.Add(padded.data(), padded.data() + event.size());
+  events.Add(padded.data(), padded.data() + event.size(), padded.data() + event.size());
   const TraceBatch second = events.TakeBatch();
   EXPECT_EQ(second.source, 3u);
   EXPECT_TRUE(second.strings.empty() && second.tracks.empty() && second.shapes.empty());
@@ -218,7 +219,7 @@ TEST(ChromeEvents, StopsWhereTheEventsDo) {
   Reader reader;
   EXPECT_EQ(reader.Add(" {\"ph\":\"i\",\"ts\":1} ,\n ] ,\"x\":1}").why, ChromeEvents::Stopped::kAtBracket);
   EXPECT_EQ(reader.stopped_at, 22u);
-  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},").why, ChromeEvents::Stopped::kAtEnd);
+  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},").why, ChromeEvents::Stopped::kAtLimit);
   EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtNoEvent);
   EXPECT_EQ(reader.stopped_at, 18u);
   EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);

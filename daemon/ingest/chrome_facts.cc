@@ -1,0 +1,57 @@
+#include "daemon/ingest/chrome_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "daemon/ingest/json_number.h"
+#include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/json_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostFactBytes = 1 << 20;
+constexpr std::array<std::string_view, 5> kDropped = {"env", "environ", "environment", "environment_variables",
+                                                      "Environment"};
+constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
+constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
+
+std::optional<int64_t> IntegerOf(std::string_view value) {
+  if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
+  const std::optional<JsonNumber> number = ParseJsonNumber(value);
+  if (!number || !number->is_integer) return std::nullopt;
+  return number->digits;
+}
+
+}  // namespace
+
+Status ChromeFacts::See(std::string_view key, std::string_view value) {
+  if (std::find(kDropped.begin(), kDropped.end(), key) != kDropped.end()) return OkStatus();
+  const std::string name = UnescapeJson(key);
+  if (value.size() > kMostFactBytes) {
+    sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(value.size() >> 20) + " MiB: left out");
+    return OkStatus();
+  }
+  if (key == "baseTimeNanoseconds") base_unix_ns_ = IntegerOf(value);
+  if (key == "distributedInfo") {
+    const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
+    Status set;
+    ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
+      const std::optional<int64_t> integer = IntegerOf(number);
+      if (integer && (of == "rank" || of == "world_size")) set = sink_.SetFact(of, *integer);
+      return set.ok();
+    });
+    RETURN_IF_ERROR(set);
+  }
+  return sink_.SetFact("source." + name, CompactJson(value));
+}
+
+Status ChromeFacts::Finish(std::optional<int64_t> first_time_ns) {
+  const bool is_unix = first_time_ns && *first_time_ns > kEarliestUnixNs && *first_time_ns < kLatestUnixNs;
+  if (!base_unix_ns_ && is_unix) base_unix_ns_ = 0;
+  if (base_unix_ns_) RETURN_IF_ERROR(sink_.SetFact("base_unix_ns", *base_unix_ns_));
+  return sink_.SetFact("clock", base_unix_ns_ ? "unix" : "unknown");
+}
+
+}  // namespace kprof

@@ -1,0 +1,55 @@
+// One piece of a Chrome trace's text, read by itself.
+//
+// A thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/ingest/chrome_events.h"
+#include "daemon/ingest/text_source.h"
+#include "storage/base/status.h"
+#include "storage/trace/trace_batch.h"
+
+namespace kprof {
+
+struct ChromePiece {
+  enum class End : uint8_t {
+    kNext,     // the next event begins at `end_bytes`, behind the piece
+    kBracket,  // the list is closed there
+    kCut,      // the text ends, in the middle of what begins there
+    kBroken,   // what stands there is no event
+  };
+  bool has_begin = false;   // false: no event begins in it
+  int64_t begin_bytes = 0;  // where its first event begins
+  End end = End::kNext;
+  int64_t end_bytes = 0;
+  int64_t events = 0;
+  int64_t untimed = 0;
+  TraceBatch batch;
+};
+
+class ChromePieceReader {
+ public:
+  ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes);
+
+  // The events that begin in [first_bytes, limit_bytes). `is_begin`: one begins at first_bytes, or something else that
+  // may stand in the list; else the first one is looked for.
+  Result<ChromePiece> Read(int64_t first_bytes, int64_t limit_bytes, bool is_begin);
+
+ private:
+  Status Fill(int64_t begin_bytes, int64_t size_bytes);
+  const char* begin() const { return bytes_.data(); }
+  const char* end() const { return bytes_.data() + size_; }
+
+  TextSource& text_;
+  const int64_t most_event_bytes_;
+  ChromeEvents events_;
+  std::vector<char> bytes_;
+  size_t size_ = 0;           // of the text in it; zeros follow
+  int64_t offset_bytes_ = 0;  // of its first byte in the text
+  bool at_end_ = false;       // the text ends with it
+};
+
+}  // namespace kprof

@@ -1,0 +1,33 @@
+// Reads Chrome traces, Kineto's among them: {"traceEvents": [...], ...} with whatever stands beside the events, before
+// or behind them, or a bare list of events. The text is read in pieces, side by side, each from the first event that
+// begins in it; that it is one is known when the piece before it was read up to there.
+//
+// What is whole is kept: a text that ends early, or in which something is no event, is read up to there, with a warning
+// that says at which byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "daemon/base/worker_pool.h"
+#include "daemon/ingest/batch_sink.h"
+#include "daemon/ingest/text_source.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct ChromeReaderOptions {
+  size_t readers = 2;  // side by side, on the pool's threads
+  int64_t piece_bytes = 4 << 20;
+  int64_t most_event_bytes = int64_t{64} << 20;  // of one event, and of all that stands beside them
+};
+
+// Fails with kBadInput where it is no such text, or none of its events is whole; otherwise as text and sink do.
+Status ReadChrome(TextSource& text, WorkerPool& pool, BatchSink& sink, const ChromeReaderOptions& options = {});
+
+// What a file begins with is such a text, or may be.
+bool LooksLikeChrome(std::span<const char> first);
+
+}  // namespace kprof

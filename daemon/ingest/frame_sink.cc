@@ -1,0 +1,59 @@
+#include "daemon/ingest/frame_sink.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace kprof {
+namespace {
+
+constexpr size_t kAtOnceBytes = 256 << 10;
+
+}  // namespace
+
+Status FrameSink::AddString(uint32_t id, std::string_view text) {
+  return Send(IngestFrame::kString, EncodeString(id, text));
+}
+
+Status FrameSink::AddTrack(const TrackRow& track) {
+  return Send(IngestFrame::kTrack, EncodeTrack(track));
+}
+
+Status FrameSink::AddShape(uint32_t id, const ArgShape& shape) {
+  return Send(IngestFrame::kShape, EncodeShape(id, shape));
+}
+
+Status FrameSink::AddSegment(const EncodedSegment& segment) {
+  return Send(IngestFrame::kSegment, EncodeSegment(segment));
+}
+
+Status FrameSink::SetFact(std::string_view name, std::string_view text) {
+  return Send(IngestFrame::kText, EncodeText(name, text));
+}
+
+Status FrameSink::SetFact(std::string_view name, int64_t value) {
+  return Send(IngestFrame::kInteger, EncodeInteger(name, value));
+}
+
+Status FrameSink::SendNow(IngestFrame type, std::string_view message) {
+  RETURN_IF_ERROR(Send(type, message));
+  return Flush();
+}
+
+Status FrameSink::Send(IngestFrame type, std::string_view message) {
+  AppendFrame(type, message, waiting_);
+  return waiting_.size() < kAtOnceBytes ? OkStatus() : Flush();
+}
+
+Status FrameSink::Flush() {
+  for (size_t done = 0; done < waiting_.size();) {
+    const ssize_t wrote = ::write(fd_, waiting_.data() + done, waiting_.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return FailErrno(errno, "tell kprofd what was read");
+    done += static_cast<size_t>(wrote);
+  }
+  waiting_.clear();
+  return OkStatus();
+}
+
+}  // namespace kprof

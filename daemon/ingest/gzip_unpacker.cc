@@ -1,0 +1,77 @@
+#include <isa-l/igzip_lib.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "daemon/ingest/unpacker.h"
+
+namespace kprof {
+namespace {
+
+const char* ErrorText(int error) {
+  switch (error) {
+    case ISAL_INVALID_BLOCK:
+      return "a block of it is of no known kind";
+    case ISAL_INVALID_SYMBOL:
+      return "it has a symbol that there is not";
+    case ISAL_INVALID_LOOKBACK:
+      return "it refers to what was before it began";
+    case ISAL_INVALID_WRAPPER:
+    case ISAL_UNSUPPORTED_METHOD:
+      return "its header is none";
+    case ISAL_INCORRECT_CHECKSUM:
+      return "its checksum is of other bytes";
+    default:
+      return "it cannot be unpacked";
+  }
+}
+
+class GzipUnpacker : public Unpacker {
+ public:
+  GzipUnpacker() { Begin(); }
+
+  Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
+    if (state_.block_state == ISAL_BLOCK_FINISH) {  // another one behind it, or the zeros that tar and tapes leave
+      if (!in.empty() && in.front() == '\0') return Step{Zeros(in), 0};
+      if (in.empty()) return Step{};
+      Begin();
+    }
+    state_.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(in.data()));  // which it does not write to
+    state_.avail_in = static_cast<uint32_t>(std::min<size_t>(in.size(), INT_MAX));
+    state_.next_out = reinterpret_cast<uint8_t*>(out.data());
+    state_.avail_out = static_cast<uint32_t>(std::min<size_t>(out.size(), INT_MAX));
+    const uint32_t had_in = state_.avail_in;
+    const uint32_t had_out = state_.avail_out;
+    const int result = isal_inflate(&state_);
+    began_ |= had_in > state_.avail_in;
+    if (result < 0) return Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
+    return Step{had_in - state_.avail_in, had_out - state_.avail_out};
+  }
+
+  bool AtEnd() const override { return !began_ || state_.block_state == ISAL_BLOCK_FINISH; }
+
+ private:
+  static size_t Zeros(std::span<const char> in) {
+    return static_cast<size_t>(std::find_if(in.begin(), in.end(), [](char c) { return c != '\0'; }) - in.begin());
+  }
+  void Begin() {
+    isal_inflate_init(&state_);
+    state_.crc_flag = ISAL_GZIP;
+    began_ = false;
+  }
+
+  inflate_state state_;
+  bool began_ = false;
+};
+
+}  // namespace
+
+bool LooksLikeGzip(std::span<const char> first) {
+  return first.size() >= 2 && first[0] == '\x1f' && first[1] == '\x8b';
+}
+
+std::unique_ptr<Unpacker> MakeGzipUnpacker() {
+  return std::make_unique<GzipUnpacker>();
+}
+
+}  // namespace kprof

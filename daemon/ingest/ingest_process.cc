@@ -1,0 +1,154 @@
+#include "daemon/ingest/ingest_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "storage/base/signal_name.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kChannelBytes = 1 << 20;
+constexpr size_t kReadBytes = 1 << 20;
+
+// Both above the numbers that they get in the child, so that neither overwrites the other.
+Result<UniqueFd> Above(int fd) {
+  UniqueFd above(::fcntl(fd, F_DUPFD_CLOEXEC, kIngestSourceFd + 1));
+  if (!above.valid()) return FailErrno(errno, "hand a descriptor on", "raise the limit of open files");
+  return above;
+}
+
+int Spawn(const std::string& program, int channel_fd, int source_fd, pid_t& pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, channel_fd, kIngestChannelFd);
+  posix_spawn_file_actions_adddup2(&actions, source_fd, kIngestSourceFd);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kIngestSourceFd + 1);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t all;
+  sigfillset(&all);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  std::string name = program.substr(program.rfind('/') + 1);
+  char* argv[] = {name.data(), nullptr};
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+Status SendAll(int fd, const std::string& bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t sent = ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return FailErrno(errno, "tell kprof-ingest what to read");
+    done += static_cast<size_t>(sent);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<IngestProcess> IngestProcess::Start(const std::string& program, int source_fd, const IngestRequest& request,
+                                           OwnChildren* own) {
+  const char* remedy = "check that kprof is installed whole, and the limits of processes and open files";
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return FailErrno(errno, "start " + program, remedy);
+  }
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  for (const int end : ends) ::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kChannelBytes, sizeof(kChannelBytes));
+  ASSIGN_OR_RETURN(const UniqueFd channel, Above(theirs.get()));
+  ASSIGN_OR_RETURN(const UniqueFd source, Above(source_fd));
+  int error = 0;
+  const auto start = [&]() -> pid_t {
+    pid_t pid = -1;
+    error = Spawn(program, channel.get(), source.get(), pid);
+    return error == 0 ? pid : -1;
+  };
+  const pid_t pid = own == nullptr ? start() : own->Add(start);
+  if (pid < 0) {
+    return Fail(ErrorCode::kSpawnFailed, "start " + program, FailErrno(error, "start it").why(), remedy);
+  }
+  IngestProcess process(std::move(ours), pid, own);
+  std::string frame;
+  AppendFrame(IngestFrame::kRequest, EncodeIngestRequest(request), frame);
+  RETURN_IF_ERROR(SendAll(process.channel_.get(), frame));
+  return process;
+}
+
+IngestProcess::IngestProcess(IngestProcess&& other) noexcept
+    : channel_(std::move(other.channel_)),
+      pid_(std::exchange(other.pid_, -1)),
+      own_(other.own_),
+      bytes_(std::move(other.bytes_)),
+      taken_(other.taken_) {}
+
+IngestProcess::~IngestProcess() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  Wait();
+}
+
+int IngestProcess::Wait() {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (own_ != nullptr) own_->Remove(pid_);
+  pid_ = -1;
+  return status;
+}
+
+Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
+  while (true) {
+    std::string_view rest = std::string_view(bytes_).substr(taken_);
+    ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, TakeFrame(rest));
+    if (frame) {
+      taken_ = bytes_.size() - rest.size();
+      return frame;
+    }
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+    pollfd readable{channel_.get(), POLLIN, 0};
+    const int ready = ::poll(&readable, 1, wait_ms);
+    if (ready < 0 && errno != EINTR) return FailErrno(errno, "hear from kprof-ingest");
+    if (ready <= 0) return std::optional<ReceivedFrame>();
+    const size_t size = bytes_.size();
+    bytes_.resize(size + kReadBytes);
+    const ssize_t got = ::recv(channel_.get(), bytes_.data() + size, kReadBytes, 0);
+    bytes_.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return WhyEnded();
+  }
+}
+
+Status IngestProcess::WhyEnded() {
+  ::kill(pid_, SIGKILL);  // one that only closed its socket
+  const int status = Wait();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kIngestOutOfMemory) {
+    return Fail(ErrorCode::kBadInput, "read it", "that takes more memory than an import may have",
+                "raise import.memory_mib");
+  }
+  const std::string how =
+      WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));
+  return Fail(ErrorCode::kBadInput, "read it", "kprof-ingest, which reads it, ended with " + how,
+              "report it, with the file if that may be shown");
+}
+
+}  // namespace kprof

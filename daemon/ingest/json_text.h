@@ -1,0 +1,28 @@
+// What JSON text says: strings without their escapes, values without the space between their parts, the members of an
+// object.
+//
+// Pure; any thread. Lenient as json_scan.h is; reads as it does where it says so.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace kprof {
+
+// What stands between the quotes of a string, without escapes, as UTF-8; half of a surrogate pair becomes U+FFFD, an
+// escape that is none stays as it is.
+std::string UnescapeJson(std::string_view text);
+
+// A value without the space around its parts. Strings in it stay as they are written.
+std::string CompactJson(std::string_view text);
+
+// The quoted form of bytes, for JSON that we write: what is not to stand in a string is escaped, all else stays.
+std::string QuoteJson(std::string_view text);
+
+// Calls `see` for each member of the object that begins at `at`, with the key as it is written and the value's text,
+// until it returns false. `end` as in json_scan.h. False where the object is cut off, or is none.
+bool ForEachMember(const char* at, const char* end,
+                   const std::function<bool(std::string_view key, std::string_view value)>& see);
+
+}  // namespace kprof

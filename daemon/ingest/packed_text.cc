@@ -1,0 +1,233 @@
+#include "daemon/ingest/packed_text.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/ingest/source_hash.h"
+#include "storage/base/mutex.h"
+
+namespace kprof {
+namespace {
+
+class PackedText : public TextSource {
+ public:
+  PackedText(const SourceFile& file, std::unique_ptr<Unpacker> unpacker, const PackedTextLimits& limits)
+      : file_(file), unpacker_(std::move(unpacker)), limits_(limits), hash_(file.size_bytes()) {
+    thread_ = std::thread([this] { UnpackAll(); });
+  }
+  ~PackedText() override {
+    Stop();
+    thread_.join();
+  }
+
+  Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override {
+    size_t done = 0;
+    while (done < out.size()) {
+      const int64_t at = offset_bytes + static_cast<int64_t>(done);
+      Block block;
+      size_t size = 0;
+      {
+        std::unique_lock lock(mu_);
+        wanted_ = std::max(wanted_, static_cast<size_t>(at / kBlock) + 1);
+        has_room_.notify_one();
+        has_more_.wait(lock, [&] { return at < text_bytes_ || ended_; });
+        if (!failure_.ok()) return failure_;
+        if (at >= text_bytes_) break;
+        const auto number = static_cast<size_t>(at / kBlock) - first_block_;
+        KPROF_CHECK(at >= 0 && number < blocks_.size());
+        block = blocks_[number];
+        size = static_cast<size_t>(std::min<int64_t>(text_bytes_, (at / kBlock + 1) * kBlock) - at);
+      }
+      size = std::min(size, out.size() - done);
+      std::memcpy(out.data() + done, block->data() + at % kBlock, size);
+      done += size;
+    }
+    return done;
+  }
+
+  void Release(int64_t offset_bytes) override {
+    const std::scoped_lock lock(mu_);
+    while (!blocks_.empty() && static_cast<int64_t>(first_block_ + 1) * kBlock <= offset_bytes) {
+      if (blocks_.front().use_count() == 1 && free_.size() < limits_.blocks_ahead) {
+        free_.push_back(std::move(blocks_.front()));
+      }
+      blocks_.pop_front();
+      ends_.pop_front();
+      ++first_block_;
+    }
+    has_room_.notify_one();
+  }
+
+  int64_t SourceBytesAt(int64_t offset_bytes) override {
+    const std::scoped_lock lock(mu_);
+    if (ends_.empty()) return ended_ ? file_.size_bytes() : 0;
+    const auto block = static_cast<size_t>(offset_bytes / kBlock);
+    if (block < first_block_) return ends_.front();
+    return ends_[std::min(block - first_block_, ends_.size() - 1)];
+  }
+
+  std::optional<Status> WhyCut() override {
+    const std::scoped_lock lock(mu_);
+    return cut_;
+  }
+
+  Result<std::string> FinishHash(const std::stop_token& stop) override {
+    Stop();
+    while (hashed_ < hash_.blocks()) {
+      if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
+      RETURN_IF_ERROR(ReadSource().status());
+    }
+    return hash_.Finish();
+  }
+
+ private:
+  static constexpr auto kBlock = static_cast<int64_t>(kTextBlockBytes);
+  using Block = std::shared_ptr<std::vector<char>>;  // a reader may still copy from one that was released
+
+  void Stop() {
+    {
+      const std::scoped_lock lock(mu_);
+      stopping_ = true;
+    }
+    has_room_.notify_one();
+    if (thread_.joinable()) {
+      std::unique_lock lock(mu_);
+      has_more_.wait(lock, [&] { return ended_; });
+    }
+  }
+
+  // The next block of the source, hashed; none at its end.
+  Result<std::span<const char>> ReadSource() {
+    source_.resize(kHashBlockBytes);
+    const auto offset = static_cast<int64_t>(hashed_ * kHashBlockBytes);
+    if (hashed_ == hash_.blocks()) return std::span<const char>();
+    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - offset));
+    const std::span<char> block(source_.data(), size);
+    ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(offset, block));
+    if (got < size) return Fail(ErrorCode::kBadInput, "read " + file_.name(), "it became shorter while it was read");
+    hash_.AddBlock(hashed_++, block);
+    return std::span<const char>(block);
+  }
+
+  void UnpackAll() {
+    Status failure;
+    std::optional<Status> cut;
+    UnpackBlocks(failure, cut);
+    const std::scoped_lock lock(mu_);
+    failure_ = std::move(failure);
+    cut_ = std::move(cut);
+    ended_ = true;
+    has_more_.notify_all();
+  }
+
+  void UnpackBlocks(Status& failure, std::optional<Status>& cut) {
+    std::span<const char> in;
+    int64_t text = 0;
+    bool source_ended = false;
+    while (true) {
+      Block block = NextBlock();
+      if (block == nullptr) return;
+      size_t filled = 0;
+      while (filled < kTextBlockBytes) {
+        if (in.empty() && !source_ended) {
+          Result<std::span<const char>> read = ReadSource();
+          if (!read.ok()) {
+            failure = read.status();
+            return;
+          }
+          in = *read;
+          source_ended = in.empty();
+        }
+        const std::span<char> out(block->data() + filled, kTextBlockBytes - filled);
+        const Result<Unpacker::Step> step = unpacker_->Unpack(in, out);
+        if (!step.ok()) {
+          cut = step.status();
+          break;
+        }
+        in = in.subspan(step->taken);
+        filled += step->made;
+        if (source_ended && step->made == 0) break;
+      }
+      text += static_cast<int64_t>(filled);
+      const auto source = static_cast<int64_t>(hashed_ * kHashBlockBytes) - static_cast<int64_t>(in.size());
+      if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
+        cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
+      }
+      if (!cut) cut = WhyTooMuch(text, source);
+      Publish(std::move(block), text, std::min(source, file_.size_bytes()));
+      if (cut || filled < kTextBlockBytes) return;
+    }
+  }
+
+  std::optional<Status> WhyTooMuch(int64_t text, int64_t source) const {
+    if (text > limits_.text_bytes) {
+      return Fail(ErrorCode::kBadInput, "unpack it",
+                  "it has more than " + std::to_string(limits_.text_bytes >> 20) + " MiB of text");
+    }
+    if (text > limits_.least_bytes_of_ratio && text / std::max<int64_t>(source, 1) > limits_.most_ratio) {
+      return Fail(ErrorCode::kBadInput, "unpack it",
+                  "its text is more than " + std::to_string(limits_.most_ratio) + " times what it is packed");
+    }
+    return std::nullopt;
+  }
+
+  // Waits for room; null when it is to stop.
+  Block NextBlock() {
+    std::unique_lock lock(mu_);
+    has_room_.wait(lock, [&] {
+      const size_t next = first_block_ + blocks_.size();
+      return stopping_ || blocks_.size() < limits_.blocks_ahead || next < wanted_;
+    });
+    if (stopping_) return nullptr;
+    if (free_.empty()) return std::make_shared<std::vector<char>>(kTextBlockBytes);
+    Block block = std::move(free_.back());
+    free_.pop_back();
+    return block;
+  }
+
+  void Publish(Block block, int64_t text_bytes, int64_t source_bytes) {
+    const std::scoped_lock lock(mu_);
+    blocks_.push_back(std::move(block));
+    ends_.push_back(source_bytes);
+    text_bytes_ = text_bytes;
+    has_more_.notify_all();
+  }
+
+  const SourceFile& file_;
+  const std::unique_ptr<Unpacker> unpacker_;
+  const PackedTextLimits limits_;
+  // Of the unpacking thread, and of who finishes when that has ended.
+  SourceHash hash_;
+  size_t hashed_ = 0;  // blocks of the source that were read
+  std::vector<char> source_;
+
+  std::mutex mu_;
+  std::condition_variable has_more_;
+  std::condition_variable has_room_;
+  std::deque<Block> blocks_;  // from first_block_ on
+  std::deque<int64_t> ends_;  // of each, where in the source it ends
+  std::vector<Block> free_;
+  size_t first_block_ = 0;
+  size_t wanted_ = 0;       // blocks that somebody waits for, however far ahead they are
+  int64_t text_bytes_ = 0;  // that are unpacked
+  bool ended_ = false;
+  bool stopping_ = false;
+  Status failure_;
+  std::optional<Status> cut_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<TextSource> OpenPackedText(const SourceFile& file, std::unique_ptr<Unpacker> unpacker,
+                                           const PackedTextLimits& limits) {
+  return std::make_unique<PackedText>(file, std::move(unpacker), limits);
+}
+
+}  // namespace kprof

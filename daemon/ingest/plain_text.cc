@@ -1,0 +1,65 @@
+#include "daemon/ingest/plain_text.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "daemon/ingest/source_hash.h"
+
+namespace kprof {
+namespace {
+
+class PlainText : public TextSource {
+ public:
+  explicit PlainText(const SourceFile& file) : file_(file), hash_(file.size_bytes()), hashed_(hash_.blocks()) {}
+
+  Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override {
+    const int64_t rest = std::max<int64_t>(0, file_.size_bytes() - offset_bytes);
+    if (rest < static_cast<int64_t>(out.size())) out = out.first(static_cast<size_t>(rest));
+    ASSIGN_OR_RETURN(const size_t size, file_.ReadAt(offset_bytes, out));
+    if (size < out.size()) {
+      return Fail(ErrorCode::kBadInput, "read " + file_.name(), "it became shorter while it was read");
+    }
+    HashBlock(offset_bytes, out);
+    return size;
+  }
+
+  void Release(int64_t) override {}
+  int64_t SourceBytesAt(int64_t offset_bytes) override { return std::min(offset_bytes, file_.size_bytes()); }
+  std::optional<Status> WhyCut() override { return std::nullopt; }
+
+  Result<std::string> FinishHash(const std::stop_token& stop) override {
+    std::vector<char> block;
+    for (size_t i = 0; i < hash_.blocks(); ++i) {
+      if (hashed_[i]) continue;
+      if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
+      block.resize(kHashBlockBytes);
+      ASSIGN_OR_RETURN(size_t size, ReadAt(static_cast<int64_t>(i * kHashBlockBytes), block));
+      static_cast<void>(size);
+    }
+    return hash_.Finish();
+  }
+
+ private:
+  // Whole blocks are hashed as they come by.
+  void HashBlock(int64_t offset_bytes, std::span<const char> bytes) {
+    if (offset_bytes % static_cast<int64_t>(kHashBlockBytes) != 0) return;
+    const auto i = static_cast<size_t>(offset_bytes) / kHashBlockBytes;
+    if (i >= hashed_.size()) return;
+    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - offset_bytes));
+    if (bytes.size() < size || hashed_[i].exchange(true)) return;
+    hash_.AddBlock(i, bytes.first(size));
+  }
+
+  const SourceFile& file_;
+  SourceHash hash_;
+  std::vector<std::atomic<bool>> hashed_;
+};
+
+}  // namespace
+
+std::unique_ptr<TextSource> OpenPlainText(const SourceFile& file) {
+  return std::make_unique<PlainText>(file);
+}
+
+}  // namespace kprof

@@ -1,0 +1,122 @@
+#include "daemon/ingest/source_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "daemon/ingest/chrome_reader.h"
+#include "daemon/ingest/packed_text.h"
+#include "daemon/ingest/plain_text.h"
+#include "daemon/ingest/trace_assembler.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kSniffBytes = 4096;
+constexpr size_t kMostWarnings = 100;
+constexpr std::array<std::string_view, 3> kFormats = {"auto", "kineto", "chrome"};
+
+// What a reader gives, on its way into the part.
+class Filling : public BatchSink {
+ public:
+  Filling(PartSink& part, WorkerPool& pool, const SourceReading& reading, const SourceProgress& progress,
+          const std::stop_token& stop)
+      : part_(part), progress_(progress), stop_(stop), assembler_(part, pool, {.text_bytes = reading.text_bytes}) {}
+
+  Status Take(TraceBatch batch) override { return assembler_.Add(std::move(batch)); }
+
+  Status SetFact(std::string_view name, std::string_view text) override { return part_.SetFact(name, text); }
+  Status SetFact(std::string_view name, int64_t value) override {
+    if (name != "base_unix_ns") return part_.SetFact(name, value);
+    base_unix_ns_ = value;
+    return OkStatus();
+  }
+  void Warn(std::string what) override {
+    if (warnings_.size() < kMostWarnings) warnings_.push_back(std::move(what));
+  }
+  Status Progress(int64_t bytes, int64_t events) override {
+    progress_(bytes, events);
+    return stop_.stop_requested() ? Fail(ErrorCode::kCancelled, "read it", "it was cancelled") : OkStatus();
+  }
+
+  Status Finish() {
+    RETURN_IF_ERROR(assembler_.Finish());
+    // The reader's time 0; the part's is the assembler's.
+    int64_t base = 0;
+    if (base_unix_ns_ && !__builtin_add_overflow(*base_unix_ns_, assembler_.base_ns().value_or(0), &base)) {
+      RETURN_IF_ERROR(part_.SetFact("base_unix_ns", base));
+    }
+    if (assembler_.begins_alone() > 0) Warn(std::to_string(assembler_.begins_alone()) + " slices begin and never end");
+    if (assembler_.ends_alone() > 0) Warn(std::to_string(assembler_.ends_alone()) + " ends have no begin");
+    for (size_t i = 0; i < warnings_.size(); ++i) {
+      RETURN_IF_ERROR(part_.SetFact("warning." + std::to_string(i + 1), warnings_[i]));
+    }
+    return OkStatus();
+  }
+
+  std::vector<std::string> TakeWarnings() { return std::move(warnings_); }
+
+ private:
+  PartSink& part_;
+  const SourceProgress& progress_;
+  const std::stop_token& stop_;
+  TraceAssembler assembler_;
+  std::optional<int64_t> base_unix_ns_;
+  std::vector<std::string> warnings_;
+};
+
+Result<std::vector<char>> ReadFirst(const SourceFile& source) {
+  std::vector<char> first(kSniffBytes);
+  ASSIGN_OR_RETURN(const size_t size, source.ReadAt(0, first));
+  first.resize(size);
+  return first;
+}
+
+Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const SourceReading& reading) {
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  const PackedTextLimits limits{.text_bytes = reading.unpacked_bytes};
+  if (LooksLikeGzip(first)) return OpenPackedText(source, MakeGzipUnpacker(), limits);
+  if (LooksLikeZstd(first)) return OpenPackedText(source, MakeZstdUnpacker(), limits);
+  return OpenPlainText(source);
+}
+
+Status NoKnownFormat(const SourceFile& source) {
+  return Fail(ErrorCode::kBadInput, "read " + source.name(), "it is of no format that is known here",
+              "give a Chrome or Kineto trace (JSON, also as .gz or .zst), or say which with --format");
+}
+
+}  // namespace
+
+Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
+                                    PartSink& part, const SourceProgress& progress, const std::stop_token& stop) {
+  if (std::find(kFormats.begin(), kFormats.end(), reading.format) == kFormats.end()) {
+    return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
+  }
+  if (source.size_bytes() == 0) return Fail(ErrorCode::kBadInput, "read " + source.name(), "it is empty");
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
+  std::vector<char> first(kSniffBytes);
+  ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
+  first.resize(sniffed);
+  if (!LooksLikeChrome(first)) {
+    const std::optional<Status> cut = text->WhyCut();
+    return sniffed == 0 && cut ? cut->In("read " + source.name()) : NoKnownFormat(source);
+  }
+  Filling filling(part, pool, reading, progress, stop);
+  const Status read = ReadChrome(*text, pool, filling, {.readers = reading.threads});
+  if (!read.ok()) return read.In("read " + source.name());
+  const Status finished = filling.Finish();
+  if (!finished.ok()) return finished.In("read " + source.name());
+  ReadSourceResult result;
+  result.format = "chrome";
+  ASSIGN_OR_RETURN(result.hash, text->FinishHash(stop));
+  result.warnings = filling.TakeWarnings();
+  return result;
+}
+
+std::span<const std::string_view> SourceFormats() {
+  return kFormats;
+}
+
+}  // namespace kprof

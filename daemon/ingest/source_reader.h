@@ -1,0 +1,44 @@
+// Reads a source into a part: finds out what it is, unpacks it, has it read by the reader of its format, and puts
+// together what that finds. Runs in the process that takes hostile files apart (ingest_worker.h), and in tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/base/worker_pool.h"
+#include "daemon/ingest/source_file.h"
+#include "storage/base/status.h"
+#include "storage/trace/part_sink.h"
+
+namespace kprof {
+
+struct SourceReading {
+  std::string format = "auto";
+  size_t threads = 2;                       // of the pool
+  int64_t text_bytes = int64_t{192} << 20;  // of all different texts
+  int64_t unpacked_bytes = int64_t{64} << 30;
+};
+
+struct ReadSourceResult {
+  std::string format;  // that it was read as
+  std::string hash;    // source_hash.h
+  std::vector<std::string> warnings;
+};
+
+// How much of the source is behind us.
+using SourceProgress = std::function<void(int64_t bytes, int64_t events)>;
+
+// Blocks. Fails with kUsage for a format that there is not, kBadInput where the source is none that is known, or where
+// nothing of it can be read; kCancelled; and as the part does.
+Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
+                                    PartSink& part, const SourceProgress& progress, const std::stop_token& stop);
+
+// The formats by name, "auto" first.
+std::span<const std::string_view> SourceFormats();
+
+}  // namespace kprof

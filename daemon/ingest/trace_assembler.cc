@@ -1,0 +1,225 @@
+#include "daemon/ingest/trace_assembler.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "daemon/ingest/batch_text.h"
+#include "daemon/ingest/json_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory, EventColumn::kFlowId};
+
+void AppendTo(std::vector<int64_t>& to, std::vector<int64_t>& from) {
+  if (to.empty()) {
+    to.swap(from);
+  } else {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+}
+
+void AppendTo(EventRows& to, EventRows& from) {
+  for (size_t column = 0; column < kEventColumns; ++column) AppendTo(to.columns[column], from.columns[column]);
+  if (to.args.size() < from.args.size()) to.args.resize(from.args.size());
+  for (size_t shape = 0; shape < from.args.size(); ++shape) {
+    if (to.args[shape].size() < from.args[shape].size()) to.args[shape].resize(from.args[shape].size());
+    for (size_t slot = 0; slot < from.args[shape].size(); ++slot) {
+      AppendTo(to.args[shape][slot], from.args[shape][slot]);
+    }
+  }
+}
+
+}  // namespace
+
+TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const AssemblerLimits& limits)
+    : part_(part),
+      pool_(pool),
+      limits_(limits),
+      shapes_(1),
+      facts_(strings_, shapes_, tracks_),
+      spans_(
+          shapes_, [this](const ArgShape& shape) { return Shape(shape); }, limits.open_spans),
+      levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
+  shape_numbers_.emplace(ArgShape(), kNoArgs);
+}
+
+TraceAssembler::~TraceAssembler() = default;
+
+Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
+  if (strings_.size() == 1) RETURN_IF_ERROR(part_.AddString(0, ""));
+  Source& source = sources_[batch.source];
+  for (const std::string& text : batch.strings) {
+    ASSIGN_OR_RETURN(const uint32_t number, String(TextOfBatch(text)));
+    source.strings.push_back(number);
+  }
+  for (TrackKey key : batch.tracks) {
+    key.pid = source.strings[key.pid];
+    key.tid = source.strings[key.tid];
+    key.name = source.strings[key.name];
+    key.series = source.strings[key.series];
+    source.tracks.push_back(Track(key));
+  }
+  for (ArgShape shape : batch.shapes) {
+    for (ArgSlot& slot : shape) slot.key = source.strings[slot.key];
+    ASSIGN_OR_RETURN(const uint32_t number, Shape(shape));
+    source.shapes.push_back(number);
+  }
+  for (TrackRow track : batch.known_tracks) {
+    track.id = source.tracks[track.id];
+    facts_.SeeKnown(track);
+  }
+  return OkStatus();
+}
+
+Status TraceAssembler::Add(TraceBatch batch) {
+  RETURN_IF_ERROR(AddNumbersOf(batch));
+  const Source& source = sources_[batch.source];
+  CountFromBase(batch.rows);
+  for (EventRows& rows : batch.rows) RETURN_IF_ERROR(Renumber(source, rows));
+  facts_.SeeMetadata(batch.of(EventKind::kMetadata));
+  RETURN_IF_ERROR(
+      spans_.Take(batch.of(EventKind::kMetadata), batch.of(EventKind::kSlice), batch.of(EventKind::kInstant)));
+  facts_.SeeSlices(batch.of(EventKind::kSlice));
+  for (size_t kind = 0; kind < kEventKinds; ++kind) AppendTo(rows_[kind], batch.rows[kind]);
+  return FlushFull(limits_.rows_at_once);
+}
+
+Status TraceAssembler::Finish() {
+  RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
+  RETURN_IF_ERROR(FlushFull(1));
+  if (in_order_) RETURN_IF_ERROR(levels_.Finish());
+  for (uint32_t track = 0; track < tracks_.size(); ++track) RETURN_IF_ERROR(part_.AddTrack(facts_.Describe(track)));
+  return OkStatus();
+}
+
+Result<uint32_t> TraceAssembler::String(std::string_view text) {
+  const uint32_t size = strings_.size();
+  const uint32_t number = strings_.Add(text);
+  if (number < size) return number;
+  if (strings_.size_bytes() > limits_.text_bytes) {
+    return Fail(ErrorCode::kBadInput, "keep its texts",
+                "its different names and texts are more than " + std::to_string(limits_.text_bytes >> 20) + " MiB");
+  }
+  RETURN_IF_ERROR(part_.AddString(number, text));
+  return number;
+}
+
+Result<uint32_t> TraceAssembler::Shape(const ArgShape& shape) {
+  const auto [found, is_new] = shape_numbers_.try_emplace(shape, static_cast<uint32_t>(shapes_.size()));
+  if (is_new) {
+    shapes_.push_back(shape);
+    RETURN_IF_ERROR(part_.AddShape(found->second, shape));
+  }
+  return found->second;
+}
+
+uint32_t TraceAssembler::Track(const TrackKey& key) {
+  const auto [found, is_new] = track_numbers_.try_emplace(key, static_cast<uint32_t>(tracks_.size()));
+  if (is_new) tracks_.push_back(key);
+  return found->second;
+}
+
+// Metadata may be of no time, which is 0 in its source, and here.
+void TraceAssembler::CountFromBase(std::array<EventRows, kEventKinds>& rows) {
+  if (!base_ns_) {
+    for (const EventRows& of_kind : rows) {
+      for (const int64_t time : of_kind.of(EventColumn::kTime)) {
+        if (time != 0 && (!base_ns_ || time < *base_ns_)) base_ns_ = time;
+      }
+    }
+  }
+  const int64_t base = base_ns_.value_or(0);
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    const bool may_have_none = kind == IndexOf(EventKind::kMetadata);
+    for (int64_t& time : rows[kind].of(EventColumn::kTime)) {
+      if (time != 0 || !may_have_none) time -= base;
+    }
+  }
+}
+
+Status TraceAssembler::Renumber(const Source& source, EventRows& rows) {
+  for (const EventColumn column : kStringColumns) {
+    for (int64_t& value : rows.of(column)) value = source.strings[static_cast<size_t>(value)];
+  }
+  for (int64_t& value : rows.of(EventColumn::kTrack)) value = source.tracks[static_cast<size_t>(value)];
+  for (int64_t& value : rows.of(EventColumn::kShape)) value = source.shapes[static_cast<size_t>(value)];
+  std::vector<std::vector<std::vector<int64_t>>> args;
+  for (size_t shape = 0; shape < rows.args.size(); ++shape) {
+    if (rows.args[shape].empty()) continue;
+    const uint32_t number = source.shapes[shape];
+    for (size_t slot = 0; slot < rows.args[shape].size(); ++slot) {
+      if (!IsStringNumber(shapes_[number][slot].type)) continue;
+      for (int64_t& value : rows.args[shape][slot]) value = source.strings[static_cast<size_t>(value)];
+    }
+    if (args.size() <= number) args.resize(number + 1);
+    args[number] = std::move(rows.args[shape]);
+  }
+  rows.args = std::move(args);
+  return OkStatus();
+}
+
+Status TraceAssembler::FlushFull(size_t least_rows) {
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    if (rows_[kind].size() >= least_rows) RETURN_IF_ERROR(Flush(static_cast<EventKind>(kind + 1)));
+  }
+  return OkStatus();
+}
+
+Status TraceAssembler::Flush(EventKind kind) {
+  EventRows rows = std::exchange(rows_[IndexOf(kind)], {});
+  SegmentMaker maker(kind, rows);
+  if (kind == EventKind::kSlice) RETURN_IF_ERROR(AddDepths(rows, maker));
+  return WriteSegments(maker);
+}
+
+// As long as each track goes on where it ended.
+Status TraceAssembler::AddDepths(EventRows& rows, const SegmentMaker& maker) {
+  if (!in_order_) return OkStatus();
+  const std::vector<int64_t>& times = rows.of(EventColumn::kTime);
+  const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
+  const std::vector<int64_t>& tracks = rows.of(EventColumn::kTrack);
+  const std::vector<int64_t>& names = rows.of(EventColumn::kName);
+  last_times_.resize(tracks_.size(), kNoValue);
+  for (size_t row = 0; row < rows.size() && in_order_; ++row) {
+    in_order_ = times[row] >= last_times_[static_cast<size_t>(tracks[row])];
+  }
+  if (!in_order_) return OkStatus();
+  std::vector<int64_t>& depths = rows.of(EventColumn::kDepth);
+  depths.resize(rows.size());
+  for (const uint32_t row : maker.order()) {
+    last_times_[static_cast<size_t>(tracks[row])] = times[row];
+    depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
+    if (durations[row] == kNoValue) continue;
+    RETURN_IF_ERROR(levels_.Add({times[row], durations[row], tracks[row], depths[row], names[row]}));
+  }
+  return OkStatus();
+}
+
+Status TraceAssembler::WriteSegments(SegmentMaker& maker) {
+  std::mutex mu;
+  std::condition_variable encoded;
+  std::vector<std::optional<EncodedSegment>> segments(maker.segments());
+  for (size_t i = 0; i < segments.size(); ++i) {
+    auto encode = [&, i] {
+      EncodedSegment segment = maker.Encode(i);
+      const std::scoped_lock lock(mu);
+      segments[i] = std::move(segment);
+      encoded.notify_one();
+    };
+    if (!pool_.Submit(encode).ok()) encode();  // its queue is full: then here
+  }
+  Status written;
+  for (std::optional<EncodedSegment>& segment : segments) {
+    std::unique_lock lock(mu);
+    encoded.wait(lock, [&] { return segment.has_value(); });
+    const EncodedSegment done = *std::move(segment);
+    lock.unlock();
+    if (written.ok()) written = part_.AddSegment(done);  // all are waited for: they use what is here
+  }
+  return written;
+}
+
+}  // namespace kprof

@@ -1,0 +1,92 @@
+// Puts what readers made of a source together to a trace: the numbers of each reader's strings, tracks and shapes
+// become the part's; what begins and ends in events of their own becomes slices; times are counted from the part's
+// base; rows are brought into the order of time as far as memory reaches, and go to the part in segments, which are
+// encoded side by side.
+//
+// One thread at a time; it uses the pool's threads, and waits for them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/base/worker_pool.h"
+#include "daemon/ingest/open_spans.h"
+#include "daemon/ingest/track_facts.h"
+#include "storage/base/status.h"
+#include "storage/trace/detail_levels.h"
+#include "storage/trace/part_sink.h"
+#include "storage/trace/segment_maker.h"
+#include "storage/trace/slice_nesting.h"
+#include "storage/trace/string_table.h"
+#include "storage/trace/trace_batch.h"
+
+namespace kprof {
+
+struct AssemblerLimits {
+  size_t rows_at_once = 262'144;            // of a kind, that are sorted together
+  int64_t text_bytes = int64_t{192} << 20;  // of all different texts
+  size_t open_spans = 1 << 20;              // that have begun and not ended
+};
+
+class TraceAssembler {
+ public:
+  // Both must outlive it.
+  TraceAssembler(PartSink& part, WorkerPool& pool, const AssemblerLimits& limits = {});
+  ~TraceAssembler();
+
+  // The batches of one reader in their order; those of several in that of the source.
+  Status Add(TraceBatch batch);
+  // All that is left, and the tracks. Once, last.
+  Status Finish();
+
+  // What was taken for time 0: that of the earliest event of the first rows. Nothing before there were any.
+  std::optional<int64_t> base_ns() const { return base_ns_; }
+  // Spans that ended and never began, and that began and never ended.
+  int64_t ends_alone() const { return spans_.ends_alone(); }
+  int64_t begins_alone() const { return spans_.begins_alone(); }
+
+ private:
+  // Of a reader, by its numbers: the part's.
+  struct Source {
+    std::vector<uint32_t> strings{0};
+    std::vector<uint32_t> tracks;
+    std::vector<uint32_t> shapes{kNoArgs};
+  };
+
+  Status AddNumbersOf(const TraceBatch& batch);
+  Result<uint32_t> String(std::string_view text);
+  Result<uint32_t> Shape(const ArgShape& shape);
+  uint32_t Track(const TrackKey& key);
+  Status Renumber(const Source& source, EventRows& rows);
+  void CountFromBase(std::array<EventRows, kEventKinds>& rows);
+  Status FlushFull(size_t least_rows);
+  Status Flush(EventKind kind);
+  Status WriteSegments(SegmentMaker& maker);
+  Status AddDepths(EventRows& rows, const SegmentMaker& maker);
+
+  PartSink& part_;
+  WorkerPool& pool_;
+  const AssemblerLimits limits_;
+  StringTable strings_;
+  std::map<TrackKey, uint32_t> track_numbers_;
+  std::vector<TrackKey> tracks_;
+  std::map<ArgShape, uint32_t> shape_numbers_;
+  std::vector<ArgShape> shapes_;
+  std::unordered_map<uint32_t, Source> sources_;
+  TrackFacts facts_;
+  OpenSpans spans_;
+  std::array<EventRows, kEventKinds> rows_;  // that wait for being sorted
+  std::optional<int64_t> base_ns_;
+  SliceNesting nesting_;
+  DetailLevels levels_;
+  bool in_order_ = true;             // so far every slice came after those of its track that were written before
+  std::vector<int64_t> last_times_;  // of each track, of what was written
+};
+
+}  // namespace kprof

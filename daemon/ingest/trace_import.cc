@@ -1,0 +1,174 @@
+#include "daemon/ingest/trace_import.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "daemon/ingest/ingest_process.h"
+#include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/source_file.h"
+#include "storage/base/message_coder.h"
+#include "storage/trace/part_writer.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kLookMs = 100;  // how long a request to stop may wait
+
+Status NotUnderstood() {
+  return Fail(ErrorCode::kInternal, "hear from kprof-ingest", "it says what is not to be understood",
+              "restart kprofd: its programs may be of different builds");
+}
+
+// What is said about one source, put into its part.
+class Import {
+ public:
+  Import(const ImportSource& source, const ImportLimits& limits, PartWriter& part, const std::stop_token& stop,
+         const std::function<void(const ImportProgress&)>& progress)
+      : source_(source), limits_(limits), part_(part), stop_(stop), progress_(progress) {}
+
+  Status Run() {
+    ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source_.fd, source_.name));
+    size_bytes_ = file.size_bytes();
+    ASSIGN_OR_RETURN(IngestProcess process, IngestProcess::Start(limits_.program, source_.fd,
+                                                                 {.name = source_.name,
+                                                                  .format = source_.format,
+                                                                  .threads = limits_.threads,
+                                                                  .text_bytes = limits_.text_bytes,
+                                                                  .unpacked_bytes = limits_.unpacked_bytes,
+                                                                  .memory_bytes = limits_.memory_bytes},
+                                                                 limits_.own));
+    auto heard = std::chrono::steady_clock::now();
+    while (!done_) {
+      if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
+      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process.Receive(kLookMs));
+      const auto now = std::chrono::steady_clock::now();
+      if (frame) {
+        RETURN_IF_ERROR(Take(*frame));
+        heard = now;
+      } else if (now - heard > std::chrono::milliseconds(limits_.silent_ms)) {
+        return Fail(ErrorCode::kBadInput, "read it",
+                    "nothing was heard of its reader for " + std::to_string(limits_.silent_ms / 1000) + " s");
+      }
+    }
+    return OkStatus();
+  }
+
+  int64_t size_bytes() const { return size_bytes_; }
+  const IngestDone& done() const { return *done_; }
+  std::optional<int64_t> rank() const { return rank_; }
+
+ private:
+  Status Take(const ReceivedFrame& frame) {
+    if (!greeted_) return TakeHello(frame);
+    switch (frame.type) {
+      case IngestFrame::kString: {
+        const std::optional<NumberedText> text = DecodeString(frame.message);
+        return text ? part_.AddString(text->id, text->text) : NotUnderstood();
+      }
+      case IngestFrame::kTrack: {
+        const std::optional<TrackRow> track = DecodeTrack(frame.message);
+        return track ? part_.AddTrack(*track) : NotUnderstood();
+      }
+      case IngestFrame::kShape: {
+        const std::optional<NumberedShape> shape = DecodeShape(frame.message);
+        return shape ? part_.AddShape(shape->id, shape->shape) : NotUnderstood();
+      }
+      case IngestFrame::kSegment: {
+        const std::optional<EncodedSegment> segment = DecodeSegment(frame.message);
+        return segment ? part_.AddSegment(*segment) : NotUnderstood();
+      }
+      case IngestFrame::kText: {
+        const std::optional<NamedText> fact = DecodeText(frame.message);
+        return fact ? part_.SetFact(fact->name, fact->text) : NotUnderstood();
+      }
+      case IngestFrame::kInteger:
+        return TakeInteger(frame);
+      case IngestFrame::kProgress: {
+        const std::optional<IngestProgress> progress = DecodeProgress(frame.message);
+        if (!progress) return NotUnderstood();
+        progress_({progress->bytes, size_bytes_, progress->events});
+        return OkStatus();
+      }
+      case IngestFrame::kDone:
+        done_ = DecodeDone(frame.message);
+        return done_ ? OkStatus() : NotUnderstood();
+      case IngestFrame::kFailed: {
+        const std::optional<Status> failure = DecodeFailure(frame.message);
+        return failure ? *failure : NotUnderstood();
+      }
+      default:
+        return NotUnderstood();
+    }
+  }
+
+  Status TakeHello(const ReceivedFrame& frame) {
+    MessageDecoder message(frame.message);
+    uint32_t protocol = 0;
+    message.Read(protocol);
+    greeted_ = frame.type == IngestFrame::kHello && message.Ok() && protocol == kIngestProtocol;
+    return greeted_ ? OkStatus() : NotUnderstood();
+  }
+
+  // The rank that the caller says stands above the source's own.
+  Status TakeInteger(const ReceivedFrame& frame) {
+    const std::optional<NamedInteger> fact = DecodeInteger(frame.message);
+    if (!fact) return NotUnderstood();
+    if (fact->name == "rank") {
+      rank_ = source_.rank.value_or(fact->value);
+      return part_.SetFact("rank", *rank_);
+    }
+    return part_.SetFact(fact->name, fact->value);
+  }
+
+  const ImportSource& source_;
+  const ImportLimits& limits_;
+  PartWriter& part_;
+  const std::stop_token& stop_;
+  const std::function<void(const ImportProgress&)>& progress_;
+  int64_t size_bytes_ = 0;
+  bool greeted_ = false;
+  std::optional<int64_t> rank_;
+  std::optional<IngestDone> done_;
+};
+
+Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& limits, PartWriter& part,
+                                const std::stop_token& stop,
+                                const std::function<void(const ImportProgress&)>& progress) {
+  Import import(source, limits, part, stop, progress);
+  RETURN_IF_ERROR(import.Run());
+  ImportedPart imported;
+  imported.rank = import.rank();
+  if (source.rank && !imported.rank) {
+    imported.rank = source.rank;
+    RETURN_IF_ERROR(part.SetFact("rank", *source.rank));
+  }
+  imported.format = import.done().format;
+  imported.source_bytes = import.size_bytes();
+  imported.source_hash = import.done().hash;
+  imported.warnings = import.done().warnings;
+  RETURN_IF_ERROR(part.SetFact("source_name", source.name));
+  RETURN_IF_ERROR(part.SetFact("source_format", imported.format));
+  RETURN_IF_ERROR(part.SetFact("source_bytes", imported.source_bytes));
+  RETURN_IF_ERROR(part.SetFact("source_hash", imported.source_hash));
+  ASSIGN_OR_RETURN(imported.bytes, part.Finish(stop));
+  imported.slices = part.rows(EventKind::kSlice);
+  imported.instants = part.rows(EventKind::kInstant);
+  imported.counters = part.rows(EventKind::kCounter);
+  imported.flows = part.rows(EventKind::kFlow);
+  imported.tracks = part.tracks();
+  return imported;
+}
+
+}  // namespace
+
+Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
+                                 const std::string& part_path, const std::stop_token& stop,
+                                 const std::function<void(const ImportProgress&)>& progress) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> part, PartWriter::Create(files, part_path));
+  Result<ImportedPart> imported = ImportInto(source, limits, *part, stop, progress);
+  if (imported.ok() || imported.status().what().find(source.name) != std::string::npos) return imported;
+  return imported.status().In("import " + source.name);
+}
+
+}  // namespace kprof

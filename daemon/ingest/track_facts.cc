@@ -1,0 +1,174 @@
+#include "daemon/ingest/track_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace kprof {
+namespace {
+
+// Of events that run on a device; in lower case. The 2021 schema of Kineto has them in others.
+constexpr std::array<std::string_view, 10> kGpuCategories = {"kernel",
+                                                             "gpu_memcpy",
+                                                             "gpu_memset",
+                                                             "memcpy",
+                                                             "memset",
+                                                             "gpu_user_annotation",
+                                                             "cuda_sync",
+                                                             "mtia_ccp_events",
+                                                             "concurrent_kernel",
+                                                             "cuda_profiler_range"};
+
+std::optional<int64_t> IntegerOf(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Each row with which one of its shape it is.
+template <typename See>
+void ForEachRow(const EventRows& rows, const See& see) {
+  std::vector<size_t> counts(rows.args.size());
+  const std::vector<int64_t>& shapes = rows.of(EventColumn::kShape);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const auto shape = static_cast<size_t>(shapes[row]);
+    see(row, shape == kNoArgs ? 0 : counts[shape]++);
+  }
+}
+
+std::string Joined(std::string_view a, std::string_view b) {
+  if (a.empty() || b.empty()) return std::string(a.empty() ? b : a);
+  return std::string(a) + " " + std::string(b);
+}
+
+}  // namespace
+
+TrackFacts::TrackFacts(const StringTable& strings, const std::vector<ArgShape>& shapes,
+                       const std::vector<TrackKey>& tracks)
+    : strings_(strings), shapes_(shapes), tracks_(tracks) {}
+
+TrackFacts::Fact& TrackFacts::FactOf(int64_t track) {
+  if (facts_.size() <= static_cast<size_t>(track)) facts_.resize(tracks_.size());
+  return facts_[static_cast<size_t>(track)];
+}
+
+void TrackFacts::SeeSlices(const EventRows& slices) {
+  const std::vector<int64_t>& tracks = slices.of(EventColumn::kTrack);
+  const bool all_known =
+      std::all_of(tracks.begin(), tracks.end(), [&](int64_t track) { return FactOf(track).is_known; });
+  if (all_known) return;
+  ForEachRow(slices, [&](size_t row, size_t arg_row) {
+    if (!FactOf(tracks[row]).is_known) SeeCategorized(slices, row, arg_row);
+  });
+}
+
+void TrackFacts::SeeCategorized(const EventRows& slices, size_t row, size_t arg_row) {
+  const auto category = static_cast<uint32_t>(slices.of(EventColumn::kCategory)[row]);
+  if (category == 0) return;
+  Fact& fact = FactOf(slices.of(EventColumn::kTrack)[row]);
+  fact.is_known = true;
+  fact.is_gpu = IsOfGpu(category);
+  if (!fact.is_gpu) return;
+  fact.device = Number(slices, row, arg_row, "device");
+  fact.stream = Number(slices, row, arg_row, "stream");
+  const TrackKey& key = tracks_[static_cast<size_t>(slices.of(EventColumn::kTrack)[row])];
+  if (!fact.device) fact.device = IntegerOf(strings_.Text(key.pid));
+  if (!fact.stream) fact.stream = IntegerOf(strings_.Text(key.tid));
+}
+
+void TrackFacts::SeeMetadata(const EventRows& metadata) {
+  ForEachRow(metadata, [&](size_t row, size_t arg_row) {
+    if (metadata.of(EventColumn::kPhase)[row] != 'M') return;
+    const std::string_view what = strings_.Text(static_cast<uint32_t>(metadata.of(EventColumn::kName)[row]));
+    const int64_t track = metadata.of(EventColumn::kTrack)[row];
+    if (what == "process_name") {
+      const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
+      if (name) process_names_[tracks_[static_cast<size_t>(track)].pid] = *name;
+    } else if (what == "thread_name") {
+      const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
+      if (name) FactOf(track).name = name;
+    } else if (what == "thread_sort_index") {
+      FactOf(track).sort_index = Number(metadata, row, arg_row, "sort_index");
+    }
+  });
+}
+
+void TrackFacts::SeeKnown(const TrackRow& track) {
+  known_[track.id] = track;
+}
+
+bool TrackFacts::IsOfGpu(uint32_t category) {
+  if (gpu_categories_.size() <= category) gpu_categories_.resize(strings_.size());
+  int8_t& known = gpu_categories_[category];
+  if (known == 0) {
+    std::string lower(strings_.Text(category));
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    known = std::find(kGpuCategories.begin(), kGpuCategories.end(), lower) == kGpuCategories.end() ? 1 : 2;
+  }
+  return known == 2;
+}
+
+std::optional<int64_t> TrackFacts::Number(const EventRows& rows, size_t row, size_t arg_row,
+                                          std::string_view key) const {
+  const auto shape = static_cast<size_t>(rows.of(EventColumn::kShape)[row]);
+  for (size_t slot = 0; slot < shapes_[shape].size(); ++slot) {
+    const ArgSlot& of = shapes_[shape][slot];
+    if (of.type == ArgType::kInteger && !of.of_event && strings_.Text(of.key) == key) {
+      return rows.args[shape][slot][arg_row];
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> TrackFacts::Text(const EventRows& rows, size_t row, size_t arg_row,
+                                            std::string_view key) const {
+  const auto shape = static_cast<size_t>(rows.of(EventColumn::kShape)[row]);
+  for (size_t slot = 0; slot < shapes_[shape].size(); ++slot) {
+    const ArgSlot& of = shapes_[shape][slot];
+    if (of.type == ArgType::kString && !of.of_event && strings_.Text(of.key) == key) {
+      return std::string(strings_.Text(static_cast<uint32_t>(rows.args[shape][slot][arg_row])));
+    }
+  }
+  return std::nullopt;
+}
+
+TrackRow TrackFacts::Describe(uint32_t id) const {
+  const auto known = known_.find(id);
+  if (known != known_.end()) return known->second;
+  const TrackKey& key = tracks_[id];
+  const Fact fact = id < facts_.size() ? facts_[id] : Fact{};
+  TrackRow track;
+  track.id = id;
+  track.pid = strings_.Text(key.pid);
+  track.sort_index = fact.sort_index;
+  const auto process = process_names_.find(key.pid);
+  if (process != process_names_.end()) track.process = process->second;
+  switch (key.family) {
+    case TrackKey::Family::kAsync:
+      track.kind = "async";
+      track.name = Joined(strings_.Text(key.name), strings_.Text(key.series));
+      break;
+    case TrackKey::Family::kCounter:
+      track.kind = "counter";
+      track.name = Joined(strings_.Text(key.name), strings_.Text(key.series));
+      break;
+    case TrackKey::Family::kThread:
+      track.kind = fact.is_gpu ? "gpu_stream" : "cpu_thread";
+      track.tid = strings_.Text(key.tid);
+      track.device = fact.device;
+      track.stream = fact.stream;
+      if (fact.name) {
+        track.name = *fact.name;
+      } else {
+        const std::string what = fact.stream ? "stream " + std::to_string(*fact.stream) : std::string(*track.tid);
+        track.name = what;
+      }
+      break;
+  }
+  return track;
+}
+
+}  // namespace kprof

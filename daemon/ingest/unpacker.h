@@ -1,0 +1,36 @@
+// Unpacks a compressed source step by step. gzip_unpacker.cc, zstd_unpacker.cc; several packed texts one behind the
+// other are one text, as their tools have it.
+//
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class Unpacker {
+ public:
+  virtual ~Unpacker() = default;
+
+  struct Step {
+    size_t taken = 0;  // of `in`
+    size_t made = 0;   // of `out`
+  };
+  // Takes from `in`, makes some of `out`. Fails with kBadInput where the bytes are not what its tool makes. Makes
+  // nothing and takes nothing only where `in` is empty.
+  virtual Result<Step> Unpack(std::span<const char> in, std::span<char> out) = 0;
+  // Nothing is under way: the source may end here.
+  virtual bool AtEnd() const = 0;
+};
+
+bool LooksLikeGzip(std::span<const char> first);
+std::unique_ptr<Unpacker> MakeGzipUnpacker();
+
+bool LooksLikeZstd(std::span<const char> first);
+std::unique_ptr<Unpacker> MakeZstdUnpacker();
+
+}  // namespace kprof

@@ -1,0 +1,50 @@
+#include <zstd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "daemon/ingest/unpacker.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kMostWindowBits = 27;  // 128 MiB: what its tool makes without --ultra
+
+class ZstdUnpacker : public Unpacker {
+ public:
+  ZstdUnpacker() : stream_(ZSTD_createDStream()) {
+    KPROF_CHECK(stream_ != nullptr);
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMostWindowBits);
+  }
+
+  Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
+    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
+    if (ZSTD_isError(result)) return Fail(ErrorCode::kBadInput, "unpack zstd", ZSTD_getErrorName(result));
+    at_end_ = result == 0;
+    return Step{from.pos, to.pos};
+  }
+
+  bool AtEnd() const override { return at_end_; }
+
+ private:
+  struct Free {
+    void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
+  };
+  std::unique_ptr<ZSTD_DStream, Free> stream_;
+  bool at_end_ = true;
+};
+
+}  // namespace
+
+bool LooksLikeZstd(std::span<const char> first) {
+  return std::string_view(first.data(), first.size()).starts_with("\x28\xb5\x2f\xfd");
+}
+
+std::unique_ptr<Unpacker> MakeZstdUnpacker() {
+  return std::make_unique<ZstdUnpacker>();
+}
+
+}  // namespace kprof
