@@ -67,8 +67,7 @@ class TraceAssembler {
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
   Status Flush(EventKind kind);
-  Status WriteSegments(SegmentMaker& maker);
-  Status AddDepths(EventRows& rows, const SegmentMaker& maker);
+  Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
 
   PartSink& part_;
   WorkerPool& pool_;

@@ -22,7 +22,7 @@ struct DetailLevels::Level {
   int number = 0;
   bool kept = true;
   std::vector<Item> open;  // by lane; count 0: none
-  EventRows rows;
+  std::vector<Item> rows;
 };
 
 DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
@@ -36,16 +36,17 @@ DetailLevels::~DetailLevels() = default;
 
 Status DetailLevels::Add(const Slice& slice) {
   const int64_t end = slice.time_ns + slice.duration_ns;
-  Push(0, LaneOf(slice.track, slice.depth), {slice.time_ns, end, slice.duration_ns, 1, slice.duration_ns, slice.name});
+  const uint32_t lane = LaneOf(slice.track, slice.depth);
+  Push(0, {slice.time_ns, end, slice.duration_ns, 1, slice.duration_ns, slice.name, lane});
   if (++slices_ == kSlicesToChooseBy) ChooseLevels();
   return has_full_ && chosen_ ? WriteFull(kMaxSegmentRows) : OkStatus();
 }
 
 Status DetailLevels::Finish() {
   for (size_t level = 0; level < levels_.size(); ++level) {
-    for (uint32_t lane = 0; lane < levels_[level].open.size(); ++lane) {
-      const Item item = std::exchange(levels_[level].open[lane], {});
-      if (item.count > 0) Emit(level, lane, item);
+    for (Item& open : levels_[level].open) {
+      const Item item = std::exchange(open, {});
+      if (item.count > 0) Emit(level, item);
     }
   }
   if (!chosen_) ChooseLevels();
@@ -67,11 +68,11 @@ uint32_t DetailLevels::LaneOf(int64_t track, int64_t depth) {
   return lane;
 }
 
-void DetailLevels::Push(size_t level, uint32_t lane, const Item& item) {
+void DetailLevels::Push(size_t level, const Item& item) {
   std::vector<Item>& all_open = levels_[level].open;
-  if (all_open.size() <= lane) all_open.resize(lanes_.size());
+  if (all_open.size() <= item.lane) all_open.resize(lanes_.size());
   const int shift = 2 * levels_[level].number;
-  Item& open = all_open[lane];
+  Item& open = all_open[item.lane];
   const bool is_short = item.end - item.begin < WidthOf(levels_[level].number);
   if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
     open.end = std::max(open.end, item.end);
@@ -84,25 +85,17 @@ void DetailLevels::Push(size_t level, uint32_t lane, const Item& item) {
     return;
   }
   const Item before = std::exchange(open, is_short ? item : Item{});
-  if (before.count > 0) Emit(level, lane, before);
-  if (!is_short) Emit(level, lane, item);
+  if (before.count > 0) Emit(level, before);
+  if (!is_short) Emit(level, item);
 }
 
-void DetailLevels::Emit(size_t level, uint32_t lane, const Item& item) {
+void DetailLevels::Emit(size_t level, const Item& item) {
   Level& from = levels_[level];
   if (from.kept) {
-    EventRows& rows = from.rows;
-    rows.of(EventColumn::kTime).push_back(item.begin);
-    rows.of(EventColumn::kDuration).push_back(item.end - item.begin);
-    rows.of(EventColumn::kTrack).push_back(lanes_[lane].track);
-    rows.of(EventColumn::kName).push_back(item.name);
-    rows.of(EventColumn::kDepth).push_back(lanes_[lane].depth);
-    rows.of(EventColumn::kCount).push_back(item.count);
-    rows.of(EventColumn::kBusy).push_back(item.busy);
-    rows.of(EventColumn::kLevel).push_back(from.number);
-    has_full_ |= rows.size() >= kMaxSegmentRows;
+    from.rows.push_back(item);
+    has_full_ |= from.rows.size() >= kMaxSegmentRows;
   }
-  if (level + 1 < levels_.size()) Push(level + 1, lane, item);
+  if (level + 1 < levels_.size()) Push(level + 1, item);
 }
 
 void DetailLevels::ChooseLevels() {
@@ -127,7 +120,18 @@ Status DetailLevels::WriteFull(size_t least_rows) {
 }
 
 Status DetailLevels::WriteRows(Level& level) {
-  const EventRows rows = std::exchange(level.rows, {});
+  EventRows rows;
+  for (const Item& item : level.rows) {
+    rows.of(EventColumn::kTime).push_back(item.begin);
+    rows.of(EventColumn::kDuration).push_back(item.end - item.begin);
+    rows.of(EventColumn::kTrack).push_back(lanes_[item.lane].track);
+    rows.of(EventColumn::kName).push_back(item.name);
+    rows.of(EventColumn::kDepth).push_back(lanes_[item.lane].depth);
+    rows.of(EventColumn::kCount).push_back(item.count);
+    rows.of(EventColumn::kBusy).push_back(item.busy);
+    rows.of(EventColumn::kLevel).push_back(level.number);
+  }
+  level.rows.clear();
   SegmentMaker maker(EventKind::kSummary, rows);
   for (size_t i = 0; i < maker.segments(); ++i) RETURN_IF_ERROR(write_(maker.Encode(i)));
   return OkStatus();

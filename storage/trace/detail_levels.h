@@ -41,7 +41,7 @@ class DetailLevels {
   Status Finish();
 
  private:
-  // One row of a level, of one lane: a track and a depth.
+  // A row of a level, of one lane: a track and a depth.
   struct Item {
     int64_t begin = 0;
     int64_t end = 0;
@@ -49,6 +49,7 @@ class DetailLevels {
     int64_t count = 0;
     int64_t longest = 0;
     int64_t name = 0;
+    uint32_t lane = 0;
   };
   struct Lane {
     int64_t track = 0;
@@ -57,8 +58,8 @@ class DetailLevels {
   struct Level;
 
   uint32_t LaneOf(int64_t track, int64_t depth);
-  void Push(size_t level, uint32_t lane, const Item& item);
-  void Emit(size_t level, uint32_t lane, const Item& item);
+  void Push(size_t level, const Item& item);
+  void Emit(size_t level, const Item& item);
   void ChooseLevels();
   Status WriteFull(size_t least_rows);
   Status WriteRows(Level& level);

@@ -59,11 +59,6 @@ EncodedSegment SegmentMaker::Encode(size_t segment) {
     for (const uint32_t row : order) values.push_back(from[row]);
     AddColumn(encoded, kNoArgs, static_cast<uint32_t>(column), values);
   }
-  if (kind_ == EventKind::kSlice && !rows_.of(EventColumn::kDepth).empty()) {
-    values.clear();
-    for (const uint32_t row : order) values.push_back(rows_.of(EventColumn::kDepth)[row]);
-    AddColumn(encoded, kNoArgs, static_cast<uint32_t>(EventColumn::kDepth), values);
-  }
   if (arg_rows_.empty()) return encoded;
   std::map<int64_t, std::vector<uint32_t>> of_shapes;
   const std::vector<int64_t>& shapes = rows_.of(EventColumn::kShape);
@@ -80,6 +75,15 @@ EncodedSegment SegmentMaker::Encode(size_t segment) {
     }
   }
   return encoded;
+}
+
+void SegmentMaker::EncodeAlso(size_t segment, EventColumn column, EncodedSegment& encoded) const {
+  const size_t first = segment * segment_rows_;
+  std::vector<int64_t> values;
+  for (size_t i = first; i < std::min(first + segment_rows_, order_.size()); ++i) {
+    values.push_back(rows_.of(column)[order_[i]]);
+  }
+  AddColumn(encoded, kNoArgs, static_cast<uint32_t>(column), values);
 }
 
 }  // namespace kprof
