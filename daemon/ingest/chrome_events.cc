@@ -10,6 +10,7 @@
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 namespace {
@@ -67,7 +68,7 @@ struct ChromeEvents::Plan {
   ArgShape slots;
   uint32_t shape = kNoArgs;
   std::vector<LastText> lasts;  // by slot of the layout
-  bool has_track = false;  // of the last event
+  bool has_track = false;       // of the last event
   uint32_t pid_text = 0;
   uint32_t tid_text = 0;
   uint32_t track = 0;

@@ -1,7 +1,10 @@
 #include "storage/trace/detail_levels.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 namespace {
@@ -12,8 +15,17 @@ constexpr size_t kLeastShrinking = 4;
 constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
 constexpr uint32_t kNoLane = UINT32_MAX;
 
-int64_t WidthOf(int level) {
-  return int64_t{1} << (2 * level);
+uint64_t WidthOf(int level) {
+  return uint64_t{1} << (2 * level);
+}
+
+// REQUIRES: end >= begin.
+uint64_t Length(int64_t begin, int64_t end) {
+  return static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
+}
+
+int64_t AsDuration(uint64_t length) {
+  return static_cast<int64_t>(std::min(length, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
 }
 
 }  // namespace
@@ -35,9 +47,9 @@ DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
 DetailLevels::~DetailLevels() = default;
 
 Status DetailLevels::Add(const Slice& slice) {
-  const int64_t end = slice.time_ns + slice.duration_ns;
-  const uint32_t lane = LaneOf(slice.track, slice.depth);
-  Push(0, {slice.time_ns, end, slice.duration_ns, 1, slice.duration_ns, slice.name, lane});
+  const int64_t end = EndOf(slice.time_ns, slice.duration_ns);
+  const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
+  Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, LaneOf(slice.track, slice.depth)});
   if (++slices_ == kSlicesToChooseBy) ChooseLevels();
   return has_full_ && chosen_ ? WriteFull(kMaxSegmentRows) : OkStatus();
 }
@@ -73,10 +85,10 @@ void DetailLevels::Push(size_t level, const Item& item) {
   if (all_open.size() <= item.lane) all_open.resize(lanes_.size());
   const int shift = 2 * levels_[level].number;
   Item& open = all_open[item.lane];
-  const bool is_short = item.end - item.begin < WidthOf(levels_[level].number);
+  const bool is_short = Length(item.begin, item.end) < WidthOf(levels_[level].number);
   if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
     open.end = std::max(open.end, item.end);
-    open.busy += item.busy;
+    open.busy = EndOf(open.busy, item.busy);
     open.count += item.count;
     if (item.longest > open.longest) {
       open.longest = item.longest;
@@ -123,7 +135,7 @@ Status DetailLevels::WriteRows(Level& level) {
   EventRows rows;
   for (const Item& item : level.rows) {
     rows.of(EventColumn::kTime).push_back(item.begin);
-    rows.of(EventColumn::kDuration).push_back(item.end - item.begin);
+    rows.of(EventColumn::kDuration).push_back(AsDuration(Length(item.begin, item.end)));
     rows.of(EventColumn::kTrack).push_back(lanes_[item.lane].track);
     rows.of(EventColumn::kName).push_back(item.name);
     rows.of(EventColumn::kDepth).push_back(lanes_[item.lane].depth);

@@ -28,7 +28,8 @@ class DetailLevels {
   explicit DetailLevels(Write write);
   ~DetailLevels();
 
-  // On each track in the order of time. A duration is not negative.
+  // On each track in the order of time. Numbers may be any: a duration is taken for 0 where it is negative, and sums
+  // end with the last number there is.
   struct Slice {
     int64_t time_ns = 0;
     int64_t duration_ns = 0;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "storage/trace/event_time.h"
 #include "storage/trace/time_order.h"
 
 namespace kprof {
@@ -18,9 +19,7 @@ int64_t MaxEnd(const EventRows& rows, std::span<const uint32_t> order) {
   const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
   int64_t max = std::numeric_limits<int64_t>::min();
   for (const uint32_t row : order) {
-    int64_t end = times[row];
-    if (!durations.empty() && durations[row] > 0) __builtin_add_overflow(end, durations[row], &end);
-    max = std::max(max, end);
+    max = std::max(max, durations.empty() ? times[row] : EndOf(times[row], durations[row]));
   }
   return std::min(max, kMostTimeNs - 1);
 }
