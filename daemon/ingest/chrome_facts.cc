@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 
-#include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 
@@ -19,9 +19,10 @@ constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
 std::optional<int64_t> IntegerOf(std::string_view value) {
   if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
-  const std::optional<JsonNumber> number = ParseJsonNumber(value);
-  if (!number || !number->is_integer) return std::nullopt;
-  return number->digits;
+  int64_t integer = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), integer);
+  if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;
+  return integer;
 }
 
 }  // namespace
