@@ -1,0 +1,64 @@
+// Reads one source, an open file, into one trace part. What is in the file is hostile until proven otherwise: it is
+// taken apart by a process of its own (kprof-ingest) that has nothing but the descriptor, a pipe back and a limit of
+// memory and time; here what it says is measured and written.
+//
+// Blocks, for as long as the source is large: from a thread of a pool. Nothing of a part is left where it fails.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct ImportSource {
+  int fd = -1;       // borrowed; a regular file, read with pread only, from its beginning
+  std::string name;  // as its owner calls it: the last step of its path; what messages call it
+  std::string format = "auto";
+  std::optional<int64_t> rank;  // what the source says of itself does not count then
+};
+
+struct ImportLimits {
+  std::string program;                           // of kprof-ingest
+  int64_t memory_bytes = int64_t{512} << 20;     // of the process
+  int64_t text_bytes = int64_t{192} << 20;       // of all different texts of a source together
+  int64_t source_bytes = int64_t{64} << 30;      // of a source, unpacked
+  int64_t silent_ms = 60'000;                    // without progress it is ended
+};
+
+struct ImportProgress {
+  int64_t bytes = 0;        // of the source, as it is on disk
+  int64_t total_bytes = 0;  // its size
+  int64_t events = 0;
+};
+
+// What there is of it, for the catalog.
+struct ImportedPart {
+  std::string format;  // that it was read as
+  std::optional<int64_t> rank;
+  int64_t source_bytes = 0;
+  std::string source_hash;  // source_hash.h
+  int64_t bytes = 0;        // of the part
+  int64_t slices = 0;
+  int64_t instants = 0;
+  int64_t counters = 0;
+  int64_t flows = 0;
+  int64_t tracks = 0;
+  std::vector<std::string> warnings;  // what went wrong on the way, for people
+};
+
+// Into `part_path`, which must end in kPartEnding. Fails with kBadInput, naming the source and the byte, where it is
+// nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a format that there is not.
+// A source that ends early, or is broken somewhere, is kept up to there, with a warning that says at which byte.
+// `progress` is called on this thread, some times a second.
+Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
+                                 const std::string& part_path, const std::stop_token& stop,
+                                 const std::function<void(const ImportProgress&)>& progress);
+
+}  // namespace kprof
