@@ -25,11 +25,11 @@ struct ImportSource {
 };
 
 struct ImportLimits {
-  std::string program;                           // of kprof-ingest
-  int64_t memory_bytes = int64_t{512} << 20;     // of the process
-  int64_t text_bytes = int64_t{192} << 20;       // of all different texts of a source together
-  int64_t source_bytes = int64_t{64} << 30;      // of a source, unpacked
-  int64_t silent_ms = 60'000;                    // without progress it is ended
+  std::string program;                        // of kprof-ingest
+  int64_t memory_bytes = int64_t{512} << 20;  // of the process
+  int64_t text_bytes = int64_t{192} << 20;    // of all different texts of a source together
+  int64_t source_bytes = int64_t{64} << 30;   // of a source, unpacked
+  int64_t silent_ms = 60'000;                 // without progress it is ended
 };
 
 struct ImportProgress {
