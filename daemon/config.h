@@ -9,6 +9,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/devices/device.h"
+#include "daemon/import_policy.h"
 #include "daemon/listen_config.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/rpc/access_policy.h"
@@ -33,6 +34,7 @@ struct Config {
   std::string state_folder;
   std::string socket_path;
   std::string launcher_path;        // kprof-launch
+  std::string ingest_path;          // kprof-ingest
   std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
@@ -45,6 +47,7 @@ struct Config {
   OutputLimits output;
   RetentionPolicy retention;
   StoragePolicy storage;
+  ImportPolicy import;
   AuditPolicy audit;
   std::vector<Device> accelerators;
 };

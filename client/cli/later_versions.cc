@@ -13,7 +13,6 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"import", "", "keep the file with a run: kprofctl artifacts RUN put FILE"},
     {"report", "", "see kprofctl show RUN"},
     {"analyze", "", "ask kprofctl query for the runs' metrics"},
     {"compare", "", "ask kprofctl query for the runs' metrics"},

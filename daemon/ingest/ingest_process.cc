@@ -143,7 +143,7 @@ Status IngestProcess::WhyEnded() {
   const int status = Wait();
   if (WIFEXITED(status) && WEXITSTATUS(status) == kIngestOutOfMemory) {
     return Fail(ErrorCode::kBadInput, "read it", "that takes more memory than an import may have",
-                "raise import.memory_mib");
+                "raise [import] memory_megabytes");
   }
   const std::string how =
       WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));

@@ -14,6 +14,8 @@ constexpr AccessRule kRules[] = {
     {Rpc::kListAudit, "kprof.v1.NodeService/ListAudit", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kSubmitRun, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kSubmitToSession, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kOwn, std::nullopt},
+    {Rpc::kUploadSource, "kprof.v1.RunsService/UploadSource", Role::kViewer, true, Sharing::kNone, Role::kViewer},
+    {Rpc::kSubmitImport, "kprof.v1.RunsService/SubmitImport", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kGetRun, "kprof.v1.RunsService/GetRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kListRuns, "kprof.v1.RunsService/ListRuns", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kWatchRun, "kprof.v1.RunsService/WatchRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},

@@ -25,6 +25,8 @@ enum class Rpc {
   kListAudit,
   kSubmitRun,
   kSubmitToSession,
+  kUploadSource,
+  kSubmitImport,
   kGetRun,
   kListRuns,
   kWatchRun,

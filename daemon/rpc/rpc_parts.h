@@ -52,6 +52,8 @@ struct RpcParts {
   const ClientLauncher* client_launcher = nullptr;
   // Whether the root helper is there; null where there is none to ask. Io loop only.
   HelperWatch* helper_watch = nullptr;
+  // Of imports that are yet to be submitted. Null: nothing is imported.
+  HeldSources* sources = nullptr;
 };
 
 }  // namespace kprof

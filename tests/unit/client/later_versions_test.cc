@@ -15,7 +15,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
     const char* what;
   };
   const Case cases[] = {
-      {{"import", "f"}, "the verb 'import'"},
       {{"report", "--help"}, "the verb 'report'"},
       {{"analyze", "--list"}, "the verb 'analyze'"},
       {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},

@@ -202,6 +202,20 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          v1::SubmitRunResponse response;
          return client.runs->SubmitRun(&context, v1::SubmitRunRequest(), &response);
        }},
+      {Rpc::kUploadSource,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::UploadSourceResponse response;
+         auto stream = client.runs->UploadSource(&context, &response);
+         stream->WritesDone();
+         return stream->Finish();
+       }},
+      {Rpc::kSubmitImport,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::SubmitImportResponse response;
+         return client.runs->SubmitImport(&context, v1::SubmitImportRequest(), &response);
+       }},
       {Rpc::kListRuns,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -440,7 +454,8 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
       {Rpc::kQuery, kYes, kYes, kYes, kYes},        {Rpc::kOpenSession, kYes, kYes, kYes, kNo},
       {Rpc::kListSessions, kYes, kYes, kYes, kYes}, {Rpc::kListAudit, kNo, kNo, kYes, kYes},
       {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},  {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},
-      {Rpc::kReflect, kYes, kYes, kYes, kYes},
+      {Rpc::kReflect, kYes, kYes, kYes, kYes},      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},
+      {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);
