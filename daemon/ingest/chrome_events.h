@@ -1,8 +1,8 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
-// Leaves to who puts the pieces together: the strings, which are as they stand in the text; and the ends of what begins
-// and ends in events of their own: their rows are among the batch's metadata, by their phase.
+// Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
+// of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
 //
 // Each thread its own.
 #pragma once
@@ -14,16 +14,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/event_layouts.h"
 #include "storage/trace/string_table.h"
 #include "storage/trace/trace_batch.h"
 
 namespace kprof {
-
-// The first character of a batch's string says what the rest is; the empty string has none.
-constexpr char kPlainText = '=';     // what it is
-constexpr char kEscapedText = '\\';  // what stood between the quotes of a JSON string that has escapes
-constexpr char kJsonText = '{';      // a list or an object, with the space that it was written with
 
 class ChromeEvents {
  public:
