@@ -28,12 +28,13 @@ std::optional<uint32_t> NsysStrings::Number(int64_t id) {
   if (numbers_.size() >= kMostCached) numbers_.clear();
   const auto [found, is_new] = numbers_.try_emplace(id);
   if (!is_new) return found->second;
+  std::optional<uint32_t>& number = found->second;
   const bool good = lookup_.Find(id, [&](const NsysQuery& row) {
-    found->second = batch_.Text(row.Text(0));
+    number = batch_.Text(row.Text(0));
     return false;
   });
   if (!good) ++failed_;
-  return found->second;
+  return number;
 }
 
 const NsysEnums::Labels& NsysEnums::Of(const std::string& table) {
