@@ -106,7 +106,7 @@ std::optional<std::string> NsysCursor::Resolved(int column) {
 
 uint32_t NsysCursor::ResolvedNumber(int column) {
   if (IsNull(column)) return 0;
-  const EventArg arg = ArgOf(column);
+  const EventArg arg = ArgOf(column, query_.Type(column));
   return arg.type == ArgType::kString ? static_cast<uint32_t>(arg.value) : 0;
 }
 
@@ -114,8 +114,10 @@ std::vector<EventArg>& NsysCursor::Args(int64_t correlation) {
   args_.clear();
   for (size_t i = 0; i < columns_.size(); ++i) {
     const int column = static_cast<int>(i);
-    if (columns_[i].taken || query_.IsNull(column)) continue;
-    EventArg arg = ArgOf(column);
+    if (columns_[i].taken) continue;
+    const int type = query_.Type(column);
+    if (type == SQLITE_NULL) continue;
+    EventArg arg = ArgOf(column, type);
     if (columns_[i].is_correlation && arg.type == ArgType::kInteger && arg.value == correlation) {
       arg.type = ArgType::kCorrelation;
     }
@@ -125,7 +127,7 @@ std::vector<EventArg>& NsysCursor::Args(int64_t correlation) {
 }
 
 void NsysCursor::AddArg(int column) {
-  if (!IsNull(column)) args_.push_back(ArgOf(column));
+  if (!IsNull(column)) args_.push_back(ArgOf(column, query_.Type(column)));
 }
 
 void NsysCursor::AddTextArg(std::string_view key, std::string_view text) {
@@ -136,9 +138,9 @@ void NsysCursor::AddIntegerArg(std::string_view key, int64_t value) {
   args_.push_back({source_.batch.Text(key), ArgType::kInteger, value});
 }
 
-EventArg NsysCursor::ArgOf(int column) {
+EventArg NsysCursor::ArgOf(int column, int type) {
   Column& of = columns_[static_cast<size_t>(column)];
-  switch (query_.Type(column)) {
+  switch (type) {
     case SQLITE_INTEGER:
       return ArgOfInteger(of, query_.Integer(column));
     case SQLITE_FLOAT:

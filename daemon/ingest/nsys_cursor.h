@@ -77,7 +77,7 @@ class NsysCursor {
     int64_t last = 0;
     EventArg last_arg;
   };
-  EventArg ArgOf(int column);
+  EventArg ArgOf(int column, int type);  // SQLite's
   EventArg ArgOfInteger(Column& column, int64_t value);
 
   NsysSource& source_;

@@ -1,6 +1,7 @@
 // Files that claim to be Nsight Systems exports, with anything in them. The reader ends, in bounds, with whole batches:
 // columns of one size, no number of a string, track or shape that was not given before, nothing that segments cannot
-// be made of.
+// be made of. The seeds are databases of some rows each, made by sqlite3 with pages of 512 bytes, so that a changed
+// byte is likely to matter.
 #include <sys/mman.h>
 #include <unistd.h>
 
