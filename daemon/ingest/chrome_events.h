@@ -1,8 +1,8 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
-// Leaves to who puts the pieces together: the strings, which are as they stand in the text; and the ends of what begins
-// and ends in events of their own: their rows are among the batch's metadata, by their phase.
+// Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
+// of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
 //
 // Each thread its own.
 #pragma once
