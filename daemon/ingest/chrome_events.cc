@@ -10,6 +10,7 @@
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 namespace {
@@ -67,6 +68,16 @@ struct ChromeEvents::Plan {
   // Of the last event; often the next one has the same. The types of `slots` are its values'.
   ArgShape slots;
   uint32_t shape = kNoArgs;
+  std::vector<LastText> lasts;  // by slot of the layout
+  bool has_track = false;       // of the last event
+  uint32_t pid_text = 0;
+  uint32_t tid_text = 0;
+  uint32_t track = 0;
+};
+
+struct ChromeEvents::Layout {
+  int phase = kNone;  // its slot
+  std::vector<Plan> plans;
 };
 
 // Layouts, and what becomes of each.
@@ -75,7 +86,7 @@ struct ChromeEvents::Known {
 
   EventLayouts layouts;
   size_t generation = 0;
-  std::vector<std::vector<Plan>> plans;  // by layout
+  std::vector<Layout> of_layouts;  // by number
 };
 
 ChromeEvents::ChromeEvents(uint32_t source)
@@ -110,22 +121,30 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
 TraceBatch ChromeEvents::TakeBatch() {
   TraceBatch next;
   next.source = batch_.source;
+  // The next one will be about as large.
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    for (size_t column = 0; column < kEventColumns; ++column) {
+      next.rows[kind].columns[column].reserve(batch_.rows[kind].columns[column].size());
+    }
+  }
   return std::exchange(batch_, std::move(next));
 }
 
 ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
   if (known.generation != known.layouts.generation()) {
-    known.plans.clear();
+    known.of_layouts.clear();
     known.generation = known.layouts.generation();
   }
-  if (known.plans.size() <= event.layout->number) known.plans.resize(event.layout->number + 1);
-  std::vector<Plan>& plans = known.plans[event.layout->number];
   const std::vector<EventLayout::Slot>& slots = event.layout->slots;
-  std::string_view phase;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (!slots[i].in_args && slots[i].key == "ph") phase = event.values[i].text();
+  while (known.of_layouts.size() <= event.layout->number) known.of_layouts.emplace_back();
+  Layout& layout = known.of_layouts[event.layout->number];
+  if (layout.plans.empty()) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i].in_args && slots[i].key == "ph") layout.phase = static_cast<int>(i);
+    }
   }
-  for (Plan& plan : plans) {
+  const std::string_view phase = layout.phase == kNone ? std::string_view() : event.values[layout.phase].text();
+  for (Plan& plan : layout.plans) {
     if (plan.phase == phase) return plan;
   }
   Plan plan;
@@ -156,15 +175,16 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
       plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
     }
   }
-  plans.push_back(std::move(plan));
-  return plans.back();
+  plan.lasts.resize(slots.size());
+  layout.plans.push_back(std::move(plan));
+  return layout.plans.back();
 }
 
 void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   ++events_;
   Plan& plan = PlanOf(known, event);
   const JsonSpan* values = event.values;
-  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text()); };
+  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
   std::optional<int64_t> time_ns = plan.time == kNone ? std::nullopt : TimeOf(values[plan.time]);
   if (!time_ns && plan.phase == "M") time_ns = 0;  // may have none
   if (!time_ns) {
@@ -180,9 +200,18 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   rows.of(EventColumn::kName).push_back(text(plan.name));
   rows.of(EventColumn::kCategory).push_back(category);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
-  rows.of(EventColumn::kTrack)
-      .push_back(IsAsync(letter) ? Track({TrackKey::Family::kAsync, pid, 0, category, id})
-                                 : Thread(pid, text(plan.tid)));
+  if (IsAsync(letter)) {
+    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, pid, 0, category, id}));
+  } else {
+    const uint32_t tid = text(plan.tid);
+    if (!plan.has_track || plan.pid_text != pid || plan.tid_text != tid) {
+      plan.track = Thread(pid, tid);
+      plan.pid_text = pid;
+      plan.tid_text = tid;
+      plan.has_track = true;
+    }
+    rows.of(EventColumn::kTrack).push_back(plan.track);
+  }
   if (plan.kind == EventKind::kSlice) {
     std::optional<int64_t> duration_ns = plan.duration == kNone ? std::nullopt : TimeOf(values[plan.duration]);
     if (duration_ns && *duration_ns < 0) duration_ns.reset();
@@ -204,11 +233,11 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
     ArgType type = ArgType::kString;
     switch (arg.kind) {
       case JsonKind::kString:
-        numbers[i] = Text(text);
+        numbers[i] = Text(text, plan.lasts[arg.slot]);
         break;
       case JsonKind::kNested:
         type = ArgType::kJson;
-        numbers[i] = Json(text);
+        numbers[i] = Json(text, plan.lasts[arg.slot]);
         break;
       case JsonKind::kWord:
         type = text == "true"    ? ArgType::kTrue
@@ -268,19 +297,32 @@ void ChromeEvents::AddCounters(const Plan& plan, const JsonSpan* values, int64_t
   }
 }
 
-uint32_t ChromeEvents::Text(std::string_view text) {
+uint32_t ChromeEvents::TextPlace(std::string_view text) {
   const uint32_t at = texts_.Add(text);
   if (at == of_texts_.size()) {
     const bool has_escapes = text.find('\\') != text.npos;
     of_texts_.push_back(NewString(has_escapes ? kEscapedText : kPlainText, text));
   }
-  return of_texts_[at];
+  return at;
 }
 
-uint32_t ChromeEvents::Json(std::string_view text) {
+uint32_t ChromeEvents::Text(std::string_view text) {
+  return of_texts_[TextPlace(text)];
+}
+
+uint32_t ChromeEvents::Text(std::string_view text, LastText& last) {
+  if (text == last.text) return last.number;
+  const uint32_t at = TextPlace(text);
+  last = {texts_.Text(at), of_texts_[at]};
+  return last.number;
+}
+
+uint32_t ChromeEvents::Json(std::string_view text, LastText& last) {
+  if (text == last.text) return last.number;
   const uint32_t at = jsons_.Add(text);
   if (at == of_jsons_.size()) of_jsons_.push_back(NewString(kJsonText, text));
-  return of_jsons_[at];
+  last = {jsons_.Text(at), of_jsons_[at]};
+  return last.number;
 }
 
 uint32_t ChromeEvents::NewString(char prefix, std::string_view text) {

@@ -47,12 +47,20 @@ class ChromeEvents {
  private:
   struct Plan;
   struct Known;
+  struct Layout;
+  // The text that a slot had the last time: often it has it again.
+  struct LastText {
+    std::string_view text;
+    uint32_t number = 0;
+  };
   Plan& PlanOf(Known& known, const EventLayouts::Event& event);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
+  uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);
-  uint32_t Json(std::string_view text);
+  uint32_t Text(std::string_view text, LastText& last);
+  uint32_t Json(std::string_view text, LastText& last);
   uint32_t NewString(char prefix, std::string_view text);
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Track(const TrackKey& key);

@@ -25,8 +25,11 @@ void AppendTo(std::vector<int64_t>& to, std::vector<int64_t>& from) {
   }
 }
 
-void AppendTo(EventRows& to, EventRows& from) {
-  for (size_t column = 0; column < kEventColumns; ++column) AppendTo(to.columns[column], from.columns[column]);
+void AppendTo(EventRows& to, EventRows& from, size_t most_rows) {
+  for (size_t column = 0; column < kEventColumns; ++column) {
+    if (!from.columns[column].empty()) to.columns[column].reserve(most_rows);
+    to.columns[column].insert(to.columns[column].end(), from.columns[column].begin(), from.columns[column].end());
+  }
   if (to.args.size() < from.args.size()) to.args.resize(from.args.size());
   for (size_t shape = 0; shape < from.args.size(); ++shape) {
     if (to.args[shape].size() < from.args[shape].size()) to.args[shape].resize(from.args[shape].size());
@@ -88,7 +91,7 @@ Status TraceAssembler::Add(TraceBatch batch) {
   RETURN_IF_ERROR(
       spans_.Take(batch.of(EventKind::kMetadata), batch.of(EventKind::kSlice), batch.of(EventKind::kInstant)));
   facts_.SeeSlices(batch.of(EventKind::kSlice));
-  for (size_t kind = 0; kind < kEventKinds; ++kind) AppendTo(rows_[kind], batch.rows[kind]);
+  for (size_t kind = 0; kind < kEventKinds; ++kind) AppendTo(rows_[kind], batch.rows[kind], limits_.rows_at_once);
   return FlushFull(limits_.rows_at_once);
 }
 
@@ -185,34 +188,7 @@ Status TraceAssembler::FlushFull(size_t least_rows) {
 Status TraceAssembler::Flush(EventKind kind) {
   EventRows rows = std::exchange(rows_[IndexOf(kind)], {});
   SegmentMaker maker(kind, rows);
-  if (kind == EventKind::kSlice) RETURN_IF_ERROR(AddDepths(rows, maker));
-  return WriteSegments(maker);
-}
-
-// As long as each track goes on where it ended.
-Status TraceAssembler::AddDepths(EventRows& rows, const SegmentMaker& maker) {
-  if (!in_order_) return OkStatus();
-  const std::vector<int64_t>& times = rows.of(EventColumn::kTime);
-  const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
-  const std::vector<int64_t>& tracks = rows.of(EventColumn::kTrack);
-  const std::vector<int64_t>& names = rows.of(EventColumn::kName);
-  last_times_.resize(tracks_.size(), kNoValue);
-  for (size_t row = 0; row < rows.size() && in_order_; ++row) {
-    in_order_ = times[row] >= last_times_[static_cast<size_t>(tracks[row])];
-  }
-  if (!in_order_) return OkStatus();
-  std::vector<int64_t>& depths = rows.of(EventColumn::kDepth);
-  depths.resize(rows.size());
-  for (const uint32_t row : maker.order()) {
-    last_times_[static_cast<size_t>(tracks[row])] = times[row];
-    depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
-    if (durations[row] == kNoValue) continue;
-    RETURN_IF_ERROR(levels_.Add({times[row], durations[row], tracks[row], depths[row], names[row]}));
-  }
-  return OkStatus();
-}
-
-Status TraceAssembler::WriteSegments(SegmentMaker& maker) {
+  const std::vector<uint32_t> order(maker.order().begin(), maker.order().end());
   std::mutex mu;
   std::condition_variable encoded;
   std::vector<std::optional<EncodedSegment>> segments(maker.segments());
@@ -225,15 +201,42 @@ Status TraceAssembler::WriteSegments(SegmentMaker& maker) {
     };
     if (!pool_.Submit(encode).ok()) encode();  // its queue is full: then here
   }
-  Status written;
-  for (std::optional<EncodedSegment>& segment : segments) {
+  Status status = kind == EventKind::kSlice ? AddDepths(rows, order) : OkStatus();
+  const bool has_depths = kind == EventKind::kSlice && in_order_;
+  for (size_t i = 0; i < segments.size(); ++i) {
     std::unique_lock lock(mu);
-    encoded.wait(lock, [&] { return segment.has_value(); });
-    const EncodedSegment done = *std::move(segment);
+    encoded.wait(lock, [&] { return segments[i].has_value(); });
+    EncodedSegment segment = *std::move(segments[i]);
     lock.unlock();
-    if (written.ok()) written = part_.AddSegment(done);  // all are waited for: they use what is here
+    if (!status.ok()) continue;  // all are waited for: they use what is here
+    if (has_depths) maker.EncodeAlso(i, EventColumn::kDepth, segment);
+    status = part_.AddSegment(segment);
   }
-  return written;
+  return status;
+}
+
+// While others encode. As long as each track goes on where it ended.
+Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& order) {
+  if (!in_order_) return OkStatus();
+  const std::vector<int64_t>& times = rows.of(EventColumn::kTime);
+  const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
+  const std::vector<int64_t>& tracks = rows.of(EventColumn::kTrack);
+  const std::vector<int64_t>& names = rows.of(EventColumn::kName);
+  last_slices_.resize(tracks_.size());
+  for (size_t row = 0; row < rows.size() && in_order_; ++row) {
+    const LastSlice& last = last_slices_[static_cast<size_t>(tracks[row])];
+    in_order_ = times[row] > last.time || (times[row] == last.time && durations[row] <= last.duration);
+  }
+  if (!in_order_) return OkStatus();
+  std::vector<int64_t>& depths = rows.of(EventColumn::kDepth);
+  depths.resize(rows.size());
+  for (const uint32_t row : order) {
+    last_slices_[static_cast<size_t>(tracks[row])] = {times[row], durations[row]};
+    depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
+    if (durations[row] == kNoValue) continue;
+    RETURN_IF_ERROR(levels_.Add({times[row], durations[row], tracks[row], depths[row], names[row]}));
+  }
+  return OkStatus();
 }
 
 }  // namespace kprof

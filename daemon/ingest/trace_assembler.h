@@ -71,8 +71,7 @@ class TraceAssembler {
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
   Status Flush(EventKind kind);
-  Status WriteSegments(SegmentMaker& maker);
-  Status AddDepths(EventRows& rows, const SegmentMaker& maker);
+  Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
 
   PartSink& part_;
   WorkerPool& pool_;
@@ -89,8 +88,13 @@ class TraceAssembler {
   std::optional<int64_t> base_ns_;
   SliceNesting nesting_;
   DetailLevels levels_;
-  bool in_order_ = true;             // so far every slice came after those of its track that were written before
-  std::vector<int64_t> last_times_;  // of each track, of what was written
+  // So far every slice came after those of its track that were written before.
+  bool in_order_ = true;
+  struct LastSlice {
+    int64_t time = kNoValue;
+    int64_t duration = 0;
+  };
+  std::vector<LastSlice> last_slices_;  // of each track, of what was written
 };
 
 }  // namespace kprof

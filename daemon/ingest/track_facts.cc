@@ -87,6 +87,9 @@ void TrackFacts::SeeMetadata(const EventRows& metadata) {
     if (what == "process_name") {
       const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
       if (name) process_names_[tracks_[static_cast<size_t>(track)].pid] = *name;
+    } else if (what == "process_labels") {
+      const std::optional<std::string> labels = Text(metadata, row, arg_row, "labels");
+      if (labels) process_labels_[tracks_[static_cast<size_t>(track)].pid] = *labels;
     } else if (what == "thread_name") {
       const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
       if (name) FactOf(track).name = name;
@@ -139,7 +142,10 @@ TrackRow TrackFacts::Describe(uint32_t id) const {
   const auto known = known_.find(id);
   if (known != known_.end()) return known->second;
   const TrackKey& key = tracks_[id];
-  const Fact fact = id < facts_.size() ? facts_[id] : Fact{};
+  Fact fact = id < facts_.size() ? facts_[id] : Fact{};
+  if (const auto labels = process_labels_.find(key.pid); !fact.is_known && labels != process_labels_.end()) {
+    fact.is_gpu = labels->second.starts_with("GPU");  // one on which nothing ran
+  }
   TrackRow track;
   track.id = id;
   track.pid = strings_.Text(key.pid);

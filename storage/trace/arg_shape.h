@@ -2,6 +2,7 @@
 // times over. A shape is kept once; the values of all events of one shape are columns, like the others of a segment.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <vector>
@@ -20,6 +21,7 @@ enum class ArgType : uint8_t {
   kJson = 8,         // a list or an object: its text without needless space, a string's number
   kCorrelation = 9,  // an integer that stands in the event's correlation
 };
+constexpr size_t kArgTypes = 9;
 
 constexpr bool HasColumn(ArgType type) {
   return type != ArgType::kNull && type != ArgType::kFalse && type != ArgType::kTrue && type != ArgType::kCorrelation;

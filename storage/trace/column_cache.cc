@@ -27,12 +27,13 @@ DecodedColumn ColumnCache::Find(const Key& key) {
 }
 
 void ColumnCache::Put(const Key& key, DecodedColumn column) {
+  if (BytesOf(column) > budget_bytes_) return;
   const MutexLock lock(mu_);
   if (places_.count(key) > 0) return;
   size_bytes_ += BytesOf(column);
   entries_.push_front({key, std::move(column)});
   places_.emplace(key, entries_.begin());
-  while (size_bytes_ > budget_bytes_ && !entries_.empty()) {
+  while (size_bytes_ > budget_bytes_) {
     size_bytes_ -= BytesOf(entries_.back().column);
     places_.erase(entries_.back().key);
     entries_.pop_back();

@@ -30,6 +30,7 @@ class ColumnCache {
 
   // Null where it is not here.
   DecodedColumn Find(const Key& key);
+  // One that is larger than the budget is not kept, and drives out none.
   void Put(const Key& key, DecodedColumn column);
   // All of a part that is closed.
   void Forget(uint64_t part);

@@ -46,7 +46,8 @@ Result<std::vector<int64_t>> ReadColumn(Db& db, const ColumnPlace& place) {
   const int64_t codec = select.Integer(1);
   const std::string_view data = select.Bytes(3);
   if (rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || codec < 0 || codec > UINT8_MAX) {
-    return Fail(ErrorCode::kStorageBroken, NameOf(place), "it says that it has " + std::to_string(rows) + " rows");
+    return Fail(ErrorCode::kStorageBroken, NameOf(place),
+                "it says that it has " + std::to_string(rows) + " rows of codec " + std::to_string(codec));
   }
   if (Checksum(codec, data) != select.Integer(2)) {
     return Fail(ErrorCode::kStorageBroken, NameOf(place), "its checksum is of other bytes", "import its source again");

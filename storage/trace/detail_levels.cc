@@ -1,7 +1,10 @@
 #include "storage/trace/detail_levels.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 namespace {
@@ -12,8 +15,17 @@ constexpr size_t kLeastShrinking = 4;
 constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
 constexpr uint32_t kNoLane = UINT32_MAX;
 
-int64_t WidthOf(int level) {
-  return int64_t{1} << (2 * level);
+uint64_t WidthOf(int level) {
+  return uint64_t{1} << (2 * level);
+}
+
+// REQUIRES: end >= begin.
+uint64_t Length(int64_t begin, int64_t end) {
+  return static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
+}
+
+int64_t AsDuration(uint64_t length) {
+  return static_cast<int64_t>(std::min(length, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
 }
 
 }  // namespace
@@ -22,7 +34,7 @@ struct DetailLevels::Level {
   int number = 0;
   bool kept = true;
   std::vector<Item> open;  // by lane; count 0: none
-  EventRows rows;
+  std::vector<Item> rows;
 };
 
 DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
@@ -35,17 +47,18 @@ DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
 DetailLevels::~DetailLevels() = default;
 
 Status DetailLevels::Add(const Slice& slice) {
-  const int64_t end = slice.time_ns + slice.duration_ns;
-  Push(0, LaneOf(slice.track, slice.depth), {slice.time_ns, end, slice.duration_ns, 1, slice.duration_ns, slice.name});
+  const int64_t end = EndOf(slice.time_ns, slice.duration_ns);
+  const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
+  Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, LaneOf(slice.track, slice.depth)});
   if (++slices_ == kSlicesToChooseBy) ChooseLevels();
   return has_full_ && chosen_ ? WriteFull(kMaxSegmentRows) : OkStatus();
 }
 
 Status DetailLevels::Finish() {
   for (size_t level = 0; level < levels_.size(); ++level) {
-    for (uint32_t lane = 0; lane < levels_[level].open.size(); ++lane) {
-      const Item item = std::exchange(levels_[level].open[lane], {});
-      if (item.count > 0) Emit(level, lane, item);
+    for (Item& open : levels_[level].open) {
+      const Item item = std::exchange(open, {});
+      if (item.count > 0) Emit(level, item);
     }
   }
   if (!chosen_) ChooseLevels();
@@ -67,15 +80,15 @@ uint32_t DetailLevels::LaneOf(int64_t track, int64_t depth) {
   return lane;
 }
 
-void DetailLevels::Push(size_t level, uint32_t lane, const Item& item) {
+void DetailLevels::Push(size_t level, const Item& item) {
   std::vector<Item>& all_open = levels_[level].open;
-  if (all_open.size() <= lane) all_open.resize(lanes_.size());
+  if (all_open.size() <= item.lane) all_open.resize(lanes_.size());
   const int shift = 2 * levels_[level].number;
-  Item& open = all_open[lane];
-  const bool is_short = item.end - item.begin < WidthOf(levels_[level].number);
+  Item& open = all_open[item.lane];
+  const bool is_short = Length(item.begin, item.end) < WidthOf(levels_[level].number);
   if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
     open.end = std::max(open.end, item.end);
-    open.busy += item.busy;
+    open.busy = EndOf(open.busy, item.busy);
     open.count += item.count;
     if (item.longest > open.longest) {
       open.longest = item.longest;
@@ -84,25 +97,17 @@ void DetailLevels::Push(size_t level, uint32_t lane, const Item& item) {
     return;
   }
   const Item before = std::exchange(open, is_short ? item : Item{});
-  if (before.count > 0) Emit(level, lane, before);
-  if (!is_short) Emit(level, lane, item);
+  if (before.count > 0) Emit(level, before);
+  if (!is_short) Emit(level, item);
 }
 
-void DetailLevels::Emit(size_t level, uint32_t lane, const Item& item) {
+void DetailLevels::Emit(size_t level, const Item& item) {
   Level& from = levels_[level];
   if (from.kept) {
-    EventRows& rows = from.rows;
-    rows.of(EventColumn::kTime).push_back(item.begin);
-    rows.of(EventColumn::kDuration).push_back(item.end - item.begin);
-    rows.of(EventColumn::kTrack).push_back(lanes_[lane].track);
-    rows.of(EventColumn::kName).push_back(item.name);
-    rows.of(EventColumn::kDepth).push_back(lanes_[lane].depth);
-    rows.of(EventColumn::kCount).push_back(item.count);
-    rows.of(EventColumn::kBusy).push_back(item.busy);
-    rows.of(EventColumn::kLevel).push_back(from.number);
-    has_full_ |= rows.size() >= kMaxSegmentRows;
+    from.rows.push_back(item);
+    has_full_ |= from.rows.size() >= kMaxSegmentRows;
   }
-  if (level + 1 < levels_.size()) Push(level + 1, lane, item);
+  if (level + 1 < levels_.size()) Push(level + 1, item);
 }
 
 void DetailLevels::ChooseLevels() {
@@ -127,7 +132,18 @@ Status DetailLevels::WriteFull(size_t least_rows) {
 }
 
 Status DetailLevels::WriteRows(Level& level) {
-  const EventRows rows = std::exchange(level.rows, {});
+  EventRows rows;
+  for (const Item& item : level.rows) {
+    rows.of(EventColumn::kTime).push_back(item.begin);
+    rows.of(EventColumn::kDuration).push_back(AsDuration(Length(item.begin, item.end)));
+    rows.of(EventColumn::kTrack).push_back(lanes_[item.lane].track);
+    rows.of(EventColumn::kName).push_back(item.name);
+    rows.of(EventColumn::kDepth).push_back(lanes_[item.lane].depth);
+    rows.of(EventColumn::kCount).push_back(item.count);
+    rows.of(EventColumn::kBusy).push_back(item.busy);
+    rows.of(EventColumn::kLevel).push_back(level.number);
+  }
+  level.rows.clear();
   SegmentMaker maker(EventKind::kSummary, rows);
   for (size_t i = 0; i < maker.segments(); ++i) RETURN_IF_ERROR(write_(maker.Encode(i)));
   return OkStatus();

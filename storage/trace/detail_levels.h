@@ -28,7 +28,8 @@ class DetailLevels {
   explicit DetailLevels(Write write);
   ~DetailLevels();
 
-  // On each track in the order of time. A duration is not negative.
+  // On each track in the order of time. Numbers may be any: a duration is taken for 0 where it is negative, and sums
+  // end with the last number there is.
   struct Slice {
     int64_t time_ns = 0;
     int64_t duration_ns = 0;
@@ -41,7 +42,7 @@ class DetailLevels {
   Status Finish();
 
  private:
-  // One row of a level, of one lane: a track and a depth.
+  // A row of a level, of one lane: a track and a depth.
   struct Item {
     int64_t begin = 0;
     int64_t end = 0;
@@ -49,6 +50,7 @@ class DetailLevels {
     int64_t count = 0;
     int64_t longest = 0;
     int64_t name = 0;
+    uint32_t lane = 0;
   };
   struct Lane {
     int64_t track = 0;
@@ -57,8 +59,8 @@ class DetailLevels {
   struct Level;
 
   uint32_t LaneOf(int64_t track, int64_t depth);
-  void Push(size_t level, uint32_t lane, const Item& item);
-  void Emit(size_t level, uint32_t lane, const Item& item);
+  void Push(size_t level, const Item& item);
+  void Emit(size_t level, const Item& item);
   void ChooseLevels();
   Status WriteFull(size_t least_rows);
   Status WriteRows(Level& level);

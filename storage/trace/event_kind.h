@@ -38,8 +38,6 @@ enum class EventColumn : uint8_t {
 constexpr size_t kEventColumns = 15;
 
 constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
-// Times are less than that, and more than its negative, so that two have a sum and a difference.
-constexpr int64_t kMostTimeNs = int64_t{1} << 62;
 
 // Those that a reader fills, in the order of their numbers.
 std::span<const EventColumn> ColumnsOf(EventKind kind);

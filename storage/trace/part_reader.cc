@@ -1,8 +1,11 @@
 #include "storage/trace/part_reader.h"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "storage/statement.h"
+#include "storage/trace/event_time.h"
 #include "storage/trace/part_schema.h"
 
 namespace kprof {
@@ -28,8 +31,11 @@ std::optional<std::string> MaybeText(const Statement& row, int column) {
   return std::string(row.Text(column));
 }
 
-bool IsTime(int64_t time_ns) {
-  return time_ns > -kMostTimeNs && time_ns < kMostTimeNs;
+// What SQLite has no better word for, or takes for too much, comes of what the file holds.
+Status OfPart(const Status& status, std::string what) {
+  const bool is_file = status.code() == ErrorCode::kInternal || status.code() == ErrorCode::kUsage;
+  if (!is_file) return status.In(std::move(what));
+  return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), "import its source again").In(std::move(what));
 }
 
 }  // namespace
@@ -40,10 +46,10 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
                                   .immutable = true,
                                   .cache_bytes = kPageCacheBytes,
                                   .kept_statements = kKeptStatements});
-  if (!db.ok()) return db.status().In(what);
+  if (!db.ok()) return OfPart(db.status(), what);
   std::unique_ptr<PartReader> reader(new PartReader(path, *std::move(db), cache));
   const Status loaded = reader->Load();
-  if (!loaded.ok()) return loaded.In(what);
+  if (!loaded.ok()) return OfPart(loaded, what);
   return reader;
 }
 
@@ -116,8 +122,9 @@ Status PartReader::LoadSegments() {
     segment.max_time_ns = select.Integer(4);
     segment.max_end_ns = select.Integer(5);
     if (kind < 1 || rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || segment.id < 1 ||
-        segment.id >= kMostSegments || !IsTime(segment.min_time_ns) || !IsTime(segment.max_time_ns) ||
-        !IsTime(segment.max_end_ns)) {
+        segment.id >= kMostSegments || !IsEventTime(segment.min_time_ns) || !IsEventTime(segment.max_time_ns) ||
+        !IsEventTime(segment.max_end_ns) || segment.min_time_ns > segment.max_time_ns ||
+        segment.max_time_ns > segment.max_end_ns) {
       return Broken("segment " + std::to_string(segment.id) + " is none");
     }
     if (kind > static_cast<int64_t>(kEventKinds)) continue;  // of a later version that we read all the same
@@ -128,15 +135,22 @@ Status PartReader::LoadSegments() {
     all += rows;
     segments_[IndexOf(segment.kind)].push_back(segment);
   }
-  return select.status();
+  RETURN_IF_ERROR(select.status());
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    const std::string name = "rows." + std::string(EventKindName(static_cast<EventKind>(kind + 1)));
+    if (IntegerFact(name) == rows_[kind]) continue;
+    return Broken("its segments have " + std::to_string(rows_[kind]) + " rows, its fact " + name + " says otherwise");
+  }
+  return OkStatus();
 }
 
 std::optional<int64_t> PartReader::IntegerFact(std::string_view name) const {
   const auto found = facts_.find(name);
-  if (found == facts_.end() || found->second.empty()) return std::nullopt;
-  char* end = nullptr;
-  const long long value = std::strtoll(found->second.c_str(), &end, 10);
-  if (*end != '\0') return std::nullopt;
+  if (found == facts_.end()) return std::nullopt;
+  int64_t value = 0;
+  const char* last = found->second.data() + found->second.size();
+  const auto [end, error] = std::from_chars(found->second.data(), last, value);
+  if (error != std::errc() || end != last) return std::nullopt;
   return value;
 }
 
@@ -147,40 +161,46 @@ std::optional<std::string> PartReader::TextFact(std::string_view name) const {
 }
 
 Result<DecodedColumn> PartReader::Read(const Segment& segment, EventColumn column) {
-  ASSIGN_OR_RETURN(DecodedColumn values, ReadPlace(PlaceOf(segment.id, column)));
-  if (values->size() != segment.rows) {
-    return Broken("segment " + std::to_string(segment.id) + " has " + std::to_string(segment.rows) +
-                  " rows, its column " + std::to_string(static_cast<int>(column)) + " has " +
-                  std::to_string(values->size()));
-  }
-  return values;
+  return ReadPlace(PlaceOf(segment.id, column), segment.rows);
 }
 
 Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape, uint32_t slot) {
-  return ReadPlace({segment.id, shape, slot});
+  if (shape >= shapes_.size() || slot >= shapes_[shape].size() || !HasColumn(shapes_[shape][slot].type)) {
+    return Broken("it has no column for slot " + std::to_string(slot) + " of shape " + std::to_string(shape));
+  }
+  ASSIGN_OR_RETURN(const DecodedColumn shapes, Read(segment, EventColumn::kShape));
+  return ReadPlace({segment.id, shape, slot},
+                   static_cast<size_t>(std::count(shapes->begin(), shapes->end(), int64_t{shape})));
 }
 
-Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place) {
+Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t rows) {
   const ColumnCache::Key key{number_, ColumnId(place.segment, place.shape, place.column)};
   DecodedColumn cached = cache_.Find(key);
   if (cached != nullptr) return cached;
   Result<std::vector<int64_t>> values = ReadColumn(db_, place);
-  if (!values.ok()) return values.status().In("read trace part " + path_);
+  if (!values.ok()) return OfPart(values.status(), "read trace part " + path_);
+  if (values->size() != rows) {
+    return Broken("segment " + std::to_string(place.segment) + " has " + std::to_string(rows) + " rows" +
+                  (place.shape == kNoArgs ? "" : " of shape " + std::to_string(place.shape)) + ", its column " +
+                  std::to_string(place.column) + " has " + std::to_string(values->size()));
+  }
   cached = std::make_shared<const std::vector<int64_t>>(*std::move(values));
   cache_.Put(key, cached);
   return cached;
 }
 
 Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segment, EventColumn column) {
-  const auto [found, is_new] = bounds_.try_emplace(segment.id);
-  if (is_new) {
+  auto found = bounds_.find(segment.id);
+  if (found == bounds_.end()) {
+    std::array<std::optional<ColumnBounds>, kEventColumns> bounds;
     Statement select(db_, kBounds);
     select.Bind(1, ColumnId(segment.id, 0, 1)).Bind(2, ColumnId(segment.id, 0, kEventColumns));
     while (select.Next()) {
       const auto at = static_cast<size_t>(select.Integer(0) % kMostShapeSlots) - 1;
-      found->second[at] = ColumnBounds{select.Integer(1), select.Integer(2)};
+      bounds[at] = ColumnBounds{select.Integer(1), select.Integer(2)};
     }
-    if (!select.status().ok()) return select.status().In("read trace part " + path_);
+    if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
+    found = bounds_.emplace(segment.id, bounds).first;
   }
   return found->second[IndexOf(column)];
 }
@@ -191,7 +211,7 @@ Result<std::string> PartReader::ReadString(int64_t id) {
   Statement select(db_, kString);
   select.Bind(1, id);
   if (!select.Next()) {
-    RETURN_IF_ERROR(select.status());
+    if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
     return Broken("it has no string " + std::to_string(id));
   }
   std::string text(select.Text(0));
@@ -208,7 +228,7 @@ Result<std::optional<int64_t>> PartReader::FindString(std::string_view text) {
   Statement select(db_, kFindString);
   select.BindText(1, text);
   if (select.Next()) return std::optional<int64_t>(select.Integer(0));
-  RETURN_IF_ERROR(select.status());
+  if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
   return std::optional<int64_t>();
 }
 
@@ -217,7 +237,7 @@ Status PartReader::ForEachString(const std::function<bool(int64_t, std::string_v
   while (select.Next()) {
     if (!see(select.Integer(0), select.Text(1))) return OkStatus();
   }
-  return select.status();
+  return select.status().ok() ? OkStatus() : OfPart(select.status(), "read trace part " + path_);
 }
 
 Status PartReader::Broken(std::string what) const {

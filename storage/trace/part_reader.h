@@ -61,14 +61,16 @@ class PartReader {
 
   // All rows of a segment.
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
-  // Of the rows of that shape, in their order. REQUIRES: the slot has a column (HasColumn).
+  // Of the rows of that shape, in their order. Shape and slot may be any: kStorageBroken where the part has no such
+  // column.
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
-  // Between what its values are, without reading them; nothing where there is no such column.
+  // Between what its values are, without reading them; nothing where there is no such column. Not checked: of a part
+  // that lies, Read's values may be others.
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
 
   // The text of a number; kStorageBroken where there is none.
   Result<std::string> ReadString(int64_t id);
-  // Its number, where it is one of the part's.
+  // Its number, where it is one of the part's. Looks at all of them.
   Result<std::optional<int64_t>> FindString(std::string_view text);
   // All of them, until `see` returns false.
   Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see);
@@ -80,7 +82,7 @@ class PartReader {
   Status LoadTracks();
   Status LoadShapes();
   Status LoadSegments();
-  Result<DecodedColumn> ReadPlace(const ColumnPlace& place);
+  Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows);
   Status Broken(std::string what) const;
 
   const std::string path_;

@@ -1,18 +1,22 @@
 #include "storage/trace/part_schema.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+
+#include "storage/statement.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kApplicationId = 0x6b707472;  // "kptr"
 
-constexpr const char* kTables = R"sql(
-PRAGMA application_id = 0x6b707472;
-PRAGMA user_version = 1;
-CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
-CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE track (
+constexpr const char* kMarks = "PRAGMA application_id = 0x6b707472; PRAGMA user_version = 1";
+// As they are in every part, letter by letter.
+constexpr std::string_view kTables[] = {
+    "CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
+    "CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+    R"sql(CREATE TABLE track (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
   name TEXT NOT NULL,
@@ -22,16 +26,16 @@ CREATE TABLE track (
   device INTEGER,
   stream INTEGER,
   sort_index INTEGER
-);
-CREATE TABLE shape (
+))sql",
+    R"sql(CREATE TABLE shape (
   id INTEGER NOT NULL,
   slot INTEGER NOT NULL,
   key INTEGER NOT NULL REFERENCES string (id),
   type TEXT NOT NULL,
   beside INTEGER NOT NULL,
   PRIMARY KEY (id, slot)
-) WITHOUT ROWID;
-CREATE TABLE segment (
+) WITHOUT ROWID)sql",
+    R"sql(CREATE TABLE segment (
   id INTEGER PRIMARY KEY,
   kind INTEGER NOT NULL,
   rows INTEGER NOT NULL,
@@ -39,8 +43,8 @@ CREATE TABLE segment (
   min_time_ns INTEGER NOT NULL,
   max_time_ns INTEGER NOT NULL,
   max_end_ns INTEGER NOT NULL
-);
-CREATE TABLE segment_column (
+))sql",
+    R"sql(CREATE TABLE segment_column (
   id INTEGER PRIMARY KEY,
   rows INTEGER NOT NULL,
   codec INTEGER NOT NULL,
@@ -48,18 +52,24 @@ CREATE TABLE segment_column (
   max INTEGER NOT NULL,
   checksum INTEGER NOT NULL,
   data BLOB NOT NULL
-);
-)sql";
+))sql",
+};
+constexpr const char* kSchema = "SELECT sql FROM sqlite_schema";
 
 constexpr std::array<std::string_view, kEventKinds> kKindNames = {"slice", "instant",  "counter",
                                                                   "flow",  "metadata", "summary"};
-constexpr std::array<std::string_view, 9> kTypeNames = {"null",   "false",  "true", "integer",    "decimal",
-                                                        "number", "string", "json", "correlation"};
+constexpr std::array<std::string_view, kArgTypes> kTypeNames = {"null",   "false",  "true", "integer",    "decimal",
+                                                                "number", "string", "json", "correlation"};
 
 }  // namespace
 
 Status CreatePartTables(Db& db) {
-  return db.Execute(kTables);
+  RETURN_IF_ERROR(db.Execute(kMarks));
+  for (const std::string_view table : kTables) {
+    Statement create(db, table);
+    RETURN_IF_ERROR(create.Run());
+  }
+  return OkStatus();
 }
 
 Status CheckPart(Db& db) {
@@ -73,9 +83,18 @@ Status CheckPart(Db& db) {
                     std::to_string(kPartFormatVersion),
                 "upgrade kprofd");
   }
-  const Result<int64_t> complete = db.QueryInteger("SELECT count(*) FROM fact WHERE name = 'complete'");
-  if (!complete.ok()) return Fail(ErrorCode::kStorageBroken, what, complete.status().why());
-  if (*complete == 0) {
+  size_t tables = 0;
+  Statement schema(db, kSchema);
+  while (schema.Next()) {
+    if (std::find(std::begin(kTables), std::end(kTables), schema.Text(0)) == std::end(kTables)) {
+      return Fail(ErrorCode::kStorageBroken, what, "it has another table than trace parts have");
+    }
+    ++tables;
+  }
+  RETURN_IF_ERROR(schema.status());
+  if (tables != std::size(kTables)) return Fail(ErrorCode::kStorageBroken, what, "it has not all tables of a part");
+  ASSIGN_OR_RETURN(const int64_t complete, db.QueryInteger("SELECT count(*) FROM fact WHERE name = 'complete'"));
+  if (complete == 0) {
     return Fail(ErrorCode::kStorageBroken, what, "its writing was never finished", "import its source again");
   }
   return OkStatus();

@@ -19,7 +19,8 @@ constexpr std::string_view kPartEnding = ".trace.db";
 // In an empty file.
 Status CreatePartTables(Db& db);
 
-// Fails with kStorageBroken where it is no part, one of a version that this build does not read, or was never finished.
+// Fails with kStorageBroken where it is no part, one of a version that this build does not read, or was never finished;
+// or has other tables than a part, views or triggers: of what reading them does, nothing is known.
 Status CheckPart(Db& db);
 
 // The id of a column of a segment: shape kNoArgs, and an EventColumn; or a shape, and a slot of it.

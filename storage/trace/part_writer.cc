@@ -1,9 +1,11 @@
 #include "storage/trace/part_writer.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
-#include "storage/statement.h"
 #include "storage/trace/column_store.h"
+#include "storage/trace/event_time.h"
 #include "storage/trace/part_schema.h"
 
 namespace kprof {
@@ -40,63 +42,159 @@ void BindMaybeText(Statement& statement, int index, const std::optional<std::str
   }
 }
 
+Status Bad(std::string why) {
+  return Fail(ErrorCode::kBadInput, "write a trace part", std::move(why));
+}
+
 Status TooMany(const std::string& what) {
-  return Fail(ErrorCode::kBadInput, "write a trace part", "it has more than " + what);
+  return Bad("it has more than " + what);
+}
+
+// What a reader would find wrong with it when it opens the part, or reads a column of the event.
+Status CheckSegment(const EncodedSegment& segment) {
+  const auto kind = static_cast<size_t>(segment.kind);
+  if (kind < 1 || kind > kEventKinds) return Bad("there is no kind " + std::to_string(kind) + " of events");
+  const std::string name = "a segment of kind " + std::to_string(kind);
+  if (segment.rows < 1 || segment.rows > kMaxSegmentRows) {
+    return Bad(name + " has " + std::to_string(segment.rows) + " rows");
+  }
+  if (!IsEventTime(segment.min_time_ns) || !IsEventTime(segment.max_time_ns) || !IsEventTime(segment.max_end_ns) ||
+      segment.min_time_ns > segment.max_time_ns || segment.max_time_ns > segment.max_end_ns) {
+    return Bad(name + " is between no times");
+  }
+  std::set<std::pair<uint32_t, uint32_t>> columns;
+  for (const EncodedSegment::Column& column : segment.columns) {
+    const bool of_event = column.shape == kNoArgs;
+    const bool is_there = of_event ? column.column >= 1 && column.column <= kEventColumns && column.rows == segment.rows
+                                   : column.shape < kMostShapes && column.column < kMostShapeSlots && column.rows >= 1;
+    if (is_there && column.rows <= segment.rows && columns.emplace(column.shape, column.column).second) continue;
+    return Bad(name + " has " + std::to_string(column.rows) + " rows of column " + std::to_string(column.column) +
+               " of shape " + std::to_string(column.shape));
+  }
+  for (const EventColumn column : ColumnsOf(segment.kind)) {
+    if (columns.count({kNoArgs, static_cast<uint32_t>(column)}) > 0) continue;
+    return Bad(name + " has no column " + std::to_string(static_cast<int>(column)));
+  }
+  return OkStatus();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path) {
+Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs) {
   KPROF_CHECK(path.ends_with(kPartEnding));
-  const std::string partial = path + std::string(kPartialEnding);
-  RETURN_IF_ERROR(files.Remove(partial));
-  ASSIGN_OR_RETURN(Db db, Db::Open(partial, {.mode = Db::Mode::kReadWrite,
-                                             .wal = false,
-                                             .cache_bytes = kCacheBytes,
-                                             .kept_statements = kKeptStatements}));
-  std::unique_ptr<PartWriter> writer(new PartWriter(files, path, std::move(db)));
-  RETURN_IF_ERROR(writer->db_->Execute(kBegin));
-  RETURN_IF_ERROR(CreatePartTables(*writer->db_));
+  RETURN_IF_ERROR(files.Remove(path + std::string(kPartialEnding)));
+  std::unique_ptr<PartWriter> writer(new PartWriter(files, path));
+  RETURN_IF_ERROR(writer->Open(vfs));
   return writer;
 }
 
-PartWriter::PartWriter(Files& files, std::string path, Db db)
-    : files_(files), path_(std::move(path)), db_(std::move(db)) {}
+PartWriter::PartWriter(Files& files, std::string path) : files_(files), path_(std::move(path)) {}
 
 PartWriter::~PartWriter() {
   db_.reset();
   if (!finished_) static_cast<void>(files_.Remove(path_ + std::string(kPartialEnding)));
 }
 
+Status PartWriter::Open(const char* vfs) {
+  ASSIGN_OR_RETURN(Db db, Db::Open(path_ + std::string(kPartialEnding), {.mode = Db::Mode::kReadWrite,
+                                                                         .wal = false,
+                                                                         .vfs = vfs,
+                                                                         .cache_bytes = kCacheBytes,
+                                                                         .kept_statements = kKeptStatements}));
+  db_ = std::move(db);
+  RETURN_IF_ERROR(db_->Execute(kBegin));
+  return CreatePartTables(*db_);
+}
+
+void PartWriter::Numbers::Note(int64_t number) {
+  ++count;
+  end = std::max(end, number + 1);
+}
+
 Status PartWriter::AddString(uint32_t id, std::string_view text) {
+  RETURN_IF_ERROR(failed_);
+  strings_.Note(id);
   Statement insert(*db_, kAddString);
-  return insert.Bind(1, int64_t{id}).BindText(2, text).Run();
+  return Keep(Insert(insert.Bind(1, int64_t{id}).BindText(2, text)));
 }
 
 Status PartWriter::AddTrack(const TrackRow& track) {
+  RETURN_IF_ERROR(failed_);
+  return Keep(InsertTrack(track));
+}
+
+Status PartWriter::AddShape(uint32_t id, const ArgShape& shape) {
+  RETURN_IF_ERROR(failed_);
+  return Keep(InsertShape(id, shape));
+}
+
+Status PartWriter::AddSegment(const EncodedSegment& segment) {
+  RETURN_IF_ERROR(failed_);
+  return Keep(InsertSegment(segment));
+}
+
+Status PartWriter::SetFact(std::string_view name, std::string_view text) {
+  RETURN_IF_ERROR(failed_);
+  Statement insert(*db_, kSetFact);
+  return Keep(insert.BindText(1, name).BindText(2, text).Run());
+}
+
+Status PartWriter::SetFact(std::string_view name, int64_t value) {
+  RETURN_IF_ERROR(failed_);
+  Statement insert(*db_, kSetFact);
+  return Keep(insert.BindText(1, name).Bind(2, value).Run());
+}
+
+Result<int64_t> PartWriter::Finish(const std::stop_token& stop) {
+  const Status made = failed_.ok() ? Keep(CloseTables(stop)) : failed_;
+  if (!made.ok()) return made.In("write trace part " + path_);
+  Result<int64_t> size = MakeDurable();
+  if (!size.ok()) return Keep(size.status()).In("write trace part " + path_);
+  return size;
+}
+
+// SQLite does not undo what a statement did that failed: there is no journal. So the first failure is the last thing
+// that is done.
+Status PartWriter::Keep(Status status) {
+  if (!status.ok()) failed_ = status;
+  return status;
+}
+
+Status PartWriter::Insert(Statement& insert) {
+  const Status done = insert.Run();
+  if (done.code() != ErrorCode::kInternal) return done;
+  if ((sqlite3_extended_errcode(db_->handle()) & 0xff) != SQLITE_CONSTRAINT) return done;
+  return Bad("a number comes twice, or is of what did not come before: " + done.why());
+}
+
+Status PartWriter::InsertTrack(const TrackRow& track) {
+  tracks_.Note(track.id);
   Statement insert(*db_, kAddTrack);
   insert.Bind(1, int64_t{track.id}).BindText(2, track.kind).BindText(3, track.name);
   BindMaybeText(insert, 4, track.pid);
   BindMaybeText(insert, 5, track.tid);
   BindMaybeText(insert, 6, track.process);
-  insert.BindMaybe(7, track.device).BindMaybe(8, track.stream).BindMaybe(9, track.sort_index);
-  ++tracks_;
-  return insert.Run();
+  return Insert(insert.BindMaybe(7, track.device).BindMaybe(8, track.stream).BindMaybe(9, track.sort_index));
 }
 
-Status PartWriter::AddShape(uint32_t id, const ArgShape& shape) {
+Status PartWriter::InsertShape(uint32_t id, const ArgShape& shape) {
   if (id >= kMostShapes) return TooMany(std::to_string(kMostShapes) + " kinds of argument lists");
   if (shape.size() > kMostShapeSlots) return TooMany(std::to_string(kMostShapeSlots) + " arguments in one event");
+  // That one has no rows in the table: it is in every part.
+  if (shape.empty() != (id == kNoArgs)) return Bad("shape " + std::to_string(id) + " has no slots, or is none");
+  if (id != kNoArgs) shapes_.Note(id - 1);
   for (size_t slot = 0; slot < shape.size(); ++slot) {
+    const auto type = static_cast<size_t>(shape[slot].type);
+    if (type < 1 || type > kArgTypes) return Bad("there is no type " + std::to_string(type) + " of arguments");
     Statement insert(*db_, kAddSlot);
     insert.Bind(1, int64_t{id}).Bind(2, static_cast<int64_t>(slot)).Bind(3, int64_t{shape[slot].key});
-    insert.BindText(4, ArgTypeName(shape[slot].type)).Bind(5, int64_t{shape[slot].of_event});
-    RETURN_IF_ERROR(insert.Run());
+    RETURN_IF_ERROR(Insert(insert.BindText(4, ArgTypeName(shape[slot].type)).Bind(5, int64_t{shape[slot].of_event})));
   }
   return OkStatus();
 }
 
-Status PartWriter::AddSegment(const EncodedSegment& segment) {
+Status PartWriter::InsertSegment(const EncodedSegment& segment) {
+  RETURN_IF_ERROR(CheckSegment(segment));
   if (segments_ + 1 >= kMostSegments) return TooMany(std::to_string(kMostSegments) + " segments");
   const int64_t id = ++segments_;
   int64_t& rows = rows_[IndexOf(segment.kind)];
@@ -117,20 +215,13 @@ Status PartWriter::AddSegment(const EncodedSegment& segment) {
   return OkStatus();
 }
 
-Status PartWriter::SetFact(std::string_view name, std::string_view text) {
-  Statement insert(*db_, kSetFact);
-  return insert.BindText(1, name).BindText(2, text).Run();
-}
-
-Status PartWriter::SetFact(std::string_view name, int64_t value) {
-  Statement insert(*db_, kSetFact);
-  return insert.BindText(1, name).Bind(2, value).Run();
-}
-
-Result<int64_t> PartWriter::Finish(const std::stop_token& stop) {
-  const Status made = CloseTables(stop);
-  if (!made.ok()) return made.In("write trace part " + path_);
-  return MakeDurable();
+Status PartWriter::CheckNumbers() const {
+  for (const auto& [numbers, name] : {std::pair(&strings_, "strings"), {&tracks_, "tracks"}, {&shapes_, "shapes"}}) {
+    if (numbers->count == numbers->end) continue;
+    return Bad("of its " + std::string(name) + " up to " + std::to_string(numbers->end) + " only " +
+               std::to_string(numbers->count) + " came");
+  }
+  return OkStatus();
 }
 
 bool PartWriter::HasAllDepths() const {
@@ -151,6 +242,8 @@ Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
 }
 
 Status PartWriter::CloseTables(const std::stop_token& stop) {
+  RETURN_IF_ERROR(CheckNumbers());
+  if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "close its tables", "it was cancelled");
   if (!HasAllDepths()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name(EventKindName(static_cast<EventKind>(kind + 1)));

@@ -2,7 +2,10 @@
 // which goes with this where it does not come to that, and with the next start where we die before.
 //
 // What it is given may come from a process that reads hostile files: it is measured here, and nothing in it is believed
-// by who reads it later.
+// by who reads it later. What no reader would take (a number that comes twice, a segment without its columns, a time
+// out of all bounds) fails with kBadInput.
+//
+// After the first failure all others are that one, Finish too: there will be no part.
 //
 // One thread. Blocks.
 #pragma once
@@ -19,6 +22,7 @@
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/db.h"
+#include "storage/statement.h"
 #include "storage/trace/part_sink.h"
 #include "storage/trace/slice_pass.h"
 
@@ -28,8 +32,8 @@ constexpr std::string_view kPartialEnding = ".partial";
 
 class PartWriter : public PartSink {
  public:
-  // REQUIRES: `path` ends in kPartEnding. What a former one left of its .partial is removed.
-  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path);
+  // REQUIRES: `path` ends in kPartEnding. What a former one left of its .partial is removed. `vfs`: Db::Options::vfs.
+  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr);
   ~PartWriter() override;
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
@@ -42,14 +46,28 @@ class PartWriter : public PartSink {
   Status SetFact(std::string_view name, int64_t value) override;
 
   // Makes depths and levels of detail, where not all slices came with theirs in the order of time, and of the file a
-  // part: it is on the disk, under its name, when this returns. Nothing more may be added. Returns its size.
+  // part: it is on the disk, under its name, when this returns. Nothing more may be added. Returns its size. Fails with
+  // kCancelled when told to stop, with kBadInput where numbers of strings, tracks or shapes are not dense.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
-  int64_t tracks() const { return tracks_; }
+  int64_t tracks() const { return tracks_.count; }
 
  private:
-  PartWriter(Files& files, std::string path, Db db);
+  // Of numbers that come each once.
+  struct Numbers {
+    int64_t count = 0;
+    int64_t end = 0;  // one more than the greatest
+    void Note(int64_t number);
+  };
+  PartWriter(Files& files, std::string path);
+  Status Open(const char* vfs);
+  Status Insert(Statement& insert);
+  Status InsertTrack(const TrackRow& track);
+  Status InsertShape(uint32_t id, const ArgShape& shape);
+  Status InsertSegment(const EncodedSegment& segment);
+  Status Keep(Status status);
+  Status CheckNumbers() const;
   bool HasAllDepths() const;
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
@@ -58,8 +76,11 @@ class PartWriter : public PartSink {
   Files& files_;
   const std::string path_;
   std::optional<Db> db_;  // until it is finished
+  Status failed_;         // the first one
   std::array<int64_t, kEventKinds> rows_{};
-  int64_t tracks_ = 0;
+  Numbers strings_;
+  Numbers tracks_;
+  Numbers shapes_;
   int64_t segments_ = 0;
   std::vector<SliceSegment> slices_;
   size_t with_depth_ = 0;  // of them

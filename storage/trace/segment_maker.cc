@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "storage/trace/event_time.h"
 #include "storage/trace/time_order.h"
 
 namespace kprof {
@@ -18,9 +19,7 @@ int64_t MaxEnd(const EventRows& rows, std::span<const uint32_t> order) {
   const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
   int64_t max = std::numeric_limits<int64_t>::min();
   for (const uint32_t row : order) {
-    int64_t end = times[row];
-    if (!durations.empty() && durations[row] > 0) __builtin_add_overflow(end, durations[row], &end);
-    max = std::max(max, end);
+    max = std::max(max, durations.empty() ? times[row] : EndOf(times[row], durations[row]));
   }
   return std::min(max, kMostTimeNs - 1);
 }
@@ -59,11 +58,6 @@ EncodedSegment SegmentMaker::Encode(size_t segment) {
     for (const uint32_t row : order) values.push_back(from[row]);
     AddColumn(encoded, kNoArgs, static_cast<uint32_t>(column), values);
   }
-  if (kind_ == EventKind::kSlice && !rows_.of(EventColumn::kDepth).empty()) {
-    values.clear();
-    for (const uint32_t row : order) values.push_back(rows_.of(EventColumn::kDepth)[row]);
-    AddColumn(encoded, kNoArgs, static_cast<uint32_t>(EventColumn::kDepth), values);
-  }
   if (arg_rows_.empty()) return encoded;
   std::map<int64_t, std::vector<uint32_t>> of_shapes;
   const std::vector<int64_t>& shapes = rows_.of(EventColumn::kShape);
@@ -80,6 +74,15 @@ EncodedSegment SegmentMaker::Encode(size_t segment) {
     }
   }
   return encoded;
+}
+
+void SegmentMaker::EncodeAlso(size_t segment, EventColumn column, EncodedSegment& encoded) const {
+  const size_t first = segment * segment_rows_;
+  std::vector<int64_t> values;
+  for (size_t i = first; i < std::min(first + segment_rows_, order_.size()); ++i) {
+    values.push_back(rows_.of(column)[order_[i]]);
+  }
+  AddColumn(encoded, kNoArgs, static_cast<uint32_t>(column), values);
 }
 
 }  // namespace kprof

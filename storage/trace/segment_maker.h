@@ -32,15 +32,16 @@ struct EncodedSegment {
 
 class SegmentMaker {
  public:
-  // REQUIRES: there are rows. The rows are borrowed until the last Encode has returned; depths may be put in before the
-  // first one.
+  // REQUIRES: there are rows. They are borrowed until the last call has returned.
   SegmentMaker(EventKind kind, const EventRows& rows, size_t segment_rows = kMaxSegmentRows);
 
-  // The rows in the order of their times, until the first Encode.
+  // The rows in the order of their times, until the first Encode begins.
   std::span<const uint32_t> order() const { return order_; }
   size_t segments() const { return (order_.size() + segment_rows_ - 1) / segment_rows_; }
   // The i-th in time. Any number of threads, each its own segment.
   EncodedSegment Encode(size_t segment);
+  // Adds one that its kind's readers do not fill, and that was put into the rows meanwhile. REQUIRES: it was encoded.
+  void EncodeAlso(size_t segment, EventColumn column, EncodedSegment& encoded) const;
 
  private:
   const EventKind kind_;

@@ -1,6 +1,7 @@
 #include "storage/trace/slice_nesting.h"
 
 #include "storage/trace/event_kind.h"
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 
@@ -12,11 +13,11 @@ int64_t SliceNesting::Add(int64_t time_ns, int64_t duration_ns, int64_t track) {
     last_track_ = track;
   }
   const bool has_end = duration_ns != kNoValue;
-  const int64_t end = has_end ? time_ns + duration_ns : time_ns;
+  const int64_t end = EndOf(time_ns, duration_ns);
   std::vector<int64_t>& ends = *last_;
   while (!ends.empty() && (ends.back() <= time_ns || ends.back() < end)) ends.pop_back();
   const auto depth = static_cast<int64_t>(ends.size());
-  if (has_end) ends.push_back(end);
+  if (has_end && depth < kMostDepth) ends.push_back(end);
   return depth;
 }
 

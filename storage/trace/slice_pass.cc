@@ -1,19 +1,23 @@
 #include "storage/trace/slice_pass.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "storage/trace/column_store.h"
+#include "storage/trace/event_time.h"
 #include "storage/trace/slice_nesting.h"
 #include "storage/trace/time_order.h"
 
 namespace kprof {
 namespace {
 
-constexpr int64_t kMostDepth = INT16_MAX;
+static_assert(kMostDepth <= std::numeric_limits<int16_t>::max());
 
 // Columns of some rows, in the order of time on each track.
 struct Slices {
@@ -42,14 +46,51 @@ class Pass {
   Pass(Db& db, DetailLevels& levels, const std::stop_token& stop, const SlicePassLimits& limits)
       : db_(db), levels_(levels), stop_(stop), limits_(limits) {}
 
+  // Whether slices of `later`, all of which begin at `end`, stand behind those of `earlier`, all of which end there, in
+  // the order of a trace: so do pieces that were cut of one ordered whole, and pieces of several mostly.
+  Result<bool> Follow(std::span<const SliceSegment> earlier, std::span<const SliceSegment> later, int64_t end) {
+    if (followed_at_ == end) return true;
+    std::unordered_map<int64_t, int64_t> shortest;  // by track, of those of that time
+    for (const SliceSegment& segment : earlier) {
+      if (segment.max_time_ns == end) RETURN_IF_ERROR(AddShortest(segment, end, shortest).status());
+    }
+    for (const SliceSegment& segment : later) {
+      ASSIGN_OR_RETURN(const bool in_order, AddShortest(segment, end, shortest));
+      if (!in_order) return false;
+    }
+    followed_at_ = end;  // that goes for those of `later` among themselves, too
+    return true;
+  }
+
   // Segments that overlap in time, and none of the others does.
   Status Add(std::span<const SliceSegment> cluster) {
-    if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "write the trace part", "it was cancelled");
+    RETURN_IF_ERROR(CheckStop());
     return cluster.size() == 1 ? AddOne(cluster.front()) : AddMany(cluster);
   }
   int64_t without_depth() const { return without_depth_; }
 
  private:
+  Status CheckStop() const {
+    if (!stop_.stop_requested()) return OkStatus();
+    return Fail(ErrorCode::kCancelled, "write the trace part", "it was cancelled");
+  }
+
+  // Whether none of its slices of that time is longer than one before it on its track.
+  Result<bool> AddShortest(const SliceSegment& segment, int64_t time, std::unordered_map<int64_t, int64_t>& shortest) {
+    RETURN_IF_ERROR(CheckStop());
+    ASSIGN_OR_RETURN(const std::vector<int64_t> times, Read(segment, EventColumn::kTime));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> durations, Read(segment, EventColumn::kDuration));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, Read(segment, EventColumn::kTrack));
+    bool in_order = true;
+    for (size_t row = 0; row < times.size(); ++row) {
+      if (times[row] != time) continue;
+      const auto [found, is_new] = shortest.try_emplace(tracks[row], durations[row]);
+      in_order &= durations[row] <= found->second;
+      found->second = std::min(found->second, durations[row]);
+    }
+    return in_order;
+  }
+
   Result<std::vector<int64_t>> Read(const SliceSegment& segment, EventColumn column) {
     ASSIGN_OR_RETURN(std::vector<int64_t> values, ReadColumn(db_, PlaceOf(segment.id, column)));
     if (values.size() != segment.rows) {
@@ -66,6 +107,15 @@ class Pass {
     ASSIGN_OR_RETURN(slices.durations, Read(segment, EventColumn::kDuration));
     ASSIGN_OR_RETURN(slices.tracks, Read(segment, EventColumn::kTrack));
     ASSIGN_OR_RETURN(slices.names, Read(segment, EventColumn::kName));
+    for (size_t row = 0; row < slices.times.size(); ++row) {
+      const int64_t time = slices.times[row];
+      if (time >= segment.min_time_ns && time <= segment.max_time_ns && IsEventTime(time) &&
+          IsEventTime(EndOf(time, slices.durations[row]))) {
+        continue;
+      }
+      return Fail(ErrorCode::kBadInput, "read segment " + std::to_string(segment.id),
+                  "row " + std::to_string(row) + " is not between the times that it says");
+    }
     return slices;
   }
 
@@ -79,6 +129,7 @@ class Pass {
   Status AddMany(std::span<const SliceSegment> cluster) {
     std::map<int64_t, std::vector<Stretch>> of_tracks;
     for (size_t i = 0; i < cluster.size(); ++i) {
+      RETURN_IF_ERROR(CheckStop());
       ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, Read(cluster[i], EventColumn::kTrack));
       for (size_t first = 0; first < tracks.size();) {
         size_t last = first + 1;
@@ -123,6 +174,7 @@ class Pass {
     }
     for (size_t s = 0; s < cluster.size(); ++s) {
       if (work[s].empty()) continue;
+      RETURN_IF_ERROR(CheckStop());
       ASSIGN_OR_RETURN(const Slices slices, Read(cluster[s]));
       for (const auto& [i, stretch] : work[s]) of_tracks[i].Append(slices, stretch.first, stretch.count);
     }
@@ -137,7 +189,7 @@ class Pass {
       RETURN_IF_ERROR(Nest(sorted, nested));
       std::vector<int16_t> unsorted(order.size());
       for (size_t at = 0; at < order.size(); ++at) {
-        unsorted[order[at]] = static_cast<int16_t>(std::min(nested[at], kMostDepth));
+        unsorted[order[at]] = static_cast<int16_t>(nested[at]);
       }
       size_t from = 0;
       for (const Stretch& stretch : group[i].second) {
@@ -170,6 +222,7 @@ class Pass {
   const std::stop_token& stop_;
   const SlicePassLimits limits_;
   SliceNesting nesting_;
+  std::optional<int64_t> followed_at_;
   int64_t without_depth_ = 0;
 };
 
@@ -183,13 +236,24 @@ Result<int64_t> MakeDepths(Db& db, std::span<const SliceSegment> segments, Detai
   });
   Pass pass(db, levels, stop, limits);
   for (size_t first = 0; first < sorted.size();) {
-    size_t last = first + 1;
-    // One that begins when the one before ends follows it: so does what was cut of one ordered whole.
-    for (int64_t end = sorted[first].max_time_ns; last < sorted.size() && sorted[last].min_time_ns < end; ++last) {
-      end = std::max(end, sorted[last].max_time_ns);
+    const std::span<const SliceSegment> from_here = std::span(sorted).subspan(first);
+    size_t count = 1;
+    int64_t end = sorted[first].max_time_ns;
+    while (count < from_here.size()) {
+      size_t tied = count;
+      if (from_here[count].min_time_ns < end) {
+        ++tied;
+      } else {
+        while (tied < from_here.size() && from_here[tied].min_time_ns == end) ++tied;
+        if (tied == count) break;
+        ASSIGN_OR_RETURN(const bool follow,
+                         pass.Follow(from_here.first(count), from_here.subspan(count, tied - count), end));
+        if (follow) break;
+      }
+      for (; count < tied; ++count) end = std::max(end, from_here[count].max_time_ns);
     }
-    RETURN_IF_ERROR(pass.Add(std::span(sorted).subspan(first, last - first)));
-    first = last;
+    RETURN_IF_ERROR(pass.Add(from_here.first(count)));
+    first += count;
   }
   return pass.without_depth();
 }

@@ -4,6 +4,8 @@
 //
 // On the thread of the Db. Memory is bounded: tracks are taken together up to kMostRowsAtOnce; a track that alone has
 // more in segments that all overlap gets no depths there, and is not in the levels.
+//
+// Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop.
 #pragma once
 
 #include <cstdint>

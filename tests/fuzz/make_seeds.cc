@@ -1,6 +1,6 @@
 // make_fuzz_seeds FOLDER: writes the seeds that are bytes, made by our own encoders and writers, into
-// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz and FOLDER/helper_protocol_fuzz. The
-// same bytes each time:
+// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz, FOLDER/helper_protocol_fuzz and
+// FOLDER/trace_part_fuzz. The same bytes each time:
 //
 //   build/release/bin/make_fuzz_seeds tests/fuzz/seeds
 #include <sys/mman.h>
@@ -314,6 +314,41 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   folder.Add("grant_cut", grant.substr(0, grant.size() - 3));
 }
 
+// Inputs of trace_part_fuzz.cc.
+void MakePartSeeds(const SeedFolder& folder) {
+  const auto over_byte = [](uint64_t place, uint64_t byte) { return Number(place, 2) + Number(byte, 1); };
+  // Which value, by its number there; of which row; what to put in its place.
+  const auto over_value = [](uint64_t value, uint64_t row, uint64_t what, uint64_t number) {
+    return Number(value, 1) + Number(row, 1) + Number(what, 1) + Number(number, 8);
+  };
+  folder.Add("good", "\x01");
+  folder.Add("empty", std::string(1, '\0'));
+  folder.Add("no_database", '\0' + std::string(4000, 'x'));
+  folder.Add("database_cut", '\0' + std::string("SQLite format 3\0\x20\0\x01\x01\0\x40\x20\x20", 24));
+  folder.Add("page_size", '\x01' + over_byte(16, 2));
+  folder.Add("as_wal", '\x01' + over_byte(18, 2) + over_byte(19, 2));
+  folder.Add("user_version", '\x01' + over_byte(63, 2));
+  folder.Add("first_page_of_another_kind", '\x01' + over_byte(100, 2));
+  folder.Add("second_page_of_another_kind", '\x01' + over_byte(8192, 13));
+  folder.Add("cells_beyond_their_page", '\x01' + over_byte(8195, 255) + over_byte(8200, 255));
+  folder.Add("not_complete", '\x02' + over_value(0, 2, 4, 7));
+  folder.Add("strings_not_dense", '\x02' + over_value(2, 4, 0, 100));
+  folder.Add("string_of_no_text", '\x02' + over_value(3, 1, 9, 5));
+  folder.Add("tracks_not_dense", '\x02' + over_value(4, 2, 0, 9));
+  folder.Add("shape_without_key", '\x02' + over_value(15, 0, 0, 9));
+  folder.Add("segment_of_the_future", '\x02' + over_value(19, 1, 0, 7));
+  folder.Add("segment_of_few_rows", '\x02' + over_value(20, 0, 0, 3));
+  folder.Add("segment_of_all_times", '\x02' + over_value(22, 0, 0, uint64_t{3} << 62) + over_value(23, 0, 6, 61));
+  folder.Add("column_elsewhere", '\x02' + over_value(25, 3, 5, 30));
+  folder.Add("column_of_many_rows", '\x02' + over_value(26, 0, 0, 65'536));
+  for (uint64_t codec = 0; codec <= 7; ++codec) {
+    folder.Add("column_of_codec_" + std::to_string(codec), '\x02' + over_value(27, 0, 0, codec));
+  }
+  folder.Add("column_cut", '\x02' + over_value(30, 0, 7, 9));
+  folder.Add("column_with_more", '\x02' + over_value(30, 3, 8, 1));
+  folder.Add("columns_of_zeros", '\x02' + over_value(30, 0, 9, 40) + over_value(30, 1, 9, 8) + over_value(30, 7, 9, 0));
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -326,5 +361,6 @@ int main(int argc, char** argv) {
   kprof::MakeSpoolSeeds({argv[1], "launch_spool_fuzz"});
   kprof::MakeLogSeeds({argv[1], "output_log_fuzz"});
   kprof::MakeHelperSeeds({argv[1], "helper_protocol_fuzz"});
+  kprof::MakePartSeeds({argv[1], "trace_part_fuzz"});
   return 0;
 }

@@ -1,6 +1,7 @@
 // kprof-ingest: takes one file apart for kprofd, which starts it, in a sandbox. Descriptor 3 is a socket to kprofd
 // (ingest_protocol.h), 4 the file. For nobody to start by hand.
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@ namespace {
 
 using namespace kprof;
 
+constexpr int kKeptBytes = 256 << 20;
 constexpr auto kBetweenProgress = std::chrono::milliseconds(100);
 
 [[noreturn]] void OnNoMemory() {
@@ -76,6 +78,9 @@ int main() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGPIPE, SIG_IGN);
   std::set_new_handler(OnNoMemory);
+  // Rows come and go by the megabyte: what is given back is asked for again at once.
+  ::mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+  ::mallopt(M_TRIM_THRESHOLD, kKeptBytes);
   FrameSink sink(kIngestChannelFd);
   MessageEncoder hello;
   hello.Add(kIngestProtocol);

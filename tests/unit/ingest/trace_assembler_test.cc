@@ -304,21 +304,18 @@ class DepthTest : public testing::Test {
   int parts_ = 0;
 };
 
-// In order: each track's by time, the longest of one time first, as tools write them. Out of order: no two of one time.
 TEST_F(DepthTest, IsTheSameHoweverManyAreSeenAtOnce) {
   std::mt19937 random(7);
   for (int turn = 0; turn < 60; ++turn) {
     const bool in_order = turn % 2 == 0;
     std::vector<Slice> slices;
     for (int i = 0; i < 60; ++i) {
-      const int64_t time = in_order ? static_cast<int64_t>(random() % 30) : i * 37 % 61;
-      slices.push_back({time, static_cast<int64_t>(random() % 12), static_cast<int>(random() % 2)});
+      slices.push_back({static_cast<int64_t>(random() % 30), static_cast<int64_t>(random() % 12),
+                        static_cast<int>(random() % 2)});
     }
     slices.insert(slices.begin(), {0, 20, 2});  // the base is the same in all
     if (in_order) {
-      std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
-        return std::pair(a.time, -a.duration) < std::pair(b.time, -b.duration);
-      });
+      std::stable_sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.time < b.time; });
     }
     std::vector<std::vector<Slice>> batches(1);
     for (const Slice& slice : slices) {
@@ -330,6 +327,11 @@ TEST_F(DepthTest, IsTheSameHoweverManyAreSeenAtOnce) {
       ASSERT_EQ(Depths(batches, rows_at_once), at_once) << turn << " " << rows_at_once;
     }
   }
+}
+
+TEST_F(DepthTest, OneThatBeginsTogetherWithAShorterOneBeforeIsAroundIt) {
+  EXPECT_EQ(Depths({{{0, 1, 0}, {10, 2, 0}}, {{10, 5, 0}, {20, 1, 0}}}, 1),
+            (Rows{"0+1000 0 0", "10000+2000 0 1", "10000+5000 0 0", "20000+1000 0 0"}));
 }
 
 }  // namespace

@@ -53,6 +53,32 @@ TEST_F(DbTest, ReaderCannotWrite) {
   EXPECT_EQ(reader.Execute("INSERT INTO t VALUES (1)").code(), ErrorCode::kNotPermitted);
 }
 
+// A WAL beside it would count for any other reader.
+TEST_F(DbTest, AFileThatNobodyChangesIsReadWithoutLookingBesideIt) {
+  const std::string odd = folder_ / "50% of a? #1 b.db";
+  {
+    Db db = *Db::Open(odd, {.mode = Db::Mode::kReadWrite, .wal = false});
+    ASSERT_TRUE(db.Execute("CREATE TABLE t (x); PRAGMA user_version = 7").ok());
+  }
+  Db writer = *Db::Open(odd, kReadWrite);
+  ASSERT_TRUE(writer.Execute("PRAGMA user_version = 8").ok());
+  Db reader = *Db::Open(odd, {.immutable = true});
+  EXPECT_EQ(*reader.QueryInteger("PRAGMA user_version"), 7);
+}
+
+TEST_F(DbTest, AFileThatNobodyChangesIsReadWhileItIsLocked) {
+  Db writer = *Db::Open(path_, {.mode = Db::Mode::kReadWrite, .wal = false});
+  ASSERT_TRUE(writer.Execute("PRAGMA user_version = 7; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").ok());
+  Db reader = *Db::Open(path_, {.immutable = true, .busy_timeout_ms = 0});
+  EXPECT_EQ(*reader.QueryInteger("PRAGMA user_version"), 7);
+  EXPECT_EQ(reader.Execute("PRAGMA user_version = 8").code(), ErrorCode::kNotPermitted);
+}
+
+TEST_F(DbTest, AFileThatNobodyChangesIsNotCreated) {
+  EXPECT_EQ(Db::Open(path_, {.immutable = true}).status().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
 TEST_F(DbTest, ReaderCreatesNothing) {
   EXPECT_EQ(Db::Open(path_, {}).status().code(), ErrorCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(path_));

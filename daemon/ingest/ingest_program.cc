@@ -1,0 +1,24 @@
+#include "daemon/ingest/ingest_program.h"
+
+#include <unistd.h>
+
+namespace kprof {
+namespace {
+
+bool IsNewerProcessor() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("x86-64-v3") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+std::string IngestProgramIn(const std::string& folder) {
+  const std::string plain = folder + "/kprof-ingest";
+  const std::string newer = plain + "-v3";
+  return IsNewerProcessor() && ::access(newer.c_str(), X_OK) == 0 ? newer : plain;
+}
+
+}  // namespace kprof

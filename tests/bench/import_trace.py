@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""How long `kprofctl import` takes until a trace is a durable, finished run; beside it, in turns, a bare scan of the same bytes
+by simdjson on one thread (eight fields of each event, nothing kept), and what else reads such files: sqlite3's json_each and
+pandas, each with seven columns only, in memory. Medians. Also the most memory that kprofd and its reader took, and what is
+stored, beside the file and its gzip.
+
+    KPROF_BIN=build/release/bin tests/bench/import_trace.py FILE.json... [--turns 5] [--no-peers]
+
+A large file is made by make_large_trace.py. Each file is read from the page cache; a .gz of it is made beside it, if it is not
+there.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import bench_support
+from kprof_testing import BIN, KPROFCTL, running_daemon
+
+SQLITE = """
+CREATE TABLE e AS SELECT value ->> 'ph' AS ph, value ->> 'cat' AS cat, value ->> 'name' AS name, value ->> 'pid' AS pid,
+  value ->> 'tid' AS tid, value ->> 'ts' AS ts, value ->> 'dur' AS dur
+FROM json_each(readfile('{}'), '$.traceEvents');
+SELECT count(*) FROM e;
+"""
+PANDAS = """
+import json, pandas, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+print(len(pandas.DataFrame(events, columns=["ph", "cat", "name", "pid", "tid", "ts", "dur"])))
+"""
+
+
+class MostMemory:
+    """The most that any process of a program had, looked at every 5 ms."""
+
+    def __init__(self, parent_pid):
+        self.parent_pid, self.most_kib, self.ended = parent_pid, 0, threading.Event()
+        self.thread = threading.Thread(target=self.look)
+
+    def look(self):
+        while not self.ended.wait(0.005):
+            for task in os.listdir(f"/proc/{self.parent_pid}/task"):
+                try:
+                    with open(f"/proc/{self.parent_pid}/task/{task}/children", encoding="ascii") as file:
+                        children = file.read().split()
+                    for child in children:
+                        with open(f"/proc/{child}/status", encoding="ascii") as file:
+                            peak = re.search(r"VmHWM:\s+(\d+)", file.read())
+                        self.most_kib = max(self.most_kib, int(peak.group(1)) if peak else 0)
+                except OSError:
+                    pass
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+
+def scan_seconds(path):
+    told = subprocess.run([os.path.join(BIN, "bench_chrome_scan"), path, "1", "bare"], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+    return float(re.search(r"median ([0-9.]+) ms", told).group(1)) / 1e3
+
+
+def import_seconds(daemon, path):
+    began = time.perf_counter()
+    told = subprocess.run([KPROFCTL, "--socket", daemon.socket, "import", "--again", "--json", path], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+    return time.perf_counter() - began, json.loads(told)
+
+
+def wall(command, **named):
+    began = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **named)
+    return time.perf_counter() - began
+
+
+def packed(path):
+    target = path + ".gz"
+    if not os.path.exists(target):
+        with open(path, "rb") as source, gzip.open(target, "wb", 6) as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+    return target
+
+
+def peak_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1)) / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--no-peers", action="store_true")
+    arguments = parser.parse_args()
+    bench_support.print_machine()
+    for path in arguments.files:
+        gz = packed(path)
+        for warm in (path, gz):
+            with open(warm, "rb") as file:
+                while file.read(1 << 22):
+                    pass
+        taken = {"bare scan": [], "import": [], "import of .gz": []}
+        with running_daemon() as daemon, MostMemory(daemon.pid) as memory:
+            for _ in range(arguments.turns):
+                taken["bare scan"].append(scan_seconds(path))
+                seconds, run = import_seconds(daemon, path)
+                taken["import"].append(seconds)
+                taken["import of .gz"].append(import_seconds(daemon, gz)[0])
+            daemon_mib = peak_mib(daemon.pid)
+        if not arguments.no_peers:
+            if shutil.which("sqlite3"):
+                taken["sqlite3 json_each"] = [wall(["sqlite3", ":memory:", SQLITE.format(path)])]
+            if subprocess.run([sys.executable, "-c", "import pandas"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                taken["pandas and json"] = [wall([sys.executable, "-c", PANDAS, path])]
+        size, gz_size, stored = os.path.getsize(path), os.path.getsize(gz), run["trace"]["bytes"]
+        print(f"\n{path}: {size / 1e6:.1f} MB, {gz_size / 1e6:.2f} MB as .gz, {run['trace']['slices']} slices")
+        bare = statistics.median(taken["bare scan"])
+        for name, seconds in taken.items():
+            middle = statistics.median(seconds)
+            print(f"  {name:20} {middle * 1e3:9.1f} ms   {middle / bare:6.2f} of the scan   ({len(seconds)} turns)")
+        print(f"  stored {stored / 1e6:.2f} MB: {stored / gz_size:.2f} of the .gz, {stored / size:.3f} of the JSON")
+        print(f"  most memory: kprofd {daemon_mib:.0f} MiB, its reader {memory.most_kib / 1024:.0f} MiB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+// Parts as former versions wrote them: tests/data/README.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "storage/trace/part_reader.h"
+#include "tests/fakes/trace/read_part.h"
+
+namespace kprof {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+class OldPartV1Test : public testing::Test {
+ protected:
+  // All of a kind's column, and of a shape's slot.
+  Values Read(EventKind kind, EventColumn column) {
+    Values values;
+    for (const Segment& segment : reader_->segments(kind)) {
+      const DecodedColumn some = *reader_->Read(segment, column);
+      values.insert(values.end(), some->begin(), some->end());
+    }
+    return values;
+  }
+  Values ReadArg(uint32_t shape, uint32_t slot) {
+    Values values;
+    for (const Segment& segment : reader_->segments(EventKind::kSlice)) {
+      const DecodedColumn some = *reader_->ReadArg(segment, shape, slot);
+      values.insert(values.end(), some->begin(), some->end());
+    }
+    return values;
+  }
+
+  ColumnCache cache_{1 << 20};
+  std::unique_ptr<PartReader> reader_ =
+      *PartReader::Open(KPROF_SOURCE_DIR "/tests/data/trace-v1/example.trace.db", cache_);
+};
+
+TEST_F(OldPartV1Test, AllOfItIsRead) {
+  const Status status = ReadAll(*reader_);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST_F(OldPartV1Test, HasItsFacts) {
+  EXPECT_EQ(reader_->IntegerFact("base_unix_ns"), 1'750'000'000'000'000'000);
+  EXPECT_EQ(reader_->TextFact("clock"), "unix");
+  EXPECT_EQ(reader_->IntegerFact("rows.slice"), 3001);
+  EXPECT_EQ(reader_->facts().size(), 10u);
+}
+
+TEST_F(OldPartV1Test, HasItsStrings) {
+  using namespace std::string_literals;
+  EXPECT_EQ(*reader_->ReadString(2), "gemm");
+  EXPECT_EQ(*reader_->ReadString(6), "\xff\xfe");
+  EXPECT_EQ(*reader_->FindString("a\0b"s), 7);
+}
+
+TEST_F(OldPartV1Test, HasItsTracks) {
+  EXPECT_EQ(reader_->tracks(), (std::vector<TrackRow>{{0, "cpu_thread", "main", "1", "1", "python3", {}, {}, 0},
+                                                      {1, "gpu_stream", "stream 7", "0", "7", {}, 0, 7, -1},
+                                                      {2, "counter", "power W", {}, {}, {}, {}, {}, {}}}));
+}
+
+TEST_F(OldPartV1Test, HasItsShapes) {
+  ASSERT_EQ(reader_->shapes().size(), 3u);
+  for (int type = 4; type <= 8; ++type) {
+    EXPECT_EQ(reader_->shapes()[1][static_cast<size_t>(type - 4)].type, static_cast<ArgType>(type));
+  }
+  EXPECT_EQ(reader_->shapes()[2][3].type, ArgType::kCorrelation);
+  EXPECT_TRUE(reader_->shapes()[1][1].of_event);
+}
+
+TEST_F(OldPartV1Test, HasItsRows) {
+  EXPECT_EQ(reader_->segments(EventKind::kSlice).size(), 6u);
+  const Values times = Read(EventKind::kSlice, EventColumn::kTime);
+  EXPECT_EQ(times.size(), 3001u);
+  EXPECT_EQ(std::accumulate(times.begin(), times.end(), int64_t{0}), 1'483'703'497);
+  EXPECT_EQ(Read(EventKind::kInstant, EventColumn::kName), Values{7});
+  EXPECT_EQ(Read(EventKind::kCounter, EventColumn::kTime), (Values{0, 100, 200, 300, 400, 500, 600, 700, 800, 900}));
+  EXPECT_EQ(Read(EventKind::kFlow, EventColumn::kPhase), (Values{'s', 'f'}));
+  EXPECT_EQ(Read(EventKind::kMetadata, EventColumn::kTrack), Values{0});
+}
+
+TEST_F(OldPartV1Test, HasItsArguments) {
+  Values decimals = ReadArg(1, 1);
+  std::sort(decimals.begin(), decimals.end());
+  ASSERT_EQ(decimals.size(), 1000u);
+  for (size_t step = 0; step < 1000; ++step) EXPECT_EQ(decimals[step], static_cast<int64_t>(step * 16 + 1));
+}
+
+TEST_F(OldPartV1Test, HasItsDepths) {
+  const Values tracks = Read(EventKind::kSlice, EventColumn::kTrack);
+  const Values names = Read(EventKind::kSlice, EventColumn::kName);
+  const Values depths = Read(EventKind::kSlice, EventColumn::kDepth);
+  int64_t within = 0;
+  for (size_t row = 0; row < depths.size(); ++row) {
+    if (tracks[row] == 1) within += depths[row];
+    if (tracks[row] == 1) continue;
+    EXPECT_EQ(depths[row], names[row] == 7 ? 1 : 0) << row;
+  }
+  EXPECT_EQ(within, 143);
+}
+
+TEST_F(OldPartV1Test, HasItsLevels) {
+  std::map<int64_t, int64_t> rows;
+  for (const int64_t level : Read(EventKind::kSummary, EventColumn::kLevel)) ++rows[level];
+  EXPECT_EQ(rows, (std::map<int64_t, int64_t>{{6, 633}, {8, 51}, {10, 6}}));
+}
+
+}  // namespace
+}  // namespace kprof
