@@ -1,5 +1,8 @@
 #include "storage/trace/part_reader.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <utility>
 
 #include "storage/statement.h"
@@ -34,6 +37,19 @@ bool IsTime(int64_t time_ns) {
   return time_ns > -kMostTimeNs && time_ns < kMostTimeNs;
 }
 
+// Which file it is: a part never changes, and one that takes the place of another has other times.
+Result<std::string> IdentityOf(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return FailErrno(errno, "open trace part " + path);
+  std::string identity;
+  for (const auto number : {static_cast<int64_t>(facts.st_dev), static_cast<int64_t>(facts.st_ino),
+                            int64_t{facts.st_size}, int64_t{facts.st_mtim.tv_sec}, int64_t{facts.st_mtim.tv_nsec},
+                            int64_t{facts.st_ctim.tv_sec}, int64_t{facts.st_ctim.tv_nsec}}) {
+    identity += std::to_string(number) + " ";
+  }
+  return identity;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, ColumnCache& cache) {
@@ -43,18 +59,15 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
                                   .cache_bytes = kPageCacheBytes,
                                   .kept_statements = kKeptStatements});
   if (!db.ok()) return db.status().In(what);
-  std::unique_ptr<PartReader> reader(new PartReader(path, *std::move(db), cache));
+  ASSIGN_OR_RETURN(const std::string identity, IdentityOf(path));
+  std::unique_ptr<PartReader> reader(new PartReader(path, identity, *std::move(db), cache));
   const Status loaded = reader->Load();
   if (!loaded.ok()) return loaded.In(what);
   return reader;
 }
 
-PartReader::PartReader(std::string path, Db db, ColumnCache& cache)
-    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NewPart()) {}
-
-PartReader::~PartReader() {
-  cache_.Forget(number_);
-}
+PartReader::PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache)
+    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NumberOf(identity)) {}
 
 Status PartReader::Load() {
   RETURN_IF_ERROR(CheckPart(db_));

@@ -178,7 +178,7 @@ Status EventTableScan::Group(const Order& order) {
                    : field == EventField::kTrackId ? GroupKey::kTrack
                    : field == EventField::kName    ? GroupKey::kName
                                                    : GroupKey::kCategory,
-                   order.one_each);
+                   order);
   at_ = 0;
   while (!scan_.AtEnd()) {
     RETURN_IF_ERROR(grouped_->Add(scan_.view(), scan_.row()));

@@ -81,12 +81,33 @@ Status GroupedEvents::Add(SegmentView& view, uint32_t row) {
   return OkStatus();
 }
 
+std::vector<uint32_t> GroupedEvents::PlacesOfGroups() const {
+  std::vector<uint32_t> order;
+  if (key_ == GroupKey::kTrack) {
+    std::vector<std::pair<int64_t, uint32_t>> sorted(tracks_.begin(), tracks_.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [track, group] : sorted) order.push_back(group);
+  } else {
+    std::vector<std::pair<std::string_view, uint32_t>> sorted(groups_.begin(), groups_.end());
+    std::sort(sorted.begin(), sorted.end());
+    for (const auto& [text, group] : sorted) order.push_back(group);
+  }
+  if (is_descending_) std::reverse(order.begin(), order.end());
+  std::vector<uint32_t> places(order.size());
+  for (uint32_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+  return places;
+}
+
 Status GroupedEvents::Finish() {
   if (size_ == 0) return OkStatus();
   places_ = static_cast<Place*>(sqlite3_malloc64(size_ * sizeof(Place)));
   if (places_ == nullptr) return NoRoom();
+  const std::vector<uint32_t> places_of_groups = PlacesOfGroups();
   std::vector<uint32_t> next(next_group_ + 1);
-  for (size_t i = 0; i < size_; ++i) ++next[found_[i].group + 1];
+  for (size_t i = 0; i < size_; ++i) {
+    found_[i].group = places_of_groups[found_[i].group];
+    ++next[found_[i].group + 1];
+  }
   for (size_t group = 0; group < next_group_; ++group) next[group + 1] += next[group];
   for (size_t i = 0; i < size_; ++i) places_[next[found_[i].group]++] = found_[i].place;
   sqlite3_free(std::exchange(found_, nullptr));

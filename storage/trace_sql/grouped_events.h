@@ -1,19 +1,20 @@
-// Events brought together by the values of one column, for GROUP BY and DISTINCT: SQLite would sort rows with all their
-// texts for that, here it takes their places alone, 8 bytes each, of SQLite's memory, so that they count as the
-// query's.
+// Events in the order of one column, for GROUP BY, DISTINCT and ORDER BY: SQLite would sort rows with all their texts
+// for that; here their values are told apart by their numbers, each value is sorted once, and of the rows their places
+// alone are kept, in SQLite's memory, so that they count as the query's.
 //
 // One thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace_sql/segment_view.h"
+#include "storage/trace_sql/trace_table.h"
 
 namespace kprof {
 
@@ -22,7 +23,8 @@ enum class GroupKey { kRun, kTrack, kName, kCategory };
 
 class GroupedEvents {
  public:
-  GroupedEvents(GroupKey key, bool one_each) : key_(key), one_each_(one_each) {}
+  GroupedEvents(GroupKey key, const TraceScan::Order& order)
+      : key_(key), one_each_(order.one_each), is_descending_(order.is_descending) {}
   ~GroupedEvents();
   GroupedEvents(const GroupedEvents&) = delete;
   GroupedEvents& operator=(const GroupedEvents&) = delete;
@@ -46,9 +48,12 @@ class GroupedEvents {
   };
   Result<uint32_t> GroupOf(SegmentView& view, uint32_t row);
   uint32_t GroupOfText(std::string_view text);
+  // Of each group, in which place it comes.
+  std::vector<uint32_t> PlacesOfGroups() const;
 
   const GroupKey key_;
   const bool one_each_;
+  const bool is_descending_;
   std::deque<SegmentView> views_;
   std::unordered_map<std::string, uint32_t> groups_;  // by text
   std::unordered_map<int64_t, uint32_t> tracks_;

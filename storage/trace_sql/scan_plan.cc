@@ -118,15 +118,18 @@ std::string PlanOrder(const TraceTable& table, int64_t rows, sqlite3_index_info*
   const auto& order = info->aOrderBy[0];
   const TraceColumn& column = table.columns[static_cast<size_t>(order.iColumn)];
   const int distinct = sqlite3_vtab_distinct(info);
-  if (column.role == ColumnRole::kId && (order.desc == 0 || distinct != 0)) {
+  if (column.role == ColumnRole::kId && order.desc == 0) {
     info->orderByConsumed = 1;
     return {};
   }
   const bool can_group =
       column.role == ColumnRole::kText || column.role == ColumnRole::kTrack || column.role == ColumnRole::kRun;
-  if (!table.groups || !can_group || distinct < 1 || distinct > 2 || rows > kMostGrouped) return {};
+  if (!table.groups || !can_group || rows > kMostGrouped) return {};
   info->orderByConsumed = 1;
-  return std::string(distinct == 2 ? "distinct:" : "group:") + column.name;
+  return std::string(distinct == 2   ? "distinct"
+                     : distinct == 1 ? "group"
+                                     : "order") +
+         (order.desc != 0 ? "-desc:" : ":") + column.name;
 }
 
 }  // namespace
@@ -185,7 +188,8 @@ ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {
       read.conditions.push_back({find(condition->column), condition->op, {}});
     } else {
       read.order.grouped_by = find(word.substr(word.find(':') + 1));
-      read.order.one_each = word.starts_with("distinct:");
+      read.order.one_each = word.starts_with("distinct");
+      read.order.is_descending = word.find("-desc:") != std::string_view::npos;
     }
   }
   return read;

@@ -38,11 +38,13 @@ struct TraceColumn {
 class TraceScan {
  public:
   virtual ~TraceScan() = default;
-  // From the first row that may meet the conditions on; may be called again. `grouped_by`: a column whose equal values
-  // must come one after the other, or -1; `one_each`: one row for each value of it will do.
+  // From the first row that may meet the conditions on; may be called again. `grouped_by`: a column in whose order rows
+  // must come, or -1; `one_each`: one row for each value of it will do. (For GROUP BY alone it would do that equal
+  // values come together; but SQLite 3.40 says the same where ORDER BY follows that wants no more than that order.)
   struct Order {
     int grouped_by = -1;
     bool one_each = false;
+    bool is_descending = false;
   };
   virtual Status Start(std::span<const ScanCondition> conditions, const Order& order) = 0;
   virtual bool AtEnd() const = 0;
@@ -63,7 +65,7 @@ struct TraceTable {
   int64_t (*rows)(TraceSet& set);
   int64_t (*rows_between)(TraceSet& set, int64_t from_ns, int64_t to_ns);  // null: it has no times
   std::unique_ptr<TraceScan> (*open)(TraceSet& set);
-  bool groups = false;  // whether it can bring rows of one value together
+  bool groups = false;  // whether it can give rows in the order of a text, of tracks or of runs
 };
 
 // The tables there are.

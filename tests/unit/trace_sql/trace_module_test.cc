@@ -121,7 +121,15 @@ TEST(TraceModule, GivesRowsInTheOrderOfTheirIds) {
        {"SELECT id FROM slice ORDER BY id", "SELECT id FROM slice WHERE name = 'gemm_1' ORDER BY id",
         "SELECT id FROM slice WHERE correlation IN (1, 2, 3, 4) ORDER BY id",
         "SELECT id FROM slice ORDER BY id DESC LIMIT 5", "SELECT id FROM track ORDER BY id",
-        "SELECT ts_ns, id FROM slice ORDER BY ts_ns, id", "SELECT DISTINCT id FROM instant ORDER BY id"}) {
+        "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name",
+        "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name DESC",
+        "SELECT category, count(*) FROM slice GROUP BY category ORDER BY category",
+        "SELECT category FROM instant ORDER BY category DESC", "SELECT DISTINCT name FROM slice ORDER BY name DESC",
+        "SELECT DISTINCT category FROM slice ORDER BY 1", "SELECT id, count(*) FROM slice GROUP BY id ORDER BY id DESC",
+        "SELECT track_id, count(*) FROM counter GROUP BY track_id ORDER BY track_id DESC",
+        "SELECT run, count(*) FROM slice GROUP BY run ORDER BY run DESC",
+        "SELECT name, id FROM slice ORDER BY name, id", "SELECT ts_ns, id FROM slice ORDER BY ts_ns, id",
+        "SELECT DISTINCT id FROM instant ORDER BY id"}) {
     EXPECT_EQ(tables.Ask(sql), AskConnection(trace.plain(), sql)) << sql;
   }
 }
