@@ -11,6 +11,7 @@
 #include "daemon/devices/device.h"
 #include "daemon/listen_config.h"
 #include "daemon/process/output_progress.h"
+#include "daemon/query_policy.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/audit_retention.h"
@@ -45,6 +46,7 @@ struct Config {
   OutputLimits output;
   RetentionPolicy retention;
   StoragePolicy storage;
+  QueryPolicy query;
   AuditPolicy audit;
   std::vector<Device> accelerators;
 };
