@@ -152,6 +152,14 @@ void ReadOutput(const toml::table& table, Complaints& complaints, OutputLimits& 
   output.Finish();
 }
 
+void ReadQuery(const toml::table& table, Complaints& complaints, QueryPolicy& policy) {
+  TableReader query(table, complaints, "[query]: ");
+  int64_t cache_mib = policy.trace_cache_bytes >> 20;
+  query.Integer("trace_cache_mib", 0, 1 << 20, cache_mib);
+  policy.trace_cache_bytes = cache_mib << 20;
+  query.Finish();
+}
+
 void ReadRetention(const toml::table& table, Complaints& complaints, RetentionPolicy& policy) {
   TableReader retention(table, complaints, "[retention]: ");
   int64_t max_age_hours = 0;
@@ -238,6 +246,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   ReadRemoteClients(reader, complaints, config);
   const bool knows_remote_clients = complaints.size() == before;
   if (const toml::table* table = reader.Table("output")) ReadOutput(*table, complaints, config.output);
+  if (const toml::table* table = reader.Table("query")) ReadQuery(*table, complaints, config.query);
   if (const toml::table* table = reader.Table("retention")) ReadRetention(*table, complaints, config.retention);
   if (const toml::table* table = reader.Table("audit")) ReadAudit(*table, complaints, config.audit);
   if (const toml::array* tables = reader.Tables("device")) {
@@ -411,6 +420,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   different.Compare("[sessions]", now.sessions == wanted.sessions);
   different.Compare("[import]", now.import == wanted.import);
   different.Compare("[output]", now.output == wanted.output);
+  different.Compare("[query]", now.query == wanted.query);
   different.Compare("[listen] address", wanted.listen.address.empty() || now.listen.address == wanted.listen.address);
   different.Compare("[[device]]", now.accelerators == wanted.accelerators);
   return different.names();

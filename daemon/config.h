@@ -12,6 +12,7 @@
 #include "daemon/import_policy.h"
 #include "daemon/listen_config.h"
 #include "daemon/process/output_progress.h"
+#include "daemon/query_policy.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/audit_retention.h"
@@ -48,6 +49,7 @@ struct Config {
   RetentionPolicy retention;
   StoragePolicy storage;
   ImportPolicy import;
+  QueryPolicy query;
   AuditPolicy audit;
   std::vector<Device> accelerators;
 };

@@ -121,6 +121,7 @@ struct Daemon::Parts {
   StorageLimits storage_limits;
   StreamLimits stream_limits{storage_limits};
   AnswerCache answers;
+  ColumnCache trace_columns{config.query.trace_cache_bytes};
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
   HeldSources sources{loop};
@@ -217,7 +218,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, *audit, std::move(node),
+                                            stream_limits, answers, health, *audit, trace_columns, std::move(node),
                                             ways->client_launcher(), ways->helper_watch(), &sources});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));

@@ -30,8 +30,6 @@ constexpr Later kLater[] = {
     {"capture", "--kernel", "note it as a label: --label kernel=NAME"},
     {"capture", "--version", "note it as a label: --label version=NAME"},
     {"capture", "--params", "note it as a label: --label params=JSON"},
-
-    {"query", "--run", "leave it out and name the run in the SQL: ... FROM run WHERE id = 'ID'"},
 };
 
 Status NotYet(const std::string& what, const char* remedy) {

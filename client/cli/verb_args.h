@@ -136,6 +136,7 @@ struct PutArtifactArgs {
 
 struct QueryArgs {
   std::string sql;  // SQL, @FILE or -
+  std::vector<std::string> runs;
   std::optional<RowFormat> format;
   int64_t timeout_ms = 0;  // 0: the daemon's default
   int64_t limit = 0;

@@ -32,6 +32,7 @@ constexpr AccessRule kRules[] = {
      Role::kOperator},
     {Rpc::kUploadArtifact, "kprof.v1.RunsService/UploadArtifact", Role::kViewer, false, Sharing::kOwn, Role::kAdmin},
     {Rpc::kQuery, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kQueryTrace, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kOpenSession, "kprof.v1.SessionsService/OpenSession", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kCloseSession, "kprof.v1.SessionsService/CloseSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},
     {Rpc::kGetSession, "kprof.v1.SessionsService/GetSession", Role::kViewer, false, Sharing::kOwn, Role::kOperator},

@@ -158,12 +158,6 @@ std::span<const CatalogTable> CatalogTables() {
   return kTables;
 }
 
-std::string CatalogTableNames() {
-  std::string names;
-  for (const CatalogTable& table : kTables) names += std::string(names.empty() ? "" : ", ") + table.name;
-  return names;
-}
-
 std::string CatalogColumnNames(const CatalogTable& table) {
   std::string names;
   for (const CatalogColumn& column : table.columns) names += std::string(names.empty() ? "" : ", ") + column.name;

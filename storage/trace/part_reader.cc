@@ -1,6 +1,9 @@
 #include "storage/trace/part_reader.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -38,6 +41,19 @@ Status OfPart(const Status& status, std::string what) {
   return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), "import its source again").In(std::move(what));
 }
 
+// Which file it is: a part never changes, and one that takes the place of another has other times.
+Result<std::string> IdentityOf(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return FailErrno(errno, "open trace part " + path);
+  std::string identity;
+  for (const auto number : {static_cast<int64_t>(facts.st_dev), static_cast<int64_t>(facts.st_ino),
+                            int64_t{facts.st_size}, int64_t{facts.st_mtim.tv_sec}, int64_t{facts.st_mtim.tv_nsec},
+                            int64_t{facts.st_ctim.tv_sec}, int64_t{facts.st_ctim.tv_nsec}}) {
+    identity += std::to_string(number) + " ";
+  }
+  return identity;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, ColumnCache& cache) {
@@ -47,18 +63,15 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
                                   .cache_bytes = kPageCacheBytes,
                                   .kept_statements = kKeptStatements});
   if (!db.ok()) return OfPart(db.status(), what);
-  std::unique_ptr<PartReader> reader(new PartReader(path, *std::move(db), cache));
+  ASSIGN_OR_RETURN(const std::string identity, IdentityOf(path));
+  std::unique_ptr<PartReader> reader(new PartReader(path, identity, *std::move(db), cache));
   const Status loaded = reader->Load();
   if (!loaded.ok()) return OfPart(loaded, what);
   return reader;
 }
 
-PartReader::PartReader(std::string path, Db db, ColumnCache& cache)
-    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NewPart()) {}
-
-PartReader::~PartReader() {
-  cache_.Forget(number_);
-}
+PartReader::PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache)
+    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NumberOf(identity)) {}
 
 Status PartReader::Load() {
   RETURN_IF_ERROR(CheckPart(db_));

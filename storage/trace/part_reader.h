@@ -39,9 +39,9 @@ struct Segment {
 
 class PartReader {
  public:
-  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it.
+  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it; columns in it outlive the
+  // reader: another one of the same file finds them.
   static Result<std::unique_ptr<PartReader>> Open(const std::string& path, ColumnCache& cache);
-  ~PartReader();
   PartReader(const PartReader&) = delete;
   PartReader& operator=(const PartReader&) = delete;
 
@@ -76,7 +76,7 @@ class PartReader {
   Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see);
 
  private:
-  PartReader(std::string path, Db db, ColumnCache& cache);
+  PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache);
   Status Load();
   Status LoadFacts();
   Status LoadTracks();

@@ -184,7 +184,7 @@ class CaptureTest(DaemonTest):
 
     def test_what_later_versions_have_is_told_apart_from_a_typo(self):
         for words in (("clocks", "status"), ("report", "@last"), ("compare", "a"),
-                      ("analyze", "summary", "@last"), ("query", "--run", "@last", "SELECT 1"),
+                      ("analyze", "summary", "@last"),
                       ("capture", "command", "--exclusive", "--", "true"),
                       ("capture", "command", "--clocks", "lock", "--", "true")):
             with self.subTest(words=words):

@@ -23,7 +23,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
       {{"open", "a"}, "the verb 'open'"},
       {{"rank-exec"}, "the verb 'rank-exec'"},
       {{"mcp"}, "the verb 'mcp'"},
-      {{"query", "--run", "@last", "SELECT 1"}, "--run"},
       {{"capture", "command", "--exclusive", "--", "a"}, "--exclusive"},
       {{"capture", "command", "--baseline", "r", "--", "a"}, "--baseline"},
       {{"capture", "command", "--kernel", "k", "--", "a"}, "--kernel"},

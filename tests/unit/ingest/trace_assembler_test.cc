@@ -310,8 +310,8 @@ TEST_F(DepthTest, IsTheSameHoweverManyAreSeenAtOnce) {
     const bool in_order = turn % 2 == 0;
     std::vector<Slice> slices;
     for (int i = 0; i < 60; ++i) {
-      slices.push_back({static_cast<int64_t>(random() % 30), static_cast<int64_t>(random() % 12),
-                        static_cast<int>(random() % 2)});
+      slices.push_back(
+          {static_cast<int64_t>(random() % 30), static_cast<int64_t>(random() % 12), static_cast<int>(random() % 2)});
     }
     slices.insert(slices.begin(), {0, 20, 2});  // the base is the same in all
     if (in_order) {

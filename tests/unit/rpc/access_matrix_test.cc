@@ -46,6 +46,14 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          v1::GetRunResponse response;
          return client.runs->GetRun(&context, Named<v1::GetRunRequest>(id), &response);
        }},
+      {Rpc::kQueryTrace,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::QueryRequest request;
+         request.set_sql("SELECT 1");
+         request.add_runs(id);
+         return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
+       }},
       {Rpc::kWatchRun,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -331,6 +339,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
   };
   const Row rows[] = {
       {Rpc::kGetRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kQueryTrace, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kWatchRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kHoldRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
       {Rpc::kWaitRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},

@@ -165,7 +165,7 @@ class RpcFixture {
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
-                                                 devices_, *runs_, *limits_, answers_, health_, *audit_,
+                                                 devices_, *runs_, *limits_, answers_, health_, *audit_, trace_columns_,
                                                  NodeInfo{"host", "test", "user", "/s"}});
     parts_->sources = sources_.get();
     servers_ = *CallerServers::Create(*parts_, server_limits_, audited_calls_.get());
@@ -343,6 +343,7 @@ class RpcFixture {
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<AuditedCalls> audited_calls_;
   AnswerCache answers_;
+  ColumnCache trace_columns_{16 << 20};
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;
