@@ -84,7 +84,8 @@ Result<IngestProcess> IngestProcess::Start(const std::string& program, int sourc
   };
   const pid_t pid = own == nullptr ? start() : own->Add(start);
   if (pid < 0) {
-    return Fail(ErrorCode::kSpawnFailed, "start " + program, FailErrno(error, "start it").why(), remedy);
+    const ErrorCode code = error == ENOENT ? ErrorCode::kToolMissing : ErrorCode::kSpawnFailed;
+    return Fail(code, "start " + program, FailErrno(error, "start it").why(), remedy);
   }
   IngestProcess process(std::move(ours), pid, own);
   std::string frame;

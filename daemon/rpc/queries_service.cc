@@ -109,8 +109,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
                        LookUpStoredRun(**reader, &parts_.audit, caller_, name, Rpc::kQueryTrace, act));
       if (std::find(ids.begin(), ids.end(), run.id) != ids.end()) continue;
       ids.push_back(run.id);
-      ASSIGN_OR_RETURN(const std::vector<TracePlace> places,
-                       FindTrace(parts_.files, parts_.catalog.layout(), run, ActOn(act, name)));
+      ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(parts_.catalog.layout(), run, ActOn(act, name)));
       traces_.insert(traces_.end(), places.begin(), places.end());
     }
     return OkStatus();

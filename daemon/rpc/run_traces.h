@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
 #include "storage/layout.h"
@@ -12,8 +11,7 @@
 
 namespace kprof {
 
-// By their names. On a worker. Fails with kUsage where the run has no trace; `act` begins the message.
-Result<std::vector<TracePlace>> FindTrace(Files& files, const Layout& layout, const RunRow& run,
-                                          const std::string& act);
+// As the catalog has them. Fails with kUsage where the run has no trace; `act` begins the message.
+Result<std::vector<TracePlace>> FindTrace(const Layout& layout, const RunRow& run, const std::string& act);
 
 }  // namespace kprof

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "storage/layout.h"
 #include "storage/trace/column_cache.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace_sql/trace_module.h"
@@ -28,7 +29,7 @@ struct Loaded {
 
 std::string NameOf(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
-  if (name.ends_with(kPartEnding)) name.remove_suffix(kPartEnding.size());
+  if (name.ends_with(kTracePartEnding)) name.remove_suffix(kTracePartEnding.size());
   return std::string(name);
 }
 
