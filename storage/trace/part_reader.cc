@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kKeptStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
 constexpr size_t kKeptStringBytes = 16 << 20;
+constexpr size_t kKeptFound = 4'096;
+constexpr int64_t kMostStrings = int64_t{1} << 32;
 // Of times, so that sums and differences of a few of them have a place in 64 bits.
 constexpr int64_t kMostTimeNs = int64_t{1} << 62;
 
@@ -23,6 +25,7 @@ constexpr const char* kSegments =
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
 constexpr const char* kString = "SELECT value FROM string WHERE id = ?1";
 constexpr const char* kFindString = "SELECT id FROM string WHERE value = ?1";
+constexpr const char* kStringsEnd = "SELECT coalesce(max(id) + 1, 0) FROM string";
 constexpr const char* kStrings = "SELECT id, value FROM string";
 
 std::optional<std::string> MaybeText(const Statement& row, int column) {
@@ -61,6 +64,8 @@ Status PartReader::Load() {
   RETURN_IF_ERROR(LoadFacts());
   RETURN_IF_ERROR(LoadTracks());
   RETURN_IF_ERROR(LoadShapes());
+  ASSIGN_OR_RETURN(strings_end_, db_.QueryInteger(kStringsEnd));
+  if (strings_end_ < 0 || strings_end_ > kMostStrings) return Broken("its strings are not numbered from 0");
   return LoadSegments();
 }
 
@@ -149,7 +154,15 @@ std::optional<std::string> PartReader::TextFact(std::string_view name) const {
 }
 
 Result<DecodedColumn> PartReader::Read(const Segment& segment, EventColumn column) {
-  ASSIGN_OR_RETURN(DecodedColumn values, ReadPlace(PlaceOf(segment.id, column)));
+  return ReadAll(segment, column, true);
+}
+
+Result<DecodedColumn> PartReader::ReadOnce(const Segment& segment, EventColumn column) {
+  return ReadAll(segment, column, false);
+}
+
+Result<DecodedColumn> PartReader::ReadAll(const Segment& segment, EventColumn column, bool is_kept) {
+  ASSIGN_OR_RETURN(DecodedColumn values, ReadPlace(PlaceOf(segment.id, column), is_kept));
   if (values->size() != segment.rows) {
     return Broken("segment " + std::to_string(segment.id) + " has " + std::to_string(segment.rows) +
                   " rows, its column " + std::to_string(static_cast<int>(column)) + " has " +
@@ -159,16 +172,28 @@ Result<DecodedColumn> PartReader::Read(const Segment& segment, EventColumn colum
 }
 
 Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape, uint32_t slot) {
-  return ReadPlace({segment.id, shape, slot});
+  return ReadPlace({segment.id, shape, slot}, true);
 }
 
-Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place) {
+Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, bool is_kept) {
   const ColumnCache::Key key{number_, ColumnId(place.segment, place.shape, place.column)};
   DecodedColumn cached = cache_.Find(key);
   if (cached != nullptr) return cached;
   Result<std::vector<int64_t>> values = ReadColumn(db_, place);
   if (!values.ok()) return values.status().In("read trace part " + path_);
   cached = std::make_shared<const std::vector<int64_t>>(*std::move(values));
+  if (is_kept) cache_.Put(key, cached);
+  return cached;
+}
+
+Result<DecodedColumn> PartReader::ReadDerived(const Segment& segment, uint32_t number,
+                                              const std::function<Result<std::vector<int64_t>>()>& make) {
+  KPROF_CHECK(number >= kFirstDerived && number < kMostShapeSlots);
+  const ColumnCache::Key key{number_, ColumnId(segment.id, 0, number)};
+  DecodedColumn cached = cache_.Find(key);
+  if (cached != nullptr) return cached;
+  ASSIGN_OR_RETURN(std::vector<int64_t> values, make());
+  cached = std::make_shared<const std::vector<int64_t>>(std::move(values));
   cache_.Put(key, cached);
   return cached;
 }
@@ -207,11 +232,16 @@ Result<std::string> PartReader::ReadString(int64_t id) {
 }
 
 Result<std::optional<int64_t>> PartReader::FindString(std::string_view text) {
+  const auto known = found_.find(std::string(text));
+  if (known != found_.end()) return known->second;
   Statement select(db_, kFindString);
   select.BindText(1, text);
-  if (select.Next()) return std::optional<int64_t>(select.Integer(0));
+  std::optional<int64_t> id;
+  if (select.Next()) id = select.Integer(0);
   RETURN_IF_ERROR(select.status());
-  return std::optional<int64_t>();
+  if (found_.size() >= kKeptFound) found_.clear();
+  found_.emplace(text, id);
+  return id;
 }
 
 Status PartReader::ForEachString(const std::function<bool(int64_t, std::string_view)>& see) {
