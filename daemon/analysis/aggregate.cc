@@ -12,6 +12,7 @@
 #include "daemon/analysis/part_filter.h"
 #include "daemon/analysis/percentiles.h"
 #include "daemon/analysis/safe_times.h"
+#include "daemon/analysis/selected_values.h"
 
 namespace kprof {
 namespace {
@@ -66,13 +67,7 @@ Status GatherDurations(PartReader& reader, const Segment& segment, const RowSele
     std::fill(durations.begin(), durations.end(), kNoValue);
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const DecodedColumn column, reader.Read(segment, EventColumn::kDuration));
-  if (selection.all) {
-    std::copy(column->begin(), column->end(), durations.begin());
-  } else {
-    for (size_t i = 0; i < durations.size(); ++i) durations[i] = (*column)[selection.rows[i]];
-  }
-  return OkStatus();
+  return GatherValues(reader, segment, EventColumn::kDuration, selection, durations);
 }
 
 class Question {

@@ -54,7 +54,7 @@ std::vector<int64_t> Pack(const std::vector<Found>& found) {
 }
 
 Result<std::vector<int64_t>> Make(PartReader& reader, const Segment& segment) {
-  ASSIGN_OR_RETURN(const DecodedColumn column, reader.Read(segment, EventColumn::kCategory));
+  ASSIGN_OR_RETURN(const DecodedColumn column, reader.ReadOnce(segment, EventColumn::kCategory));
   std::vector<Found> found;
   ForEachRun(*column, [&](int64_t number, size_t first, size_t end) {
     const size_t at = PlaceOf(found, number);

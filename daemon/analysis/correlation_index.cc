@@ -15,7 +15,7 @@ constexpr size_t kSlicesBetweenStops = 65'536;
 
 // First the correlations in their order, then the row of each.
 Result<std::vector<int64_t>> MakeIndex(PartReader& reader, const Segment& segment) {
-  ASSIGN_OR_RETURN(const DecodedColumn column, reader.Read(segment, EventColumn::kCorrelation));
+  ASSIGN_OR_RETURN(const DecodedColumn column, reader.ReadOnce(segment, EventColumn::kCorrelation));
   std::vector<std::pair<int64_t, uint32_t>> found;
   for (uint32_t row = 0; row < segment.rows; ++row) {
     if ((*column)[row] != kNoValue) found.emplace_back((*column)[row], row);

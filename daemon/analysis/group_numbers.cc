@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/analysis/category_rows.h"
+#include "daemon/analysis/selected_values.h"
 #include "daemon/analysis/track_runs.h"
 
 namespace kprof {
@@ -17,15 +18,6 @@ bool IsOfTrack(GroupBy by) {
 
 GroupValue Maybe(const std::optional<int64_t>& value) {
   return value ? GroupValue(*value) : GroupValue();
-}
-
-template <typename OnRow>
-void ForEachRow(uint32_t rows, const RowSelection& selection, const OnRow& on_row) {
-  if (selection.all) {
-    for (uint32_t row = 0; row < rows; ++row) on_row(row, row);
-  } else {
-    for (size_t i = 0; i < selection.rows.size(); ++i) on_row(i, selection.rows[i]);
-  }
 }
 
 }  // namespace
@@ -109,13 +101,11 @@ Status GroupNumbers::NumberTracks(const Segment& segment, const RowSelection& se
 Status GroupNumbers::NumberStrings(const Segment& segment, EventColumn column, const RowSelection& selection,
                                    Seen& seen, Pairs* pairs, std::vector<uint32_t>& groups) {
   ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader_.ReadBounds(segment, column));
-  DecodedColumn values;
   if (bounds) {
-    ASSIGN_OR_RETURN(values, reader_.Read(segment, column));
+    RETURN_IF_ERROR(GatherValues(reader_, segment, column, selection, values_));
   } else {  // the kind has none: all of them are the empty text
-    values = std::make_shared<const std::vector<int64_t>>(segment.rows);
+    values_.assign(groups.size(), 0);
   }
-  const int64_t* value = values->data();
   const auto end = static_cast<uint64_t>(reader_.strings_end());
   int64_t broken = -1;
   bool is_broken = false;
@@ -135,10 +125,9 @@ Status GroupNumbers::NumberStrings(const Segment& segment, EventColumn column, c
     return NumberOf(seen, string);
   };
   if (pairs == nullptr) {
-    ForEachRow(segment.rows, selection, [&](size_t i, uint32_t row) { groups[i] = number_of(value[row]); });
+    for (size_t i = 0; i < values_.size(); ++i) groups[i] = number_of(values_[i]);
   } else {
-    ForEachRow(segment.rows, selection,
-               [&](size_t i, uint32_t row) { groups[i] = NumberOf(*pairs, groups[i], number_of(value[row])); });
+    for (size_t i = 0; i < values_.size(); ++i) groups[i] = NumberOf(*pairs, groups[i], number_of(values_[i]));
   }
   if (!is_broken) return OkStatus();
   return BrokenString(segment, broken);

@@ -89,6 +89,7 @@ class GroupNumbers {
 
   std::vector<uint32_t> class_of_tracks_;  // by track: which of the classes
   std::vector<GroupKey> classes_;          // what tracks are, in the order of those of `by` that are of tracks
+  std::vector<int64_t> values_;            // of a column, of the rows selected
   Seen categories_;
   Seen names_;
   Pairs with_category_;  // a class and a category

@@ -5,6 +5,7 @@
 
 #include "daemon/analysis/part_filter.h"
 #include "daemon/analysis/safe_times.h"
+#include "daemon/analysis/selected_values.h"
 #include "daemon/analysis/track_runs.h"
 
 namespace kprof {
@@ -22,8 +23,8 @@ class Sweep {
 
   Status Add(size_t which, const Segment& segment, const RowSelection& selection) {
     ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
-    ASSIGN_OR_RETURN(const DecodedColumn times, reader_.Read(segment, EventColumn::kTime));
-    ASSIGN_OR_RETURN(const DecodedColumn durations, reader_.Read(segment, EventColumn::kDuration));
+    RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kTime, selection, times_));
+    RETURN_IF_ERROR(GatherValues(reader_, segment, EventColumn::kDuration, selection, durations_));
     const int64_t from = filters_[which].from_ns.value_or(INT64_MIN);
     const int64_t to = filters_[which].to_ns.value_or(INT64_MAX);
     size_t at = 0;
@@ -32,18 +33,12 @@ class Sweep {
       if (!selection.all && (at == selection.rows.size() || selection.rows[at] >= run.end)) continue;
       State& state = Touch(groups_[run.track]);
       IntervalSweep& sweep = state.sweeps[which];
-      const auto add = [&](uint32_t row) {
-        const int64_t begin = SafeTime((*times)[row]);
-        sweep.Add(std::max(begin, from), std::min(EndOf(begin, (*durations)[row]), to));
-      };
-      if (selection.all) {
-        for (uint32_t row = run.first; row < run.end; ++row) add(row);
-        state.slices[which] += run.end - run.first;
-      } else {
-        const size_t first = at;
-        for (; at < selection.rows.size() && selection.rows[at] < run.end; ++at) add(selection.rows[at]);
-        state.slices[which] += static_cast<int64_t>(at - first);
+      const size_t first = at;
+      for (; at < times_.size() && (selection.all ? at : selection.rows[at]) < run.end; ++at) {
+        const int64_t begin = SafeTime(times_[at]);
+        sweep.Add(std::max(begin, from), std::min(EndOf(begin, durations_[at]), to));
       }
+      state.slices[which] += static_cast<int64_t>(at - first);
     }
     return OkStatus();
   }
@@ -92,6 +87,8 @@ class Sweep {
   std::vector<std::vector<Interval>> pieces_;
   std::vector<State> states_;
   std::vector<uint32_t> touched_;
+  std::vector<int64_t> times_;  // of the rows selected
+  std::vector<int64_t> durations_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace kprof {
 namespace {
 
 Result<std::vector<int64_t>> Find(PartReader& reader, const Segment& segment) {
-  ASSIGN_OR_RETURN(const DecodedColumn column, reader.Read(segment, EventColumn::kTrack));
+  ASSIGN_OR_RETURN(const DecodedColumn column, reader.ReadOnce(segment, EventColumn::kTrack));
   const std::vector<int64_t>& tracks = *column;
   std::vector<int64_t> packed;
   for (size_t first = 0; first < tracks.size();) {

@@ -179,7 +179,11 @@ std::optional<std::string> PartReader::TextFact(std::string_view name) const {
 }
 
 Result<DecodedColumn> PartReader::Read(const Segment& segment, EventColumn column) {
-  return ReadPlace(PlaceOf(segment.id, column), segment.rows);
+  return ReadPlace(PlaceOf(segment.id, column), segment.rows, true);
+}
+
+Result<DecodedColumn> PartReader::ReadOnce(const Segment& segment, EventColumn column) {
+  return ReadPlace(PlaceOf(segment.id, column), segment.rows, false);
 }
 
 Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape, uint32_t slot) {
@@ -188,10 +192,10 @@ Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape
   }
   ASSIGN_OR_RETURN(const DecodedColumn shapes, Read(segment, EventColumn::kShape));
   return ReadPlace({segment.id, shape, slot},
-                   static_cast<size_t>(std::count(shapes->begin(), shapes->end(), int64_t{shape})));
+                   static_cast<size_t>(std::count(shapes->begin(), shapes->end(), int64_t{shape})), true);
 }
 
-Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t rows) {
+Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept) {
   const ColumnCache::Key key{number_, ColumnId(place.segment, place.shape, place.column)};
   DecodedColumn cached = cache_.Find(key);
   if (cached != nullptr) return cached;
@@ -203,7 +207,7 @@ Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t row
                   std::to_string(place.column) + " has " + std::to_string(values->size()));
   }
   cached = std::make_shared<const std::vector<int64_t>>(*std::move(values));
-  cache_.Put(key, cached);
+  if (is_kept) cache_.Put(key, cached);
   return cached;
 }
 

@@ -63,6 +63,8 @@ class PartReader {
 
   // All rows of a segment.
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
+  // The same for who makes something of it that is kept (ReadDerived): the column itself takes no place in the cache.
+  Result<DecodedColumn> ReadOnce(const Segment& segment, EventColumn column);
   // Of the rows of that shape, in their order. Shape and slot may be any: kStorageBroken where the part has no such
   // column.
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
@@ -93,7 +95,7 @@ class PartReader {
   Status LoadTracks();
   Status LoadShapes();
   Status LoadSegments();
-  Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows);
+  Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
 
   const std::string path_;
   Db db_;
