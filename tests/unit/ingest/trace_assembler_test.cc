@@ -206,6 +206,16 @@ TEST_F(TraceAssemblerTest, WhatAReaderKnowsOfItsTracksIsTheirs) {
   EXPECT_EQ(part_.tracks[0], known);
 }
 
+TEST_F(TraceAssemblerTest, BatchesMayHaveNoStrings) {
+  Begin();
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(Add(R"({"ph":"i","ts":1})").ok());
+  ASSERT_TRUE(assembler_->Finish().ok());
+  EXPECT_EQ(part_.SortedRows(EventKind::kInstant).size(), 3u);
+  Begin();
+  ASSERT_TRUE(assembler_->Finish().ok());  // no batch at all
+  EXPECT_EQ(part_.strings, Rows{""});
+}
+
 TEST_F(TraceAssemblerTest, WithoutEventsThereIsAnEmptyPart) {
   AddAll("");
   EXPECT_EQ(part_.strings, Rows{""});
@@ -310,8 +320,8 @@ TEST_F(DepthTest, IsTheSameHoweverManyAreSeenAtOnce) {
     const bool in_order = turn % 2 == 0;
     std::vector<Slice> slices;
     for (int i = 0; i < 60; ++i) {
-      slices.push_back({static_cast<int64_t>(random() % 30), static_cast<int64_t>(random() % 12),
-                        static_cast<int>(random() % 2)});
+      slices.push_back(
+          {static_cast<int64_t>(random() % 30), static_cast<int64_t>(random() % 12), static_cast<int>(random() % 2)});
     }
     slices.insert(slices.begin(), {0, 20, 2});  // the base is the same in all
     if (in_order) {
