@@ -17,8 +17,7 @@ using namespace kprof;
 
 void Send(const std::string& bytes) {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t sent =
-        ::send(kIngestChannelFd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    const ssize_t sent = ::send(kIngestChannelFd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (sent <= 0) ::_exit(0);
     done += static_cast<size_t>(sent);
   }

@@ -1,5 +1,5 @@
-// ingest_sandbox: enters the sandbox of kprof-ingest, tries what must not be done in it and what must, and prints a line
-// for each: what, a tab, "done" or "refused".
+// ingest_sandbox: enters the sandbox of kprof-ingest, tries what must not be done in it and what must, and prints a
+// line for each: what, a tab, "done" or "refused".
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -34,7 +34,8 @@ void Say(const std::string& what, bool done) {
 }
 
 bool HasMemory(int64_t bytes) {
-  void* memory = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return false;
   ::munmap(memory, static_cast<size_t>(bytes));
   return true;
