@@ -122,8 +122,8 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   const bool is_nsys =
       reading.format == "nsys-sqlite" || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
-  Result<std::string> hash = is_nsys ? ReadAsNsys(source, filling, stop)
-                                     : ReadAsChrome(source, reading, pool, filling, stop);
+  Result<std::string> hash =
+      is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
   if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
   result.format = is_nsys ? "nsys-sqlite" : "chrome";
