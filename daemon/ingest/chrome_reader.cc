@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@
 
 namespace kprof {
 namespace {
+
+// Those of events that are known and are metadata, at least until their other end is found.
+constexpr std::string_view kMetadataPhases = "MBEben";
 
 // Pieces of a text, read ahead on the pool's threads.
 class PiecesAhead {
@@ -115,6 +119,8 @@ class Reading {
     RETURN_IF_ERROR(WarnOfEnd(last, frame));
     if (untimed_ > 0)
       sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: left out");
+    if (unknown_ > 0)
+      sink_.Warn(std::to_string(unknown_) + " events are of a \"ph\" that is not known: kept as metadata");
     return facts_.Finish(first_time_ns_);
   }
 
@@ -155,6 +161,9 @@ class Reading {
   Status Take(ChromePiece& piece) {
     events_ += piece.events;
     untimed_ += piece.untimed;
+    for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
+      if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
+    }
     if (!first_time_ns_) {
       for (const EventRows& rows : piece.batch.rows) {
         for (const int64_t time : rows.of(EventColumn::kTime)) {
@@ -206,6 +215,7 @@ class Reading {
   std::optional<int64_t> first_time_ns_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
+  int64_t unknown_ = 0;  // whose phase says nothing here
   PiecesAhead pieces_;
 };
 

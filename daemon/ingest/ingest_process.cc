@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <utility>
 
@@ -56,6 +58,7 @@ Status SendAll(int fd, const std::string& bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t sent = ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) break;  // it has ended: why, Receive finds out
     if (sent < 0) return FailErrno(errno, "tell kprof-ingest what to read");
     done += static_cast<size_t>(sent);
   }
@@ -117,6 +120,7 @@ int IngestProcess::Wait() {
 }
 
 Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {
     std::string_view rest = std::string_view(bytes_).substr(taken_);
     ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, TakeFrame(rest));
@@ -126,8 +130,11 @@ Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
     }
     bytes_.erase(0, taken_);
     taken_ = 0;
+    // Of the whole frame: one that comes byte by byte must not hold up who waits.
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    if (left < 0) return std::optional<ReceivedFrame>();
     pollfd readable{channel_.get(), POLLIN, 0};
-    const int ready = ::poll(&readable, 1, wait_ms);
+    const int ready = ::poll(&readable, 1, static_cast<int>(left));
     if (ready < 0 && errno != EINTR) return FailErrno(errno, "hear from kprof-ingest");
     if (ready <= 0) return std::optional<ReceivedFrame>();
     const size_t size = bytes_.size();

@@ -55,8 +55,13 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
 
 TraceAssembler::~TraceAssembler() = default;
 
+Status TraceAssembler::Begin() {
+  if (std::exchange(began_, true)) return OkStatus();
+  return part_.AddString(0, "");
+}
+
 Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
-  if (strings_.size() == 1) RETURN_IF_ERROR(part_.AddString(0, ""));
+  RETURN_IF_ERROR(Begin());
   Source& source = sources_[batch.source];
   for (const std::string& text : batch.strings) {
     ASSIGN_OR_RETURN(const uint32_t number, String(TextOfBatch(text)));
@@ -96,6 +101,7 @@ Status TraceAssembler::Add(TraceBatch batch) {
 }
 
 Status TraceAssembler::Finish() {
+  RETURN_IF_ERROR(Begin());
   RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
   RETURN_IF_ERROR(FlushFull(1));
   if (in_order_) RETURN_IF_ERROR(levels_.Finish());

@@ -63,6 +63,7 @@ class TraceAssembler {
     std::vector<uint32_t> shapes{kNoArgs};
   };
 
+  Status Begin();
   Status AddNumbersOf(const TraceBatch& batch);
   Result<uint32_t> String(std::string_view text);
   Result<uint32_t> Shape(const ArgShape& shape);
@@ -76,6 +77,7 @@ class TraceAssembler {
   PartSink& part_;
   WorkerPool& pool_;
   const AssemblerLimits limits_;
+  bool began_ = false;
   StringTable strings_;
   std::map<TrackKey, uint32_t> track_numbers_;
   std::vector<TrackKey> tracks_;

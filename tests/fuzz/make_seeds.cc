@@ -1,22 +1,28 @@
 // make_fuzz_seeds FOLDER: writes the seeds that are bytes, made by our own encoders and writers, into
-// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz, FOLDER/helper_protocol_fuzz and
-// FOLDER/trace_part_fuzz. The same bytes each time:
+// FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz, FOLDER/helper_protocol_fuzz,
+// FOLDER/trace_part_fuzz, FOLDER/chrome_reader_fuzz, FOLDER/ingest_protocol_fuzz and FOLDER/unpacker_fuzz. The same
+// bytes each time:
 //
 //   build/release/bin/make_fuzz_seeds tests/fuzz/seeds
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "daemon/helper/grant.h"
+#include "daemon/ingest/ingest_protocol.h"
 #include "daemon/process/helper_protocol.h"
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/output_log_writer.h"
 #include "storage/base/sha256.h"
 #include "storage/base/unique_fd.h"
+#include "tests/fakes/ingest/chrome_samples.h"
+#include "tests/fakes/ingest/packed.h"
 #include "tests/programs/flood_pattern.h"
 
 namespace kprof {
@@ -349,6 +355,61 @@ void MakePartSeeds(const SeedFolder& folder) {
   folder.Add("columns_of_zeros", '\x02' + over_value(30, 0, 9, 40) + over_value(30, 1, 9, 8) + over_value(30, 7, 9, 0));
 }
 
+// The first byte: how large a piece is, less 16.
+void MakeReaderSeeds(const SeedFolder& folder) {
+  for (const ChromeSample& sample : ChromeSamples()) {
+    std::string name = sample.name;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    folder.Add(name, '\x10' + sample.text);
+  }
+}
+
+// The first byte: so many bytes, less one, come at a time.
+void MakeIngestSeeds(const SeedFolder& folder) {
+  const auto frame_of = [](IngestFrame type, const std::string& message) {
+    std::string bytes;
+    AppendFrame(type, message, bytes);
+    return bytes;
+  };
+  EncodedSegment segment;
+  segment.rows = 2;
+  segment.columns = {{kNoArgs, 1, 2, EncodeColumn(std::vector<int64_t>{1, 5})},
+                     {1, 0, 1, EncodeColumn(std::vector<int64_t>{7})}};
+  const TrackRow track{.kind = "gpu_stream", .name = "stream 7", .pid = "0", .tid = "7", .device = 0, .stream = 7};
+  const std::string whole =
+      frame_of(IngestFrame::kHello, Number(kIngestProtocol, 4)) + frame_of(IngestFrame::kString, EncodeString(0, "")) +
+      frame_of(IngestFrame::kShape, EncodeShape(1, {{0, ArgType::kInteger}, {0, ArgType::kNull, true}})) +
+      frame_of(IngestFrame::kSegment, EncodeSegment(segment)) + frame_of(IngestFrame::kTrack, EncodeTrack(track)) +
+      frame_of(IngestFrame::kText, EncodeText("clock", "unix")) +
+      frame_of(IngestFrame::kInteger, EncodeInteger("rank", 3)) +
+      frame_of(IngestFrame::kProgress, EncodeProgress({1, 2})) +
+      frame_of(IngestFrame::kDone, EncodeDone({"chrome", "hash", {"a warning"}}));
+  folder.Add("whole", '\xff' + whole);
+  folder.Add("whole_slowly", '\x00' + whole);
+  folder.Add("cut", '\x10' + whole.substr(0, whole.size() - 3));
+  folder.Add("request", '\x10' + frame_of(IngestFrame::kRequest, EncodeIngestRequest({.name = "a", .format = "auto"})));
+  folder.Add("failed",
+             '\x10' + frame_of(IngestFrame::kFailed, EncodeFailure(Fail(ErrorCode::kBadInput, "a", "b", "c"))));
+  folder.Add("too_large", '\x10' + std::string("\xff\xff\xff\xff\x03", 5));
+}
+
+// The first byte: gzip or zstd; the second one: so many bytes, less one, come at a time.
+void MakeUnpackerSeeds(const SeedFolder& folder) {
+  const std::string text = "{\"traceEvents\":[" + ManyEvents(20) + "]}";
+  const auto add = [&](const std::string& name, char packing, const std::string& packed) {
+    const std::string head = {packing, '\x20'};
+    folder.Add(name, head + packed);
+    folder.Add(name + "_twice", head + packed + packed);
+    folder.Add(name + "_cut", head + packed.substr(0, packed.size() / 2));
+    folder.Add(name + "_with_zeros", head + packed + std::string(50, '\0'));
+    std::string damaged = packed;
+    damaged[damaged.size() / 2] = static_cast<char>(~damaged[damaged.size() / 2]);
+    folder.Add(name + "_damaged", head + damaged);
+  };
+  add("gzip", '\0', Gzip(text));
+  add("zstd", '\1', Zstd(text));
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -362,5 +423,8 @@ int main(int argc, char** argv) {
   kprof::MakeLogSeeds({argv[1], "output_log_fuzz"});
   kprof::MakeHelperSeeds({argv[1], "helper_protocol_fuzz"});
   kprof::MakePartSeeds({argv[1], "trace_part_fuzz"});
+  kprof::MakeReaderSeeds({argv[1], "chrome_reader_fuzz"});
+  kprof::MakeIngestSeeds({argv[1], "ingest_protocol_fuzz"});
+  kprof::MakeUnpackerSeeds({argv[1], "unpacker_fuzz"});
   return 0;
 }

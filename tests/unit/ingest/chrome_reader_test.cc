@@ -69,7 +69,7 @@ TEST(ChromeReader, IsTheSameInPiecesOfAnySizeByAnyNumberOfReaders) {
 
 TEST(ChromeReader, WholeTracesHaveNoWarnings) {
   for (const std::string name :
-       {"kineto", "every phase", "list", "list that is not closed", "byte order mark", "empty list", "empty events",
+       {"kineto", "list", "list that is not closed", "byte order mark", "empty list", "empty events",
         "space of all sorts", "strings that look like events", "names", "lists of what looks like events",
         "behind the list", "2021", "arguments of every kind", "deep", "large events", "many commas", "many"}) {
     for (const ChromeSample& sample : ChromeSamples()) {
@@ -189,6 +189,13 @@ TEST(ChromeReader, EventsWithoutATimeAreCountedInAWarning) {
   const ReadBack read = Read(R"([{"ph":"i"},{"ph":"X","ts":NaN},{"ph":"i","ts":1}])");
   EXPECT_EQ(read.sink.rows.size(), 1u);
   EXPECT_EQ(read.sink.warnings, Rows{"2 events have no time, or one of more than 73 years: left out"});
+}
+
+TEST(ChromeReader, EventsOfAPhaseThatIsNotKnownAreKeptAndCountedInAWarning) {
+  const ReadBack read =
+      Read(R"([{"ph":"P","ts":1},{"ph":"long","ts":2},{"ts":3},{"ph":"M","ts":4},{"ph":"n","ts":5}])");
+  EXPECT_EQ(read.sink.rows.size(), 5u);
+  EXPECT_EQ(read.sink.warnings, Rows{"3 events are of a \"ph\" that is not known: kept as metadata"});
 }
 
 TEST(ChromeReader, AnEventWithThousandsOfArgumentsHasThemAsOne) {

@@ -269,7 +269,8 @@ TEST_F(NsysFiles, AgreesWithThePublicConversion) {
   json.append(kScanSlackBytes, '\0');
   ChromeEvents chrome(0);
   const size_t begin = json.find('[') + 1;
-  ASSERT_EQ(chrome.Add(json.data() + begin, json.data() + size).why, ChromeEvents::Stopped::kAtBracket);
+  const char* end = json.data() + size;
+  ASSERT_EQ(chrome.Add(json.data() + begin, end, end).why, ChromeEvents::Stopped::kAtBracket);
   EventRows slices;
   TraceBatch batch = chrome.TakeBatch();
   slices = batch.of(EventKind::kSlice);

@@ -206,6 +206,16 @@ TEST_F(TraceAssemblerTest, WhatAReaderKnowsOfItsTracksIsTheirs) {
   EXPECT_EQ(part_.tracks[0], known);
 }
 
+TEST_F(TraceAssemblerTest, BatchesMayHaveNoStrings) {
+  Begin();
+  for (int i = 1; i < 4; ++i) ASSERT_TRUE(Add(R"({"ph":"i","ts":1})").ok());
+  ASSERT_TRUE(assembler_->Finish().ok());
+  EXPECT_EQ(part_.SortedRows(EventKind::kInstant).size(), 3u);
+  Begin();
+  ASSERT_TRUE(assembler_->Finish().ok());  // no batch at all
+  EXPECT_EQ(part_.strings, Rows{""});
+}
+
 TEST_F(TraceAssemblerTest, WithoutEventsThereIsAnEmptyPart) {
   AddAll("");
   EXPECT_EQ(part_.strings, Rows{""});

@@ -1,0 +1,123 @@
+#include "daemon/ingest/ingest_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+namespace {
+
+const std::string kNonsense = KPROF_BIN_DIR "/ingest_nonsense";
+
+class IngestProcessTest : public testing::Test {
+ protected:
+  IngestProcessTest() : source_(::memfd_create("source", MFD_CLOEXEC)) {}
+
+  Result<IngestProcess> Start(const std::string& word, OwnChildren* own = nullptr,
+                              const std::string& program = kNonsense) {
+    return IngestProcess::Start(program, source_.get(), {.name = word + "-x"}, own);
+  }
+  // Frames up to the failure, which it returns.
+  static Status Drain(IngestProcess& process) {
+    while (true) {
+      const Result<std::optional<ReceivedFrame>> frame = process.Receive(10'000);
+      if (!frame.ok()) return frame.status();
+      if (!*frame) return Fail(ErrorCode::kTimedOut, "wait", "nothing came");
+    }
+  }
+
+  UniqueFd source_;
+};
+
+TEST_F(IngestProcessTest, WhatItSaysIsReceived) {
+  Result<IngestProcess> process = Start("good");
+  ASSERT_TRUE(process.ok()) << process.status().ToString();
+  for (const IngestFrame type : {IngestFrame::kHello, IngestFrame::kString, IngestFrame::kDone}) {
+    const Result<std::optional<ReceivedFrame>> frame = process->Receive(10'000);
+    ASSERT_TRUE(frame.ok() && *frame);
+    EXPECT_EQ((*frame)->type, type);
+  }
+}
+
+TEST_F(IngestProcessTest, NothingIsReceivedWhereNothingIsSaid) {
+  Result<IngestProcess> process = Start("mute");
+  ASSERT_TRUE(process.ok());
+  const Result<std::optional<ReceivedFrame>> frame = process->Receive(1);
+  EXPECT_TRUE(frame.ok() && !*frame);
+}
+
+TEST_F(IngestProcessTest, AFrameThatComesByteByByteHoldsUpNobody) {
+  Result<IngestProcess> process = Start("trickle");
+  ASSERT_TRUE(process.ok());
+  ASSERT_TRUE(process->Receive(10'000).ok());  // the greeting
+  ASSERT_TRUE(process->Receive(10'000).ok());
+  const Result<std::optional<ReceivedFrame>> frame = process->Receive(50);
+  EXPECT_TRUE(frame.ok() && !*frame);
+}
+
+TEST_F(IngestProcessTest, HowItEndedIsSaid) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"crash", "(SIGABRT)"}, {"leave", "ended with status 3"}, {"poor", "more memory than an import may have"}};
+  for (const auto& [word, why] : cases) {
+    Result<IngestProcess> process = Start(word);
+    ASSERT_TRUE(process.ok());
+    const Status status = Drain(*process);
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput);
+    EXPECT_NE(status.why().find(why), std::string::npos) << status.ToString();
+    EXPECT_FALSE(status.remedy().empty());
+  }
+}
+
+TEST_F(IngestProcessTest, OneThatOnlyClosesItsSocketIsEnded) {
+  Result<IngestProcess> process = Start("close");
+  ASSERT_TRUE(process.ok());
+  EXPECT_NE(Drain(*process).why().find("(SIGKILL)"), std::string::npos);
+}
+
+TEST_F(IngestProcessTest, AnnouncedBytesBeyondMeasureAreRefused) {
+  Result<IngestProcess> process = Start("huge");
+  ASSERT_TRUE(process.ok());
+  EXPECT_EQ(Drain(*process).code(), ErrorCode::kStorageBroken);
+}
+
+TEST_F(IngestProcessTest, AProgramThatIsNotThereIsNotStarted) {
+  OwnChildren own;
+  for (OwnChildren* in : {static_cast<OwnChildren*>(nullptr), &own}) {
+    const Result<IngestProcess> process = Start("good", in, "/nowhere/kprof-ingest");
+    ASSERT_FALSE(process.ok());
+    EXPECT_EQ(process.status().code(), ErrorCode::kSpawnFailed);
+    EXPECT_NE(process.status().ToString().find("/nowhere/kprof-ingest"), std::string::npos);
+  }
+}
+
+TEST_F(IngestProcessTest, AProgramThatLeavesAtOnceIsSaidToHaveEnded) {
+  Result<IngestProcess> process = Start("good", nullptr, "/bin/false");
+  ASSERT_TRUE(process.ok()) << process.status().ToString();
+  EXPECT_NE(Drain(*process).why().find("ended with status 1"), std::string::npos);
+}
+
+TEST_F(IngestProcessTest, AChildIsEnteredWhileItLivesAndGoneWithIt) {
+  OwnChildren own;
+  std::optional<Result<IngestProcess>> process = Start("mute", &own);
+  ASSERT_TRUE(process->ok());
+  pid_t child = 0;
+  for (pid_t pid = ::getpid(); child == 0 && pid < ::getpid() + 100'000; ++pid) {
+    if (own.Has(pid)) child = pid;
+  }
+  ASSERT_NE(child, 0);
+  EXPECT_EQ(::kill(child, 0), 0);
+  process.reset();
+  EXPECT_FALSE(own.Has(child));
+  EXPECT_NE(::kill(child, 0), 0);
+}
+
+}  // namespace
+}  // namespace kprof

@@ -1,0 +1,160 @@
+#include "daemon/ingest/source_reader.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/unpacker.h"
+#include "storage/base/unique_fd.h"
+#include "tests/fakes/ingest/chrome_samples.h"
+#include "tests/fakes/ingest/memory_part.h"
+#include "tests/fakes/ingest/packed.h"
+
+namespace kprof {
+namespace {
+
+using Rows = std::vector<std::string>;
+
+class SourceReaderTest : public testing::Test {
+ protected:
+  Result<ReadSourceResult> Read(const std::string& content, const SourceReading& reading = {},
+                                const std::stop_token& stop = {}) {
+    part_ = MemoryPart();
+    progress_ = {};
+    fd_ = UniqueFd(::memfd_create("source", MFD_CLOEXEC));
+    KPROF_CHECK(::write(fd_.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+    const SourceFile source = *SourceFile::Open(fd_.get(), "trace.json");
+    return ReadSource(
+        source, reading, pool_, part_, [&](int64_t bytes, int64_t) { progress_.push_back(bytes); }, stop);
+  }
+  Status Failure(const std::string& content, const SourceReading& reading = {}) {
+    const Result<ReadSourceResult> read = Read(content, reading);
+    return read.ok() ? OkStatus() : read.status();
+  }
+
+  UniqueFd fd_;
+  WorkerPool pool_{{.threads = 2}};
+  MemoryPart part_;
+  std::vector<int64_t> progress_;
+};
+
+TEST_F(SourceReaderTest, APackedSourceIsWhatItIsPlain) {
+  const std::string trace = "{\"traceEvents\":[" + ManyEvents(500) + "]}";
+  ASSERT_TRUE(Read(trace).ok());
+  const Rows plain = part_.Rows(EventKind::kSlice);
+  EXPECT_EQ(plain.size(), 500u);
+  EXPECT_EQ(progress_.back(), static_cast<int64_t>(trace.size() - 2));
+  for (const std::string& packed : {Gzip(trace), Zstd(trace), Gzip(trace.substr(0, 100)) + Gzip(trace.substr(100))}) {
+    const Result<ReadSourceResult> read = Read(packed);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(part_.Rows(EventKind::kSlice), plain);
+    EXPECT_EQ(read->warnings, Rows{});
+    EXPECT_EQ(read->hash, *HashSource(fd_.get(), {}));
+    EXPECT_EQ(progress_.back(), static_cast<int64_t>(packed.size()));
+  }
+}
+
+TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
+  for (const char* format : {"auto", "kineto", "chrome"}) {
+    const Result<ReadSourceResult> read = Read("[]", {.format = format});
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read->format, "chrome");
+  }
+}
+
+TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
+  const Status status = Failure("[]", {.format = "otf2"});
+  EXPECT_EQ(status.code(), ErrorCode::kUsage);
+  EXPECT_EQ(status.why(), "there is no format \"otf2\"");
+}
+
+TEST_F(SourceReaderTest, WhatIsNoTraceIsRefusedAndNamed) {
+  for (const std::string& content : {std::string(), std::string("hello"), std::string("SQLite format 3\0", 16),
+                                     Gzip("hello"), Zstd(""), std::string("\x1f\x8b garbage"),
+                                     std::string("\x28\xb5\x2f\xfd garbage"), std::string("{}"), std::string("[")}) {
+    const Status status = Failure(content);
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput) << content;
+    EXPECT_EQ(status.what(), "read trace.json") << content;
+  }
+}
+
+TEST_F(SourceReaderTest, ACutPackedSourceIsKeptUpToThere) {
+  const std::string trace = "{\"traceEvents\":[" + ManyEvents(2000) + "]}";
+  for (const std::string& packed : {Gzip(trace), Zstd(trace)}) {
+    const Result<ReadSourceResult> read = Read(packed.substr(0, packed.size() - 200));
+    if (LooksLikeZstd(packed) && !read.ok()) continue;  // all of it is one block
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    const size_t kept = part_.Rows(EventKind::kSlice).size();
+    EXPECT_TRUE(kept > 100 && kept < 2000) << kept;
+    ASSERT_EQ(read->warnings.size(), 1u);
+    EXPECT_NE(read->warnings[0].find("it ends in the middle: it was cut off"), std::string::npos) << read->warnings[0];
+  }
+}
+
+TEST_F(SourceReaderTest, WarningsAreFactsToo) {
+  const Result<ReadSourceResult> read =
+      Read(R"([{"ph":"i"},{"ph":"B","ts":1},{"ph":"E","tid":7,"ts":2},{"ph":"i","ts":3},garbage])");
+  ASSERT_TRUE(read.ok());
+  ASSERT_EQ(read->warnings.size(), 4u);
+  EXPECT_EQ(read->warnings[0], "what stands at byte 74 is no event; the 4 events before were kept");
+  EXPECT_EQ(read->warnings[2], "1 slices begin and never end");
+  EXPECT_EQ(read->warnings[3], "1 ends have no begin");
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(part_.facts["warning." + std::to_string(i + 1)], read->warnings[i]);
+}
+
+TEST_F(SourceReaderTest, TheBaseIsThePartsAndNotTheSources) {
+  ASSERT_TRUE(
+      Read(R"({"baseTimeNanoseconds":1700000000000000000,"traceEvents":[{"ph":"i","ts":5.5},{"ph":"i","ts":7}]})")
+          .ok());
+  EXPECT_EQ(part_.facts["base_unix_ns"], "1700000000000005500");
+  EXPECT_EQ(part_.Rows(EventKind::kInstant), (Rows{"instant 0 : /", "instant 1500 : /"}));
+  ASSERT_TRUE(Read(R"([{"ph":"i","ts":1700000000000000.25}])").ok());
+  EXPECT_EQ(part_.facts["base_unix_ns"], "1700000000000000250");
+  ASSERT_TRUE(Read(R"({"baseTimeNanoseconds":9223372036854775807,"traceEvents":[{"ph":"i","ts":5.5}]})").ok());
+  EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+}
+
+TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {
+  const Status status =
+      Failure("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(2 << 20, 'x') + "\"}]", {.text_bytes = 1 << 20});
+  EXPECT_EQ(status.code(), ErrorCode::kBadInput);
+  EXPECT_NE(status.why().find("more than 1 MiB"), std::string::npos);
+}
+
+TEST_F(SourceReaderTest, ABombIsKeptUpToItsLimit) {
+  const std::string bomb = Gzip("[{\"ph\":\"i\",\"ts\":1}," + std::string(20 << 20, ' ') + "{\"ph\":\"i\",\"ts\":2}]");
+  const Result<ReadSourceResult> read = Read(bomb, {.unpacked_bytes = 5 << 20});
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(part_.Rows(EventKind::kInstant).size(), 1u);
+  ASSERT_EQ(read->warnings.size(), 1u);
+  EXPECT_NE(read->warnings[0].find("more than 5 MiB of text"), std::string::npos);
+}
+
+TEST_F(SourceReaderTest, WhatThePartRefusesFails) {
+  const std::string trace = R"({"a":1,"traceEvents":[{"ph":"X","ts":1,"dur":1,"args":{"k":1}},{"ph":"i"}]})";
+  ASSERT_TRUE(Read(trace).ok());
+  const int64_t calls = part_.calls;
+  for (int64_t call = 1; call <= calls; ++call) {
+    const SourceFile source = *SourceFile::Open(fd_.get(), "trace.json");
+    MemoryPart part;
+    part.fail_at_call = call;
+    const Result<ReadSourceResult> read = ReadSource(source, {}, pool_, part, [](int64_t, int64_t) {}, {});
+    ASSERT_FALSE(read.ok()) << call;
+    EXPECT_EQ(read.status().code(), ErrorCode::kStorageFull);
+  }
+}
+
+TEST_F(SourceReaderTest, OnceStoppedItIsCancelled) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Result<ReadSourceResult> read = Read(R"([{"ph":"i","ts":1}])", {}, stop.get_token());
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.status().code(), ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace kprof
