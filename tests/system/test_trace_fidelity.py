@@ -63,13 +63,13 @@ class TraceFidelityTest(DaemonTest):
             group = expected[event.get("cat", ""), event["name"]]
             group[0] += 1
             group[1] += nanos(event["dur"])
-        found = {(row["category"], row["name"]): [row["n"], row["ns"]] for row in all_rows(
+        found = {(row["category"] or "", row["name"]): [row["n"], row["ns"]] for row in all_rows(
             self.ctl, run, "SELECT category, name, count(*) AS n, sum(dur_ns) AS ns FROM slice GROUP BY category, name")}
         self.assertEqual(found, dict(expected))
 
     def check_instants(self, run, events):
         expected = collections.Counter((event.get("cat", ""), event["name"]) for event in events if event["ph"] in "iI")
-        found = {(row["category"], row["name"]): row["n"] for row in all_rows(
+        found = {(row["category"] or "", row["name"]): row["n"] for row in all_rows(
             self.ctl, run, "SELECT category, name, count(*) AS n FROM instant GROUP BY category, name")}
         self.assertEqual(found, dict(expected))
 
@@ -84,7 +84,7 @@ class TraceFidelityTest(DaemonTest):
         [first] = all_rows(self.ctl, run, "SELECT min(ts_ns) AS ns FROM slice")
         times = ",".join(str(time + first["ns"]) for time in sorted(chosen))
         found = collections.Counter(
-            (row["ts_ns"] - first["ns"], row["dur_ns"], row["name"], row["category"], row["pid"], row["tid"],
+            (row["ts_ns"] - first["ns"], row["dur_ns"], row["name"], row["category"] or "", row["pid"], row["tid"],
              plain(exact(row["args"] or "{}")))
             for row in all_rows(self.ctl, run, "SELECT s.ts_ns, s.dur_ns, s.name, s.category, t.pid, t.tid, s.args FROM slice s"
                                                f" JOIN track t ON t.id = s.track_id WHERE s.ts_ns IN ({times})"))

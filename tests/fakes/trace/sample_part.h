@@ -35,7 +35,12 @@ inline EventRows RowsOf(const std::vector<SampleSlice>& slices) {
 
 inline Status AddRows(PartSink& sink, EventKind kind, const EventRows& rows, size_t segment_rows = kMaxSegmentRows) {
   SegmentMaker maker(kind, rows, segment_rows);
-  for (size_t i = 0; i < maker.segments(); ++i) RETURN_IF_ERROR(sink.AddSegment(maker.Encode(i)));
+  for (size_t i = 0; i < maker.segments(); ++i) {
+    EncodedSegment segment = maker.Encode(i);
+    const bool has_depths = kind == EventKind::kSlice && !rows.of(EventColumn::kDepth).empty();
+    if (has_depths) maker.EncodeAlso(i, EventColumn::kDepth, segment);
+    RETURN_IF_ERROR(sink.AddSegment(segment));
+  }
   return OkStatus();
 }
 

@@ -31,8 +31,8 @@ EncodedSegment AnySegment(EventKind kind, uint32_t rows, bool has_good_tracks, b
   segment.kind = kind;
   segment.rows = rows;
   segment.min_time_ns = static_cast<int64_t>(random() % 1'000);
-  segment.max_time_ns = static_cast<int64_t>(random() % 1'000);
-  segment.max_end_ns = static_cast<int64_t>(random() % 1'000);
+  segment.max_time_ns = segment.min_time_ns + static_cast<int64_t>(random() % 1'000);
+  segment.max_end_ns = segment.max_time_ns + static_cast<int64_t>(random() % 1'000);
   std::vector<EventColumn> columns(ColumnsOf(kind).begin(), ColumnsOf(kind).end());
   if (kind == EventKind::kSlice) columns.push_back(EventColumn::kDepth);
   if (kind == EventKind::kFlow && columns.back() != EventColumn::kSlice) columns.push_back(EventColumn::kSlice);
@@ -125,6 +125,7 @@ TEST(HostilePart, IsAnsweredOrRefused) {
         if (kind == EventKind::kSlice) {  // in order, so that their depths are left as they are
           segment.min_time_ns = last;
           segment.max_time_ns = last += 300;
+          segment.max_end_ns = last;
         }
         ASSERT_TRUE(part.writer().AddSegment(segment).ok());
       }

@@ -93,7 +93,7 @@ TEST_F(IngestProcessTest, AProgramThatIsNotThereIsNotStarted) {
   for (OwnChildren* in : {static_cast<OwnChildren*>(nullptr), &own}) {
     const Result<IngestProcess> process = Start("good", in, "/nowhere/kprof-ingest");
     ASSERT_FALSE(process.ok());
-    EXPECT_EQ(process.status().code(), ErrorCode::kSpawnFailed);
+    EXPECT_EQ(process.status().code(), ErrorCode::kToolMissing);
     EXPECT_NE(process.status().ToString().find("/nowhere/kprof-ingest"), std::string::npos);
   }
 }

@@ -234,7 +234,7 @@ TEST_F(TraceImportTest, WhyAReaderRefusesIsSaid) {
 
 TEST_F(TraceImportTest, AReaderThatIsNotThereIsSaid) {
   limits_.program = "/nowhere/kprof-ingest";
-  EXPECT_EQ(Import("[]").status().code(), ErrorCode::kSpawnFailed);
+  EXPECT_EQ(Import("[]").status().code(), ErrorCode::kToolMissing);
   EXPECT_EQ(Left(), Rows{});
 }
 

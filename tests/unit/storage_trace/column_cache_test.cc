@@ -26,9 +26,11 @@ TEST(ColumnCache, KnowsNothingOfAnotherPartOrColumn) {
   EXPECT_EQ(cache.Find({1, 6}), nullptr);
 }
 
-TEST(ColumnCache, EachPartHasANumberOfItsOwn) {
+TEST(ColumnCache, APartHasTheSameNumberEachTimeAndAnotherOneAnother) {
   ColumnCache cache(kThree);
-  EXPECT_NE(cache.NewPart(), cache.NewPart());
+  const uint64_t number = cache.NumberOf("a");
+  EXPECT_NE(cache.NumberOf("b"), number);
+  EXPECT_EQ(cache.NumberOf("a"), number);
 }
 
 TEST(ColumnCache, WhatWasNotAskedForTheLongestGoesFirst) {
@@ -65,29 +67,12 @@ TEST(ColumnCache, OneLargerThanTheBudgetDrivesOutNone) {
   EXPECT_NE(cache.Find({1, 5}), nullptr);
 }
 
-TEST(ColumnCache, ForgetsAllOfAPartAndNothingElse) {
-  ColumnCache cache(kThree);
-  cache.Put({1, 5}, ColumnOf(1000));
-  cache.Put({2, 5}, ColumnOf(1000));
-  cache.Put({1, 6}, ColumnOf(1000));
-  cache.Forget(1);
-  EXPECT_EQ(cache.Find({1, 5}), nullptr);
-  EXPECT_EQ(cache.Find({1, 6}), nullptr);
-  EXPECT_NE(cache.Find({2, 5}), nullptr);
-}
-
-TEST(ColumnCache, HoldsNothingOnceAllIsForgotten) {
-  ColumnCache cache(kThree);
-  cache.Put({1, 5}, ColumnOf(1000));
-  cache.Forget(1);
-  EXPECT_EQ(cache.size_bytes(), 0);
-}
-
 TEST(ColumnCache, WhatSomebodyHoldsLivesOn) {
   ColumnCache cache(kThree);
   cache.Put({1, 5}, ColumnOf(1000, 7));
   const DecodedColumn held = cache.Find({1, 5});
-  cache.Forget(1);
+  for (int64_t column = 6; column < 10; ++column) cache.Put({1, column}, ColumnOf(1000));
+  EXPECT_EQ(cache.Find({1, 5}), nullptr);
   EXPECT_EQ(held->back(), 7);
 }
 

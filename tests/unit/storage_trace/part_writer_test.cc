@@ -258,8 +258,10 @@ TEST_F(PartWriterTest, RefusesSegmentsThatNoReaderTakes) {
 
 TEST_F(PartWriterTest, RefusesASliceThatEndsBeyondAllTimes) {
   const std::unique_ptr<PartWriter> writer = Create();
-  const EventRows rows = RowsOf({{5, std::numeric_limits<int64_t>::max(), 0, 0}});
-  EXPECT_EQ(AddRows(*writer, EventKind::kSlice, rows).code(), ErrorCode::kBadInput);
+  const EventRows rows = RowsOf({{5, 10, 0, 0}});
+  EncodedSegment segment = SegmentMaker(EventKind::kSlice, rows).Encode(0);
+  segment.max_end_ns = kMostTimeNs;
+  EXPECT_EQ(writer->AddSegment(segment).code(), ErrorCode::kBadInput);
 }
 
 TEST_F(PartWriterTest, RefusesShapesThatNoReaderTakes) {
