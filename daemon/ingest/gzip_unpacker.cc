@@ -8,6 +8,8 @@
 namespace kprof {
 namespace {
 
+constexpr size_t kDoubtfulBytes = 16;  // up to 5 were seen
+
 const char* ErrorText(int error) {
   switch (error) {
     case ISAL_INVALID_BLOCK:
@@ -45,8 +47,13 @@ class GzipUnpacker : public Unpacker {
     const uint32_t had_out = state_.avail_out;
     const int result = isal_inflate(&state_);
     began_ |= had_in > state_.avail_in;
-    const Step step{had_in - state_.avail_in, had_out - state_.avail_out};
-    if (result < 0) failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
+    Step step{had_in - state_.avail_in, had_out - state_.avail_out};
+    if (result < 0) {
+      failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
+      // It may count bytes of the step before once more, and some that it did not come to write.
+      step.taken = std::min(step.taken, in.size());
+      step.made -= std::min(step.made, kDoubtfulBytes);
+    }
     if (!failure_.ok() && step.made == 0) return failure_;
     return step;
   }
