@@ -118,6 +118,18 @@ void ReadQueue(const toml::table& table, Complaints& complaints, QueueLimits& li
   queue.Finish();
 }
 
+void ReadImport(const toml::table& table, Complaints& complaints, ImportPolicy& import) {
+  TableReader reader(table, complaints, "[import]: ");
+  int64_t memory = import.memory_bytes >> 20;
+  int64_t source = import.source_bytes >> 30;
+  reader.Integer("at_once", 1, 16, import.at_once);
+  reader.Integer("memory_megabytes", 64, 1 << 20, memory);
+  reader.Integer("max_source_gigabytes", 1, 1 << 14, source);
+  import.memory_bytes = memory << 20;
+  import.source_bytes = source << 30;
+  reader.Finish();
+}
+
 void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimits& limits) {
   TableReader sessions(table, complaints, "[sessions]: ");
   auto limit = static_cast<int64_t>(limits.sessions);
@@ -138,6 +150,14 @@ void ReadOutput(const toml::table& table, Complaints& complaints, OutputLimits& 
   output.Integer("head_bytes", 0, kMostOutputLimitBytes, limits.head_bytes);
   output.Integer("tail_bytes", 4096, kMostOutputLimitBytes, limits.tail_bytes);
   output.Finish();
+}
+
+void ReadQuery(const toml::table& table, Complaints& complaints, QueryPolicy& policy) {
+  TableReader query(table, complaints, "[query]: ");
+  int64_t cache_mib = policy.trace_cache_bytes >> 20;
+  query.Integer("trace_cache_mib", 0, 1 << 20, cache_mib);
+  policy.trace_cache_bytes = cache_mib << 20;
+  query.Finish();
 }
 
 void ReadRetention(const toml::table& table, Complaints& complaints, RetentionPolicy& policy) {
@@ -212,6 +232,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   ReadHttp(root, reader, config);
   ReadLogLevel(root, reader, config);
   if (const toml::table* table = reader.Table("queue")) ReadQueue(*table, complaints, config.queue);
+  if (const toml::table* table = reader.Table("import")) ReadImport(*table, complaints, config.import);
   if (const toml::table* table = reader.Table("sessions")) ReadSessions(*table, complaints, config.sessions);
   if (const toml::table* table = reader.Table("access")) {
     if (config.mode == Mode::kUser)
@@ -225,6 +246,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   ReadRemoteClients(reader, complaints, config);
   const bool knows_remote_clients = complaints.size() == before;
   if (const toml::table* table = reader.Table("output")) ReadOutput(*table, complaints, config.output);
+  if (const toml::table* table = reader.Table("query")) ReadQuery(*table, complaints, config.query);
   if (const toml::table* table = reader.Table("retention")) ReadRetention(*table, complaints, config.retention);
   if (const toml::table* table = reader.Table("audit")) ReadAudit(*table, complaints, config.audit);
   if (const toml::array* tables = reader.Tables("device")) {
@@ -302,13 +324,20 @@ Status CheckSocketPaths(const Config& config) {
 }
 
 // Beside kprofd in a build, where an installation has it else.
+struct ProgramPlaces {
+  explicit ProgramPlaces(const std::string& name)
+      : beside(ProgramFolder() + "/" + name), installed(ProgramFolder() + "/../libexec/kprof/" + name) {}
+  const std::string& found() const { return ::access(beside.c_str(), X_OK) == 0 ? beside : installed; }
+  const std::string beside;
+  const std::string installed;
+};
+
 Status FindLauncher(Config& config) {
   std::string places = config.launcher_path;
   if (config.launcher_path.empty()) {
-    const std::string beside = ProgramFolder() + "/kprof-launch";
-    const std::string installed = ProgramFolder() + "/../libexec/kprof/kprof-launch";
-    config.launcher_path = ::access(beside.c_str(), X_OK) == 0 ? beside : installed;
-    places = beside + " or " + installed;
+    const ProgramPlaces known("kprof-launch");
+    config.launcher_path = known.found();
+    places = known.beside + " or " + known.installed;
   }
   if (::access(config.launcher_path.c_str(), X_OK) == 0) return OkStatus();
   return Fail(ErrorCode::kUsage, "find the supervisor", "there is no program " + places,
@@ -345,6 +374,7 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   complaints.Add(flags.user ? TakeUserPlaces(flags, config) : TakeSystemPlaces(config));
   complaints.Add(CheckSocketPaths(config));
   if (flags.user) complaints.Add(FindLauncher(config));
+  config.ingest_path = ProgramPlaces("kprof-ingest").found();  // where it is missing, imports say so
   loaded.complaints = complaints.InOrder();
   return loaded;
 }
@@ -388,7 +418,9 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   different.Compare("helper_socket", now.helper_socket_path == wanted.helper_socket_path);
   different.Compare("[queue]", now.queue == wanted.queue);
   different.Compare("[sessions]", now.sessions == wanted.sessions);
+  different.Compare("[import]", now.import == wanted.import);
   different.Compare("[output]", now.output == wanted.output);
+  different.Compare("[query]", now.query == wanted.query);
   different.Compare("[listen] address", wanted.listen.address.empty() || now.listen.address == wanted.listen.address);
   different.Compare("[[device]]", now.accelerators == wanted.accelerators);
   return different.names();

@@ -9,8 +9,10 @@
 
 #include "daemon/base/log.h"
 #include "daemon/devices/device.h"
+#include "daemon/import_policy.h"
 #include "daemon/listen_config.h"
 #include "daemon/process/output_progress.h"
+#include "daemon/query_policy.h"
 #include "daemon/rpc/access_policy.h"
 #include "daemon/rpc/connection_limits.h"
 #include "daemon/runs/audit_retention.h"
@@ -33,6 +35,7 @@ struct Config {
   std::string state_folder;
   std::string socket_path;
   std::string launcher_path;        // kprof-launch
+  std::string ingest_path;          // kprof-ingest
   std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
@@ -45,6 +48,8 @@ struct Config {
   OutputLimits output;
   RetentionPolicy retention;
   StoragePolicy storage;
+  ImportPolicy import;
+  QueryPolicy query;
   AuditPolicy audit;
   std::vector<Device> accelerators;
 };

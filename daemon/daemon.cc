@@ -19,6 +19,8 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_list.h"
+#include "daemon/ingest/ingest_program.h"
+#include "daemon/ingest/trace_import.h"
 #include "daemon/launch_ways.h"
 #include "daemon/remote_clients.h"
 #include "daemon/rpc/answer_cache.h"
@@ -30,10 +32,13 @@
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/audit_retention.h"
 #include "daemon/runs/expiry_clock.h"
+#include "daemon/runs/held_sources.h"
+#include "daemon/runs/import_ways.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/storage_limits.h"
 #include "daemon/runs/stray_files.h"
+#include "daemon/side_requests.h"
 #include "daemon/systemd/watchdog.h"
 #include "daemon/web/metrics_page.h"
 #include "daemon/web/web_thread.h"
@@ -50,6 +55,7 @@ namespace {
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
 constexpr size_t kRunFilesWorkers = 2;
+constexpr size_t kHashingWorkers = 1;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
@@ -69,6 +75,14 @@ Config WithSubordinates(Config config) {
   return config;
 }
 
+ImportLimits LimitsOf(const Config& config) {
+  ImportLimits limits;
+  limits.program = IngestProgramBeside(config.ingest_path);
+  limits.memory_bytes = config.import.memory_bytes;
+  limits.unpacked_bytes = config.import.source_bytes;
+  return limits;
+}
+
 }  // namespace
 
 const char* DaemonVersion() {
@@ -79,7 +93,7 @@ const char* DaemonVersion() {
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
   ~Parts() {
-    for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries}) pool->End();
+    for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -96,6 +110,8 @@ struct Daemon::Parts {
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
+  WorkerPool importing{{.threads = static_cast<size_t>(config.import.at_once), .queue_limit_jobs = 64}};
+  WorkerPool hashing{{.threads = kHashingWorkers, .queue_limit_jobs = 1024}};
   std::unique_ptr<Catalog> catalog;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<ExpiryClock> expiry_clock;
@@ -105,14 +121,18 @@ struct Daemon::Parts {
   StorageLimits storage_limits;
   StreamLimits stream_limits{storage_limits};
   AnswerCache answers;
+  ColumnCache trace_columns{config.query.trace_cache_bytes};
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
+  HeldSources sources{loop};
+  ImportWays imports{ImportTrace, LimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<WithdrawnRights> rights;
   IoLoop::Timer enforce_again;  // io loop
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
+  std::unique_ptr<SideRequests> side_requests;
   std::unique_ptr<WebThread> web;
   std::unique_ptr<RemoteClients> remote;
   std::thread io_thread;
@@ -149,6 +169,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     return servers ? servers->DuplicateConnection(uid, groups, before) : ShownConnection();
   };
   ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
+  imports.limits.own = ways->own_children();
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -174,6 +195,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
       loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
       devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
   run_parts.expiry_clock = expiry_clock.get();
+  run_parts.imports = &imports;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_parts.boot_id = *std::move(boot_id);
@@ -184,6 +206,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.queue = config.queue;
   run_options.retention = config.retention;
   run_options.longest_run_ms = config.longest_run_ms;
+  run_options.imports_at_once = static_cast<size_t>(config.import.at_once);
   run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
   run_options.why_withdrawn = [this](const Actor& who, const std::vector<gid_t>& groups) {
     return WhyWithdrawn(Rights(), who, groups);
@@ -195,8 +218,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
   rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, *audit, std::move(node),
-                                            ways->client_launcher(), ways->helper_watch()});
+                                            stream_limits, answers, health, *audit, trace_columns, std::move(node),
+                                            ways->client_launcher(), ways->helper_watch(), &sources});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -268,16 +291,21 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   auto connected = [this](const LocalAcceptor::Peer& peer, UniqueFd connection) {
     TakeIn(peer, std::move(connection));
   };
+  const mode_t mode = config.mode == Mode::kSystem ? kSystemSocketMode : kOwnSocketMode;
   ASSIGN_OR_RETURN(UniqueFd passed_on, sockets.Take(kSocketName, SOCK_STREAM));
   if (passed_on.valid()) {
     ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Adopt(loop, std::move(passed_on), connected));
   } else {
-    const mode_t mode = config.mode == Mode::kSystem ? kSystemSocketMode : kOwnSocketMode;
     ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, mode, connected));
   }
   ASSIGN_OR_RETURN(UniqueFd side, sockets.Take(kSocketName, SOCK_SEQPACKET));
-  RETURN_IF_ERROR(ways->OpenSideSocket(config.socket_path, std::move(side),
-                                       [this](uint32_t uid) { return AccountOf(config.access, uid); }));
+  side_requests = std::make_unique<SideRequests>(
+      loop, *ways, sources,
+      [this](uid_t uid, const std::vector<gid_t>& groups) { return CallerOf(config.access, uid, groups); });
+  const Status opened = side_requests->Open(config.socket_path, mode, std::move(side));
+  if (!opened.ok() && config.mode == Mode::kSystem) return opened;
+  // A daemon of one's own starts its runs itself, and takes the bytes of what it is not handed.
+  if (!opened.ok()) LogWarning("files to import are sent, not handed over", {{"error", opened.ToString()}});
   for (const std::string& name : sockets.left()) {
     LogWarning("a socket of the service manager is not served; who connects there waits", {{"name", name}});
   }
@@ -400,7 +428,7 @@ void Daemon::Parts::StopAll() {
     servers->AnnounceEnd();
     acceptor.reset();
     if (ways->places() != nullptr) ways->places()->Close();
-    ways->CloseSideSocket();
+    side_requests->Close();
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);

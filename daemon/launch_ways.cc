@@ -4,12 +4,6 @@
 #include <variant>
 
 namespace kprof {
-namespace {
-
-constexpr mode_t kSideSocketMode = 0666;  // who connects is told by the socket
-
-}  // namespace
-
 Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool,
                                                       HelperGrants::ConnectionOf connection_of, Metrics& metrics) {
   std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
@@ -38,21 +32,9 @@ PlaceLine::Ask LaunchWays::System::AskHelper(HelperLink& link) {
   };
 }
 
-Status LaunchWays::OpenSideSocket(const std::string& socket_path, UniqueFd inherited,
-                                  SideSocket::AccountOf account_of) {
-  if (!system_) return OkStatus();
-  auto serve = [this](uint32_t uid, const SideRequest& request) -> Result<UniqueFd> {
-    if (request.type == kSideTakeLaunch) return system_->client.Take(request.subject, uid);
-    return Fail(ErrorCode::kUsage, "ask the side socket", "this kprofd knows no request of this type",
-                "see that it and the client are of one version");
-  };
-  if (inherited.valid()) {
-    ASSIGN_OR_RETURN(side_socket_, SideSocket::Adopt(loop_, std::move(inherited), serve, std::move(account_of)));
-  } else {
-    ASSIGN_OR_RETURN(side_socket_, SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix),
-                                                      kSideSocketMode, serve, std::move(account_of)));
-  }
-  return OkStatus();
+Result<UniqueFd> LaunchWays::TakeLaunch(const std::string& run_id, uid_t uid) {
+  if (system_) return system_->client.Take(run_id, uid);
+  return Fail(ErrorCode::kUsage, "take the launch of run " + run_id, "this kprofd starts its runs itself");
 }
 
 }  // namespace kprof

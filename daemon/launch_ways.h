@@ -22,7 +22,6 @@
 #include "daemon/process/output_thread.h"
 #include "daemon/process/supervisor_launcher.h"
 #include "daemon/rpc/place_line.h"
-#include "daemon/rpc/side_socket.h"
 #include "storage/base/status.h"
 #include "storage/base/unique_fd.h"
 
@@ -37,6 +36,8 @@ class LaunchWays {
                                                    HelperGrants::ConnectionOf connection_of, Metrics& metrics);
 
   Launcher& launcher() { return *launchers_; }
+  // Where children of this process are entered; null where none is swept.
+  OwnChildren* own_children() { return own_ ? &own_->own_children() : nullptr; }
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
@@ -54,10 +55,8 @@ class LaunchWays {
   PlaceLine* places() { return system_ ? &system_->places : nullptr; }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
-  // Opens the side socket, in system mode: one that systemd made, or our own beside `socket_path`.
-  Status OpenSideSocket(const std::string& socket_path, UniqueFd inherited, SideSocket::AccountOf account_of);
-  // No client comes any more.
-  void CloseSideSocket() { side_socket_.reset(); }
+  // What a client that is offered a run gets (client_launcher.h). kUsage in user mode.
+  Result<UniqueFd> TakeLaunch(const std::string& run_id, uid_t uid);
 
  private:
   struct System {
@@ -91,7 +90,6 @@ class LaunchWays {
   std::unique_ptr<SupervisorLauncher> own_;
   std::unique_ptr<System> system_;
   std::unique_ptr<Launchers> launchers_;
-  std::unique_ptr<SideSocket> side_socket_;
 };
 
 }  // namespace kprof

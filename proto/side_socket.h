@@ -4,13 +4,19 @@
 // says nothing within 5 s is given up.
 //
 //   request   "KPS1"  u8 type  text subject
-//   answer    "KPS1"  u8 type + 128  text code, text why, text remedy      code empty: done, and one file comes with it
+//   answer    "KPS1"  u8 type + 128  text code, text why, text remedy      code empty: done
 //
 // A text is u16 length (little-endian) and bytes. Types:
 //   1  take the launch of a run (subject: its whole id) that is offered to its client
 //   (WatchRunResponse.launch_offered);
 //      the file is the channel that kprof-launch gets as descriptor 3; what goes over it is kprofd's and kprof-launch's
-//      (daemon/process/launch_protocol.h). It brings sockets for the output, never a file
+//      (daemon/process/launch_protocol.h). It brings sockets for the output, never a file. It comes with the answer
+//   2  hold this file, for an import (subject: empty). It comes with the request: one descriptor, of a regular file
+//   that
+//      is open for reading alone, with the rights of whoever opened it. The answer's `why` is its ticket, which
+//      SubmitImport claims, of the same user, within a minute. kprofd reads the file (pread) and never maps it. What
+//      it does not take (a pipe, a file system in user space) is `usage`: UploadSource takes the bytes of such
+// With any other request a descriptor is closed, and nothing is answered.
 // How a client of one's own uses it: docs/foreground.md. Codes are those of errors everywhere (docs/cli.md). Other
 // types are for requests to come; an unknown one is `usage`.
 #pragma once
@@ -26,6 +32,7 @@ namespace kprof {
 inline constexpr std::string_view kSideSocketSuffix = ".fd";
 inline constexpr size_t kSidePacketLimitBytes = 8192;
 inline constexpr uint8_t kSideTakeLaunch = 1;
+inline constexpr uint8_t kSideHoldFile = 2;
 inline constexpr uint8_t kSideAnswer = 128;
 
 struct SideRequest {

@@ -80,6 +80,7 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
   // The connection's message is about its latest call, which need not be the one that failed.
   bool is_latest = db != nullptr && (sqlite3_extended_errcode(db) & 0xff) == (result & 0xff);
   std::string why = is_latest ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+  const char* path = db == nullptr ? nullptr : sqlite3_db_filename(db, "main");  // none where opening it failed
   switch (result & 0xff) {
     case SQLITE_FULL:
       return Fail(ErrorCode::kStorageFull, std::move(what), std::move(why), RemedyOfFull(ENOSPC));
@@ -95,7 +96,7 @@ Status FailSqlite(sqlite3* db, int result, std::string what) {
       return Fail(ErrorCode::kStorageBroken, std::move(what), std::move(why), RemedyOfDamage(db));
     case SQLITE_CANTOPEN:
       // Where SQLite cannot create a file, it tries to open it, and says how that failed.
-      if (error == ENOENT && db != nullptr && ::access(sqlite3_db_filename(db, "main"), F_OK) == 0) {
+      if (error == ENOENT && path != nullptr && ::access(path, F_OK) == 0) {
         return Fail(ErrorCode::kStorageBroken, std::move(what), "a file beside it cannot be created",
                     "check the folder's free space and rights");
       }

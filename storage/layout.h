@@ -9,6 +9,7 @@
 //     stdout.log stderr.log   its output; while it runs in the form of daemon/process/output_progress.h
 //     output.progress         beside them while it runs
 //     <name>                  files it left
+//     <part>.trace.db         the parts of its trace
 //   spool/<id>              what a queued run needs to start (its whole environment); gone once it started
 //   tmp/                    unfinished copies; emptied at start
 //   lost/                   what was found and belongs to no run of the catalog; catalogs that a restore replaced
@@ -20,6 +21,8 @@
 #include <string_view>
 
 namespace kprof {
+
+inline constexpr std::string_view kTracePartEnding = ".trace.db";
 
 struct Layout {
   std::string state_folder;
@@ -37,6 +40,9 @@ struct Layout {
   std::string TemporaryFolder() const { return state_folder + "/tmp"; }
   std::string ArtifactPath(std::string_view run_id, std::string_view file) const {
     return RunFolder(run_id) + "/" + std::string(file);
+  }
+  std::string TracePartPath(std::string_view run_id, std::string_view part) const {
+    return ArtifactPath(run_id, std::string(part) + std::string(kTracePartEnding));
   }
 };
 

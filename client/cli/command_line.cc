@@ -46,6 +46,7 @@ class Grammar {
     app_.add_flag("--json", global_.json, "Results and errors as one JSON object per line");
     AddNodeVerbs(verbs_);
     AddCaptureVerb(verbs_);
+    AddImportVerb(verbs_);
     AddSessionVerbs(verbs_);
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);

@@ -10,6 +10,7 @@ struct QueryWords {
 
   Result<VerbArgs> Finish() {
     RETURN_IF_ERROR(CheckText("SQL", args.sql));
+    for (const std::string& run : args.runs) RETURN_IF_ERROR(CheckText("RUN", run));
     if (args.sql == "@") return Usage("SQL '@' names no file", "write @FILE, or - for standard input");
     if (!format.empty()) {
       args.format = RowFormatByName(format);
@@ -22,8 +23,10 @@ struct QueryWords {
 
 void AddQuery(VerbSet& verbs) {
   auto words = std::make_shared<QueryWords>();
-  CLI::App* query = verbs.Add("query", "Ask the catalog with SQL", [words] { return words->Finish(); });
+  CLI::App* query =
+      verbs.Add("query", "Ask the catalog, and runs' traces, with SQL", [words] { return words->Finish(); });
   query->add_option("SQL", words->args.sql, "SQL, @FILE, or - for standard input")->required()->type_name("");
+  AddRepeated(query, "--run", "RUN", words->args.runs, "Its trace, too (repeatable)");
   query->add_option("--format", words->format, "table, csv, json or ndjson (default: table; with --json: json)")
       ->type_name("FORMAT");
   query->add_option("--timeout", words->timeout, "Give up after this long (default: 30s)")->type_name("DURATION");
@@ -32,7 +35,8 @@ void AddQuery(VerbSet& verbs) {
       ->type_name("N");
   query->footer(
       "Read-only, one statement. Tables and columns: docs/sql.md. Durations: 500ms 10s 5m 2h.\n\n"
-      "  kprofctl query 'SELECT id, state, exit_code FROM run ORDER BY id DESC LIMIT 5'");
+      "  kprofctl query 'SELECT id, state, exit_code FROM run ORDER BY id DESC LIMIT 5'\n"
+      "  kprofctl query --run @last 'SELECT name, sum(dur_ns) FROM slice GROUP BY name ORDER BY 2 DESC LIMIT 10'");
 }
 
 void AddBackup(VerbSet& verbs) {

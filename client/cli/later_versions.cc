@@ -13,7 +13,6 @@ struct Later {
 };
 
 constexpr Later kLater[] = {
-    {"import", "", "keep the file with a run: kprofctl artifacts RUN put FILE"},
     {"report", "", "see kprofctl show RUN"},
     {"analyze", "", "ask kprofctl query for the runs' metrics"},
     {"compare", "", "ask kprofctl query for the runs' metrics"},
@@ -31,8 +30,6 @@ constexpr Later kLater[] = {
     {"capture", "--kernel", "note it as a label: --label kernel=NAME"},
     {"capture", "--version", "note it as a label: --label version=NAME"},
     {"capture", "--params", "note it as a label: --label params=JSON"},
-
-    {"query", "--run", "leave it out and name the run in the SQL: ... FROM run WHERE id = 'ID'"},
 };
 
 Status NotYet(const std::string& what, const char* remedy) {

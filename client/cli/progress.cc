@@ -7,9 +7,25 @@
 #include "client/cli/queue_place.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
+#include "client/cli/sizes.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
+
+namespace {
+
+// ", 512.0 MiB of 1.2 GiB, 410.3 MiB/s, 2000000 events".
+std::string ImportText(const v1::WatchRunResponse& latest, int64_t now_ns) {
+  const v1::ImportProgress& progress = latest.import_progress();
+  std::string text = ", " + FormatBytes(progress.bytes()) + " of " + FormatBytes(progress.total_bytes());
+  const double seconds = static_cast<double>(DurationNs(latest.run(), now_ns)) / 1e9;
+  if (seconds >= 0.2) {
+    text += ", " + FormatBytes(static_cast<int64_t>(static_cast<double>(progress.bytes()) / seconds)) + "/s";
+  }
+  return text + ", " + std::to_string(progress.events()) + " events";
+}
+
+}  // namespace
 
 std::string ProgressText(const ProgressFacts& facts, int64_t now_ns) {
   const v1::Run& run = facts.latest.run();
@@ -23,6 +39,7 @@ std::string ProgressText(const ProgressFacts& facts, int64_t now_ns) {
   } else if (!run.devices().empty()) {
     text += " on " + DevicesOf(run);
   }
+  if (facts.latest.has_import_progress()) text += ImportText(facts.latest, daemon_now_ns);
   if (facts.cancelling) text += ", cancelling (Ctrl-C again leaves at once)";
   if (facts.disconnected) text += ", no connection to kprofd, trying again";
   return TerminalText(text);

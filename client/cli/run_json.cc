@@ -26,6 +26,17 @@ void WriteMetrics(JsonWriter& json, const v1::Run& run) {
   json.EndObject();
 }
 
+void WriteTrace(JsonWriter& json, const v1::Run& run) {
+  if (!run.has_trace()) {
+    json.Null();
+    return;
+  }
+  const v1::TraceCounts& trace = run.trace();
+  json.BeginObject().Key("slices").Int(trace.slices()).Key("instants").Int(trace.instants());
+  json.Key("counters").Int(trace.counters()).Key("flows").Int(trace.flows()).Key("tracks").Int(trace.tracks());
+  json.Key("bytes").Int(trace.bytes()).Key("source_bytes").Int(trace.source_bytes()).EndObject();
+}
+
 void WriteLimit(JsonWriter& json, int64_t limit_ms) {
   if (limit_ms == 0) {
     json.Null();
@@ -71,7 +82,8 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
     json.BeginObject().Key("code").String(reason.code()).Key("message").String(reason.message()).EndObject();
   }
   json.EndArray();
-  json.Key("trace").Null();
+  json.Key("trace");
+  WriteTrace(json, run);
   json.Key("metrics");
   WriteMetrics(json, run);
   json.Key("artifacts").BeginArray();

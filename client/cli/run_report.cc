@@ -39,6 +39,29 @@ std::string MetricText(const v1::Metric& metric) {
   return name + " " + FormatAmount(metric.value(), metric.unit());
 }
 
+std::string PartText(const v1::TracePart& part) {
+  std::string text = part.name() + ": " + part.source_name() + " (" + part.source_format() + ", ";
+  return text + FormatBytes(part.counts().source_bytes()) + ")";
+}
+
+void AddTrace(Facts& facts, const v1::Run& run) {
+  if (!run.has_trace()) return;
+  const v1::TraceCounts& trace = run.trace();
+  facts.Add("trace", std::to_string(trace.slices()) + " slices, " + std::to_string(trace.instants()) + " instants, " +
+                         std::to_string(trace.counters()) + " counter values, " + std::to_string(trace.flows()) +
+                         " flows on " + std::to_string(trace.tracks()) + " tracks");
+  std::string stored = FormatBytes(trace.bytes());
+  if (trace.source_bytes() > 0) {
+    stored += " of " + FormatBytes(trace.source_bytes()) + " (" +
+              std::to_string((trace.bytes() * 100 + trace.source_bytes() / 2) / trace.source_bytes()) + " %)";
+  }
+  facts.Add("stored", stored);
+  for (const v1::TracePart& part : run.trace_parts()) facts.Add("part", TerminalText(PartText(part)));
+  if (run.trace_part_count() > run.trace_parts_size()) {
+    facts.Add("part", "and " + std::to_string(run.trace_part_count() - run.trace_parts_size()) + " more");
+  }
+}
+
 // Of the run as a whole; what single kernels measured is asked for with SQL.
 void AddResults(Facts& facts, const v1::Run& run) {
   std::string whole;
@@ -46,8 +69,11 @@ void AddResults(Facts& facts, const v1::Run& run) {
     if (metric.kernel().empty() && !metric.has_launch()) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
   }
   if (!whole.empty()) facts.Add("measured", TerminalText(whole));
-  facts.Add("output", OutputText("stdout", run.stdout_bytes(), run.stdout_dropped_bytes()) + ", " +
-                          OutputText("stderr", run.stderr_bytes(), run.stderr_dropped_bytes()));
+  AddTrace(facts, run);
+  // An import has none.
+  if (run.tool() != "import")
+    facts.Add("output", OutputText("stdout", run.stdout_bytes(), run.stdout_dropped_bytes()) + ", " +
+                            OutputText("stderr", run.stderr_bytes(), run.stderr_dropped_bytes()));
   for (const v1::Artifact& artifact : run.artifacts()) {
     facts.Add("artifact", TerminalText(artifact.name()) + " (" + FormatBytes(artifact.size_bytes()) + ")");
   }

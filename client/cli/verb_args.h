@@ -49,6 +49,17 @@ struct CaptureArgs {
   int64_t priority = 0;
 };
 
+struct ImportArgs {
+  std::vector<std::string> files;  // paths, of folders too, or "-"; bytes
+  bool keep_source = false;
+  bool again = false;
+  std::string format = "auto";
+  std::optional<int64_t> rank;
+  std::map<std::string, std::string> labels;
+  bool shared = false;
+  bool detach = false;
+};
+
 struct OpenSessionArgs {
   std::string device;
   std::string clocks;
@@ -125,6 +136,7 @@ struct PutArtifactArgs {
 
 struct QueryArgs {
   std::string sql;  // SQL, @FILE or -
+  std::vector<std::string> runs;
   std::optional<RowFormat> format;
   int64_t timeout_ms = 0;  // 0: the daemon's default
   int64_t limit = 0;
@@ -149,6 +161,6 @@ struct CompletionArgs {
 using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
                               DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
                               QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
-                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs>;
+                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs>;
 
 }  // namespace kprof::cli

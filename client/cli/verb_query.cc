@@ -24,6 +24,7 @@ Status RunVerb(const QueryArgs& args, const VerbContext& context) {
   ASSIGN_OR_RETURN(*request.mutable_sql(), ReadSql(args.sql));
   request.set_timeout_ms(args.timeout_ms);
   request.set_row_limit(args.limit);
+  for (const std::string& run : args.runs) request.add_runs(run);
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
   Output& output = context.output;
   RowFormat by_default = context.global.json ? RowFormat::kJson : RowFormat::kTable;

@@ -10,6 +10,7 @@
 #include "client/cpp/rpc_error.h"
 #include "client/cpp/version.h"
 #include "storage/base/mutex.h"
+#include "storage/base/readable_text.h"
 #include "storage/base/sha256.h"
 
 namespace kprof {
@@ -210,6 +211,45 @@ Result<v1::Run> KprofClient::SubmitRun(const v1::SubmitRunRequest& request) {
   ASSIGN_OR_RETURN(auto response, state_->Call(Repeat::kNever, &Connection::runs, &v1::RunsService::Stub::SubmitRun,
                                                request, "submit a run"));
   return std::move(*response.mutable_run());
+}
+
+Result<std::string> KprofClient::UploadSource(const v1::UploadSourceRequest::Header& header,
+                                              const std::function<Result<std::string>()>& next_chunk) {
+  const std::string what = "send '" + ReadableText(header.name()) + "'";
+  ASSIGN_OR_RETURN(const std::shared_ptr<Connection> connection, state_->Current());
+  grpc::ClientContext context;
+  v1::UploadSourceResponse response;
+  std::unique_ptr<grpc::ClientWriter<v1::UploadSourceRequest>> writer =
+      connection->runs->UploadSource(&context, &response);
+  v1::UploadSourceRequest request;
+  *request.mutable_header() = header;
+  int64_t sent_bytes = 0;
+  bool open = writer->Write(request);
+  while (open) {
+    Result<std::string> chunk = next_chunk();
+    if (!chunk.ok()) {
+      context.TryCancel();
+      (void)writer->Finish();
+      return chunk.status();
+    }
+    if (chunk->empty()) break;
+    sent_bytes += static_cast<int64_t>(chunk->size());
+    request.set_data(*std::move(chunk));
+    open = writer->Write(request);
+  }
+  if (open) {
+    request.set_sent_bytes(sent_bytes);
+    writer->Write(request);
+    writer->WritesDone();
+  }
+  RETURN_IF_ERROR(state_->Translate(writer->Finish(), what, *connection));
+  return std::move(*response.mutable_ticket());
+}
+
+Result<v1::SubmitImportResponse> KprofClient::SubmitImport(const v1::SubmitImportRequest& request,
+                                                           std::stop_token stop) {
+  return state_->Call(Repeat::kNever, &Connection::runs, &v1::RunsService::Stub::SubmitImport, request,
+                      "submit an import", stop);
 }
 
 Result<v1::GetRunResponse> KprofClient::GetRun(const std::string& id) {

@@ -50,6 +50,12 @@ class KprofClient {
 
   // Never asked again by itself: with an idempotency_key it may be, when somebody still wants the run.
   Result<v1::Run> SubmitRun(const v1::SubmitRunRequest& request);
+  // Sends what `next_chunk` gives (at most 256 KiB each) until it gives an empty one; its failure is the result. The
+  // ticket that SubmitImport claims it by.
+  Result<std::string> UploadSource(const v1::UploadSourceRequest::Header& header,
+                                   const std::function<Result<std::string>()>& next_chunk);
+  // As SubmitRun, but without a deadline: sources may have to be hashed first.
+  Result<v1::SubmitImportResponse> SubmitImport(const v1::SubmitImportRequest& request, std::stop_token stop = {});
   Result<v1::GetRunResponse> GetRun(const std::string& id);
   Result<v1::ListRunsResponse> ListRuns(const v1::ListRunsRequest& request);
   Status WatchRun(const v1::WatchRunRequest& request, const OnMessage<v1::WatchRunResponse>& on_message,

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time
 constexpr int kNone = -1;
+constexpr auto kNotSeen = static_cast<ArgType>(0);  // of a slot that had no value yet
 
 std::optional<int64_t> TimeOf(const JsonSpan& value) {
   const std::optional<int64_t> nanos = ParseMicros(value.text());
@@ -79,7 +80,18 @@ struct ChromeEvents::Layout {
   std::vector<Plan> plans;
 };
 
-ChromeEvents::ChromeEvents(uint32_t source) {
+// Layouts, and what becomes of each.
+struct ChromeEvents::Known {
+  explicit Known(EventLayouts::Arguments arguments) : layouts(arguments) {}
+
+  EventLayouts layouts;
+  size_t generation = 0;
+  std::vector<Layout> of_layouts;  // by number
+};
+
+ChromeEvents::ChromeEvents(uint32_t source)
+    : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
+      whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)) {
   batch_.source = source;
   of_texts_.push_back(0);
   of_jsons_.push_back(0);
@@ -93,9 +105,15 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
     while (at < end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
     if (at >= limit) return {Stopped::kAtLimit, at};
     if (*at == ']') return {Stopped::kAtBracket, at};
-    const std::optional<EventLayouts::Event> event = layouts_.Take(at, end);
+    Known* known = known_.get();
+    std::optional<EventLayouts::Event> event = known->layouts.Take(at, end);
+    if (!event && known->layouts.has_too_many()) {
+      known = whole_.get();
+      event = known->layouts.Take(at, end);
+      if (!event && known->layouts.has_too_many()) return {Stopped::kAtTooMany, at};
+    }
     if (!event) return {Stopped::kAtNoEvent, at};
-    AddEvent(*event);
+    AddEvent(*known, *event);
     at = event->end;
   }
 }
@@ -112,14 +130,14 @@ TraceBatch ChromeEvents::TakeBatch() {
   return std::exchange(batch_, std::move(next));
 }
 
-ChromeEvents::Plan& ChromeEvents::PlanOf(const EventLayouts::Event& event) {
-  if (generation_ != layouts_.generation()) {
-    of_layouts_.clear();
-    generation_ = layouts_.generation();
+ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
+  if (known.generation != known.layouts.generation()) {
+    known.of_layouts.clear();
+    known.generation = known.layouts.generation();
   }
   const std::vector<EventLayout::Slot>& slots = event.layout->slots;
-  while (of_layouts_.size() <= event.layout->number) of_layouts_.emplace_back();
-  Layout& layout = of_layouts_[event.layout->number];
+  while (known.of_layouts.size() <= event.layout->number) known.of_layouts.emplace_back();
+  Layout& layout = known.of_layouts[event.layout->number];
   if (layout.plans.empty()) {
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!slots[i].in_args && slots[i].key == "ph") layout.phase = static_cast<int>(i);
@@ -154,18 +172,17 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(const EventLayouts::Event& event) {
       const bool is_correlation = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation" &&
                                   slots[i].kind == JsonKind::kNumber;
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
-      plan.slots.push_back({Text(slots[i].key), ArgType::kNull, !slots[i].in_args});
+      plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
     }
   }
-  plan.shape = Shape(plan.slots);
   plan.lasts.resize(slots.size());
   layout.plans.push_back(std::move(plan));
   return layout.plans.back();
 }
 
-void ChromeEvents::AddEvent(const EventLayouts::Event& event) {
+void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   ++events_;
-  Plan& plan = PlanOf(event);
+  Plan& plan = PlanOf(known, event);
   const JsonSpan* values = event.values;
   auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
   std::optional<int64_t> time_ns = plan.time == kNone ? std::nullopt : TimeOf(values[plan.time]);

@@ -1,14 +1,15 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
-// Leaves to who puts the pieces together: the strings, which are as they stand in the text; and the ends of what begins
-// and ends in events of their own: their rows are among the batch's metadata, by their phase.
+// Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
+// of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
 //
 // Each thread its own.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -26,10 +27,11 @@ class ChromeEvents {
   explicit ChromeEvents(uint32_t source);
   ~ChromeEvents();
 
-  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent };
+  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtTooMany };
   struct Stop {
     Stopped why = Stopped::kAtLimit;
-    const char* at = nullptr;  // kAtNoEvent: where what is no event, or the front of one, begins
+    // kAtNoEvent: where what is no event, or the front of one, begins; kAtTooMany: one with more members than may be.
+    const char* at = nullptr;
   };
   // Events and commas from `at` on, those that begin before `limit`, until the bracket that closes their list. What
   // they are made of is read up to `end`. Reads as json_scan.h does.
@@ -44,14 +46,15 @@ class ChromeEvents {
 
  private:
   struct Plan;
+  struct Known;
   struct Layout;
   // The text that a slot had the last time: often it has it again.
   struct LastText {
     std::string_view text;
     uint32_t number = 0;
   };
-  Plan& PlanOf(const EventLayouts::Event& event);
-  void AddEvent(const EventLayouts::Event& event);
+  Plan& PlanOf(Known& known, const EventLayouts::Event& event);
+  void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
   uint32_t TextPlace(std::string_view text);  // among texts_
@@ -63,9 +66,8 @@ class ChromeEvents {
   uint32_t Track(const TrackKey& key);
   uint32_t Shape(const ArgShape& shape);
 
-  EventLayouts layouts_;
-  size_t generation_ = 0;
-  std::vector<Layout> of_layouts_;  // by number
+  std::unique_ptr<Known> known_;
+  std::unique_ptr<Known> whole_;  // of events with more arguments than a layout has
   // Texts as they stand in the source, and the number of the string that each is.
   StringTable texts_;
   StringTable jsons_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <string>
 
@@ -12,16 +13,20 @@ namespace kprof {
 namespace {
 
 constexpr size_t kMostFactBytes = 1 << 20;
-constexpr std::array<std::string_view, 5> kDropped = {"env", "environ", "environment", "environment_variables",
-                                                      "Environment"};
+constexpr std::array<std::string_view, 4> kDropped = {"env", "environ", "environment", "environment_variables"};
 // Our own exports say which of their times was 0.
 constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
+bool IsDropped(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::find(kDropped.begin(), kDropped.end(), name) != kDropped.end();
+}
+
 std::optional<int64_t> IntegerOf(std::string_view value) {
   if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
-  int64_t integer = 0;
+  int64_t integer = 0;  // a time since 1970 in ns has more digits than json_number.h takes
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), integer);
   if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;
   return integer;
@@ -30,8 +35,8 @@ std::optional<int64_t> IntegerOf(std::string_view value) {
 }  // namespace
 
 Status ChromeFacts::See(std::string_view key, std::string_view value) {
-  if (std::find(kDropped.begin(), kDropped.end(), key) != kDropped.end()) return OkStatus();
   const std::string name = UnescapeJson(key);
+  if (IsDropped(name)) return OkStatus();
   if (value.size() > kMostFactBytes) {
     sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(value.size() >> 20) + " MiB: left out");
     return OkStatus();

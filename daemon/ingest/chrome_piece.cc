@@ -9,7 +9,6 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kBackBytes = 64;        // looked at for the comma before the first event
 constexpr int64_t kTailBytes = 64 << 10;  // of the last event, which ends behind the piece
 
 }  // namespace
@@ -62,10 +61,14 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
       piece.end = ChromePiece::End::kBracket;
     } else if (stop.why == ChromeEvents::Stopped::kAtLimit) {
       piece.end = at_end_ && stop.at >= end() ? ChromePiece::End::kCut : ChromePiece::End::kNext;
-    } else if (*stop.at != '{' || FindNestEnd(stop.at, end()) != nullptr || size > most_event_bytes_) {
+    } else if (stop.why == ChromeEvents::Stopped::kAtTooMany) {
+      piece.end = ChromePiece::End::kTooLarge;
+    } else if (*stop.at != '{' || FindNestEnd(stop.at, end()) != nullptr) {
       piece.end = ChromePiece::End::kBroken;
     } else if (at_end_) {
       piece.end = ChromePiece::End::kCut;
+    } else if (size > most_event_bytes_) {
+      piece.end = ChromePiece::End::kTooLarge;
     } else {  // its last event needs more
       const int64_t begin_bytes = piece.end_bytes;
       size = std::max(2 * size, limit_bytes - begin_bytes + kTailBytes);

@@ -16,10 +16,11 @@ namespace kprof {
 
 struct ChromePiece {
   enum class End : uint8_t {
-    kNext,     // the next event begins at `end_bytes`, behind the piece
-    kBracket,  // the list is closed there
-    kCut,      // the text ends, in the middle of what begins there
-    kBroken,   // what stands there is no event
+    kNext,      // the next event begins at `end_bytes`, behind the piece
+    kBracket,   // the list is closed there
+    kCut,       // the text ends, in the middle of what begins there
+    kBroken,    // what stands there is no event
+    kTooLarge,  // it is one, but of more bytes or members than one may have
   };
   bool has_begin = false;   // false: no event begins in it
   int64_t begin_bytes = 0;  // where its first event begins
@@ -32,6 +33,8 @@ struct ChromePiece {
 
 class ChromePieceReader {
  public:
+  static constexpr int64_t kBackBytes = 64;  // before a piece, that are looked at for the comma before its first event
+
   ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes);
 
   // The events that begin in [first_bytes, limit_bytes). `is_begin`: one begins at first_bytes, or something else that

@@ -131,13 +131,16 @@ class Reading {
         // What it took for an event was none, or it saw none: it is read again from where one does begin, if that is in
         // it at all.
         RETURN_IF_ERROR(TakeNumbersOf(piece));
-        if (expected >= limit) continue;
+        if (expected >= limit) {
+          text_.Release(limit - ChromePieceReader::kBackBytes);
+          continue;
+        }
         ASSIGN_OR_RETURN(piece, ReadAgain(expected, limit));
       }
       expected = piece.end_bytes;
       const ChromePiece::End end = piece.end;
       RETURN_IF_ERROR(Take(piece));
-      text_.Release(expected);
+      text_.Release(std::min(expected, limit) - ChromePieceReader::kBackBytes);  // the next ones are read from there
       if (end != ChromePiece::End::kNext) return piece;
     }
   }
@@ -179,8 +182,9 @@ class Reading {
       return OkStatus();
     }
     if (last.end == ChromePiece::End::kBracket) return OkStatus();
-    const std::string what = last.end == ChromePiece::End::kCut ? "it ends at " + at + ", in the middle"
-                                                                : "what stands at " + at + " is no event";
+    std::string what = "what stands at " + at + " is no event";
+    if (last.end == ChromePiece::End::kCut) what = "it ends at " + at + ", in the middle";
+    if (last.end == ChromePiece::End::kTooLarge) what = "the event at " + at + " is larger than one may be";
     if (events_ == 0) return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", what);
     // A list without its closing bracket is a whole trace.
     const bool is_whole = frame.is_list && last.end == ChromePiece::End::kCut && IsBlankFrom(last.end_bytes);

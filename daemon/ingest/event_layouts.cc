@@ -67,7 +67,7 @@ struct EventLayouts::Step {
   }
 };
 
-EventLayouts::EventLayouts() {
+EventLayouts::EventLayouts(Arguments arguments) : arguments_(arguments) {
   ForgetAll();
 }
 EventLayouts::~EventLayouts() = default;
@@ -83,6 +83,7 @@ void EventLayouts::ForgetAll() {
 
 std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char* end) {
   if (steps_.size() > kMostSteps || text_bytes_ > kMostTextBytes || branches_ > kMostBranches) ForgetAll();
+  has_too_many_ = false;
   Step* step = steps_.front().get();
   for (size_t count = 0;; ++count) {
     Step* next = Follow(*step, at, end);
@@ -92,7 +93,8 @@ std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char
     at += step->text.size();
     if (step->layout != nullptr) return Event{step->layout, values_.data(), at};
     const char* value_end = FindEnd(step->kind, at, end);
-    if (value_end == nullptr || value_end >= end || count == kMostSlots) return std::nullopt;
+    has_too_many_ = count == kMostSlots;
+    if (value_end == nullptr || value_end >= end || has_too_many_) return std::nullopt;
     values_[count] = {at, static_cast<uint32_t>(value_end - at)};
     at = value_end;
   }
@@ -151,7 +153,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
     if (at >= end || *at != ':') return nullptr;
     at = SkipSpace(at + 1);
     if (at >= end) return nullptr;
-    if (step.level == Level::kEvent && step.key == "args" && *at == '{') {
+    if (arguments_ == Arguments::kEach && step.level == Level::kEvent && step.key == "args" && *at == '{') {
       step.level = Level::kArgs;
       expect = Expect::kKeyOrEnd;
       ++at;

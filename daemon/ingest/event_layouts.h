@@ -44,7 +44,9 @@ class EventLayouts {
   static constexpr size_t kMostTextBytes = 16 << 20;
   static constexpr size_t kMostBranches = 256;  // different texts after the same: they are tried one after the other
 
-  EventLayouts();
+  // Whether each of an event's arguments is a value of its own, or all of them are one.
+  enum class Arguments : uint8_t { kEach, kWhole };
+  explicit EventLayouts(Arguments arguments = Arguments::kEach);
   ~EventLayouts();
 
   struct Event {
@@ -55,6 +57,8 @@ class EventLayouts {
   // The event whose brace stands at `at`; nothing where it is cut off, no object, or has more than kMostSlots values.
   // Reads as json_scan.h does.
   std::optional<Event> Take(const char* at, const char* end);
+  // The last one was none because it has more than kMostSlots values.
+  bool has_too_many() const { return has_too_many_; }
 
   // How often all was forgotten: what is known by a layout's number holds as long as this stays.
   size_t generation() const { return generation_; }
@@ -66,6 +70,8 @@ class EventLayouts {
   Step* Remember(Step& from, Step step);
   void ForgetAll();
 
+  const Arguments arguments_;
+  bool has_too_many_ = false;
   std::vector<std::unique_ptr<Step>> steps_;  // the first is where an event begins
   std::vector<std::unique_ptr<EventLayout>> layouts_;
   std::array<JsonSpan, kMostSlots> values_;

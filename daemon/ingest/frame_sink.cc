@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 namespace kprof {
 namespace {
@@ -41,6 +42,10 @@ Status FrameSink::SendNow(IngestFrame type, std::string_view message) {
 }
 
 Status FrameSink::Send(IngestFrame type, std::string_view message) {
+  if (message.size() > kMostFrameBytes) {
+    return Fail(ErrorCode::kBadInput, "tell kprofd what was read",
+                "a piece of it has more than " + std::to_string(kMostFrameBytes >> 20) + " MiB");
+  }
   AppendFrame(type, message, waiting_);
   return waiting_.size() < kAtOnceBytes ? OkStatus() : Flush();
 }

@@ -1,6 +1,6 @@
 // A part at the other end of a socket: what it is given goes there in frames (ingest_protocol.h), some of them at once.
 //
-// One thread at a time. Blocks while the other end does not read.
+// One thread at a time. Blocks while the other end does not read. Fails with kBadInput for what fits into no frame.
 #pragma once
 
 #include <cstdint>

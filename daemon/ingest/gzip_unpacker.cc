@@ -31,6 +31,7 @@ class GzipUnpacker : public Unpacker {
   GzipUnpacker() { Begin(); }
 
   Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
+    if (!failure_.ok()) return failure_;
     if (state_.block_state == ISAL_BLOCK_FINISH) {  // another one behind it, or the zeros that tar and tapes leave
       if (!in.empty() && in.front() == '\0') return Step{Zeros(in), 0};
       if (in.empty()) return Step{};
@@ -44,8 +45,10 @@ class GzipUnpacker : public Unpacker {
     const uint32_t had_out = state_.avail_out;
     const int result = isal_inflate(&state_);
     began_ |= had_in > state_.avail_in;
-    if (result < 0) return Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
-    return Step{had_in - state_.avail_in, had_out - state_.avail_out};
+    const Step step{had_in - state_.avail_in, had_out - state_.avail_out};
+    if (result < 0) failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
+    if (!failure_.ok() && step.made == 0) return failure_;
+    return step;
   }
 
   bool AtEnd() const override { return !began_ || state_.block_state == ISAL_BLOCK_FINISH; }
@@ -62,6 +65,7 @@ class GzipUnpacker : public Unpacker {
 
   inflate_state state_;
   bool began_ = false;
+  Status failure_;  // said once what was made before it is taken
 };
 
 }  // namespace

@@ -84,7 +84,8 @@ Result<IngestProcess> IngestProcess::Start(const std::string& program, int sourc
   };
   const pid_t pid = own == nullptr ? start() : own->Add(start);
   if (pid < 0) {
-    return Fail(ErrorCode::kSpawnFailed, "start " + program, FailErrno(error, "start it").why(), remedy);
+    const ErrorCode code = error == ENOENT ? ErrorCode::kToolMissing : ErrorCode::kSpawnFailed;
+    return Fail(code, "start " + program, FailErrno(error, "start it").why(), remedy);
   }
   IngestProcess process(std::move(ours), pid, own);
   std::string frame;
@@ -143,7 +144,7 @@ Status IngestProcess::WhyEnded() {
   const int status = Wait();
   if (WIFEXITED(status) && WEXITSTATUS(status) == kIngestOutOfMemory) {
     return Fail(ErrorCode::kBadInput, "read it", "that takes more memory than an import may have",
-                "raise import.memory_mib");
+                "raise [import] memory_megabytes");
   }
   const std::string how =
       WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));

@@ -23,7 +23,8 @@ constexpr int kIngestOutOfMemory = 77;  // its exit status then
 
 class IngestProcess {
  public:
-  // `own`: where children of this process are entered; null: nowhere. Fails with kSpawnFailed.
+  // `own`: where children of this process are entered; null: nowhere. Fails with kToolMissing where there is
+  // no such program, kSpawnFailed where it cannot be started.
   static Result<IngestProcess> Start(const std::string& program, int source_fd, const IngestRequest& request,
                                      OwnChildren* own);
   // Kills it, if it still lives, and waits for it.

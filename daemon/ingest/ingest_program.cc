@@ -15,10 +15,9 @@ bool IsNewerProcessor() {
 
 }  // namespace
 
-std::string IngestProgramIn(const std::string& folder) {
-  const std::string plain = folder + "/kprof-ingest";
-  const std::string newer = plain + "-v3";
-  return IsNewerProcessor() && ::access(newer.c_str(), X_OK) == 0 ? newer : plain;
+std::string IngestProgramBeside(const std::string& path) {
+  const std::string newer = path + "-v3";
+  return IsNewerProcessor() && ::access(newer.c_str(), X_OK) == 0 ? newer : path;
 }
 
 }  // namespace kprof

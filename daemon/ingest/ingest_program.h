@@ -6,7 +6,7 @@
 
 namespace kprof {
 
-// `folder` has it, beside kprofd or where an installation puts what is not for people.
-std::string IngestProgramIn(const std::string& folder);
+// `path` is that of the one for all processors, which has the other beside it.
+std::string IngestProgramBeside(const std::string& path);
 
 }  // namespace kprof

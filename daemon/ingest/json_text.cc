@@ -1,5 +1,7 @@
 #include "daemon/ingest/json_text.h"
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 
 #include "daemon/ingest/json_scan.h"
@@ -102,20 +104,28 @@ std::string CompactJson(std::string_view text) {
   return out;
 }
 
-std::string QuoteJson(std::string_view text) {
+void AppendJsonString(std::string& json, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
+  json += '"';
   for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += "\\u00";
-      out += {kHex[static_cast<unsigned char>(c) >> 4], kHex[c & 15]};
+      json += {'\\', c};
+    } else if (c == '\n') {
+      json += "\\n";
+    } else if (byte < 0x20) {
+      json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
     } else {
-      out += c;
+      json += c;
     }
   }
-  return out += '"';
+  json += '"';
+}
+
+std::string ShortestNumber(double value) {
+  std::array<char, 40> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
 }
 
 bool ForEachMember(const char* at, const char* end,

@@ -17,8 +17,11 @@ std::string UnescapeJson(std::string_view text);
 // A value without the space around its parts. Strings in it stay as they are written.
 std::string CompactJson(std::string_view text);
 
-// The quoted form of bytes, for JSON that we write: what is not to stand in a string is escaped, all else stays.
-std::string QuoteJson(std::string_view text);
+// Appends a text with its quotes. Bytes that are no UTF-8 stay as they are.
+void AppendJsonString(std::string& json, std::string_view text);
+
+// The shortest text that is this double again. REQUIRES: it is finite.
+std::string ShortestNumber(double value);
 
 // Calls `see` for each member of the object that begins at `at`, with the key as it is written and the value's text,
 // until it returns false. `end` as in json_scan.h. False where the object is cut off, or is none.

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "storage/trace/part_schema.h"
+
 namespace kprof {
 namespace {
 
@@ -77,7 +79,10 @@ Status OpenSpans::End(const Event& end, EventRows& metadata, EventRows& slices) 
   Event span = std::move(*begin);
   open.erase(begin);
   --open_count_;
-  if (end.shape != kNoArgs) {
+  if (shapes_[span.shape].size() + shapes_[end.shape].size() > kMostShapeSlots) {  // those of the end stay with it
+    Write(end, metadata);
+    metadata.of(EventColumn::kPhase).push_back(end.phase);
+  } else if (end.shape != kNoArgs) {
     ArgShape both = shapes_[span.shape];
     both.insert(both.end(), shapes_[end.shape].begin(), shapes_[end.shape].end());
     ASSIGN_OR_RETURN(span.shape, number_(both));

@@ -153,14 +153,19 @@ class PackedText : public TextSource {
         in = in.subspan(step->taken);
         filled += step->made;
         if (source_ended && step->made == 0) break;
+        if (step->made == 0 && step->taken == 0 && !in.empty()) {
+          cut = Fail(ErrorCode::kBadInput, "unpack it", "nothing can be made of it");
+          break;
+        }
       }
       text += static_cast<int64_t>(filled);
-      const auto source = static_cast<int64_t>(hashed_ * kHashBlockBytes) - static_cast<int64_t>(in.size());
+      const auto read = std::min(static_cast<int64_t>(hashed_ * kHashBlockBytes), file_.size_bytes());
+      const auto source = read - static_cast<int64_t>(in.size());
       if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
         cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
       }
       if (!cut) cut = WhyTooMuch(text, source);
-      Publish(std::move(block), text, std::min(source, file_.size_bytes()));
+      Publish(std::move(block), text, source);
       if (cut || filled < kTextBlockBytes) return;
     }
   }

@@ -1,11 +1,8 @@
 #include "daemon/ingest/source_hash.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 
 namespace kprof {
@@ -27,25 +24,26 @@ std::string SourceHash::Finish() const {
   return text;
 }
 
-Result<std::string> HashSource(int fd, const std::stop_token& stop) {
-  struct stat status;
-  if (::fstat(fd, &status) != 0) return FailErrno(errno, "look at the source");
-  SourceHash hash(status.st_size);
+Result<std::string> HashSource(const SourceFile& source, const std::stop_token& stop) {
+  SourceHash hash(source.size_bytes());
   std::vector<char> block(kHashBlockBytes);
   for (size_t i = 0; i < hash.blocks(); ++i) {
-    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "hash the source", "it was cancelled");
+    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "hash " + source.name(), "it was cancelled");
     const auto begin = static_cast<int64_t>(i * kHashBlockBytes);
-    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, status.st_size - begin));
-    for (size_t done = 0; done < size;) {
-      const ssize_t got = ::pread(fd, block.data() + done, size - done, begin + static_cast<int64_t>(done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return FailErrno(errno, "read the source");
-      if (got == 0) return Fail(ErrorCode::kBadInput, "read the source", "it became shorter while it was read");
-      done += static_cast<size_t>(got);
+    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, source.size_bytes() - begin));
+    const std::span<char> whole(block.data(), size);
+    ASSIGN_OR_RETURN(const size_t got, source.ReadAt(begin, whole));
+    if (got < size) {
+      return Fail(ErrorCode::kBadInput, "read " + source.name(), "it became shorter while it was read");
     }
-    hash.AddBlock(i, {block.data(), size});
+    hash.AddBlock(i, whole);
   }
   return hash.Finish();
+}
+
+Result<std::string> HashSource(int fd, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const SourceFile source, SourceFile::Open(fd, "the source"));
+  return HashSource(source, stop);
 }
 
 }  // namespace kprof

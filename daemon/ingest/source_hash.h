@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/ingest/source_file.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -36,7 +37,8 @@ class SourceHash {
   std::vector<Hash> blocks_;
 };
 
-// Of a regular file, read with pread. Blocks.
+// Of the whole file. Blocks.
+Result<std::string> HashSource(const SourceFile& source, const std::stop_token& stop);
 Result<std::string> HashSource(int fd, const std::stop_token& stop);
 
 }  // namespace kprof

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "daemon/ingest/chrome_reader.h"
+#include "daemon/ingest/nsys_reader.h"
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
+#include "daemon/ingest/source_hash.h"
 #include "daemon/ingest/trace_assembler.h"
 
 namespace kprof {
@@ -16,7 +18,7 @@ namespace {
 
 constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
-constexpr std::array<std::string_view, 3> kFormats = {"auto", "kineto", "chrome"};
+constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", "chrome", "nsys-sqlite"};
 
 // What a reader gives, on its way into the part.
 class Filling : public BatchSink {
@@ -86,9 +88,30 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
   return OpenPlainText(source);
 }
 
-Status NoKnownFormat(const SourceFile& source) {
-  return Fail(ErrorCode::kBadInput, "read " + source.name(), "it is of no format that is known here",
-              "give a Chrome or Kineto trace (JSON, also as .gz or .zst), or say which with --format");
+Status NoKnownFormat() {
+  return Fail(ErrorCode::kBadInput, "find out what it is", "it is of no format that is known here",
+              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems");
+}
+
+Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
+                                 Filling& filling, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
+  std::vector<char> first(kSniffBytes);
+  ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
+  first.resize(sniffed);
+  if (!LooksLikeChrome(first)) {
+    const std::optional<Status> cut = text->WhyCut();
+    return sniffed == 0 && cut ? *cut : NoKnownFormat();
+  }
+  RETURN_IF_ERROR(ReadChrome(*text, pool, filling, {.readers = reading.threads}));
+  RETURN_IF_ERROR(filling.Finish());
+  return text->FinishHash(stop);
+}
+
+Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
+  RETURN_IF_ERROR(ReadNsys(source, filling));
+  RETURN_IF_ERROR(filling.Finish());
+  return HashSource(source, stop);
 }
 
 }  // namespace
@@ -99,22 +122,16 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
     return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
   }
   if (source.size_bytes() == 0) return Fail(ErrorCode::kBadInput, "read " + source.name(), "it is empty");
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-  std::vector<char> first(kSniffBytes);
-  ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
-  first.resize(sniffed);
-  if (!LooksLikeChrome(first)) {
-    const std::optional<Status> cut = text->WhyCut();
-    return sniffed == 0 && cut ? cut->In("read " + source.name()) : NoKnownFormat(source);
-  }
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  const bool is_nsys =
+      reading.format == "nsys-sqlite" || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
-  const Status read = ReadChrome(*text, pool, filling, {.readers = reading.threads});
-  if (!read.ok()) return read.In("read " + source.name());
-  const Status finished = filling.Finish();
-  if (!finished.ok()) return finished.In("read " + source.name());
+  Result<std::string> hash =
+      is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
+  if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
-  result.format = "chrome";
-  ASSIGN_OR_RETURN(result.hash, text->FinishHash(stop));
+  result.format = is_nsys ? "nsys-sqlite" : "chrome";
+  result.hash = *std::move(hash);
   result.warnings = filling.TakeWarnings();
   return result;
 }

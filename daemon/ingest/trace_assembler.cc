@@ -14,6 +14,10 @@ namespace {
 
 constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory, EventColumn::kFlowId};
 
+Status TooMany(const char* what, size_t limit, const char* of) {
+  return Fail(ErrorCode::kBadInput, what, "it has more than " + std::to_string(limit) + " " + of);
+}
+
 void AppendTo(std::vector<int64_t>& to, std::vector<int64_t>& from) {
   if (to.empty()) {
     to.swap(from);
@@ -64,7 +68,8 @@ Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
     key.tid = source.strings[key.tid];
     key.name = source.strings[key.name];
     key.series = source.strings[key.series];
-    source.tracks.push_back(Track(key));
+    ASSIGN_OR_RETURN(const uint32_t number, Track(key));
+    source.tracks.push_back(number);
   }
   for (ArgShape shape : batch.shapes) {
     for (ArgSlot& slot : shape) slot.key = source.strings[slot.key];
@@ -118,32 +123,41 @@ Result<uint32_t> TraceAssembler::String(std::string_view text) {
 Result<uint32_t> TraceAssembler::Shape(const ArgShape& shape) {
   const auto [found, is_new] = shape_numbers_.try_emplace(shape, static_cast<uint32_t>(shapes_.size()));
   if (is_new) {
+    if (shapes_.size() >= limits_.shapes)
+      return TooMany("keep its arguments", limits_.shapes, "kinds of argument lists");
     shapes_.push_back(shape);
     RETURN_IF_ERROR(part_.AddShape(found->second, shape));
   }
   return found->second;
 }
 
-uint32_t TraceAssembler::Track(const TrackKey& key) {
+Result<uint32_t> TraceAssembler::Track(const TrackKey& key) {
   const auto [found, is_new] = track_numbers_.try_emplace(key, static_cast<uint32_t>(tracks_.size()));
-  if (is_new) tracks_.push_back(key);
+  if (is_new) {
+    if (tracks_.size() >= limits_.tracks) return TooMany("keep its tracks", limits_.tracks, "tracks");
+    tracks_.push_back(key);
+  }
   return found->second;
 }
 
-// Metadata may be of no time, which is 0 in its source, and here.
+// What tells of tracks may be of no time, which is 0 in its source, and here.
 void TraceAssembler::CountFromBase(std::array<EventRows, kEventKinds>& rows) {
+  const auto has_time = [](const EventRows& of_kind, size_t row) {
+    const std::vector<int64_t>& phases = of_kind.of(EventColumn::kPhase);
+    return of_kind.of(EventColumn::kTime)[row] != 0 || phases.empty() || phases[row] != 'M';
+  };
   if (!base_ns_) {
     for (const EventRows& of_kind : rows) {
-      for (const int64_t time : of_kind.of(EventColumn::kTime)) {
-        if (time != 0 && (!base_ns_ || time < *base_ns_)) base_ns_ = time;
+      for (size_t row = 0; row < of_kind.size(); ++row) {
+        const int64_t time = of_kind.of(EventColumn::kTime)[row];
+        if (has_time(of_kind, row) && (!base_ns_ || time < *base_ns_)) base_ns_ = time;
       }
     }
   }
   const int64_t base = base_ns_.value_or(0);
-  for (size_t kind = 0; kind < kEventKinds; ++kind) {
-    const bool may_have_none = kind == IndexOf(EventKind::kMetadata);
-    for (int64_t& time : rows[kind].of(EventColumn::kTime)) {
-      if (time != 0 || !may_have_none) time -= base;
+  for (EventRows& of_kind : rows) {
+    for (size_t row = 0; row < of_kind.size(); ++row) {
+      if (has_time(of_kind, row)) of_kind.of(EventColumn::kTime)[row] -= base;
     }
   }
 }
@@ -213,15 +227,16 @@ Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& o
   const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
   const std::vector<int64_t>& tracks = rows.of(EventColumn::kTrack);
   const std::vector<int64_t>& names = rows.of(EventColumn::kName);
-  last_times_.resize(tracks_.size(), kNoValue);
+  last_slices_.resize(tracks_.size());
   for (size_t row = 0; row < rows.size() && in_order_; ++row) {
-    in_order_ = times[row] >= last_times_[static_cast<size_t>(tracks[row])];
+    const LastSlice& last = last_slices_[static_cast<size_t>(tracks[row])];
+    in_order_ = times[row] > last.time || (times[row] == last.time && durations[row] <= last.duration);
   }
   if (!in_order_) return OkStatus();
   std::vector<int64_t>& depths = rows.of(EventColumn::kDepth);
   depths.resize(rows.size());
   for (const uint32_t row : order) {
-    last_times_[static_cast<size_t>(tracks[row])] = times[row];
+    last_slices_[static_cast<size_t>(tracks[row])] = {times[row], durations[row]};
     depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
     if (durations[row] == kNoValue) continue;
     RETURN_IF_ERROR(levels_.Add({times[row], durations[row], tracks[row], depths[row], names[row]}));

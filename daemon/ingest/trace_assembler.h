@@ -20,6 +20,7 @@
 #include "daemon/ingest/track_facts.h"
 #include "storage/base/status.h"
 #include "storage/trace/detail_levels.h"
+#include "storage/trace/part_schema.h"
 #include "storage/trace/part_sink.h"
 #include "storage/trace/segment_maker.h"
 #include "storage/trace/slice_nesting.h"
@@ -32,6 +33,8 @@ struct AssemblerLimits {
   size_t rows_at_once = 262'144;            // of a kind, that are sorted together
   int64_t text_bytes = int64_t{192} << 20;  // of all different texts
   size_t open_spans = 1 << 20;              // that have begun and not ended
+  size_t tracks = 1 << 20;
+  size_t shapes = kMostShapes;
 };
 
 class TraceAssembler {
@@ -42,7 +45,8 @@ class TraceAssembler {
 
   // What is to be time 0, where the source knows. Before the first batch: later it changes nothing.
   void CountFrom(int64_t base_ns);
-  // The batches of one reader in their order; those of several in that of the source.
+  // The batches of one reader in their order; those of several in that of the source. Fails with kBadInput where it has
+  // more of something than the limits say, and as the part does.
   Status Add(TraceBatch batch);
   // All that is left, and the tracks. Once, last.
   Status Finish();
@@ -65,7 +69,7 @@ class TraceAssembler {
   Status AddNumbersOf(const TraceBatch& batch);
   Result<uint32_t> String(std::string_view text);
   Result<uint32_t> Shape(const ArgShape& shape);
-  uint32_t Track(const TrackKey& key);
+  Result<uint32_t> Track(const TrackKey& key);
   Status Renumber(const Source& source, EventRows& rows);
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
@@ -87,8 +91,13 @@ class TraceAssembler {
   std::optional<int64_t> base_ns_;
   SliceNesting nesting_;
   DetailLevels levels_;
-  bool in_order_ = true;             // so far every slice came after those of its track that were written before
-  std::vector<int64_t> last_times_;  // of each track, of what was written
+  // So far every slice came after those of its track that were written before.
+  bool in_order_ = true;
+  struct LastSlice {
+    int64_t time = kNoValue;
+    int64_t duration = 0;
+  };
+  std::vector<LastSlice> last_slices_;  // of each track, of what was written
 };
 
 }  // namespace kprof

@@ -56,10 +56,10 @@ struct ImportedPart {
   std::vector<std::string> warnings;  // what went wrong on the way, for people
 };
 
-// Into `part_path`, which must end in kPartEnding. Fails with kBadInput, naming the source and the byte, where it is
-// nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a format that there is not.
-// A source that ends early, or is broken somewhere, is kept up to there, with a warning that says at which byte.
-// `progress` is called on this thread, some times a second.
+// Into `part_path`, which must end in kTracePartEnding (storage/layout.h). Fails with kBadInput, naming the source and
+// the byte, where it is nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a
+// format that there is not. A source that ends early, or is broken somewhere, is kept up to there, with a warning that
+// says at which byte. `progress` is called on this thread, some times a second.
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,
                                  const std::function<void(const ImportProgress&)>& progress);

@@ -20,8 +20,8 @@ class Unpacker {
     size_t taken = 0;  // of `in`
     size_t made = 0;   // of `out`
   };
-  // Takes from `in`, makes some of `out`. Fails with kBadInput where the bytes are not what its tool makes. Makes
-  // nothing and takes nothing only where `in` is empty.
+  // Takes from `in`, makes some of `out`. Fails with kBadInput where the bytes are not what its tool makes, once what
+  // could be made of those before was made. Makes nothing and takes nothing only where `in` is empty.
   virtual Result<Step> Unpack(std::span<const char> in, std::span<char> out) = 0;
   // Nothing is under way: the source may end here.
   virtual bool AtEnd() const = 0;

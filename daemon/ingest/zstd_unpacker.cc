@@ -1,5 +1,6 @@
 #include <zstd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,7 +10,8 @@
 namespace kprof {
 namespace {
 
-constexpr int kMostWindowBits = 27;  // 128 MiB: what its tool makes without --ultra
+constexpr size_t kAtOnceBytes = ZSTD_BLOCKSIZE_MAX;  // of a step that fails nothing is told
+constexpr int kMostWindowBits = 27;                  // 128 MiB: what its tool makes without --ultra
 
 class ZstdUnpacker : public Unpacker {
  public:
@@ -20,10 +22,10 @@ class ZstdUnpacker : public Unpacker {
 
   Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
     ZSTD_inBuffer from{in.data(), in.size(), 0};
-    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    ZSTD_outBuffer to{out.data(), std::min(out.size(), kAtOnceBytes), 0};
     const size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
     if (ZSTD_isError(result)) return Fail(ErrorCode::kBadInput, "unpack zstd", ZSTD_getErrorName(result));
-    at_end_ = result == 0;
+    if (from.pos > 0 || to.pos > 0) at_end_ = result == 0;  // else it only asks for another frame
     return Step{from.pos, to.pos};
   }
 

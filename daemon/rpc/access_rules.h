@@ -16,7 +16,7 @@
 namespace kprof {
 
 // What a caller may ask for. Holding a run is asked for with WatchRun, but decides how long the run lives; a run for a
-// session is asked for with SubmitRun, but is about that session.
+// session is asked for with SubmitRun, but is about that session; the trace of a run is asked about with Query.
 enum class Rpc {
   kGetStatus,
   kListDevices,
@@ -25,6 +25,8 @@ enum class Rpc {
   kListAudit,
   kSubmitRun,
   kSubmitToSession,
+  kUploadSource,
+  kSubmitImport,
   kGetRun,
   kListRuns,
   kWatchRun,
@@ -39,6 +41,7 @@ enum class Rpc {
   kDownloadArtifact,
   kUploadArtifact,
   kQuery,
+  kQueryTrace,
   kOpenSession,
   kCloseSession,
   kGetSession,

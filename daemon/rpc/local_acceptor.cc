@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "daemon/base/log.h"
+#include "daemon/rpc/peer_groups.h"
 #include "storage/base/files.h"
 
 namespace kprof {
@@ -53,14 +54,7 @@ std::optional<LocalAcceptor::Peer> PeerOf(int connection) {
   ucred who{};
   socklen_t size = sizeof who;
   if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  LocalAcceptor::Peer peer{who.uid, who.gid, who.pid, {}};
-  size = 0;
-  ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, nullptr, &size);  // fails, and tells the size
-  peer.groups.resize(size / sizeof(gid_t));
-  if (size == 0 || ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {
-    peer.groups.clear();
-  }
-  peer.groups.push_back(who.gid);
+  LocalAcceptor::Peer peer{who.uid, who.gid, who.pid, PeerGroups(connection, who.gid)};
   return peer;
 }
 

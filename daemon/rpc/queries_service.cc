@@ -5,15 +5,20 @@
 #include <utility>
 
 #include "daemon/rpc/audited_calls.h"
+#include "daemon/rpc/object_names.h"
 #include "daemon/rpc/pull_stream.h"
+#include "daemon/rpc/run_lookup.h"
+#include "daemon/rpc/run_traces.h"
 #include "storage/base/readable_text.h"
 #include "storage/sandbox/user_query.h"
+#include "storage/trace_sql/query_traces.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kMaxTimeoutMs = 600'000;
 constexpr int64_t kMaxRows = 10'000'000;
+constexpr int kMostRuns = 256;
 constexpr int64_t kShortMs = 250;           // of work; beyond that a query needs one of the places for long ones
 constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
@@ -68,6 +73,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
       return Fail(ErrorCode::kUsage, "query", "a limit is negative", "leave it out for the default");
     }
     if (request_.timeout_ms() > kMaxTimeoutMs) return OverLimit("timeout_ms", request_.timeout_ms(), kMaxTimeoutMs);
+    if (request_.runs_size() > kMostRuns) return OverLimit("the number of runs", request_.runs_size(), kMostRuns);
     if (request_.row_limit() > kMaxRows) return OverLimit("row_limit", request_.row_limit(), kMaxRows);
     if (request_.timeout_ms() > 0) limits_.timeout_ms = request_.timeout_ms();
     if (request_.row_limit() > 0) limits_.row_limit = request_.row_limit();
@@ -91,7 +97,26 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     return place.ok();
   }
 
+  // Once: @last moves on while a query waits for its turn.
+  Status FindTraces() {
+    if (std::exchange(knows_traces_, true)) return OkStatus();
+    std::vector<std::string> ids;
+    for (const std::string& name : request_.runs()) {
+      const std::string act = "query run";
+      Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+      if (!reader.ok()) return reader.status().In(ActOn(act, name));
+      ASSIGN_OR_RETURN(const RunRow run,
+                       LookUpStoredRun(**reader, &parts_.audit, caller_, name, Rpc::kQueryTrace, act));
+      if (std::find(ids.begin(), ids.end(), run.id) != ids.end()) continue;
+      ids.push_back(run.id);
+      ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(parts_.catalog.layout(), run, ActOn(act, name)));
+      traces_.insert(traces_.end(), places.begin(), places.end());
+    }
+    return OkStatus();
+  }
+
   Status Open(std::stop_token stop) {
+    RETURN_IF_ERROR(FindTraces());
     if (!is_long_) {
       limits_.long_work = {kShortMs, [this] {
                              is_long_ = true;
@@ -102,8 +127,10 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
       limits_.long_work = {};  // it has a place
     }
     Viewer viewer{caller_.uid, caller_.sees_all(), caller_.role >= RuleOf(Rpc::kListAudit).least};
-    Result<std::unique_ptr<UserQuery>> opened =
-        UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer, request_.sql(), limits_, stop);
+    std::unique_ptr<GuestTables> traces;
+    if (!traces_.empty()) traces = std::make_unique<QueryTraces>(traces_, parts_.trace_columns);
+    Result<std::unique_ptr<UserQuery>> opened = UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer,
+                                                                request_.sql(), limits_, stop, std::move(traces));
     RecordIfRefused(parts_.audit, caller_, Rpc::kQuery, opened.status());
     ASSIGN_OR_RETURN(query_, std::move(opened));
     return OkStatus();
@@ -139,6 +166,8 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
   const Caller caller_;
   const v1::QueryRequest request_;
   QueryLimits limits_;
+  std::vector<TracePlace> traces_;  // of the runs that it names
+  bool knows_traces_ = false;
   std::unique_ptr<UserQuery> query_;
   std::optional<int64_t> waits_since_ns_;
   std::optional<Places::Place> place_;  // while it works long

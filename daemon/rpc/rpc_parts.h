@@ -16,6 +16,7 @@
 #include "daemon/runs/runs.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
+#include "storage/trace/column_cache.h"
 
 namespace kprof {
 
@@ -47,11 +48,14 @@ struct RpcParts {
   AnswerCache& answers;
   const StorageHealth& health;
   AuditLog& audit;
+  ColumnCache& trace_columns;  // of all traces that are read
   NodeInfo node;
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;
   // Whether the root helper is there; null where there is none to ask. Io loop only.
   HelperWatch* helper_watch = nullptr;
+  // Of imports that are yet to be submitted. Null: nothing is imported.
+  HeldSources* sources = nullptr;
 };
 
 }  // namespace kprof

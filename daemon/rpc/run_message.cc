@@ -7,7 +7,33 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kArtifactsInARun = 100;  // the others are listed by ListArtifacts
+constexpr size_t kArtifactsInARun = 100;   // the others are listed by ListArtifacts
+constexpr size_t kTracePartsInARun = 100;  // the others are seen by SQL
+
+void FillCounts(const TraceTotals& totals, v1::TraceCounts& out) {
+  out.set_slices(totals.slices);
+  out.set_instants(totals.instants);
+  out.set_counters(totals.counters);
+  out.set_flows(totals.flows);
+  out.set_tracks(totals.tracks);
+  out.set_bytes(totals.bytes);
+  out.set_source_bytes(totals.source_bytes);
+}
+
+void FillTrace(const std::vector<TracePartRow>& parts, v1::Run& out) {
+  FillCounts(TotalsOf(parts), *out.mutable_trace());
+  const size_t shown = std::min(parts.size(), kTracePartsInARun);
+  for (size_t i = 0; i < shown; ++i) {
+    v1::TracePart& part = *out.add_trace_parts();
+    part.set_name(parts[i].name);
+    if (parts[i].rank) part.set_rank(*parts[i].rank);
+    part.set_source_name(parts[i].source_name);
+    part.set_source_format(parts[i].source_format);
+    part.set_source_artifact(parts[i].source_artifact);
+    FillCounts(TotalsOf({parts[i]}), *part.mutable_counts());
+  }
+  out.set_trace_part_count(static_cast<int32_t>(parts.size()));
+}
 
 }  // namespace
 
@@ -101,6 +127,29 @@ void FillRunWithoutCommand(const RunRow& row, v1::Run& out) {
   out.set_session_id(row.session_id);
   if (row.round) out.set_round(static_cast<int32_t>(*row.round));
   out.set_priority(static_cast<int32_t>(row.priority));
+  if (!row.trace.empty()) FillTrace(row.trace, out);
+}
+
+ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& message) {
+  ImportRequest request;
+  request.uid = caller.uid;
+  request.caller = ActorOf(caller).caller;
+  request.certificate_id = caller.certificate_id;
+  request.groups = caller.groups;
+  for (const v1::SubmitImportRequest::Source& source : message.sources()) {
+    ImportRequest::Source& to = request.sources.emplace_back();
+    to.ticket = source.ticket();
+    to.name = source.name();
+    if (source.has_rank()) to.rank = source.rank();
+  }
+  request.format = message.format().empty() ? "auto" : message.format();
+  request.labels.insert(message.labels().begin(), message.labels().end());
+  request.keep_sources = message.keep_sources();
+  request.again = message.again();
+  request.shared = message.shared();
+  request.attached = message.attached();
+  request.idempotency_key = message.idempotency_key();
+  return request;
 }
 
 RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) {

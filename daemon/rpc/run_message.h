@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/rpc/caller.h"
+#include "daemon/runs/import_request.h"
 #include "daemon/runs/run_request.h"
 #include "kprof/v1/run.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -29,5 +30,7 @@ RunState FromWire(v1::RunState state);
 
 // Converts only; CheckRunRequest judges.
 RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message);
+// The same; CheckImportRequest.
+ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& message);
 
 }  // namespace kprof

@@ -16,6 +16,7 @@
 #include "daemon/rpc/run_message.h"
 #include "daemon/rpc/run_pages.h"
 #include "daemon/rpc/session_lookup.h"
+#include "daemon/rpc/source_upload_call.h"
 #include "daemon/rpc/unary_call.h"
 #include "daemon/rpc/upload_call.h"
 #include "daemon/rpc/watch_stream.h"
@@ -87,6 +88,37 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
                   shared_run->session_id = session->id;
                   submit();
                 });
+  return call;
+}
+
+grpc::ServerReadReactor<v1::UploadSourceRequest>* RunsServiceImpl::UploadSource(
+    grpc::CallbackServerContext* /*context*/, v1::UploadSourceResponse* response) {
+  return StartSourceUpload(CallRecord(desk_, Rpc::kUploadSource), parts_, *response);
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::SubmitImport(grpc::CallbackServerContext* /*context*/,
+                                                        const v1::SubmitImportRequest* request,
+                                                        v1::SubmitImportResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kSubmitImport);
+  if (call->refused()) return call;
+  ImportRequest import = RequestOf(caller(), *request);
+  Status checked = CheckImportRequest(import);
+  if (checked.ok()) checked = call->MakeRoom(request->ByteSizeLong());
+  if (!checked.ok()) {
+    RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitImport, checked);
+    call->End(checked);
+    return call;
+  }
+  auto shared_import = std::make_shared<ImportRequest>(std::move(import));  // shared: std::function copies
+  parts_.loop.Post([this, shared_import, call, response] {
+    auto answer = [this, call, response](const Result<SubmittedImport>& submitted) {
+      RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitImport, submitted.status());
+      if (!submitted.ok()) return call->End(submitted.status());
+      response->set_existing(submitted->existing);
+      call->EndWith(submitted->row, response->mutable_run());
+    };
+    parts_.runs.SubmitImport(std::move(*shared_import), call->stop(), answer);
+  });
   return call;
 }
 

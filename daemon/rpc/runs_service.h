@@ -20,6 +20,10 @@ class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_List
 
   grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
                                       v1::SubmitRunResponse* response) override;
+  grpc::ServerReadReactor<v1::UploadSourceRequest>* UploadSource(grpc::CallbackServerContext* context,
+                                                                 v1::UploadSourceResponse* response) override;
+  grpc::ServerUnaryReactor* SubmitImport(grpc::CallbackServerContext* context, const v1::SubmitImportRequest* request,
+                                         v1::SubmitImportResponse* response) override;
   grpc::ServerUnaryReactor* GetRun(grpc::CallbackServerContext* context, const v1::GetRunRequest* request,
                                    v1::GetRunResponse* response) override;
   // In bytes, as most answers are those of before (answer_cache.h).

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/base/log.h"
+#include "daemon/rpc/peer_groups.h"
 #include "storage/base/packet_socket.h"
 
 namespace kprof {
@@ -29,9 +30,9 @@ constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 struct SideSocket::State {
   struct Connection {
-    Connection(IoLoop& loop, uint32_t uid, uint32_t account, UniqueFd socket)
-        : uid(uid), account(account), socket(loop.context(), socket.Release()) {}
-    const uint32_t uid;
+    Connection(IoLoop& loop, const ucred& who, uint32_t account, UniqueFd socket)
+        : who(who), account(account), socket(loop.context(), socket.Release()) {}
+    const ucred who;
     const uint32_t account;
     stream_descriptor socket;
     IoLoop::Timer limit;
@@ -69,11 +70,11 @@ struct SideSocket::State {
     ucred who{};
     socklen_t size = sizeof who;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
-    if (Answer(socket.get(), who.uid)) return;
+    if (Answer(socket.get(), who)) return;
     const uint32_t account = account_of(who.uid);
     MakeRoomFor(account);
     const uint64_t id = ++last_id;
-    auto connection = std::make_unique<Connection>(loop, who.uid, account, std::move(socket));
+    auto connection = std::make_unique<Connection>(loop, who, account, std::move(socket));
     connection->limit = loop.After(kRequestLimitNs, [this, id] { End(id); });
     connection->socket.async_wait(stream_descriptor::wait_read, [this, id](const error_code& error) {
       if (!error) End(id);
@@ -105,22 +106,24 @@ struct SideSocket::State {
     silent.erase(found);
     const auto count = silent_of.find(connection->account);
     if (--count->second == 0) silent_of.erase(count);
-    (void)Answer(connection->socket.native_handle(), connection->uid);
+    (void)Answer(connection->socket.native_handle(), connection->who);
   }
 
   // Whether that was all of it; else it has not asked yet.
-  bool Answer(int socket, uint32_t uid) {
+  bool Answer(int socket, const ucred& who) {
     Packet packet;
     const int error = ReceivePacket(socket, kSidePacketLimitBytes, packet);
     if (error == EAGAIN || error == EWOULDBLOCK) return false;
-    if (error != 0 || packet.cut || !packet.files.empty()) return true;
+    if (error != 0 || packet.cut) return true;
     const std::optional<SideRequest> request = DecodeSideRequest(packet.bytes);
-    if (!request) return true;
-    Result<UniqueFd> file = serve(uid, *request);
-    if (file.ok()) {
-      SendPacket(socket, EncodeSideAnswer({request->type, "", "", ""}), {file->get()});
+    if (!request || packet.files.size() != (request->type == kSideHoldFile ? 1 : 0)) return true;
+    UniqueFd brought = packet.files.empty() ? UniqueFd() : std::move(packet.files.front());
+    Result<Reply> reply = serve({who.uid, PeerGroups(socket, who.gid)}, *request, std::move(brought));
+    if (reply.ok()) {
+      const std::vector<int> files = reply->file.valid() ? std::vector<int>{reply->file.get()} : std::vector<int>{};
+      SendPacket(socket, EncodeSideAnswer({request->type, "", reply->text, ""}), files);
     } else {
-      const Status& why = file.status();
+      const Status& why = reply.status();
       SendPacket(socket, EncodeSideAnswer({request->type, std::string(ErrorName(why.code())),
                                            why.what() + ": " + why.why(), why.remedy()}));
     }

@@ -7,10 +7,13 @@
 // Io loop only.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "proto/side_socket.h"
@@ -21,8 +24,17 @@ namespace kprof {
 
 class SideSocket {
  public:
-  // What a request of that uid comes to: an open file for it.
-  using Serve = std::function<Result<UniqueFd>(uint32_t uid, const SideRequest& request)>;
+  struct Asker {
+    uid_t uid = 0;
+    std::vector<gid_t> groups;  // as LocalAcceptor::Peer has them
+  };
+  // What goes back: a file, or a text.
+  struct Reply {
+    UniqueFd file;
+    std::string text;
+  };
+  // What a request comes to. `file`: of a kSideHoldFile the one that came with it; else none.
+  using Serve = std::function<Result<Reply>(const Asker& who, const SideRequest& request, UniqueFd file)>;
   // Whom a uid counts as.
   using AccountOf = std::function<uint32_t(uint32_t uid)>;
 

@@ -55,7 +55,7 @@ class FollowingCall : public Reactor {
       if (!row.ok()) return End(ToGrpc(row.status()));
       run_id_ = row->id;
       std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
-      if (!open) return Changed({*row, {}});
+      if (!open) return Changed({*row, {}, {}});
       if (holds()) Hold(open->row);
       watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
@@ -158,6 +158,12 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
     with_command ? FillRun(view.row, *message.mutable_run()) : FillRunWithoutCommand(view.row, *message.mutable_run());
     FillOutlook(view.outlook, message);
     const ClientLauncher* offers = parts().client_launcher;
+    if (view.import_progress) {
+      v1::ImportProgress& progress = *message.mutable_import_progress();
+      progress.set_bytes(view.import_progress->bytes);
+      progress.set_total_bytes(view.import_progress->total_bytes);
+      progress.set_events(view.import_progress->events);
+    }
     message.set_launch_offered(offers != nullptr && offers->IsOffered(view.row.id));
     return message;
   }

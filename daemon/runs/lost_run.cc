@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/runs/import_request.h"
 #include "daemon/runs/run_folder.h"
 #include "storage/catalog/run_table.h"
 
@@ -21,7 +22,8 @@ UniqueFd OpenProgress(Files& files, const Layout& layout, const std::string& id)
 }  // namespace
 
 Status LostWithDaemon(const RunRow& row) {
-  return Fail(ErrorCode::kLostDaemon, "run " + row.id, "kprofd died under it", "run it again");
+  return Fail(ErrorCode::kLostDaemon, "run " + row.id, "kprofd died under it",
+              row.tool == kImportTool ? "import it again" : "run it again");
 }
 
 RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_unix_ns) {

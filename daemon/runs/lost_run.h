@@ -30,7 +30,7 @@ class LostRun {
  public:
   struct Events {
     std::function<void(const RunRow&)> changed;  // a new state is durable
-    std::function<void(EndedRun)> ended;         // as in RunLife::Events
+    std::function<void(EndedRun)> ended;         // as in LifeEvents
   };
   // `row` as it was found, with LostWithDaemon as its error for who looks meanwhile.
   LostRun(const RunParts& parts, RunRow row, Events events);

@@ -7,6 +7,7 @@
 #include "daemon/base/log.h"
 #include "daemon/process/process_sweep.h"
 #include "daemon/runs/audit_log.h"
+#include "daemon/runs/import_request.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/lost_run.h"
 #include "daemon/runs/run_end.h"
@@ -58,6 +59,13 @@ RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, 
   const bool queued = run.state == RunState::kQueued;
   // The state that a backup has is of its own time; this file goes when a run ends.
   const bool in_flight = is_backup ? files.OpenForRead(layout.ArtifactPath(run.id, kProgressName)).ok() : !queued;
+  if (queued && run.tool == kImportTool && !is_backup) {
+    SetEnd(run,
+           Fail(ErrorCode::kLostDaemon, "run " + run.id, "kprofd ended before its turn, and with it the open sources",
+                "import them again"),
+           clock.unix_ns());
+    return run;
+  }
   if (queued && !in_flight) {
     Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
     if (spooled.ok()) return run;

@@ -3,7 +3,7 @@
 namespace kprof {
 
 bool IsReservedArtifactName(std::string_view name) {
-  return name == kStdoutName || name == kStderrName || name == kProgressName;
+  return name == kStdoutName || name == kStderrName || name == kProgressName || name.ends_with(kTracePartEnding);
 }
 
 Result<RunFiles> CreateRunFolder(Files& files, const Layout& layout, const std::string& run_id) {

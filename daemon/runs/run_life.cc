@@ -27,7 +27,7 @@ bool IsForTheOperator(ErrorCode code) {
 
 }  // namespace
 
-RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, Events events)
+RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, LifeEvents events)
     : parts_(parts), events_(std::move(events)), row_(std::move(row)) {
   if (row_.timeout_ms > 0 || longest_ms == 0) return;
   row_.timeout_ms = longest_ms;

@@ -1,10 +1,9 @@
-// One run from the moment it has its devices until its end is known: preparing, running, collecting. Each state is
-// committed before it is acted on: nothing is set up before `preparing` is durable, and with it that the audit says
-// whose the devices are, and that the run has been told of what may use them besides; nothing is executed before
-// `running` is. Does not queue and does not commit the end; that is runs.h, which owns it.
+// The life of a command: one run from the moment it has its devices until its end is known: preparing, running,
+// collecting. Each state is committed before it is acted on: nothing is set up before `preparing` is durable, and with
+// it that the audit says whose the devices are, and that the run has been told of what may use them besides; nothing is
+// executed before `running` is. Does not queue and does not commit the end; that is runs.h, which owns it.
 //
-// Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
-// (not from inside the call).
+// Io loop only; life.h says how it ends.
 #pragma once
 
 #include <functional>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/runs/life.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_parts.h"
@@ -20,24 +20,16 @@
 
 namespace kprof {
 
-class RunLife {
+class RunLife final : public Life {
  public:
-  struct Events {
-    std::function<void(const RunRow&)> changed;  // a new state is durable
-    std::function<void(EndedRun)> ended;         // the row as it ends; committing it is up to the owner
-  };
   // `row` is queued; its devices are held for it. `longest_ms`: the timeout of one that asked for none; 0: none.
-  RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, Events events);
-  ~RunLife();
+  RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, LifeEvents events);
+  ~RunLife() override;
 
-  void Begin();
-
-  // Ends the command, or keeps it from starting; the run then ends with this error. Too late once the command has
-  // ended: returns false. A second call can only shorten the grace; the first reason stays.
-  bool Stop(const Status& reason, int64_t grace_ms);
-
-  // Its command was let go. Before that nothing of it was executed, and Stop sees to it that nothing is.
-  bool has_begun() const { return went_; }
+  void Begin() override;
+  // Of the command.
+  bool Stop(const Status& reason, int64_t grace_ms) override;
+  bool has_begun() const override { return went_; }
 
  private:
   struct Prepared {
@@ -71,7 +63,7 @@ class RunLife {
   void Blame(const Status& error);
 
   const RunParts parts_;
-  const Events events_;
+  const LifeEvents events_;
   RunRow row_;
   bool timeout_is_nodes_ = false;  // it asked for none itself
   RunFiles files_;

@@ -12,6 +12,7 @@
 #include "daemon/process/output_intake.h"
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/expiry_clock.h"
+#include "daemon/runs/import_ways.h"
 #include "daemon/runs/run_observer.h"
 #include "daemon/runs/storage_limits.h"
 #include "storage/base/files.h"
@@ -39,6 +40,7 @@ struct RunParts {
   // This boot's (base/boot_id.h); empty where the kernel does not tell: then every boot is taken for the same.
   std::string boot_id = {};
   ExpiryClock* expiry_clock = nullptr;  // null: the clock is believed
+  const ImportWays* imports = nullptr;  // null: nothing is imported
 };
 
 }  // namespace kprof

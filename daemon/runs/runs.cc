@@ -8,8 +8,10 @@
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
 #include "daemon/runs/audit_log.h"
+#include "daemon/runs/import_life.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
+#include "daemon/runs/run_life.h"
 #include "daemon/runs/run_pinning.h"
 #include "daemon/runs/run_place.h"
 #include "storage/catalog/run_table.h"
@@ -50,6 +52,7 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       ids_(parts.clock, std::max(last_id, recovered.last_session_id)),
       room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
       leases_(parts.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
+      imports_(parts.clock, options.imports_at_once, [this] { OnQueueChanged(); }),
       sessions_(parts, options.sessions, ids_, leases_,
                 {.end_run =
                      [this](const std::string& id, const Status& why, int64_t grace_ms) {
@@ -162,15 +165,13 @@ void Runs::Begin() {
   begun_ = true;
   sessions_.Begin();
   leases_.Begin();
+  imports_.Begin();
   retention_.Begin();
 }
 
 void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(parts_.loop);
   auto refuse = [&](Status status) { parts_.loop.Post([done, status] { done(status); }); };
-  if (stopped_) {
-    return refuse(Fail(ErrorCode::kNoDaemon, "submit run", "kprofd is stopping", "submit it again when it is back"));
-  }
   const Tool* tool = FindTool(request.tool);
   if (tool == nullptr) {
     return refuse(
@@ -185,8 +186,8 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
                                : PlaceInSession(request, sessions_.FindTaking(request.session_id), parts_.devices);
   if (!place.ok()) return refuse(place.status());
   const uint32_t account = AccountOf(request.uid);
-  Status room = room_.Check(account, "submit run");
-  if (!room.ok()) return refuse(room);
+  checked = CheckSubmission(account, "submit run");
+  if (!checked.ok()) return refuse(checked);
   place->id = ids_.Next();
   const std::string id = place->id;
   const std::string session_id = request.session_id;
@@ -198,7 +199,7 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
                     [this, id, session_id, by = std::move(by), done = std::move(done)](Result<SubmittedRun> stored) {
                       --submitting_;
                       if (stored.ok() && stored->is_new) {
-                        Enqueue(stored->row, by);
+                        Enqueue(stored->row, nullptr, by);
                       } else {
                         room_.Leave(by.account);
                         sessions_.RemoveRun(session_id, id);
@@ -208,11 +209,42 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
                     });
 }
 
-void Runs::Enqueue(RunRow row, const Submitter& by) {
+Status Runs::CheckSubmission(uint32_t account, const char* act) const {
+  if (stopped_) return Fail(ErrorCode::kNoDaemon, act, "kprofd is stopping", "submit it again when it is back");
+  return room_.Check(account, act);
+}
+
+void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
+                        std::function<void(Result<SubmittedImport>)> done) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  const uint32_t account = AccountOf(request.uid);
+  Status checked = CheckSubmission(account, "submit import");
+  if (checked.ok() && parts_.imports == nullptr) {
+    checked = Fail(ErrorCode::kUsage, "submit import", "this kprofd imports nothing");
+  }
+  if (!checked.ok()) return parts_.loop.Post([done, checked] { done(checked); });
+  Submitter by{account, {request.uid, request.caller, request.certificate_id}, request.groups};
+  ++submitting_;
+  room_.Enter(account);
+  StoreSubmittedImport(parts_, std::move(request), ids_.Next(), std::move(stop),
+                       [this, by = std::move(by), done = std::move(done)](Result<SubmittedImport> stored) {
+                         --submitting_;
+                         if (stored.ok() && stored->plan) {
+                           Enqueue(stored->row, std::exchange(stored->plan, nullptr), by);
+                         } else {
+                           room_.Leave(by.account);
+                         }
+                         done(std::move(stored));
+                         if (stopped_) FinishStopping();
+                       });
+}
+
+void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, const Submitter& by) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   OpenRun& open = open_[id];
   open.row = std::move(row);
+  open.plan = std::move(plan);
   open.account = by.account;
   if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
@@ -236,6 +268,7 @@ void Runs::Enqueue(RunRow row, const Submitter& by) {
 void Runs::Wait(OpenRun& open) {
   const RunRow& row = open.row;
   open.leases = row.session_id.empty() ? &leases_ : &sessions_.LeasesOf(row.session_id);
+  if (open.plan) open.leases = &imports_;
   open.leases->Wait({row.id, open.account, row.priority, row.devices}, [this, id = row.id] { Start(id); });
 }
 
@@ -266,17 +299,30 @@ void Runs::Start(const std::string& id) {
   open.granted_mono_ns = parts_.clock.mono_ns();
   std::optional<Lease> lease = LeaseOf(open.row);
   if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
-  RunRow row = open.row;
-  open.told = leftovers_.Tell(row);
   open.queue_timer.Cancel();
-  RunLife::Events events;
+  open.life = MakeLife(open);
+  open.life->Begin();
+}
+
+std::unique_ptr<Life> Runs::MakeLife(OpenRun& open) {
+  RunRow row = open.row;
+  const std::string id = row.id;
+  LifeEvents events;
   events.changed = [this, id](const RunRow& row) {
     Become(open_.at(id), row);
     Notify(id);
   };
   events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
-  open.life = std::make_unique<RunLife>(parts_, std::move(row), longest_run_ms_, std::move(events));
-  open.life->Begin();
+  if (open.plan) {
+    auto progressed = [this, id](const ImportProgress& now) {
+      open_.at(id).import_progress = now;
+      Notify(id);
+    };
+    return std::make_unique<ImportLife>(parts_, std::move(row), std::move(open.plan), longest_run_ms_, progressed,
+                                        std::move(events));
+  }
+  open.told = leftovers_.Tell(row);
+  return std::make_unique<RunLife>(parts_, std::move(row), longest_run_ms_, std::move(events));
 }
 
 void Runs::OnLifeEnded(EndedRun ended) {
@@ -307,6 +353,7 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
   if (open.life || open.lost || open.end) return;
   room_.Leave(open.account);
+  open.plan.reset();
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
   if (open.row.starter == RunStarter::kHelper && parts_.grants != nullptr) parts_.grants->Forget(id);
@@ -345,6 +392,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
           LogError("the end of a run cannot be stored", {{"run", id}, {"error", status.ToString()}});
           if (open.end->state == RunState::kDone) {
             SetEnd(*open.end, status.In("store run " + id), parts_.clock.unix_ns());
+            if (open.end->tool == kImportTool) KeepNothing(*open.end);
           }
           Become(open, *open.end);
           open.end_refused = status;
@@ -355,6 +403,15 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
               retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
         });
       });
+}
+
+// It is not known that it is done, so nobody will ever find what it made.
+void Runs::KeepNothing(RunRow& import) {
+  import.trace.clear();
+  import.artifacts.clear();
+  (void)parts_.files_work.Submit([&files = parts_.files, folder = parts_.catalog.layout().RunFolder(import.id)] {
+    (void)files.RemoveTree(folder);
+  });
 }
 
 void Runs::Forget(const std::string& id) {
@@ -413,7 +470,7 @@ std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
 }
 
 Runs::View Runs::ViewOf(const OpenRun& open) const {
-  View view{open.row, {}};
+  View view{open.row, {}, open.import_progress};
   if (open.leases == nullptr || open.life) return view;
   if (std::optional<LeaseQueue::Outlook> outlook = open.leases->OutlookOf(open.row.id)) view.outlook = *outlook;
   // Within a session that waits itself nobody knows.
@@ -520,6 +577,7 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   stopped_ = std::move(done);
   retention_.Stop();
   leases_.End();
+  imports_.End();
   sessions_.Stop();
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();

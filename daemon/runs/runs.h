@@ -11,18 +11,20 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "daemon/runs/device_leftovers.h"
+#include "daemon/runs/import_submission.h"
 #include "daemon/runs/leases.h"
+#include "daemon/runs/life.h"
 #include "daemon/runs/lost_run.h"
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/retention_sweep.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_id.h"
-#include "daemon/runs/run_life.h"
 #include "daemon/runs/run_parts.h"
 #include "daemon/runs/run_request.h"
 #include "daemon/runs/run_submission.h"
@@ -40,6 +42,7 @@ class Runs {
     Sessions::Options sessions;
     RetentionPolicy retention;
     int64_t longest_run_ms = 0;  // 0: as long as it likes
+    size_t imports_at_once = 2;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
     // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
@@ -63,6 +66,10 @@ class Runs {
   // CheckRunRequest passed; session_id is empty or a whole id.
   void Submit(RunRequest request, std::function<void(Result<RunRow>)> done);
 
+  // The same for an import; its answer is without the plan. `stop`: as in StoreSubmittedImport.
+  // REQUIRES: CheckImportRequest passed.
+  void SubmitImport(ImportRequest request, std::stop_token stop, std::function<void(Result<SubmittedImport>)> done);
+
   // Ends an open run with this error. Answers for a queued one when its end is durable (it failing to be, with why: the
   // run has ended for now, but a crash may bring it back), for another one when stopping has begun. kUsage when it has
   // ended, or its command has.
@@ -76,8 +83,9 @@ class Runs {
 
   // A run as its watchers see it; valid until this task ends.
   struct View {
-    const RunRow& row;            // no copy: it may be megabytes, and there may be many watchers
-    LeaseQueue::Outlook outlook;  // while it is queued
+    const RunRow& row;                                // no copy: it may be megabytes, and there may be many watchers
+    LeaseQueue::Outlook outlook;                      // while it is queued
+    std::optional<ImportProgress> import_progress{};  // of an import, once it reads
   };
   // Nothing for one that has ended (and whose end is in the catalog).
   std::optional<View> FindOpen(const std::string& id) const;
@@ -117,13 +125,15 @@ class Runs {
 
  private:
   struct OpenRun {
-    RunRow row;                           // as it is known to all: what is durable
-    uint32_t account = 0;                 // whom it counts as
-    Leases* leases = nullptr;             // where it waits, or holds its devices; null: neither
-    std::unique_ptr<RunLife> life;        // none while it waits
-    std::unique_ptr<LostRun> lost;        // of one that a restart found in flight, in the place of its life
-    std::optional<RunRow> end;            // its end, while that is being committed
-    std::vector<LeftoverRow> told;        // of its devices; forgotten with the end
+    RunRow row;                                     // as it is known to all: what is durable
+    uint32_t account = 0;                           // whom it counts as
+    Leases* leases = nullptr;                       // where it waits, or holds its devices; null: neither
+    std::unique_ptr<Life> life;                     // none while it waits
+    std::shared_ptr<const ImportPlan> plan;         // of an import, while it waits
+    std::optional<ImportProgress> import_progress;  // once it reads
+    std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
+    std::optional<RunRow> end;                      // its end, while that is being committed
+    std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
     std::optional<AuditEntry> end_entry;  // of the audit: that its lease ended, or why it got none; with the end
     Status end_refused;                   // why it could not be, the last time
     std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
@@ -145,7 +155,10 @@ class Runs {
     Actor who;
     std::vector<uint32_t> groups;
   };
-  void Enqueue(RunRow row, const Submitter& by);
+  void Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, const Submitter& by);
+  Status CheckSubmission(uint32_t account, const char* act) const;
+  std::unique_ptr<Life> MakeLife(OpenRun& open);
+  void KeepNothing(RunRow& import);
   void Wait(OpenRun& open);
   void Start(const std::string& id);
   void Leave(OpenRun& open);
@@ -167,6 +180,7 @@ class Runs {
   RunIdGenerator ids_;
   QueueRoom room_;
   Leases leases_;
+  Leases imports_;  // their places
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;

@@ -21,9 +21,10 @@ Result<Strays> FindStrays(Db& db, Files& files, const Layout& layout, const std:
   ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id));
   Strays strays;
   if (!IsTerminal(run.state)) return strays;
-  strays.whole_folder = run.artifacts.empty();
+  strays.whole_folder = run.artifacts.empty() && run.trace.empty();
   std::set<std::string> known;
   for (const ArtifactRow& artifact : run.artifacts) known.insert(artifact.name);
+  for (const TracePartRow& part : run.trace) known.insert(part.name + std::string(kTracePartEnding));
   for (const FolderEntry& entry : inside) {
     if (!known.contains(entry.name)) strays.names.push_back(entry.name);
   }

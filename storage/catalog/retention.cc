@@ -9,12 +9,14 @@ namespace {
 // An ordered walk of the index, stopped as soon as neither rule wants more.
 constexpr const char* kSelectEnded = R"sql(
 SELECT id, ended_ns, (SELECT total(size_bytes) FROM artifacts WHERE run_id = runs.id)
+         + (SELECT total(bytes) FROM trace_parts WHERE run_id = runs.id)
 FROM runs INDEXED BY runs_by_end
 WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL ORDER BY ended_ns, id
 )sql";
 
 constexpr const char* kSumRemovable = R"sql(
-SELECT total((SELECT total(size_bytes) FROM artifacts WHERE run_id = runs.id))
+SELECT total((SELECT total(size_bytes) FROM artifacts WHERE run_id = runs.id)
+           + (SELECT total(bytes) FROM trace_parts WHERE run_id = runs.id))
 FROM runs INDEXED BY runs_by_end
 WHERE state >= 4 AND pinned = 0 AND ended_ns IS NOT NULL AND id <> ?1
 )sql";

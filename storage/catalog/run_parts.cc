@@ -27,6 +27,18 @@ constexpr const char* kInsertMetric =
 constexpr const char* kSelectMetrics =
     "SELECT kernel, launch, name, value, unit FROM metrics WHERE run_id = ?1 ORDER BY position";
 constexpr const char* kDeleteMetrics = "DELETE FROM metrics WHERE run_id = ?1";
+constexpr const char* kInsertTracePart = R"sql(
+INSERT INTO trace_parts (run_id, position, name, uid, rank, source_name, source_format, source_bytes, source_hash,
+                         source_artifact, asked_format, asked_rank, bytes, slices, instants, counters, flows, tracks)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+)sql";
+// In the order in which ReadTrace takes them.
+constexpr const char* kSelectTrace = R"sql(
+SELECT name, rank, source_name, source_format, source_bytes, source_hash, source_artifact, asked_format, asked_rank, bytes,
+       slices, instants, counters, flows, tracks
+FROM trace_parts WHERE run_id = ?1 ORDER BY position
+)sql";
+constexpr const char* kDeleteTrace = "DELETE FROM trace_parts WHERE run_id = ?1";
 
 Status InsertDevices(Db& db, const RunRow& run) {
   if (run.devices.empty()) return OkStatus();
@@ -116,6 +128,60 @@ Result<std::vector<MetricRow>> ReadMetrics(Statement& select, const std::string&
   return metrics;
 }
 
+Status InsertTrace(Db& db, const RunRow& run) {
+  if (run.trace.empty()) return OkStatus();
+  Statement insert(db, kInsertTracePart);
+  int64_t position = 0;
+  for (const TracePartRow& part : run.trace) {
+    insert.BindText(1, run.id)
+        .Bind(2, position++)
+        .BindText(3, part.name)
+        .Bind(4, int64_t{run.uid})
+        .BindMaybe(5, part.rank)
+        .BindBytes(6, part.source_name)
+        .BindText(7, part.source_format)
+        .Bind(8, part.source_bytes)
+        .BindText(9, part.source_hash)
+        .BindText(11, part.asked_format)
+        .BindMaybe(12, part.asked_rank)
+        .Bind(13, part.bytes)
+        .Bind(14, part.slices)
+        .Bind(15, part.instants)
+        .Bind(16, part.counters)
+        .Bind(17, part.flows)
+        .Bind(18, part.tracks);
+    part.source_artifact.empty() ? insert.BindNull(10) : insert.BindText(10, part.source_artifact);
+    RETURN_IF_ERROR(insert.Run());
+  }
+  return OkStatus();
+}
+
+Result<std::vector<TracePartRow>> ReadTrace(Statement& select, const std::string& run_id) {
+  std::vector<TracePartRow> parts;
+  select.BindText(1, run_id);
+  while (select.Next()) {
+    TracePartRow part;
+    part.name = select.Text(0);
+    part.rank = select.MaybeInteger(1);
+    part.source_name = select.Bytes(2);
+    part.source_format = select.Text(3);
+    part.source_bytes = select.Integer(4);
+    part.source_hash = select.Text(5);
+    part.source_artifact = select.Text(6);
+    part.asked_format = select.Text(7);
+    part.asked_rank = select.MaybeInteger(8);
+    part.bytes = select.Integer(9);
+    part.slices = select.Integer(10);
+    part.instants = select.Integer(11);
+    part.counters = select.Integer(12);
+    part.flows = select.Integer(13);
+    part.tracks = select.Integer(14);
+    parts.push_back(std::move(part));
+  }
+  RETURN_IF_ERROR(select.status());
+  return parts;
+}
+
 }  // namespace
 
 RunPartsReader::RunPartsReader(Db& db)
@@ -123,7 +189,8 @@ RunPartsReader::RunPartsReader(Db& db)
       labels_(db, kSelectLabels),
       trust_(db, kSelectTrust),
       artifacts_(db, kSelectArtifacts),
-      metrics_(db, kSelectMetrics) {}
+      metrics_(db, kSelectMetrics),
+      trace_(db, kSelectTrace) {}
 
 Status RunPartsReader::Read(RunRow& run) {
   devices_.BindText(1, run.id);
@@ -135,6 +202,7 @@ Status RunPartsReader::Read(RunRow& run) {
   ASSIGN_OR_RETURN(run.trust, ReadTrust(trust_, run.id));
   ASSIGN_OR_RETURN(run.artifacts, ReadArtifacts(artifacts_, run.id));
   ASSIGN_OR_RETURN(run.metrics, ReadMetrics(metrics_, run.id));
+  ASSIGN_OR_RETURN(run.trace, ReadTrace(trace_, run.id));
   return OkStatus();
 }
 
@@ -143,7 +211,8 @@ Status InsertRunParts(Db& db, const RunRow& run) {
   RETURN_IF_ERROR(InsertLabels(db, run));
   RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
   RETURN_IF_ERROR(InsertArtifacts(db, run.id, run.artifacts));
-  return InsertMetrics(db, run.id, run.metrics);
+  RETURN_IF_ERROR(InsertMetrics(db, run.id, run.metrics));
+  return InsertTrace(db, run);
 }
 
 // Most updates change none of these, and reading is cheaper than writing.
@@ -165,6 +234,12 @@ Status UpdateRunParts(Db& db, const RunRow& run) {
   if (metrics != run.metrics) {
     RETURN_IF_ERROR(Statement(db, kDeleteMetrics).BindText(1, run.id).Run());
     RETURN_IF_ERROR(InsertMetrics(db, run.id, run.metrics));
+  }
+  Statement select_trace(db, kSelectTrace);
+  ASSIGN_OR_RETURN(std::vector<TracePartRow> trace, ReadTrace(select_trace, run.id));
+  if (trace != run.trace) {
+    RETURN_IF_ERROR(Statement(db, kDeleteTrace).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(InsertTrace(db, run));
   }
   return OkStatus();
 }

@@ -1,5 +1,5 @@
-// What hangs on a run in tables of its own: devices, labels, trust reasons, artifacts, metrics. run_table.h puts rows
-// together; others find whole runs there.
+// What hangs on a run in tables of its own: devices, labels, trust reasons, artifacts, metrics, the parts of its
+// trace. run_table.h puts rows together; others find whole runs there.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ class RunPartsReader {
   Status Read(RunRow& run);
 
  private:
-  Statement devices_, labels_, trust_, artifacts_, metrics_;
+  Statement devices_, labels_, trust_, artifacts_, metrics_, trace_;
 };
 
 // All parts. The run itself must be there, its parts not.
 Status InsertRunParts(Db& db, const RunRow& run);
 
-// Trust, artifacts and metrics become those of `run`; devices and labels never change.
+// Trust, artifacts, metrics and trace become those of `run`; devices and labels never change.
 Status UpdateRunParts(Db& db, const RunRow& run);
 
 // Adds one artifact; one of that name is replaced. The run must be there.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/catalog/run_starter.h"
+#include "storage/catalog/trace_part_row.h"
 
 namespace kprof {
 
@@ -85,6 +86,7 @@ struct RunRow {
   std::vector<TrustReason> trust;
   std::vector<ArtifactRow> artifacts;  // read back by name
   std::vector<MetricRow> metrics;
+  std::vector<TracePartRow> trace;  // its parts; none: it has no trace
   bool operator==(const RunRow&) const = default;
 };
 

@@ -263,6 +263,58 @@ CREATE TABLE leftovers (
   boot_id TEXT NOT NULL                 -- of the kernel that it ran under
 ) WITHOUT ROWID;
 )sql",
+
+    // 5: the parts of runs' traces. Their bytes are counted with those of artifacts, for limits and retention alike.
+    // Whose
+    // a part is stands in it as well: who imports is asked whether they have these bytes already.
+    R"sql(
+CREATE TABLE trace_parts (
+  run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,                   -- its file is runs/<run_id>/<name>.trace.db
+  uid INTEGER NOT NULL,                 -- of the run
+  rank INTEGER,
+  source_name BLOB NOT NULL,            -- as its owner calls it
+  source_format TEXT NOT NULL,          -- that it was read as
+  source_bytes INTEGER NOT NULL,
+  source_hash TEXT NOT NULL,            -- its size, '-' and a hash; empty: of no file
+  source_artifact TEXT,                 -- the source itself, where it is kept
+  asked_format TEXT NOT NULL,           -- as it was asked for, here and below
+  asked_rank INTEGER,
+  bytes INTEGER NOT NULL,               -- of the part's file
+  slices INTEGER NOT NULL,
+  instants INTEGER NOT NULL,
+  counters INTEGER NOT NULL,
+  flows INTEGER NOT NULL,
+  tracks INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position)
+) WITHOUT ROWID;
+CREATE INDEX trace_parts_by_source ON trace_parts (uid, source_hash, run_id);
+
+CREATE TRIGGER count_trace_in AFTER INSERT ON trace_parts BEGIN
+  UPDATE facts SET value = value + NEW.bytes WHERE name = 'artifact_bytes';
+END;
+CREATE TRIGGER count_trace_out AFTER DELETE ON trace_parts BEGIN
+  UPDATE facts SET value = value - OLD.bytes WHERE name = 'artifact_bytes';
+END;
+CREATE TRIGGER own_trace_in AFTER INSERT ON trace_parts BEGIN
+  UPDATE owners SET bytes = bytes + NEW.bytes WHERE uid = (SELECT uid FROM runs WHERE id = NEW.run_id);
+END;
+CREATE TRIGGER own_trace_out AFTER DELETE ON trace_parts BEGIN
+  UPDATE owners SET bytes = bytes - OLD.bytes WHERE uid = (SELECT uid FROM runs WHERE id = OLD.run_id);
+END;
+DROP TRIGGER own_run_out;
+CREATE TRIGGER own_run_out BEFORE DELETE ON runs BEGIN
+  UPDATE owners SET runs = runs - 1,
+    bytes = bytes - length(OLD.cwd) - length(OLD.argv) - length(OLD.environment)
+      - coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = OLD.id), 0)
+      - coalesce((SELECT sum(bytes) FROM trace_parts WHERE run_id = OLD.id), 0)
+      - coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
+                  WHERE run_id = OLD.id), 0)
+  WHERE uid = OLD.uid;
+  DELETE FROM owners WHERE uid = OLD.uid AND runs = 0 AND sessions = 0;
+END;
+)sql",
 };
 
 Status Apply(Db& db, int version) {

@@ -16,17 +16,24 @@ namespace {
 // Between two jumps SQLite asks nobody whether to go on; this bounds how much a straight line can hold.
 constexpr int64_t kMostFunctionCalls = 1000;
 
-bool IsOffered(std::string_view table) {
-  if (table == "json_each" || table == "json_tree") return true;
+}  // namespace
+
+Status NotAllowed(std::string what, const GuestTables* guests) {
+  return Fail(ErrorCode::kNotPermitted, "query", std::move(what) + " is not allowed",
+              "a query is one SELECT over the tables " + OfferedTableNames(guests) + " (see docs/sql.md)");
+}
+
+bool Authorizer::IsOffered(std::string_view table) const {
+  if (table == "json_each" || table == "json_tree" || FindGuestTable(guests_, table) != nullptr) return true;
   const auto tables = CatalogTables();
   return std::any_of(tables.begin(), tables.end(), [&](const CatalogTable& offered) { return table == offered.name; });
 }
 
-}  // namespace
-
-Status NotAllowed(std::string what) {
-  return Fail(ErrorCode::kNotPermitted, "query", std::move(what) + " is not allowed",
-              "a query is one SELECT over the tables " + CatalogTableNames() + " (see docs/sql.md)");
+bool Authorizer::IsAllowed(std::string_view function) const {
+  if (IsAllowedFunction(function)) return true;
+  if (guests_ == nullptr) return false;
+  const auto functions = guests_->functions();
+  return std::find(functions.begin(), functions.end(), AsciiLower(function)) != functions.end();
 }
 
 void Authorizer::Guard(sqlite3* db) {
@@ -53,7 +60,7 @@ int Authorizer::Decide(int action, const char* first, const char* second) {
     }
     case SQLITE_FUNCTION: {
       const std::string function = second != nullptr ? second : "";
-      if (!IsAllowedFunction(function)) return Refuse("the function " + function);
+      if (!IsAllowed(function)) return Refuse("the function " + function);
       if (++functions_ <= kMostFunctionCalls) return SQLITE_OK;
       if (refusal_.ok()) {
         refusal_ = Fail(ErrorCode::kUsage, "query",
@@ -68,7 +75,7 @@ int Authorizer::Decide(int action, const char* first, const char* second) {
 }
 
 int Authorizer::Refuse(std::string what) {
-  if (refusal_.ok()) refusal_ = NotAllowed(std::move(what));
+  if (refusal_.ok()) refusal_ = NotAllowed(std::move(what), guests_);
   return SQLITE_DENY;
 }
 

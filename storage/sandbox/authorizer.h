@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "storage/base/status.h"
+#include "storage/sandbox/guest_tables.h"
 #include "storage/sandbox/work_budget.h"
 
 struct sqlite3;
@@ -18,7 +20,8 @@ namespace kprof {
 
 class Authorizer {
  public:
-  explicit Authorizer(WorkBudget& budget) : budget_(budget) {}
+  // `guests` may be null; both must outlive it.
+  Authorizer(WorkBudget& budget, const GuestTables* guests) : budget_(budget), guests_(guests) {}
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
 
@@ -32,15 +35,18 @@ class Authorizer {
   static int Ask(void* self, int action, const char* first, const char* second, const char* schema,
                  const char* source) noexcept;
   int Decide(int action, const char* first, const char* second);
+  bool IsOffered(std::string_view table) const;
+  bool IsAllowed(std::string_view function) const;
   int Refuse(std::string what);
 
   WorkBudget& budget_;
+  const GuestTables* guests_;
   int64_t functions_ = 0;
   Status refusal_;
 };
 
 inline constexpr const char* kAllElse = "anything but reading the tables on offer";
 // "query: <what> is not allowed; ..."
-Status NotAllowed(std::string what);
+Status NotAllowed(std::string what, const GuestTables* guests);
 
 }  // namespace kprof

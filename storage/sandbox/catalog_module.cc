@@ -392,11 +392,12 @@ CatalogModule::CatalogModule(Db& catalog, const Viewer& viewer) : catalog_(catal
   for (const CatalogTable& table : CatalogTables()) offered_.push_back({this, &table});
 }
 
-Status CatalogModule::Offer(sqlite3* user) {
+Status CatalogModule::Offer(sqlite3* user, const GuestTables* guests) {
   const int result = RegisterTextFunctions(catalog_.handle());
   if (result != SQLITE_OK) return FailSqlite(catalog_.handle(), result, "register functions");
   for (Offered& offered : offered_) {
     const char* name = offered.table->name;
+    if (FindGuestTable(guests, name) != nullptr) continue;
     int offer = sqlite3_create_module_v2(user, name, &kModule, &offered, nullptr);
     if (offer == SQLITE_OK) offer = ConnectTable(user, name);
     if (offer != SQLITE_OK) return FailSqlite(user, offer, std::string("offer table ") + name);

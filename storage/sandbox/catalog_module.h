@@ -20,6 +20,7 @@
 #include "storage/base/status.h"
 #include "storage/db.h"
 #include "storage/sandbox/catalog_tables.h"
+#include "storage/sandbox/guest_tables.h"
 #include "storage/sandbox/viewer.h"
 
 namespace kprof {
@@ -31,9 +32,10 @@ class CatalogModule {
   CatalogModule(const CatalogModule&) = delete;
   CatalogModule& operator=(const CatalogModule&) = delete;
 
-  // Adds the tables to the connection `user`, which must be closed before this object ends.
+  // Adds the tables to the connection `user`, which must be closed before this object ends; but those that `guests`, if
+  // there are any, have of the same name.
   // REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
-  Status Offer(sqlite3* user);
+  Status Offer(sqlite3* user, const GuestTables* guests = nullptr);
 
   // The first failure of the inner connection; SQLite reports only its code to the user's.
   const Status& status() const { return status_; }

@@ -109,6 +109,24 @@ constexpr CatalogColumn kTrustColumns[] = {
     {"position", "INTEGER", "t.position", "t.position"},
 };
 
+constexpr CatalogColumn kTraceColumns[] = {
+    {"run", "TEXT", "p.run_id", "p.run_id"},
+    {"part", "TEXT", "p.name", "p.name"},
+    {"rank", "INTEGER", "p.rank", "p.rank"},
+    {"source", "TEXT", "readable_text(p.source_name)", nullptr},
+    {"source_format", "TEXT", "p.source_format", "p.source_format"},
+    {"source_bytes", "INTEGER", "p.source_bytes", "p.source_bytes"},
+    {"source_hash", "TEXT", "p.source_hash", "p.source_hash"},
+    {"source_artifact", "TEXT", "p.source_artifact", "p.source_artifact"},
+    {"bytes", "INTEGER", "p.bytes", "p.bytes"},
+    {"slices", "INTEGER", "p.slices", "p.slices"},
+    {"instants", "INTEGER", "p.instants", "p.instants"},
+    {"counters", "INTEGER", "p.counters", "p.counters"},
+    {"flows", "INTEGER", "p.flows", "p.flows"},
+    {"tracks", "INTEGER", "p.tracks", "p.tracks"},
+    {"position", "INTEGER", "p.position", "p.position"},
+};
+
 constexpr CatalogColumn kAuditColumns[] = {
     {"id", "INTEGER", "u.id", "u.id"},
     {"time_ns", "INTEGER", "u.time_ns", "u.time_ns"},
@@ -129,6 +147,7 @@ constexpr CatalogTable kTables[] = {
     {"label", "run, key", "run_labels AS l", "l.run_id", nullptr, kLabelColumns, 30'000, 3},
     {"device", "run, position", "run_devices AS d", "d.run_id", nullptr, kDeviceColumns, 20'000, 2},
     {"trust", "run, position", "run_trust AS t", "t.run_id", nullptr, kTrustColumns, 20'000, 2},
+    {"trace", "run, position", "trace_parts AS p", "p.run_id", nullptr, kTraceColumns, 10'000, 2},
     {"session", "id", "sessions AS s", "s.id", "s.uid", kSessionColumns, 1'000, 1},
     {"audit", "id", "audit AS u", "u.run_id", nullptr, kAuditColumns, 50'000, 5, /*is_audit=*/true},
 };
@@ -137,12 +156,6 @@ constexpr CatalogTable kTables[] = {
 
 std::span<const CatalogTable> CatalogTables() {
   return kTables;
-}
-
-std::string CatalogTableNames() {
-  std::string names;
-  for (const CatalogTable& table : kTables) names += std::string(names.empty() ? "" : ", ") + table.name;
-  return names;
 }
 
 std::string CatalogColumnNames(const CatalogTable& table) {

@@ -36,8 +36,6 @@ struct CatalogTable {
 
 std::span<const CatalogTable> CatalogTables();
 
-// "run, artifact, ..."
-std::string CatalogTableNames();
 // "id, uid, ..."
 std::string CatalogColumnNames(const CatalogTable& table);
 

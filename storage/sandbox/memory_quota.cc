@@ -60,6 +60,11 @@ MemoryQuota::Scope::~Scope() {
   current_quota = outer_;
 }
 
+MemoryQuota::Pause::Pause() : outer_(std::exchange(current_quota, nullptr)) {}
+MemoryQuota::Pause::~Pause() {
+  current_quota = outer_;
+}
+
 MemoryQuota::~MemoryQuota() {
   all_used_bytes.fetch_sub(used_bytes_, std::memory_order_relaxed);
 }

@@ -40,6 +40,19 @@ class MemoryQuota {
     MemoryQuota* outer_;
   };
 
+  // While one lives within a scope, what this thread allocates through SQLite counts for nobody: for what outlives the
+  // query, or is bounded by itself. It must be freed within one, too.
+  class Pause {
+   public:
+    Pause();
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    MemoryQuota* outer_;
+  };
+
   // False when SQLite was in use before main, so that quotas do not work; queries must not be run then.
   static bool IsInstalled();
 

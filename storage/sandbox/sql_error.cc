@@ -31,35 +31,40 @@ bool Mentions(std::string_view sql, std::string_view name) {
   }
 }
 
-std::string ColumnsOfMentioned(std::string_view sql) {
+std::string ColumnsOfMentioned(std::string_view sql, const GuestTables* guests) {
   std::string text;
   for (const CatalogTable& table : CatalogTables()) {
-    if (!Mentions(sql, table.name)) continue;
+    if (FindGuestTable(guests, table.name) != nullptr || !Mentions(sql, table.name)) continue;
     text += (text.empty() ? "" : "; ") + std::string(table.name) + " has " + CatalogColumnNames(table);
   }
-  return text.empty() ? "the tables are " + CatalogTableNames() + " (see docs/sql.md)" : text;
+  for (const GuestTable& table : guests != nullptr ? guests->tables() : std::span<const GuestTable>()) {
+    if (Mentions(sql, table.name)) text += (text.empty() ? "" : "; ") + table.name + " has " + table.columns;
+  }
+  return text.empty() ? "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)" : text;
 }
 
-std::string Remedy(std::string_view why, std::string_view sql) {
+std::string Remedy(std::string_view why, std::string_view sql, const GuestTables* guests) {
   const std::string_view no_column = "no such column: ";
   if (why.starts_with(no_column)) {
     const std::string quoted = "\"" + std::string(why.substr(no_column.size())) + "\"";
     if (sql.find(quoted) != std::string_view::npos) return "text goes in single quotes, double quotes are for names";
-    return ColumnsOfMentioned(sql);
+    return ColumnsOfMentioned(sql, guests);
   }
-  if (why.starts_with("no such table: ")) return "the tables are " + CatalogTableNames() + " (see docs/sql.md)";
+  if (why.starts_with("no such table: ")) {
+    return "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)";
+  }
   if (why.starts_with("no such function: ")) return "docs/sql.md lists the functions";
   return "";
 }
 
 }  // namespace
 
-Status SqlError(sqlite3* db, std::string_view sql) {
+Status SqlError(sqlite3* db, std::string_view sql, const GuestTables* guests) {
   const std::string why = ReadableText(sqlite3_errmsg(db));
   const int offset = sqlite3_error_offset(db);
   const bool has_place = offset >= 0 && static_cast<size_t>(offset) <= sql.size();
   return Fail(ErrorCode::kUsage, "query", has_place ? why + " (" + Place(sql, static_cast<size_t>(offset)) + ")" : why,
-              Remedy(why, sql));
+              Remedy(why, sql, guests));
 }
 
 }  // namespace kprof

@@ -8,10 +8,12 @@
 #include <string_view>
 
 #include "storage/base/status.h"
+#include "storage/sandbox/guest_tables.h"
 
 namespace kprof {
 
 // REQUIRES: the connection's latest call failed, with a fault of the SQL.
-Status SqlError(sqlite3* db, std::string_view sql);
+// `guests` may be null.
+Status SqlError(sqlite3* db, std::string_view sql, const GuestTables* guests);
 
 }  // namespace kprof

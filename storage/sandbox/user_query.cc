@@ -113,13 +113,15 @@ int64_t QueryLimits::LongestHoldMs() const {
 }
 
 struct UserQuery::State {
-  State(const std::string& catalog_path, std::string sql_text, const QueryLimits& query_limits, std::stop_token stop)
+  State(const std::string& catalog_path, std::string sql_text, const QueryLimits& query_limits, std::stop_token stop,
+        std::unique_ptr<GuestTables> guest_tables)
       : limits(query_limits),
         sql(std::move(sql_text)),
+        guests(std::move(guest_tables)),
         budget(limits.timeout_ms, std::move(stop), limits.long_work),
         memory(limits.memory_bytes, budget),
         temp(FolderOf(catalog_path), limits.temp_bytes),
-        authorizer(budget) {}
+        authorizer(budget, guests.get()) {}
 
   ~State() {
     MemoryQuota::Scope scope(memory);
@@ -130,6 +132,7 @@ struct UserQuery::State {
   void Close() {
     statement.reset();
     user.reset();
+    guests.reset();
     module.reset();
     catalog.reset();
   }
@@ -146,6 +149,7 @@ struct UserQuery::State {
 
   const QueryLimits limits;
   const std::string sql;
+  std::unique_ptr<GuestTables> guests;  // or null
   WorkBudget budget;
   MemoryQuota memory;
   TempSpace temp;
@@ -190,7 +194,8 @@ Status UserQuery::State::OpenUser() {
   if (result == SQLITE_OK) result = sqlite3_exec(db, kPrepareConnection, nullptr, nullptr, nullptr);
   if (result == SQLITE_NOMEM) return Failure(result);
   if (result != SQLITE_OK) return FailSqlite(db, result, "set up a connection");
-  RETURN_IF_ERROR(module->Offer(db));
+  RETURN_IF_ERROR(module->Offer(db, guests.get()));
+  if (guests != nullptr) RETURN_IF_ERROR(guests->Offer(db, budget));
   Limit(db, limits);
   sqlite3_progress_handler(db, kStepsPerClockReading, IsSpent, &budget);
   authorizer.Guard(db);
@@ -208,9 +213,13 @@ Status UserQuery::State::Prepare() {
     return Fail(ErrorCode::kUsage, "query", "there is no statement in it", "write one SELECT; see docs/sql.md");
   }
   RETURN_IF_ERROR(CheckOneStatement(tail));
-  if (sqlite3_stmt_isexplain(prepared) == 1) return NotAllowed("EXPLAIN (but EXPLAIN QUERY PLAN)");
+  if (sqlite3_stmt_isexplain(prepared) == 1) {
+    return NotAllowed("EXPLAIN (but EXPLAIN QUERY PLAN)", guests.get());
+  }
   // VACUUM, for one, is not brought before the authorizer.
-  if (sqlite3_stmt_readonly(prepared) == 0 || sqlite3_column_count(prepared) == 0) return NotAllowed(kAllElse);
+  if (sqlite3_stmt_readonly(prepared) == 0 || sqlite3_column_count(prepared) == 0) {
+    return NotAllowed(kAllElse, guests.get());
+  }
   if (sqlite3_bind_parameter_count(prepared) > 0) {
     return Fail(ErrorCode::kUsage, "query", "it has parameters", "write the values into the SQL");
   }
@@ -366,6 +375,7 @@ Status UserQuery::State::Failure(int result) {
       break;
   }
   if (module != nullptr && !module->status().ok()) return module->status().In(what);
+  if (guests != nullptr && !guests->status().ok()) return guests->status().In(what);
   switch (result & 0xff) {
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
@@ -378,19 +388,20 @@ Status UserQuery::State::Failure(int result) {
   // SQLite finds out that virtual tables cannot be changed before it asks the authorizer.
   const std::string_view words = sqlite3_errmsg(user.get());
   if (words.find(" may not be ") != std::string_view::npos || words.starts_with("cannot create trigger")) {
-    return NotAllowed(kAllElse);
+    return NotAllowed(kAllElse, guests.get());
   }
-  return SqlError(user.get(), sql);
+  return SqlError(user.get(), sql, guests.get());
 }
 
 Result<std::unique_ptr<UserQuery>> UserQuery::Open(const std::string& catalog_path, const Viewer& viewer,
                                                    const std::string& sql, const QueryLimits& limits,
-                                                   std::stop_token stop) {
+                                                   std::stop_token stop, std::unique_ptr<GuestTables> guests) {
   RETURN_IF_ERROR(CheckText(sql, limits));
   if (!MemoryQuota::IsInstalled()) {
     return Fail(ErrorCode::kInternal, "query", "SQLite was set up before its memory could be bounded");
   }
-  std::unique_ptr<UserQuery> query(new UserQuery(std::make_unique<State>(catalog_path, sql, limits, std::move(stop))));
+  std::unique_ptr<UserQuery> query(
+      new UserQuery(std::make_unique<State>(catalog_path, sql, limits, std::move(stop), std::move(guests))));
   State& state = *query->state_;
   MemoryQuota::Scope scope(state.memory);
   WorkBudget::Shift shift(state.budget);

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/sandbox/guest_tables.h"
 #include "storage/sandbox/viewer.h"
 #include "storage/sandbox/work_budget.h"
 
@@ -58,10 +59,11 @@ class UserQuery {
  public:
   // Fails with kUsage for SQL that does not parse (with SQLite's words, the place and what there is), is empty, is more
   // than one statement, has parameters, or is too long or too complex; kNotPermitted for anything but reading what is
-  // offered; kTimedOut, kCancelled and kQueueFull as NextBatch; otherwise as Db::Open.
+  // offered; kTimedOut, kCancelled and kQueueFull as NextBatch; otherwise as Db::Open, and as the guests do.
+  // `guests`: what it may read beside the catalog; null: nothing.
   static Result<std::unique_ptr<UserQuery>> Open(const std::string& catalog_path, const Viewer& viewer,
                                                  const std::string& sql, const QueryLimits& limits,
-                                                 std::stop_token stop);
+                                                 std::stop_token stop, std::unique_ptr<GuestTables> guests = nullptr);
   ~UserQuery();
   UserQuery(const UserQuery&) = delete;
   UserQuery& operator=(const UserQuery&) = delete;

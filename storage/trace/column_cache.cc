@@ -5,7 +5,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kCostBytes = 256;  // of an entry beside its values
+constexpr int64_t kCostBytes = 256;       // of an entry beside its values
+constexpr size_t kMostNumbers = 1 << 16;  // of parts, most of which are gone
 
 int64_t BytesOf(const DecodedColumn& column) {
   return static_cast<int64_t>(column->size() * sizeof(int64_t)) + kCostBytes;
@@ -13,9 +14,12 @@ int64_t BytesOf(const DecodedColumn& column) {
 
 }  // namespace
 
-uint64_t ColumnCache::NewPart() {
+uint64_t ColumnCache::NumberOf(const std::string& identity) {
   const MutexLock lock(mu_);
-  return ++parts_;
+  if (numbers_.size() >= kMostNumbers) numbers_.clear();
+  const auto [found, is_new] = numbers_.try_emplace(identity, parts_ + 1);
+  if (is_new) ++parts_;
+  return found->second;
 }
 
 DecodedColumn ColumnCache::Find(const Key& key) {
@@ -37,19 +41,6 @@ void ColumnCache::Put(const Key& key, DecodedColumn column) {
     size_bytes_ -= BytesOf(entries_.back().column);
     places_.erase(entries_.back().key);
     entries_.pop_back();
-  }
-}
-
-void ColumnCache::Forget(uint64_t part) {
-  const MutexLock lock(mu_);
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    if (entry->key.part != part) {
-      ++entry;
-      continue;
-    }
-    size_bytes_ -= BytesOf(entry->column);
-    places_.erase(entry->key);
-    entry = entries_.erase(entry);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -21,19 +22,18 @@ class ColumnCache {
   explicit ColumnCache(int64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
   struct Key {
-    uint64_t part = 0;  // of NewPart
+    uint64_t part = 0;  // of NumberOf
     int64_t column = 0;
     bool operator==(const Key&) const = default;
   };
-  // A number for a part that is opened: of its own, as long as this lives.
-  uint64_t NewPart();
+  // The number of the part with this identity (which file it is): the same each time it is opened, so that what one
+  // question decoded is there for the next.
+  uint64_t NumberOf(const std::string& identity);
 
   // Null where it is not here.
   DecodedColumn Find(const Key& key);
   // One that is larger than the budget is not kept, and drives out none.
   void Put(const Key& key, DecodedColumn column);
-  // All of a part that is closed.
-  void Forget(uint64_t part);
 
   int64_t size_bytes() const;
 
@@ -51,6 +51,7 @@ class ColumnCache {
   const int64_t budget_bytes_;
   mutable Mutex mu_;
   uint64_t parts_ KPROF_GUARDED_BY(mu_) = 0;
+  std::unordered_map<std::string, uint64_t> numbers_ KPROF_GUARDED_BY(mu_);
   std::list<Entry> entries_ KPROF_GUARDED_BY(mu_);  // the last used first
   std::unordered_map<Key, std::list<Entry>::iterator, Hash> places_ KPROF_GUARDED_BY(mu_);
   int64_t size_bytes_ KPROF_GUARDED_BY(mu_) = 0;

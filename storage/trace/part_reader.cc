@@ -1,6 +1,9 @@
 #include "storage/trace/part_reader.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -14,6 +17,8 @@ namespace {
 constexpr size_t kKeptStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
 constexpr size_t kKeptStringBytes = 16 << 20;
+constexpr size_t kKeptFound = 4'096;
+constexpr int64_t kMostStrings = int64_t{1} << 32;
 
 constexpr const char* kFacts = "SELECT name, value FROM fact";
 constexpr const char* kTracks =
@@ -24,6 +29,7 @@ constexpr const char* kSegments =
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
 constexpr const char* kString = "SELECT value FROM string WHERE id = ?1";
 constexpr const char* kFindString = "SELECT id FROM string WHERE value = ?1";
+constexpr const char* kStringsEnd = "SELECT coalesce(max(id) + 1, 0) FROM string";
 constexpr const char* kStrings = "SELECT id, value FROM string";
 
 std::optional<std::string> MaybeText(const Statement& row, int column) {
@@ -38,6 +44,19 @@ Status OfPart(const Status& status, std::string what) {
   return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), "import its source again").In(std::move(what));
 }
 
+// Which file it is: a part never changes, and one that takes the place of another has other times.
+Result<std::string> IdentityOf(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) return FailErrno(errno, "open trace part " + path);
+  std::string identity;
+  for (const auto number : {static_cast<int64_t>(facts.st_dev), static_cast<int64_t>(facts.st_ino),
+                            int64_t{facts.st_size}, int64_t{facts.st_mtim.tv_sec}, int64_t{facts.st_mtim.tv_nsec},
+                            int64_t{facts.st_ctim.tv_sec}, int64_t{facts.st_ctim.tv_nsec}}) {
+    identity += std::to_string(number) + " ";
+  }
+  return identity;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, ColumnCache& cache) {
@@ -47,24 +66,23 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
                                   .cache_bytes = kPageCacheBytes,
                                   .kept_statements = kKeptStatements});
   if (!db.ok()) return OfPart(db.status(), what);
-  std::unique_ptr<PartReader> reader(new PartReader(path, *std::move(db), cache));
+  ASSIGN_OR_RETURN(const std::string identity, IdentityOf(path));
+  std::unique_ptr<PartReader> reader(new PartReader(path, identity, *std::move(db), cache));
   const Status loaded = reader->Load();
   if (!loaded.ok()) return OfPart(loaded, what);
   return reader;
 }
 
-PartReader::PartReader(std::string path, Db db, ColumnCache& cache)
-    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NewPart()) {}
-
-PartReader::~PartReader() {
-  cache_.Forget(number_);
-}
+PartReader::PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache)
+    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NumberOf(identity)) {}
 
 Status PartReader::Load() {
   RETURN_IF_ERROR(CheckPart(db_));
   RETURN_IF_ERROR(LoadFacts());
   RETURN_IF_ERROR(LoadTracks());
   RETURN_IF_ERROR(LoadShapes());
+  ASSIGN_OR_RETURN(strings_end_, db_.QueryInteger(kStringsEnd));
+  if (strings_end_ < 0 || strings_end_ > kMostStrings) return Broken("its strings are not numbered from 0");
   return LoadSegments();
 }
 
@@ -189,6 +207,18 @@ Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t row
   return cached;
 }
 
+Result<DecodedColumn> PartReader::ReadDerived(const Segment& segment, uint32_t number,
+                                              const std::function<Result<std::vector<int64_t>>()>& make) {
+  KPROF_CHECK(number >= kFirstDerived && number < kMostShapeSlots);
+  const ColumnCache::Key key{number_, ColumnId(segment.id, 0, number)};
+  DecodedColumn cached = cache_.Find(key);
+  if (cached != nullptr) return cached;
+  ASSIGN_OR_RETURN(std::vector<int64_t> values, make());
+  cached = std::make_shared<const std::vector<int64_t>>(std::move(values));
+  cache_.Put(key, cached);
+  return cached;
+}
+
 Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segment, EventColumn column) {
   auto found = bounds_.find(segment.id);
   if (found == bounds_.end()) {
@@ -225,11 +255,16 @@ Result<std::string> PartReader::ReadString(int64_t id) {
 }
 
 Result<std::optional<int64_t>> PartReader::FindString(std::string_view text) {
+  const auto known = found_.find(std::string(text));
+  if (known != found_.end()) return known->second;
   Statement select(db_, kFindString);
   select.BindText(1, text);
-  if (select.Next()) return std::optional<int64_t>(select.Integer(0));
+  std::optional<int64_t> id;
+  if (select.Next()) id = select.Integer(0);
   if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
-  return std::optional<int64_t>();
+  if (found_.size() >= kKeptFound) found_.clear();
+  found_.emplace(text, id);
+  return id;
 }
 
 Status PartReader::ForEachString(const std::function<bool(int64_t, std::string_view)>& see) {

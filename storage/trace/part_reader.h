@@ -39,9 +39,11 @@ struct Segment {
 
 class PartReader {
  public:
-  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it.
+  static constexpr uint32_t kFirstDerived = 512;
+
+  // Fails with kNotFound, and kStorageBroken as CheckPart does. `cache` must outlive it; columns in it outlive the
+  // reader: another one of the same file finds them.
   static Result<std::unique_ptr<PartReader>> Open(const std::string& path, ColumnCache& cache);
-  ~PartReader();
   PartReader(const PartReader&) = delete;
   PartReader& operator=(const PartReader&) = delete;
 
@@ -64,10 +66,16 @@ class PartReader {
   // Of the rows of that shape, in their order. Shape and slot may be any: kStorageBroken where the part has no such
   // column.
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
+  // Something made of a segment's columns, kept beside them for the next question: `make` is called where it is not
+  // there. `number` tells what it is: those who ask agree on it. REQUIRES: it is kFirstDerived or more, below 1,024.
+  Result<DecodedColumn> ReadDerived(const Segment& segment, uint32_t number,
+                                    const std::function<Result<std::vector<int64_t>>()>& make);
   // Between what its values are, without reading them; nothing where there is no such column. Not checked: of a part
   // that lies, Read's values may be others.
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
 
+  // Strings have numbers less than this.
+  int64_t strings_end() const { return strings_end_; }
   // The text of a number; kStorageBroken where there is none.
   Result<std::string> ReadString(int64_t id);
   // Its number, where it is one of the part's. Looks at all of them.
@@ -75,15 +83,17 @@ class PartReader {
   // All of them, until `see` returns false.
   Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see);
 
+  // kStorageBroken, naming the part: for who finds in its values what cannot be.
+  Status Broken(std::string what) const;
+
  private:
-  PartReader(std::string path, Db db, ColumnCache& cache);
+  PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache);
   Status Load();
   Status LoadFacts();
   Status LoadTracks();
   Status LoadShapes();
   Status LoadSegments();
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows);
-  Status Broken(std::string what) const;
 
   const std::string path_;
   Db db_;
@@ -94,8 +104,10 @@ class PartReader {
   std::vector<ArgShape> shapes_;
   std::array<std::vector<Segment>, kEventKinds> segments_;
   std::array<int64_t, kEventKinds> rows_{};
-  // What was asked for; forgotten when it is much.
+  int64_t strings_end_ = 0;
+  // What was asked for; forgotten when it is much. Texts have no index: finding one goes through all of them.
   std::unordered_map<int64_t, std::string> strings_;
+  std::unordered_map<std::string, std::optional<int64_t>> found_;
   size_t string_bytes_ = 0;
   std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
 };

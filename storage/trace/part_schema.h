@@ -14,7 +14,6 @@
 namespace kprof {
 
 constexpr int64_t kPartFormatVersion = 1;
-constexpr std::string_view kPartEnding = ".trace.db";
 
 // In an empty file.
 Status CreatePartTables(Db& db);

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "storage/layout.h"
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_time.h"
 #include "storage/trace/part_schema.h"
@@ -81,7 +82,7 @@ Status CheckSegment(const EncodedSegment& segment) {
 }  // namespace
 
 Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs) {
-  KPROF_CHECK(path.ends_with(kPartEnding));
+  KPROF_CHECK(path.ends_with(kTracePartEnding));
   RETURN_IF_ERROR(files.Remove(path + std::string(kPartialEnding)));
   std::unique_ptr<PartWriter> writer(new PartWriter(files, path));
   RETURN_IF_ERROR(writer->Open(vfs));

@@ -32,7 +32,8 @@ constexpr std::string_view kPartialEnding = ".partial";
 
 class PartWriter : public PartSink {
  public:
-  // REQUIRES: `path` ends in kPartEnding. What a former one left of its .partial is removed. `vfs`: Db::Options::vfs.
+  // REQUIRES: `path` ends in kTracePartEnding. What a former one left of its .partial is removed. `vfs`:
+  // Db::Options::vfs.
   static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr);
   ~PartWriter() override;
   PartWriter(const PartWriter&) = delete;

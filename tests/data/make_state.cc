@@ -172,6 +172,33 @@ void AddEnded(State& state) {
   state.Insert(cancelled);
 }
 
+// An import that is done. Its part's file is not here: that format has examples of its own.
+void AddImported(State& state) {
+  RunRow imported = State::Run("1jxt22xm01mp0rt0", 35);
+  imported.tool = "import";
+  imported.argv = {"import", "worker3.json.gz"};
+  imported.environment.clear();
+  imported.devices.clear();
+  State::Start(imported);
+  State::End(imported, std::nullopt);
+  TracePartRow part;
+  part.name = "rank3";
+  part.rank = part.asked_rank = 3;
+  part.source_name = "worker3.json.gz";
+  part.source_format = "kineto";
+  part.source_bytes = 2000;
+  part.source_hash = "2000-0123456789abcdef0123456789abcdef";
+  part.asked_format = "auto";
+  part.bytes = 900;
+  part.slices = 50;
+  part.instants = 4;
+  part.counters = 3;
+  part.flows = 2;
+  part.tracks = 1;
+  imported.trace = {part};
+  state.Insert(imported);
+}
+
 // Runs in flight, as kill -9 of the daemon and its supervisors leaves them.
 void AddLost(State& state) {
   RunRow preparing = State::Run("1jxt22y20prep000", 40);
@@ -307,6 +334,7 @@ int main(int argc, char** argv) {
   }
   kprof::State state(argv[1]);
   kprof::AddEnded(state);
+  kprof::AddImported(state);
   kprof::AddLost(state);
   kprof::AddQueued(state);
   kprof::AddSessions(state);

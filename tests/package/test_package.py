@@ -41,6 +41,7 @@ class Contents(unittest.TestCase):
                      "usr/share/fish/vendor_completions.d/kprofctl.fish", "usr/share/kprof/proto/kprof/v1/runs.proto",
                      "usr/share/doc/kprof/operations.md"):
             self.assertEqual(modes[f"./{file}"], "-rw-r--r--", file)
+        self.assertTrue(any(name.endswith("/kprof/kprof_trace.so") for name in modes), listed)
         self.assertIn("root/root", listed)
         self.assertEqual(re.findall(r"^\S+ (?!root/root)\S+", listed, re.MULTILINE), [])
 

@@ -183,8 +183,8 @@ class CaptureTest(DaemonTest):
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
     def test_what_later_versions_have_is_told_apart_from_a_typo(self):
-        for words in (("import", "f"), ("clocks", "status"), ("report", "@last"), ("compare", "a"),
-                      ("analyze", "summary", "@last"), ("query", "--run", "@last", "SELECT 1"),
+        for words in (("clocks", "status"), ("report", "@last"), ("compare", "a"),
+                      ("analyze", "summary", "@last"),
                       ("capture", "command", "--exclusive", "--", "true"),
                       ("capture", "command", "--clocks", "lock", "--", "true")):
             with self.subTest(words=words):

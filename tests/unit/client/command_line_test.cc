@@ -47,6 +47,21 @@ TEST(CommandLine, TakesANodeAndItsFilesBeforeAndAfterTheVerb) {
   EXPECT_EQ(ParseCommandLine({"--node", "", "status"}).status().code(), ErrorCode::kUsage);
 }
 
+TEST(CommandLine, ReadsAnImport) {
+  auto args = Parsed<ImportArgs>({"import", "a.json", "-", "--format", "kineto", "--label", "k=v", "--keep-source",
+                                  "--again", "--shared", "--detach", "--rank", "3"});
+  EXPECT_THAT(args.files, ElementsAre("a.json", "-"));
+  EXPECT_EQ(args.format, "kineto");
+  EXPECT_EQ(args.rank, 3);
+  EXPECT_EQ(args.labels.at("k"), "v");
+  EXPECT_TRUE(args.keep_source && args.again && args.shared && args.detach);
+  args = Parsed<ImportArgs>({"import", "a.json"});
+  EXPECT_EQ(args.format, "auto");
+  EXPECT_FALSE(args.rank || args.keep_source || args.again || args.shared || args.detach);
+  EXPECT_EQ(ParseCommandLine({"import"}).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(ParseCommandLine({"import", "a", "--rank", "-1"}).status().code(), ErrorCode::kUsage);
+}
+
 TEST(CommandLine, ReadsACapture) {
   auto args =
       Parsed<CaptureArgs>({"capture", "command", "--device", "0,1",      "--timeout", "5m",       "--queue-timeout=2h",

@@ -15,7 +15,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
     const char* what;
   };
   const Case cases[] = {
-      {{"import", "f"}, "the verb 'import'"},
       {{"report", "--help"}, "the verb 'report'"},
       {{"analyze", "--list"}, "the verb 'analyze'"},
       {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},
@@ -24,7 +23,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
       {{"open", "a"}, "the verb 'open'"},
       {{"rank-exec"}, "the verb 'rank-exec'"},
       {{"mcp"}, "the verb 'mcp'"},
-      {{"query", "--run", "@last", "SELECT 1"}, "--run"},
       {{"capture", "command", "--exclusive", "--", "a"}, "--exclusive"},
       {{"capture", "command", "--baseline", "r", "--", "a"}, "--baseline"},
       {{"capture", "command", "--kernel", "k", "--", "a"}, "--kernel"},

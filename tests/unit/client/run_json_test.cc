@@ -25,6 +25,21 @@ TEST(RunJson, IsTheObjectOfTheContract) {
       "\n");
 }
 
+TEST(RunJson, SaysWhatIsInATrace) {
+  v1::Run run;
+  v1::TraceCounts& trace = *run.mutable_trace();
+  trace.set_slices(1);
+  trace.set_instants(2);
+  trace.set_counters(3);
+  trace.set_flows(4);
+  trace.set_tracks(5);
+  trace.set_bytes(6);
+  trace.set_source_bytes(7);
+  EXPECT_NE(RunJsonLine(run).find(
+                R"("trace":{"slices":1,"instants":2,"counters":3,"flows":4,"tracks":5,"bytes":6,"source_bytes":7})"),
+            std::string::npos);
+}
+
 TEST(RunJson, SaysNullForWhatIsNotKnownYet) {
   v1::Run run;
   run.set_id("01jd");

@@ -71,11 +71,17 @@ log_level = "warning"
 [queue]
 limit_runs = 5
 running_without_device = 3
+[import]
+at_once = 1
+memory_megabytes = 100
+max_source_gigabytes = 2
 [sessions]
 limit = 7
 limit_per_uid = 4
 max_ttl_minutes = 60
 max_idle_timeout_minutes = 5
+[query]
+trace_cache_mib = 64
 [output]
 head_bytes = 100
 tail_bytes = 8192
@@ -98,7 +104,9 @@ cores = [0, 1]
   EXPECT_EQ(config->log_level, LogLevel::kWarning);
   EXPECT_EQ(config->queue.runs, 5u);
   EXPECT_EQ(config->queue.running_without_device, 3u);
+  EXPECT_EQ(config->import, (ImportPolicy{1, int64_t{100} << 20, int64_t{2} << 30}));
   EXPECT_EQ(config->sessions, (SessionLimits{7, 4, 3'600'000, 300'000}));
+  EXPECT_EQ(config->query.trace_cache_bytes, 64 << 20);
   EXPECT_EQ(config->output.head_bytes, 100);
   EXPECT_EQ(config->output.tail_bytes, 8192);
   EXPECT_EQ(config->retention.max_age_ns, 2LL * 3600 * 1'000'000'000);

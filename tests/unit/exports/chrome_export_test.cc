@@ -101,10 +101,10 @@ TEST_F(ChromeExportTest, TimesSince1970ReadBack) {
                        R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":1623143089861880,"dur":1})"));
 }
 
-// The events at 0 do not count when a base is looked for; here something lies before it.
 TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
-  ExpectReadsBack(List(R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},)"
-                       R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":7.5,"dur":1})"));
+  ExpectReadsBack(R"({"kprofTimeZeroNs":5000,"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},)"
+                  R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},)"
+                  R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":7.5,"dur":1}]})");
 }
 
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {

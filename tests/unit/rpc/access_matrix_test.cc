@@ -46,6 +46,14 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          v1::GetRunResponse response;
          return client.runs->GetRun(&context, Named<v1::GetRunRequest>(id), &response);
        }},
+      {Rpc::kQueryTrace,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::QueryRequest request;
+         request.set_sql("SELECT 1");
+         request.add_runs(id);
+         return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
+       }},
       {Rpc::kWatchRun,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -202,6 +210,20 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          v1::SubmitRunResponse response;
          return client.runs->SubmitRun(&context, v1::SubmitRunRequest(), &response);
        }},
+      {Rpc::kUploadSource,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::UploadSourceResponse response;
+         auto stream = client.runs->UploadSource(&context, &response);
+         stream->WritesDone();
+         return stream->Finish();
+       }},
+      {Rpc::kSubmitImport,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::SubmitImportResponse response;
+         return client.runs->SubmitImport(&context, v1::SubmitImportRequest(), &response);
+       }},
       {Rpc::kListRuns,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -317,6 +339,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
   };
   const Row rows[] = {
       {Rpc::kGetRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kQueryTrace, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kWatchRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kHoldRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
       {Rpc::kWaitRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
@@ -440,7 +463,8 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
       {Rpc::kQuery, kYes, kYes, kYes, kYes},        {Rpc::kOpenSession, kYes, kYes, kYes, kNo},
       {Rpc::kListSessions, kYes, kYes, kYes, kYes}, {Rpc::kListAudit, kNo, kNo, kYes, kYes},
       {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},  {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},
-      {Rpc::kReflect, kYes, kYes, kYes, kYes},
+      {Rpc::kReflect, kYes, kYes, kYes, kYes},      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},
+      {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

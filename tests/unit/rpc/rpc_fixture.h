@@ -137,6 +137,9 @@ class RpcFixture {
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   StorageLimits storage_limits_;
   ConnectionLimits server_limits_;
+  ImportWays::Import import_ = [](auto&&...) -> Result<ImportedPart> {
+    return Fail(ErrorCode::kBadInput, "import", "this test reads nothing");
+  };
   WriterHold writer_hold_;
 
   void Start() {
@@ -156,11 +159,15 @@ class RpcFixture {
     audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
     audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
     RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
+    sources_ = std::make_unique<HeldSources>(*loop_);
+    imports_ = std::make_unique<ImportWays>(ImportWays{import_, {}, *sources_, *bulk_, *bulk_});
+    run_parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
     parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
-                                                 devices_, *runs_, *limits_, answers_, health_, *audit_,
+                                                 devices_, *runs_, *limits_, answers_, health_, *audit_, trace_columns_,
                                                  NodeInfo{"host", "test", "user", "/s"}});
+    parts_->sources = sources_.get();
     servers_ = *CallerServers::Create(*parts_, server_limits_, audited_calls_.get());
     turning_ = std::thread([this] {
       while (!stop_turning_) {
@@ -185,6 +192,8 @@ class RpcFixture {
     for (WorkerPool* pool : {query_pool_.get(), bulk_.get(), workers_.get()}) pool->End();
     loop_->RunUntilIdle();
     runs_.reset();
+    imports_.reset();
+    sources_.reset();
     audit_.reset();
     catalog_.reset();
     query_pool_.reset();
@@ -334,11 +343,14 @@ class RpcFixture {
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<AuditedCalls> audited_calls_;
   AnswerCache answers_;
+  ColumnCache trace_columns_{16 << 20};
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<WorkerPool> bulk_;
   std::unique_ptr<WorkerPool> query_pool_;
+  std::unique_ptr<HeldSources> sources_;
+  std::unique_ptr<ImportWays> imports_;
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<StreamLimits> limits_;
   std::unique_ptr<RpcParts> parts_;

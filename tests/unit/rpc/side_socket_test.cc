@@ -44,8 +44,10 @@ TEST(SidePackets, AreNotReadWhenTheyAreCutOrHaveMore) {
 class SideSocketTest : public testing::Test {
  protected:
   SideSocketTest() {
-    auto serve = [this](uint32_t uid, const SideRequest& request) {
-      served_.emplace_back(uid, request);
+    auto serve = [this](const SideSocket::Asker& who, const SideRequest& request, UniqueFd file) {
+      served_.emplace_back(who.uid, request);
+      brought_ = std::move(file);
+      groups_ = who.groups;
       return Serve();
     };
     socket_ = *SideSocket::Listen(loop_, Path(), 0600, serve, [this](uint32_t uid) {
@@ -56,9 +58,10 @@ class SideSocketTest : public testing::Test {
 
   std::string Path() const { return folder_ / "kprofd.sock.fd"; }
 
-  Result<UniqueFd> Serve() {
+  Result<SideSocket::Reply> Serve() {
     if (refusal_) return *refusal_;
-    return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (brought_.valid()) return SideSocket::Reply{UniqueFd(), "a ticket"};
+    return SideSocket::Reply{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), ""};
   }
 
   UniqueFd Connect() {
@@ -81,8 +84,37 @@ class SideSocketTest : public testing::Test {
   std::map<uint32_t, uint32_t> accounts_;  // where it is not the uid
   std::optional<Status> refusal_;
   std::vector<std::pair<uint32_t, SideRequest>> served_;
+  UniqueFd brought_;
+  std::vector<gid_t> groups_;
   std::unique_ptr<SideSocket> socket_;
 };
+
+TEST_F(SideSocketTest, TakesTheFileOfARequestToHoldIt) {
+  UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  UniqueFd client = Connect();
+  ASSERT_EQ(SendPacket(client.get(), EncodeSideRequest({kSideHoldFile, ""}), {null.get()}), 0);
+  loop_.RunUntilIdle();
+  Packet packet;
+  ASSERT_EQ(ReceivePacket(client.get(), kSidePacketLimitBytes, packet), 0);
+  EXPECT_EQ(*DecodeSideAnswer(packet.bytes), (SideAnswer{kSideHoldFile, "", "a ticket", ""}));
+  EXPECT_TRUE(packet.files.empty());
+  EXPECT_TRUE(brought_.valid());
+  EXPECT_EQ(groups_.back(), ::getegid());
+}
+
+TEST_F(SideSocketTest, ClosesWhenARequestHasNotTheFilesOfItsType) {
+  UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  UniqueFd client = Connect();
+  SendPacket(client.get(), EncodeSideRequest({kSideHoldFile, ""}));
+  EXPECT_TRUE(IsClosed(client));
+  client = Connect();
+  SendPacket(client.get(), EncodeSideRequest({kSideHoldFile, ""}), {null.get(), null.get()});
+  EXPECT_TRUE(IsClosed(client));
+  client = Connect();
+  SendPacket(client.get(), EncodeSideRequest(kRequest), {null.get()});
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_TRUE(served_.empty());
+}
 
 TEST_F(SideSocketTest, AnswersWithAFileAndCloses) {
   UniqueFd client = Connect();
@@ -213,7 +245,9 @@ TEST_F(SideSocketTest, RemovesItsFile) {
 
 TEST_F(SideSocketTest, AdoptsAListenerOnly) {
   SocketPair pair = *MakeSocketPair(SOCK_SEQPACKET);
-  auto serve = [](uint32_t, const SideRequest&) { return Result<UniqueFd>(UniqueFd()); };
+  auto serve = [](const SideSocket::Asker&, const SideRequest&, UniqueFd) -> Result<SideSocket::Reply> {
+    return SideSocket::Reply{};
+  };
   auto account_of = [](uint32_t uid) { return uid; };
   EXPECT_EQ(SideSocket::Adopt(loop_, std::move(pair.ours), serve, account_of).status().code(), ErrorCode::kUsage);
   UniqueFd listener = *ListenForPackets(folder_ / "another", 0600);

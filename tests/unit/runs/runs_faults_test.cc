@@ -10,7 +10,7 @@ namespace kprof {
 namespace {
 
 // One life: submitted, run, ended; a second one waits behind it. What was acknowledged is noted.
-struct Life {
+struct Lived {
   std::string first;
   std::string second;
   bool first_ended = false;
@@ -19,8 +19,8 @@ struct Life {
 // Goes as far as the faults let it. `answered` says how far the outside was told.
 class FaultyLife : public RunsFixture {
  public:
-  Life Live() {
-    Life life;
+  Lived Live() {
+    Lived life;
     Result<RunRow> first = Submit(Command());
     if (!first.ok()) return life;
     life.first = first->id;
@@ -76,7 +76,7 @@ TEST(RunsFaults, AFullDiskFailsTheRunAndNothingElse) {
     FaultyLife run;
     ASSERT_TRUE(run.Open().ok());
     run.disk_.plan.FailAt(at, Fault::kNoSpace, /*lasting=*/true);
-    Life life = run.Live();
+    Lived life = run.Live();
     const size_t launches = life.second.empty() ? 0 : CountLaunchesOf(*run.launcher_, life.first);
     run.disk_.plan.Heal();
     if (life.first.empty()) {
@@ -182,7 +182,7 @@ TEST(RunsFaults, APowerCutLosesNothingThatWasAnswered) {
       FaultyLife run;
       ASSERT_TRUE(run.Open().ok());
       run.disk_.plan.FailAt(at, Fault::kPowerCut);
-      Life life = run.Live();
+      Lived life = run.Live();
       run.Close();
       run.disk_.plan.RestoreSynced(survives, static_cast<uint64_t>(at));
       Status opened = run.Open();

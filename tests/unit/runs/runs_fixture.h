@@ -49,6 +49,10 @@ class RunsFixture {
     if (system_mode_) parts.grants = grants_.get();
     parts.storage = &storage_limits_;
     parts.boot_id = boot_id_;
+    sources_ = std::make_unique<HeldSources>(*loop_);
+    import_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = import_threads_});
+    imports_ = std::make_unique<ImportWays>(ImportWays{import_, {}, *sources_, *import_pool_, *workers_});
+    if (import_) parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
     runs_->Begin();
@@ -60,9 +64,13 @@ class RunsFixture {
   void Close() {
     runs_.reset();
     if (workers_) workers_->End();
+    if (import_pool_) import_pool_->End();
     // Answers of the writer that are still to come find loop and workers.
     catalog_.reset();
     workers_.reset();
+    imports_.reset();
+    import_pool_.reset();
+    sources_.reset();
     loop_.reset();
     launcher_.reset();
   }
@@ -161,12 +169,17 @@ class RunsFixture {
   RunObserver* observer_ = nullptr;
   Runs::Options options_;
   std::string boot_id_ = "this-boot";
-  bool system_mode_ = false;  // clients and the helper start commands
+  bool system_mode_ = false;   // clients and the helper start commands
+  ImportWays::Import import_;  // none: nothing is imported
+  size_t import_threads_ = 0;  // 0: within the loop
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<HeldSources> sources_;
+  std::unique_ptr<WorkerPool> import_pool_;
+  std::unique_ptr<ImportWays> imports_;
   std::unique_ptr<Runs> runs_;
 };
 

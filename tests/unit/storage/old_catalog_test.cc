@@ -165,5 +165,27 @@ TEST_F(OldCatalogTest, Version4) {
   EXPECT_EQ(*ReadLeftovers(db), std::vector{left});
 }
 
+TEST_F(OldCatalogTest, Version5) {
+  Db db = OpenCopy("state-v5");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 5);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+  TracePartRow part;
+  part.name = "rank3";
+  part.rank = 3;
+  part.source_name = "worker3.json.gz";
+  part.source_format = "kineto";
+  part.source_bytes = 2000;
+  part.source_hash = "2000-0123456789abcdef0123456789abcdef";
+  part.asked_format = "auto";
+  part.asked_rank = 3;
+  part.bytes = 900;
+  part.slices = 50;
+  part.instants = 4;
+  part.counters = 3;
+  part.flows = 2;
+  part.tracks = 1;
+  EXPECT_EQ(ReadRun(db, "1jxt22xm01mp0rt0")->trace, std::vector{part});
+}
+
 }  // namespace
 }  // namespace kprof

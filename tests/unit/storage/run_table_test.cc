@@ -140,7 +140,8 @@ TEST_F(RunTableTest, DeletesARunWithAllThatHangsOnIt) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(DeleteRun(db_, std::to_string(i)).ok());
   EXPECT_EQ(*db_.QueryInteger("SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM run_devices) + "
                               "(SELECT count(*) FROM run_labels) + (SELECT count(*) FROM run_trust) + "
-                              "(SELECT count(*) FROM artifacts) + (SELECT count(*) FROM metrics)"),
+                              "(SELECT count(*) FROM artifacts) + (SELECT count(*) FROM metrics) + "
+                              "(SELECT count(*) FROM trace_parts)"),
             0);
   EXPECT_EQ(ReadCounts(db_)->runs, 0);
   EXPECT_EQ(ReadCounts(db_)->artifact_bytes, 0);

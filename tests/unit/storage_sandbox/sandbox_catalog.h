@@ -50,6 +50,11 @@ inline RunRow SomeRun(const std::string& id, uint32_t uid, bool shared, const st
   run.stdout_bytes = 17;
   run.trust = {{"clocks_not_locked", word}};
   run.artifacts = {{word + ".ncu-rep", 4096, "ab" + word}};
+  TracePartRow part;
+  part.name = part.source_name = word;
+  part.source_hash = "1-" + word;
+  part.asked_format = "auto";
+  run.trace = {part};
   run.metrics = {{.name = "gpu_ms", .value = 2.5, .unit = "ms"},
                  {.name = "dram", .value = 40, .unit = word, .kernel = "gemm " + word, .launch = 3}};
   return run;

@@ -29,7 +29,7 @@ TEST(Visibility, IsOwnRunsAndThoseThatOthersShare) {
 
 TEST(Visibility, IsTheSameForWhatHangsOnARun) {
   SandboxCatalog& catalog = SandboxCatalog::Shared();
-  for (const char* table : {"artifact", "metric", "label", "device", "trust"}) {
+  for (const char* table : {"artifact", "metric", "label", "device", "trust", "trace"}) {
     const std::string sql =
         std::string("SELECT group_concat(run) FROM (SELECT DISTINCT run FROM ") + table + " ORDER BY run)";
     EXPECT_THAT(Ask(catalog.path(), kAlice, sql).rows, ElementsAre("r1,r2,r4")) << table;

@@ -1,0 +1,82 @@
+#include "client/cli/import_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include "client/cli/local_file.h"
+#include "client/cli/terminal_text.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
+
+Status CannotRead(int error, const std::string& path) {
+  const std::string act = "read " + TerminalText(path);
+  if (error == ENOENT || error == ENOTDIR) return Fail(ErrorCode::kUsage, act, "there is no such file", "name another");
+  return FailErrno(error, act);
+}
+
+Result<std::vector<std::string>> TracesIn(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
+  if (open == nullptr) return CannotRead(errno, folder);
+  std::vector<std::string> paths;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string path = folder + "/" + entry->d_name;
+    if (LooksLikeTrace(entry->d_name) && !IsFolder(path)) paths.push_back(path);
+  }
+  if (paths.empty()) {
+    return Fail(
+        ErrorCode::kUsage, "import the folder " + TerminalText(folder), "there is no trace in it",
+        "name the files: in a folder only .json, .json.gz, .json.zst, .sqlite and .nsys-rep are taken for traces");
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Result<ImportFile> Open(const std::string& path) {
+  ImportFile file;
+  file.path = path;
+  const bool standard = path == "-";
+  file.name = standard ? "stdin" : path.substr(path.rfind('/') + 1);
+  file.fd = UniqueFd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.fd.valid()) return CannotRead(errno, standard ? "standard input" : path);
+  struct stat about {};
+  if (::fstat(file.fd.get(), &about) != 0) return CannotRead(errno, path);
+  // Of standard input what is left is meant, wherever it stands.
+  file.is_regular = S_ISREG(about.st_mode) && !standard;
+  if (file.is_regular) file.size_bytes = about.st_size;
+  return file;
+}
+
+}  // namespace
+
+bool LooksLikeTrace(const std::string& name) {
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [&](std::string_view ending) { return name.size() > ending.size() && name.ends_with(ending); });
+}
+
+Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& paths) {
+  std::vector<ImportFile> files;
+  for (const std::string& given : paths) {
+    std::vector<std::string> of_this{given};
+    if (given != "-" && IsFolder(given)) {
+      ASSIGN_OR_RETURN(of_this, TracesIn(given));
+    }
+    for (const std::string& path : of_this) {
+      ASSIGN_OR_RETURN(ImportFile file, Open(path));
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+}  // namespace kprof::cli

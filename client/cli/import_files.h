@@ -1,0 +1,28 @@
+// The files that `kprofctl import` was given, opened: folders stand for the traces in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof::cli {
+
+struct ImportFile {
+  std::string path;  // as it was given; "-": standard input
+  std::string name;  // its last step; "stdin"
+  UniqueFd fd;
+  bool is_regular = false;
+  int64_t size_bytes = 0;  // of a regular file
+};
+
+// Whether a file in a folder is taken for a trace: .json, .json.gz, .json.zst, .sqlite, .nsys-rep.
+bool LooksLikeTrace(const std::string& name);
+
+// In the order of `paths`, those of a folder by their names; not of the folders below it. Fails with kUsage for a
+// folder without any, and as the first file does that cannot be opened; says which.
+Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& paths);
+
+}  // namespace kprof::cli

@@ -1,0 +1,248 @@
+#include "daemon/analysis/aggregate.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "daemon/analysis/part_filter.h"
+#include "daemon/analysis/percentiles.h"
+#include "daemon/analysis/safe_times.h"
+
+namespace kprof {
+namespace {
+
+constexpr uint32_t kNotAsked = UINT32_MAX;
+
+struct Totals {
+  int64_t count = 0;
+  int64_t ended = 0;
+  int64_t sum = 0;
+  int64_t min = std::numeric_limits<int64_t>::max();
+  int64_t max = 0;
+};
+
+// What a part has, by its own groups.
+struct PartTotals {
+  PartFilter filter;
+  GroupNumbers groups;
+  std::vector<Totals> totals;
+  std::vector<uint32_t> results;  // of each group: which of those of all parts it is
+};
+
+// Rows one after the other are mostly of one group; adding up in one place would have each wait for the one before.
+void Count(std::span<const uint32_t> groups, std::vector<Totals>& totals) {
+  for (size_t first = 0; first < groups.size();) {
+    size_t end = first + 1;
+    while (end < groups.size() && groups[end] == groups[first]) ++end;
+    totals[groups[first]].count += static_cast<int64_t>(end - first);
+    first = end;
+  }
+}
+
+void Add(std::span<const uint32_t> groups, std::span<const int64_t> durations, std::vector<Totals>& totals) {
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Totals& to = totals[groups[i]];
+    const int64_t duration = durations[i];
+    ++to.count;
+    if (!IsKnown(duration)) continue;
+    ++to.ended;
+    to.sum = SaturatingSum(to.sum, duration);
+    to.min = std::min(to.min, duration);
+    to.max = std::max(to.max, duration);
+  }
+}
+
+// The durations of rows selected; kNoValue for all where the kind has none.
+Status GatherDurations(PartReader& reader, const Segment& segment, const RowSelection& selection,
+                       std::vector<int64_t>& durations) {
+  durations.resize(selection.all ? segment.rows : selection.rows.size());
+  ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kDuration));
+  if (!bounds) {
+    std::fill(durations.begin(), durations.end(), kNoValue);
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const DecodedColumn column, reader.Read(segment, EventColumn::kDuration));
+  if (selection.all) {
+    std::copy(column->begin(), column->end(), durations.begin());
+  } else {
+    for (size_t i = 0; i < durations.size(); ++i) durations[i] = (*column)[selection.rows[i]];
+  }
+  return OkStatus();
+}
+
+class Question {
+ public:
+  Question(TraceParts parts, const AggregateRequest& request, const std::stop_token& stop)
+      : parts_(parts), request_(request), stop_(stop) {}
+
+  Status AddUp() {
+    for (size_t at = 0; at < parts_.size(); ++at) {
+      ASSIGN_OR_RETURN(PartFilter filter, PartFilter::Bind(request_.filter, parts_[at], request_.kind));
+      of_parts_.push_back(std::make_unique<PartTotals>(
+          PartTotals{std::move(filter), GroupNumbers(parts_[at], at, request_.by, request_.most_groups), {}, {}}));
+      RETURN_IF_ERROR(AddUp(*parts_[at].reader, *of_parts_.back()));
+    }
+    return Merge();
+  }
+
+  Status AddPercentiles() {
+    std::vector<ValueCount> counts;
+    for (const Aggregate& result : results_) counts.push_back({result.ended, result.min_ns, result.max_ns});
+    const ForEachValue for_each = [this](const SeeValues& see) { return SeeAll(see); };
+    ASSIGN_OR_RETURN(auto percentiles, ExactPercentiles(counts, request_.percentiles, for_each, request_.most_values));
+    for (size_t i = 0; i < results_.size(); ++i) results_[i].percentiles_ns = std::move(percentiles[i]);
+    return OkStatus();
+  }
+
+  // The first of them in their order.
+  void Order() {
+    std::vector<uint32_t> order(results_.size());
+    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::vector<double> measures;
+    for (const Aggregate& result : results_) measures.push_back(MeasureOf(result));
+    const size_t kept = std::min(request_.top, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(kept), order.end(),
+                      [&](uint32_t a, uint32_t b) {
+                        if (measures[a] != measures[b]) return measures[a] > measures[b];
+                        return results_[a].key < results_[b].key;
+                      });
+    std::vector<uint32_t> places(results_.size(), kNotAsked);
+    std::vector<Aggregate> ordered;
+    for (size_t i = 0; i < kept; ++i) {
+      places[order[i]] = static_cast<uint32_t>(i);
+      ordered.push_back(std::move(results_[order[i]]));
+    }
+    results_ = std::move(ordered);
+    for (const auto& part : of_parts_) {
+      for (uint32_t& result : part->results) {
+        if (result != kNotAsked) result = places[result];
+      }
+    }
+  }
+
+  std::vector<Aggregate> TakeResults() { return std::move(results_); }
+
+ private:
+  Status AddUp(PartReader& reader, PartTotals& part) {
+    const auto count = [&](uint32_t group, int64_t rows) {
+      if (part.totals.size() <= group) part.totals.resize(part.groups.size());
+      part.totals[group].count += rows;
+    };
+    return part.filter.ForEach(stop_, [&](const Segment& segment, const RowSelection& selection) -> Status {
+      if (!request_.durations && selection.all) {
+        ASSIGN_OR_RETURN(const bool is_known, part.groups.CountWhole(segment, count));
+        if (is_known) return OkStatus();
+      }
+      RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
+      part.totals.resize(part.groups.size());
+      if (!request_.durations) {
+        Count(groups_, part.totals);
+        return OkStatus();
+      }
+      RETURN_IF_ERROR(GatherDurations(reader, segment, selection, durations_));
+      Add(groups_, durations_, part.totals);
+      return OkStatus();
+    });
+  }
+
+  Status Merge() {
+    std::map<GroupKey, uint32_t> numbers;
+    if (request_.by.empty()) {
+      numbers.emplace(GroupKey(), 0);
+      results_.emplace_back();
+    }
+    for (const auto& part : of_parts_) {
+      part->results.assign(part->totals.size(), kNotAsked);
+      for (uint32_t group = 0; group < part->totals.size(); ++group) {
+        const Totals& totals = part->totals[group];
+        if (totals.count == 0) continue;
+        ASSIGN_OR_RETURN(GroupKey key, part->groups.KeyOf(group));
+        const auto [found, is_new] = numbers.try_emplace(std::move(key), static_cast<uint32_t>(results_.size()));
+        if (is_new) results_.emplace_back().key = found->first;
+        if (results_.size() > request_.most_groups) {
+          return Fail(ErrorCode::kUsage, "group events of a trace",
+                      "there are more than " + std::to_string(request_.most_groups) + " groups",
+                      "ask for fewer events or keys");
+        }
+        part->results[group] = found->second;
+        Aggregate& to = results_[found->second];
+        if (totals.ended > 0) {
+          to.min_ns = to.ended == 0 ? totals.min : std::min(to.min_ns, totals.min);
+          to.max_ns = std::max(to.max_ns, totals.max);
+        }
+        to.count += totals.count;
+        to.ended += totals.ended;
+        to.sum_ns = SaturatingSum(to.sum_ns, totals.sum);
+      }
+    }
+    return OkStatus();
+  }
+
+  // Durations by the numbers of results; of groups that are not among them, none.
+  Status SeeAll(const SeeValues& see) {
+    for (size_t at = 0; at < parts_.size(); ++at) {
+      PartTotals& part = *of_parts_[at];
+      RETURN_IF_ERROR(part.filter.ForEach(stop_, [&](const Segment& segment, const RowSelection& selection) -> Status {
+        RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
+        RETURN_IF_ERROR(GatherDurations(*parts_[at].reader, segment, selection, durations_));
+        for (size_t i = 0; i < groups_.size(); ++i) {
+          const uint32_t result = groups_[i] < part.results.size() ? part.results[groups_[i]] : kNotAsked;
+          groups_[i] = result == kNotAsked ? 0 : result;
+          if (result == kNotAsked) durations_[i] = kNoValue;
+        }
+        see(groups_, durations_);
+        return OkStatus();
+      }));
+    }
+    return OkStatus();
+  }
+
+  double MeasureOf(const Aggregate& result) const {
+    switch (request_.order) {
+      case Measure::kCount:
+        return static_cast<double>(result.count);
+      case Measure::kSum:
+        return static_cast<double>(result.sum_ns);
+      case Measure::kMin:
+        return static_cast<double>(result.min_ns);
+      case Measure::kMax:
+        return static_cast<double>(result.max_ns);
+      case Measure::kMean:
+        return result.mean_ns();
+      case Measure::kPercentile:
+        break;
+    }
+    return request_.order_percentile < result.percentiles_ns.size()
+               ? static_cast<double>(result.percentiles_ns[request_.order_percentile])
+               : 0;
+  }
+
+  const TraceParts parts_;
+  const AggregateRequest& request_;
+  const std::stop_token& stop_;
+  std::vector<std::unique_ptr<PartTotals>> of_parts_;
+  std::vector<Aggregate> results_;
+  std::vector<uint32_t> groups_;
+  std::vector<int64_t> durations_;
+};
+
+}  // namespace
+
+Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
+                                               const std::stop_token& stop) {
+  Question question(parts, request, stop);
+  RETURN_IF_ERROR(question.AddUp());
+  // Where the order does not need them, percentiles are made of what is left.
+  const bool ordered_by_percentile = request.order == Measure::kPercentile;
+  if (!ordered_by_percentile) question.Order();
+  if (!request.percentiles.empty() && request.durations) RETURN_IF_ERROR(question.AddPercentiles());
+  if (ordered_by_percentile) question.Order();
+  return question.TakeResults();
+}
+
+}  // namespace kprof

@@ -1,0 +1,54 @@
+// Count, sum, least, most, mean and percentiles of the durations of events, by any keys, over all parts asked: groups
+// of different parts with the same key are one.
+//
+// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; with
+// percentiles one pass more for each `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
+// there are too many groups, kCancelled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "daemon/analysis/event_filter.h"
+#include "daemon/analysis/group_numbers.h"
+#include "daemon/analysis/trace_part.h"
+#include "storage/base/status.h"
+#include "storage/trace/event_kind.h"
+
+namespace kprof {
+
+enum class Measure : uint8_t { kCount, kSum, kMin, kMax, kMean, kPercentile };
+
+struct AggregateRequest {
+  EventFilter filter;
+  EventKind kind = EventKind::kSlice;
+  std::vector<GroupBy> by;          // none: one group of all
+  bool durations = true;            // false: nothing but counts is asked for
+  std::vector<double> percentiles;  // each from 0 to 100: percentiles.h
+  // The groups with most of it come first, and of them no more than `top`.
+  Measure order = Measure::kSum;
+  size_t order_percentile = 0;  // of kPercentile: which of `percentiles`
+  size_t top = SIZE_MAX;
+  size_t most_groups = 1 << 20;  // in each part, and in all
+  size_t most_values = 8 << 20;  // 64 MiB
+};
+
+struct Aggregate {
+  GroupKey key;  // in the order of `by`
+  int64_t count = 0;
+  int64_t ended = 0;   // of them, those whose end is known: of these is all that follows
+  int64_t sum_ns = 0;  // at most INT64_MAX
+  int64_t min_ns = 0;
+  int64_t max_ns = 0;
+  std::vector<int64_t> percentiles_ns;  // none where `ended` is 0
+
+  double mean_ns() const { return ended == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(ended); }
+};
+
+// By `order`, those that are alike in it by their keys. Without keys, one group, also of nothing.
+Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
+                                               const std::stop_token& stop);
+
+}  // namespace kprof

@@ -1,0 +1,49 @@
+// What to draw of counters in a viewport: of each track and pixel that has samples how many, the least, the most and
+// the last of them; and what a counter's value was when the viewport begins.
+//
+// On the reader's thread. Costs a pass over the samples in the viewport, and the way back to the last one before it;
+// bounded to a point for each track and pixel, and `most_points` of all. Samples that are no number are left out. Fails
+// as slice_tiles.h does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "daemon/analysis/slice_tiles.h"
+#include "daemon/analysis/trace_part.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+struct CounterPoint {
+  int64_t time_ns = 0;  // of its first sample
+  int64_t last_ns = 0;  // of its last one
+  int64_t count = 0;
+  double min = 0;
+  double max = 0;
+  double last = 0;
+};
+
+struct CounterTrack {
+  uint32_t track = 0;
+  std::optional<double> before;  // the viewport; nothing where it has no earlier sample
+  std::vector<CounterPoint> points;
+};
+
+struct CounterTiles {
+  std::vector<CounterTrack> tracks;  // those with a value, by their numbers
+  int64_t pixel_ns = 0;
+  bool is_complete = true;  // false: there were more than `most_points`
+};
+
+struct CounterLimits {
+  size_t most_points = 1 << 18;
+};
+
+// Of a viewport's tracks those that are counters.
+Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+                                      const CounterLimits& limits = {});
+
+}  // namespace kprof

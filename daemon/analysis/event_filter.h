@@ -1,0 +1,36 @@
+// Which events a question is about. What is empty or absent asks for nothing; all that is given must hold; of a list,
+// one of it. part_filter.h finds them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kprof {
+
+struct EventFilter {
+  // What touches [from_ns, to_ns): a slice that lasts within it, also when it began before; what has no duration, or an
+  // end that is not known, where it begins.
+  std::optional<int64_t> from_ns;
+  std::optional<int64_t> to_ns;
+
+  std::vector<int64_t> ranks;  // a part without a rank is of none of them
+
+  std::vector<int64_t> tracks;           // by number, of any part
+  std::vector<std::string> track_kinds;  // "gpu_stream"
+  std::vector<std::string> track_names;  // name_pattern.h
+  std::vector<int64_t> devices;          // of tracks
+  std::vector<int64_t> streams;
+
+  std::vector<std::string> names;       // name_pattern.h
+  std::vector<std::string> categories;  // as they are
+
+  // Of those whose end is known.
+  std::optional<int64_t> least_duration_ns;
+  std::optional<int64_t> most_duration_ns;
+
+  std::optional<int64_t> correlation;
+};
+
+}  // namespace kprof

@@ -1,0 +1,260 @@
+#include "daemon/analysis/slice_tiles.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "daemon/analysis/outlasting_rows.h"
+#include "daemon/analysis/safe_times.h"
+#include "daemon/analysis/track_runs.h"
+#include "storage/trace/detail_levels.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kMostPixels = 65'536;
+constexpr int64_t kMostDepth = 4'096;
+constexpr size_t kMostLanes = size_t{4} << 20;  // and depths without any between them
+constexpr uint32_t kNoLane = UINT32_MAX;
+
+struct Rows {
+  const int64_t* times = nullptr;
+  const int64_t* durations = nullptr;
+  const int64_t* depths = nullptr;
+  const int64_t* names = nullptr;
+  const int64_t* counts = nullptr;  // null: of slices
+  const int64_t* busy = nullptr;
+  std::vector<DecodedColumn> held;
+};
+
+// Boxes of one track and depth.
+struct Lane {
+  std::vector<TileBox> boxes;
+  std::vector<int64_t> longest;  // of each box: the most that one of what it is made of fills
+  size_t narrow = SIZE_MAX;      // the last that is made of what is narrower than a pixel
+  int64_t pixel_begin = 0;       // of that one
+  int64_t pixel_end = 0;
+};
+
+class Tiles {
+ public:
+  Tiles(PartReader& reader, const Viewport& viewport, const TileLimits& limits)
+      : reader_(reader),
+        limits_(limits),
+        from_(std::max(viewport.from_ns, kFirstTimeNs)),
+        to_(std::min(viewport.to_ns, kLastTimeNs)),
+        wanted_(reader.tracks().size(), viewport.tracks.empty() ? 1 : 0),
+        lanes_of_tracks_(reader.tracks().size()) {
+    for (const uint32_t track : viewport.tracks) {
+      if (track < wanted_.size()) wanted_[track] = 1;
+    }
+    const int64_t length = to_ - from_;
+    tiles_.pixel_ns = length / viewport.pixels + (length % viewport.pixels != 0 ? 1 : 0);
+  }
+
+  Status Make(const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const std::vector<const Segment*> segments, ChooseSegments());
+    for (const Segment* segment : segments) {
+      if (segment->min_time_ns >= to_) continue;
+      if (segment->max_time_ns < from_ && segment->max_end_ns <= from_) continue;
+      RETURN_IF_ERROR(StillWanted(stop));
+      if (segment->max_time_ns < from_) {
+        RETURN_IF_ERROR(AddBefore(*segment));
+      } else {
+        RETURN_IF_ERROR(AddWithin(*segment));
+      }
+    }
+    return OkStatus();
+  }
+
+  SliceTiles Take() {
+    for (size_t track = 0; track < lanes_of_tracks_.size(); ++track) {
+      for (const uint32_t lane : lanes_of_tracks_[track]) {
+        if (lane != kNoLane) TakeLane(lanes_[lane]);
+      }
+    }
+    return std::move(tiles_);
+  }
+
+ private:
+  // Those of the coarsest level that is fine enough; else of slices.
+  Result<std::vector<const Segment*>> ChooseSegments() {
+    int64_t coarsest = 0;
+    while (coarsest < kCoarsestLevel && (int64_t{1} << (2 * (coarsest + 1))) <= tiles_.pixel_ns) {
+      ++coarsest;
+    }
+    std::vector<const Segment*> chosen;
+    int64_t level = 0;
+    for (const Segment& segment : reader_.segments(EventKind::kSummary)) {
+      ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader_.ReadBounds(segment, EventColumn::kLevel));
+      if (!bounds || bounds->min != bounds->max || bounds->min < 1 || bounds->min > coarsest) continue;
+      if (bounds->min < level) continue;
+      if (bounds->min > level) chosen.clear();
+      level = bounds->min;
+      chosen.push_back(&segment);
+    }
+    tiles_.level = static_cast<int>(level);
+    if (level > 0) return chosen;
+    for (const Segment& segment : reader_.segments(EventKind::kSlice)) chosen.push_back(&segment);
+    return chosen;
+  }
+
+  Result<Rows> ReadRows(const Segment& segment) {
+    Rows rows;
+    const auto read = [&](EventColumn column, const int64_t*& to) -> Status {
+      ASSIGN_OR_RETURN(DecodedColumn values, reader_.Read(segment, column));
+      to = values->data();
+      rows.held.push_back(std::move(values));
+      return OkStatus();
+    };
+    RETURN_IF_ERROR(read(EventColumn::kTime, rows.times));
+    RETURN_IF_ERROR(read(EventColumn::kDuration, rows.durations));
+    RETURN_IF_ERROR(read(EventColumn::kDepth, rows.depths));
+    RETURN_IF_ERROR(read(EventColumn::kName, rows.names));
+    if (segment.kind == EventKind::kSummary) {
+      RETURN_IF_ERROR(read(EventColumn::kCount, rows.counts));
+      RETURN_IF_ERROR(read(EventColumn::kBusy, rows.busy));
+    }
+    return rows;
+  }
+
+  // One whose rows all begin before the viewport.
+  Status AddBefore(const Segment& segment) {
+    ASSIGN_OR_RETURN(const DecodedColumn outlasting, ReadOutlasting(reader_, segment));
+    if (outlasting->empty()) return OkStatus();
+    ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
+    ASSIGN_OR_RETURN(const Rows rows, ReadRows(segment));
+    size_t run = 0;
+    for (const int64_t row : *outlasting) {
+      while (runs[run].end <= row) ++run;
+      if (wanted_[runs[run].track] != 0) Add(segment, rows, runs[run].track, static_cast<uint32_t>(row));
+    }
+    return OkStatus();
+  }
+
+  Status AddWithin(const Segment& segment) {
+    ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
+    ASSIGN_OR_RETURN(const Rows rows, ReadRows(segment));
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const TrackRun run = runs[i];
+      if (wanted_[run.track] == 0) continue;
+      // In order in a part of ours. In another one, what is found is of it all the same.
+      const auto end =
+          static_cast<uint32_t>(std::lower_bound(rows.times + run.first, rows.times + run.end, to_) - rows.times);
+      for (uint32_t row = run.first; row < end; ++row) Add(segment, rows, run.track, row);
+    }
+    return OkStatus();
+  }
+
+  void Add(const Segment& segment, const Rows& rows, uint32_t track, uint32_t row) {
+    const int64_t begin = SafeTime(rows.times[row]);
+    const int64_t end = EndOf(begin, rows.durations[row]);
+    if (begin >= to_ || (begin < from_ && end <= from_)) return;
+    const bool is_slice = rows.counts == nullptr;
+    TileBox box{.track = track, .begin_ns = begin, .end_ns = end, .count = 1, .name = rows.names[row]};
+    box.depth = std::clamp<int64_t>(rows.depths[row], 0, kMostDepth);
+    if (is_slice) {
+      box.busy_ns = end - begin;
+      box.row = segment.first_row + row;
+    } else {
+      box.count = std::max<int64_t>(rows.counts[row], 1);
+      box.busy_ns = std::max<int64_t>(rows.busy[row], 0);
+    }
+    const uint32_t lane = LaneOf(track, static_cast<size_t>(box.depth));
+    if (lane == kNoLane) {
+      tiles_.is_complete = false;
+      return;
+    }
+    AddTo(lanes_[lane], box);
+  }
+
+  uint32_t LaneOf(uint32_t track, size_t depth) {
+    std::vector<uint32_t>& lanes = lanes_of_tracks_[track];
+    if (depth >= lanes.size()) {
+      const size_t more = depth + 1 - lanes.size();
+      if (lane_places_ + more > kMostLanes) return kNoLane;
+      lane_places_ += more;
+      lanes.resize(depth + 1, kNoLane);
+    }
+    if (lanes[depth] == kNoLane) {
+      lanes[depth] = static_cast<uint32_t>(lanes_.size());
+      lanes_.emplace_back();
+    }
+    return lanes[depth];
+  }
+
+  void AddTo(Lane& lane, const TileBox& box) {
+    const bool is_narrow = box.end_ns - box.begin_ns < tiles_.pixel_ns;
+    const int64_t at = std::max(box.begin_ns, from_);
+    if (is_narrow && lane.narrow != SIZE_MAX && at >= lane.pixel_begin && at < lane.pixel_end) {
+      Merge(lane, box);
+      return;
+    }
+    if (boxes_ == limits_.most_boxes) {
+      tiles_.is_complete = false;
+      return;
+    }
+    ++boxes_;
+    if (is_narrow) {
+      lane.narrow = lane.boxes.size();
+      lane.pixel_begin = at - (at - from_) % tiles_.pixel_ns;
+      lane.pixel_end = lane.pixel_begin + tiles_.pixel_ns;
+    }
+    lane.boxes.push_back(box);
+    lane.longest.push_back(box.busy_ns);
+  }
+
+  static void Merge(Lane& lane, const TileBox& box) {
+    TileBox& to = lane.boxes[lane.narrow];
+    to.begin_ns = std::min(to.begin_ns, box.begin_ns);
+    to.end_ns = std::max(to.end_ns, box.end_ns);
+    to.count = SaturatingSum(to.count, box.count);
+    to.busy_ns = SaturatingSum(to.busy_ns, box.busy_ns);
+    to.row = kNoValue;
+    if (box.busy_ns <= lane.longest[lane.narrow]) return;
+    lane.longest[lane.narrow] = box.busy_ns;
+    to.name = box.name;
+  }
+
+  // Slices of one depth that cross fill what they share once.
+  void TakeLane(Lane& lane) {
+    const auto is_before = [](const TileBox& a, const TileBox& b) {
+      return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
+    };
+    if (!std::is_sorted(lane.boxes.begin(), lane.boxes.end(), is_before)) {
+      std::stable_sort(lane.boxes.begin(), lane.boxes.end(), is_before);
+    }
+    for (TileBox& box : lane.boxes) {
+      box.busy_ns = std::min(box.busy_ns, box.end_ns - box.begin_ns);
+      tiles_.boxes.push_back(box);
+    }
+    lane = {};
+  }
+
+  PartReader& reader_;
+  const TileLimits limits_;
+  const int64_t from_;
+  const int64_t to_;
+  std::vector<uint8_t> wanted_;  // by track
+  std::vector<std::vector<uint32_t>> lanes_of_tracks_;
+  std::vector<Lane> lanes_;
+  size_t lane_places_ = 0;
+  size_t boxes_ = 0;
+  SliceTiles tiles_;
+};
+
+}  // namespace
+
+Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+                                  const TileLimits& limits) {
+  if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
+      viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {
+    return Fail(ErrorCode::kUsage, "draw trace part " + reader.path(), "there is no such viewport",
+                "ask for a time that begins before it ends, and 1 to 65,536 pixels");
+  }
+  Tiles tiles(reader, viewport, limits);
+  RETURN_IF_ERROR(tiles.Make(stop));
+  return tiles.Take();
+}
+
+}  // namespace kprof

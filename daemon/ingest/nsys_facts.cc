@@ -1,0 +1,220 @@
+#include "daemon/ingest/nsys_facts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/ingest/json_text.h"
+#include "daemon/ingest/kept_environment.h"
+#include "daemon/ingest/nsys_column_targets.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostFactBytes = 1 << 20;
+constexpr size_t kLongestValue = 4096;
+constexpr int64_t kMostPairs = 100'000;
+
+// Whole tables, each a list of objects; of some only these columns.
+struct TableFact {
+  std::string_view fact;
+  std::string_view table;
+  std::vector<std::string_view> columns;  // empty: all
+};
+const TableFact kTables[] = {
+    {"source.gpu", "TARGET_INFO_GPU", {}},
+    {"source.cuda_devices", "TARGET_INFO_CUDA_DEVICE", {}},
+    {"source.cuda_contexts", "TARGET_INFO_CUDA_CONTEXT_INFO", {}},
+    {"source.cuda_streams", "TARGET_INFO_CUDA_STREAM", {}},
+    {"source.session_start", "TARGET_INFO_SESSION_START_TIME", {}},
+    {"source.analysis", "ANALYSIS_DETAILS", {}},
+    {"source.nics", "TARGET_INFO_NIC_INFO", {"nicId", "name", "deviceId", "vendorId", "linkLayer", "stateName"}},
+    {"source.gpu_metrics", "TARGET_INFO_GPU_METRICS", {}},
+    {"source.nvtx_payload_schemas", "NVTX_PAYLOAD_SCHEMAS", {}},
+    {"source.nvtx_payload_schema_entries", "NVTX_PAYLOAD_SCHEMA_ENTRIES", {}},
+};
+
+// Tables of names and values: those whose names begin so.
+struct PairsFact {
+  std::string_view fact;
+  std::string_view table;
+  std::vector<std::string_view> names;
+};
+const PairsFact kPairs[] = {
+    {"source.export",
+     "META_DATA_EXPORT",
+     {"EXPORT_PRODUCT_", "EXPORT_SCHEMA_VERSION", "EXPORT_PLATFORM", "EXPORT_ARCH", "EXPORT_TIME_UTC",
+      "EXPORT_PARAM_LAZY", "EXPORT_PARAM_TIME_", "EXPORT_PARAM_INCLUDE_", "EXPORT_PARAM_TABLES_TO_EXPORT",
+      "EXPORT_PARAM_TIMES_TO_EXPORT", "EXPORT_CONFIG_TIME_SHIFT", "DERIVED_WINDOW_NS"}},
+    {"source.capture",
+     "META_DATA_CAPTURE",
+     {"CAPTURE_EVENT_TYPE",
+      "COLLECT_",
+      "CUDA_",
+      "OS_RUNTIME_OPTIONS:",
+      "NVTX_OPTIONS:",
+      "LINUX_PERF_OPTIONS:",
+      "START_",
+      "STOP_",
+      "RUN_DURATION_",
+      "RATE_HZ",
+      "POWER_RATE_",
+      "THREAD_STATE_",
+      "USE_",
+      "SAMPLE_",
+      "TRACE_",
+      "INCLUDE_CHILDREN",
+      "SHOW_BACKTRACE",
+      "DEVICE_TYPE",
+      "BANDWIDTH_",
+      "HAS_ANNOTATIONS",
+      "DISABLE_TIME_SYNC",
+      "GPU_METRICS",
+      "IN_APP_",
+      "SYMBOL_RESOLUTION_OPTIONS:RESOLVE_SYMBOLS"}},
+    {"source.system",
+     "TARGET_INFO_SYSTEM_ENV",
+     {"CpuCores", "CpuSpeedMhz", "CpuArchitecture", "CpuDescription", "HardwarePlatform", "SoftwarePlatform",
+      "OsDescription", "OsVersion", "KernelVersion", "SoftwareReleaseVersion", "NvDriverVersion", "CudaDriverVersion",
+      "OfedDriverVersion", "LinuxParanoidLevel"}},
+};
+
+constexpr std::string_view kSideTables[] = {
+    "StringIds",
+    "PROCESSES",
+    "ThreadNames",
+    "ProcessStreams",
+    "ANALYSIS_FILE",
+    "META_DATA_CAPTURE",
+    "META_DATA_EXPORT",
+    "TARGET_INFO_SYSTEM_ENV",
+    "OSRT_FILE_ACCESS_DESCRIPTORS",
+    "GENERIC_EVENT_TYPES",
+    "GENERIC_EVENT_SOURCES",
+};
+
+void AppendValue(std::string& json, NsysSource& source, const NsysQuery& row, int column, const NsysColumn& of) {
+  switch (row.Type(column)) {
+    case SQLITE_INTEGER: {
+      if (of.refers_to.starts_with(kEnumPrefix)) {
+        const NsysEnums::Labels& labels = source.enums.Of(of.refers_to);
+        const auto label = labels.find(row.Integer(column));
+        if (label != labels.end()) return AppendJsonString(json, label->second);
+      }
+      json += std::to_string(row.Integer(column));
+      return;
+    }
+    case SQLITE_FLOAT:
+      json += std::isfinite(row.Real(column)) ? ShortestNumber(row.Real(column)) : "null";
+      return;
+    case SQLITE_TEXT:
+      return AppendJsonString(json, row.Text(column).substr(0, kLongestValue));
+    default:
+      json += "null";
+  }
+}
+
+std::string TableJson(NsysSource& source, const NsysTable& table, const std::vector<std::string_view>& columns) {
+  std::string json;
+  NsysQuery rows = source.database.Scan(table);
+  while (json.size() < kMostFactBytes && rows.Next()) {
+    std::string object;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const NsysColumn& column = table.columns[i];
+      const bool wanted = columns.empty() || std::find(columns.begin(), columns.end(), column.name) != columns.end();
+      if (!wanted || rows.IsNull(static_cast<int>(i))) continue;
+      object += object.empty() ? '{' : ',';
+      AppendJsonString(object, column.name);
+      object += ':';
+      AppendValue(object, source, rows, static_cast<int>(i), column);
+    }
+    json += (json.empty() ? '[' : ',') + (object.empty() ? "{" : object) + '}';
+  }
+  return json.empty() ? "[]" : json + ']';
+}
+
+// Calls `take` with each row's name and value.
+void ForPairs(NsysSource& source, std::string_view name,
+              const std::function<void(std::string_view name, std::string_view value)>& take) {
+  const NsysTable* table = source.database.Find(name);
+  if (table == nullptr || !table->Has("name") || !table->Has("value")) return;
+  NsysQuery rows = source.database.Query("SELECT \"name\", \"value\" FROM " + QuotedName(name) + " NOT INDEXED");
+  for (int64_t i = 0; i < kMostPairs && rows.Next(); ++i) take(rows.Text(0), rows.Text(1).substr(0, kLongestValue));
+}
+
+// What was set for the first process stands behind PROCESS_0:.
+std::string_view WithoutProcess(std::string_view name) {
+  if (!name.starts_with("PROCESS_")) return name;
+  const size_t colon = name.find(':');
+  return colon == name.npos ? name : name.substr(colon + 1);
+}
+
+// Names repeat: a list of pairs, not an object.
+std::string PairsJson(NsysSource& source, const PairsFact& fact) {
+  std::string json;
+  ForPairs(source, fact.table, [&](std::string_view name, std::string_view value) {
+    const auto begins = [&](std::string_view kept) { return WithoutProcess(name).starts_with(kept); };
+    if (json.size() > kMostFactBytes || std::none_of(fact.names.begin(), fact.names.end(), begins)) return;
+    json += json.empty() ? "[[" : ",[";
+    AppendJsonString(json, name);
+    json += ',';
+    AppendJsonString(json, value);
+    json += ']';
+  });
+  return json.empty() ? json : json + ']';
+}
+
+std::string EnvironmentJson(NsysSource& source) {
+  std::string json;
+  ForPairs(source, "META_DATA_CAPTURE", [&](std::string_view name, std::string_view value) {
+    const size_t equals = value.find('=');
+    if (!WithoutProcess(name).starts_with("ENVIRONMENT_VARIABLE") || equals == value.npos) return;
+    if (json.size() > kMostFactBytes || !IsKeptEnvironment(value.substr(0, equals))) return;
+    json += json.empty() ? "[" : ",";
+    AppendJsonString(json, value);
+  });
+  return json.empty() ? json : json + ']';
+}
+
+Status SetBase(NsysSource& source) {
+  const NsysTable* table = source.database.Find("TARGET_INFO_SESSION_START_TIME");
+  if (table != nullptr && table->Has("utcEpochNs")) {
+    NsysQuery rows = source.database.Query("SELECT \"utcEpochNs\" FROM \"TARGET_INFO_SESSION_START_TIME\" NOT INDEXED");
+    if (rows.Next() && rows.Type(0) == SQLITE_INTEGER) {
+      RETURN_IF_ERROR(source.batch.sink().SetFact("base_unix_ns", rows.Integer(0)));
+      return source.batch.sink().SetFact("clock", "unix");
+    }
+  }
+  return source.batch.sink().SetFact("clock", "unknown");
+}
+
+}  // namespace
+
+bool IsNsysSideTable(std::string_view name) {
+  if (name.starts_with(kEnumPrefix) || name.ends_with(kCallchainEnding)) return true;
+  if (std::find(std::begin(kSideTables), std::end(kSideTables), name) != std::end(kSideTables)) return true;
+  return std::any_of(std::begin(kTables), std::end(kTables), [&](const TableFact& fact) { return fact.table == name; });
+}
+
+Status SetNsysFacts(NsysSource& source) {
+  RETURN_IF_ERROR(SetBase(source));
+  BatchSink& sink = source.batch.sink();
+  for (const TableFact& fact : kTables) {
+    const NsysTable* table = source.database.Find(fact.table);
+    if (table == nullptr) continue;
+    RETURN_IF_ERROR(sink.SetFact(fact.fact, TableJson(source, *table, fact.columns)));
+  }
+  for (const PairsFact& fact : kPairs) {
+    const std::string json = PairsJson(source, fact);
+    if (!json.empty()) RETURN_IF_ERROR(sink.SetFact(fact.fact, json));
+  }
+  const std::string environment = EnvironmentJson(source);
+  if (!environment.empty()) RETURN_IF_ERROR(sink.SetFact("source.environment", environment));
+  return OkStatus();
+}
+
+}  // namespace kprof

@@ -1,0 +1,45 @@
+// A source of an import while kprofd holds it: an open file of which the import reads, and its place among those that
+// may be held. A resource; closing it gives all of it back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "daemon/base/places.h"
+#include "daemon/runs/upload_bytes.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+// What a source that came over the wire takes of the storage, until it is gone.
+class SpooledBytes {
+ public:
+  SpooledBytes(UploadBytes& bytes, uint32_t owner) : bytes_(bytes), owner_(owner) {}
+  ~SpooledBytes() { bytes_.Shrink(owner_, size_bytes_); }
+  SpooledBytes(const SpooledBytes&) = delete;
+  SpooledBytes& operator=(const SpooledBytes&) = delete;
+
+  // As UploadBytes::Grow.
+  Status Grow(int64_t by_bytes, const UploadBytes::Beside& beside, const std::string& act) {
+    RETURN_IF_ERROR(bytes_.Grow(owner_, by_bytes, beside, act));
+    size_bytes_ += by_bytes;
+    return OkStatus();
+  }
+  int64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  UploadBytes& bytes_;
+  const uint32_t owner_;
+  int64_t size_bytes_ = 0;
+};
+
+struct HeldSource {
+  UniqueFd fd;  // a regular file, read with pread alone: what its owner truncates under us ends early, and no more
+  int64_t size_bytes = 0;                 // when it came
+  std::shared_ptr<Places::Place> place;   // shared: by what is copied on its way from thread to thread
+  std::shared_ptr<SpooledBytes> spooled;  // of one that came over the wire; the same
+};
+
+}  // namespace kprof

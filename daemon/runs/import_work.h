@@ -1,0 +1,50 @@
+// What an import does while it runs: reads its sources, one after the other, into parts in the run's folder, gives
+// those their names, keeps the sources beside them where that is wanted. Nothing of it is in the catalog before its
+// end. Blocks, for as long as the sources are large: from a thread of a pool.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "daemon/runs/held_source.h"
+#include "daemon/runs/import_ways.h"
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/layout.h"
+
+namespace kprof {
+
+// What an import is to read; its files are open as long as it lives.
+struct ImportPlan {
+  struct Source {
+    HeldSource held;
+    std::string name;
+    std::optional<int64_t> rank;  // as it was asked for
+  };
+  std::vector<Source> sources;
+  std::string format;
+  bool keep_sources = false;
+
+  int64_t total_bytes() const;
+};
+
+struct Imported {
+  std::vector<TracePartRow> trace;
+  std::vector<ArtifactRow> artifacts;
+  std::vector<TrustReason> trust;
+};
+
+// Of all sources together.
+using OnImportProgress = std::function<void(const ImportProgress&)>;
+
+// The run's folder is there, and empty. When it returns well all of it is durable; else the folder is the caller's to
+// remove. Fails as ImportTrace does, naming the source, and for the first that does; kCancelled once `stop` is
+// requested.
+Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
+                               const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress);
+
+}  // namespace kprof

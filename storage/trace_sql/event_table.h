@@ -1,0 +1,34 @@
+// The tables whose rows are events as they are stored, slice, instant and counter: which columns they have is all in
+// which they differ.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "storage/trace_sql/trace_table.h"
+
+namespace kprof {
+
+enum class EventField {
+  kRun,
+  kId,
+  kTrackId,
+  kTime,
+  kDuration,
+  kName,
+  kCategory,
+  kDepth,
+  kParent,
+  kCorrelation,
+  kValue,
+  kArgs,
+  kBeside,  // what stood in the event itself, beside its arguments
+};
+
+// `fields`: what the table's columns are, one each; lives as long as the program.
+std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields);
+
+int64_t EventRowsBetween(TraceSet& set, EventKind kind, int64_t from_ns, int64_t to_ns);
+
+}  // namespace kprof

@@ -1,0 +1,49 @@
+// Flows of a part as pairs of slices, from one to the next: points of the same category, name and id, in the order of
+// time, each begin (s), step (t) and end (f) leading on from the one before; a begin starts anew. A point is bound to
+// the slice of its track that it lies in, the latest begun of several; an end that does not say bp "e" to the next one
+// that begins. Where there are just one begin and one end they are a pair, whatever clocks say.
+//
+// One thread. Made for a whole part at once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/open_part.h"
+
+namespace kprof {
+
+struct FlowPair {
+  int64_t from_point = 0;  // rows of flow points
+  int64_t to_point = 0;
+  int64_t from_slice = kNoValue;  // rows of slices, or kNoValue
+  int64_t to_slice = kNoValue;
+  int64_t name = 0;  // strings' numbers
+  int64_t category = 0;
+  int64_t flow_id = 0;
+  int64_t from_ns = 0;
+  int64_t to_ns = 0;
+};
+
+class FlowPairs {
+ public:
+  // In the order of their first points. More points than kMostFlowPoints in a part are kUsage.
+  Result<std::span<const FlowPair>> Read(OpenPart& part);
+  // Those from, or to, one of these slices, by their places in Read's.
+  std::vector<size_t> FindFrom(int64_t slice) const { return Find(by_from_, &FlowPair::from_slice, slice); }
+  std::vector<size_t> FindTo(int64_t slice) const { return Find(by_to_, &FlowPair::to_slice, slice); }
+
+ private:
+  std::vector<size_t> Find(const std::vector<uint32_t>& order, int64_t FlowPair::*slice, int64_t wanted) const;
+
+  bool is_made_ = false;
+  std::vector<FlowPair> pairs_;
+  std::vector<uint32_t> by_from_;
+  std::vector<uint32_t> by_to_;
+};
+
+constexpr int64_t kMostFlowPoints = 8 << 20;
+
+}  // namespace kprof

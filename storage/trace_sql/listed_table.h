@@ -1,0 +1,29 @@
+// Tables of few rows that are all in memory: each condition is tried on each row.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "storage/trace_sql/trace_table.h"
+
+namespace kprof {
+
+struct ListedRow {
+  OpenPart* part = nullptr;
+  size_t number = 0;  // among those of its part
+};
+
+struct ListedTable {
+  size_t (*rows)(const OpenPart& part);
+  // What conditions ask of: an integer or kNoValue, and a text. Only of columns whose role hands them inside.
+  int64_t (*integer)(const ListedRow& row, int column);
+  const std::string& (*text)(const ListedRow& row, int column);
+  void (*result)(const ListedRow& row, int column, sqlite3_context* out);
+};
+
+// Both live as long as the program.
+std::unique_ptr<TraceScan> OpenListedTable(TraceSet& set, const ListedTable& table,
+                                           std::span<const TraceColumn> columns);
+
+}  // namespace kprof

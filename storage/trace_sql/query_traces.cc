@@ -1,0 +1,48 @@
+#include "storage/trace_sql/query_traces.h"
+
+#include <utility>
+
+#include "storage/sandbox/memory_quota.h"
+#include "storage/trace_sql/trace_module.h"
+#include "storage/trace_sql/trace_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kFunctions[] = {"arg"};
+
+}  // namespace
+
+QueryTraces::QueryTraces(std::vector<TracePlace> places, ColumnCache& cache)
+    : places_(std::move(places)), cache_(cache) {
+  for (const TraceTable& table : TraceTables()) {
+    std::string columns;
+    for (const TraceColumn& column : table.columns) columns += (columns.empty() ? "" : ", ") + std::string(column.name);
+    tables_.push_back({table.name, std::move(columns)});
+  }
+}
+
+std::span<const std::string_view> QueryTraces::functions() const {
+  return kFunctions;
+}
+
+Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget) {
+  ReadingTerms terms{.must_end = [&budget] { return budget.IsSpent(); },
+                     .aside =
+                         [](const std::function<void()>& read) {
+                           const MemoryQuota::Pause pause;
+                           read();
+                         }};
+  set_ = std::make_unique<TraceSet>(cache_, std::move(terms));
+  for (const TracePlace& place : places_) {
+    if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");
+    RETURN_IF_ERROR(set_->Add(place));
+  }
+  return RegisterTraceTables(user, *set_);
+}
+
+const Status& QueryTraces::status() const {
+  return set_ != nullptr ? set_->status() : failure_;
+}
+
+}  // namespace kprof

@@ -1,0 +1,35 @@
+// The traces of some runs as guests of a user's query (sandbox/guest_tables.h): opened when the query begins, within
+// its time; what their files take of memory is bounded by their readers, the rest is the query's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "storage/sandbox/guest_tables.h"
+#include "storage/trace/column_cache.h"
+#include "storage/trace_sql/trace_place.h"
+#include "storage/trace_sql/trace_set.h"
+
+namespace kprof {
+
+class QueryTraces final : public GuestTables {
+ public:
+  // The cache must outlive it.
+  QueryTraces(std::vector<TracePlace> places, ColumnCache& cache);
+
+  std::span<const GuestTable> tables() const override { return tables_; }
+  std::span<const std::string_view> functions() const override;
+  Status Offer(sqlite3* user, WorkBudget& budget) override;
+  const Status& status() const override;
+
+ private:
+  const std::vector<TracePlace> places_;
+  ColumnCache& cache_;
+  std::vector<GuestTable> tables_;
+  std::unique_ptr<TraceSet> set_;
+  Status failure_;  // of opening
+};
+
+}  // namespace kprof

@@ -1,0 +1,237 @@
+#include "storage/trace_sql/scan_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "storage/trace_sql/integer_filter.h"
+
+namespace kprof {
+namespace {
+
+constexpr double kListed = 25;  // values of an IN, as SQLite guesses, too
+constexpr double kAlike = 4;    // rows of one correlation, children of one slice
+constexpr double kStartCost = 20;
+constexpr double kScanCost = 0.1;  // of a row looked at and passed over, where one that is handed out is 1
+// Rows brought together by their values are held in memory, all of them.
+constexpr int64_t kMostGrouped = 4 << 20;
+
+std::optional<ScanOp> OpOf(int op) {
+  switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+      return ScanOp::kEqual;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+      return ScanOp::kMore;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+      return ScanOp::kAtLeast;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+      return ScanOp::kLess;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+      return ScanOp::kAtMost;
+    case SQLITE_INDEX_CONSTRAINT_GLOB:
+      return ScanOp::kGlob;
+    case SQLITE_INDEX_CONSTRAINT_LIKE:
+      return ScanOp::kLike;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsText(ColumnRole role) {
+  return role == ColumnRole::kText || role == ColumnRole::kRun;
+}
+
+bool IsPushed(ColumnRole role, ScanOp op) {
+  if (role == ColumnRole::kNone) return false;
+  return IsText(role) ? !IsRange(op) : op != ScanOp::kGlob && op != ScanOp::kLike;
+}
+
+// What is known of the rows so far.
+struct Estimate {
+  double rows = 0;     // handed out
+  double scanned = 0;  // looked at
+  bool is_one = false;
+
+  void Narrow(double part) {
+    rows *= part;
+    scanned *= part;
+  }
+  void LookUp(double found) {
+    rows = std::min(rows, found);
+    scanned = std::min(scanned, found * 4);
+  }
+};
+
+void Apply(ColumnRole role, ScanOp op, TraceSet& set, Estimate& estimate) {
+  const double count = op == ScanOp::kAny ? kListed : 1;
+  const bool is_equal = op == ScanOp::kEqual || op == ScanOp::kAny;
+  const auto parts = static_cast<double>(std::max<size_t>(set.parts().size(), 1));
+  switch (role) {
+    case ColumnRole::kRun:
+      return estimate.Narrow(std::min(1.0, count / std::max(2.0, parts)));
+    case ColumnRole::kId:
+      if (!is_equal) return estimate.Narrow(0.25);
+      estimate.is_one = estimate.is_one || op == ScanOp::kEqual;
+      return estimate.LookUp(count);
+    case ColumnRole::kCorrelation:
+    case ColumnRole::kParent:
+      if (!is_equal) return static_cast<void>(estimate.rows *= 0.25);
+      return estimate.LookUp(count * kAlike);
+    case ColumnRole::kTrack: {
+      double tracks = 0;
+      for (const auto& part : set.parts()) tracks += static_cast<double>(part->facts().tracks().size());
+      const double of_all = is_equal ? std::min(1.0, count / std::max(2.0, tracks)) : 0.25;
+      estimate.rows *= of_all;
+      estimate.scanned *= std::min(1.0, of_all * 2);
+      return;
+    }
+    case ColumnRole::kTime:
+      return estimate.Narrow(is_equal ? 0.001 * count : 0.25);
+    case ColumnRole::kText:
+      estimate.rows *= op == ScanOp::kEqual ? 0.05 : 0.2;
+      return;
+    default:
+      estimate.rows *= is_equal ? 0.1 * count / (count + 1) : 0.3;
+      return;
+  }
+}
+
+std::optional<int64_t> WrittenInteger(sqlite3_index_info* info, int constraint) {
+  sqlite3_value* value = nullptr;
+  if (sqlite3_vtab_rhs_value(info, constraint, &value) != SQLITE_OK) return std::nullopt;
+  if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
+  return sqlite3_value_int64(value);
+}
+
+// Written into the query as what the column is, so that it is compared inside exactly as SQLite would.
+bool IsExact(sqlite3_index_info* info, int constraint, ColumnRole role, ScanOp op) {
+  if (op == ScanOp::kAny || op == ScanOp::kGlob || op == ScanOp::kLike) return false;
+  sqlite3_value* value = nullptr;
+  if (sqlite3_vtab_rhs_value(info, constraint, &value) != SQLITE_OK) return false;
+  return sqlite3_value_type(value) == (IsText(role) ? SQLITE_TEXT : SQLITE_INTEGER);
+}
+
+// Whether rows can come in the order that is asked for; the word for it.
+std::string PlanOrder(const TraceTable& table, int64_t rows, sqlite3_index_info* info) {
+  if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0) return {};
+  const auto& order = info->aOrderBy[0];
+  const TraceColumn& column = table.columns[static_cast<size_t>(order.iColumn)];
+  const int distinct = sqlite3_vtab_distinct(info);
+  if (column.role == ColumnRole::kId && order.desc == 0) {
+    info->orderByConsumed = 1;
+    return {};
+  }
+  const bool can_group =
+      column.role == ColumnRole::kText || column.role == ColumnRole::kTrack || column.role == ColumnRole::kRun;
+  if (!table.groups || !can_group || rows > kMostGrouped) return {};
+  info->orderByConsumed = 1;
+  return std::string(distinct == 2   ? "distinct"
+                     : distinct == 1 ? "group"
+                                     : "order") +
+         (order.desc != 0 ? "-desc:" : ":") + column.name;
+}
+
+}  // namespace
+
+void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, std::string& plan) {
+  const int64_t all = table.rows(set);
+  Estimate estimate{static_cast<double>(all), static_cast<double>(all)};
+  IntegerFilter times;
+  int arguments = 0;
+  for (int i = 0; i < info->nConstraint; ++i) {
+    const auto& constraint = info->aConstraint[i];
+    std::optional<ScanOp> op = OpOf(constraint.op);
+    if (constraint.usable == 0 || constraint.iColumn < 0 || !op) continue;
+    const TraceColumn& column = table.columns[static_cast<size_t>(constraint.iColumn)];
+    if (!IsPushed(column.role, *op)) continue;
+    if (IsText(column.role) && std::strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0 && *op == ScanOp::kEqual) {
+      continue;
+    }
+    if (*op == ScanOp::kEqual && sqlite3_vtab_in(info, i, 1) != 0) op = ScanOp::kAny;
+    info->aConstraintUsage[i].argvIndex = ++arguments;
+    info->aConstraintUsage[i].omit = IsExact(info, i, column.role, *op) ? 1 : 0;
+    plan += (plan.empty() ? "" : " ") + std::string(column.name) + std::string(ScanOpText(*op));
+    const std::optional<int64_t> written =
+        column.role == ColumnRole::kTime && table.rows_between != nullptr ? WrittenInteger(info, i) : std::nullopt;
+    if (written) {
+      times.Add({constraint.iColumn, *op, {*written}});
+    } else {
+      Apply(column.role, *op, set, estimate);
+    }
+  }
+  if (times.is_active() && all > 0) {
+    const int64_t between = times.is_empty() ? 0 : table.rows_between(set, times.min(), times.max());
+    estimate.Narrow(static_cast<double>(between) / static_cast<double>(all));
+  }
+  const std::string order = PlanOrder(table, all, info);
+  if (!order.empty()) plan += (plan.empty() ? "" : " ") + order;
+  if (estimate.is_one) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+  info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, estimate.rows));
+  info->estimatedCost = kStartCost + estimate.rows + estimate.scanned * kScanCost;
+}
+
+ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {
+  const auto find = [&](std::string_view name) {
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].name == name) return static_cast<int>(i);
+    }
+    KPROF_CHECK(false);
+    return -1;
+  };
+  ReadPlan read;
+  while (!plan.empty()) {
+    const std::string_view word = plan.substr(0, plan.find(' '));
+    plan.remove_prefix(std::min(plan.size(), word.size() + 1));
+    const std::optional<ScanWord> condition = ReadScanWord(word);
+    if (condition) {
+      read.conditions.push_back({find(condition->column), condition->op, {}});
+    } else {
+      read.order.grouped_by = find(word.substr(word.find(':') + 1));
+      read.order.one_each = word.starts_with("distinct");
+      read.order.is_descending = word.find("-desc:") != std::string_view::npos;
+    }
+  }
+  return read;
+}
+
+namespace {
+
+std::optional<ScanCell> CellOf(sqlite3_value* value) {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+      return ScanCell();
+    case SQLITE_INTEGER:
+      return ScanCell(int64_t{sqlite3_value_int64(value)});
+    case SQLITE_FLOAT:
+      return ScanCell(sqlite3_value_double(value));
+    case SQLITE_TEXT: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+      if (text == nullptr) return std::nullopt;
+      return ScanCell(std::string(text, static_cast<size_t>(sqlite3_value_bytes(value))));
+    }
+    default:
+      return ScanCell(OtherCell());
+  }
+}
+
+}  // namespace
+
+bool FillValues(ScanCondition& condition, sqlite3_value* value) {
+  condition.values.clear();
+  if (condition.op != ScanOp::kAny) {
+    std::optional<ScanCell> cell = CellOf(value);
+    if (cell) condition.values.push_back(*std::move(cell));
+    return cell.has_value();
+  }
+  sqlite3_value* listed = nullptr;
+  int result = sqlite3_vtab_in_first(value, &listed);
+  for (; result == SQLITE_OK; result = sqlite3_vtab_in_next(value, &listed)) {
+    std::optional<ScanCell> cell = CellOf(listed);
+    if (!cell) return false;
+    condition.values.push_back(*std::move(cell));
+  }
+  return result == SQLITE_DONE;
+}
+
+}  // namespace kprof

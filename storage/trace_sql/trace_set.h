@@ -1,0 +1,46 @@
+// The parts of the runs that a query is about. Their order gives ids their highest bits (sql_id.h).
+//
+// One thread. `cache` must outlive it, and it the connection it is registered with.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/trace/column_cache.h"
+#include "storage/trace_sql/open_part.h"
+#include "storage/trace_sql/reading_terms.h"
+#include "storage/trace_sql/trace_place.h"
+
+namespace kprof {
+
+class TraceSet {
+ public:
+  explicit TraceSet(ColumnCache& cache, ReadingTerms terms = {}) : cache_(cache), terms_(std::move(terms)) {}
+  TraceSet(const TraceSet&) = delete;
+  TraceSet& operator=(const TraceSet&) = delete;
+
+  // Before it is registered. Fails as PartReader::Open does, and with kUsage for more than kMostSqlParts.
+  Status Add(const TracePlace& place);
+
+  std::span<const std::unique_ptr<OpenPart>> parts() const { return parts_; }
+  const ReadingTerms& terms() const { return terms_; }
+  int64_t rows(EventKind kind) const;
+
+  // The first failure of reading, for who is told of it by SQLite's code alone.
+  const Status& status() const { return status_; }
+  void Keep(const Status& failure) {
+    if (status_.ok()) status_ = failure;
+  }
+
+ private:
+  ColumnCache& cache_;
+  const ReadingTerms terms_;
+  std::vector<std::unique_ptr<OpenPart>> parts_;
+  Status status_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,81 @@
+// What a table of traces is: its columns, what SQLite may ask of them, and how it is gone through. trace_module.h makes
+// a virtual table of it. A column here is a promise in docs/sql.md.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/scan_condition.h"
+#include "storage/trace_sql/trace_set.h"
+
+namespace kprof {
+
+// What conditions on a column are worth. Those on others than kPlain and kNone are looked up or narrow a search.
+enum class ColumnRole : uint8_t {
+  kNone,         // its conditions are SQLite's alone
+  kPlain,        // an integer
+  kRun,          // a text, the same for all rows of a part
+  kText,         // a text with a number
+  kId,           // tells rows apart
+  kTrack,        // an id of a track
+  kTime,         // rows are in slices of it
+  kCorrelation,  // few rows have the same
+  kParent,       // as well
+};
+
+struct TraceColumn {
+  const char* name;
+  const char* type;  // INTEGER, REAL or TEXT
+  ColumnRole role = ColumnRole::kNone;
+};
+
+// One reading of a table's rows.
+class TraceScan {
+ public:
+  virtual ~TraceScan() = default;
+  // From the first row that may meet the conditions on; may be called again. `grouped_by`: a column in whose order rows
+  // must come, or -1; `one_each`: one row for each value of it will do. (For GROUP BY alone it would do that equal
+  // values come together; but SQLite 3.40 says the same where ORDER BY follows that wants no more than that order.)
+  struct Order {
+    int grouped_by = -1;
+    bool one_each = false;
+    bool is_descending = false;
+  };
+  virtual Status Start(std::span<const ScanCondition> conditions, const Order& order) = 0;
+  virtual bool AtEnd() const = 0;
+  virtual Status Next() = 0;
+  virtual int64_t RowId() const = 0;
+  virtual Status Column(int column, sqlite3_context* out) = 0;
+  // The same where it takes no reading and cannot fail, without the cost of a Status; else they do nothing and are
+  // false.
+  virtual bool NextAtHand() { return false; }
+  virtual bool ColumnAtHand(int, sqlite3_context*) { return false; }
+};
+
+struct TraceTable {
+  const char* name;
+  std::span<const TraceColumn> columns;
+  // How many rows it has, about, and how many of them lie in a stretch of time (by their own times, where the table has
+  // some).
+  int64_t (*rows)(TraceSet& set);
+  int64_t (*rows_between)(TraceSet& set, int64_t from_ns, int64_t to_ns);  // null: it has no times
+  std::unique_ptr<TraceScan> (*open)(TraceSet& set);
+  bool groups = false;  // whether it can give rows in the order of a text, of tracks or of runs
+};
+
+// The tables there are.
+std::span<const TraceTable> TraceTables();
+
+const TraceTable& SliceTable();
+const TraceTable& InstantTable();
+const TraceTable& CounterTable();
+const TraceTable& FlowTable();
+const TraceTable& TrackTable();
+const TraceTable& PartTable();
+
+}  // namespace kprof

@@ -1,0 +1,95 @@
+#include <string>
+
+#include "storage/trace_sql/listed_table.h"
+#include "storage/trace_sql/sql_result.h"
+
+namespace kprof {
+namespace {
+
+enum Column { kRun, kId, kKind, kName, kDevice, kStream, kPid, kTid, kRank, kProcess, kSortIndex };
+
+constexpr TraceColumn kColumns[] = {
+    {"run", "TEXT", ColumnRole::kRun},
+    {"id", "INTEGER", ColumnRole::kId},
+    {"kind", "TEXT", ColumnRole::kText},
+    {"name", "TEXT", ColumnRole::kText},
+    {"device", "INTEGER", ColumnRole::kPlain},
+    {"stream", "INTEGER", ColumnRole::kPlain},
+    {"pid", "TEXT"},
+    {"tid", "TEXT"},
+    {"rank", "INTEGER", ColumnRole::kPlain},
+    {"process", "TEXT"},
+    {"sort_index", "INTEGER"},
+};
+
+const TrackRow& Track(const ListedRow& row) {
+  return row.part->facts().tracks()[row.number];
+}
+
+int64_t Integer(const ListedRow& row, int column) {
+  switch (column) {
+    case kId:
+      return row.part->IdOf(static_cast<int64_t>(row.number));
+    case kDevice:
+      return Track(row).device.value_or(kNoValue);
+    case kStream:
+      return Track(row).stream.value_or(kNoValue);
+    default:
+      return row.part->rank().value_or(kNoValue);
+  }
+}
+
+const std::string& Text(const ListedRow& row, int column) {
+  return column == kRun ? row.part->place().run : column == kKind ? Track(row).kind : Track(row).name;
+}
+
+void ResultMaybe(sqlite3_context* out, const std::optional<std::string>& text) {
+  if (text) ResultKept(out, *text);
+}
+
+void Result(const ListedRow& row, int column, sqlite3_context* out) {
+  const TrackRow& track = Track(row);
+  switch (column) {
+    case kRun:
+    case kKind:
+    case kName:
+      return ResultKept(out, Text(row, column));
+    case kPid:
+      return ResultMaybe(out, track.pid);
+    case kTid:
+      return ResultMaybe(out, track.tid);
+    case kProcess:
+      return ResultMaybe(out, track.process);
+    case kSortIndex:
+      return ResultInteger(out, track.sort_index);
+    default:
+      return ResultInteger(out, Integer(row, column));
+  }
+}
+
+constexpr ListedTable kListed{
+    .rows = [](const OpenPart& part) { return part.facts().tracks().size(); },
+    .integer = Integer,
+    .text = Text,
+    .result = Result,
+};
+
+}  // namespace
+
+const TraceTable& TrackTable() {
+  static constexpr TraceTable kTable{
+      .name = "track",
+      .columns = kColumns,
+      .rows =
+          [](TraceSet& set) {
+            int64_t rows = 0;
+            for (const auto& part : set.parts()) rows += static_cast<int64_t>(part->facts().tracks().size());
+            return rows;
+          },
+      .rows_between = nullptr,
+      .open = [](TraceSet& set) { return OpenListedTable(set, kListed, kColumns); },
+  };
+  return kTable;
+}
+
+}  // namespace kprof

@@ -1,0 +1,191 @@
+// How long common questions to a trace take: the first time after its parts were opened, and the median of the next
+// five.
+//
+//     build/release/bin/bench_trace_questions PART.trace.db...
+//
+// Tiles are 1,000 at random places and zooms, of 1,000 pixels and all tracks, the same ones each time; "cold" are those
+// after opening, one after the other.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "daemon/analysis/aggregate.h"
+#include "daemon/analysis/busy_time.h"
+#include "daemon/analysis/correlation_index.h"
+#include "daemon/analysis/self_time.h"
+#include "daemon/analysis/slice_tiles.h"
+#include "daemon/analysis/slice_tree.h"
+
+namespace {
+
+using namespace kprof;
+
+constexpr int64_t kCacheBytes = int64_t{512} << 20;
+constexpr int kWarmTurns = 5;
+constexpr int kTiles = 1'000;
+
+struct Trace {
+  ColumnCache cache{kCacheBytes};
+  std::vector<std::unique_ptr<PartReader>> readers;
+  std::vector<TracePart> parts;
+};
+
+std::unique_ptr<Trace> Open(char** paths) {
+  auto trace = std::make_unique<Trace>();
+  for (; *paths != nullptr; ++paths) {
+    Result<std::unique_ptr<PartReader>> reader = PartReader::Open(*paths, trace->cache);
+    if (!reader.ok()) {
+      std::fprintf(stderr, "%s\n", reader.status().ToString().c_str());
+      std::exit(1);
+    }
+    trace->parts.push_back(PartOf(**reader));
+    trace->readers.push_back(*std::move(reader));
+  }
+  return trace;
+}
+
+double MillisecondsOf(const std::function<void()>& work) {
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+template <typename T>
+T Must(Result<T> result) {
+  if (result.ok()) return *std::move(result);
+  std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+  std::exit(1);
+}
+
+// `question` returns something of its answer, to be shown.
+void Ask(const char* name, char** paths, const std::function<std::string(Trace&)>& question) {
+  const std::unique_ptr<Trace> trace = Open(paths);
+  std::string answer;
+  const double cold = MillisecondsOf([&] { answer = question(*trace); });
+  std::vector<double> warm;
+  for (int turn = 0; turn < kWarmTurns; ++turn) warm.push_back(MillisecondsOf([&] { question(*trace); }));
+  std::sort(warm.begin(), warm.end());
+  std::printf("%-36s cold %8.2f ms   warm %8.2f ms   %s\n", name, cold, warm[kWarmTurns / 2], answer.c_str());
+}
+
+std::string SumByName(Trace& trace) {
+  AggregateRequest request;
+  request.filter.categories = {"kernel"};
+  request.by = {GroupBy::kName};
+  const std::vector<Aggregate> sums = Must(AggregateEvents(trace.parts, request, {}));
+  return std::to_string(sums.size()) + " names, the first " + (sums.empty() ? "" : std::to_string(sums[0].sum_ns)) +
+         " ns";
+}
+
+std::string PercentilesByName(Trace& trace) {
+  AggregateRequest request;
+  request.by = {GroupBy::kName};
+  request.percentiles = {50, 99};
+  return std::to_string(Must(AggregateEvents(trace.parts, request, {})).size()) + " names";
+}
+
+std::string CountByCategory(Trace& trace) {
+  AggregateRequest request;
+  request.by = {GroupBy::kCategory};
+  request.durations = false;
+  request.order = Measure::kCount;
+  std::string answer;
+  for (const Aggregate& group : Must(AggregateEvents(trace.parts, request, {}))) {
+    answer += std::get<std::string>(group.key[0]) + " " + std::to_string(group.count) + " ";
+  }
+  return answer;
+}
+
+std::string BusyByStream(Trace& trace) {
+  BusyRequest request;
+  request.filter.track_kinds = {"gpu_stream"};
+  std::string answer;
+  for (const BusyTime& time : Must(FindBusyTimes(trace.parts, request, {}))) {
+    answer += std::to_string(time.busy_ns) + " ns ";
+  }
+  return answer;
+}
+
+std::string SelfByName(Trace& trace) {
+  SelfTimeRequest request;
+  request.by = {GroupBy::kName};
+  return std::to_string(Must(FindSelfTimes(trace.parts, request, {})).size()) + " names";
+}
+
+std::string ByCorrelation(Trace& trace, int64_t correlation) {
+  size_t rows = 0;
+  for (const TracePart& part : trace.parts) rows += Must(FindCorrelated(*part.reader, correlation, 1'000, {})).size();
+  return std::to_string(rows) + " slices of " + std::to_string(correlation);
+}
+
+int64_t MiddleCorrelation(Trace& trace) {
+  for (const TracePart& part : trace.parts) {
+    const auto segments = part.reader->segments(EventKind::kSlice);
+    for (size_t i = segments.size() / 2; i < segments.size(); ++i) {
+      const DecodedColumn column = Must(part.reader->Read(segments[i], EventColumn::kCorrelation));
+      for (const int64_t correlation : *column) {
+        if (correlation != kNoValue) return correlation;
+      }
+    }
+  }
+  return 0;
+}
+
+void AskTiles(char** paths) {
+  const std::unique_ptr<Trace> trace = Open(paths);
+  for (const char* turn : {"cold", "warm"}) {
+    std::mt19937_64 random(7);
+    std::vector<double> times;
+    size_t boxes = 0;
+    size_t most_boxes = 0;
+    for (int i = 0; i < kTiles; ++i) {
+      PartReader& reader = *trace->readers[random() % trace->readers.size()];
+      int64_t from = INT64_MAX;
+      int64_t to = INT64_MIN;
+      for (const Segment& segment : reader.segments(EventKind::kSlice)) {
+        from = std::min(from, segment.min_time_ns);
+        to = std::max(to, segment.max_end_ns);
+      }
+      const double zoom = std::uniform_real_distribution<double>(0, std::log(double(to - from) / 1e3))(random);
+      const auto width = static_cast<int64_t>(double(to - from) / std::exp(zoom));
+      Viewport viewport;
+      viewport.from_ns = from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from - width + 1));
+      viewport.to_ns = viewport.from_ns + width;
+      times.push_back(MillisecondsOf([&] {
+        const size_t count = Must(MakeSliceTiles(reader, viewport, {})).boxes.size();
+        boxes += count;
+        most_boxes = std::max(most_boxes, count);
+      }));
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("%d tiles, %s: median %.2f ms, p99 %.2f ms, max %.2f ms; boxes: %zu on average, %zu at most\n", kTiles,
+                turn, times[times.size() / 2], times[times.size() * 99 / 100], times.back(), boxes / kTiles,
+                most_boxes);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) {
+    std::fprintf(stderr, "usage: bench_trace_questions PART.trace.db...\n");
+    return 2;
+  }
+  char** paths = arguments + 1;
+  Ask("sum by name, category 'kernel'", paths, SumByName);
+  Ask("busy union per GPU stream", paths, BusyByStream);
+  Ask("count by category", paths, CountByCategory);
+  Ask("count, sum, p50, p99 of all by name", paths, PercentilesByName);
+  Ask("self time by name", paths, SelfByName);
+  const int64_t correlation = MiddleCorrelation(*Open(paths));
+  Ask("slices of a correlation", paths, [&](Trace& trace) { return ByCorrelation(trace, correlation); });
+  AskTiles(paths);
+  return 0;
+}

@@ -1,0 +1,181 @@
+"""Traces read into runs: what is kept, what is said, and that nothing half-done is ever seen."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from kprof_testing import EXIT, LIMIT_S, OwnDaemonTest, temporary_folder, wait_until
+
+
+def chrome_trace(slices):
+    """A small Chrome trace: so many slices on one thread, one instant, one value of a counter."""
+    events = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}]
+    events += [{"ph": "X", "name": f"step {i % 7}", "cat": "cpu_op", "pid": 1, "tid": 2, "ts": 10 * i, "dur": 5.25,
+                "args": {"i": i}} for i in range(slices)]
+    events += [{"ph": "i", "name": "mark", "pid": 1, "tid": 2, "ts": 1, "s": "t"},
+               {"ph": "C", "name": "memory", "pid": 1, "ts": 2, "args": {"bytes": 7}}]
+    return json.dumps({"schemaVersion": 1, "traceEvents": events}, separators=(",", ":")).encode()
+
+
+class ImportTest(OwnDaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.daemon.start()
+        self.files = self.enterContext(temporary_folder("t-"))
+
+    def write(self, name, content):
+        path = os.path.join(self.files, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def large(self, name="large.json"):
+        """One that takes a while: a hundred megabytes."""
+        path = os.path.join(self.files, name)
+        event = b'{"ph":"X","name":"step","cat":"cpu_op","pid":1,"tid":2,"ts":%d,"dur":5,"args":{"i":%d}},\n'
+        with open(path, "wb") as file:
+            file.write(b'{"traceEvents":[\n')
+            for begin in range(0, 1_200_000, 10_000):
+                file.write(b"".join(event % (10 * i, i) for i in range(begin, begin + 10_000)))
+            file.write(b'{"ph":"i","name":"end","pid":1,"tid":2,"ts":0}]}\n')
+        return path
+
+    def files_of(self, run):
+        folder = os.path.join(self.daemon.state, "runs", run)
+        return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+    def assert_nothing_is_left_of(self, run):
+        shown = self.daemon.ctl.show(run)
+        self.assertIsNone(shown["trace"])
+        self.assertEqual(shown["artifacts"], [])
+        wait_until(lambda: self.files_of(run) == [], "its folder to be gone")
+        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
+        self.assertEqual(self.daemon.ctl.json("query", f"SELECT count(*) FROM trace WHERE run = '{run}'")["rows"], [[0]])
+
+    def test_a_trace_is_kept_and_shown(self):
+        content = chrome_trace(100)
+        run = self.daemon.ctl.json("import", self.write("a.json", content), "--label", "job=7")
+        self.assertEqual((run["state"], run["tool"], run["device"], run["labels"]), ("done", "import", [], {"job": "7"}))
+        self.assertEqual(run["command"], ["import", "a.json"])
+        self.assertEqual(run["trace"]["slices"], 100)
+        self.assertEqual(run["trace"]["source_bytes"], len(content))
+        self.assertGreater(run["trace"]["bytes"], 0)
+        self.assertEqual(self.daemon.ctl.show(run["id"])["trace"], run["trace"])
+        self.assertEqual(self.files_of(run["id"]), ["trace.trace.db"])
+        rows = self.daemon.ctl.json("query", "SELECT part, source, source_bytes, slices FROM trace")["rows"]
+        self.assertEqual(rows, [["trace", "a.json", len(content), 100]])
+        self.assertIsNone(self.daemon.ctl.capture("true")["trace"])
+        self.daemon.ctl.run("delete", run["id"])
+        self.assertEqual(self.files_of(run["id"]), [])
+
+    def test_the_short_report_says_what_came_of_it(self):
+        said = self.daemon.ctl.run("import", self.write("a.json", chrome_trace(3))).text
+        self.assertIn("3 slices", said)
+        self.assertIn("a.json", said)
+
+    def test_the_ranks_of_a_job_are_the_parts_of_one_run(self):
+        for name in ("worker2.json", "worker0.json", "worker1.json"):
+            self.write(name, chrome_trace(5))
+        self.write("notes.txt", b"no trace")
+        run = self.daemon.ctl.json("import", self.files)
+        self.assertEqual(self.files_of(run["id"]), ["rank0.trace.db", "rank1.trace.db", "rank2.trace.db"])
+        self.assertEqual(run["trace"]["slices"], 15)
+        rows = self.daemon.ctl.json("query", "SELECT part, rank, source FROM trace ORDER BY rank")["rows"]
+        self.assertEqual(rows, [[f"rank{i}", i, f"worker{i}.json"] for i in range(3)])
+        one = self.daemon.ctl.json("import", self.write("x.json", chrome_trace(6)), "--rank", "34")
+        self.assertEqual(self.files_of(one["id"]), ["rank34.trace.db"])
+
+    def test_the_same_again_is_the_run_that_is_there(self):
+        path = self.write("a.json", chrome_trace(10))
+        first = self.daemon.ctl.json("import", path)["id"]
+        again = self.daemon.ctl.run("--json", "import", self.write("copy.json", chrome_trace(10)))
+        self.assertEqual(again.json["id"], first)
+        self.assertIn("imported before", again.err.decode())
+        self.assertNotEqual(self.daemon.ctl.json("import", path, "--again")["id"], first)
+        self.assertNotEqual(self.daemon.ctl.json("import", path, "--rank", "3")["id"], first)
+        self.assertNotEqual(self.daemon.ctl.json("import", self.write("a.json", chrome_trace(11)))["id"], first)
+
+    def test_the_source_is_kept_where_that_is_wanted(self):
+        content = chrome_trace(10)
+        run = self.daemon.ctl.json("import", self.write("a.json", content), "--keep-source")
+        self.assertEqual([artifact["name"] for artifact in run["artifacts"]], ["a.json"])
+        self.assertEqual(self.daemon.ctl.run("artifacts", run["id"], "get", "a.json", "-o", "-").out, content)
+
+    def test_standard_input_is_sent(self):
+        ctl = self.daemon.ctl.start("--json", "import", "-", stdin=subprocess.PIPE)
+        out, err = ctl.communicate(chrome_trace(4), timeout=LIMIT_S)
+        self.assertEqual(ctl.returncode, 0, err)
+        self.assertEqual(json.loads(out)["trace"]["slices"], 4)
+        self.assertEqual(os.listdir(os.path.join(self.daemon.state, "tmp")), [])
+
+    def test_what_cannot_be_read_fails_and_is_named(self):
+        good, bad = self.write("good.json", chrome_trace(5)), self.write("bad.json", b"\0no trace at all\n")
+        ran = self.daemon.ctl.run("--json", "import", good, bad, expect="bad_input")
+        self.assertIn("bad.json", ran.err.decode())
+        self.assert_nothing_is_left_of(ran.json["id"])
+        self.daemon.ctl.run("import", os.path.join(self.files, "absent.json"), expect="usage")
+        self.daemon.ctl.run("import", good, bad, "--rank", "1", expect="usage")
+        with temporary_folder("t-") as empty:
+            self.daemon.ctl.run("import", empty, expect="usage")
+
+    def start_large(self, *options):
+        """A large one that is being read, and its id."""
+        ctl = self.daemon.ctl.start("--json", "import", self.large(), *options)
+        self.addCleanup(ctl.communicate)
+        self.addCleanup(ctl.kill)
+
+        def reading():
+            runs = self.daemon.ctl.json("runs")["runs"]
+            return runs[0]["id"] if runs and runs[0]["state"] != "queued" else None
+        return ctl, wait_until(reading, "the import to begin")
+
+    def test_a_cancelled_import_leaves_nothing(self):
+        ctl, run = self.start_large()
+        self.daemon.ctl.run("cancel", run)
+        self.assertEqual(ctl.wait(timeout=LIMIT_S), EXIT["cancelled"])
+        self.assert_nothing_is_left_of(run)
+
+    def test_ctrl_c_cancels_it(self):
+        ctl, run = self.start_large()
+        ctl.send_signal(signal.SIGINT)
+        self.assertEqual(ctl.wait(timeout=LIMIT_S), EXIT["cancelled"])
+        self.assertEqual(self.daemon.ctl.show(run)["state"], "cancelled")
+        self.assert_nothing_is_left_of(run)
+
+    def test_a_killed_daemon_leaves_nothing_half_done(self):
+        _, run = self.start_large("--detach")
+        self.daemon.kill()
+        self.daemon.start()
+        shown = self.daemon.ctl.wait_for_state(run, "done", "failed")
+        if shown["state"] == "done":  # it was faster than we
+            self.assertEqual(self.files_of(run), ["trace.trace.db"])
+            return
+        self.assertEqual(shown["error"]["code"], "lost_daemon")
+        self.assert_nothing_is_left_of(run)
+
+    def test_a_detached_import_goes_on_without_its_client(self):
+        run = self.daemon.ctl.json("import", self.write("a.json", chrome_trace(10)), "--detach")["id"]
+        self.assertEqual(self.daemon.ctl.wait(run)["trace"]["slices"], 10)
+
+    def test_an_import_is_in_the_audit(self):
+        run = self.daemon.ctl.json("import", self.write("a.json", chrome_trace(1)))["id"]
+        actions = self.daemon.ctl.json("query", f"SELECT action FROM audit WHERE run = '{run}'")["rows"]
+        self.assertEqual(actions, [["submit"]])
+
+
+class StorageTest(OwnDaemonTest):
+    def test_more_than_its_owner_may_store_is_not_kept(self):
+        self.daemon.configure("[limits]\nstored_bytes_per_user = 20000\n")
+        self.daemon.start()
+        path = os.path.join(self.folder, "a.json")
+        with open(path, "wb") as file:
+            file.write(chrome_trace(2000))
+        ran = self.daemon.ctl.run("--json", "import", path, "--keep-source", expect="storage_full")
+        self.assertIsNone(ran.json["trace"])
+        self.assertFalse(os.path.isdir(self.daemon.run_folder(ran.json["id"])))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+#include "client/cli/import_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/fakes/base/temporary_folder.h"
+
+namespace kprof::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ImportFilesTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const std::string& bytes = "{}") {
+    std::ofstream(folder_ / name) << bytes;
+    return folder_ / name;
+  }
+  static std::vector<std::string> Names(const std::vector<std::string>& paths) {
+    std::vector<std::string> names;
+    Result<std::vector<ImportFile>> files = OpenImportFiles(paths);
+    EXPECT_TRUE(files.ok()) << files.status().ToString();
+    if (!files.ok()) return names;
+    for (const ImportFile& file : *files) names.push_back(file.name);
+    return names;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ImportFilesTest, OpensWhatIsNamedInItsOrder) {
+  const std::string b = Write("b.json", "12345");
+  const std::string a = Write("a.trace");
+  EXPECT_THAT(Names({b, a}), ElementsAre("b.json", "a.trace"));
+  const std::vector<ImportFile> files = *OpenImportFiles({b});
+  EXPECT_TRUE(files[0].is_regular);
+  EXPECT_EQ(files[0].size_bytes, 5);
+}
+
+TEST_F(ImportFilesTest, TakesOfAFolderTheTracesByTheirNames) {
+  for (const char* name : {"b.json", "a.json.gz", "c.sqlite", "notes.txt", ".json"}) Write(name);
+  std::filesystem::create_directory(folder_ / "d.json");
+  EXPECT_THAT(Names({folder_ / ""}), ElementsAre("a.json.gz", "b.json", "c.sqlite"));
+}
+
+TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
+  const Status absent = OpenImportFiles({folder_ / "absent.json"}).status();
+  EXPECT_EQ(absent.code(), ErrorCode::kUsage);
+  EXPECT_THAT(absent.ToString(), HasSubstr("absent.json"));
+  const Status empty = OpenImportFiles({folder_ / ""}).status();
+  EXPECT_EQ(empty.code(), ErrorCode::kUsage);
+  EXPECT_THAT(empty.ToString(), HasSubstr("no trace"));
+}
+
+TEST_F(ImportFilesTest, TellsWhatIsNoFile) {
+  EXPECT_FALSE(OpenImportFiles({"/dev/null"})->front().is_regular);
+}
+
+}  // namespace
+}  // namespace kprof::cli

@@ -1,0 +1,255 @@
+// Imports as runs: from their submission to their end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "storage/base/sha256.h"
+#include "tests/unit/runs/imports_fixture.h"
+
+namespace kprof {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ImportsTest : public ImportsFixture, public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(Open().ok()); }
+  // With threads of its own, so that an import can be waited upon.
+  void UseThreads() {
+    import_threads_ = 4;
+    Restart();
+  }
+};
+
+TEST_F(ImportsTest, AreDoneWithTheirTrace) {
+  ImportRequest request = Of({Source("a.json", "bytes")});
+  request.labels = {{"job", "7"}};
+  const RunRow row = Ended(Import(request));
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_EQ(row.tool, "import");
+  EXPECT_THAT(row.argv, ElementsAre("import", "a.json"));
+  EXPECT_EQ(row.labels, request.labels);
+  EXPECT_THAT(row.devices, IsEmpty());
+  ASSERT_THAT(row.trace, SizeIs(1));
+  EXPECT_EQ(row.trace[0].name, "trace");
+  EXPECT_EQ(row.trace[0].source_name, "a.json");
+  EXPECT_EQ(row.trace[0].source_format, "kineto");
+  EXPECT_EQ(row.trace[0].slices, 3);
+  EXPECT_THAT(row.trust, IsEmpty());
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("trace.trace.db"));
+  EXPECT_EQ(*ReadWholeFile(disk_.files, layout().TracePartPath(row.id, "trace"), 100), "bytes");
+}
+
+TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
+  const RunRow row =
+      Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7")})));
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("rank0.trace.db", "rank3.trace.db", "rank7.trace.db"));
+  EXPECT_EQ(row.trace[2].rank, 0);
+  ASSERT_THAT(row.trust, SizeIs(1));
+  EXPECT_EQ(row.trust[0].code, "source_incomplete");
+  EXPECT_THAT(row.trust[0].message, HasSubstr("b.json"));
+}
+
+TEST_F(ImportsTest, SayInTheirTrustWhatWentWrong) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "warn")})));
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_THAT(row.trust, ElementsAre(TrustReason{"source_incomplete", "'a.json': it ends early, at byte 4"}));
+}
+
+TEST_F(ImportsTest, KeepTheirSourcesWhereThatIsWanted) {
+  ImportRequest request = Of({Source("a.json", "bytes")});
+  request.keep_sources = true;
+  const RunRow row = Ended(Import(request));
+  EXPECT_THAT(row.artifacts, ElementsAre(ArtifactRow{"a.json", 5, Sha256Of(std::string("bytes"))}));
+  EXPECT_EQ(row.trace[0].source_artifact, "a.json");
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("a.json", "trace.trace.db"));
+}
+
+TEST_F(ImportsTest, FailWholeWhenOneSourceDoesAndNameIt) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "good"), Source("b.json", "bad")})));
+  EXPECT_EQ(row.state, RunState::kFailed);
+  EXPECT_EQ(row.error->code, "bad_input");
+  EXPECT_THAT(row.error->message, HasSubstr("b.json"));
+  EXPECT_THAT(row.trace, IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+}
+
+TEST_F(ImportsTest, AreRefusedWithoutTheirSources) {
+  ImportRequest request = Of({Source("a.json", "bytes")});
+  request.sources[0].ticket = "0123";
+  const Result<SubmittedImport> refused = SubmitImport(request);
+  EXPECT_EQ(refused.status().code(), ErrorCode::kNotFound);
+  EXPECT_THAT(refused.status().ToString(), HasSubstr("a.json"));
+  EXPECT_EQ(runs_->queued(), 0u);
+}
+
+TEST_F(ImportsTest, OfTheSameBytesAreTheRunThatIsThere) {
+  const std::string first = Import(Of({Source("a.json", "bytes"), Source("b.json", "more")}));
+  ASSERT_TRUE(HasEnded(first));
+  const Result<SubmittedImport> same = SubmitImport(Of({Source("c.json", "more"), Source("d.json", "bytes")}));
+  ASSERT_TRUE(same.ok());
+  EXPECT_TRUE(same->existing);
+  EXPECT_EQ(same->row.id, first);
+  EXPECT_EQ(runs_->queued(), 0u);
+
+  ImportRequest again = Of({Source("c.json", "more"), Source("d.json", "bytes")});
+  again.again = true;
+  EXPECT_NE(Import(again), first);
+}
+
+TEST_F(ImportsTest, OfOtherBytesOfTheSameSizeAreNew) {
+  const std::string first = Import(Of({Source("a.json", "bytes")}));
+  ASSERT_TRUE(HasEnded(first));
+  const Result<SubmittedImport> other = SubmitImport(Of({Source("a.json", "bites")}));
+  EXPECT_FALSE(other->existing);
+  EXPECT_NE(other->row.id, first);
+}
+
+TEST_F(ImportsTest, AreSubmittedOnceWithOneKey) {
+  ImportRequest request = Of({Source("a.json", "bytes")});
+  request.idempotency_key = "key";
+  const std::string first = Import(request);
+  EXPECT_EQ(Import(request), first);  // its ticket is gone
+}
+
+TEST_F(ImportsTest, EndWhenTheyAreCancelledInAnyState) {
+  UseThreads();
+  const std::string running[] = {Import(Of({Source("a.json", "wait")})), Import(Of({Source("b.json", "wait")}))};
+  const std::string queued = Import(Of({Source("c.json", "wait")}));
+  ASSERT_TRUE(Until([&] { return reading_ == 2; }));
+  EXPECT_EQ(runs_->FindOpen(queued)->row.state, RunState::kQueued);
+  EXPECT_EQ(runs_->FindOpen(queued)->outlook.position, 1u);
+  for (const std::string& id : {queued, running[0], running[1]}) {
+    runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "its owner cancelled it"), 0,
+                [](const Result<RunRow>&) {});
+    const RunRow row = Ended(id);
+    EXPECT_EQ(row.state, RunState::kCancelled);
+    EXPECT_THAT(FilesOf(id), IsEmpty());
+  }
+  EXPECT_EQ(sources_->waiting(), 0u);
+}
+
+TEST_F(ImportsTest, EndWithTheClientThatFollowsThem) {
+  UseThreads();
+  ImportRequest request = Of({Source("a.json", "wait")});
+  request.attached = true;
+  const std::string id = Import(request);
+  ASSERT_TRUE(Until([&] { return reading_ == 1; }));
+  Pass(11'000);
+  const RunRow row = Ended(id);
+  EXPECT_EQ(row.error->code, "client_gone");
+  EXPECT_THAT(FilesOf(id), IsEmpty());
+}
+
+TEST_F(ImportsTest, TellTheirWatchersHowFarTheyAre) {
+  UseThreads();
+  const std::string id = Import(Of({Source("a.json", "wait")}));
+  ASSERT_TRUE(Until([&] { return runs_->FindOpen(id)->import_progress.has_value(); }));
+  EXPECT_EQ(runs_->FindOpen(id)->import_progress->events, 10);
+  EXPECT_EQ(runs_->FindOpen(id)->import_progress->total_bytes, 4);
+  go_on_ = true;
+  EXPECT_EQ(Ended(id).state, RunState::kDone);
+}
+
+TEST_F(ImportsTest, AreTimedOutWhereTheNodeSaysSo) {
+  UseThreads();
+  runs_->SetLongestRun(60'000);
+  const std::string id = Import(Of({Source("a.json", "wait")}));
+  ASSERT_TRUE(Until([&] { return reading_ == 1; }));
+  Pass(61'000);
+  EXPECT_EQ(Ended(id).error->code, "timed_out");
+}
+
+TEST_F(ImportsTest, AreLostWithTheDaemonAndLeaveNothing) {
+  UseThreads();
+  const std::string running[] = {Import(Of({Source("a.json", "good"), Source("b.json", "wait")})),
+                                 Import(Of({Source("c.json", "wait")}))};
+  const std::string queued = Import(Of({Source("d.json", "good")}));
+  ASSERT_TRUE(Until([&] { return reading_ == 3; }));
+  ASSERT_THAT(FilesOf(running[0]), SizeIs(1));
+  const std::string state = layout().state_folder;
+  std::filesystem::copy(state, state + ".killed", std::filesystem::copy_options::recursive);
+  go_on_ = true;
+  Close();
+  std::filesystem::remove_all(state);
+  std::filesystem::rename(state + ".killed", state);
+  disk_.plan.Forget();
+  ASSERT_TRUE(Open().ok());
+  for (const std::string& id : {running[0], running[1], queued}) {
+    const RunRow row = Stored(id);
+    EXPECT_EQ(row.state, RunState::kFailed) << id;
+    EXPECT_EQ(row.error->code, "lost_daemon");
+    EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(id)));
+  }
+}
+
+TEST_F(ImportsTest, KeepToTheLimitOfTheirOwner) {
+  StorageLimits::Values values{};
+  values.bytes_per_uid = 60;
+  storage_limits_.Set(values);
+  const RunRow row = Ended(Import(Of({Source("a.json", std::string(90, 'x'))})));
+  EXPECT_EQ(row.error->code, "storage_full");
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+}
+
+TEST_F(ImportsTest, AreEndedByAStop) {
+  UseThreads();
+  const std::string id = Import(Of({Source("a.json", "wait")}));
+  ASSERT_TRUE(Until([&] { return reading_ == 1; }));
+  bool stopped = false;
+  runs_->StopAll(0, [&] { stopped = true; });
+  ASSERT_TRUE(Until([&] { return stopped; }));
+  EXPECT_EQ(Stored(id).error->code, "lost_daemon");
+  EXPECT_THAT(FilesOf(id), IsEmpty());
+}
+
+// At every single write of an import's life.
+TEST(ImportsFaults, LeaveNothingHalfWrittenAndLoseNothingThatWasTold) {
+  int64_t ops = 0;
+  for (const Fault fault : {Fault::kNoSpace, Fault::kPowerCut}) {
+    for (int64_t at = 0; at <= ops; ++at) {
+      ImportsFixture run;
+      ASSERT_TRUE(run.Open().ok());
+      ImportRequest request = run.Of({run.Source("a.json", "bytes"), run.Source("b.json", "more")});
+      request.keep_sources = true;
+      run.disk_.plan.FailAt(at == 0 ? INT64_MAX : at, fault, /*lasting=*/fault == Fault::kNoSpace);
+      const Result<SubmittedImport> submitted = run.SubmitImport(request);
+      bool told_done = false;
+      if (submitted.ok()) {
+        const std::string id = submitted->row.id;
+        ASSERT_TRUE(run.Until([&] {
+          const RunRow* open = run.runs_->FindOpenRow(id);
+          if (open == nullptr) told_done = true;
+          return open == nullptr || IsTerminal(open->state);
+        }));
+      }
+      if (at == 0) ops = run.disk_.plan.ops();
+      run.Close();
+      fault == Fault::kNoSpace ? run.disk_.plan.Heal()
+                               : run.disk_.plan.RestoreSynced(FaultPlan::Survives::kNothing, static_cast<uint64_t>(at));
+      const Status opened = run.Open();
+      ASSERT_TRUE(opened.ok()) << "at " << at << ": " << opened.ToString();
+      if (!submitted.ok()) continue;
+      const RunRow row = run.Stored(submitted->row.id);
+      ASSERT_TRUE(IsTerminal(row.state)) << "at " << at;
+      if (told_done) {
+        EXPECT_EQ(row.state, RunState::kDone) << "at " << at;
+      }
+      if (row.state == RunState::kDone) {
+        EXPECT_THAT(run.FilesOf(row.id), ElementsAre("a.json", "b.json", "rank0.trace.db", "rank1.trace.db"))
+            << "at " << at;
+      } else {
+        EXPECT_THAT(row.trace, IsEmpty()) << "at " << at;
+        EXPECT_THAT(run.FilesOf(row.id), IsEmpty()) << "at " << at;
+      }
+    }
+    ASSERT_GT(ops, 15);
+  }
+}
+
+}  // namespace
+}  // namespace kprof

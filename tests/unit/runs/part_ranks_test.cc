@@ -1,0 +1,51 @@
+#include "daemon/runs/part_ranks.h"
+
+#include <gtest/gtest.h>
+
+namespace kprof {
+namespace {
+
+TEST(RankInName, IsTheNumberBehindRankWorkerOrR) {
+  const std::pair<const char*, std::optional<int64_t>> cases[] = {
+      {"worker3.json", 3},
+      {"rank-34.json", 34},
+      {"rank_3.pt.trace.json.gz", 3},
+      {"r3.json", 3},
+      {"Rank7.JSON", 7},
+      {"node1_rank12.json", 12},
+      {"gpu0-worker=5.json", 5},
+      {"report3.json", std::nullopt},
+      {"frank3.json", std::nullopt},
+      {"trace_0.json", std::nullopt},
+      {"rank.json", std::nullopt},
+      {"rank12345678901234567890.json", std::nullopt},
+      {"", std::nullopt},
+  };
+  for (const auto& [name, rank] : cases) EXPECT_EQ(RankInName(name), rank) << name;
+}
+
+std::string Text(const std::vector<PartRank>& parts) {
+  std::string text;
+  for (const PartRank& part : parts) text += part.part + (part.warning.empty() ? " " : "! ");
+  return text;
+}
+
+TEST(RanksOf, LeavesASingleSourceWithoutOneWhereNobodySaysIt) {
+  EXPECT_EQ(Text(RanksOf({{"rank3.json", std::nullopt}})), "trace ");
+  EXPECT_EQ(Text(RanksOf({{"a.json", 3}})), "rank3 ");
+}
+
+TEST(RanksOf, TakesWhatIsKnownThenTheNameThenTheOrder) {
+  EXPECT_EQ(Text(RanksOf({{"x.json", std::nullopt}, {"rank0.json", 5}, {"rank1.json", std::nullopt}})),
+            "rank0 rank5 rank1 ");
+  EXPECT_EQ(Text(RanksOf({{"x", std::nullopt}, {"y", std::nullopt}, {"r0", std::nullopt}})), "rank1 rank2 rank0 ");
+}
+
+TEST(RanksOf, GivesOneThatSaysAnothersRankTheLowestThatIsLeftAndWarns) {
+  const std::vector<PartRank> parts = RanksOf({{"a", 0}, {"b", 0}, {"c", 1}});
+  EXPECT_EQ(Text(parts), "rank0 rank2! rank1 ");
+  EXPECT_EQ(parts[1].warning, "it is of rank 0, as 'a' is; it is taken for rank 2");
+}
+
+}  // namespace
+}  // namespace kprof

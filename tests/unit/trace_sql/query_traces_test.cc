@@ -1,0 +1,133 @@
+#include "storage/trace_sql/query_traces.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stop_token>
+
+#include "storage/sandbox/user_query.h"
+#include "tests/unit/storage_sandbox/sandbox_catalog.h"
+#include "tests/unit/trace_sql/random_trace.h"
+
+namespace kprof {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class QueryTraces : public ::testing::Test {
+ protected:
+  Answer AskTraces(const std::string& sql, const QueryLimits& limits = {}, std::stop_token stop = {}) {
+    return AskPlaces(places_, sql, limits, std::move(stop));
+  }
+  Answer AskPlaces(const std::vector<TracePlace>& places, const std::string& sql, const QueryLimits& limits = {},
+                   std::stop_token stop = {}) {
+    Answer answer;
+    auto query = UserQuery::Open(SandboxCatalog::Shared().path(), kAlice, sql, limits, std::move(stop),
+                                 std::make_unique<kprof::QueryTraces>(places, cache_));
+    if (!query.ok()) {
+      answer.status = query.status();
+      return answer;
+    }
+    while (true) {
+      auto batch = (*query)->NextBatch();
+      answer.status = batch.status();
+      if (!batch.ok() || !batch->has_value()) return answer;
+      for (int64_t row = 0; row < (*batch)->rows; ++row) {
+        std::string text;
+        for (const auto& column : (*batch)->columns) {
+          text += (text.empty() ? "" : "|") + ValueText(column[static_cast<size_t>(row)]);
+        }
+        answer.rows.push_back(text);
+      }
+    }
+  }
+
+  ColumnCache cache_{64 << 20};
+  RandomTrace trace_;
+  const std::vector<TracePlace> places_ = {{"r1", "a", trace_.path("a"), {}}, {"r4", "b", trace_.path("b"), {}}};
+};
+
+TEST_F(QueryTraces, AreJoinedWithTheCatalog) {
+  const Answer answer =
+      AskTraces("SELECT r.id, r.tool, count(*) FROM run r JOIN slice s ON s.run = r.id GROUP BY r.id ORDER BY r.id");
+  EXPECT_TRUE(answer.status.ok()) << answer.Text();
+  EXPECT_THAT(answer.rows, ElementsAre(HasSubstr("r1|ncu|"), HasSubstr("r4|ncu|")));
+}
+
+TEST_F(QueryTraces, ComeWithTheirFunctions) {
+  EXPECT_THAT(AskTraces("SELECT arg(args, 'n') FROM slice WHERE id = 3").rows, SizeIs(1));
+  EXPECT_THAT(AskTraces("SELECT ARG('{\"a\":7}', 'a')").rows, ElementsAre("7"));
+}
+
+TEST_F(QueryTraces, AreNotThereWithoutARun) {
+  const Answer answer = Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT * FROM slice");
+  EXPECT_THAT(answer.status.ToString(), HasSubstr("no such table: slice"));
+  EXPECT_THAT(Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT arg('{}', 'a')").status.ToString(),
+              HasSubstr("arg"));
+}
+
+TEST_F(QueryTraces, AreNamedWhereSomethingIsMissing) {
+  EXPECT_THAT(AskTraces("SELECT nmae FROM slice").status.ToString(),
+              AllOf(HasSubstr("no such column: nmae"), HasSubstr("slice has run, id, track_id")));
+  EXPECT_THAT(AskTraces("SELECT * FROM nope").status.ToString(), HasSubstr("audit, slice, instant, counter, flow"));
+}
+
+TEST_F(QueryTraces, AreOnlyRead) {
+  for (const char* sql : {"DELETE FROM slice", "SELECT * FROM fact", "SELECT * FROM segment_column",
+                          "SELECT trace_open('/etc/passwd')", "INSERT INTO slice(id) VALUES (1)"}) {
+    EXPECT_FALSE(AskTraces(sql).status.ok()) << sql;
+  }
+}
+
+TEST_F(QueryTraces, EndAtTheTimeLimitAlsoWithinATable) {
+  QueryLimits limits;
+  limits.timeout_ms = 100;
+  const Answer answer = AskTraces(
+      "SELECT count(*) FROM slice a, slice b, slice c WHERE a.name LIKE '%' || b.id || '%' || c.id || '%'", limits);
+  EXPECT_EQ(answer.status.code(), ErrorCode::kTimedOut) << answer.Text();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(AskTraces("SELECT count(*) FROM slice", {}, stop.get_token()).status.code(), ErrorCode::kCancelled);
+}
+
+TEST_F(QueryTraces, TakeOfTheQuerysMemoryWhatTheyBringTogether) {
+  QueryLimits limits;
+  limits.memory_bytes = 1 << 20;
+  std::vector<TracePlace> many;
+  for (int i = 0; i < 60; ++i) many.push_back({"r" + std::to_string(i), "a", trace_.path("a"), {}});
+  EXPECT_TRUE(AskPlaces(many, "SELECT count(*) FROM slice", limits).status.ok());
+  const Status grouped = AskPlaces(many, "SELECT name, count(*) FROM slice GROUP BY name", limits).status;
+  EXPECT_EQ(grouped.code(), ErrorCode::kUsage);
+  EXPECT_THAT(grouped.ToString(), HasSubstr("memory"));
+  limits.memory_bytes = 8 << 20;
+  EXPECT_THAT(AskPlaces(many, "SELECT name, count(*) FROM slice GROUP BY name", limits).rows, Not(IsEmpty()));
+}
+
+TEST_F(QueryTraces, SayWhichPartIsBroken) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(trace_.path("b").c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(AskConnection(db, "UPDATE segment_column SET checksum = 1"), Lines{});
+  sqlite3_close(db);
+  const Answer answer = AskTraces("SELECT sum(dur_ns) FROM slice");
+  EXPECT_EQ(answer.status.code(), ErrorCode::kStorageBroken);
+  EXPECT_THAT(answer.status.ToString(), AllOf(HasSubstr("query: "), HasSubstr("b.trace.db"), HasSubstr("checksum")));
+  EXPECT_TRUE(AskTraces("SELECT sum(dur_ns) FROM slice WHERE run = 'r1'").status.ok());
+  EXPECT_EQ(AskPlaces({{"r1", "x", trace_.path("x"), {}}}, "SELECT 1").status.code(), ErrorCode::kNotFound);
+}
+
+// What one query decoded is there for the next, also when its part was closed.
+TEST_F(QueryTraces, LeaveTheirColumnsForTheNextQuery) {
+  EXPECT_THAT(AskTraces("SELECT sum(dur_ns) FROM slice").rows, SizeIs(1));
+  const int64_t size = cache_.size_bytes();
+  EXPECT_GT(size, 0);
+  EXPECT_THAT(AskTraces("SELECT sum(dur_ns) FROM slice").rows, SizeIs(1));
+  EXPECT_EQ(cache_.size_bytes(), size);
+}
+
+}  // namespace
+}  // namespace kprof
