@@ -34,6 +34,16 @@ bool HasOwnName(const TrackRow& track) {
   return !track.stream || track.name != "stream " + std::to_string(*track.stream);
 }
 
+using Threads = std::set<std::pair<std::string, std::string>>;
+
+// What lies beside a thread may have its numbers: then it is known by its name.
+void TakeTid(const TrackRow& track, Threads& threads, EventPlace& place) {
+  if (threads.emplace(place.pid, place.tid).second) return;
+  place.tid = track.name;
+  if (threads.emplace(place.pid, place.tid).second) return;
+  place.tid = track.name + " (track " + std::to_string(track.id) + ")";
+}
+
 struct Split {
   size_t place = 0;  // of the space between name and series
   bool has_name = false;
@@ -97,8 +107,13 @@ int64_t RankOf(const PartReader& part, size_t number) {
 
 Result<std::vector<EventPlace>> PlacesOf(PartReader& part, std::optional<size_t> number) {
   std::vector<EventPlace> places;
-  std::set<std::pair<std::string, std::string>> threads;
+  Threads threads;
   const int64_t rank = RankOf(part, number.value_or(0));
+  for (const TrackRow& track : part.tracks()) {
+    if (track.kind != "cpu_thread") continue;
+    const std::string pid = PidOf(track);
+    threads.emplace(number ? DistinctPid(pid, *number, rank) : pid, track.tid.value_or(track.name));
+  }
   for (const TrackRow& track : part.tracks()) {
     EventPlace place;
     place.family = track.kind == "async"     ? EventPlace::Family::kAsync
@@ -116,13 +131,7 @@ Result<std::vector<EventPlace>> PlacesOf(PartReader& part, std::optional<size_t>
     if (place.family == EventPlace::Family::kThread) {
       place.tid = track.tid.value_or(track.name);
       place.is_named = HasOwnName(track);
-      // What lies beside a thread may have its numbers.
-      if (!threads.emplace(place.pid, place.tid).second) {
-        place.tid = track.name;
-        if (!threads.emplace(place.pid, place.tid).second) {
-          place.tid = track.name + " (track " + std::to_string(track.id) + ")";
-        }
-      }
+      if (track.kind != "cpu_thread") TakeTid(track, threads, place);
     }
     places.push_back(std::move(place));
   }

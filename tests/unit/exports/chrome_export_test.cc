@@ -140,6 +140,24 @@ TEST_F(ChromeExportTest, SeveralPartsHaveProcessesAndFlowsOfTheirOwn) {
   }
 }
 
+// Its tracks are told of by no event, its times count from the start of the capture.
+TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
+  const std::string path = std::string(KPROF_SOURCE_DIR) + "/../shared/data/nsys/rtx4060_no_kernels.sqlite";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "rtx4060_no_kernels.sqlite is not here";
+  const std::unique_ptr<PartReader> part = Import(ReadFile(path), {{"source_format", "nsys-sqlite"}});
+  const std::string exported = Export("chrome", *part);
+  ExpectIsChromeTrace(exported);
+  for (const char* expected :
+       {R"("name":"process_name","pid":2568473,)", R"("pid":2568473,"tid":2568473,"args":{"name":"climate_train_u"})",
+        R"("tid":"OS runtime of climate_train_u")", R"("baseTimeNanoseconds":1763851018)"}) {
+    EXPECT_NE(exported.find(expected), std::string::npos) << expected;
+  }
+  EXPECT_EQ(exported.find("\"environment\""), std::string::npos);
+  const std::unique_ptr<PartReader> again = Import(exported);
+  EXPECT_EQ(again->rows(EventKind::kSlice), part->rows(EventKind::kSlice));
+  EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
+}
+
 TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
   std::stop_source stop;
