@@ -17,7 +17,8 @@ class BatchSink {
   virtual ~BatchSink() = default;
   // After a failure, or once an import was cancelled, which is one, nothing more may be given.
   virtual Status Take(TraceBatch batch) = 0;
-  // A fact of the part (docs/trace_format.md); a later one of the same name takes its place.
+  // A fact of the part (docs/trace_format.md); a later one of the same name takes its place. `time_zero_ns` is none:
+  // it is what is to be the part's time 0, where it comes before the first batch.
   virtual Status SetFact(std::string_view name, std::string_view text) = 0;
   virtual Status SetFact(std::string_view name, int64_t value) = 0;
   // What of the source could not be read, for people: a sentence.

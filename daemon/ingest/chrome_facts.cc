@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kMostFactBytes = 1 << 20;
 constexpr std::array<std::string_view, 4> kDropped = {"env", "environ", "environment", "environment_variables"};
+// Our own exports say which of their times was 0.
+constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
@@ -38,6 +40,10 @@ Status ChromeFacts::See(std::string_view key, std::string_view value) {
   if (value.size() > kMostFactBytes) {
     sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(value.size() >> 20) + " MiB: left out");
     return OkStatus();
+  }
+  if (key == kTimeZero) {
+    const std::optional<int64_t> zero_ns = IntegerOf(value);
+    return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();
   }
   if (key == "baseTimeNanoseconds") base_unix_ns_ = IntegerOf(value);
   if (key == "distributedInfo") {

@@ -31,6 +31,10 @@ class Filling : public BatchSink {
 
   Status SetFact(std::string_view name, std::string_view text) override { return part_.SetFact(name, text); }
   Status SetFact(std::string_view name, int64_t value) override {
+    if (name == "time_zero_ns") {
+      assembler_.CountFrom(value);
+      return OkStatus();
+    }
     if (name != "base_unix_ns") return part_.SetFact(name, value);
     base_unix_ns_ = value;
     return OkStatus();

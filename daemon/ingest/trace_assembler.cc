@@ -7,6 +7,7 @@
 
 #include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/json_text.h"
+#include "storage/trace/event_time.h"
 
 namespace kprof {
 namespace {
@@ -85,6 +86,10 @@ Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
     facts_.SeeKnown(track);
   }
   return OkStatus();
+}
+
+void TraceAssembler::CountFrom(int64_t base_ns) {
+  if (!base_ns_ && base_ns > -kMostTimeNs / 2 && base_ns < kMostTimeNs / 2) base_ns_ = base_ns;
 }
 
 Status TraceAssembler::Add(TraceBatch batch) {

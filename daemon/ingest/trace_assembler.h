@@ -43,13 +43,16 @@ class TraceAssembler {
   TraceAssembler(PartSink& part, WorkerPool& pool, const AssemblerLimits& limits = {});
   ~TraceAssembler();
 
+  // What is to be time 0, where the source knows. Before the first batch: later it changes nothing.
+  void CountFrom(int64_t base_ns);
   // The batches of one reader in their order; those of several in that of the source. Fails with kBadInput where it has
   // more of something than the limits say, and as the part does.
   Status Add(TraceBatch batch);
   // All that is left, and the tracks. Once, last.
   Status Finish();
 
-  // What was taken for time 0: that of the earliest event of the first rows. Nothing before there were any.
+  // What was taken for time 0: that of the earliest event of the first rows, unless it was told. Nothing before there
+  // were any.
   std::optional<int64_t> base_ns() const { return base_ns_; }
   // Spans that ended and never began, and that began and never ended.
   int64_t ends_alone() const { return spans_.ends_alone(); }

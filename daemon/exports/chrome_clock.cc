@@ -1,0 +1,89 @@
+#include "daemon/exports/chrome_clock.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "storage/trace/event_time.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kBaseFact = "source.baseTimeNanoseconds";
+constexpr int64_t kMostZeroNs = kMostTimeNs / 4;
+constexpr int64_t kFirstNs = 1000;  // of the earliest event, where there are some before the base
+constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
+constexpr int64_t kLatestUnixNs = 2'000'000'000'000'000'000;  // 2033: what has a sum in 64 bits with any time
+
+std::optional<int64_t> IntegerOf(std::string_view text) {
+  if (text.size() > 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+int64_t EarliestOf(const PartReader& part) {
+  int64_t earliest = 0;
+  for (const EventKind kind : {EventKind::kSlice, EventKind::kInstant, EventKind::kCounter, EventKind::kFlow}) {
+    for (const Segment& segment : part.segments(kind)) earliest = std::min(earliest, segment.min_time_ns);
+  }
+  return std::max(earliest, -kMostZeroNs);
+}
+
+// So that nothing is before 0.
+int64_t ZeroAfter(int64_t earliest_ns) {
+  return earliest_ns < 0 ? kFirstNs - earliest_ns : 0;
+}
+
+ChromeClock ClockOfOne(const PartReader& part) {
+  const std::optional<int64_t> base = part.IntegerFact("base_unix_ns");
+  const std::optional<std::string> written = part.TextFact(kBaseFact);
+  const std::optional<int64_t> source_base = written ? IntegerOf(*written) : std::nullopt;
+  int64_t zero = 0;
+  if (base && source_base && !__builtin_sub_overflow(*base, *source_base, &zero) && zero < kMostZeroNs &&
+      zero > -kMostZeroNs) {
+    return {{zero}, std::nullopt};
+  }
+  // A Chrome trace that says no base and of which one is known has times since 1970.
+  const std::string format = part.TextFact("source_format").value_or("chrome");
+  if (base && !written && (format == "chrome" || format == "kineto") && *base > kEarliestUnixNs &&
+      *base < kLatestUnixNs) {
+    return {{*base}, std::nullopt};
+  }
+  zero = ZeroAfter(EarliestOf(part));
+  int64_t at_zero = 0;
+  if (!base || written || __builtin_sub_overflow(*base, zero, &at_zero)) return {{zero}, std::nullopt};
+  return {{zero}, at_zero};
+}
+
+}  // namespace
+
+ChromeClock ChromeClockOf(std::span<PartReader* const> parts) {
+  if (parts.size() == 1) return ClockOfOne(*parts[0]);
+  ChromeClock clock;
+  std::optional<int64_t> least;
+  bool are_known = true;
+  int64_t earliest = 0;
+  for (const PartReader* part : parts) {
+    const std::optional<int64_t> base = part->IntegerFact("base_unix_ns");
+    are_known &= base && *base > 0;
+    if (base && (!least || *base < *least)) least = *base;
+    earliest = std::min(earliest, EarliestOf(*part));
+  }
+  const int64_t zero = ZeroAfter(earliest);
+  for (const PartReader* part : parts) {
+    const int64_t after = are_known ? *part->IntegerFact("base_unix_ns") - *least : 0;
+    are_known &= after < kMostZeroNs;
+    clock.zero_ns.push_back(zero + after);
+  }
+  if (!are_known) {
+    clock.zero_ns.assign(parts.size(), zero);
+  } else if (least) {
+    clock.base_unix_ns = *least - zero;
+  }
+  return clock;
+}
+
+}  // namespace kprof

@@ -1,0 +1,175 @@
+#include "daemon/exports/chrome_event.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "daemon/exports/environment_names.h"
+#include "daemon/exports/json_bytes.h"
+
+namespace kprof {
+namespace {
+
+// Beside the arguments an import takes these for what they say, where they are texts or numbers.
+constexpr std::array<std::string_view, 8> kEventKeys = {"ph", "name", "cat", "ts", "dur", "pid", "tid", "id"};
+
+std::string Quoted(std::string_view text) {
+  std::string out;
+  AppendJsonText(out, text);
+  return out;
+}
+
+std::string Raw(std::string_view text) {
+  std::string out;
+  AppendRawJson(out, text.starts_with('{') || text.starts_with('[') ? WithoutEnvironment(text) : text);
+  return out;
+}
+
+bool IsWord(ArgType type) {
+  return type == ArgType::kNull || type == ArgType::kTrue || type == ArgType::kFalse || type == ArgType::kJson;
+}
+
+Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts) {
+  switch (arg.slot.type) {
+    case ArgType::kNull:
+      out += "null";
+      break;
+    case ArgType::kFalse:
+      out += "false";
+      break;
+    case ArgType::kTrue:
+      out += "true";
+      break;
+    case ArgType::kInteger:
+    case ArgType::kCorrelation:
+      AppendInteger(out, arg.value);
+      break;
+    case ArgType::kDecimal:
+      AppendDecimal(out, arg.value);
+      break;
+    case ArgType::kNumber:
+    case ArgType::kJson: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.raw.Text(arg.value));
+      out += text;
+      break;
+    }
+    case ArgType::kString: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.quoted.Text(arg.value));
+      out += text;
+      break;
+    }
+  }
+  return OkStatus();
+}
+
+// With its first letter escaped: the same key for readers, but not for an import, which takes such keys as they stand.
+void AppendDisguised(std::string& out, std::string_view quoted) {
+  constexpr char kHex[] = "0123456789abcdef";
+  const auto first = static_cast<unsigned char>(quoted[1]);
+  out += "\"\\u00";
+  out += {kHex[first >> 4], kHex[first & 15]};
+  out += quoted.substr(2);
+}
+
+Status AppendMember(std::string& out, const SegmentRows::Arg& arg, bool is_disguised, ChromeTexts& texts) {
+  ASSIGN_OR_RETURN(const std::string_view key, texts.quoted.Text(arg.slot.key));
+  if (is_disguised) {
+    AppendDisguised(out, key);
+  } else {
+    out += key;
+  }
+  out += ':';
+  return AppendValue(out, arg, texts);
+}
+
+void AppendCorrelation(std::string& out, int64_t correlation) {
+  out += "\"correlation\":";
+  AppendInteger(out, correlation);
+}
+
+}  // namespace
+
+ChromeTexts::ChromeTexts(PartReader& part)
+    : quoted(part, Quoted), raw(part, Raw), plain(part, [](std::string_view text) { return std::string(text); }) {}
+
+void ChromeTexts::Trim() {
+  quoted.Trim();
+  raw.Trim();
+  plain.Trim();
+}
+
+Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
+  ChromeShape of;
+  of.in_first = shape.size();
+  bool has_integer_correlation = false;
+  bool args_ended = false;
+  bool has_args = false;
+  std::set<std::pair<bool, uint32_t>> keys;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const ArgSlot& slot = shape[i];
+    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(slot.key));
+    const bool is_of_event = std::find(kEventKeys.begin(), kEventKeys.end(), key) != kEventKeys.end();
+    const bool is_taken = slot.of_event && is_of_event && !IsWord(slot.type);
+    of.is_left_out.push_back(IsEnvironmentName(key));
+    of.is_disguised.push_back(is_taken && key != "dur" && key != "id" && key != "ph");
+    of.needs_two |= is_taken && key == "dur";
+    of.is_correlated |= slot.type == ArgType::kCorrelation;
+    has_integer_correlation |= slot.type == ArgType::kInteger && !slot.of_event && key == "correlation";
+    if (slot.of_event) {
+      args_ended = has_args;
+    } else {
+      has_args = true;
+    }
+    const bool is_second = (!slot.of_event && args_ended) || !keys.emplace(slot.of_event, slot.key).second;
+    if (is_second && of.in_first == shape.size()) of.in_first = i;
+  }
+  of.needs_two |= has_integer_correlation || of.in_first < shape.size();
+  if (of.is_correlated) {
+    of.needs_two = false;
+    of.in_first = shape.size();
+  }
+  return of;
+}
+
+Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
+                  size_t to, int64_t correlation, ChromeTexts& texts) {
+  bool in_args = false;
+  auto close = [&] {
+    if (in_args) out += '}';
+    in_args = false;
+  };
+  for (size_t i = from; i < to; ++i) {
+    if (shape.is_left_out[i]) continue;
+    if (args[i].slot.of_event) close();
+    out += args[i].slot.of_event || in_args ? "," : ",\"args\":{";
+    in_args = !args[i].slot.of_event;
+    RETURN_IF_ERROR(AppendMember(out, args[i], shape.is_disguised[i], texts));
+  }
+  if (correlation != kNoValue) {
+    out += in_args ? "," : ",\"args\":{";
+    AppendCorrelation(out, correlation);
+    in_args = true;
+  }
+  close();
+  return OkStatus();
+}
+
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
+                        ChromeTexts& texts) {
+  out += '{';
+  for (const SegmentRows::Arg& arg : args) {
+    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
+    if (IsEnvironmentName(key)) continue;
+    if (out.back() != '{') out += ',';
+    RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
+    if (arg.slot.type == ArgType::kCorrelation) correlation = kNoValue;
+  }
+  if (correlation != kNoValue) {
+    if (out.back() != '{') out += ',';
+    AppendCorrelation(out, correlation);
+  }
+  out += '}';
+  return OkStatus();
+}
+
+}  // namespace kprof

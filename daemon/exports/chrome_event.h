@@ -1,0 +1,48 @@
+// One event of a Chrome trace as text.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/exports/part_texts.h"
+#include "daemon/exports/segment_rows.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// The strings of a part as JSON: as quoted strings, as values, as their bytes.
+struct ChromeTexts {
+  explicit ChromeTexts(PartReader& part);
+  void Trim();
+
+  PartTexts quoted;
+  PartTexts raw;  // of values that are no strings
+  PartTexts plain;
+};
+
+// What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys
+// that come twice, arguments behind what stood beside them.
+struct ChromeShape {
+  size_t in_first = 0;             // so many slots fit into one event
+  bool needs_two = false;          // a slice of it reads back as itself from a begin and an end alone
+  bool is_correlated = false;      // has a slot with the event's correlation
+  std::vector<bool> is_left_out;   // by slot: an environment
+  std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
+};
+Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts);
+
+// Appends ,"key":value for what stands beside, and ,"args":{...} for what does not, of slots `from` to `to`; and a
+// correlation that no slot has, unless it is kNoValue.
+Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
+                  size_t to, int64_t correlation, ChromeTexts& texts);
+
+// The arguments alone, as an object; those that stood beside among them.
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
+                        ChromeTexts& texts);
+
+}  // namespace kprof

@@ -1,0 +1,366 @@
+#include "daemon/exports/chrome_export.h"
+
+#include <bit>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/exports/chrome_clock.h"
+#include "daemon/exports/chrome_event.h"
+#include "daemon/exports/environment_names.h"
+#include "daemon/exports/event_places.h"
+#include "daemon/exports/json_bytes.h"
+#include "daemon/exports/segment_rows.h"
+#include "storage/trace/event_time.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kSourceFact = "source.";
+// So that ids of all parts are different, and integers of JavaScript.
+constexpr int64_t kIdsOfPart = int64_t{1} << 40;
+constexpr size_t kMostNumberedParts = 1 << 12;
+constexpr EventKind kKinds[] = {EventKind::kMetadata, EventKind::kSlice, EventKind::kInstant, EventKind::kCounter,
+                                EventKind::kFlow};
+
+std::string AsMember(std::string_view key, std::string_view value) {
+  std::string out;
+  AppendJsonText(out, key);
+  out += ':';
+  const bool is_text = value.size() > 1 && value.front() == '"' && value.back() == '"';
+  if (is_text) {
+    out += value;
+  } else {
+    AppendRawJson(out, WithoutEnvironment(value));
+  }
+  return out;
+}
+
+// One part into a list of events that has begun.
+class PartEvents {
+ public:
+  PartEvents(PartReader& part, std::vector<EventPlace> places, int64_t zero_ns, std::optional<size_t> number,
+             bool& is_first, ExportOutput& output)
+      : part_(part),
+        places_(std::move(places)),
+        zero_ns_(zero_ns),
+        number_(number),
+        is_first_(is_first),
+        output_(output),
+        texts_(part) {
+    for (const EventPlace& place : places_) {
+      std::string json;
+      if (!place.pid.empty()) {
+        json += ",\"pid\":";
+        AppendNumberOrText(json, place.pid);
+      }
+      if (place.family == EventPlace::Family::kThread && !place.tid.empty()) {
+        json += ",\"tid\":";
+        AppendNumberOrText(json, place.tid);
+      }
+      place_json_.push_back(std::move(json));
+    }
+  }
+
+  // What tells of tracks comes first, and with it the ends that have no begin: so that they find none.
+  Status Write() {
+    for (const EventKind kind : kKinds) {
+      for (const Segment& segment : part_.segments(kind)) {
+        ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part_, segment));
+        for (size_t row = 0; row < rows.size(); ++row) {
+          RETURN_IF_ERROR(WriteRow(kind, rows, row));
+          RETURN_IF_ERROR(output_.Step());
+          texts_.Trim();
+        }
+      }
+      if (kind == EventKind::kMetadata) WriteNames();
+    }
+    return OkStatus();
+  }
+
+ private:
+  std::string& out() { return output_.bytes(); }
+
+  void BeginEvent(char phase) {
+    out() += std::exchange(is_first_, false) ? "\n{\"ph\":" : ",\n{\"ph\":";
+    AppendJsonText(out(), std::string_view(&phase, 1));
+  }
+
+  Result<const ChromeShape*> ShapeOf(uint32_t number) {
+    const auto found = shapes_.find(number);
+    if (found != shapes_.end()) return &found->second;
+    ASSIGN_OR_RETURN(ChromeShape shape, ChromeShapeOf(part_.shapes()[number], texts_));
+    const ChromeShape* made = &shapes_.emplace(number, std::move(shape)).first->second;
+    return made;
+  }
+
+  // An empty one is not written where something that is none stands beside under its key.
+  Status AppendText(std::string_view key, int64_t id, std::span<const SegmentRows::Arg> args, bool always) {
+    if (id == 0 && !always) return OkStatus();
+    for (const SegmentRows::Arg& arg : args) {
+      if (id != 0 || !arg.slot.of_event) continue;
+      ASSIGN_OR_RETURN(const std::string_view beside, texts_.plain.Text(arg.slot.key));
+      if (beside == key) return OkStatus();
+    }
+    ASSIGN_OR_RETURN(const std::string_view text, texts_.quoted.Text(id));
+    out() += ",\"";
+    out() += key;
+    out() += "\":";
+    out() += text;
+    return OkStatus();
+  }
+
+  void AppendTime(std::string_view key, int64_t nanos) {
+    out() += ",\"";
+    out() += key;
+    out() += "\":";
+    AppendMicros(out(), nanos);
+  }
+
+  // Whom an event on an async track belongs to.
+  Status AppendId(const EventPlace& place, int64_t category) {
+    ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
+    const std::string_view id = place.IdOf(text);
+    if (!id.empty()) AppendDistinctId(id);
+    return OkStatus();
+  }
+
+  // Ids are the part's own.
+  void AppendDistinctId(std::string_view id) {
+    out() += ",\"id\":";
+    if (!number_ || *number_ == 0) return AppendNumberOrText(out(), id);
+    int64_t value = -1;
+    if (IsPlainInteger(id)) std::from_chars(id.data(), id.data() + id.size(), value);
+    if (value >= 0 && value < kIdsOfPart && *number_ < kMostNumberedParts) {
+      AppendInteger(out(), static_cast<int64_t>(*number_) * kIdsOfPart + value);
+    } else {
+      AppendJsonText(out(), "part " + std::to_string(*number_) + ": " + std::string(id));
+    }
+  }
+
+  Status WriteRow(EventKind kind, SegmentRows& rows, size_t row) {
+    switch (kind) {
+      case EventKind::kSlice:
+        return WriteSlice(rows, row);
+      case EventKind::kInstant:
+        return WriteEvent(IsAsync(rows, row) ? 'n' : 'i', rows, row);
+      case EventKind::kCounter:
+        return WriteCounter(rows, row);
+      default: {
+        const int64_t phase = rows.Of(EventColumn::kPhase, row);
+        const auto letter = static_cast<char>(phase);
+        return letter == 'M' ? WriteTold(rows, row) : WriteEvent(letter, rows, row);
+      }
+    }
+  }
+
+  bool IsAsync(const SegmentRows& rows, size_t row) const {
+    return places_[rows.track(row)].family == EventPlace::Family::kAsync;
+  }
+
+  // What tells of a process or a thread. Names of processes are said anew where they have a rank.
+  Status WriteTold(SegmentRows& rows, size_t row) {
+    ASSIGN_OR_RETURN(const std::string_view what, texts_.plain.Text(rows.Of(EventColumn::kName, row)));
+    const EventPlace& place = places_[rows.track(row)];
+    if (what == "process_name") {
+      if (number_) return OkStatus();
+      told_processes_.insert(place.pid);
+    }
+    if (what == "thread_name") told_threads_.insert({place.pid, place.tid});
+    return WriteEvent('M', rows, row);
+  }
+
+  // All but slices that have an end, and counters.
+  Status WriteEvent(char phase, SegmentRows& rows, size_t row) {
+    const std::span<const SegmentRows::Arg> args = rows.Args(row);
+    ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
+    RETURN_IF_ERROR(BeginRow(phase, rows, row, args));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), kNoValue, texts_));
+    out() += '}';
+    return OkStatus();
+  }
+
+  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args) {
+    const uint32_t track = rows.track(row);
+    const int64_t time_ns = rows.Of(EventColumn::kTime, row);
+    const int64_t category = rows.Of(EventColumn::kCategory, row);
+    if (phase == '\0') {
+      out() += std::exchange(is_first_, false) ? "\n{\"ts\":" : ",\n{\"ts\":";  // what it has for a phase stands beside
+      AppendMicros(out(), zero_ns_ + time_ns);
+    } else {
+      BeginEvent(phase);
+    }
+    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args, true));
+    RETURN_IF_ERROR(AppendText("cat", category, args, false));
+    out() += place_json_[track];
+    if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
+    const EventPlace& place = places_[track];
+    if (place.family == EventPlace::Family::kAsync) return AppendId(place, category);
+    if (const int64_t flow = rows.Of(EventColumn::kFlowId, row); flow != kNoValue && flow != 0) {
+      ASSIGN_OR_RETURN(const std::string_view id, texts_.plain.Text(flow));
+      AppendDistinctId(id);
+    }
+    return OkStatus();
+  }
+
+  // In one event where that reads back as the same; else as its begin and its end, one behind the other.
+  Status WriteSlice(SegmentRows& rows, size_t row) {
+    const std::span<const SegmentRows::Arg> args = rows.Args(row);
+    ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
+    const int64_t time_ns = rows.Of(EventColumn::kTime, row);
+    const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
+    const int64_t correlation = shape->is_correlated ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
+    const bool is_async = IsAsync(rows, row);
+    const bool is_whole =
+        shape->is_correlated || correlation != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
+    if (!is_async && is_whole) {
+      RETURN_IF_ERROR(BeginRow('X', rows, row, args));
+      if (duration_ns != kNoValue) AppendTime("dur", duration_ns);
+      RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), correlation, texts_));
+      out() += '}';
+      return OkStatus();
+    }
+    const bool has_end = duration_ns != kNoValue;
+    const size_t in_begin = has_end ? shape->in_first : args.size();
+    RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_));
+    out() += '}';
+    if (!has_end) return OkStatus();
+    BeginEvent(is_async ? 'e' : 'E');
+    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), {}, true));
+    RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}, false));
+    out() += place_json_[rows.track(row)];
+    AppendTime("ts", zero_ns_ + EndOf(time_ns, duration_ns));
+    if (is_async) RETURN_IF_ERROR(AppendId(places_[rows.track(row)], rows.Of(EventColumn::kCategory, row)));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_));
+    out() += '}';
+    return OkStatus();
+  }
+
+  Status WriteCounter(SegmentRows& rows, size_t row) {
+    const uint32_t track = rows.track(row);
+    BeginEvent('C');
+    out() += ",\"name\":";
+    AppendJsonText(out(), places_[track].name);
+    out() += place_json_[track];
+    AppendTime("ts", zero_ns_ + rows.Of(EventColumn::kTime, row));
+    out() += ",\"args\":{";
+    AppendJsonText(out(), places_[track].series);
+    out() += ':';
+    AppendDouble(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    out() += "}}";
+    return OkStatus();
+  }
+
+  // Of tracks that no event of the source told of.
+  void WriteNames() {
+    for (size_t track = 0; track < places_.size(); ++track) {
+      const EventPlace& place = places_[track];
+      if (!place.process.empty() && told_processes_.insert(place.pid).second) {
+        WriteName("process_name", track, place.process);
+      }
+      if (place.family != EventPlace::Family::kThread || !place.is_named) continue;
+      if (!told_threads_.insert({place.pid, place.tid}).second) continue;
+      WriteName("thread_name", track, place.name);
+      if (!place.sort_index) continue;
+      BeginName("thread_sort_index", track);
+      out() += "\"sort_index\":";
+      AppendInteger(out(), *place.sort_index);
+      out() += "}}";
+    }
+  }
+
+  void WriteName(std::string_view what, size_t track, std::string_view name) {
+    BeginName(what, track);
+    out() += "\"name\":";
+    AppendJsonText(out(), name);
+    out() += "}}";
+  }
+
+  void BeginName(std::string_view what, size_t track) {
+    BeginEvent('M');
+    out() += ",\"name\":\"";
+    out() += what;
+    out() += '"';
+    out() += place_json_[track];
+    out() += ",\"args\":{";
+  }
+
+  PartReader& part_;
+  const std::vector<EventPlace> places_;
+  const int64_t zero_ns_;
+  const std::optional<size_t> number_;  // of the part among several
+  bool& is_first_;
+  ExportOutput& output_;
+  ChromeTexts texts_;
+  std::vector<std::string> place_json_;
+  std::unordered_map<uint32_t, ChromeShape> shapes_;
+  std::set<std::string> told_processes_;
+  std::set<std::pair<std::string, std::string>> told_threads_;
+};
+
+// What stands beside the events: what the source said of itself, where there are several what all of them say.
+void AppendMembers(std::string& out, std::span<PartReader* const> parts, const ChromeClock& clock) {
+  const PartReader& first = *parts[0];
+  bool has_distribution = parts.size() > 1;
+  if (parts.size() == 1) {
+    out += "\n\"kprofTimeZeroNs\":";
+    AppendInteger(out, clock.zero_ns[0]);
+    out += ',';
+  }
+  for (const auto& [name, value] : first.facts()) {
+    if (!name.starts_with(kSourceFact)) continue;
+    const std::string_view key = std::string_view(name).substr(kSourceFact.size());
+    bool is_left_out = IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs";
+    is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
+    for (const PartReader* part : parts) is_left_out |= part->TextFact(name) != value;
+    if (is_left_out) continue;
+    has_distribution |= key == "distributedInfo";
+    out += '\n' + AsMember(key, value) + ',';
+  }
+  if (clock.base_unix_ns) {
+    out += "\n\"baseTimeNanoseconds\":";
+    AppendInteger(out, *clock.base_unix_ns);
+    out += ',';
+  }
+  if (const std::optional<int64_t> rank = first.IntegerFact("rank"); rank && !has_distribution) {
+    out += "\n\"distributedInfo\":{\"rank\":";
+    AppendInteger(out, *rank);
+    if (const std::optional<int64_t> world = first.IntegerFact("world_size")) {
+      out += ",\"world_size\":";
+      AppendInteger(out, *world);
+    }
+    out += "},";
+  }
+}
+
+}  // namespace
+
+Status ExportChrome(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch) {
+  if (parts.empty()) return Fail(ErrorCode::kNotFound, "export it", "it has no trace");
+  int64_t rows = 0;
+  for (const PartReader* part : parts) {
+    for (const EventKind kind : kKinds) rows += part->rows(kind);
+  }
+  ExportOutput output(sink, watch, rows);
+  const ChromeClock clock = ChromeClockOf(parts);
+  output.bytes() += '{';
+  AppendMembers(output.bytes(), parts, clock);
+  output.bytes() += "\n\"traceEvents\":[";
+  bool is_first = true;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
+    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(*parts[i], number));
+    PartEvents events(*parts[i], std::move(places), clock.zero_ns[i], number, is_first, output);
+    RETURN_IF_ERROR(events.Write());
+  }
+  output.bytes() += "\n]}\n";
+  return output.Flush();
+}
+
+}  // namespace kprof

@@ -1,0 +1,98 @@
+#include "daemon/exports/csv_export.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/exports/chrome_event.h"
+#include "daemon/exports/event_places.h"
+#include "daemon/exports/json_bytes.h"
+#include "daemon/exports/segment_rows.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kHeader =
+    "rank,track,process,kind,device,stream,ts_ns,dur_ns,name,category,depth,correlation,args\r\n";
+
+void AppendField(std::string& out, std::string_view text) {
+  const bool has_edge = !text.empty() && (text.front() == ' ' || text.back() == ' ');
+  if (!has_edge && text.find_first_of(",\"\r\n") == text.npos) {
+    out += text;
+    return;
+  }
+  out += '"';
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+void AppendNumber(std::string& out, int64_t value) {
+  out += ',';
+  if (value != kNoValue) AppendInteger(out, value);
+}
+
+// What a line begins with, for each track.
+std::vector<std::string> FrontsOf(const PartReader& part, size_t number) {
+  std::vector<std::string> fronts;
+  for (const TrackRow& track : part.tracks()) {
+    std::string front = std::to_string(RankOf(part, number));
+    for (const std::string& text : {track.name, track.process.value_or(""), track.kind}) {
+      front += ',';
+      AppendField(front, text);
+    }
+    AppendNumber(front, track.device.value_or(kNoValue));
+    AppendNumber(front, track.stream.value_or(kNoValue));
+    fronts.push_back(std::move(front));
+  }
+  return fronts;
+}
+
+Status WritePart(PartReader& part, size_t number, ExportOutput& output) {
+  const std::vector<std::string> fronts = FrontsOf(part, number);
+  ChromeTexts texts(part);
+  std::string json;
+  for (const Segment& segment : part.segments(EventKind::kSlice)) {
+    ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part, segment));
+    for (size_t row = 0; row < rows.size(); ++row) {
+      std::string& out = output.bytes();
+      out += fronts[rows.track(row)];
+      AppendNumber(out, rows.Of(EventColumn::kTime, row));
+      AppendNumber(out, rows.Of(EventColumn::kDuration, row));
+      for (const EventColumn column : {EventColumn::kName, EventColumn::kCategory}) {
+        ASSIGN_OR_RETURN(const std::string_view text, texts.plain.Text(rows.Of(column, row)));
+        out += ',';
+        AppendField(out, text);
+      }
+      const int64_t correlation = rows.Of(EventColumn::kCorrelation, row);
+      AppendNumber(out, rows.Of(EventColumn::kDepth, row));
+      AppendNumber(out, correlation);
+      out += ',';
+      if (rows.shape(row) != kNoArgs) {
+        json.clear();
+        RETURN_IF_ERROR(AppendArgsObject(json, rows.Args(row), kNoValue, texts));
+        AppendField(out, json);
+      }
+      out += "\r\n";
+      RETURN_IF_ERROR(output.Step());
+      texts.Trim();
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ExportCsv(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch) {
+  if (parts.empty()) return Fail(ErrorCode::kNotFound, "export it", "it has no trace");
+  int64_t rows = 0;
+  for (const PartReader* part : parts) rows += part->rows(EventKind::kSlice);
+  ExportOutput output(sink, watch, rows);
+  output.bytes() += kHeader;
+  for (size_t i = 0; i < parts.size(); ++i) RETURN_IF_ERROR(WritePart(*parts[i], i, output));
+  return output.Flush();
+}
+
+}  // namespace kprof

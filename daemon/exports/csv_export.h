@@ -1,0 +1,21 @@
+// Writes the slices of trace parts as lines of RFC 4180, with a line of names above them:
+//
+//   rank, track, process, kind, device, stream, ts_ns, dur_ns, name, category, depth, correlation, args
+//
+// Times count from the base of their part. What is not known is empty; `args` is JSON, empty where there are none.
+//
+// Blocks; one thread. Memory as chrome_export.h.
+#pragma once
+
+#include <span>
+
+#include "daemon/exports/export_sink.h"
+#include "storage/base/status.h"
+#include "storage/trace/part_reader.h"
+
+namespace kprof {
+
+// Fails as the parts do, as the sink does, and with kCancelled.
+Status ExportCsv(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch);
+
+}  // namespace kprof

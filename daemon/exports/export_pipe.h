@@ -1,0 +1,46 @@
+// An export that is pulled: it writes on a thread of its own, and waits while what it has written is not taken. For who
+// sends it on piece by piece (a stream of gRPC), where exports push.
+//
+// Take from one thread at a time.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "daemon/exports/export_sink.h"
+#include "storage/base/mutex.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class ExportPipe {
+ public:
+  // Opens parts and exports them; on the pipe's thread. What it uses must outlive this.
+  using Run = std::function<Status(const ExportSink& sink, const ExportWatch& watch)>;
+  explicit ExportPipe(Run run);
+  // Ends it, where it is not over.
+  ~ExportPipe();
+  ExportPipe(const ExportPipe&) = delete;
+  ExportPipe& operator=(const ExportPipe&) = delete;
+
+  // The next bytes, at most as many; none when that was all. Waits for them. Fails as the export does, and with
+  // kCancelled.
+  Result<std::string> Take(size_t most_bytes, const std::stop_token& stop);
+
+ private:
+  Status Put(std::string_view bytes, const std::stop_token& stop);
+
+  Mutex mu_;
+  std::condition_variable_any changed_;
+  std::string waiting_ KPROF_GUARDED_BY(mu_);
+  size_t taken_ KPROF_GUARDED_BY(mu_) = 0;  // of what waits
+  std::optional<Status> ended_ KPROF_GUARDED_BY(mu_);
+  std::jthread thread_;  // the last one: it uses the others
+};
+
+}  // namespace kprof

@@ -1,0 +1,29 @@
+// JSON as exports write it: appended to a text. Numbers keep every digit that a part has of them.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kprof {
+
+// Quoted. What is not to stand in a string is escaped, all other bytes stay.
+void AppendJsonText(std::string& out, std::string_view text);
+void AppendInteger(std::string& out, int64_t value);
+// Nanoseconds as microseconds, without needless zeros: 1.5.
+void AppendMicros(std::string& out, int64_t nanos);
+// Of arg_decimal.h: as many places as it has.
+void AppendDecimal(std::string& out, int64_t packed);
+// As short as reads back as the same; one that JSON does not know, as a string.
+void AppendDouble(std::string& out, double value);
+
+// As JSON, in any reader: digits without needless zeros, few enough for all.
+bool IsPlainInteger(std::string_view text);
+// As a number where it is one, else as a string.
+void AppendNumberOrText(std::string& out, std::string_view text);
+// Text that a source had as a value: a list, an object, a number or a word. A string where it is nothing like that.
+void AppendRawJson(std::string& out, std::string_view text);
+
+}  // namespace kprof

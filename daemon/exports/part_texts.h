@@ -1,0 +1,49 @@
+// The strings of a part as an export writes them, each made once as long as there is room.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "storage/base/status.h"
+#include "storage/trace/part_reader.h"
+
+namespace kprof {
+
+class PartTexts {
+ public:
+  using Make = std::function<std::string(std::string_view text)>;
+  // The part must outlive it.
+  PartTexts(PartReader& part, Make make) : part_(part), make_(std::move(make)) {}
+
+  // Valid until Trim.
+  Result<std::string_view> Text(int64_t id) {
+    const auto found = texts_.find(id);
+    if (found != texts_.end()) return std::string_view(found->second);
+    ASSIGN_OR_RETURN(const std::string text, part_.ReadString(id));
+    const std::string& made = texts_.emplace(id, make_(text)).first->second;
+    size_bytes_ += made.size() + kEntryBytes;
+    return std::string_view(made);
+  }
+  // Between rows.
+  void Trim() {
+    if (size_bytes_ < kMostBytes) return;
+    texts_.clear();
+    size_bytes_ = 0;
+  }
+
+ private:
+  static constexpr size_t kMostBytes = 16 << 20;
+  static constexpr size_t kEntryBytes = 80;
+
+  PartReader& part_;
+  const Make make_;
+  std::unordered_map<int64_t, std::string> texts_;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace kprof
