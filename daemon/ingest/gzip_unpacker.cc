@@ -8,7 +8,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kDoubtfulBytes = 16;  // up to 5 were seen
+constexpr size_t kDoubtfulBytes = 64;  // up to 24 were seen
 
 const char* ErrorText(int error) {
   switch (error) {
@@ -70,7 +70,7 @@ class GzipUnpacker : public Unpacker {
     began_ = false;
   }
 
-  inflate_state state_;
+  inflate_state state_ = {};  // it may read of its history what was never there
   bool began_ = false;
   Status failure_;  // said once what was made before it is taken
 };

@@ -64,13 +64,13 @@ std::optional<JsonNumber> ParseJsonNumber(std::string_view text) {
   size_t point = text.size();
   for (; at < text.size(); ++at) {
     if (IsDigit(text[at])) {
+      if (at - first - (point < text.size() ? 1 : 0) >= kMostDigits) return std::nullopt;
       number.digits = number.digits * 10 + (text[at] - '0');
     } else if (text[at] == '.' && point == text.size() && at > first) {
       point = at;
     } else {
       return std::nullopt;
     }
-    if (at - first >= kMostDigits + (point < text.size() ? 1 : 0)) return std::nullopt;
   }
   if (at == first || point + 1 == text.size()) return std::nullopt;
   number.is_integer = point == text.size();
