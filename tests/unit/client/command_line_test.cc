@@ -219,9 +219,13 @@ INSTANTIATE_TEST_SUITE_P(
 // As a shell's variable that is not set leaves it. Every option that takes a value, from the description of what there
 // is.
 TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
-  const std::map<std::string, Args> begin = {
-      {"capture", {"capture", "command"}},     {"query", {"query", "q"}},     {"get", {"artifacts", "r", "get", "n"}},
-      {"put", {"artifacts", "r", "put", "f"}}, {"open", {"session", "open"}}, {"list", {"session", "list"}}};
+  const std::map<std::string, Args> begin = {{"capture", {"capture", "command"}},
+                                             {"import", {"import", "f"}},
+                                             {"query", {"query", "q"}},
+                                             {"get", {"artifacts", "r", "get", "n"}},
+                                             {"put", {"artifacts", "r", "put", "f"}},
+                                             {"open", {"session", "open"}},
+                                             {"list", {"session", "list"}}};
   auto expect_refused = [&](const std::string& verb, const std::vector<OptionDescription>& options) {
     for (const OptionDescription& option : options) {
       if (!option.takes_value) continue;
