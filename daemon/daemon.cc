@@ -302,7 +302,7 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
   side_requests = std::make_unique<SideRequests>(
       loop, *ways, sources,
       [this](uid_t uid, const std::vector<gid_t>& groups) { return CallerOf(config.access, uid, groups); });
-  const Status opened = side_requests->Open(config.socket_path, mode, std::move(side));
+  Status opened = side_requests->Open(config.socket_path, mode, std::move(side));
   if (!opened.ok() && config.mode == Mode::kSystem) return opened;
   // A daemon of one's own starts its runs itself, and takes the bytes of what it is not handed.
   if (!opened.ok()) LogWarning("files to import are sent, not handed over", {{"error", opened.ToString()}});

@@ -50,6 +50,7 @@ class Grammar {
     AddSessionVerbs(verbs_);
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);
+    AddExportVerb(verbs_);
     AddDataVerbs(verbs_);
     for (const auto& [verb, finish] : verbs_.all()) {
       std::string also = "Also: --json, --socket PATH and --node HOST:PORT, before or after the verb.";

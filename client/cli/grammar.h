@@ -12,6 +12,7 @@ void AddImportVerb(VerbSet& verbs);     // import
 void AddSessionVerbs(VerbSet& verbs);   // session open|close|list|show
 void AddRunVerbs(VerbSet& verbs);       // runs, show, wait, cancel, delete, pin, unpin, logs
 void AddArtifactVerbs(VerbSet& verbs);  // artifacts, artifacts get|put
+void AddExportVerb(VerbSet& verbs);     // export
 void AddDataVerbs(VerbSet& verbs);      // query, backup, completion
 
 }  // namespace kprof::cli

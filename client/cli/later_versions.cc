@@ -16,7 +16,6 @@ constexpr Later kLater[] = {
     {"report", "", "see kprofctl show RUN"},
     {"analyze", "", "ask kprofctl query for the runs' metrics"},
     {"compare", "", "ask kprofctl query for the runs' metrics"},
-    {"export", "", "fetch a run's files: kprofctl artifacts RUN get NAME -o FILE"},
     {"clocks", "", "lock them before the capture with the vendor's tool, such as nvidia-smi"},
     {"open", "", "see kprofctl show RUN"},
     {"rank-exec", "", "use kprofctl capture command for each rank"},

@@ -142,6 +142,13 @@ struct QueryArgs {
   int64_t limit = 0;
 };
 
+struct ExportArgs {
+  std::string run;
+  std::string format;
+  std::string to;  // a path, of a folder too, or "-"
+  std::optional<int64_t> rank;
+};
+
 struct BackupArgs {
   std::string to;
 };
@@ -161,6 +168,6 @@ struct CompletionArgs {
 using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
                               DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
                               QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
-                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs>;
+                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs, ExportArgs>;
 
 }  // namespace kprof::cli

@@ -367,6 +367,12 @@ Result<v1::Artifact> KprofClient::UploadArtifact(const v1::UploadArtifactRequest
   return std::move(*response.mutable_artifact());
 }
 
+Status KprofClient::ExportRun(const v1::ExportRunRequest& request, const OnMessage<v1::ExportRunResponse>& on_message,
+                              std::stop_token stop) {
+  return state_->Stream(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::ExportRun, request, on_message,
+                        stop, RunNamed("export", request.id()));
+}
+
 Status KprofClient::OpenSession(const v1::OpenSessionRequest& request,
                                 const OnMessage<v1::OpenSessionResponse>& on_message, std::stop_token stop) {
   return state_->Stream(Repeat::kWhenNotHeard, &Connection::sessions, &v1::SessionsService::Stub::OpenSession, request,

@@ -78,6 +78,8 @@ class KprofClient {
   // nothing is kept.
   Result<v1::Artifact> UploadArtifact(const v1::UploadArtifactRequest::Header& header,
                                       const std::function<Result<std::string>()>& next_chunk);
+  Status ExportRun(const v1::ExportRunRequest& request, const OnMessage<v1::ExportRunResponse>& on_message,
+                   std::stop_token stop = {});
 
   // Follows the session until its stream ends: once it is open for a detached one, with its end for an attached one.
   Status OpenSession(const v1::OpenSessionRequest& request, const OnMessage<v1::OpenSessionResponse>& on_message,

@@ -14,7 +14,8 @@ Status Cancelled() {
 
 ExportPipe::ExportPipe(Run run)
     : thread_([this, run = std::move(run)](const std::stop_token& stop) {
-        const Status status = run([&](std::string_view bytes) { return Put(bytes, stop); }, {.stop = stop});
+        const ExportWatch watch = {.stop = stop, .progress = [this](const ExportProgress& now) { rows_ = now.rows; }};
+        const Status status = run([&](std::string_view bytes) { return Put(bytes, stop); }, watch);
         MutexLock lock(mu_);
         ended_ = status;
         changed_.notify_all();

@@ -4,8 +4,10 @@
 // Take from one thread at a time.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -31,6 +33,8 @@ class ExportPipe {
   // The next bytes, at most as many; none when that was all. Waits for them. Fails as the export does, and with
   // kCancelled.
   Result<std::string> Take(size_t most_bytes, const std::stop_token& stop);
+  // How many rows are written; those of the bytes that are on their way are not counted yet. Any thread.
+  int64_t rows() const { return rows_.load(std::memory_order_relaxed); }
 
  private:
   Status Put(std::string_view bytes, const std::stop_token& stop);
@@ -40,6 +44,7 @@ class ExportPipe {
   std::string waiting_ KPROF_GUARDED_BY(mu_);
   size_t taken_ KPROF_GUARDED_BY(mu_) = 0;  // of what waits
   std::optional<Status> ended_ KPROF_GUARDED_BY(mu_);
+  std::atomic<int64_t> rows_ = 0;
   std::jthread thread_;  // the last one: it uses the others
 };
 

@@ -31,6 +31,7 @@ constexpr AccessRule kRules[] = {
     {Rpc::kDownloadArtifact, "kprof.v1.RunsService/DownloadArtifact", Role::kViewer, false, Sharing::kShared,
      Role::kOperator},
     {Rpc::kUploadArtifact, "kprof.v1.RunsService/UploadArtifact", Role::kViewer, false, Sharing::kOwn, Role::kAdmin},
+    {Rpc::kExportRun, "kprof.v1.RunsService/ExportRun", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kQuery, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kQueryTrace, "kprof.v1.QueriesService/Query", Role::kViewer, false, Sharing::kShared, Role::kOperator},
     {Rpc::kOpenSession, "kprof.v1.SessionsService/OpenSession", Role::kViewer, true, Sharing::kNone, Role::kViewer},

@@ -40,6 +40,7 @@ enum class Rpc {
   kListArtifacts,
   kDownloadArtifact,
   kUploadArtifact,
+  kExportRun,
   kQuery,
   kQueryTrace,
   kOpenSession,

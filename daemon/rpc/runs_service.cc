@@ -9,6 +9,7 @@
 
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/download_source.h"
+#include "daemon/rpc/export_source.h"
 #include "daemon/rpc/log_source.h"
 #include "daemon/rpc/outlook_message.h"
 #include "daemon/rpc/pull_stream.h"
@@ -264,6 +265,15 @@ grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* RunsServiceImpl::Downloa
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* RunsServiceImpl::UploadArtifact(
     grpc::CallbackServerContext* /*context*/, v1::UploadArtifactResponse* response) {
   return StartUpload(CallRecord(desk_, Rpc::kUploadArtifact), parts_, *response);
+}
+
+grpc::ServerWriteReactor<v1::ExportRunResponse>* RunsServiceImpl::ExportRun(grpc::CallbackServerContext* context,
+                                                                            const v1::ExportRunRequest* request) {
+  CallRecord record(desk_, Rpc::kExportRun);
+  if (!record.admission().ok()) return new RefusedStream<v1::ExportRunResponse>(std::move(record));
+  auto source = MakeExportSource(parts_, caller(), *request);
+  // One that nobody reads would keep others from its place.
+  return new PullStream<v1::ExportRunResponse>(std::move(record), parts_.loop, parts_.bulk, std::move(source), context);
 }
 
 }  // namespace kprof

@@ -49,6 +49,8 @@ class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_List
       grpc::CallbackServerContext* context, const v1::DownloadArtifactRequest* request) override;
   grpc::ServerReadReactor<v1::UploadArtifactRequest>* UploadArtifact(grpc::CallbackServerContext* context,
                                                                      v1::UploadArtifactResponse* response) override;
+  grpc::ServerWriteReactor<v1::ExportRunResponse>* ExportRun(grpc::CallbackServerContext* context,
+                                                             const v1::ExportRunRequest* request) override;
 
  private:
   // `out`: a part of the response.

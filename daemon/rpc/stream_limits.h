@@ -17,6 +17,8 @@ struct StreamLimits {
   static constexpr int kUploads = 64;
   static constexpr int kUploadsPerUid = 16;
   static constexpr int kBackUps = 1;  // each writes the whole catalog once more
+  static constexpr int kExports = 4;  // each has a thread of its own
+  static constexpr int kExportsPerUid = 2;
   // Of the threads for queries some are left for short ones, whatever else runs.
   static constexpr int kQueryThreads = 8;
   static constexpr int kLongQueries = 6;
@@ -27,6 +29,7 @@ struct StreamLimits {
   UploadBytes upload_bytes;
   CallTotals calls;
   Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
+  Places exports{{.limit = kExports, .limit_per_uid = kExportsPerUid}};
   Places long_queries{{.limit = kLongQueries, .limit_per_uid = kLongQueries + 1}};
 };
 

@@ -13,7 +13,7 @@ import kprof_testing
 from kprof_testing import Client, Daemon, wait_until
 
 KPROFD_UID, ALICE, BOB, CAROL = 61001, 61002, 61003, 61004
-PROGRAMS = ("kprofd", "kprofd-helper", "kprofctl", "kprof-launch", "hostile_command", "fork_escape")
+PROGRAMS = ("kprofd", "kprofd-helper", "kprofctl", "kprof-launch", "kprof-ingest", "hostile_command", "fork_escape")
 
 
 class SystemDaemon(Daemon):

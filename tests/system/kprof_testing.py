@@ -37,6 +37,10 @@ EXIT = {
 }
 
 
+# Real traces of public repositories; where they are not, tests that need them are skipped.
+DATA = os.environ.get("KPROF_TEST_DATA") or os.path.join(os.path.dirname(ROOT), "shared", "data")
+
+
 def need_programs():
     for program in (KPROFD, KPROFCTL, LAUNCH):
         if not os.access(program, os.X_OK):

@@ -9,9 +9,10 @@ import os
 import random
 import unittest
 
-from kprof_testing import ROOT, DaemonTest
+import kprof_testing
+from kprof_testing import DaemonTest
 
-DATA = os.path.join(os.environ.get("KPROF_TEST_DATA") or os.path.join(os.path.dirname(ROOT), "shared", "data"), "kineto")
+DATA = os.path.join(kprof_testing.DATA, "kineto")
 SAMPLE = 1000
 
 

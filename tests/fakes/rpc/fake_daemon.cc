@@ -144,6 +144,32 @@ class Runs final : public v1::RunsService::Service {
     }
     return ToGrpc(calls_.upload_artifact(header, bytes, *response));
   }
+  grpc::Status ExportRun(grpc::ServerContext* context, const v1::ExportRunRequest* request,
+                         grpc::ServerWriter<v1::ExportRunResponse>* writer) override {
+    return Answer(calls_.export_run, context, request, writer);
+  }
+  grpc::Status UploadSource(grpc::ServerContext* context, grpc::ServerReader<v1::UploadSourceRequest>* reader,
+                            v1::UploadSourceResponse* response) override {
+    if (!calls_.upload_source) return Unimplemented();
+    v1::UploadSourceRequest::Header header;
+    std::string bytes;
+    int64_t sent_bytes = -1;
+    v1::UploadSourceRequest request;
+    while (reader->Read(&request)) {
+      if (request.has_header()) header = request.header();
+      bytes += request.data();
+      if (request.has_sent_bytes()) sent_bytes = request.sent_bytes();
+    }
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    if (sent_bytes != static_cast<int64_t>(bytes.size())) {
+      return ToGrpc(Fail(ErrorCode::kBadInput, "import", "another number of bytes came"));
+    }
+    return ToGrpc(calls_.upload_source(header, bytes, *response));
+  }
+  grpc::Status SubmitImport(grpc::ServerContext*, const v1::SubmitImportRequest* request,
+                            v1::SubmitImportResponse* response) override {
+    return Answer(calls_.submit_import, request, response);
+  }
 
  private:
   const FakeDaemon::Calls& calls_;

@@ -63,6 +63,11 @@ class FakeDaemon {
     std::function<Status(const v1::UploadArtifactRequest::Header&, const std::string& bytes,
                          v1::UploadArtifactResponse&)>
         upload_artifact;
+    Stream<v1::ExportRunRequest, v1::ExportRunResponse> export_run;
+    // All of a source at once, as of an upload.
+    std::function<Status(const v1::UploadSourceRequest::Header&, const std::string& bytes, v1::UploadSourceResponse&)>
+        upload_source;
+    Unary<v1::SubmitImportRequest, v1::SubmitImportResponse> submit_import;
     Stream<v1::QueryRequest, v1::QueryResponse> query;
     Stream<v1::OpenSessionRequest, v1::OpenSessionResponse> open_session;
     Unary<v1::CloseSessionRequest, v1::CloseSessionResponse> close_session;

@@ -59,6 +59,11 @@ TEST(CommandLine, ReadsAnImport) {
   EXPECT_EQ(args.format, "auto");
   EXPECT_FALSE(args.rank || args.keep_source || args.again || args.shared || args.detach);
   EXPECT_EQ(ParseCommandLine({"import"}).status().code(), ErrorCode::kUsage);
+  const auto to = Parsed<ExportArgs>({"export", "r", "--format", "csv", "-o", "f", "--rank", "7"});
+  EXPECT_EQ(to.run + to.format + to.to, "rcsvf");
+  EXPECT_EQ(to.rank, 7);
+  EXPECT_EQ(ParseCommandLine({"export", "r", "-o", "f"}).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(ParseCommandLine({"export", "r", "--format", "csv"}).status().code(), ErrorCode::kUsage);
   EXPECT_EQ(ParseCommandLine({"import", "a", "--rank", "-1"}).status().code(), ErrorCode::kUsage);
 }
 
@@ -159,7 +164,7 @@ TEST(CommandLine, HelpShowsTheWordsInTheOrderInWhichTheyAreTyped) {
 
 TEST(CommandLine, HelpHasAnExampleForEachVerbThatTakesArguments) {
   for (const char* verb : {"capture", "runs", "show", "wait", "cancel", "delete", "pin", "unpin", "logs", "artifacts",
-                           "query", "backup", "completion"}) {
+                           "import", "export", "query", "backup", "completion"}) {
     EXPECT_THAT(Parsed<PrintText>({verb, "--help"}).text,
                 testing::ContainsRegex(std::string("\n  .*kprofctl ") + verb));
   }
@@ -221,6 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
   const std::map<std::string, Args> begin = {{"capture", {"capture", "command"}},
                                              {"import", {"import", "f"}},
+                                             {"export", {"export", "r", "--format", "csv", "-o", "f"}},
                                              {"query", {"query", "q"}},
                                              {"get", {"artifacts", "r", "get", "n"}},
                                              {"put", {"artifacts", "r", "put", "f"}},

@@ -18,7 +18,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
       {{"report", "--help"}, "the verb 'report'"},
       {{"analyze", "--list"}, "the verb 'analyze'"},
       {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},
-      {{"export", "a"}, "the verb 'export'"},
       {{"--json", "--socket", "s", "clocks", "status"}, "the verb 'clocks'"},
       {{"open", "a"}, "the verb 'open'"},
       {{"rank-exec"}, "the verb 'rank-exec'"},

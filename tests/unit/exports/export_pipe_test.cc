@@ -25,6 +25,17 @@ TEST(ExportPipeTest, GivesAllBytesInTheirOrderAndThenNone) {
   EXPECT_EQ(all, "onetwothree");
 }
 
+TEST(ExportPipeTest, TellsHowManyRowsAreWritten) {
+  ExportPipe pipe([](const ExportSink& sink, const ExportWatch& watch) -> Status {
+    RETURN_IF_ERROR(sink("x"));
+    watch.progress({.rows = 7, .total_rows = 9});
+    return sink("y");
+  });
+  EXPECT_EQ(*pipe.Take(10, {}), "x");
+  EXPECT_EQ(*pipe.Take(10, {}), "y");
+  EXPECT_EQ(pipe.rows(), 7);
+}
+
 TEST(ExportPipeTest, FailsAsTheExportDoesWhenItsBytesAreTaken) {
   ExportPipe pipe([](const ExportSink& sink, const ExportWatch&) -> Status {
     RETURN_IF_ERROR(sink("x"));

@@ -130,6 +130,13 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          stream->WritesDone();
          return stream->Finish();
        }},
+      {Rpc::kExportRun,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         auto request = Named<v1::ExportRunRequest>(id);
+         request.set_format("chrome");
+         return ReadAll(client.runs->ExportRun(&context, request), v1::ExportRunResponse());
+       }},
   };
   return calls;
 }
@@ -351,6 +358,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
       {Rpc::kListArtifacts, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kDownloadArtifact, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kUploadArtifact, kYes, kHidden, kNo, kYes, kNo, kNo, kYes},
+      {Rpc::kExportRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutARun().size());
   RpcClient owner = Connect(kOwner, Role::kViewer);

@@ -1,0 +1,120 @@
+#include <mutex>
+
+#include "tests/unit/client/sample_run.h"
+#include "tests/unit/client/verbs_fixture.h"
+
+namespace kprof::cli {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+
+// There is no side socket here: all files are sent.
+class VerbImportTest : public VerbsFixture {
+ protected:
+  // An import whose run is `ended` at once; what was sent before is `existing`.
+  void AnswerImports(const v1::Run& ended, bool existing = false) {
+    daemon_.calls.upload_source = [this](const v1::UploadSourceRequest::Header& header, const std::string& bytes,
+                                         v1::UploadSourceResponse& response) {
+      std::lock_guard lock(mu_);
+      headers_.push_back(header);
+      sources_.push_back(bytes);
+      response.set_ticket("ticket" + std::to_string(sources_.size()));
+      return OkStatus();
+    };
+    daemon_.calls.submit_import = [=, this](const v1::SubmitImportRequest& request,
+                                            v1::SubmitImportResponse& response) {
+      std::lock_guard lock(mu_);
+      submitted_.push_back(request);
+      *response.mutable_run() = existing ? ended : RunIn(v1::RUN_STATE_QUEUED);
+      response.set_existing(existing);
+      return OkStatus();
+    };
+    daemon_.calls.watch_run = [ended](const v1::WatchRunRequest&, FakeStream<v1::WatchRunResponse> stream) {
+      stream.write(Watched(ended));
+      return OkStatus();
+    };
+    daemon_.Start();
+  }
+
+  std::vector<v1::UploadSourceRequest::Header> headers_;
+  std::vector<std::string> sources_;
+  std::vector<v1::SubmitImportRequest> submitted_;
+};
+
+TEST_F(VerbImportTest, SendsEachFileAndSaysHowItIsToBeRead) {
+  const std::string content(600'000, 'x');
+  folder_.Put("a.json", content);
+  folder_.Put("b.json", "b");
+  AnswerImports(Done());
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), folder_.Path("b.json"), "--format", "kineto", "--label", "k=v",
+                      "--keep-source", "--again", "--shared"}),
+            0);
+  ASSERT_EQ(sources_.size(), 2u);
+  EXPECT_EQ(sources_[0], content);
+  EXPECT_EQ(headers_[0].name(), "a.json");
+  EXPECT_EQ(headers_[0].size_bytes(), 600'000);
+  ASSERT_EQ(submitted_.size(), 1u);
+  const v1::SubmitImportRequest& import = submitted_[0];
+  EXPECT_EQ(import.idempotency_key().size(), 32u);
+  ASSERT_EQ(import.sources_size(), 2);
+  EXPECT_EQ(import.sources(1).ticket(), "ticket2");
+  EXPECT_EQ(import.sources(1).name(), "b.json");
+  EXPECT_FALSE(import.sources(1).has_rank());
+  EXPECT_EQ(import.format(), "kineto");
+  EXPECT_EQ(import.labels().at("k"), "v");
+  EXPECT_TRUE(import.keep_sources() && import.again() && import.shared() && import.attached());
+}
+
+TEST_F(VerbImportTest, TheRankOfOneFileIsSaidAndOfSeveralRefused) {
+  folder_.Put("a.json", "a");
+  folder_.Put("b.json", "b");
+  AnswerImports(Done());
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), "--rank", "3"}), 0);
+  EXPECT_EQ(submitted_[0].sources(0).rank(), 3);
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), folder_.Path("b.json"), "--rank", "3"}), 2);
+  EXPECT_THAT(notes_, HasSubstr("--rank is for one file, and there are 2"));
+  EXPECT_EQ(submitted_.size(), 1u);
+}
+
+TEST_F(VerbImportTest, DetachedItPrintsTheIdAlone) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Done());
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json"), "--detach"}), 0);
+  EXPECT_EQ(results_, "01jd\n");
+  EXPECT_FALSE(submitted_[0].attached());
+}
+
+TEST_F(VerbImportTest, WhatWasImportedBeforeIsSaidSo) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Done(), true);
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), 0);
+  EXPECT_THAT(notes_, HasSubstr("imported before, as run 01jd; --again imports it anew"));
+  EXPECT_THAT(results_, HasSubstr("01jd"));
+}
+
+TEST_F(VerbImportTest, ARunThatFailsIsItsExitCode) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Failed("bad_input"));
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), 10);
+  EXPECT_THAT(notes_, HasSubstr("because"));
+}
+
+TEST_F(VerbImportTest, AFileThatIsRefusedIsNamedAndNothingIsSubmitted) {
+  folder_.Put("a.json", "a");
+  AnswerImports(Done());
+  daemon_.Stop();
+  daemon_.calls.upload_source = [](const v1::UploadSourceRequest::Header&, const std::string&,
+                                   v1::UploadSourceResponse&) {
+    return Fail(ErrorCode::kStorageFull, "take a source", "the disk is full");
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("a.json")}), 12);
+  EXPECT_THAT(notes_, HasSubstr("a.json"));
+  EXPECT_TRUE(submitted_.empty());
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("absent.json")}), 2);
+  EXPECT_THAT(notes_, HasSubstr("absent.json"));
+}
+
+}  // namespace
+}  // namespace kprof::cli
