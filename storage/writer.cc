@@ -31,11 +31,11 @@ Writer::~Writer() {
   thread_.join();
 }
 
-void Writer::Submit(Job job, Done done) {
+void Writer::Submit(Job job, Done done, Durability durability) {
   {
     MutexLock lock(mu_);
     if (queue_.size() < options_.queue_limit_jobs) {
-      queue_.push_back({std::move(job), std::move(done)});
+      queue_.push_back({std::move(job), std::move(done), durability});
       wake_.notify_one();
       return;
     }
@@ -44,15 +44,16 @@ void Writer::Submit(Job job, Done done) {
             std::to_string(options_.queue_limit_jobs) + " changes are waiting already", "try again"));
 }
 
-Status Writer::SubmitAndWait(Job job) {
+Status Writer::SubmitAndWait(Job job, Durability durability) {
   std::mutex mu;
   std::condition_variable finished;
   std::optional<Status> result;
-  Submit(std::move(job), [&](Status status) {
+  auto done = [&](Status status) {
     std::lock_guard lock(mu);
     result = std::move(status);
     finished.notify_one();  // under the lock: the waiter's variables are gone once it has seen the result
-  });
+  };
+  Submit(std::move(job), done, durability);
   std::unique_lock lock(mu);
   finished.wait(lock, [&] { return result.has_value(); });
   return *std::move(result);
@@ -96,12 +97,27 @@ bool Writer::AwaitBatch(std::optional<std::chrono::milliseconds> patience, std::
 }
 
 void Writer::CommitBatch(std::span<Entry> batch) {
+  if (const Status ready = SyncAsAsked(batch); !ready.ok()) {
+    for (Entry& entry : batch) entry.done(ready);
+    return;
+  }
   std::vector<Status> results(batch.size());
   std::optional<size_t> breaker = CommitTogether(batch, results);
   for (size_t i = 0; breaker.has_value() && i < batch.size(); ++i) {
     if (i != *breaker) CommitTogether(batch.subspan(i, 1), std::span(results).subspan(i, 1));
   }
   for (size_t i = 0; i < batch.size(); ++i) batch[i].done(std::move(results[i]));
+}
+
+// A batch is committed as the most careful of its jobs wants it. Not compiled once: SQLite does it as it compiles.
+Status Writer::SyncAsAsked(std::span<const Entry> batch) {
+  const bool now = std::any_of(batch.begin(), batch.end(),
+                               [](const Entry& entry) { return entry.durability == Durability::kNow; });
+  const Durability wanted = now ? Durability::kNow : Durability::kLater;
+  if (wanted == syncs_) return OkStatus();
+  RETURN_IF_ERROR(db_.Execute(now ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
+  syncs_ = wanted;
+  return OkStatus();
 }
 
 // One transaction for all of them. Returns the job after which there was no transaction any more, if there was one: its

@@ -2,9 +2,9 @@
 // (one fdatasync for many), each inside its own savepoint, so one that fails takes no other with it.
 // Knows no tables: a job is a function over the Db.
 //
-// Any thread may Submit. `done` is called on the writer thread after the commit is durable, or with the reason why this
-// job is not in the database; post it to where it belongs. Jobs are committed, and their `done` called, in the order
-// of Submit.
+// Any thread may Submit. `done` is called on the writer thread after the commit is as durable as was asked for, or with
+// the reason why this job is not in the database; post it to where it belongs. Jobs are committed, and their `done`
+// called, in the order of Submit.
 //
 // A commit that fails fails all of its jobs. When a failing job takes the whole transaction with it (SQLite does so on
 // a full or broken disk), the others are run again, each alone: so a job may run twice, and changes nothing but the Db.
@@ -15,6 +15,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -28,6 +29,12 @@
 #include "storage/db.h"
 
 namespace kprof {
+
+// What a commit outlasts. All of them outlast the death of the process at once.
+enum class Durability : uint8_t {
+  kNow,    // a loss of power, too
+  kLater,  // that as well once a later commit does; until then it may be undone by one, with all that came after it
+};
 
 class Writer {
  public:
@@ -54,9 +61,9 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   // When the queue is full: calls `done` at once, on this thread, with kQueueFull.
-  void Submit(Job job, Done done);
+  void Submit(Job job, Done done, Durability durability = Durability::kNow);
   // Waits for the commit. Not from the io loop, not from a `done`.
-  Status SubmitAndWait(Job job);
+  Status SubmitAndWait(Job job, Durability durability = Durability::kNow);
 
   // Commits so far: a sign of life.
   int64_t commits() const;
@@ -65,17 +72,20 @@ class Writer {
   struct Entry {
     Job job;
     Done done;
+    Durability durability;
   };
   void Work();
   // Waits for jobs, at most `patience` where there is one, and takes some. False: it is over.
   bool AwaitBatch(std::optional<std::chrono::milliseconds> patience, std::vector<Entry>& batch);
   void CommitBatch(std::span<Entry> batch);
+  Status SyncAsAsked(std::span<const Entry> batch);
   std::optional<size_t> CommitTogether(std::span<Entry> jobs, std::span<Status> results);
   Status RunInSavepoint(const Job& job);
   void Settle();
 
   const Options options_;
   Db db_;  // writer thread only, after construction
+  Durability syncs_ = Durability::kNow;  // the same: how it commits
 
   mutable Mutex mu_;
   std::condition_variable_any wake_;

@@ -38,7 +38,8 @@ void ImportLife::Commit(std::function<Status(Db&)> also, std::function<void(Stat
                                      if (status.ok()) events_.changed(row);
                                      then(status);
                                    });
-                                 });
+                                 },
+                                 Durability::kLater);
 }
 
 template <typename T>

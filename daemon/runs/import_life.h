@@ -1,6 +1,7 @@
 // One import from its turn until its end is known: preparing, running, collecting. Each state is committed before it is
-// acted on: there is no folder before `preparing` is durable, and nothing is read before `running` is. What it made is
-// in the catalog with its end, and not before; of one that fails or is stopped nothing is left.
+// acted on, so that it outlasts the death of kprofd; the end alone need outlast a loss of power, too: one that had not
+// ended is lost with its open sources, whatever its state was. What it made is in the catalog with its end, and not
+// before; of one that fails or is stopped nothing is left.
 //
 // Io loop only; the reading is done on a pool.
 #pragma once

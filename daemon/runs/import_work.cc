@@ -1,5 +1,6 @@
 #include "daemon/runs/import_work.h"
 
+#include <future>
 #include <utility>
 
 #include "daemon/runs/kept_source.h"
@@ -88,6 +89,9 @@ int64_t ImportPlan::total_bytes() const {
 
 Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
+  // The name of the run's folder, while what comes into it is read.
+  std::future<Status> named =
+      std::async(std::launch::async, [&] { return files.SyncFolder(layout.RunsFolder()); });
   Imported imported;
   ImportProgress before{.total_bytes = plan.total_bytes()};
   for (size_t i = 0; i < plan.sources.size(); ++i) {
@@ -110,7 +114,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
   RETURN_IF_ERROR(NameParts(files, layout, run_id, plan, imported));
   if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, imported));
   RETURN_IF_ERROR(files.SyncFolder(layout.RunFolder(run_id)));
-  RETURN_IF_ERROR(files.SyncFolder(layout.RunsFolder()));
+  RETURN_IF_ERROR(named.get());
   return imported;
 }
 

@@ -54,12 +54,20 @@ RunRow EndedSinceBackup(RunRow run, const Layout& layout, const Clock& clock) {
   return run;
 }
 
+// For what a start can do without, on a disk that is full or broken.
+void WarnIf(const Status& failed, const char* text) {
+  if (!failed.ok()) LogWarning(text, {{"error", failed.ToString()}});
+}
+
 // What became of an open run: it is queued still, or lost and not over; or it has ended.
 RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock) {
   const bool queued = run.state == RunState::kQueued;
   // The state that a backup has is of its own time; this file goes when a run ends.
   const bool in_flight = is_backup ? files.OpenForRead(layout.ArtifactPath(run.id, kProgressName)).ok() : !queued;
   if (queued && run.tool == kImportTool && !is_backup) {
+    // It may have been further when the power went.
+    const Status removed = files.RemoveTree(layout.RunFolder(run.id));
+    if (removed.code() != ErrorCode::kNotFound) WarnIf(removed, "what an import left is not removed");
     SetEnd(run,
            Fail(ErrorCode::kLostDaemon, "run " + run.id, "kprofd ended before its turn, and with it the open sources",
                 "import them again"),
@@ -80,11 +88,6 @@ RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, 
   if (run.starter == RunStarter::kDaemon) return EndOfLostRun(std::move(run), files, layout, clock.unix_ns());
   if (queued) run.state = RunState::kRunning;  // since the backup
   return run;
-}
-
-// For what a start can do without, on a disk that is full or broken.
-void WarnIf(const Status& failed, const char* text) {
-  if (!failed.ok()) LogWarning(text, {{"error", failed.ToString()}});
 }
 
 // Unfinished copies go; the folder itself stays, which a full disk might not give back.

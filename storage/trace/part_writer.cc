@@ -262,9 +262,6 @@ Result<int64_t> PartWriter::MakeDurable() {
   RETURN_IF_ERROR(file->Sync());
   RETURN_IF_ERROR(files_.Rename(partial, path_));
   finished_ = true;
-  const Status synced = files_.SyncFolder(FolderOf(path_));
-  if (!synced.ok()) static_cast<void>(files_.Remove(path_));
-  RETURN_IF_ERROR(synced);
   return size;
 }
 

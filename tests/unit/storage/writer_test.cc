@@ -108,6 +108,55 @@ TEST_F(WriterTest, IsDurableBeforeItSaysSo) {
   EXPECT_THAT(Rows(), ElementsAre(1));
 }
 
+TEST_F(WriterTest, WhatMayBeDurableLaterIsNotSynced) {
+  StartHeld();
+  Release();
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(1)).ok());
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(2), Durability::kLater).ok());
+  EXPECT_THAT(Rows(), ElementsAre(1, 2));
+  plan_.FailAt(1, Fault::kPowerCut);
+  writer_.reset();
+  plan_.RestoreSynced(FaultPlan::Survives::kNothing);
+  EXPECT_THAT(Rows(), ElementsAre(1));
+}
+
+TEST_F(WriterTest, WhatMayBeDurableLaterIsSoWithTheNextThatIsNow) {
+  StartHeld();
+  Release();
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(1), Durability::kLater).ok());
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(2), Durability::kLater).ok());
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(3)).ok());
+  plan_.FailAt(1, Fault::kPowerCut);
+  writer_.reset();
+  plan_.RestoreSynced(FaultPlan::Survives::kNothing);
+  EXPECT_THAT(Rows(), ElementsAre(1, 2, 3));
+}
+
+TEST_F(WriterTest, WhatMayBeDurableLaterOutlastsTheDeathOfTheProcess) {
+  StartHeld();
+  Release();
+  ASSERT_TRUE(writer_->SubmitAndWait(Insert(1), Durability::kLater).ok());
+  plan_.FailAt(1, Fault::kPowerCut);
+  writer_.reset();
+  plan_.RestoreSynced(FaultPlan::Survives::kEverything);
+  EXPECT_THAT(Rows(), ElementsAre(1));
+}
+
+TEST_F(WriterTest, ABatchIsAsDurableAsTheMostCarefulOfIt) {
+  StartHeld();
+  for (const Durability durability : {Durability::kLater, Durability::kNow, Durability::kLater}) {
+    const auto x = static_cast<int64_t>(results_.size());
+    results_.push_back(std::nullopt);
+    writer_->Submit(Insert(x), [](Status) {}, durability);
+  }
+  Release();
+  ASSERT_TRUE(writer_->SubmitAndWait([](Db&) { return OkStatus(); }, Durability::kLater).ok());
+  plan_.FailAt(1, Fault::kPowerCut);
+  writer_.reset();
+  plan_.RestoreSynced(FaultPlan::Survives::kNothing);
+  EXPECT_THAT(Rows(), ElementsAre(0, 1, 2));
+}
+
 TEST_F(WriterTest, AFailingJobTakesNoOtherWithIt) {
   StartHeld();
   SubmitNoting(Insert(1));
