@@ -111,8 +111,8 @@ void Writer::CommitBatch(std::span<Entry> batch) {
 
 // A batch is committed as the most careful of its jobs wants it. Not compiled once: SQLite does it as it compiles.
 Status Writer::SyncAsAsked(std::span<const Entry> batch) {
-  const bool now = std::any_of(batch.begin(), batch.end(),
-                               [](const Entry& entry) { return entry.durability == Durability::kNow; });
+  const bool now =
+      std::any_of(batch.begin(), batch.end(), [](const Entry& entry) { return entry.durability == Durability::kNow; });
   const Durability wanted = now ? Durability::kNow : Durability::kLater;
   if (wanted == syncs_) return OkStatus();
   RETURN_IF_ERROR(db_.Execute(now ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));

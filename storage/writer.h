@@ -84,7 +84,7 @@ class Writer {
   void Settle();
 
   const Options options_;
-  Db db_;  // writer thread only, after construction
+  Db db_;                                // writer thread only, after construction
   Durability syncs_ = Durability::kNow;  // the same: how it commits
 
   mutable Mutex mu_;

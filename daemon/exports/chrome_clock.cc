@@ -60,20 +60,20 @@ ChromeClock ClockOfOne(const PartReader& part) {
 
 }  // namespace
 
-ChromeClock ChromeClockOf(std::span<PartReader* const> parts) {
-  if (parts.size() == 1) return ClockOfOne(*parts[0]);
+ChromeClock ChromeClockOf(std::span<const ExportPart> parts) {
+  if (parts.size() == 1) return ClockOfOne(*parts[0].reader);
   ChromeClock clock;
   std::optional<int64_t> least;
   bool are_known = true;
   int64_t earliest = 0;
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     const std::optional<int64_t> base = part->IntegerFact("base_unix_ns");
     are_known &= base && *base > 0;
     if (base && (!least || *base < *least)) least = *base;
     earliest = std::min(earliest, EarliestOf(*part));
   }
   const int64_t zero = ZeroAfter(earliest);
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     const int64_t after = are_known ? *part->IntegerFact("base_unix_ns") - *least : 0;
     are_known &= after < kMostZeroNs;
     clock.zero_ns.push_back(zero + after);

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "storage/trace/part_reader.h"
+#include "daemon/exports/export_part.h"
 
 namespace kprof {
 
@@ -21,6 +21,6 @@ struct ChromeClock {
   std::optional<int64_t> base_unix_ns;
 };
 
-ChromeClock ChromeClockOf(std::span<PartReader* const> parts);
+ChromeClock ChromeClockOf(std::span<const ExportPart> parts);
 
 }  // namespace kprof

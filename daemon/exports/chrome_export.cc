@@ -305,8 +305,8 @@ class PartEvents {
 };
 
 // What stands beside the events: what the source said of itself, where there are several what all of them say.
-void AppendMembers(std::string& out, std::span<PartReader* const> parts, const ChromeClock& clock) {
-  const PartReader& first = *parts[0];
+void AppendMembers(std::string& out, std::span<const ExportPart> parts, const ChromeClock& clock) {
+  const PartReader& first = *parts[0].reader;
   bool has_distribution = parts.size() > 1;
   if (parts.size() == 1) {
     out += "\n\"kprofTimeZeroNs\":";
@@ -318,7 +318,7 @@ void AppendMembers(std::string& out, std::span<PartReader* const> parts, const C
     const std::string_view key = std::string_view(name).substr(kSourceFact.size());
     bool is_left_out = IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs";
     is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
-    for (const PartReader* part : parts) is_left_out |= part->TextFact(name) != value;
+    for (const auto& [part, rank] : parts) is_left_out |= part->TextFact(name) != value;
     if (is_left_out) continue;
     has_distribution |= key == "distributedInfo";
     out += '\n' + AsMember(key, value) + ',';
@@ -328,7 +328,7 @@ void AppendMembers(std::string& out, std::span<PartReader* const> parts, const C
     AppendInteger(out, *clock.base_unix_ns);
     out += ',';
   }
-  if (const std::optional<int64_t> rank = first.IntegerFact("rank"); rank && !has_distribution) {
+  if (const std::optional<int64_t> rank = parts[0].rank(); rank && !has_distribution) {
     out += "\n\"distributedInfo\":{\"rank\":";
     AppendInteger(out, *rank);
     if (const std::optional<int64_t> world = first.IntegerFact("world_size")) {
@@ -341,10 +341,10 @@ void AppendMembers(std::string& out, std::span<PartReader* const> parts, const C
 
 }  // namespace
 
-Status ExportChrome(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch) {
+Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, const ExportWatch& watch) {
   if (parts.empty()) return Fail(ErrorCode::kNotFound, "export it", "it has no trace");
   int64_t rows = 0;
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     for (const EventKind kind : kKinds) rows += part->rows(kind);
   }
   ExportOutput output(sink, watch, rows);
@@ -355,8 +355,8 @@ Status ExportChrome(std::span<PartReader* const> parts, const ExportSink& sink, 
   bool is_first = true;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
-    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(*parts[i], number));
-    PartEvents events(*parts[i], std::move(places), clock.zero_ns[i], number, is_first, output);
+    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
+    PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, output);
     RETURN_IF_ERROR(events.Write());
   }
   output.bytes() += "\n]}\n";

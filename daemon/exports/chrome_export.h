@@ -6,13 +6,13 @@
 
 #include <span>
 
+#include "daemon/exports/export_part.h"
 #include "daemon/exports/export_sink.h"
 #include "storage/base/status.h"
-#include "storage/trace/part_reader.h"
 
 namespace kprof {
 
 // Fails as the parts do, as the sink does, and with kCancelled.
-Status ExportChrome(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch);
+Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, const ExportWatch& watch);
 
 }  // namespace kprof

@@ -35,10 +35,11 @@ void AppendNumber(std::string& out, int64_t value) {
 }
 
 // What a line begins with, for each track.
-std::vector<std::string> FrontsOf(const PartReader& part, size_t number) {
+std::vector<std::string> FrontsOf(const ExportPart& part) {
+  const std::string rank = part.rank() ? std::to_string(*part.rank()) : "";
   std::vector<std::string> fronts;
-  for (const TrackRow& track : part.tracks()) {
-    std::string front = std::to_string(RankOf(part, number));
+  for (const TrackRow& track : part.reader->tracks()) {
+    std::string front = rank;
     for (const std::string& text : {track.name, track.process.value_or(""), track.kind}) {
       front += ',';
       AppendField(front, text);
@@ -50,8 +51,9 @@ std::vector<std::string> FrontsOf(const PartReader& part, size_t number) {
   return fronts;
 }
 
-Status WritePart(PartReader& part, size_t number, ExportOutput& output) {
-  const std::vector<std::string> fronts = FrontsOf(part, number);
+Status WritePart(const ExportPart& of_rank, ExportOutput& output) {
+  const std::vector<std::string> fronts = FrontsOf(of_rank);
+  PartReader& part = *of_rank.reader;
   ChromeTexts texts(part);
   std::string json;
   for (const Segment& segment : part.segments(EventKind::kSlice)) {
@@ -85,13 +87,13 @@ Status WritePart(PartReader& part, size_t number, ExportOutput& output) {
 
 }  // namespace
 
-Status ExportCsv(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch) {
+Status ExportCsv(std::span<const ExportPart> parts, const ExportSink& sink, const ExportWatch& watch) {
   if (parts.empty()) return Fail(ErrorCode::kNotFound, "export it", "it has no trace");
   int64_t rows = 0;
-  for (const PartReader* part : parts) rows += part->rows(EventKind::kSlice);
+  for (const auto& [part, rank] : parts) rows += part->rows(EventKind::kSlice);
   ExportOutput output(sink, watch, rows);
   output.bytes() += kHeader;
-  for (size_t i = 0; i < parts.size(); ++i) RETURN_IF_ERROR(WritePart(*parts[i], i, output));
+  for (const ExportPart& part : parts) RETURN_IF_ERROR(WritePart(part, output));
   return output.Flush();
 }
 

@@ -101,20 +101,17 @@ std::string_view EventPlace::IdOf(std::string_view category) const {
   return all[category.size()] == ' ' ? all.substr(category.size() + 1) : all;
 }
 
-int64_t RankOf(const PartReader& part, size_t number) {
-  return part.IntegerFact("rank").value_or(static_cast<int64_t>(number));
-}
-
-Result<std::vector<EventPlace>> PlacesOf(PartReader& part, std::optional<size_t> number) {
+Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number) {
   std::vector<EventPlace> places;
   Threads threads;
-  const int64_t rank = RankOf(part, number.value_or(0));
-  for (const TrackRow& track : part.tracks()) {
+  // Of one that nobody knows the rank of it is its number.
+  const int64_t rank = part.rank().value_or(static_cast<int64_t>(number.value_or(0)));
+  for (const TrackRow& track : part.reader->tracks()) {
     if (track.kind != "cpu_thread") continue;
     const std::string pid = PidOf(track);
     threads.emplace(number ? DistinctPid(pid, *number, rank) : pid, track.tid.value_or(track.name));
   }
-  for (const TrackRow& track : part.tracks()) {
+  for (const TrackRow& track : part.reader->tracks()) {
     EventPlace place;
     place.family = track.kind == "async"     ? EventPlace::Family::kAsync
                    : track.kind == "counter" ? EventPlace::Family::kCounter
@@ -135,7 +132,7 @@ Result<std::vector<EventPlace>> PlacesOf(PartReader& part, std::optional<size_t>
     }
     places.push_back(std::move(place));
   }
-  RETURN_IF_ERROR(SplitCounters(part, places));
+  RETURN_IF_ERROR(SplitCounters(*part.reader, places));
   return places;
 }
 

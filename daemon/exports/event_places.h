@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/exports/export_part.h"
 #include "storage/base/status.h"
-#include "storage/trace/part_reader.h"
 
 namespace kprof {
 
@@ -32,11 +32,8 @@ struct EventPlace {
   std::string_view IdOf(std::string_view category) const;
 };
 
-// The rank of a part among several that go into one file: what it says of itself, else its number.
-int64_t RankOf(const PartReader& part, size_t number);
-
 // By the numbers of the tracks. `number`: of the part, where several go into one file: then pids are made different
 // from those of the others, and processes are named with their rank.
-Result<std::vector<EventPlace>> PlacesOf(PartReader& part, std::optional<size_t> number);
+Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number);
 
 }  // namespace kprof

@@ -54,17 +54,17 @@ struct PerfettoClock {
   std::optional<int64_t> base_unix_ns;  // at the file's 0
 };
 
-PerfettoClock ClockOf(std::span<PartReader* const> parts) {
+PerfettoClock ClockOf(std::span<const ExportPart> parts) {
   PerfettoClock clock;
   std::optional<int64_t> least;
   bool are_known = true;
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     const std::optional<int64_t> base = part->IntegerFact("base_unix_ns");
     are_known &= base && *base > 0;
     if (base && (!least || *base < *least)) least = *base;
   }
   int64_t earliest = 0;
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     int64_t zero = are_known ? *part->IntegerFact("base_unix_ns") - *least : 0;
     if (zero >= kMostTimeNs / 2) zero = 0;
     clock.zero_ns.push_back(zero);
@@ -303,10 +303,10 @@ class PartPackets {
 
 }  // namespace
 
-Status ExportPerfetto(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch) {
+Status ExportPerfetto(std::span<const ExportPart> parts, const ExportSink& sink, const ExportWatch& watch) {
   if (parts.empty()) return Fail(ErrorCode::kNotFound, "export it", "it has no trace");
   int64_t rows = 0;
-  for (const PartReader* part : parts) {
+  for (const auto& [part, rank] : parts) {
     for (const EventKind kind : {EventKind::kSlice, EventKind::kInstant, EventKind::kCounter, EventKind::kMetadata}) {
       rows += part->rows(kind);
     }
@@ -315,8 +315,8 @@ Status ExportPerfetto(std::span<PartReader* const> parts, const ExportSink& sink
   const PerfettoClock clock = ClockOf(parts);
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
-    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(*parts[i], number));
-    PartPackets packets(*parts[i], i, std::move(places), clock.zero_ns[i], output);
+    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
+    PartPackets packets(*parts[i].reader, i, std::move(places), clock.zero_ns[i], output);
     RETURN_IF_ERROR(packets.Write(i == 0 ? clock.base_unix_ns : std::nullopt));
   }
   return output.Flush();

@@ -6,16 +6,16 @@
 #include <span>
 #include <string_view>
 
+#include "daemon/exports/export_part.h"
 #include "daemon/exports/export_sink.h"
 #include "storage/base/status.h"
-#include "storage/trace/part_reader.h"
 
 namespace kprof {
 
 struct ExportFormat {
   std::string_view name;
   std::string_view file_ending;  // of a file of it: ".json"
-  Status (*write)(std::span<PartReader* const> parts, const ExportSink& sink, const ExportWatch& watch);
+  Status (*write)(std::span<const ExportPart> parts, const ExportSink& sink, const ExportWatch& watch);
 };
 
 std::span<const ExportFormat> ExportFormats();

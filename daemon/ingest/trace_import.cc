@@ -142,6 +142,8 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
   if (source.rank && !imported.rank) {
     imported.rank = source.rank;
     RETURN_IF_ERROR(part.SetFact("rank", *source.rank));
+  } else if (source.rank_if_unsaid && !imported.rank) {
+    RETURN_IF_ERROR(part.SetFact("rank", *source.rank_if_unsaid));
   }
   imported.format = import.done().format;
   imported.source_bytes = import.size_bytes();

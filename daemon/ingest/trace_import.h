@@ -22,7 +22,8 @@ struct ImportSource {
   int fd = -1;       // borrowed; a regular file, read with pread only, from its beginning
   std::string name;  // as its owner calls it: the last step of its path; what messages call it
   std::string format = "auto";
-  std::optional<int64_t> rank;  // what the source says of itself does not count then
+  std::optional<int64_t> rank;                 // what the source says of itself does not count then
+  std::optional<int64_t> rank_if_unsaid = {};  // for who reads the part alone; ImportedPart does not have it
 };
 
 struct ImportLimits {

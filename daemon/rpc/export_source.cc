@@ -99,23 +99,23 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     header.set_run_id(run.id);
     header.set_file_name(FileName(run, chosen, format));
     header.set_parts(static_cast<int32_t>(run.trace.size()));
-    std::vector<std::string> paths;
+    std::vector<std::pair<std::string, std::optional<int64_t>>> places;
     int64_t rows = 0;
     for (const TracePartRow& part : chosen) {
-      paths.push_back(parts_.catalog.layout().TracePartPath(run.id, part.name));
+      places.emplace_back(parts_.catalog.layout().TracePartPath(run.id, part.name), part.rank);
       rows += RowsOf(part);
     }
     header.set_rows(rows);
-    pipe_.emplace([paths, write = format.write, &cache = parts_.trace_columns](const ExportSink& sink,
-                                                                               const ExportWatch& watch) -> Status {
+    pipe_.emplace([places, write = format.write, &cache = parts_.trace_columns](const ExportSink& sink,
+                                                                                const ExportWatch& watch) -> Status {
       std::vector<std::unique_ptr<PartReader>> open;
-      std::vector<PartReader*> readers;
-      for (const std::string& path : paths) {
+      std::vector<ExportPart> exported;
+      for (const auto& [path, rank] : places) {
         ASSIGN_OR_RETURN(std::unique_ptr<PartReader> part, PartReader::Open(path, cache));
-        readers.push_back(part.get());
+        exported.push_back({part.get(), rank});
         open.push_back(std::move(part));
       }
-      return write(readers, sink, watch);
+      return write(exported, sink, watch);
     });
     return OkStatus();
   }

@@ -31,15 +31,16 @@ void ImportLife::Commit(std::function<Status(Db&)> also, std::function<void(Stat
     RETURN_IF_ERROR(UpdateRun(db, row));
     return also ? also(db) : OkStatus();
   };
-  parts_.catalog.writer().Submit(std::move(job),
-                                 // The writer may answer when we are gone; what it posts then never runs.
-                                 [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
-                                   loop.Post([this, row, then, status] {
-                                     if (status.ok()) events_.changed(row);
-                                     then(status);
-                                   });
-                                 },
-                                 Durability::kLater);
+  parts_.catalog.writer().Submit(
+      std::move(job),
+      // The writer may answer when we are gone; what it posts then never runs.
+      [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
+        loop.Post([this, row, then, status] {
+          if (status.ok()) events_.changed(row);
+          then(status);
+        });
+      },
+      Durability::kLater);
 }
 
 template <typename T>

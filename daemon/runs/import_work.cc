@@ -90,8 +90,7 @@ int64_t ImportPlan::total_bytes() const {
 Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
   // The name of the run's folder, while what comes into it is read.
-  std::future<Status> named =
-      std::async(std::launch::async, [&] { return files.SyncFolder(layout.RunsFolder()); });
+  std::future<Status> named = std::async(std::launch::async, [&] { return files.SyncFolder(layout.RunsFolder()); });
   Imported imported;
   ImportProgress before{.total_bytes = plan.total_bytes()};
   for (size_t i = 0; i < plan.sources.size(); ++i) {
@@ -103,8 +102,9 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
       now.events = before.events + of_source.events;
       progress(now);
     };
-    Result<ImportedPart> part = ways.import({source.held.fd.get(), source.name, plan.format, source.rank}, ways.limits,
-                                            files, FileAt(layout, run_id, i), stop, add_up);
+    const std::optional<int64_t> of_name = plan.sources.size() > 1 ? RankInName(source.name) : std::nullopt;
+    Result<ImportedPart> part = ways.import({source.held.fd.get(), source.name, plan.format, source.rank, of_name},
+                                            ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
     if (!part.ok()) return OfSource(part.status(), source.name);
     before.bytes += source.held.size_bytes;
     before.events = now.events;

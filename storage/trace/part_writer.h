@@ -48,7 +48,8 @@ class PartWriter : public PartSink {
 
   // Makes depths and levels of detail, where not all slices came with theirs in the order of time, and of the file a
   // part: it is on the disk when this returns, and its name once the caller has synced the folder. Nothing more may be
-  // added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks or shapes are not dense.
+  // added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks
+  // or shapes are not dense.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }

@@ -19,7 +19,7 @@ class ExportTest(OwnDaemonTest):
     def import_files(self, *contents):
         paths = []
         for number, content in enumerate(contents):
-            paths.append(os.path.join(self.files, f"worker{number}.json"))
+            paths.append(os.path.join(self.files, f"worker{5 + number}.json"))
             with open(paths[-1], "wb") as file:
                 file.write(content)
         return self.daemon.ctl.json("import", *paths)["id"]
@@ -50,15 +50,15 @@ class ExportTest(OwnDaemonTest):
         out = os.path.join(self.files, "out")
         os.mkdir(out)
         said = self.export(run, "csv", out)
-        self.assertEqual(sorted(os.listdir(out)), [f"{run}-rank0.csv", f"{run}-rank1.csv"])
+        self.assertEqual(sorted(os.listdir(out)), [f"{run}-rank5.csv", f"{run}-rank6.csv"])
         self.assertEqual([file["rows"] for file in said["files"]], [5, 6])
-        with open(os.path.join(out, f"{run}-rank1.csv"), encoding="utf-8") as file:
+        with open(os.path.join(out, f"{run}-rank6.csv"), encoding="utf-8") as file:
             self.assertEqual([row["name"] for row in csv.DictReader(file)], [f"step {i}" for i in range(4)])
         both = list(csv.DictReader(io.StringIO(self.daemon.ctl.run(
             "export", run, "--format", "csv", "-o", "-").out.decode())))
-        self.assertEqual(sorted(row["rank"] for row in both), ["0"] * 3 + ["1"] * 4)
-        one = self.daemon.ctl.run("export", run, "--format", "csv", "--rank", "1", "-o", "-").out.decode()
-        self.assertEqual({row["rank"] for row in csv.DictReader(io.StringIO(one))}, {"1"})
+        self.assertEqual(sorted(row["rank"] for row in both), ["5"] * 3 + ["6"] * 4)
+        one = self.daemon.ctl.run("export", run, "--format", "csv", "--rank", "6", "-o", "-").out.decode()
+        self.assertEqual({row["rank"] for row in csv.DictReader(io.StringIO(one))}, {"6"})
 
     def test_perfetto_is_written(self):
         run = self.import_files(chrome_trace(50))

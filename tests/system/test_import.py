@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import unittest
 
@@ -84,6 +85,9 @@ class ImportTest(OwnDaemonTest):
         self.assertEqual(run["trace"]["slices"], 15)
         rows = self.daemon.ctl.json("query", "SELECT part, rank, source FROM trace ORDER BY rank")["rows"]
         self.assertEqual(rows, [[f"rank{i}", i, f"worker{i}.json"] for i in range(3)])
+        part = sqlite3.connect(os.path.join(self.daemon.state, "runs", run["id"], "rank2.trace.db"))
+        self.addCleanup(part.close)
+        self.assertEqual(part.execute("SELECT value FROM fact WHERE name = 'rank'").fetchall(), [(2,)])
         one = self.daemon.ctl.json("import", self.write("x.json", chrome_trace(6)), "--rank", "34")
         self.assertEqual(self.files_of(one["id"]), ["rank34.trace.db"])
 

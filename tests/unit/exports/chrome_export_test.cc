@@ -162,14 +162,14 @@ TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
   std::stop_source stop;
   stop.request_stop();
-  PartReader* const parts[] = {part.get()};
+  const ExportPart parts[] = {{part.get()}};
   EXPECT_EQ(ExportChrome(parts, [](std::string_view) { return OkStatus(); }, {.stop = stop.get_token()}).code(),
             ErrorCode::kCancelled);
 }
 
 TEST_F(ChromeExportTest, FailsAsItsSinkDoes) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
-  PartReader* const parts[] = {part.get()};
+  const ExportPart parts[] = {{part.get()}};
   const auto full = [](std::string_view) { return Fail(ErrorCode::kStorageFull, "write it", "no room"); };
   EXPECT_EQ(ExportChrome(parts, full, {}).code(), ErrorCode::kStorageFull);
 }

@@ -121,7 +121,9 @@ class ExportsTest : public testing::Test {
     EXPECT_TRUE(finished.ok()) << finished.status().ToString();
     return *PartReader::Open(path, cache_);
   }
-  std::string Export(std::string_view format, const std::vector<PartReader*>& parts) {
+  std::string Export(std::string_view format, const std::vector<PartReader*>& readers) {
+    std::vector<ExportPart> parts;
+    for (PartReader* reader : readers) parts.push_back({reader});
     std::string bytes;
     const Status status = FindExportFormat(format)->write(parts,
                                                           [&](std::string_view piece) {

@@ -147,7 +147,8 @@ TEST_F(WriterTest, ABatchIsAsDurableAsTheMostCarefulOfIt) {
   for (const Durability durability : {Durability::kLater, Durability::kNow, Durability::kLater}) {
     const auto x = static_cast<int64_t>(results_.size());
     results_.push_back(std::nullopt);
-    writer_->Submit(Insert(x), [](Status) {}, durability);
+    writer_->Submit(
+        Insert(x), [](Status) {}, durability);
   }
   Release();
   ASSERT_TRUE(writer_->SubmitAndWait([](Db&) { return OkStatus(); }, Durability::kLater).ok());
