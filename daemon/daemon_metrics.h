@@ -24,6 +24,8 @@ struct DaemonMetrics {
   RunMetrics runs;
   RpcMetrics rpcs{all, connections};
   HttpMetrics http{all, connections};
+  Gauge& trace_cache_bytes =
+      all.AddGauge("kprof_trace_cache_bytes", "Columns of traces that are kept in memory for the next question.");
   Gauge& first_tls_expiry =
       all.AddGauge("kprof_tls_expiry_timestamp_seconds",
                    "When the first certificate, authority or revocation list expires; 0: no remote clients.");

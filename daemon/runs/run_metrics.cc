@@ -46,6 +46,10 @@ RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<s
       dropped_output_(metrics.AddCounters("kprof_output_dropped_bytes_total",
                                           "What commands printed between the head and the tail that are kept.",
                                           {"stream"})),
+      imported_bytes_(metrics.AddCounter("kprof_import_source_bytes_total", "Bytes of files that were imported.")),
+      imported_events_(metrics.AddCounter("kprof_import_events_total", "Events of traces that were imported.")),
+      stored_trace_bytes_(
+          metrics.AddCounter("kprof_import_stored_bytes_total", "What traces take on disk that were imported.")),
       held_(metrics.AddGauges("kprof_leases_held", "Leases that are held, by device.", {"device"})),
       hold_seconds_(metrics.AddHistograms("kprof_lease_hold_seconds", "How long leases were held, by device.",
                                           {"device"}, kLongSeconds)),
@@ -92,6 +96,10 @@ void RunMetrics::OnEnded(const RunRow& row) {
   ended_.With({row.tool, outcome}).Add();
   dropped_output_.With({"stdout"}).Add(static_cast<double>(row.stdout_dropped_bytes));
   dropped_output_.With({"stderr"}).Add(static_cast<double>(row.stderr_dropped_bytes));
+  const TraceTotals trace = TotalsOf(row.trace);
+  imported_bytes_.Add(static_cast<double>(trace.source_bytes));
+  imported_events_.Add(static_cast<double>(trace.slices + trace.instants + trace.counters + trace.flows));
+  stored_trace_bytes_.Add(static_cast<double>(trace.bytes));
 }
 
 void RunMetrics::OnSessionOpened(const SessionRow& row) {

@@ -36,6 +36,9 @@ class RunMetrics final : public RunObserver {
   Family<Counter>& sessions_ended_;
   Family<Counter>& device_runs_;
   Family<Counter>& dropped_output_;
+  Counter& imported_bytes_;
+  Counter& imported_events_;
+  Counter& stored_trace_bytes_;
   Family<Gauge>& held_;
   Family<Histogram>& hold_seconds_;
   Family<Histogram>& wait_seconds_;

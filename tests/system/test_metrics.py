@@ -84,6 +84,10 @@ class MetricsTest(OwnDaemonTest):
         self.daemon.ctl.capture("sh", "-c", "true")
         self.daemon.ctl.run("capture", "command", "--", "false", expect="command_failed")
         self.daemon.ctl.run("show", "nosuchrun", expect="not_found")
+        trace = os.path.join(self.folder, "trace.json")
+        with open(trace, "wb") as file:
+            file.write(b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"i","name":"b","pid":1,"tid":1,"ts":1}]')
+        self.daemon.ctl.run("query", "--run", self.daemon.ctl.json("import", trace)["id"], "SELECT name FROM slice")
         # A call is counted when it is over, which its client sees a moment before.
         return wait_until(lambda: (page := self.metrics()).count('code="NOT_FOUND"') and page, "the last call to be counted")
 
@@ -98,7 +102,10 @@ class MetricsTest(OwnDaemonTest):
         self.assertEqual(counted['kprof_lease_hold_seconds_count{device="cpu"}'], 2)
         self.assertEqual(counted['kprof_rpc_seconds_count{method="kprof.v1.RunsService/SubmitRun"}'], 2)
         self.assertEqual(counted['kprof_rpc_errors_total{method="kprof.v1.RunsService/GetRun",code="NOT_FOUND"}'], 1)
-        self.assertEqual(counted["kprof_stored_runs"], 2)
+        self.assertEqual(counted["kprof_stored_runs"], 3)
+        self.assertEqual(counted["kprof_import_events_total"], 2)
+        self.assertGreater(counted["kprof_import_source_bytes_total"], 100)
+        self.assertGreater(counted["kprof_trace_cache_bytes"], 0)
         self.assertGreater(counted["kprof_catalog_commit_seconds_count"], 2)
         self.assertGreaterEqual(counted['kprof_connections_accepted_total{listener="rpc"}'], 3)
         self.assertEqual(counted["kprof_log_lines_dropped_total"], 0)

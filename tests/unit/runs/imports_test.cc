@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "daemon/runs/run_metrics.h"
 #include "storage/base/sha256.h"
 #include "tests/unit/runs/imports_fixture.h"
 
@@ -205,6 +206,21 @@ TEST_F(ImportsTest, AreEndedByAStop) {
   ASSERT_TRUE(Until([&] { return stopped; }));
   EXPECT_EQ(Stored(id).error->code, "lost_daemon");
   EXPECT_THAT(FilesOf(id), IsEmpty());
+}
+
+TEST(ImportsMetrics, CountWhatIsReadAndKept) {
+  ImportsFixture run;
+  Metrics metrics;
+  RunMetrics run_metrics(metrics, run.clock_, {"cpu"}, 100);
+  run.observer_ = &run_metrics;
+  ASSERT_TRUE(run.Open().ok());
+  const RunRow row = run.Ended(run.Import(run.Of({run.Source("a.json", std::string(90, 'x'))})));
+  ASSERT_EQ(row.state, RunState::kDone);
+  const TraceTotals totals = TotalsOf(row.trace);
+  EXPECT_THAT(metrics.Text(), HasSubstr("\nkprof_import_source_bytes_total 90\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("\nkprof_import_events_total " + std::to_string(totals.slices) + "\n"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("\nkprof_import_stored_bytes_total " + std::to_string(totals.bytes) + "\n"));
+  run.Close();
 }
 
 // At every single write of an import's life.
