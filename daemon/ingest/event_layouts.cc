@@ -70,7 +70,9 @@ struct EventLayouts::Step {
     if (text.size() > static_cast<size_t>(end - at) || !Same(at, text.data(), text.size())) return false;
     if (layout != nullptr || kind == JsonKind::kString) return true;
     const char* value = at + text.size();
-    return KindAt(value) == kind && (kind != JsonKind::kNested || *value == opens);
+    if (KindAt(value) != kind) return false;
+    if (kind == JsonKind::kNumber) return true;
+    return kind == JsonKind::kNested ? *value == opens : *value > ' ';  // space before a value is of another text
   }
 };
 

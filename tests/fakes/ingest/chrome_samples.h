@@ -99,6 +99,8 @@ inline std::vector<ChromeSample> ChromeSamples() {
       {"much that is none", "[" + ManyEvents(3) + "," + std::string(5000, '}') + "," + ManyEvents(3) + ",x y]"},
       {"lists that seem to end",
        R"({"traceEvents":[{"ph":"i","ts":1},{"l":[{"ph":"i","ts":2}] x},{"ph":"i","ts":3}],"a":1})"},
+      {"space that comes and goes",
+       R"([{"ph":"i","ts":1,"args":null},{"ph":"i","ts":2,"args": {"a":true}},{"ph":"i","ts":3,"args": {"a": false}},{"ph":"i","ts":4,"args":{"a":1}}])"},
       {"several lists", "[" + ManyEvents(3) + "]\n[]  [" + ManyEvents(3) + "]\n["},
       {"more behind", R"({"traceEvents":[{"ph":"i","ts":1}]} {"traceEvents":[{"ph":"i","ts":2}]})"},
       {"numbers that are none",

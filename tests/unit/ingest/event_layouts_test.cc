@@ -100,6 +100,16 @@ TEST(EventLayouts, WhatIsNoObjectIsNoEvent) {
   }
 }
 
+TEST(EventLayouts, SpaceBeforeAValueMayComeAndGo) {
+  EventLayouts layouts;
+  for (const std::string value : {"null", " 1", " null", "2", "true", " \"x\"", "false", " [1]", "null", "\t{}"}) {
+    const std::string text = "{\"a\":" + value + "}" + std::string(kScanSlackBytes, '\0');
+    const std::optional<EventLayouts::Event> event =
+        layouts.Take(text.data(), text.data() + text.size() - kScanSlackBytes);
+    EXPECT_TRUE(event.has_value()) << value;
+  }
+}
+
 TEST(EventLayouts, AnyDepthIsAValue) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_TRUE(Taken("{\"a\":" + deep + "}") == "a=" + deep);
