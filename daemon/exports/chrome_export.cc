@@ -179,19 +179,32 @@ class PartEvents {
   Status WriteEvent(char phase, SegmentRows& rows, size_t row) {
     const std::span<const SegmentRows::Arg> args = rows.Args(row);
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
-    RETURN_IF_ERROR(BeginRow(phase, rows, row, args));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), kNoValue, texts_));
+    ASSIGN_OR_RETURN(const bool is_untimed, IsUntimed(phase, args));
+    RETURN_IF_ERROR(BeginRow(phase, rows, row, args, is_untimed));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, is_untimed ? 1 : 0, args.size(), kNoValue, texts_));
     out() += '}';
     return OkStatus();
   }
 
-  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args) {
+  // An event of another phase that had no time is metadata whose first argument, beside the others, is its phase.
+  Result<bool> IsUntimed(char phase, std::span<const SegmentRows::Arg> args) {
+    if (phase != 'M' || args.empty() || !args[0].slot.of_event || args[0].slot.type != ArgType::kString) return false;
+    ASSIGN_OR_RETURN(const std::string_view key, texts_.plain.Text(args[0].slot.key));
+    return key == "ph";
+  }
+
+  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args,
+                  bool is_untimed = false) {
     const uint32_t track = rows.track(row);
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t category = rows.Of(EventColumn::kCategory, row);
     if (phase == '\0') {
       out() += std::exchange(is_first_, false) ? "\n{\"ts\":" : ",\n{\"ts\":";  // what it has for a phase stands beside
       AppendMicros(out(), zero_ns_ + time_ns);
+    } else if (is_untimed) {
+      ASSIGN_OR_RETURN(const std::string_view text, texts_.quoted.Text(args[0].value));
+      out() += std::exchange(is_first_, false) ? "\n{\"ph\":" : ",\n{\"ph\":";
+      out() += text;
     } else {
       BeginEvent(phase);
     }

@@ -73,6 +73,11 @@ struct ChromeEvents::Plan {
   uint32_t pid_text = 0;
   uint32_t tid_text = 0;
   uint32_t track = 0;
+  int phase_slot = kNone;
+  // For an event that is odd in one way or another, and in which: often the next one is, too.
+  std::unique_ptr<Plan> odd_plan;
+  Odd odd = Odd::kNothing;
+  std::vector<bool> is_sample;  // by args; of a counter
 };
 
 struct ChromeEvents::Layout {
@@ -147,24 +152,37 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
   for (Plan& plan : layout.plans) {
     if (plan.phase == phase) return plan;
   }
+  layout.plans.push_back(MakePlan(slots, phase, layout.phase, Odd::kNothing));
+  return layout.plans.back();
+}
+
+ChromeEvents::Plan ChromeEvents::MakePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase,
+                                          int phase_slot, Odd odd) {
   Plan plan;
   plan.phase = phase;
+  plan.phase_slot = phase_slot;
   const char letter = phase.size() == 1 ? phase[0] : '\0';
-  plan.kind = KindOf(letter);
+  plan.kind = odd == Odd::kTime || odd == Odd::kCounter ? EventKind::kMetadata : KindOf(letter);
   const bool has_id = plan.kind == EventKind::kFlow || IsAsync(letter);
   auto field_of = [&](const EventLayout::Slot& slot) -> int* {
     if (slot.in_args) return nullptr;
     if (slot.key == "name") return &plan.name;
     if (slot.key == "cat") return &plan.category;
-    if (slot.key == "ts") return &plan.time;
-    if (slot.key == "dur" && plan.kind == EventKind::kSlice) return &plan.duration;
     if (slot.key == "pid") return &plan.pid;
-    if (slot.key == "tid") return &plan.tid;
+    if (odd == Odd::kTime) return slot.key == "tid" ? &plan.tid : nullptr;
+    if (slot.key == "ts") return &plan.time;
+    if (slot.key == "dur" && plan.kind == EventKind::kSlice && odd != Odd::kDuration) return &plan.duration;
+    if (slot.key == "tid" && !IsAsync(letter)) return &plan.tid;
     if (slot.key == "id" && has_id) return &plan.id;
     return nullptr;
   };
+  if (odd == Odd::kTime && phase_slot != kNone) {  // its letter comes first, where an export looks for it
+    plan.args.push_back({phase_slot, JsonKind::kString, false});
+    plan.slots.push_back({Text("ph"), kNotSeen, true});
+  }
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
+    if (is_phase && odd == Odd::kTime) continue;
     int* field = field_of(slots[i]);
     if (field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
       *field = static_cast<int>(i);
@@ -173,33 +191,56 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
                                   slots[i].kind == JsonKind::kNumber;
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
       plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
+      // Of a counter it is part of the name, and stands beside what else it says.
+      if (plan.kind == EventKind::kCounter && !slots[i].in_args && slots[i].key == "id" &&
+          slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
+        plan.id = static_cast<int>(i);
+      }
     }
   }
   plan.lasts.resize(slots.size());
-  layout.plans.push_back(std::move(plan));
-  return layout.plans.back();
+  return plan;
+}
+
+// The plan beside this one for events that are odd in that way.
+ChromeEvents::Plan& ChromeEvents::OddPlanOf(Plan& plan, const EventLayouts::Event& event, Odd odd) {
+  if (plan.odd_plan == nullptr || plan.odd != odd) {
+    plan.odd_plan = std::make_unique<Plan>(MakePlan(event.layout->slots, plan.phase, plan.phase_slot, odd));
+    plan.odd = odd;
+  }
+  return *plan.odd_plan;
 }
 
 void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   ++events_;
   Plan& plan = PlanOf(known, event);
-  const JsonSpan* values = event.values;
-  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
-  std::optional<int64_t> time_ns = plan.time == kNone ? std::nullopt : TimeOf(values[plan.time]);
-  if (!time_ns && plan.phase == "M") time_ns = 0;  // may have none
-  if (!time_ns) {
+  const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
+  const int64_t time_ns = said_ns.value_or(0);
+  const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
+  if (!said_ns && letter != 'M') {  // which alone may have none
     ++untimed_;
-    return;
+    return AddRow(OddPlanOf(plan, event, Odd::kTime), event.values, 0, kNoValue, 'M');
   }
-  if (plan.kind == EventKind::kCounter) return AddCounters(plan, values, *time_ns);
+  if (plan.kind == EventKind::kCounter) return AddCounters(plan, event, time_ns);
+  int64_t duration_ns = kNoValue;
+  if (plan.duration != kNone) {
+    duration_ns = TimeOf(event.values[plan.duration]).value_or(-1);
+    if (duration_ns < 0) {
+      return AddRow(OddPlanOf(plan, event, Odd::kDuration), event.values, time_ns, kNoValue, letter);
+    }
+  }
+  AddRow(plan, event.values, time_ns, duration_ns, letter);
+}
+
+void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter) {
+  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
   EventRows& rows = batch_.of(plan.kind);
   const uint32_t pid = text(plan.pid);
   const uint32_t category = text(plan.category);
   const uint32_t id = text(plan.id);
-  rows.of(EventColumn::kTime).push_back(*time_ns);
+  rows.of(EventColumn::kTime).push_back(time_ns);
   rows.of(EventColumn::kName).push_back(text(plan.name));
   rows.of(EventColumn::kCategory).push_back(category);
-  const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
   if (IsAsync(letter)) {
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, pid, 0, category, id}));
   } else {
@@ -213,9 +254,7 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
     rows.of(EventColumn::kTrack).push_back(plan.track);
   }
   if (plan.kind == EventKind::kSlice) {
-    std::optional<int64_t> duration_ns = plan.duration == kNone ? std::nullopt : TimeOf(values[plan.duration]);
-    if (duration_ns && *duration_ns < 0) duration_ns.reset();
-    rows.of(EventColumn::kDuration).push_back(duration_ns.value_or(kNoValue));
+    rows.of(EventColumn::kDuration).push_back(duration_ns);
     rows.of(EventColumn::kCorrelation).push_back(kNoValue);
   }
   if (plan.kind == EventKind::kFlow) rows.of(EventColumn::kFlowId).push_back(id);
@@ -281,20 +320,48 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
   }
 }
 
-// Each of its arguments that is a number is a series.
-void ChromeEvents::AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns) {
+// Each of its arguments that is a number is a sample of a series; what else it says is metadata.
+void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int64_t time_ns) {
+  const JsonSpan* values = event.values;
   const uint32_t pid = plan.pid == kNone ? 0 : Text(values[plan.pid].text());
-  const uint32_t name = plan.name == kNone ? 0 : Text(values[plan.name].text());
+  const uint32_t name = CounterName(plan, values);
   EventRows& rows = batch_.of(EventKind::kCounter);
+  std::vector<bool> is_sample(plan.args.size());
+  bool says_more = plan.category != kNone || plan.tid != kNone;
   for (size_t i = 0; i < plan.args.size(); ++i) {
-    const std::string_view text = values[plan.args[i].slot].text();
+    std::string_view text = values[plan.args[i].slot].text();
+    if (text.starts_with('+')) text.remove_prefix(1);  // of an infinity
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (plan.slots[i].of_event || error != std::errc() || end != text.data() + text.size()) continue;
+    if (plan.slots[i].of_event || error != std::errc() || end != text.data() + text.size()) {
+      says_more |= plan.args[i].slot != plan.id;
+      continue;
+    }
+    is_sample[i] = true;
     rows.of(EventColumn::kTime).push_back(time_ns);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key}));
     rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
   }
+  if (!says_more && std::find(is_sample.begin(), is_sample.end(), true) != is_sample.end()) return;
+  if (is_sample != plan.is_sample) plan.odd_plan = nullptr;
+  const bool is_new = plan.odd_plan == nullptr || plan.odd != Odd::kCounter;
+  Plan& rest = OddPlanOf(plan, event, Odd::kCounter);
+  if (is_new) {
+    for (size_t i = is_sample.size(); i-- > 0;) {
+      if (!is_sample[i]) continue;
+      rest.args.erase(rest.args.begin() + static_cast<ptrdiff_t>(i));
+      rest.slots.erase(rest.slots.begin() + static_cast<ptrdiff_t>(i));
+    }
+    plan.is_sample = std::move(is_sample);
+  }
+  AddRow(rest, values, time_ns, kNoValue, 'C');
+}
+
+// As Chrome itself calls a counter that has an id: name[id].
+uint32_t ChromeEvents::CounterName(const Plan& plan, const JsonSpan* values) {
+  const std::string_view name = plan.name == kNone ? std::string_view() : values[plan.name].text();
+  if (plan.id == kNone) return Text(name);
+  return Text(std::string(name) + "[" + std::string(values[plan.id].text()) + "]");
 }
 
 uint32_t ChromeEvents::TextPlace(std::string_view text) {

@@ -42,7 +42,7 @@ class ChromeEvents {
   TraceBatch TakeBatch();
 
   int64_t events() const { return events_; }
-  // Of them, those whose time is none: they are in no batch.
+  // Of them, those whose time is none: they are metadata, with all that they say among their arguments.
   int64_t untimed() const { return untimed_; }
 
  private:
@@ -54,10 +54,17 @@ class ChromeEvents {
     std::string_view text;
     uint32_t number = 0;
   };
+  // In what an event is not as others of its phase: it has no time, or no duration that can be; it is what a counter
+  // says besides its numbers. What would have a column then is an argument, too.
+  enum class Odd : uint8_t { kNothing, kTime, kDuration, kCounter };
   Plan& PlanOf(Known& known, const EventLayouts::Event& event);
+  Plan MakePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot, Odd odd);
+  Plan& OddPlanOf(Plan& plan, const EventLayouts::Event& event, Odd odd);
   void AddEvent(Known& known, const EventLayouts::Event& event);
+  void AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
-  void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
+  void AddCounters(Plan& plan, const EventLayouts::Event& event, int64_t time_ns);
+  uint32_t CounterName(const Plan& plan, const JsonSpan* values);
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);
   uint32_t Text(std::string_view text, LastText& last);

@@ -21,7 +21,7 @@ namespace kprof {
 namespace {
 
 // Those of events that are known and are metadata, at least until their other end is found.
-constexpr std::string_view kMetadataPhases = "MBEben";
+constexpr std::string_view kMetadataPhases = "MBEbenC";
 constexpr std::string_view kBlank(" \n\r\t\0", 5);  // zeros are what tapes leave
 constexpr size_t kBehindBytes = 4096;               // behind a bracket, that are looked at
 constexpr size_t kRestBytes = 64 << 10;             // behind all, that are looked through at once
@@ -119,7 +119,7 @@ class Reading {
     RETURN_IF_ERROR(WarnOfEnd(last, frame));
     if (last.end == ChromePiece::End::kBracket) RETURN_IF_ERROR(ReadBehind(last.end_bytes + 1, frame, see));
     if (untimed_ > 0)
-      sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: left out");
+      sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: kept as metadata");
     if (unknown_ > 0)
       sink_.Warn(std::to_string(unknown_) + " events are of a \"ph\" that is not known: kept as metadata");
     return facts_.Finish(first_time_ns_);

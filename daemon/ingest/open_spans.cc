@@ -13,6 +13,17 @@ bool IsSpanPhase(int64_t phase) {
   return phase == 'B' || phase == 'E' || phase == 'b' || phase == 'e' || phase == 'n';
 }
 
+// What the slice has no place for.
+bool SaysMore(const SpanEvent& end, const SpanEvent& begin) {
+  return (end.name != 0 && end.name != begin.name) || (end.category != 0 && end.category != begin.category) ||
+         end.time < begin.time;
+}
+
+SpanEvent WithoutArgs(const SpanEvent& event) {
+  return {
+      .time = event.time, .track = event.track, .name = event.name, .category = event.category, .phase = event.phase};
+}
+
 }  // namespace
 
 OpenSpans::OpenSpans(const std::vector<ArgShape>& shapes, Number number, size_t limit)
@@ -69,12 +80,16 @@ Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slic
   SpanEvent& span = *begin;
   if (shapes_[span.shape].size() + shapes_[end.shape].size() > kMostShapeSlots) {  // those of the end stay with it
     WriteMetadata(end, metadata);
-  } else if (end.shape != kNoArgs) {
-    ArgShape both = shapes_[span.shape];
-    both.insert(both.end(), shapes_[end.shape].begin(), shapes_[end.shape].end());
-    ASSIGN_OR_RETURN(span.shape, number_(both));
-    span.args.insert(span.args.end(), end.args.begin(), end.args.end());
+  } else {
+    if (end.shape != kNoArgs) {
+      ArgShape both = shapes_[span.shape];
+      both.insert(both.end(), shapes_[end.shape].begin(), shapes_[end.shape].end());
+      ASSIGN_OR_RETURN(span.shape, number_(both));
+      span.args.insert(span.args.end(), end.args.begin(), end.args.end());
+    }
+    if (SaysMore(end, span)) WriteMetadata(WithoutArgs(end), metadata);
   }
+  ends_early_ += end.time < span.time ? 1 : 0;
   WriteSlice(span, end.time >= span.time ? end.time - span.time : kNoValue, slices);
   return OkStatus();
 }

@@ -1,8 +1,8 @@
 // Puts together what begins in one event and ends in another (ph B and E on a thread, b and e on an async track): a
-// slice, when its end comes, with the arguments of both. Also moves instants of async tracks (ph n) to where they
-// belong.
+// slice, when its end comes, with the arguments of both. What an end says besides (another name or category, a time
+// before its begin) stays metadata. Also moves instants of async tracks (ph n) to where they belong.
 //
-// One thread; fed in the order of the source.
+// One thread; fed in the order of the source, in which they are paired whatever their times.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ class OpenSpans {
 
   int64_t ends_alone() const { return ends_alone_; }
   int64_t begins_alone() const { return begins_alone_; }
+  // Slices whose end is before their begin: it is metadata.
+  int64_t ends_early() const { return ends_early_; }
   // Slices without an end because too many were open.
   int64_t given_up() const { return given_up_; }
 
@@ -46,6 +48,7 @@ class OpenSpans {
   BegunSpans open_;
   int64_t ends_alone_ = 0;
   int64_t begins_alone_ = 0;
+  int64_t ends_early_ = 0;
   int64_t given_up_ = 0;
 };
 

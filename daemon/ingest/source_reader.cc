@@ -56,6 +56,9 @@ class Filling : public BatchSink {
     }
     if (assembler_.begins_alone() > 0) Warn(std::to_string(assembler_.begins_alone()) + " slices begin and never end");
     if (assembler_.ends_alone() > 0) Warn(std::to_string(assembler_.ends_alone()) + " ends have no begin");
+    if (assembler_.ends_early() > 0)
+      Warn(std::to_string(assembler_.ends_early()) +
+           " slices end before they begin, as begins and ends are paired in the order of the file: they have no end");
     if (assembler_.spans_given_up() > 0)
       Warn(std::to_string(assembler_.spans_given_up()) + " slices have no end: too many others began before it came");
     for (size_t i = 0; i < warnings_.size(); ++i) {

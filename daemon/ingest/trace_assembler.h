@@ -57,6 +57,8 @@ class TraceAssembler {
   // Spans that ended and never began, and that began and never ended.
   int64_t ends_alone() const { return spans_.ends_alone(); }
   int64_t begins_alone() const { return spans_.begins_alone(); }
+  // That end before they begin, and have no end for that.
+  int64_t ends_early() const { return spans_.ends_early(); }
   // That began while too many others were open, and have no end for that.
   int64_t spans_given_up() const { return spans_.given_up(); }
 

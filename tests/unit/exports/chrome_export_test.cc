@@ -89,6 +89,36 @@ TEST_F(ChromeExportTest, WhatIsNoJsonReadsBack) {
                   false);
 }
 
+TEST_F(ChromeExportTest, WhatCountersSayBesidesTheirNumbersReadsBack) {
+  ExpectReadsBack(List(
+      R"({"ph":"C","name":"m","pid":1,"tid":2,"ts":1,"id":"a","cat":"c","tts":4,"args":{"v":1,"note":"x","o":{"x":1},"s":"12"}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":2,"id":"b","args":{"v":2}},{"ph":"C","name":"none","pid":1,"ts":3,"args":{"t":"x"}},)"
+      R"({"ph":"C","name":"none","pid":1,"ts":4,"args":{}},{"ph":"C","name":"v[","pid":1,"ts":5,"id":7,"args":{"a b":2.5}})"));
+}
+
+TEST_F(ChromeExportTest, EventsWithoutATimeReadBack) {
+  ExpectReadsBack(
+      List(R"({"ph":"X","name":"a","ts":1,"dur":1},{"ph":"X","name":"b","pid":3,"tid":4,"dur":5,"args":{"k":1}},)"
+           R"({"name":"c","tts":3,"ph":"B","ts":"soon","id":7},{"ph":"odd","cat":"x","args":[1]},{"dur":1},)"
+           R"({"ph":"C","name":"d","args":{"v":1}},{"ph":"b","id":1,"ts":1e300},{"ph":null,"name":"e"})"),
+      false);
+}
+
+TEST_F(ChromeExportTest, DurationsThatAreNoneReadBack) {
+  ExpectReadsBack(
+      List(R"({"ph":"X","name":"a","ts":1,"dur":-1},{"ph":"X","name":"b","ts":2,"dur":"long","args":{"k":1}},)"
+           R"({"ph":"X","name":"c","ts":3,"dur":1e300,"args":{"correlation":5}})"),
+      false);
+}
+
+TEST_F(ChromeExportTest, WhatEndsSayBesidesReadsBack) {
+  ExpectReadsBack(List(
+      R"({"ph":"B","name":"a","pid":1,"tid":3,"ts":11,"args":{"k":1}},)"
+      R"({"ph":"E","name":"other","cat":"c","pid":1,"tid":3,"ts":14,"args":{"l":2}},)"
+      R"({"ph":"B","name":"late","pid":1,"tid":3,"ts":30},{"ph":"E","pid":1,"tid":3,"ts":20},)"
+      R"({"ph":"b","name":"c","cat":"x","id":1,"pid":1,"tid":5,"ts":15},{"ph":"e","name":"d","cat":"x","id":1,"pid":1,"tid":6,"ts":16})"));
+}
+
 TEST_F(ChromeExportTest, TheBaseAndTheFactsBesideEventsReadBack) {
   ExpectReadsBack(
       R"({"schemaVersion":1,"deviceProperties":[{"id":0,"name":"A \"B\""}],"distributedInfo":{"rank":3,"world_size":8},)"

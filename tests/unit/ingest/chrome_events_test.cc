@@ -154,11 +154,12 @@ TEST(ChromeEvents, EachPhaseBecomesWhatTheTableSays) {
             (Rows{"3000 counter 1:memory:used 1.500000", "3000 counter 1:memory:free -2.000000"}));
   EXPECT_EQ(reader.Rows(EventKind::kFlow), (Rows{"4000 1:2 flow/ac2g id 9 s", "5000 0:7 flow/ac2g id 9 f {*bp='e'}"}));
   const Rows others = reader.Rows(EventKind::kMetadata);
-  ASSERT_EQ(others.size(), 4u);
-  EXPECT_EQ(others[0], "0 1: process_name/ M {name='python'}");
-  EXPECT_EQ(others[1], "6000 1:2 begin/ B");
-  EXPECT_EQ(others[2], "7000 async 1:io:0x1 read/io b");
-  EXPECT_EQ(others[3], std::string("8000 1:2 unknown/ ") + '\0' + " {*ph='odd'}");
+  ASSERT_EQ(others.size(), 5u);
+  EXPECT_EQ(others[0], "3000 1: memory/ C {unit='GB'}");
+  EXPECT_EQ(others[1], "0 1: process_name/ M {name='python'}");
+  EXPECT_EQ(others[2], "6000 1:2 begin/ B");
+  EXPECT_EQ(others[3], "7000 async 1:io:0x1 read/io b {*tid=2}");
+  EXPECT_EQ(others[4], std::string("8000 1:2 unknown/ ") + '\0' + " {*ph='odd'}");
 }
 
 TEST(ChromeEvents, ArgumentsOfOneLayoutMayHaveSeveralTypes) {
@@ -175,20 +176,49 @@ TEST(ChromeEvents, ArgumentsOfOneLayoutMayHaveSeveralTypes) {
   }
 }
 
-TEST(ChromeEvents, ADurationThatIsNoneIsNotKnown) {
+TEST(ChromeEvents, ADurationThatIsNoneIsAnArgument) {
   Reader reader;
   reader.Add(
-      R"({"ph":"X","name":"a","ts":1},{"ph":"X","name":"b","ts":1,"dur":-1},{"ph":"X","name":"c","ts":1,"dur":"2"})");
-  EXPECT_EQ(reader.Rows(EventKind::kSlice), (Rows{"1000+? : a/", "1000+? : b/", "1000+2000 : c/"}));
+      R"({"ph":"X","name":"a","ts":1},{"ph":"X","name":"b","ts":1,"dur":-1},{"ph":"X","name":"c","ts":1,"dur":"2"},)"
+      R"({"ph":"X","name":"d","ts":1,"dur":"long"},{"ph":"X","name":"e","ts":1,"dur":9e99,"args":{"correlation":4}})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (Rows{"1000+? : a/", "1000+? : b/ {*dur=-1}", "1000+2000 : c/", "1000+? : d/ {*dur='long'}",
+                  "1000+? : e/ #4 {*dur=number 9e99, correlation=#}"}));
 }
 
-TEST(ChromeEvents, WithoutATimeThereIsNoRowAndItIsCounted) {
+TEST(ChromeEvents, WithoutATimeItIsMetadataAndCounted) {
+  Reader reader;
+  reader.Add(R"({"ph":"X","name":"a","cat":"c","dur":1,"pid":1,"tid":2},{"name":"a","ph":"b","id":7,"ts":"soon"},)"
+             R"({"ph":"X","ts":9e99,"args":{"k":1}},{"ph":"X","ts":3},{"ph":"odd"},{"dur":1})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{"3000+? : /"});
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata),
+            (Rows{"0 1:2 a/c M {*ph='X', *dur=1}", "0 : a/ M {*ph='b', *id=7, *ts='soon'}",
+                  "0 : / M {*ph='X', *ts=number 9e99, k=1}", "0 : / M {*ph='odd'}", "0 : / M {*dur=1}"}));
+  EXPECT_EQ(reader.events().events(), 6);
+  EXPECT_EQ(reader.events().untimed(), 5);
+}
+
+TEST(ChromeEvents, WhatACounterSaysBesidesItsNumbersIsMetadata) {
   Reader reader;
   reader.Add(
-      R"({"ph":"X","name":"a","dur":1},{"ph":"X","name":"a","ts":"soon"},{"ph":"X","ts":9e99},{"ph":"X","ts":3})");
-  EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{"3000+? : /"});
-  EXPECT_EQ(reader.events().events(), 4);
-  EXPECT_EQ(reader.events().untimed(), 3);
+      R"({"ph":"C","name":"m","ts":1,"pid":1,"tid":3,"cat":"c","args":{"v":1,"note":"x","n":null,"o":{"x":1}},"tts":5},)"
+      R"({"ph":"C","name":"m","ts":2,"pid":1,"tid":3,"cat":"c","args":{"v":1e999,"note":"2","n":nan,"o":{"x":1}},"tts":5},)"
+      R"({"ph":"C","name":"none","ts":3},{"ph":"C","name":"plain","ts":4,"args":{"v":+inf}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter 1:m:v 1.000000", "2000 counter 1:m:note 2.000000",
+                                                    "2000 counter 1:m:n nan", "4000 counter :plain:v inf"}));
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata),
+            (Rows{"1000 1:3 m/c C {note='x', n=null, o={{\"x\":1}, *tts=5}",
+                  "2000 1:3 m/c C {v=number 1e999, o={{\"x\":1}, *tts=5}", "3000 : none/ C"}));
+}
+
+TEST(ChromeEvents, CountersWithDifferentIdsAreDifferent) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"C","name":"m","ts":1,"pid":1,"id":"a","args":{"v":1}},{"ph":"C","name":"m","ts":1,"pid":1,"id":7,"args":{"v":2}},)"
+      R"({"ph":"C","name":"m","ts":1,"pid":1,"id":"a","args":{"v":3,"t":"x"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter 1:m[a]:v 1.000000", "1000 counter 1:m[7]:v 2.000000",
+                                                    "1000 counter 1:m[a]:v 3.000000"}));
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), Rows{"1000 1: m/ C {*id='a', t='x'}"});
 }
 
 TEST(ChromeEvents, StringsWithEscapesAreTold) {

@@ -271,8 +271,8 @@ TEST(ChromeReader, WhatIsCutOffBehindTheEventsIsSaid) {
 
 TEST(ChromeReader, EventsWithoutATimeAreCountedInAWarning) {
   const ReadBack read = Read(R"([{"ph":"i"},{"ph":"X","ts":NaN},{"ph":"i","ts":1}])");
-  EXPECT_EQ(read.sink.rows.size(), 1u);
-  EXPECT_EQ(read.sink.warnings, Rows{"2 events have no time, or one of more than 73 years: left out"});
+  EXPECT_EQ(read.sink.rows.size(), 3u);
+  EXPECT_EQ(read.sink.warnings, Rows{"2 events have no time, or one of more than 73 years: kept as metadata"});
 }
 
 TEST(ChromeReader, EventsOfAPhaseThatIsNotKnownAreKeptAndCountedInAWarning) {

@@ -134,14 +134,25 @@ TEST_F(OpenSpansTest, ABeginWithoutAnEndIsASliceWhoseEndIsNotKnown) {
   EXPECT_EQ(Slices().size(), 2u);  // once
 }
 
-TEST_F(OpenSpansTest, AnEndBeforeItsBeginIsNotKnown) {
-  ASSERT_TRUE(Take({{'B', 10, 1, 7}, {'E', 5, 1}}).ok());
-  EXPECT_EQ(Slices(), Rows{"slice 10+? 1 7/0"});
+TEST_F(OpenSpansTest, AnEndBeforeItsBeginIsMetadata) {
+  ASSERT_TRUE(Take({{'B', 10, 1, 7}, {'E', 5, 1}, {'B', 10, 1, 7}, {'E', 10, 1}}).ok());
+  EXPECT_EQ(Slices(), (Rows{"slice 10+? 1 7/0", "slice 10+0 1 7/0"}));
+  EXPECT_EQ(metadata_, Rows{"metadata 5 1 0/0 E"});
+  EXPECT_EQ(spans_.ends_early(), 1);
+}
+
+TEST_F(OpenSpansTest, AnEndOfAnotherNameIsMetadataToo) {
+  const uint32_t shape = Shape({{5, ArgType::kInteger}});
+  ASSERT_TRUE(Take({{'B', 1, 1, 7}, {'E', 5, 1, 8, shape, {9}}, {'B', 6, 1, 7}, {'E', 7, 1, 7}}).ok());
+  EXPECT_EQ(Slices(), (Rows{"slice 1+4 1 7/0 {5=9}", "slice 6+1 1 7/0"}));
+  EXPECT_EQ(metadata_, Rows{"metadata 5 1 8/0 E"});
+  EXPECT_EQ(spans_.ends_early(), 0);
 }
 
 TEST_F(OpenSpansTest, OnAnAsyncTrackTheOneOfTheSameNameEnds) {
   ASSERT_TRUE(Take({{'b', 1, 1, 7}, {'b', 2, 1, 8}, {'e', 5, 1, 7}, {'e', 6, 1, 9}}).ok());
   EXPECT_EQ(Slices(), (Rows{"slice 1+4 1 7/0", "slice 2+4 1 8/0"}));
+  EXPECT_EQ(metadata_, Rows{"metadata 6 1 9/0 e"});
 }
 
 TEST_F(OpenSpansTest, InstantsOfAsyncTracksAreInstants) {
