@@ -176,8 +176,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
-  metrics.all.BeforeText(
-      [this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
+  metrics.all.BeforeText([this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
   audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
   call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
   RETURN_IF_ERROR(BuildExpiry());

@@ -67,6 +67,7 @@ TEST_F(QueryTraces, ComeWithTheirFunctions) {
 TEST_F(QueryTraces, AreNotThereWithoutARun) {
   const Answer answer = Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT * FROM slice");
   EXPECT_THAT(answer.status.ToString(), HasSubstr("no such table: slice"));
+  EXPECT_THAT(answer.status.remedy(), HasSubstr("come with the run: --run RUN"));
   EXPECT_THAT(Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT arg('{}', 'a')").status.ToString(),
               HasSubstr("arg"));
 }
