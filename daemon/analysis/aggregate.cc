@@ -72,7 +72,7 @@ Status GatherDurations(PartReader& reader, const Segment& segment, const RowSele
 
 class Question {
  public:
-  Question(TraceParts parts, const AggregateRequest& request, const std::stop_token& stop)
+  Question(TraceParts parts, const AggregateRequest& request, const StopSignal& stop)
       : parts_(parts), request_(request), stop_(stop) {}
 
   Status AddUp() {
@@ -219,7 +219,7 @@ class Question {
 
   const TraceParts parts_;
   const AggregateRequest& request_;
-  const std::stop_token& stop_;
+  const StopSignal& stop_;
   std::vector<std::unique_ptr<PartTotals>> of_parts_;
   std::vector<Aggregate> results_;
   std::vector<uint32_t> groups_;
@@ -229,7 +229,7 @@ class Question {
 }  // namespace
 
 Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
-                                               const std::stop_token& stop) {
+                                               const StopSignal& stop) {
   Question question(parts, request, stop);
   RETURN_IF_ERROR(question.AddUp());
   // Where the order does not need them, percentiles are made of what is left.

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -49,6 +48,6 @@ struct Aggregate {
 
 // By `order`, those that are alike in it by their keys. Without keys, one group, also of nothing.
 Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
-                                               const std::stop_token& stop);
+                                               const StopSignal& stop);
 
 }  // namespace kprof

@@ -35,7 +35,7 @@ class Counters {
     tiles_.pixel_ns = length / viewport.pixels + (length % viewport.pixels != 0 ? 1 : 0);
   }
 
-  Status Make(const std::stop_token& stop) {
+  Status Make(const StopSignal& stop) {
     std::vector<const Segment*> order;
     for (const Segment& segment : reader_.segments(EventKind::kCounter)) order.push_back(&segment);
     std::sort(order.begin(), order.end(), [](const Segment* a, const Segment* b) {
@@ -147,7 +147,7 @@ class Counters {
 
 }  // namespace
 
-Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                       const CounterLimits& limits) {
   if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/slice_tiles.h"
@@ -43,7 +42,7 @@ struct CounterLimits {
 };
 
 // Of a viewport's tracks those that are counters.
-Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                       const CounterLimits& limits = {});
 
 }  // namespace kprof

@@ -32,7 +32,7 @@ class Points {
  public:
   Points(const TracePart& part, const FlowRequest& request) : part_(part), reader_(*part.reader), request_(request) {}
 
-  Result<std::vector<Point>> Collect(const std::stop_token& stop) {
+  Result<std::vector<Point>> Collect(const StopSignal& stop) {
     ASSIGN_OR_RETURN(const PartFilter filter, PartFilter::Bind(request_.filter, part_, EventKind::kFlow));
     if (filter.never()) return std::move(points_);
     ASSIGN_OR_RETURN(bp_, reader_.FindString("bp"));
@@ -128,7 +128,7 @@ class Points {
   std::vector<Point> points_;
 };
 
-Result<FlowEnd> EndOf(const Point& point, SliceTree& tree, const std::stop_token& stop) {
+Result<FlowEnd> EndOf(const Point& point, SliceTree& tree, const StopSignal& stop) {
   FlowEnd end{point.row, point.time, point.track, {}};
   if (point.slice != kNoValue) {
     end.slice = point.slice;
@@ -142,7 +142,7 @@ Result<FlowEnd> EndOf(const Point& point, SliceTree& tree, const std::stop_token
 
 }  // namespace
 
-Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const std::stop_token& stop,
+Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const StopSignal& stop,
                       const std::function<bool(const FlowArrow&)>& see) {
   ASSIGN_OR_RETURN(const std::vector<Point> points, Points(part, request).Collect(stop));
   std::optional<FlowEnd> from;

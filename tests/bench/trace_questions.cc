@@ -1,5 +1,5 @@
 // How long common questions to a trace take: the first time after its parts were opened, and the median of the next
-// five.
+// five. Then some of them asked in SQL.
 //
 //     build/release/bin/bench_trace_questions PART.trace.db...
 //
@@ -22,6 +22,8 @@
 #include "daemon/analysis/self_time.h"
 #include "daemon/analysis/slice_tiles.h"
 #include "daemon/analysis/slice_tree.h"
+#include "daemon/trace_functions/function_module.h"
+#include "storage/trace_sql/trace_module.h"
 
 namespace {
 
@@ -171,6 +173,36 @@ void AskTiles(char** paths) {
   }
 }
 
+// The same through SQL, as a query does it: each time a connection of its own, and parts from the pool.
+void AskSql(const char* sql, char** paths) {
+  ColumnCache cache(kCacheBytes);
+  PartPool pool(cache);
+  int64_t rows = 0;
+  const auto ask = [&] {
+    TraceSet set(pool);
+    for (char** path = paths; *path != nullptr; ++path) {
+      const Status added = set.Add({"run", *path, *path, {}});
+      if (!added.ok()) std::fprintf(stderr, "%s\n", added.ToString().c_str());
+    }
+    sqlite3* db = nullptr;
+    sqlite3_stmt* statement = nullptr;
+    const bool is_ready = sqlite3_open(":memory:", &db) == SQLITE_OK && RegisterTraceTables(db, set).ok() &&
+                          RegisterTraceFunctions(db, set).ok() &&
+                          sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) == SQLITE_OK;
+    rows = 0;
+    while (is_ready && sqlite3_step(statement) == SQLITE_ROW) ++rows;
+    if (sqlite3_errcode(db) != SQLITE_DONE) std::fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
+    sqlite3_finalize(statement);
+    sqlite3_close_v2(db);
+  };
+  const double cold = MillisecondsOf(ask);
+  std::vector<double> warm;
+  for (int turn = 0; turn < kWarmTurns; ++turn) warm.push_back(MillisecondsOf(ask));
+  std::sort(warm.begin(), warm.end());
+  std::printf("cold %8.2f ms   warm %8.2f ms   %lld rows   %s\n", cold, warm[kWarmTurns / 2],
+              static_cast<long long>(rows), sql);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -186,6 +218,16 @@ int main(int count, char** arguments) {
   Ask("self time by name", paths, SelfByName);
   const int64_t correlation = MiddleCorrelation(*Open(paths));
   Ask("slices of a correlation", paths, [&](Trace& trace) { return ByCorrelation(trace, correlation); });
+  for (const char* sql :
+       {"SELECT name, sum(dur_ns) FROM slice GROUP BY name", "SELECT name, sum_ns FROM sum_by('name')",
+        "SELECT name, sum(dur_ns) FROM slice WHERE category = 'kernel' GROUP BY name",
+        "SELECT name, sum_ns FROM sum_by('name') WHERE category = 'kernel'",
+        "SELECT category, count FROM sum_by('category')", "SELECT name, p50_ns, p99_ns FROM sum_by('name')",
+        "SELECT name, self_ns FROM self_time('name')",
+        "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'",
+        "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'"}) {
+    AskSql(sql, paths);
+  }
   AskTiles(paths);
   return 0;
 }

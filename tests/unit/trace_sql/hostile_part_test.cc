@@ -47,7 +47,8 @@ class HostilePart : public ::testing::Test {
   }
   static Lines FailuresOf(const std::string& path) {
     ColumnCache cache(1 << 20);
-    TraceSet set(cache);
+    PartPool pool(cache);
+    TraceSet set(pool);
     const Status opened = set.Add({"r", "x", path, {}});
     if (!opened.ok()) return {opened.ToString()};
     sqlite3* db = nullptr;

@@ -28,7 +28,7 @@ class QueryTraces : public ::testing::Test {
                    std::stop_token stop = {}) {
     Answer answer;
     auto query = UserQuery::Open(SandboxCatalog::Shared().path(), kAlice, sql, limits, std::move(stop),
-                                 std::make_unique<kprof::QueryTraces>(places, cache_));
+                                 std::make_unique<kprof::QueryTraces>(places, pool_));
     if (!query.ok()) {
       answer.status = query.status();
       return answer;
@@ -48,6 +48,7 @@ class QueryTraces : public ::testing::Test {
   }
 
   ColumnCache cache_{64 << 20};
+  PartPool pool_{cache_};
   RandomTrace trace_;
   const std::vector<TracePlace> places_ = {{"r1", "a", trace_.path("a"), {}}, {"r4", "b", trace_.path("b"), {}}};
 };
