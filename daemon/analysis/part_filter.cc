@@ -274,12 +274,16 @@ Status PartFilter::ForEach(const std::stop_token& stop, const See& see) const {
   RowSelection selection;
   for (const Segment& segment : reader_->segments(kind_)) {
     RETURN_IF_ERROR(StillWanted(stop));
-    ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
-    if (!may) continue;
-    RETURN_IF_ERROR(Select(segment, selection));
-    if (!IsEmpty(selection)) RETURN_IF_ERROR(see(segment, selection));
+    RETURN_IF_ERROR(ForOne(segment, selection, see));
   }
   return OkStatus();
+}
+
+Status PartFilter::ForOne(const Segment& segment, RowSelection& selection, const See& see) const {
+  ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
+  if (!may) return OkStatus();
+  RETURN_IF_ERROR(Select(segment, selection));
+  return IsEmpty(selection) ? OkStatus() : see(segment, selection);
 }
 
 }  // namespace kprof
