@@ -1,8 +1,10 @@
 // Count, sum, least, most, mean and percentiles of the durations of events, by any keys, over all parts asked: groups
 // of different parts with the same key are one.
 //
-// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; with
-// percentiles one pass more for each `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
+// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; of stretches
+// of slices that are asked for whole, and of which the part has totals (total_stretches.h), over those instead: then
+// only the stretches at the edges of a time asked for are decoded. With percentiles one pass over all more for each
+// `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
 // there are too many groups, kCancelled.
 #pragma once
 

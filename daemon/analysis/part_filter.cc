@@ -187,7 +187,9 @@ Status PartFilter::Select(const Segment& segment, RowSelection& selection) const
     RETURN_IF_ERROR(SelectRange(segment, EventColumn::kDuration, std::max<int64_t>(least_duration_.value_or(0), 0),
                                 most_duration_.value_or(std::numeric_limits<int64_t>::max()), selection));
   }
-  if ((first_begin_ || last_begin_) && !IsEmpty(selection)) {
+  const bool all_begin_then = segment.min_time_ns >= first_begin_.value_or(segment.min_time_ns) &&
+                              segment.max_time_ns <= last_begin_.value_or(segment.max_time_ns);
+  if (!all_begin_then && !IsEmpty(selection)) {
     RETURN_IF_ERROR(SelectRange(segment, EventColumn::kTime, first_begin_.value_or(std::numeric_limits<int64_t>::min()),
                                 last_begin_.value_or(std::numeric_limits<int64_t>::max()), selection));
   }
@@ -300,12 +302,16 @@ Status PartFilter::ForEach(const StopSignal& stop, const See& see) const {
   RowSelection selection;
   for (const Segment& segment : reader_->segments(kind_)) {
     RETURN_IF_ERROR(StillWanted(stop));
-    ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
-    if (!may) continue;
-    RETURN_IF_ERROR(Select(segment, selection));
-    if (!IsEmpty(selection)) RETURN_IF_ERROR(see(segment, selection));
+    RETURN_IF_ERROR(ForOne(segment, selection, see));
   }
   return OkStatus();
+}
+
+Status PartFilter::ForOne(const Segment& segment, RowSelection& selection, const See& see) const {
+  ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
+  if (!may) return OkStatus();
+  RETURN_IF_ERROR(Select(segment, selection));
+  return IsEmpty(selection) ? OkStatus() : see(segment, selection);
 }
 
 }  // namespace kprof

@@ -46,6 +46,20 @@ class PartFilter {
   // Each segment that has some, in the order of their ids; stops at the first failure, which it returns.
   using See = std::function<Status(const Segment& segment, const RowSelection& selection)>;
   Status ForEach(const StopSignal& stop, const See& see) const;
+  // One segment, where it has some. `selection` is used for them.
+  Status ForOne(const Segment& segment, RowSelection& selection, const See& see) const;
+
+  // Whether totals (total_stretches.h) can tell what is asked for: it is of slices, and asks for nothing that a total
+  // does not have.
+  bool TakesTotals() const {
+    return kind_ == EventKind::kSlice && !least_duration_ && !most_duration_ && !correlation_;
+  }
+  // Whether all rows of these times begin within those asked for: then ForOne of totals selects as it does of slices.
+  bool HasTimesOf(const Segment& totals) const {
+    return (!from_ns_ || totals.min_time_ns >= *from_ns_) && (!to_ns_ || totals.max_time_ns < *to_ns_) &&
+           (!first_begin_ || totals.min_time_ns >= *first_begin_) &&
+           (!last_begin_ || totals.max_time_ns <= *last_begin_);
+  }
 
  private:
   PartFilter(PartReader& reader, EventKind kind) : reader_(&reader), kind_(kind) {}

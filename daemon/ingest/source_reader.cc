@@ -56,6 +56,10 @@ class Filling : public BatchSink {
     }
     if (assembler_.begins_alone() > 0) Warn(std::to_string(assembler_.begins_alone()) + " slices begin and never end");
     if (assembler_.ends_alone() > 0) Warn(std::to_string(assembler_.ends_alone()) + " ends have no begin");
+    if (assembler_.crowded_slices() > 0) {
+      Warn(std::to_string(assembler_.crowded_slices()) +
+           " slices are in more others than are kept open at once: what is in them is drawn beside them");
+    }
     for (size_t i = 0; i < warnings_.size(); ++i) {
       RETURN_IF_ERROR(part_.SetFact("warning." + std::to_string(i + 1), warnings_[i]));
     }

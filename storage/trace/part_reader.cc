@@ -168,7 +168,7 @@ Status PartReader::LoadSegments() {
   RETURN_IF_ERROR(select.status());
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name = "rows." + std::string(EventKindName(static_cast<EventKind>(kind + 1)));
-    if (IntegerFact(name) == rows_[kind]) continue;
+    if (IntegerFact(name).value_or(0) == rows_[kind]) continue;
     return Broken("its segments have " + std::to_string(rows_[kind]) + " rows, its fact " + name + " says otherwise");
   }
   return OkStatus();

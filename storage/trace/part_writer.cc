@@ -162,7 +162,7 @@ Status PartWriter::Keep(Status status) {
 }
 
 Status PartWriter::Insert(Statement& insert) {
-  const Status done = insert.Run();
+  Status done = insert.Run();
   if (done.code() != ErrorCode::kInternal) return done;
   if ((sqlite3_extended_errcode(db_->handle()) & 0xff) != SQLITE_CONSTRAINT) return done;
   return Bad("a number comes twice, or is of what did not come before: " + done.why());
@@ -225,27 +225,20 @@ Status PartWriter::CheckNumbers() const {
   return OkStatus();
 }
 
-bool PartWriter::HasAllDepths() const {
-  if (with_depth_ != slices_.size()) return false;
-  for (size_t i = 1; i < slices_.size(); ++i) {
-    if (slices_[i].min_time_ns < slices_[i - 1].max_time_ns) return false;
-  }
-  return true;
-}
-
 Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
   DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); });
-  ASSIGN_OR_RETURN(const int64_t without_depth, MakeDepths(*db_, slices_, levels, stop));
+  ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(*db_, slices_, levels, stop));
   RETURN_IF_ERROR(levels.Finish());
-  return without_depth > 0 ? SetFact("slices_without_depth", without_depth) : OkStatus();
+  if (made.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made.without));
+  return made.crowded > 0 ? SetFact("slices_too_deep", made.crowded) : OkStatus();
 }
 
 Status PartWriter::CloseTables(const std::stop_token& stop) {
   RETURN_IF_ERROR(CheckNumbers());
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "close its tables", "it was cancelled");
-  if (!HasAllDepths()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
+  if (with_depth_ != slices_.size()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name(EventKindName(static_cast<EventKind>(kind + 1)));
     RETURN_IF_ERROR(SetFact("rows." + name, rows_[kind]));

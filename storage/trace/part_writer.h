@@ -46,10 +46,10 @@ class PartWriter : public PartSink {
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
-  // Makes depths and levels of detail, where not all slices came with theirs in the order of time, and of the file a
-  // part: it is on the disk when this returns, and its name once the caller has synced the folder. Nothing more may be
-  // added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks
-  // or shapes are not dense.
+  // Makes depths and levels of detail, where not all slices came with their depths, and of the file a part: it is on
+  // the disk when this returns, and its name once the caller has synced the folder. Nothing more may be added. Returns
+  // its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks or shapes are
+  // not dense.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
@@ -70,7 +70,6 @@ class PartWriter : public PartSink {
   Status InsertSegment(const EncodedSegment& segment);
   Status Keep(Status status);
   Status CheckNumbers() const;
-  bool HasAllDepths() const;
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
   Result<int64_t> MakeDurable();

@@ -219,5 +219,40 @@ TEST(DetailLevels, PassesOnWhatFails) {
   EXPECT_EQ(levels.Finish().code(), ErrorCode::kStorageFull);
 }
 
+// Of more tracks and depths than are open at a time each slice is in one row of each level all the same.
+TEST(DetailLevels, MoreTracksAndDepthsThanAreOpenAreInRowsAllTheSame) {
+  for (const DetailLimits limits : {DetailLimits{.lanes = 10}, DetailLimits{.lane_places = 50}}) {
+    std::mt19937_64 random(2);
+    std::map<int64_t, int64_t> counts;
+    std::map<int64_t, int64_t> busy;
+    DetailLevels maker(
+        [&](const EncodedSegment& segment) {
+          const std::vector<int64_t> level = Decoded(segment, EventColumn::kLevel);
+          const std::vector<int64_t> count = Decoded(segment, EventColumn::kCount);
+          const std::vector<int64_t> sums = Decoded(segment, EventColumn::kBusy);
+          for (size_t i = 0; i < level.size(); ++i) {
+            counts[level[i]] += count[i];
+            busy[level[i]] += sums[i];
+          }
+          return OkStatus();
+        },
+        limits);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < 20'000; ++i) {
+      const auto duration = static_cast<int64_t>(random() % 50);
+      sum += duration;
+      // Mostly the same ones, at times another.
+      const auto track = static_cast<int64_t>(random() % 100 == 0 ? random() % 1'000 : random() % 3);
+      ASSERT_TRUE(maker.Add({i * 100, duration, track, static_cast<int64_t>(random() % 100 == 0 ? 20 : 0), 0}).ok());
+    }
+    ASSERT_TRUE(maker.Finish().ok());
+    EXPECT_FALSE(counts.empty());
+    for (const auto& [level, count] : counts) {
+      EXPECT_EQ(count, 20'000) << level;
+      EXPECT_EQ(busy[level], sum) << level;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kprof

@@ -47,7 +47,7 @@ TEST_F(OldPartV1Test, HasItsFacts) {
   EXPECT_EQ(reader_->IntegerFact("base_unix_ns"), 1'750'000'000'000'000'000);
   EXPECT_EQ(reader_->TextFact("clock"), "unix");
   EXPECT_EQ(reader_->IntegerFact("rows.slice"), 3001);
-  EXPECT_EQ(reader_->facts().size(), 10u);
+  EXPECT_EQ(reader_->facts().size(), 12u);
 }
 
 TEST_F(OldPartV1Test, HasItsStrings) {

@@ -352,7 +352,7 @@ TEST_F(PartReaderTest, NamesTheSegmentAndTheColumnThatAreOther) {
 }
 
 TEST_F(PartReaderTest, PassesOverKindsOfTheFuture) {
-  Change("UPDATE segment SET kind = 7 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
+  Change("UPDATE segment SET kind = 99 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
   const std::unique_ptr<PartReader> reader = Open();
   EXPECT_TRUE(reader->segments(EventKind::kCounter).empty());
   EXPECT_EQ(reader->rows(EventKind::kSlice), 23);

@@ -161,23 +161,15 @@ EventRows OneSummary() {
   return rows;
 }
 
-TEST_F(PartWriterTest, KeepsDepthsThatCameInTheOrderOfTime) {
+TEST_F(PartWriterTest, KeepsDepthsThatCameWithAllSlices) {
   const std::unique_ptr<PartWriter> writer = Create();
   ASSERT_TRUE(writer->AddString(0, "").ok());
   ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{0, 5, 0, 0}, {10, 5, 0, 0}}, 7)).ok());
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{10, 5, 0, 0}}, 8)).ok());
+  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{5, 5, 1, 0}}, 8)).ok());
   ASSERT_TRUE(AddRows(*writer, EventKind::kSummary, OneSummary()).ok());
   ASSERT_TRUE(writer->Finish({}).ok());
   EXPECT_EQ(Read(EventKind::kSlice, EventColumn::kDepth), (Values{7, 7, 8}));
   EXPECT_EQ(Read(EventKind::kSummary, EventColumn::kBusy), Values{4});
-}
-
-TEST_F(PartWriterTest, MakesDepthsAnewWhereTheyCameInAnotherOrder) {
-  const std::unique_ptr<PartWriter> writer = Create();
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{10, 5, 0, 0}}, 8)).ok());
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{0, 50, 0, 0}, {12, 1, 0, 0}}, 7)).ok());
-  ASSERT_TRUE(writer->Finish({}).ok());
-  EXPECT_EQ(Read(EventKind::kSlice, EventColumn::kDepth), (Values{1, 0, 2}));
 }
 
 TEST_F(PartWriterTest, MakesDepthsAnewWhereNotAllSlicesHaveThem) {
@@ -221,7 +213,7 @@ TEST_F(PartWriterTest, RefusesSegmentsThatNoReaderTakes) {
   using Column = EncodedSegment::Column;
   const std::function<void(EncodedSegment&)> changes[] = {
       [](auto& segment) { segment.kind = static_cast<EventKind>(0); },
-      [](auto& segment) { segment.kind = static_cast<EventKind>(7); },
+      [](auto& segment) { segment.kind = static_cast<EventKind>(kEventKinds + 1); },
       [](auto& segment) { segment.rows = 0; },
       [](auto& segment) { segment.rows = kMaxSegmentRows + 1; },
       [](auto& segment) { segment.rows = 3; },
