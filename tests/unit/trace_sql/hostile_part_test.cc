@@ -45,7 +45,9 @@ class HostilePart : public ::testing::Test {
     EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
     EXPECT_EQ(AskConnection(db, change), Lines{});
     AddChecksumFunction(db);
-    if (right_checksums) EXPECT_EQ(AskConnection(db, kSetChecksums), Lines{});
+    if (right_checksums) {
+      EXPECT_EQ(AskConnection(db, kSetChecksums), Lines{});
+    }
     sqlite3_close(db);
     return FailuresOf(path);
   }
