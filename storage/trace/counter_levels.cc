@@ -12,7 +12,8 @@ namespace {
 
 // Which levels are worth their rows is seen by so many samples.
 constexpr int64_t kSamplesToChooseBy = 131'072;
-constexpr size_t kLeastShrinking = 4;
+constexpr size_t kFirstShrinking = 4;
+constexpr size_t kLeastShrinking = 2;
 
 int64_t BitsOf(double value) {
   return std::bit_cast<int64_t>(value);
@@ -104,12 +105,14 @@ void CounterLevels::EmitAll() {
 }
 
 void CounterLevels::ChooseLevels() {
+  size_t shrinking = kFirstShrinking;
   chosen_ = true;
   auto finer = static_cast<size_t>(samples_);
   for (Level& level : levels_) {
-    level.kept = level.rows.size() * kLeastShrinking <= finer && finer > 1;
+    level.kept = level.rows.size() * shrinking <= finer && finer > 1;
     if (level.kept) {
       finer = level.rows.size();
+      shrinking = kLeastShrinking;
     } else {
       level.rows = {};
     }

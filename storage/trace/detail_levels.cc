@@ -11,7 +11,8 @@ namespace {
 
 // Which levels are worth their rows is seen by so many slices.
 constexpr int64_t kSlicesToChooseBy = 131'072;
-constexpr size_t kLeastShrinking = 4;
+constexpr size_t kFirstShrinking = 4;
+constexpr size_t kLeastShrinking = 2;
 constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
 constexpr uint32_t kNoLane = UINT32_MAX;
 
@@ -125,12 +126,14 @@ void DetailLevels::EmitAll() {
 }
 
 void DetailLevels::ChooseLevels() {
+  size_t shrinking = kFirstShrinking;
   chosen_ = true;
   size_t finer = static_cast<size_t>(slices_);
   for (Level& level : levels_) {
-    level.kept = level.rows.size() * kLeastShrinking <= finer && finer > 1;
+    level.kept = level.rows.size() * shrinking <= finer && finer > 1;
     if (level.kept) {
       finer = level.rows.size();
+      shrinking = kLeastShrinking;
     } else {
       level.rows = {};
     }

@@ -2,8 +2,8 @@
 // few rows. On level n, slices shorter than 4^n ns that begin in the same 4^n ns of the same track and depth are one
 // row: from the first one's begin to the last one's end, with how many they are, the sum of their durations, and the
 // name of the longest. Longer ones stay as they are. So a window of p pixels, each at least 4^n ns wide, has at most
-// some rows per pixel of each track and depth. A level with more than a quarter of the rows of the one before is left
-// out.
+// some rows per pixel of each track and depth. A level is left out that has more than half of the rows of the one
+// before, or more than a quarter of the slices: all of them together are then no more than half as many as those.
 //
 // One thread. Memory: what is open on so many tracks and depths as the limits say, and up to a segment's rows of each
 // level. Where there are more, all that is open is ended, and begins anew: those stretches have two rows each.

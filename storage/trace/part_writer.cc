@@ -17,7 +17,7 @@ constexpr int64_t kCacheBytes = 4 << 20;
 
 // Nothing is kept of one whose writing was cut short: nothing is written twice, nor waited for but at the end.
 constexpr const char* kBegin =
-    "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "BEGIN";
 constexpr const char* kAddString = "INSERT INTO string (id, value) VALUES (?1, ?2)";
 constexpr const char* kAddTrack =
@@ -81,11 +81,12 @@ Status CheckSegment(const EncodedSegment& segment) {
 
 }  // namespace
 
-Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs) {
+Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs,
+                                                       int page_bytes) {
   KPROF_CHECK(path.ends_with(kTracePartEnding));
   RETURN_IF_ERROR(files.Remove(path + std::string(kPartialEnding)));
   std::unique_ptr<PartWriter> writer(new PartWriter(files, path));
-  RETURN_IF_ERROR(writer->Open(vfs));
+  RETURN_IF_ERROR(writer->Open(vfs, page_bytes));
   return writer;
 }
 
@@ -96,13 +97,14 @@ PartWriter::~PartWriter() {
   if (!finished_) static_cast<void>(files_.Remove(path_ + std::string(kPartialEnding)));
 }
 
-Status PartWriter::Open(const char* vfs) {
+Status PartWriter::Open(const char* vfs, int page_bytes) {
   ASSIGN_OR_RETURN(Db db, Db::Open(path_ + std::string(kPartialEnding), {.mode = Db::Mode::kReadWrite,
                                                                          .wal = false,
                                                                          .vfs = vfs,
                                                                          .cache_bytes = kCacheBytes,
                                                                          .kept_statements = kKeptStatements}));
   db_ = std::move(db);
+  RETURN_IF_ERROR(db_->Execute(("PRAGMA page_size = " + std::to_string(page_bytes)).c_str()));
   RETURN_IF_ERROR(db_->Execute(kBegin));
   return CreatePartTables(*db_);
 }

@@ -29,12 +29,16 @@
 namespace kprof {
 
 constexpr std::string_view kPartialEnding = ".partial";
+constexpr int kPartPageBytes = 8192;
+constexpr int kSmallPartPageBytes = 1024;
 
 class PartWriter : public PartSink {
  public:
   // REQUIRES: `path` ends in kTracePartEnding. What a former one left of its .partial is removed. `vfs`:
-  // Db::Options::vfs.
-  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr);
+  // Db::Options::vfs. `page_bytes` is for little: of a small source, most of the file would be the unused rest of
+  // pages.
+  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr,
+                                                    int page_bytes = kPartPageBytes);
   ~PartWriter() override;
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
@@ -63,7 +67,7 @@ class PartWriter : public PartSink {
     void Note(int64_t number);
   };
   PartWriter(Files& files, std::string path);
-  Status Open(const char* vfs);
+  Status Open(const char* vfs, int page_bytes);
   Status Insert(Statement& insert);
   Status InsertTrack(const TrackRow& track);
   Status InsertShape(uint32_t id, const ArgShape& shape);

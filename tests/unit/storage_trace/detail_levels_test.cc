@@ -130,17 +130,20 @@ TEST(DetailLevels, EachRowIsWhatTheRuleSays) {
   }
 }
 
-TEST(DetailLevels, ThoseThatShrinkToAQuarterAreKeptAndNoOthers) {
+TEST(DetailLevels, ThoseThatShrinkToAQuarterAndThenToAHalfAreKeptAndNoOthers) {
   std::mt19937_64 random(22);
   for (int round = 0; round < 60; ++round) {
     const auto slices = RandomSlices(random, random() % 3000, 1 + round % 3, 1, 1 + round % 14);
     const Levels levels = Made(slices);
     size_t finer = slices.size();
+    size_t shrinking = 4;
     for (int level = kFinestLevel; level <= kCoarsestLevel; ++level) {
       const size_t rows = Plain(slices, level).size();
-      const bool kept = finer > 1 && rows * 4 <= finer;
+      const bool kept = finer > 1 && rows * shrinking <= finer;
       ASSERT_EQ(levels.count(level), kept ? 1u : 0u) << "round " << round << ", level " << level;
-      if (kept) finer = rows;
+      if (!kept) continue;
+      finer = rows;
+      shrinking = 2;
     }
   }
 }

@@ -137,6 +137,18 @@ TEST_F(PartWriterTest, KeepsHowManyRowsOfEachKindThereAre) {
   EXPECT_EQ(Open()->IntegerFact("rows.metadata"), 1);
 }
 
+TEST_F(PartWriterTest, OfSmallPagesAPartIsSmaller) {
+  std::vector<int64_t> sizes;
+  for (const int page_bytes : {kPartPageBytes, kSmallPartPageBytes}) {
+    const std::unique_ptr<PartWriter> writer = *PartWriter::Create(*files_, path_, nullptr, page_bytes);
+    ASSERT_TRUE(FillSample(*writer).ok());
+    sizes.push_back(*writer->Finish({}));
+    EXPECT_EQ(Open()->rows(EventKind::kSlice), 23);
+  }
+  EXPECT_GE(sizes[0], 10 * kPartPageBytes / 2);
+  EXPECT_LE(sizes[1], 16 * kSmallPartPageBytes);
+}
+
 TEST_F(PartWriterTest, EndsWhenToldToAndLeavesNothing) {
   std::stop_source stop;
   stop.request_stop();
