@@ -68,7 +68,8 @@ TEST_F(ColumnStoreTest, RefusesBytesThatAreOthersThanWereWrittenAndNamesThePlace
 TEST_F(ColumnStoreTest, RefusesAnythingElseOfARowThanWasWritten) {
   for (const char* change : {"codec = codec + 1", "rows = rows + 1", "min = min - 1", "max = max + 1"}) {
     ASSERT_TRUE(db_.Execute("DELETE FROM segment_column").ok());
-    EXPECT_NE(WhyRefused(std::string("UPDATE segment_column SET ") + change).find("checksum"), std::string::npos);
+    const std::string sql = std::string("UPDATE segment_column SET ") + change;
+    EXPECT_NE(WhyRefused(sql.c_str()).find("checksum"), std::string::npos);
   }
 }
 
