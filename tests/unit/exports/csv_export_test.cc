@@ -17,7 +17,7 @@ TEST_F(CsvExportTest, ASliceIsALine) {
              R"("args":{"device":0,"stream":7,"correlation":3,"s":"x"}}])");
   EXPECT_EQ(Export("csv", *part),
             std::string(kHeader) +
-                "0,stream 7,\"a, \"\"b\"\"\",gpu_stream,0,7,0,2500,\"k<1, 2>\",kernel,0,3,"
+                ",stream 7,\"a, \"\"b\"\"\",gpu_stream,0,7,0,2500,\"k<1, 2>\",kernel,0,3,"
                 "\"{\"\"device\"\":0,\"\"stream\"\":7,\"\"correlation\"\":3,\"\"s\"\":\"\"x\"\"}\"\r\n");
 }
 
