@@ -370,9 +370,10 @@ TEST_F(PartWriterTest, AfterALossOfPowerThePartIsWholeOrNotThere) {
   }
 }
 
-TEST_F(PartWriterTest, AFinishedPartOutlastsALossOfPower) {
+TEST_F(PartWriterTest, AFinishedPartOutlastsALossOfPowerOnceItsFolderIsSynced) {
   FaultyDisk disk;
   ASSERT_TRUE(Write(disk.files, disk.vfs.name()).ok());
+  ASSERT_TRUE(disk.files.SyncFolder(FolderOf(path_)).ok());
   disk.plan.RestoreSynced(FaultPlan::Survives::kNothing);
   ASSERT_TRUE(IsThere());
   EXPECT_TRUE(ReadAll(*Open()).ok());
