@@ -112,7 +112,7 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
       event = known->layouts.Take(at, end);
       if (!event && known->layouts.has_too_many()) return {Stopped::kAtTooMany, at};
     }
-    if (!event) return {Stopped::kAtNoEvent, at};
+    if (!event) return {known->layouts.is_cut() ? Stopped::kAtCut : Stopped::kAtNoEvent, at};
     AddEvent(*known, *event);
     at = event->end;
   }

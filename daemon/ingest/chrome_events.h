@@ -27,10 +27,11 @@ class ChromeEvents {
   explicit ChromeEvents(uint32_t source);
   ~ChromeEvents();
 
-  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtTooMany };
+  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtCut, kAtTooMany };
   struct Stop {
     Stopped why = Stopped::kAtLimit;
-    // kAtNoEvent: where what is no event, or the front of one, begins; kAtTooMany: one with more members than may be.
+    // kAtNoEvent: where what is no event begins; kAtCut: one that goes on behind `end`; kAtTooMany: one with more
+    // members than may be.
     const char* at = nullptr;
   };
   // Events and commas from `at` on, those that begin before `limit`, until the bracket that closes their list. What

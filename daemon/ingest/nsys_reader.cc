@@ -125,6 +125,7 @@ Status ReadNsys(const SourceFile& file, BatchSink& sink) {
     sink.Warn("the file ends at byte " + std::to_string(file.size_bytes()) + ", " +
               std::to_string(database->cut_off_bytes()) + " bytes are missing");
   }
+  for (const std::string& left_out : database->left_out()) sink.Warn(left_out);
   NsysSource source(*database, sink, file.size_bytes());
   for (const auto& [table, event_table] : plan.known) source.rows += table->last_row;
   for (const NsysTable* table : plan.other) source.rows += table->last_row;

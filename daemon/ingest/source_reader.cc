@@ -60,6 +60,8 @@ class Filling : public BatchSink {
       Warn(std::to_string(assembler_.crowded_slices()) +
            " slices are in more others than are kept open at once: what is in them is drawn beside them");
     }
+    if (assembler_.spans_given_up() > 0)
+      Warn(std::to_string(assembler_.spans_given_up()) + " slices have no end: too many others began before it came");
     for (size_t i = 0; i < warnings_.size(); ++i) {
       RETURN_IF_ERROR(part_.SetFact("warning." + std::to_string(i + 1), warnings_[i]));
     }

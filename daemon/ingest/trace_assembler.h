@@ -34,7 +34,7 @@ namespace kprof {
 struct AssemblerLimits {
   size_t rows_at_once = 262'144;            // of a kind, that are sorted together
   int64_t text_bytes = int64_t{192} << 20;  // of all different texts
-  size_t open_spans = 1 << 20;              // that have begun and not ended
+  size_t open_spans = 1 << 20;              // that have begun and not ended: beyond, the oldest has no end
   size_t tracks = 1 << 20;
   size_t shapes = kMostShapes;
 };
@@ -61,6 +61,8 @@ class TraceAssembler {
   int64_t begins_alone() const { return spans_.begins_alone(); }
   // Slices that are in more others than are kept open (SliceNesting::crowded), as far as their depths were found here.
   int64_t crowded_slices() const { return in_order_ ? nesting_.crowded() : 0; }
+  // That began while too many others were open, and have no end for that.
+  int64_t spans_given_up() const { return spans_.given_up(); }
 
  private:
   // Of a reader, by its numbers: the part's.

@@ -220,9 +220,20 @@ TEST(ChromeEvents, StopsWhereTheEventsDo) {
   EXPECT_EQ(reader.Add(" {\"ph\":\"i\",\"ts\":1} ,\n ] ,\"x\":1}").why, ChromeEvents::Stopped::kAtBracket);
   EXPECT_EQ(reader.stopped_at, 22u);
   EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},").why, ChromeEvents::Stopped::kAtLimit);
-  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtNoEvent);
+  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtCut);
   EXPECT_EQ(reader.stopped_at, 18u);
   EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);
+}
+
+TEST(ChromeEvents, KnowsWhatIsCutFromWhatIsNoEvent) {
+  Reader reader;
+  for (const std::string cut : {"{", "{\"p", "{\"ph\":\"i", "{\"ph\":nu", "{\"ph\":1", "{\"a\":[1,{", "{\"a\":-"}) {
+    EXPECT_EQ(reader.Add(cut).why, ChromeEvents::Stopped::kAtCut) << cut;
+  }
+  for (const std::string none :
+       {"x", "{1", "{\"a\" 1", "{\"a\":x}", "{\"a\":1]", "{\"a\":\"b\" c", "{\"a\":nully", "}"}) {
+    EXPECT_EQ(reader.Add(none).why, ChromeEvents::Stopped::kAtNoEvent) << none;
+  }
 }
 
 }  // namespace

@@ -460,6 +460,20 @@ CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;)");
   EXPECT_EQ(read.events[0].duration_ns, kNoValue);  // what is computed is not read
 }
 
+TEST(NsysReader, TablesAndColumnsThatAreMoreThanMayBeAreTold) {
+  std::string sql = "CREATE TABLE OSRT_API (start, end, nameId";
+  for (int i = 0; i < 257; ++i) sql += ", c" + std::to_string(i);
+  sql += "); INSERT INTO OSRT_API (start, end, nameId, c10, c255) VALUES (1, 5, 10, 7, 8);";
+  for (int i = 0; i < 1100; ++i) sql += "CREATE TABLE t" + std::to_string(i) + " (a);";
+  const RecordedBatches read = Read(sql);
+  ASSERT_EQ(read.events.size(), 1U);
+  EXPECT_EQ(read.events[0].Arg("c10"), "7");
+  EXPECT_FALSE(read.events[0].Has("c255"));
+  ASSERT_EQ(read.warnings.size(), 3U);
+  EXPECT_TRUE(read.warnings[0].starts_with("it has more than 1000 tables: the last 10")) << read.warnings[0];
+  EXPECT_EQ(read.warnings[1], "OSRT_API: it has more than 250 columns: the last 10 were not read");
+}
+
 TEST(NsysReader, RowsWithoutATimeAreCounted) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE OSRT_API (start, end, nameId);

@@ -95,12 +95,45 @@ TEST_F(SourceReaderTest, ACutPackedSourceIsKeptUpToThere) {
   }
 }
 
+TEST_F(SourceReaderTest, WhatIsWrongWithAPackedSourceBehindItsTraceIsTold) {
+  const std::string trace = "{\"traceEvents\":[" + ManyEvents(2000) + "]}";
+  std::string damaged = Gzip(trace);
+  damaged[damaged.size() - 6] ^= 1;  // in its checksum
+  for (const auto& [packed, why] :
+       {std::pair(damaged, "its checksum is of other bytes"),
+        std::pair(Gzip(trace).substr(0, Gzip(trace).size() - 3), "it was cut off"),
+        std::pair(Gzip(trace) + "what is no gzip at all", "its header is none"),
+        std::pair(Zstd(trace) + "what is no zstd at all", "Unknown frame descriptor"),
+        std::pair(Gzip(trace + std::string(9 << 20, ' ')) + "what is no gzip at all", "its header is none")}) {
+    const Result<ReadSourceResult> read = Read(packed);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 2000u);
+    ASSERT_EQ(read->warnings.size(), 1u) << why;
+    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be unpacked to its end: "));
+    EXPECT_TRUE(read->warnings[0].ends_with(why)) << read->warnings[0];
+  }
+}
+
+TEST_F(SourceReaderTest, TracesPackedOneBehindTheOtherAreReadAsOneWhereTheyAreLists) {
+  const std::string list = "[" + ManyEvents(20) + "]";
+  Result<ReadSourceResult> read = Read(Gzip(list) + Gzip(list));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 40u);
+  EXPECT_EQ(read->warnings, Rows{});
+  const std::string object = "{\"traceEvents\":" + list + "}";
+  read = Read(Gzip(object) + Gzip(object));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 20u);
+  EXPECT_EQ(read->warnings, Rows{"its trace ends before byte " + std::to_string(object.size()) +
+                                 ": what stands from there on was not read"});
+}
+
 TEST_F(SourceReaderTest, WarningsAreFactsToo) {
   const Result<ReadSourceResult> read =
       Read(R"([{"ph":"i"},{"ph":"B","ts":1},{"ph":"E","tid":7,"ts":2},{"ph":"i","ts":3},garbage])");
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->warnings.size(), 4u);
-  EXPECT_EQ(read->warnings[0], "what stands at byte 74 is no event; the 4 events before were kept");
+  EXPECT_EQ(read->warnings[0], "bytes 74 to 81 are skipped: what stands at byte 74 is no event");
   EXPECT_EQ(read->warnings[2], "1 slices begin and never end");
   EXPECT_EQ(read->warnings[3], "1 ends have no begin");
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(part_.facts["warning." + std::to_string(i + 1)], read->warnings[i]);
