@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/json_bytes.h"
+#include "daemon/ingest/environment_names.h"
 
 namespace kprof {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/ingest/environment_names.h"
 #include "storage/trace/event_time.h"
 
 namespace kprof {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/json_text.h"
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace/event_time.h"
 
@@ -69,7 +71,10 @@ struct ChromeEvents::Plan {
   ArgShape slots;
   uint32_t shape = kNoArgs;
   std::vector<LastText> lasts;  // by slot of the layout
-  bool has_track = false;       // of the last event
+  bool is_told = false;         // metadata that may be about anything (ph M)
+  uint32_t environment = 0;     // the last name that was one of an environment, and one that was none
+  uint32_t no_environment = 0;
+  bool has_track = false;  // of the last event
   uint32_t pid_text = 0;
   uint32_t tid_text = 0;
   uint32_t track = 0;
@@ -151,6 +156,7 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
   plan.phase = phase;
   const char letter = phase.size() == 1 ? phase[0] : '\0';
   plan.kind = KindOf(letter);
+  plan.is_told = letter == 'M';
   const bool has_id = plan.kind == EventKind::kFlow || IsAsync(letter);
   auto field_of = [&](const EventLayout::Slot& slot) -> int* {
     if (slot.in_args) return nullptr;
@@ -165,6 +171,7 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
   };
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
+    if (IsEnvironmentName(UnescapeJson(slots[i].key))) continue;  // nobody's, whatever it holds
     int* field = field_of(slots[i]);
     if (field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
       *field = static_cast<int>(i);
@@ -221,7 +228,19 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   if (plan.kind == EventKind::kFlow) rows.of(EventColumn::kFlowId).push_back(id);
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
+  if (plan.is_told && plan.name != kNone && IsOfEnvironment(plan, text(plan.name), values[plan.name].text())) {
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
+    return;
+  }
   AddArgs(plan, values, rows);
+}
+
+bool ChromeEvents::IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text) {
+  if (name == plan.no_environment) return false;
+  if (name == plan.environment) return name != 0;
+  const bool is = IsEnvironmentName(UnescapeJson(text));
+  (is ? plan.environment : plan.no_environment) = name;
+  return is;
 }
 
 void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) {
@@ -320,7 +339,10 @@ uint32_t ChromeEvents::Text(std::string_view text, LastText& last) {
 uint32_t ChromeEvents::Json(std::string_view text, LastText& last) {
   if (text == last.text) return last.number;
   const uint32_t at = jsons_.Add(text);
-  if (at == of_jsons_.size()) of_jsons_.push_back(NewString(kJsonText, text));
+  if (at == of_jsons_.size()) {
+    const bool may_name = MayNameEnvironment(text);
+    of_jsons_.push_back(may_name ? NewString(kJsonText, WithoutEnvironment(text)) : NewString(kJsonText, text));
+  }
   last = {jsons_.Text(at), of_jsons_[at]};
   return last.number;
 }

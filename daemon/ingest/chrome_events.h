@@ -1,6 +1,9 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
+// What is called an environment (environment_names.h) is in no batch: members, arguments, members of these, and the
+// arguments of metadata of that name.
+//
 // Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
 // of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
 //
@@ -60,6 +63,7 @@ class ChromeEvents {
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);
+  bool IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text);
   uint32_t Text(std::string_view text, LastText& last);
   uint32_t Json(std::string_view text, LastText& last);
   uint32_t NewString(char prefix, std::string_view text);

@@ -108,14 +108,16 @@ TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
 }
 
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
-  const std::unique_ptr<PartReader> part =
-      Import(R"({"host":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
-             R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})");
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"deviceProperties":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
+      R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})",
+      {{"source.environment", R"(["SECRET=5"])"}, {"source.kept", R"({"env":"SECRET=6","y":1})"}});
   for (const char* format : {"chrome", "perfetto", "csv"}) {
     EXPECT_EQ(Export(format, *part).find("SECRET"), std::string::npos) << format;
   }
   const std::string exported = Export("chrome", *part);
-  EXPECT_NE(exported.find("\"host\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"deviceProperties\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"kept\":{\"y\":1}"), std::string::npos) << exported;
   EXPECT_NE(exported.find("\"args\":{\"kept\":{\"x\":1}}"), std::string::npos) << exported;
 }
 

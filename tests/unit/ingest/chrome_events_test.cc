@@ -175,6 +175,28 @@ TEST(ChromeEvents, ArgumentsOfOneLayoutMayHaveSeveralTypes) {
   }
 }
 
+TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
+  Reader reader;
+  reader.Add(R"({"ph":"X","name":"a","ts":1,"env":"S=1","args":{"env_vars":{"S":1},"k":{"Environment":{"S":1},"x":2},
+    "environ":"S=1","num_envs":8,"l":[{"\u0065nv":"S=1","y":3}],"\u0065nv":"S=1"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{R"(1000+? : a/ {k={{"x":2}, num_envs=8, l={[{"y":3}]})"});
+  reader.Add(R"({"ph":"M","name":"environment","args":{"S":"1"}},{"ph":"M","name":"labels","args":{"k":1}},
+    {"ph":"M","name":"env","args":{"k":1}},{"ph":"C","name":"c","ts":1,"args":{"env":1,"k":2}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), (Rows{"0 : environment/ M", "0 : labels/ M {k=1}", "0 : env/ M"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"1000 counter :c:k 2.000000"});
+}
+
+TEST(ChromeEvents, OfArgumentsThatAreOneTheEnvironmentIsLeftOut) {
+  std::string args = R"("env":{"S":1})";
+  for (int i = 0; i < 1100; ++i) args += ",\"k" + std::to_string(i) + "\":1";
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"a","ts":1,"args":{)" + args + "}}");
+  const Rows rows = reader.Rows(EventKind::kInstant);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].find("env"), rows[0].npos);
+  EXPECT_NE(rows[0].find("k1099"), rows[0].npos);
+}
+
 TEST(ChromeEvents, ADurationThatIsNoneIsNotKnown) {
   Reader reader;
   reader.Add(
