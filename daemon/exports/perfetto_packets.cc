@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "daemon/exports/environment_names.h"
@@ -38,6 +39,7 @@ constexpr uint32_t kInternedKeys = 3;
 
 constexpr uint32_t kKeyIid = 1;
 constexpr uint32_t kBool = 2;
+constexpr uint32_t kUint = 3;
 constexpr uint32_t kInt = 4;
 constexpr uint32_t kDouble = 5;
 constexpr uint32_t kString = 6;
@@ -56,6 +58,14 @@ double DoubleOf(std::string_view text) {
 }
 
 double DecimalOf(int64_t packed) {
+// Nothing where the text is more than an integer of that type.
+template <typename Integer>
+std::optional<Integer> Whole(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
   std::string text;
   AppendDecimal(text, packed);
   return DoubleOf(text);
@@ -168,12 +178,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
         break;
       case ArgType::kNumber: {
         ASSIGN_OR_RETURN(const std::string_view text, texts_.Text(arg.value));
-        const double value = DoubleOf(text);
-        if (std::isfinite(value)) {
-          piece_.Double(kDouble, value);
-        } else {
-          piece_.Bytes(kString, text);
-        }
+        SetNumber(text);
         break;
       }
       case ArgType::kString: {
@@ -192,6 +197,18 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
   if (correlation != kNoValue) AddNote("correlation", correlation);
   return OkStatus();
 }
+// What a part keeps as text: of more digits than it has integers for, with an exponent, or none of JSON.
+void PerfettoPackets::SetNumber(std::string_view text) {
+  if (const std::optional<int64_t> integer = Whole<int64_t>(text)) return piece_.Integer(kInt, *integer);
+  if (const std::optional<uint64_t> large = Whole<uint64_t>(text)) return piece_.Varint(kUint, *large);
+  const double value = DoubleOf(text);
+  if (std::isfinite(value)) {
+    piece_.Double(kDouble, value);
+  } else {
+    piece_.Bytes(kString, text);
+  }
+}
+
 
 void PerfettoPackets::AddNote(std::string_view key, int64_t value) {
   piece_.Clear();
