@@ -12,6 +12,7 @@
 
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
+#include "daemon/exports/distributed_info.h"
 #include "daemon/exports/environment_names.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
@@ -320,8 +321,9 @@ void AppendMembers(std::string& out, std::span<const ExportPart> parts, const Ch
     is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
     for (const auto& [part, rank] : parts) is_left_out |= part->TextFact(name) != value;
     if (is_left_out) continue;
-    has_distribution |= key == "distributedInfo";
-    out += '\n' + AsMember(key, value) + ',';
+    const bool is_distribution = key == "distributedInfo";
+    has_distribution |= is_distribution;
+    out += '\n' + AsMember(key, is_distribution ? DistributedInfoOf(value, parts[0].rank()) : value) + ',';
   }
   if (clock.base_unix_ns) {
     out += "\n\"baseTimeNanoseconds\":";

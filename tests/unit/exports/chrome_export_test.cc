@@ -158,6 +158,20 @@ TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
   EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
 }
 
+// Two files of rank 3 are two ranks of a run, and --rank says another one than the file.
+TEST_F(ChromeExportTest, TheRankOfTheRunReadsBackWhateverTheSourceSaid) {
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"traceEvents":[{"ph":"X","name":"a","ts":5}]})");
+  for (const int64_t rank : {3, 0, 7}) {
+    const std::string exported = ExportParts("chrome", {{part.get(), rank}});
+    const std::unique_ptr<PartReader> again = Import(exported);
+    EXPECT_EQ(again->IntegerFact("rank"), rank);
+    EXPECT_EQ(again->IntegerFact("world_size"), 8);
+    EXPECT_EQ(again->TextFact("source.distributedInfo"),
+              "{\"backend\":\"nccl\",\"rank\":" + std::to_string(rank) + ",\"world_size\":8}");
+  }
+}
+
 TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
   std::stop_source stop;

@@ -132,6 +132,9 @@ class ExportsTest : public testing::Test {
                                                           },
                                                           {});
     EXPECT_TRUE(status.ok()) << status.ToString();
+    return ExportParts(format, parts);
+  }
+  std::string ExportParts(std::string_view format, const std::vector<ExportPart>& parts) {
     return bytes;
   }
   std::string Export(std::string_view format, PartReader& part) { return Export(format, std::vector{&part}); }
