@@ -49,6 +49,7 @@ constexpr uint32_t kKey = 10;
 constexpr uint64_t kRealtime = 1;
 constexpr uint64_t kBoottime = 6;
 
+constexpr std::string_view kCorrelationKey = "correlation";
 constexpr size_t kMostInterned = 1 << 20;
 
 double DoubleOf(std::string_view text) {
@@ -57,7 +58,6 @@ double DoubleOf(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? value : std::nan("");
 }
 
-double DecimalOf(int64_t packed) {
 // Nothing where the text is more than an integer of that type.
 template <typename Integer>
 std::optional<Integer> Whole(std::string_view text) {
@@ -66,6 +66,7 @@ std::optional<Integer> Whole(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+double DecimalOf(int64_t packed) {
   std::string text;
   AppendDecimal(text, packed);
   return DoubleOf(text);
@@ -156,6 +157,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
   for (const SegmentRows::Arg& arg : args) {
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
     if (IsEnvironmentName(key)) continue;
+    if (key == kCorrelationKey) correlation = kNoValue;
     piece_.Clear();
     piece_.Varint(kKeyIid, Interned(keys_, kInternedKeys, arg.slot.key, key));
     switch (arg.slot.type) {
@@ -167,9 +169,6 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
         piece_.Varint(kBool, arg.slot.type == ArgType::kTrue ? 1 : 0);
         break;
       case ArgType::kCorrelation:
-        correlation = kNoValue;
-        piece_.Integer(kInt, arg.value);
-        break;
       case ArgType::kInteger:
         piece_.Integer(kInt, arg.value);
         break;
@@ -194,9 +193,10 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
     }
     event_.Message(kDebugAnnotations, piece_);
   }
-  if (correlation != kNoValue) AddNote("correlation", correlation);
+  if (correlation != kNoValue) AddNote(kCorrelationKey, correlation);
   return OkStatus();
 }
+
 // What a part keeps as text: of more digits than it has integers for, with an exponent, or none of JSON.
 void PerfettoPackets::SetNumber(std::string_view text) {
   if (const std::optional<int64_t> integer = Whole<int64_t>(text)) return piece_.Integer(kInt, *integer);
@@ -208,7 +208,6 @@ void PerfettoPackets::SetNumber(std::string_view text) {
     piece_.Bytes(kString, text);
   }
 }
-
 
 void PerfettoPackets::AddNote(std::string_view key, int64_t value) {
   piece_.Clear();

@@ -5,7 +5,9 @@
 #include <cctype>
 #include <charconv>
 #include <string>
+#include <utility>
 
+#include "daemon/ingest/exported_tracks.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 
@@ -16,6 +18,8 @@ constexpr size_t kMostFactBytes = 1 << 20;
 constexpr std::array<std::string_view, 4> kDropped = {"env", "environ", "environment", "environment_variables"};
 // Our own exports say which of their times was 0.
 constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
+// And what of their tracks no event says.
+constexpr std::string_view kTracks = "kprofTracks";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
@@ -37,6 +41,7 @@ std::optional<int64_t> IntegerOf(std::string_view value) {
 Status ChromeFacts::See(std::string_view key, std::string_view value) {
   const std::string name = UnescapeJson(key);
   if (IsDropped(name)) return OkStatus();
+  if (key == kTracks) return std::exchange(has_tracks_, true) ? OkStatus() : sink_.Take(ReadExportedTracks(value));
   if (value.size() > kMostFactBytes) {
     sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(value.size() >> 20) + " MiB: left out");
     return OkStatus();

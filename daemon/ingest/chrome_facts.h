@@ -1,5 +1,6 @@
 // What a Chrome trace says of itself beside its events, as facts of the part: where its time begins, which rank of how
-// many it is, its devices. What might be a secret of who was profiled (an environment) is left out.
+// many it is, its devices. What might be a secret of who was profiled (an environment) is left out. Of an export of
+// ours also what it says of its tracks (exported_tracks.h), the first time that it does.
 //
 // One thread.
 #pragma once
@@ -26,6 +27,7 @@ class ChromeFacts {
  private:
   BatchSink& sink_;
   std::optional<int64_t> base_unix_ns_;
+  bool has_tracks_ = false;
 };
 
 }  // namespace kprof
