@@ -13,6 +13,8 @@ namespace {
 // Beside the arguments an import takes these for what they say, where they are texts or numbers.
 constexpr std::array<std::string_view, 8> kEventKeys = {"ph", "name", "cat", "ts", "dur", "pid", "tid", "id"};
 
+constexpr std::string_view kCorrelationKey = "correlation";
+
 std::string Quoted(std::string_view text) {
   std::string out;
   AppendJsonText(out, text);
@@ -113,8 +115,10 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     of.is_left_out.push_back(IsEnvironmentName(key));
     of.is_disguised.push_back(is_taken && key != "dur" && key != "id" && key != "ph");
     of.needs_two |= is_taken && key == "dur";
-    of.is_correlated |= slot.type == ArgType::kCorrelation;
-    has_integer_correlation |= slot.type == ArgType::kInteger && !slot.of_event && key == "correlation";
+    const bool names_correlation = !slot.of_event && key == kCorrelationKey;
+    of.names_correlation |= names_correlation;
+    of.is_correlated |= names_correlation && slot.type == ArgType::kCorrelation;
+    has_integer_correlation |= names_correlation && slot.type == ArgType::kInteger;
     if (slot.of_event) {
       args_ended = has_args;
     } else {
@@ -162,7 +166,7 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
     if (IsEnvironmentName(key)) continue;
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
-    if (arg.slot.type == ArgType::kCorrelation) correlation = kNoValue;
+    if (key == kCorrelationKey) correlation = kNoValue;
   }
   if (correlation != kNoValue) {
     if (out.back() != '{') out += ',';

@@ -28,9 +28,10 @@ struct ChromeTexts {
 // What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys
 // that come twice, arguments behind what stood beside them.
 struct ChromeShape {
-  size_t in_first = 0;             // so many slots fit into one event
-  bool needs_two = false;          // a slice of it reads back as itself from a begin and an end alone
-  bool is_correlated = false;      // has a slot with the event's correlation
+  size_t in_first = 0;         // so many slots fit into one event
+  bool needs_two = false;      // a slice of it reads back as itself from a begin and an end alone
+  bool is_correlated = false;  // has the event's correlation as an import reads it: among its arguments, by that name
+  bool names_correlation = false;  // has an argument of that name, whatever it is
   std::vector<bool> is_left_out;   // by slot: an environment
   std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
 };

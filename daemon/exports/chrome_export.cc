@@ -12,9 +12,11 @@
 
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
+#include "daemon/exports/distributed_info.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/exports/track_listing.h"
 #include "daemon/ingest/environment_names.h"
 #include "storage/trace/event_time.h"
 
@@ -52,7 +54,8 @@ class PartEvents {
         number_(number),
         is_first_(is_first),
         output_(output),
-        texts_(part) {
+        texts_(part),
+        listing_(part.tracks(), places_) {
     for (const EventPlace& place : places_) {
       std::string json;
       if (!place.pid.empty()) {
@@ -82,6 +85,9 @@ class PartEvents {
     }
     return OkStatus();
   }
+
+  // What its events do not say of its tracks; once they are written.
+  std::string TrackList() const { return listing_.Json(); }
 
  private:
   std::string& out() { return output_.bytes(); }
@@ -123,10 +129,12 @@ class PartEvents {
   }
 
   // Whom an event on an async track belongs to.
-  Status AppendId(const EventPlace& place, int64_t category) {
+  Status AppendId(uint32_t track, int64_t category) {
+    const EventPlace& place = places_[track];
     ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
     const std::string_view id = place.IdOf(text);
     if (!id.empty()) AppendDistinctId(id);
+    listing_.SeeAsync(track, text);
     return OkStatus();
   }
 
@@ -200,7 +208,7 @@ class PartEvents {
     out() += place_json_[track];
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
     const EventPlace& place = places_[track];
-    if (place.family == EventPlace::Family::kAsync) return AppendId(place, category);
+    if (place.family == EventPlace::Family::kAsync) return AppendId(track, category);
     if (const int64_t flow = rows.Of(EventColumn::kFlowId, row); flow != kNoValue && flow != 0) {
       ASSIGN_OR_RETURN(const std::string_view id, texts_.plain.Text(flow));
       AppendDistinctId(id);
@@ -214,7 +222,7 @@ class PartEvents {
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
-    const int64_t correlation = shape->is_correlated ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
+    const int64_t correlation = shape->names_correlation ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
     const bool is_async = IsAsync(rows, row);
     const bool is_whole =
         shape->is_correlated || correlation != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
@@ -236,7 +244,7 @@ class PartEvents {
     RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}, false));
     out() += place_json_[rows.track(row)];
     AppendTime("ts", zero_ns_ + EndOf(time_ns, duration_ns));
-    if (is_async) RETURN_IF_ERROR(AppendId(places_[rows.track(row)], rows.Of(EventColumn::kCategory, row)));
+    if (is_async) RETURN_IF_ERROR(AppendId(rows.track(row), rows.Of(EventColumn::kCategory, row)));
     RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_));
     out() += '}';
     return OkStatus();
@@ -298,6 +306,7 @@ class PartEvents {
   bool& is_first_;
   ExportOutput& output_;
   ChromeTexts texts_;
+  TrackListing listing_;
   std::vector<std::string> place_json_;
   std::unordered_map<uint32_t, ChromeShape> shapes_;
   std::set<std::string> told_processes_;
@@ -316,12 +325,14 @@ void AppendMembers(std::string& out, std::span<const ExportPart> parts, const Ch
   for (const auto& [name, value] : first.facts()) {
     if (!name.starts_with(kSourceFact)) continue;
     const std::string_view key = std::string_view(name).substr(kSourceFact.size());
-    bool is_left_out = IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs";
+    bool is_left_out =
+        IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs" || key == "kprofTracks";
     is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
     for (const auto& [part, rank] : parts) is_left_out |= part->TextFact(name) != value;
     if (is_left_out) continue;
-    has_distribution |= key == "distributedInfo";
-    out += '\n' + AsMember(key, value) + ',';
+    const bool is_distribution = key == "distributedInfo";
+    has_distribution |= is_distribution;
+    out += '\n' + AsMember(key, is_distribution ? DistributedInfoOf(value, parts[0].rank()) : value) + ',';
   }
   if (clock.base_unix_ns) {
     out += "\n\"baseTimeNanoseconds\":";
@@ -353,13 +364,17 @@ Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, c
   AppendMembers(output.bytes(), parts, clock);
   output.bytes() += "\n\"traceEvents\":[";
   bool is_first = true;
+  std::string tracks;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
     ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
     PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, output);
     RETURN_IF_ERROR(events.Write());
+    if (!number) tracks = events.TrackList();
   }
-  output.bytes() += "\n]}\n";
+  output.bytes() += "\n]";
+  if (!tracks.empty()) output.bytes() += ",\n\"kprofTracks\":" + tracks;
+  output.bytes() += "}\n";
   return output.Flush();
 }
 

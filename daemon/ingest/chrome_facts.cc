@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <string>
+#include <utility>
 
+#include "daemon/ingest/exported_tracks.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/kept_facts.h"
@@ -12,6 +14,8 @@ namespace {
 
 // Our own exports say which of their times was 0.
 constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
+// And what of their tracks no event says.
+constexpr std::string_view kTracks = "kprofTracks";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
@@ -26,6 +30,7 @@ std::optional<int64_t> IntegerOf(std::string_view value) {
 }  // namespace
 
 Status ChromeFacts::See(std::string_view key, std::string_view value) {
+  if (key == kTracks) return std::exchange(has_tracks_, true) ? OkStatus() : sink_.Take(ReadExportedTracks(value));
   if (key == kTimeZero) {
     const std::optional<int64_t> zero_ns = IntegerOf(value);
     return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();

@@ -1,5 +1,6 @@
 // What a Chrome trace says of itself beside its events, as facts of the part: where its time begins, which rank of how
-// many it is, its devices. What is kept is kept_facts.h; how many members were not is the fact `left_out_members`.
+// many it is, its devices. What is kept is kept_facts.h; how many members were not is the fact `left_out_members`. Of
+// an export of ours also what it says of its tracks (exported_tracks.h), the first time that it does.
 //
 // One thread.
 #pragma once
@@ -38,6 +39,7 @@ class ChromeFacts {
   int64_t left_out_ = 0;
   int64_t too_many_ = 0;
   std::optional<int64_t> base_unix_ns_;
+  bool has_tracks_ = false;
 };
 
 }  // namespace kprof

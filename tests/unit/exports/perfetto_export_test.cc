@@ -164,6 +164,7 @@ class PerfettoTrace {
     for (const Message& arg : event.All(4)) {
       made.args += " " + (arg.Has(10) ? arg.Text(10) : text(3, arg.Number(1))) + "=";
       if (arg.Has(2)) made.args += arg.Number(2) != 0 ? "true" : "false";
+      if (arg.Has(3)) made.args += std::to_string(arg.Number(3)) + "u";
       if (arg.Has(4)) made.args += std::to_string(static_cast<int64_t>(arg.Number(4)));
       if (arg.Has(5)) made.args += std::to_string(std::bit_cast<double>(arg.Number(5)));
       made.args += arg.Text(6) + arg.Text(9);
@@ -194,6 +195,15 @@ TEST_F(PerfettoExportTest, SlicesAreOnTheirThreadsWithTheirArguments) {
                     R"({"ph":"X","name":"k","cat":"kernel","pid":0,"tid":7,"ts":3,"dur":1})"),
             (Lines{"p1 python > t2 main: 0..3000 a/c i=-7 d=1.500000 s=x t=true n=null l=[1,2] correlation=9",
                    "p1 python > t2 main: 1000..3000 b/c", "process 0 > stream 7: 2000..3000 k/kernel"}));
+}
+
+TEST_F(PerfettoExportTest, IntegersKeepAllTheirDigits) {
+  EXPECT_EQ(LinesOf(R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":1,"args":{"most":9223372036854775807,)"
+                    R"("more":9223372036854775808,"hash":18446744073709551615,"least":-9223372036854775808,)"
+                    R"("beyond":18446744073709551616,"exponent":1e3}})"),
+            (Lines{"p1  > t2 2: 0..1000 a/ most=9223372036854775807 more=9223372036854775808u "
+                   "hash=18446744073709551615u least=-9223372036854775808 beyond=18446744073709551616.000000 "
+                   "exponent=1000.000000"}));
 }
 
 TEST_F(PerfettoExportTest, WhatOverlapsIsOnATrackBelow) {

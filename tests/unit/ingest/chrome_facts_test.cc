@@ -89,6 +89,14 @@ TEST_F(ChromeFactsTest, ALargeMemberIsLeftOutAndSaysSo) {
   EXPECT_EQ(sink_.warnings[0], "\"stackFrames\" beside the events has 3 MiB: left out");
 }
 
+TEST_F(ChromeFactsTest, TracksOfAnExportAreNoFactAndAreTakenOnce) {
+  const std::string track = R"({"of":"thread","pid":"1","tid":"2","track":{"kind":"other","name":"a"}})";
+  ASSERT_TRUE(facts_.See("kprofTracks", "[" + track + "]").ok());
+  ASSERT_TRUE(facts_.See("kprofTracks", "[" + track + "," + track + "]").ok());
+  EXPECT_TRUE(sink_.facts.empty());
+  EXPECT_EQ(sink_.known_tracks, 1u);
+}
+
 TEST_F(ChromeFactsTest, TheBaseIsWhatTheSourceSays) {
   ASSERT_TRUE(facts_.See("baseTimeNanoseconds", "1700000000000000000").ok());
   ASSERT_TRUE(facts_.Finish(5).ok());
