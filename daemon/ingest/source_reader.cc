@@ -50,6 +50,7 @@ class Filling : public BatchSink {
   Status Finish() {
     RETURN_IF_ERROR(assembler_.Finish());
     // The reader's time 0; the part's is the assembler's.
+    if (assembler_.base_ns()) RETURN_IF_ERROR(part_.SetFact("base_source_ns", *assembler_.base_ns()));
     int64_t base = 0;
     if (base_unix_ns_ && !__builtin_add_overflow(*base_unix_ns_, assembler_.base_ns().value_or(0), &base)) {
       RETURN_IF_ERROR(part_.SetFact("base_unix_ns", base));

@@ -128,6 +128,15 @@ TEST_F(ChromeExportTest, TimesSince1970ReadBack) {
                        R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":1623143089861880,"dur":1})"));
 }
 
+TEST_F(ChromeExportTest, TimesOfAClockThatIsNotKnownReadBack) {
+  const std::string source = List(R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":81234567.125,"dur":1},)"
+                                  R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":81234560,"dur":1})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  EXPECT_EQ(part->IntegerFact("base_source_ns"), 81'234'560'000);
+  EXPECT_NE(Export("chrome", *part).find("\"ts\":81234567.125,"), std::string::npos);
+}
+
 TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
   ExpectReadsBack(R"({"kprofTimeZeroNs":5000,"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},)"
                   R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},)"
