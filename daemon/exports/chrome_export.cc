@@ -289,7 +289,7 @@ class PartEvents {
       if (!place.sort_index) continue;
       BeginName("thread_sort_index", track);
       out() += "\"sort_index\":";
-      AppendInteger(out(), *place.sort_index);
+      AppendInteger(out(), static_cast<int32_t>(*place.sort_index));  // above that is its process's
       out() += "}}";
     }
   }
