@@ -124,6 +124,8 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     of.is_disguised.push_back(is_taken && !is_id && key != "dur" && key != "id" && key != "ph");
     of.needs_two |= is_taken && key == "dur";
     of.is_correlated |= slot.type == ArgType::kCorrelation;
+    of.says_correlation |=
+        (slot.type == ArgType::kString || slot.type == ArgType::kDecimal) && !slot.of_event && key == "correlation";
     has_integer_correlation |= slot.type == ArgType::kInteger && !slot.of_event && key == "correlation";
     if (slot.of_event) {
       args_ended = has_args;
@@ -133,7 +135,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_second = (!slot.of_event && args_ended) || !keys.emplace(slot.of_event, slot.key).second;
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
-  of.needs_two |= has_integer_correlation || of.in_first < shape.size();
+  of.needs_two |= has_integer_correlation || of.says_correlation || of.in_first < shape.size();
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();
@@ -172,7 +174,7 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
     if (IsEnvironmentName(key)) continue;
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
-    if (arg.slot.type == ArgType::kCorrelation) correlation = kNoValue;
+    if (key == "correlation") correlation = kNoValue;
   }
   if (correlation != kNoValue) {
     if (out.back() != '{') out += ',';

@@ -33,6 +33,7 @@ struct ChromeShape {
   size_t in_first = 0;             // so many slots fit into one event
   bool needs_two = false;          // a slice of it reads back as itself from a begin and an end alone
   bool is_correlated = false;      // has a slot with the event's correlation
+  bool says_correlation = false;   // has one that says it, if it is a number, as a text or a decimal
   std::vector<bool> is_left_out;   // by slot: an environment
   std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
   // By slot: where it is of an event with an id, it is that id or of it (id2, what goes with it, id with a scope).

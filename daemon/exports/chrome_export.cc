@@ -229,10 +229,10 @@ class PartEvents {
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
-    const int64_t correlation = shape->is_correlated ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
+    const int64_t of_row = rows.Of(EventColumn::kCorrelation, row);
+    const int64_t correlation = shape->is_correlated || shape->says_correlation ? kNoValue : of_row;
     const bool is_async = IsAsync(rows, row);
-    const bool is_whole =
-        shape->is_correlated || correlation != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
+    const bool is_whole = shape->is_correlated || of_row != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
     if (!is_async && is_whole) {
       RETURN_IF_ERROR(BeginRow('X', rows, row, args, false));
       if (duration_ns != kNoValue) AppendTime("dur", duration_ns);

@@ -73,6 +73,7 @@ struct ChromeEvents::Plan {
   // An id may be more than one value: these are arguments, too, so that all of it comes back.
   int id2 = kNone;
   int scope = kNone;
+  int text_correlation = kNone;  // one in quotes
   std::vector<Arg> args;
   // Of the last event; often the next one has the same. The types of `slots` are its values'.
   ArgShape slots;
@@ -204,8 +205,9 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
     if (is_field) *field = static_cast<int>(i);
     const bool is_kept_field = is_field && ((keeps_id && field == &plan.id) || (keeps_pid && field == &plan.pid));
     if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
-      const bool is_correlation = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation" &&
-                                  slots[i].kind == JsonKind::kNumber;
+      const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
+      const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
+      if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
       plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
     }
@@ -253,6 +255,7 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
     if (duration_ns && *duration_ns < 0) duration_ns.reset();
     rows.of(EventColumn::kDuration).push_back(duration_ns.value_or(kNoValue));
     rows.of(EventColumn::kCorrelation).push_back(kNoValue);
+    if (plan.text_correlation != kNone) AddTextCorrelation(plan, values, rows);
   }
   if (plan.kind == EventKind::kFlow) {
     rows.of(EventColumn::kFlowId).push_back(FlowId(plan, values, IdOf(plan, values, pid, id)));
@@ -336,6 +339,9 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
         } else if (decimal) {
           type = ArgType::kDecimal;
           numbers[i] = *decimal;
+          if (arg.is_correlation) {
+            rows.of(EventColumn::kCorrelation).back() = ParseWhole(text).value_or(kNoValue);
+          }
         } else {
           type = ArgType::kNumber;
           numbers[i] = Text(text);
@@ -355,6 +361,12 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     if (HasColumn(plan.slots[i].type)) columns[i].push_back(numbers[i]);
   }
+}
+
+// It stays an argument as it was written: a column of its own says what it is.
+void ChromeEvents::AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows) {
+  const std::optional<int64_t> correlation = ParseWhole(values[plan.text_correlation].text());
+  if (correlation) rows.of(EventColumn::kCorrelation).back() = *correlation;
 }
 
 // Each of its arguments that is a number is a series.

@@ -59,6 +59,7 @@ class ChromeEvents {
   Plan& PlanOf(Known& known, const EventLayouts::Event& event);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
+  void AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);

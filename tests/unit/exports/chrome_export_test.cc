@@ -74,6 +74,15 @@ TEST_F(ChromeExportTest, ABeginAndAnEndWithTheSameKeysReadBack) {
       R"({"ph":"e","name":"c","cat":"x","id":1,"pid":1,"ts":16,"args":{"k":8}})"));
 }
 
+TEST_F(ChromeExportTest, CorrelationsInOtherWordsReadBack) {
+  ExpectReadsBack(
+      List(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":"5"}},)"
+           R"({"ph":"X","name":"a","ts":2,"dur":1,"args":{"correlation":5.0,"k":1}},)"
+           R"({"ph":"X","name":"a","ts":3,"dur":1,"args":{"correlation":"five"}},)"
+           R"({"ph":"X","name":"a","ts":4,"args":{"correlation":"6"}},)"
+           R"({"ph":"B","name":"a","ts":5,"args":{"correlation":"5"}},{"ph":"E","ts":6,"args":{"correlation":5.5}})"));
+}
+
 TEST_F(ChromeExportTest, IdsOfSeveralValuesReadBack) {
   const std::string source =
       List(R"({"ph":"b","cat":"c","name":"n","pid":1,"tid":1,"ts":1,"id2":{"local":"0x1"},"args":{"a":1}},)"

@@ -138,6 +138,24 @@ TEST(ChromeEvents, ASliceHasWhatItsEventSays) {
            "graph=null, ok=true}"});
 }
 
+TEST(ChromeEvents, ACorrelationMayBeWrittenInSeveralWays) {
+  struct Case {
+    std::string value;
+    std::string shown;
+  };
+  Reader reader;
+  for (const Case& c : {Case{"5", " #5 {correlation=#}"}, Case{"\"5\"", " #5 {correlation='5'}"},
+                        Case{"5.0", " #5 {correlation=50e-1}"}, Case{"\"5.00\"", " #5 {correlation='5.00'}"},
+                        Case{"-7", " #-7 {correlation=#}"}, Case{"5.5", " {correlation=55e-1}"},
+                        Case{"\"five\"", " {correlation='five'}"}, Case{"\"\"", " {correlation=''}"},
+                        Case{"18446744073709551615", " {correlation=number 18446744073709551615}"}}) {
+    reader.Add(R"({"ph":"X","name":"n","ts":1,"dur":1,"args":{"correlation":)" + c.value + "}}");
+    EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{"1000+1000 : n/" + c.shown});
+  }
+  reader.Add(R"({"ph":"i","name":"n","ts":1,"args":{"correlation":"5"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant), Rows{"1000 : n/ {correlation='5'}"});
+}
+
 TEST(ChromeEvents, EachPhaseBecomesWhatTheTableSays) {
   Reader reader;
   reader.Add(R"(
