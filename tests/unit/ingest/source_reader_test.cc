@@ -67,6 +67,30 @@ TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
   }
 }
 
+TEST_F(SourceReaderTest, WithoutEventsItSaysSo) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const std::string& content : {std::string("[]"), std::string("{\"traceEvents\":[]}"), nsys}) {
+    const Result<ReadSourceResult> read = Read(content);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(read->warnings, Rows{"it has no events"});
+  }
+}
+
+TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const char* format : {"auto", "chrome", "nsys-sqlite"}) {
+    const Status status = Failure(Gzip(nsys), {.format = format});
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput);
+    EXPECT_TRUE(status.remedy().starts_with("unpack it first")) << status.ToString();
+  }
+}
+
+TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
+  const std::string text = Failure(DatabaseOf("CREATE TABLE StringIds (id, value)")).ToString();
+  EXPECT_NE(text.find("trace.json"), text.npos);
+  EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+}
+
 TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
   const Status status = Failure("[]", {.format = "otf2"});
   EXPECT_EQ(status.code(), ErrorCode::kUsage);
