@@ -80,6 +80,7 @@ Config WithSubordinates(Config config) {
 ImportLimits LimitsOf(const Config& config) {
   ImportLimits limits;
   limits.program = IngestProgramBeside(config.ingest_path);
+  limits.made_by = DaemonVersion();
   limits.memory_bytes = config.import.memory_bytes;
   limits.unpacked_bytes = config.import.source_bytes;
   return limits;

@@ -60,6 +60,7 @@ class ChromeEvents {
   Plan& PlanOf(Known& known, const EventLayouts::Event& event);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
+  void AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);
@@ -67,6 +68,9 @@ class ChromeEvents {
   uint32_t Text(std::string_view text, LastText& last);
   uint32_t Json(std::string_view text, LastText& last);
   uint32_t NewString(char prefix, std::string_view text);
+  struct EventId;
+  EventId IdOf(const Plan& plan, const JsonSpan* values, uint32_t pid, uint32_t id);
+  uint32_t FlowId(const Plan& plan, const JsonSpan* values, const EventId& id);
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Track(const TrackKey& key);
   uint32_t Shape(const ArgShape& shape);

@@ -36,17 +36,24 @@ Status ChromeFacts::See(std::string_view key, std::string_view value) {
     return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();
   }
   if (key == "baseTimeNanoseconds") base_unix_ns_ = IntegerOf(value);
-  if (key == "distributedInfo") {
-    const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
-    Status set;
-    ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
-      const std::optional<int64_t> integer = IntegerOf(number);
-      if (integer && (of == "rank" || of == "world_size")) set = sink_.SetFact(of, *integer);
-      return set.ok();
-    });
-    RETURN_IF_ERROR(set);
-  }
+  if (key == "distributedInfo") RETURN_IF_ERROR(SeeDistribution(value));
   return Keep(UnescapeJson(key), value);
+}
+
+Status ChromeFacts::SeeDistribution(std::string_view value) {
+  const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
+  Status set;
+  ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
+    const std::optional<int64_t> integer = IntegerOf(number);
+    if (!integer || (of != "rank" && of != "world_size")) return true;
+    if (*integer >= (of == "rank" ? 0 : 1) && *integer <= kMostRank) {
+      set = sink_.SetFact(of, *integer);
+    } else {
+      sink_.Warn(std::string(of) + " " + std::to_string(*integer) + " in distributedInfo is none: it does not count");
+    }
+    return set.ok();
+  });
+  return set;
 }
 
 Status ChromeFacts::Keep(const std::string& name, std::string_view value) {

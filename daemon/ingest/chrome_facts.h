@@ -21,6 +21,7 @@ class ChromeFacts {
   static constexpr size_t kMostFacts = 1000;
   static constexpr size_t kMostFactBytes = 1 << 20;  // of one
   static constexpr size_t kMostAllFactsBytes = 8 << 20;
+  static constexpr int64_t kMostRank = 1 << 24;  // as --rank has it
 
   explicit ChromeFacts(BatchSink& sink) : sink_(sink) {}
 
@@ -31,6 +32,7 @@ class ChromeFacts {
   Status Finish(std::optional<int64_t> first_time_ns);
 
  private:
+  Status SeeDistribution(std::string_view value);
   Status Keep(const std::string& name, std::string_view value);
 
   BatchSink& sink_;

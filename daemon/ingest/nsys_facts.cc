@@ -246,7 +246,9 @@ std::string EnvironmentJson(NsysSource& source) {
   return json.empty() ? json : json + ']';
 }
 
+// Times count from the start of the capture, as they do in the source, whether or not it says when that was.
 Status SetBase(NsysSource& source) {
+  RETURN_IF_ERROR(source.batch.sink().SetFact("time_zero_ns", 0));
   const NsysTable* table = source.database.Find("TARGET_INFO_SESSION_START_TIME");
   if (table != nullptr && table->Has("utcEpochNs")) {
     NsysQuery rows = source.database.Query("SELECT \"utcEpochNs\" FROM \"TARGET_INFO_SESSION_START_TIME\" NOT INDEXED");

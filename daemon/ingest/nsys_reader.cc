@@ -68,11 +68,11 @@ Plan PlanOf(const NsysDatabase& database) {
   return plan;
 }
 
-Status CheckExport(const NsysDatabase& database, const Plan& plan, const std::string& name) {
+Status CheckExport(const NsysDatabase& database, const Plan& plan) {
   const bool has_meta = database.Find("META_DATA_EXPORT") != nullptr;
   const bool has_strings = database.Find("StringIds") != nullptr;
   if (has_meta || (has_strings && !plan.known.empty())) return OkStatus();
-  return Fail(ErrorCode::kBadInput, "read " + name + " as an Nsight Systems export",
+  return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export",
               has_strings ? "it has neither the table META_DATA_EXPORT nor one of events"
                           : "it has no tables META_DATA_EXPORT and StringIds",
               "export it with nsys export --type sqlite");
@@ -125,7 +125,7 @@ bool LooksLikeNsys(std::string_view first_bytes) {
 Status ReadNsys(const SourceFile& file, BatchSink& sink) {
   ASSIGN_OR_RETURN(const std::unique_ptr<NsysDatabase> database, NsysDatabase::Open(file));
   const Plan plan = PlanOf(*database);
-  RETURN_IF_ERROR(CheckExport(*database, plan, file.name()));
+  RETURN_IF_ERROR(CheckExport(*database, plan));
   if (database->cut_off_bytes() > 0) {
     sink.Warn("the file ends at byte " + std::to_string(file.size_bytes()) + ", " +
               std::to_string(database->cut_off_bytes()) + " bytes are missing");

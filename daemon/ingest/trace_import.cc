@@ -154,6 +154,7 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
   RETURN_IF_ERROR(part.SetFact("source_format", imported.format));
   RETURN_IF_ERROR(part.SetFact("source_bytes", imported.source_bytes));
   RETURN_IF_ERROR(part.SetFact("source_hash", imported.source_hash));
+  if (!limits.made_by.empty()) RETURN_IF_ERROR(part.SetFact("made_by", limits.made_by));
   ASSIGN_OR_RETURN(imported.bytes, part.Finish(stop));
   imported.slices = part.rows(EventKind::kSlice);
   imported.instants = part.rows(EventKind::kInstant);

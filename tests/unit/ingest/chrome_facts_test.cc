@@ -42,6 +42,18 @@ TEST_F(ChromeFactsTest, ARankThatIsNoneIsNotSaid) {
   }
 }
 
+TEST_F(ChromeFactsTest, ARankThatCannotBeIsNotTakenAndSaysSo) {
+  for (const char* value : {R"({"rank":-5})", R"({"rank":9223372036854775807})", R"({"rank":"16777217"})"}) {
+    ASSERT_TRUE(facts_.See("distributedInfo", value).ok());
+  }
+  ASSERT_TRUE(facts_.See("distributedInfo", R"({"world_size":0})").ok());
+  EXPECT_FALSE(sink_.facts.contains("rank") || sink_.facts.contains("world_size"));
+  ASSERT_EQ(sink_.warnings.size(), 4u);
+  EXPECT_EQ(sink_.warnings[0], "rank -5 in distributedInfo is none: it does not count");
+  ASSERT_TRUE(facts_.See("distributedInfo", R"({"rank":16777216,"world_size":1})").ok());
+  EXPECT_EQ(sink_.facts["rank"], "16777216");
+}
+
 TEST_F(ChromeFactsTest, TheEnvironmentIsLeftOut) {
   for (const char* key : {"env", "environ", "environment", "environment_variables", "Environment", "ENV", R"(\u0065nv)",
                           "Environment Variables", "env_vars"}) {
