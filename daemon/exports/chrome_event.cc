@@ -137,7 +137,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_second = (!slot.of_event && args_ended) || !keys.emplace(slot.of_event, slot.key).second;
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
-  of.needs_two |= has_integer_correlation || of.says_correlation || of.in_first < shape.size();
+  of.needs_two |= has_integer_correlation || of.in_first < shape.size();
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();
