@@ -26,7 +26,7 @@ class FlowPairs;
 class SliceParents;
 
 // Rows of a segment that lie on one track, one after the other.
-struct TrackRun {
+struct TrackStretch {
   int64_t track = 0;
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -73,7 +73,7 @@ class OpenPart {
     return text != nullptr && text->kept ? text : nullptr;
   }
   // Where tracks lie in a segment of a kind with times.
-  Result<const std::vector<TrackRun>*> ReadTracks(const Segment& segment);
+  Result<const std::vector<TrackStretch>*> ReadTracks(const Segment& segment);
   CorrelationIndex& correlations() { return *correlations_; }
   SliceParents& parents() { return *parents_; }
   FlowPairs& flows() { return *flows_; }
@@ -96,7 +96,7 @@ class OpenPart {
   std::vector<PartText> held_texts_;  // by number, of the lowest ones
   size_t text_bytes_ = 0;
   std::string last_text_;
-  std::unordered_map<int64_t, std::vector<TrackRun>> tracks_;
+  std::unordered_map<int64_t, std::vector<TrackStretch>> tracks_;
   const std::unique_ptr<CorrelationIndex> correlations_;
   const std::unique_ptr<SliceParents> parents_;
   const std::unique_ptr<FlowPairs> flows_;
