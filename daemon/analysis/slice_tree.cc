@@ -134,7 +134,7 @@ Result<std::vector<int64_t>> SliceTree::FindChildren(int64_t row, size_t most, c
 }
 
 Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns, const StopSignal& stop) {
-  // The last to begin; who goes on is it, or one that it is in.
+  // The last to begin that has an end; what the time lies in is it, or one that it is in.
   std::optional<std::tuple<int64_t, int64_t, int64_t>> last;  // its time, less its duration, its row
   for (size_t i = clusters_.size(); i-- > 0 && !last;) {
     if (clusters_[i].front().min_time_ns > time_ns) continue;
@@ -147,11 +147,11 @@ Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns
         ASSIGN_OR_RETURN(const DecodedColumn times, reader_.Read(segment, EventColumn::kTime));
         const int64_t* first = times->data() + runs[r].first;
         const int64_t* after = std::upper_bound(first, times->data() + runs[r].end, time_ns);
+        ASSIGN_OR_RETURN(const DecodedColumn durations, reader_.Read(segment, EventColumn::kDuration));
+        while (after != first && !IsKnown((*durations)[static_cast<size_t>(after - times->data() - 1)])) --after;
         if (after == first) continue;
         const auto row = static_cast<uint32_t>(after - times->data() - 1);
-        ASSIGN_OR_RETURN(const DecodedColumn durations, reader_.Read(segment, EventColumn::kDuration));
-        const int64_t duration = (*durations)[row];
-        const std::tuple found((*times)[row], IsKnown(duration) ? -duration : 0, segment.first_row + row);
+        const std::tuple found((*times)[row], -(*durations)[row], segment.first_row + row);
         if (!last || *last < found) last = found;
       }
     }
@@ -162,7 +162,7 @@ Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns
     ASSIGN_OR_RETURN(const Place place, PlaceOf(*row));
     ASSIGN_OR_RETURN(const DecodedColumn times, reader_.Read(*place.segment, EventColumn::kTime));
     ASSIGN_OR_RETURN(const DecodedColumn durations, reader_.Read(*place.segment, EventColumn::kDuration));
-    if (EndOf(SafeTime((*times)[place.row]), (*durations)[place.row]) > time_ns) break;
+    if (EndOf(SafeTime((*times)[place.row]), (*durations)[place.row]) >= time_ns) break;
     ASSIGN_OR_RETURN(row, FindParent(*row, stop));
   }
   return row;

@@ -30,7 +30,8 @@ class SliceTree {
   // Those directly within it, in the order of their rows; at most `most`. Costs a pass over parents of the track in
   // what the slice lasts.
   Result<std::vector<int64_t>> FindChildren(int64_t row, size_t most, const StopSignal& stop);
-  // The innermost one that is going on: it has begun and not yet ended. Of those that cross, the last to begin.
+  // The one that the time lies in, with its begin and its end; of several the last to begin. One whose end is not known
+  // has nothing in it. So flow points are bound, too (storage/trace/flow_binder.h).
   Result<std::optional<int64_t>> FindAt(uint32_t track, int64_t time_ns, const StopSignal& stop);
   // The first to begin at that time or later.
   Result<std::optional<int64_t>> FindNext(uint32_t track, int64_t time_ns, const StopSignal& stop);

@@ -103,7 +103,7 @@ void ChromeTexts::Trim() {
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
   ChromeShape of;
   of.in_first = shape.size();
-  bool has_integer_correlation = false;
+  bool says_correlation = false;
   bool args_ended = false;
   bool has_args = false;
   bool has_id2 = false;
@@ -128,7 +128,9 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool names_correlation = !slot.of_event && key == kCorrelationKey;
     of.names_correlation |= names_correlation;
     of.is_correlated |= names_correlation && slot.type == ArgType::kCorrelation;
-    has_integer_correlation |= names_correlation && slot.type == ArgType::kInteger;
+    // As an argument of an X an import would take it for the event's.
+    says_correlation |= names_correlation && (slot.type == ArgType::kInteger || slot.type == ArgType::kString ||
+                                              slot.type == ArgType::kDecimal);
     if (slot.of_event) {
       args_ended = has_args;
     } else {
@@ -137,7 +139,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_second = (!slot.of_event && args_ended) || !keys.emplace(slot.of_event, slot.key).second;
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
-  of.needs_two |= has_integer_correlation || of.in_first < shape.size();
+  of.needs_two |= says_correlation || of.in_first < shape.size();
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();

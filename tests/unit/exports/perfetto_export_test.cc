@@ -244,6 +244,27 @@ TEST_F(PerfettoExportTest, FlowsTouchTheInnermostSliceOfTheirTime) {
   EXPECT_NE(with_flows.at("lost")->flows, with_flows.at("launch")->flows);
 }
 
+// More slices than a segment has lie between the begin of the slice and the point in it.
+TEST_F(PerfettoExportTest, AFlowTouchesASliceThatBeganLongBefore) {
+  std::string events = R"({"ph":"X","name":"step","pid":1,"tid":2,"ts":0,"dur":900000},)"
+                       R"({"ph":"s","id":5,"name":"f","cat":"f","pid":1,"tid":2,"ts":150000},)"
+                       R"({"ph":"f","id":5,"name":"f","cat":"f","pid":1,"tid":9,"ts":150000})";
+  for (int i = 0; i < 150'000; ++i) {
+    events += ",\n{\"ph\":\"X\",\"name\":\"k\",\"pid\":1,\"tid\":3,\"ts\":" + std::to_string(2 * i) + ",\"dur\":1}";
+  }
+  events += R"(,{"ph":"X","name":"next","pid":1,"tid":9,"ts":299999,"dur":1})";
+  const PerfettoTrace trace(Export("perfetto", *Import("[" + events + "]")));
+  std::map<std::string, const Event*> with_flows;
+  for (const Event& event : trace.events) {
+    if (!event.flows.empty() || !event.last_flows.empty()) with_flows[event.name] = &event;
+  }
+  ASSERT_EQ(with_flows.size(), 2u);
+  for (const auto& [name, event] : with_flows) EXPECT_EQ(event->type, 1u) << name << " " << event->time;
+  ASSERT_TRUE(with_flows.count("step") > 0 && with_flows.count("next") > 0);
+  EXPECT_EQ(with_flows.at("step")->type, 1u);
+  EXPECT_EQ(with_flows.at("step")->flows, with_flows.at("next")->last_flows);
+}
+
 TEST_F(PerfettoExportTest, TheClockSaysWhenItWas) {
   const PerfettoTrace trace(Export("perfetto", *Import(R"({"baseTimeNanoseconds":1700000000000000000,"traceEvents":[)"
                                                        R"({"ph":"X","name":"a","ts":2.001}]})")));
