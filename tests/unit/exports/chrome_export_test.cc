@@ -79,7 +79,7 @@ class ChromeExportTest : public ExportsTest {
     if (word != words.end()) FAIL() << *word << " instead of " << *expected_word;
     std::map<std::string, std::string> facts = FactsOf(*first);
     std::map<std::string, std::string> facts_again = FactsOf(*second);
-    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "rows.metadata"}) {
+    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "rows.metadata", "base_source_ns"}) {
       facts.erase(other);
       facts_again.erase(other);
     }
