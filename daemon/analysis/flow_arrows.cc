@@ -2,44 +2,29 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/analysis/part_filter.h"
 #include "daemon/analysis/track_runs.h"
+#include "storage/trace/flow_chains.h"
 
 namespace kprof {
 namespace {
-
-struct Point {
-  int64_t category = 0;
-  int64_t id = 0;
-  int64_t time = 0;
-  int64_t row = 0;
-  int64_t slice = kNoValue;
-  int64_t name = 0;
-  uint32_t track = 0;
-  char phase = 0;
-  bool binds_enclosing = false;  // bp is "e"
-
-  bool operator<(const Point& other) const {
-    return std::tie(category, id, time, row) < std::tie(other.category, other.id, other.time, other.row);
-  }
-};
 
 class Points {
  public:
   Points(const TracePart& part, const FlowRequest& request) : part_(part), reader_(*part.reader), request_(request) {}
 
-  Result<std::vector<Point>> Collect(const std::stop_token& stop) {
+  Result<std::vector<FlowPoint>> Collect(const StopSignal& stop) {
     ASSIGN_OR_RETURN(const PartFilter filter, PartFilter::Bind(request_.filter, part_, EventKind::kFlow));
     if (filter.never()) return std::move(points_);
     ASSIGN_OR_RETURN(bp_, reader_.FindString("bp"));
     ASSIGN_OR_RETURN(e_, reader_.FindString("e"));
     RETURN_IF_ERROR(filter.ForEach(
         stop, [this](const Segment& segment, const RowSelection& selection) { return Add(segment, selection); }));
-    std::sort(points_.begin(), points_.end());
+    SortByFlow(points_);
     return std::move(points_);
   }
 
@@ -69,15 +54,16 @@ class Points {
       while (runs[run].end <= row) ++run;
       const int64_t slice = slices ? (*slices)[row] : kNoValue;
       const int64_t phase = (*phases)[row];
+      if (!IsFlowPhase(phase)) continue;
       points_.push_back({.category = (*categories)[row],
-                         .id = (*ids)[row],
-                         .time = (*times)[row],
-                         .row = segment.first_row + row,
-                         .slice = slice >= 0 && slice < reader_.rows(EventKind::kSlice) ? slice : kNoValue,
                          .name = (*names)[row],
+                         .flow_id = (*ids)[row],
+                         .time_ns = (*times)[row],
+                         .row = segment.first_row + row,
                          .track = runs[run].track,
-                         .phase = phase == 's' || phase == 't' || phase == 'f' ? static_cast<char>(phase) : '\0',
-                         .binds_enclosing = enclosing[row] != 0});
+                         .slice = slice >= 0 && slice < reader_.rows(EventKind::kSlice) ? slice : kNoValue,
+                         .phase = static_cast<char>(phase),
+                         .binds_next = phase == 'f' && enclosing[row] == 0});
     }
     return OkStatus();
   }
@@ -112,10 +98,9 @@ class Points {
                             ", which is none");
     }
     const ArgShape& slots = reader_.shapes()[static_cast<size_t>(shape)];
-    for (uint32_t slot = 0; slot < slots.size(); ++slot) {
-      if (slots[slot].key == *bp_ && slots[slot].type == ArgType::kString) {
-        return reader_.ReadArg(segment, static_cast<uint32_t>(shape), slot);
-      }
+    for (auto slot = static_cast<uint32_t>(slots.size()); slot-- > 0;) {
+      if (slots[slot].key != *bp_ || slots[slot].type != ArgType::kString || !slots[slot].of_event) continue;
+      return reader_.ReadArg(segment, static_cast<uint32_t>(shape), slot);
     }
     return DecodedColumn();
   }
@@ -125,40 +110,44 @@ class Points {
   const FlowRequest& request_;
   std::optional<int64_t> bp_;
   std::optional<int64_t> e_;
-  std::vector<Point> points_;
+  std::vector<FlowPoint> points_;
 };
 
-Result<FlowEnd> EndOf(const Point& point, SliceTree& tree, const std::stop_token& stop) {
-  FlowEnd end{point.row, point.time, point.track, {}};
+Result<FlowEnd> EndOf(const FlowPoint& point, SliceTree& tree, const StopSignal& stop) {
+  const auto track = static_cast<uint32_t>(point.track);
+  FlowEnd end{point.row, point.time_ns, track, {}};
   if (point.slice != kNoValue) {
     end.slice = point.slice;
-  } else if (point.phase == 'f' && !point.binds_enclosing) {
-    ASSIGN_OR_RETURN(end.slice, tree.FindNext(point.track, point.time, stop));
+  } else if (point.binds_next) {
+    ASSIGN_OR_RETURN(end.slice, tree.FindNext(track, point.time_ns, stop));
   } else {
-    ASSIGN_OR_RETURN(end.slice, tree.FindAt(point.track, point.time, stop));
+    ASSIGN_OR_RETURN(end.slice, tree.FindAt(track, point.time_ns, stop));
   }
   return end;
 }
 
 }  // namespace
 
-Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const std::stop_token& stop,
+Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const StopSignal& stop,
                       const std::function<bool(const FlowArrow&)>& see) {
-  ASSIGN_OR_RETURN(const std::vector<Point> points, Points(part, request).Collect(stop));
-  std::optional<FlowEnd> from;
-  for (size_t i = 0; i < points.size(); ++i) {
-    const Point& point = points[i];
-    const bool is_other =
-        i > 0 && std::tie(point.category, point.id) != std::tie(points[i - 1].category, points[i - 1].id);
-    if (is_other) from.reset();
-    // What neither begins nor goes on from anything touches nothing.
-    if (point.phase == '\0' || (point.phase != 's' && !from)) continue;
+  ASSIGN_OR_RETURN(const std::vector<FlowPoint> points, Points(part, request).Collect(stop));
+  std::optional<FlowEnd> last;  // that an arrow ended at: often the next one leads on from there
+  Status status;
+  const auto see_step = [&](const FlowPoint& from, const FlowPoint& to) -> Result<bool> {
     RETURN_IF_ERROR(StillWanted(stop));
-    ASSIGN_OR_RETURN(const FlowEnd here, EndOf(point, tree, stop));
-    if (point.phase != 's' && !see({*from, here, point.id, point.name, point.category})) return OkStatus();
-    from = point.phase == 'f' ? std::optional<FlowEnd>() : here;
-  }
-  return OkStatus();
+    if (!last || last->row != from.row) {
+      ASSIGN_OR_RETURN(last, EndOf(from, tree, stop));
+    }
+    ASSIGN_OR_RETURN(const FlowEnd end, EndOf(to, tree, stop));
+    const FlowArrow arrow{*std::exchange(last, end), end, to.flow_id, to.name, to.category};
+    return see(arrow);
+  };
+  ForEachFlowStep(points, [&](const FlowPoint& from, const FlowPoint& to) {
+    const Result<bool> goes_on = see_step(from, to);
+    if (!goes_on.ok()) status = goes_on.status();
+    return goes_on.ok() && *goes_on;
+  });
+  return status;
 }
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
-// Arrows between slices: flow points of one category and id, each with the next one in time, from an `s` to the `f`
-// that ends it. A point touches the slice of its track that is going on at its time; an `f` without `bp` "e" the next
-// one to begin there.
+// Arrows between slices, from each flow point to the one that it leads on to; which these are is the rule of
+// storage/trace/flow_chains.h, which slice a point touches that of flow_binder.h beside it: a query of SQL's `flow`
+// finds the same ones (storage/trace_sql/flow_pairs.h).
 //
 // On the reader's thread. Costs a pass over the flow points asked for, and a look into a SliceTree for each whose slice
 // the part does not say. Memory: 64 bytes a point; more than `most_points` fail with kUsage. Fails with kStorageBroken,
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 
 #include "daemon/analysis/event_filter.h"
 #include "daemon/analysis/slice_tree.h"
@@ -39,9 +38,9 @@ struct FlowRequest {
   size_t most_points = 4 << 20;
 };
 
-// In the order of categories and ids (by their numbers), then of time. `see` returns false when it has seen enough.
-// `tree` is of the part's reader.
-Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const std::stop_token& stop,
+// In the order of categories, names and ids (by their numbers), then of time. `see` returns false when it has seen
+// enough. `tree` is of the part's reader.
+Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const StopSignal& stop,
                       const std::function<bool(const FlowArrow&)>& see);
 
 }  // namespace kprof

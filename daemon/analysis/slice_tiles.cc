@@ -52,7 +52,7 @@ class Tiles {
     tiles_.pixel_ns = length / viewport.pixels + (length % viewport.pixels != 0 ? 1 : 0);
   }
 
-  Status Make(const std::stop_token& stop) {
+  Status Make(const StopSignal& stop) {
     ASSIGN_OR_RETURN(const std::vector<const Segment*> segments, ChooseSegments());
     for (const Segment* segment : segments) {
       if (segment->min_time_ns >= to_) continue;
@@ -204,19 +204,23 @@ class Tiles {
     lane.longest.push_back(box.busy_ns);
   }
 
+  // Slices of one depth may cross, and fill what they share once. They come in the order of their begins, so what is
+  // filled already reaches from the box's begin to its end at most; where a source had another order, what lies between
+  // those is not looked at again.
   static void Merge(Lane& lane, const TileBox& box) {
     TileBox& to = lane.boxes[lane.narrow];
+    const int64_t beyond_ns = std::max<int64_t>(0, to.begin_ns - box.begin_ns) +
+                              std::max<int64_t>(0, box.end_ns - std::max(to.end_ns, box.begin_ns));
     to.begin_ns = std::min(to.begin_ns, box.begin_ns);
     to.end_ns = std::max(to.end_ns, box.end_ns);
     to.count = SaturatingSum(to.count, box.count);
-    to.busy_ns = SaturatingSum(to.busy_ns, box.busy_ns);
+    to.busy_ns = SaturatingSum(to.busy_ns, std::min(box.busy_ns, beyond_ns));
     to.row = kNoValue;
     if (box.busy_ns <= lane.longest[lane.narrow]) return;
     lane.longest[lane.narrow] = box.busy_ns;
     to.name = box.name;
   }
 
-  // Slices of one depth that cross fill what they share once.
   void TakeLane(Lane& lane) {
     const auto is_before = [](const TileBox& a, const TileBox& b) {
       return std::tie(a.begin_ns, a.end_ns) < std::tie(b.begin_ns, b.end_ns);
@@ -245,7 +249,7 @@ class Tiles {
 
 }  // namespace
 
-Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                   const TileLimits& limits) {
   if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {

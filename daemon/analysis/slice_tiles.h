@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/trace_part.h"
@@ -36,7 +35,7 @@ struct TileBox {
   int64_t begin_ns = 0;    // may be before the viewport
   int64_t end_ns = 0;      // may be after it
   int64_t count = 0;       // of slices
-  int64_t busy_ns = 0;     // how much of it they fill: at most end_ns - begin_ns
+  int64_t busy_ns = 0;     // how much of it they fill together: at most end_ns - begin_ns
   int64_t name = 0;        // of the longest, as far as is known: a string's number; checked by who reads it
   int64_t row = kNoValue;  // of all slices of the part, where it is one and known which
 };
@@ -52,7 +51,7 @@ struct TileLimits {
   size_t most_boxes = 1 << 18;
 };
 
-Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                   const TileLimits& limits = {});
 
 }  // namespace kprof

@@ -4,14 +4,16 @@
 #include <array>
 #include <set>
 
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/json_bytes.h"
+#include "daemon/ingest/environment_names.h"
 
 namespace kprof {
 namespace {
 
 // Beside the arguments an import takes these for what they say, where they are texts or numbers.
 constexpr std::array<std::string_view, 8> kEventKeys = {"ph", "name", "cat", "ts", "dur", "pid", "tid", "id"};
+
+constexpr std::string_view kCorrelationKey = "correlation";
 
 std::string Quoted(std::string_view text) {
   std::string out;
@@ -101,9 +103,16 @@ void ChromeTexts::Trim() {
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
   ChromeShape of;
   of.in_first = shape.size();
-  bool has_integer_correlation = false;
+  bool says_correlation = false;
   bool args_ended = false;
   bool has_args = false;
+  bool has_id2 = false;
+  bool has_scope = false;
+  for (const ArgSlot& slot : shape) {
+    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(slot.key));
+    has_id2 |= slot.of_event && slot.type == ArgType::kJson && key == "id2";
+    has_scope |= slot.of_event && slot.type == ArgType::kString && key == "scope";
+  }
   std::set<std::pair<bool, uint32_t>> keys;
   for (size_t i = 0; i < shape.size(); ++i) {
     const ArgSlot& slot = shape[i];
@@ -111,10 +120,17 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_of_event = std::find(kEventKeys.begin(), kEventKeys.end(), key) != kEventKeys.end();
     const bool is_taken = slot.of_event && is_of_event && !IsWord(slot.type);
     of.is_left_out.push_back(IsEnvironmentName(key));
-    of.is_disguised.push_back(is_taken && key != "dur" && key != "id" && key != "ph");
+    const bool is_id = slot.of_event && ((key == "id" && is_taken && (has_id2 || has_scope)) ||
+                                         (key == "id2" && slot.type == ArgType::kJson) || (key == "pid" && has_id2));
+    of.is_of_id.push_back(is_id);
+    of.is_disguised.push_back(is_taken && !is_id && key != "dur" && key != "id" && key != "ph");
     of.needs_two |= is_taken && key == "dur";
-    of.is_correlated |= slot.type == ArgType::kCorrelation;
-    has_integer_correlation |= slot.type == ArgType::kInteger && !slot.of_event && key == "correlation";
+    const bool names_correlation = !slot.of_event && key == kCorrelationKey;
+    of.names_correlation |= names_correlation;
+    of.is_correlated |= names_correlation && slot.type == ArgType::kCorrelation;
+    // As an argument of an X an import would take it for the event's.
+    says_correlation |= names_correlation && (slot.type == ArgType::kInteger || slot.type == ArgType::kString ||
+                                              slot.type == ArgType::kDecimal);
     if (slot.of_event) {
       args_ended = has_args;
     } else {
@@ -123,7 +139,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_second = (!slot.of_event && args_ended) || !keys.emplace(slot.of_event, slot.key).second;
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
-  of.needs_two |= has_integer_correlation || of.in_first < shape.size();
+  of.needs_two |= says_correlation || of.in_first < shape.size();
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();
@@ -132,14 +148,14 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
 }
 
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
-                  size_t to, int64_t correlation, ChromeTexts& texts) {
+                  size_t to, int64_t correlation, ChromeTexts& texts, bool without_id) {
   bool in_args = false;
   auto close = [&] {
     if (in_args) out += '}';
     in_args = false;
   };
   for (size_t i = from; i < to; ++i) {
-    if (shape.is_left_out[i]) continue;
+    if (shape.is_left_out[i] || (without_id && shape.is_of_id[i])) continue;
     if (args[i].slot.of_event) close();
     out += args[i].slot.of_event || in_args ? "," : ",\"args\":{";
     in_args = !args[i].slot.of_event;
@@ -162,7 +178,7 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
     if (IsEnvironmentName(key)) continue;
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
-    if (arg.slot.type == ArgType::kCorrelation) correlation = kNoValue;
+    if (key == kCorrelationKey) correlation = kNoValue;
   }
   if (correlation != kNoValue) {
     if (out.back() != '{') out += ',';

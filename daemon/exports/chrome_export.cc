@@ -12,10 +12,12 @@
 
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
-#include "daemon/exports/environment_names.h"
+#include "daemon/exports/distributed_info.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/exports/track_listing.h"
+#include "daemon/ingest/environment_names.h"
 #include "storage/trace/event_time.h"
 
 namespace kprof {
@@ -52,7 +54,8 @@ class PartEvents {
         number_(number),
         is_first_(is_first),
         output_(output),
-        texts_(part) {
+        texts_(part),
+        listing_(part.tracks(), places_) {
     for (const EventPlace& place : places_) {
       std::string json;
       if (!place.pid.empty()) {
@@ -82,6 +85,9 @@ class PartEvents {
     }
     return OkStatus();
   }
+
+  // What its events do not say of its tracks; once they are written.
+  std::string TrackList() const { return listing_.Json(); }
 
  private:
   std::string& out() { return output_.bytes(); }
@@ -122,11 +128,23 @@ class PartEvents {
     AppendMicros(out(), nanos);
   }
 
+  // Its id is more than one value, which stand beside it. Of several parts only what they are together does: then it
+  // differs from those of the others.
+  bool HasOwnId(const SegmentRows& rows, size_t row, const ChromeShape& shape, size_t from, size_t to) const {
+    return !number_ && (IsAsync(rows, row) || rows.Of(EventColumn::kFlowId, row) != kNoValue) && shape.HasId(from, to);
+  }
+  // Of an async event: its process goes with its id.
+  void AppendPlace(uint32_t track, bool has_own_id) {
+    if (!has_own_id || places_[track].family != EventPlace::Family::kAsync) out() += place_json_[track];
+  }
+
   // Whom an event on an async track belongs to.
-  Status AppendId(const EventPlace& place, int64_t category) {
+  Status AppendId(uint32_t track, int64_t category) {
+    const EventPlace& place = places_[track];
     ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
     const std::string_view id = place.IdOf(text);
     if (!id.empty()) AppendDistinctId(id);
+    listing_.SeeAsync(track, text);
     return OkStatus();
   }
 
@@ -180,8 +198,9 @@ class PartEvents {
     const std::span<const SegmentRows::Arg> args = rows.Args(row);
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
     ASSIGN_OR_RETURN(const bool is_untimed, IsUntimed(phase, args));
-    RETURN_IF_ERROR(BeginRow(phase, rows, row, args, is_untimed));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, is_untimed ? 1 : 0, args.size(), kNoValue, texts_));
+    RETURN_IF_ERROR(BeginRow(phase, rows, row, args, HasOwnId(rows, row, *shape, 0, args.size()), is_untimed));
+    RETURN_IF_ERROR(
+        AppendArgs(out(), args, *shape, is_untimed ? 1 : 0, args.size(), kNoValue, texts_, IdsAreMade(rows, row)));
     out() += '}';
     return OkStatus();
   }
@@ -193,7 +212,11 @@ class PartEvents {
     return key == "ph";
   }
 
-  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args,
+  bool IdsAreMade(const SegmentRows& rows, size_t row) const {
+    return number_ && (IsAsync(rows, row) || rows.Of(EventColumn::kFlowId, row) != kNoValue);
+  }
+
+  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args, bool has_own_id,
                   bool is_untimed = false) {
     const uint32_t track = rows.track(row);
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
@@ -210,10 +233,11 @@ class PartEvents {
     }
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args, true));
     RETURN_IF_ERROR(AppendText("cat", category, args, false));
-    out() += place_json_[track];
+    AppendPlace(track, has_own_id);
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
+    if (has_own_id) return OkStatus();
     const EventPlace& place = places_[track];
-    if (place.family == EventPlace::Family::kAsync) return AppendId(place, category);
+    if (place.family == EventPlace::Family::kAsync) return AppendId(track, category);
     if (const int64_t flow = rows.Of(EventColumn::kFlowId, row); flow != kNoValue && flow != 0) {
       ASSIGN_OR_RETURN(const std::string_view id, texts_.plain.Text(flow));
       AppendDistinctId(id);
@@ -227,12 +251,12 @@ class PartEvents {
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
-    const int64_t correlation = shape->is_correlated ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
+    const int64_t of_row = rows.Of(EventColumn::kCorrelation, row);
+    const int64_t correlation = shape->names_correlation ? kNoValue : of_row;
     const bool is_async = IsAsync(rows, row);
-    const bool is_whole =
-        shape->is_correlated || correlation != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
+    const bool is_whole = shape->is_correlated || of_row != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
     if (!is_async && is_whole) {
-      RETURN_IF_ERROR(BeginRow('X', rows, row, args));
+      RETURN_IF_ERROR(BeginRow('X', rows, row, args, false));
       if (duration_ns != kNoValue) AppendTime("dur", duration_ns);
       RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), correlation, texts_));
       out() += '}';
@@ -240,17 +264,22 @@ class PartEvents {
     }
     const bool has_end = duration_ns != kNoValue;
     const size_t in_begin = has_end ? shape->in_first : args.size();
-    RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_));
+    const bool ids_are_made = IdsAreMade(rows, row);
+    const bool begin_has_id = HasOwnId(rows, row, *shape, 0, in_begin);
+    RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args, begin_has_id));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_, ids_are_made));
     out() += '}';
     if (!has_end) return OkStatus();
     BeginEvent(is_async ? 'e' : 'E');
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), {}, true));
     RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}, false));
-    out() += place_json_[rows.track(row)];
+    const bool end_has_id = HasOwnId(rows, row, *shape, in_begin, args.size());
+    AppendPlace(rows.track(row), end_has_id);
     AppendTime("ts", zero_ns_ + EndOf(time_ns, duration_ns));
-    if (is_async) RETURN_IF_ERROR(AppendId(places_[rows.track(row)], rows.Of(EventColumn::kCategory, row)));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_));
+    if (is_async && !end_has_id) {
+      RETURN_IF_ERROR(AppendId(rows.track(row), rows.Of(EventColumn::kCategory, row)));
+    }
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_, ids_are_made));
     out() += '}';
     return OkStatus();
   }
@@ -283,7 +312,7 @@ class PartEvents {
       if (!place.sort_index) continue;
       BeginName("thread_sort_index", track);
       out() += "\"sort_index\":";
-      AppendInteger(out(), *place.sort_index);
+      AppendInteger(out(), static_cast<int32_t>(*place.sort_index));  // above that is its process's
       out() += "}}";
     }
   }
@@ -311,6 +340,7 @@ class PartEvents {
   bool& is_first_;
   ExportOutput& output_;
   ChromeTexts texts_;
+  TrackListing listing_;
   std::vector<std::string> place_json_;
   std::unordered_map<uint32_t, ChromeShape> shapes_;
   std::set<std::string> told_processes_;
@@ -329,12 +359,14 @@ void AppendMembers(std::string& out, std::span<const ExportPart> parts, const Ch
   for (const auto& [name, value] : first.facts()) {
     if (!name.starts_with(kSourceFact)) continue;
     const std::string_view key = std::string_view(name).substr(kSourceFact.size());
-    bool is_left_out = IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs";
+    bool is_left_out =
+        IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs" || key == "kprofTracks";
     is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
     for (const auto& [part, rank] : parts) is_left_out |= part->TextFact(name) != value;
     if (is_left_out) continue;
-    has_distribution |= key == "distributedInfo";
-    out += '\n' + AsMember(key, value) + ',';
+    const bool is_distribution = key == "distributedInfo";
+    has_distribution |= is_distribution;
+    out += '\n' + AsMember(key, is_distribution ? DistributedInfoOf(value, parts[0].rank()) : value) + ',';
   }
   if (clock.base_unix_ns) {
     out += "\n\"baseTimeNanoseconds\":";
@@ -366,13 +398,17 @@ Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, c
   AppendMembers(output.bytes(), parts, clock);
   output.bytes() += "\n\"traceEvents\":[";
   bool is_first = true;
+  std::string tracks;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
     ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
     PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, output);
     RETURN_IF_ERROR(events.Write());
+    if (!number) tracks = events.TrackList();
   }
-  output.bytes() += "\n]}\n";
+  output.bytes() += "\n]";
+  if (!tracks.empty()) output.bytes() += ",\n\"kprofTracks\":" + tracks;
+  output.bytes() += "}\n";
   return output.Flush();
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "daemon/exports/json_bytes.h"
@@ -92,6 +93,18 @@ Status SplitCounters(PartReader& part, std::vector<EventPlace>& places) {
   return OkStatus();
 }
 
+// Those of one process have different names or series.
+void TellCountersApart(std::vector<EventPlace>& places) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string>> known;
+  for (size_t track = 0; track < places.size(); ++track) {
+    EventPlace& place = places[track];
+    if (place.family != EventPlace::Family::kCounter) continue;
+    if (known.emplace(place.pid, place.name, place.series).second) continue;
+    place.series += (place.series.empty() ? "track " : " of track ") + std::to_string(track);
+    known.emplace(place.pid, place.name, place.series);
+  }
+}
+
 }  // namespace
 
 std::string_view EventPlace::IdOf(std::string_view category) const {
@@ -133,6 +146,7 @@ Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<s
     places.push_back(std::move(place));
   }
   RETURN_IF_ERROR(SplitCounters(*part.reader, places));
+  TellCountersApart(places);
   return places;
 }
 

@@ -1,40 +1,66 @@
-// Which slice each point of a flow touches: the innermost one of its track that has begun and not ended at its time.
+// Which flow points touch each slice, for an export that writes slices as it reads them: group of segments by group, in
+// the order of time; a group is segments that overlap in time, mostly one. The rule is that of
+// storage/trace/flow_chains.h and flow_binder.h, as SQL's `flow` has it.
 //
-// One thread. Memory: the points in the time of one segment of slices.
+// A point may touch a slice that was written long before. So these are looked for first, in a pass of their own over
+// times and tracks, and handed out with the slice.
+//
+// One thread. Memory: the points in the time of one group, the slices that are open, and at most kMostEarly points; of
+// more, those that touch slices of earlier groups touch none, and so do points within a group of more than
+// kMostGroupRows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
-#include "daemon/exports/segment_rows.h"
 #include "storage/base/status.h"
+#include "storage/trace/flow_binder.h"
+#include "storage/trace/flow_chains.h"
 #include "storage/trace/part_reader.h"
 
 namespace kprof {
 
-struct FlowPoint {
-  int64_t time_ns = 0;
-  uint32_t track = 0;
-  int64_t id = 0;  // strings' numbers, all three together tell flows apart
-  int64_t name = 0;
-  int64_t category = 0;
-  bool is_last = false;  // an end (ph f)
-};
+class FlowBinding {
+ public:
+  static constexpr size_t kMostEarly = 1 << 19;
+  static constexpr size_t kMostWaiting = 1 << 18;  // for a slice to begin
+  static constexpr size_t kMostGroupRows = 4 << 20;
 
-struct BoundFlows {
-  struct Bound {
-    size_t row = 0;
-    FlowPoint point;
+  // The part must outlive it.
+  explicit FlowBinding(PartReader& part);
+
+  size_t groups() const { return groups_.size(); }
+  std::span<const Segment> group(size_t number) const { return groups_[number]; }
+
+  // Once, first.
+  Status FindEarly();
+
+  struct OfGroup {
+    std::vector<FlowPoint> bound;    // by the rows of their slices, all of which are in the group
+    std::vector<FlowPoint> unbound;  // that touch no slice, or one of before that has no room for them
   };
-  std::vector<Bound> bound;        // in the order of the rows
-  std::vector<FlowPoint> unbound;  // that touch no slice of these
+  // One group behind the other; after the last one once more, for what is left.
+  Result<OfGroup> Next();
+
+ private:
+  Status Pass(size_t group, const FlowBinder::Bound& bound);
+  Status AddPoints(int64_t from_ns, int64_t to_ns);
+  Status AddSlices(std::span<const Segment> group, const FlowBinder::Bound& bound);
+  void Finish(const FlowBinder::Bound& bound);
+  bool IsIn(size_t group, int64_t row) const;
+
+  PartReader& part_;
+  std::vector<std::vector<Segment>> groups_;
+  std::optional<int64_t> bp_;  // strings' numbers
+  std::optional<int64_t> e_;
+  std::unordered_map<uint32_t, FlowBinder> binders_;  // by track, of those with points
+  std::vector<FlowPoint> early_;                      // by the rows of their slices
+  size_t early_seen_ = 0;
+  size_t next_ = 0;
 };
-
-// The points between two times.
-Result<std::vector<FlowPoint>> FlowPointsIn(PartReader& part, int64_t from_ns, int64_t to_ns);
-
-// To rows of a segment of slices.
-BoundFlows BindFlows(std::vector<FlowPoint> points, const SegmentRows& slices);
 
 }  // namespace kprof

@@ -25,7 +25,6 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kLongAgo = std::numeric_limits<int64_t>::min();
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // Tracks have numbers: of the part, what they are, and which one of those.
@@ -181,29 +180,16 @@ class PartPackets {
     packets_.Send();
   }
 
-  // Segment by segment, each with the flows of its time.
+  // Segment by segment, each slice with the flows that touch it.
   Status WriteSlices() {
-    std::vector<Segment> segments(part_.segments(EventKind::kSlice).begin(), part_.segments(EventKind::kSlice).end());
-    std::stable_sort(segments.begin(), segments.end(),
-                     [](const Segment& a, const Segment& b) { return a.min_time_ns < b.min_time_ns; });
-    for (size_t i = 0; i < segments.size(); ++i) {
-      const int64_t from = i == 0 ? kLongAgo : segments[i].min_time_ns;
-      const int64_t to = i + 1 == segments.size() ? kNever : segments[i + 1].min_time_ns;
-      ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part_, segments[i]));
-      ASSIGN_OR_RETURN(std::vector<FlowPoint> points, FlowPointsIn(part_, from, to));
-      const BoundFlows flows = BindFlows(std::move(points), rows);
-      auto flow = flows.bound.begin();
-      for (size_t row = 0; row < rows.size(); ++row) {
-        const auto first = flow;
-        while (flow != flows.bound.end() && flow->row == row) ++flow;
-        RETURN_IF_ERROR(WriteSlice(rows, row, std::span(first, flow)));
-        RETURN_IF_ERROR(output_.Step());
+    FlowBinding binding(part_);
+    RETURN_IF_ERROR(binding.FindEarly());
+    for (size_t group = 0; group <= binding.groups(); ++group) {
+      ASSIGN_OR_RETURN(const FlowBinding::OfGroup flows, binding.Next());
+      if (group < binding.groups()) {
+        for (const Segment& segment : binding.group(group)) RETURN_IF_ERROR(WriteSegment(segment, flows.bound));
       }
       for (const FlowPoint& point : flows.unbound) RETURN_IF_ERROR(WriteFlow(point));
-    }
-    if (segments.empty()) {
-      ASSIGN_OR_RETURN(const std::vector<FlowPoint> points, FlowPointsIn(part_, kLongAgo, kNever));
-      for (const FlowPoint& point : points) RETURN_IF_ERROR(WriteFlow(point));
     }
     for (size_t track = 0; track < lanes_.size(); ++track) {
       if (lanes_[track] == nullptr) continue;
@@ -212,7 +198,21 @@ class PartPackets {
     return OkStatus();
   }
 
-  Status WriteSlice(SegmentRows& rows, size_t row, std::span<const BoundFlows::Bound> flows) {
+  // The flows are those of a group's slices, by their rows.
+  Status WriteSegment(const Segment& segment, std::span<const FlowPoint> flows) {
+    ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part_, segment));
+    auto flow = std::lower_bound(flows.begin(), flows.end(), segment.first_row,
+                                 [](const FlowPoint& point, int64_t row) { return point.slice < row; });
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const auto first = flow;
+      while (flow != flows.end() && flow->slice == segment.first_row + static_cast<int64_t>(row)) ++flow;
+      RETURN_IF_ERROR(WriteSlice(rows, row, std::span(first, flow)));
+      RETURN_IF_ERROR(output_.Step());
+    }
+    return OkStatus();
+  }
+
+  Status WriteSlice(SegmentRows& rows, size_t row, std::span<const FlowPoint> flows) {
     const size_t track = rows.track(row);
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
@@ -236,23 +236,24 @@ class PartPackets {
     RETURN_IF_ERROR(packets_.SetName(rows.Of(EventColumn::kName, row)));
     RETURN_IF_ERROR(packets_.AddArgs(rows.Args(row), rows.Of(EventColumn::kCorrelation, row)));
     if (!lane) packets_.AddNote("dur_ns", duration_ns);
-    for (const BoundFlows::Bound& flow : flows) packets_.AddFlow(FlowId(flow.point), flow.point.is_last);
+    for (const FlowPoint& flow : flows) packets_.AddFlow(FlowId(flow), flow.phase == 'f');
     packets_.Send();
     return OkStatus();
   }
 
   uint64_t FlowId(const FlowPoint& point) const {
     uint64_t id = number_ + 1;
-    for (const int64_t value : {point.category, point.name, point.id}) id = Mixed(id, static_cast<uint64_t>(value));
+    for (const int64_t value : {point.category, point.name, point.flow_id})
+      id = Mixed(id, static_cast<uint64_t>(value));
     return id;
   }
 
   // One that touches no slice is a point of its own.
   Status WriteFlow(const FlowPoint& point) {
-    packets_.Begin(TimeOf(point.time_ns), PerfettoEvent::kInstant, TrackUuid(point.track));
+    packets_.Begin(TimeOf(point.time_ns), PerfettoEvent::kInstant, TrackUuid(static_cast<size_t>(point.track)));
     RETURN_IF_ERROR(packets_.SetCategory(point.category));
     RETURN_IF_ERROR(packets_.SetName(point.name));
-    packets_.AddFlow(FlowId(point), point.is_last);
+    packets_.AddFlow(FlowId(point), point.phase == 'f');
     packets_.Send();
     return output_.Step();
   }

@@ -11,8 +11,8 @@
 //   TrackEvent        category_iids 3, debug_annotations 4, type 9, name_iid 10, track_uuid 11,
 //                     double_counter_value 44, flow_ids 47, terminating_flow_ids 48
 //   InternedData      event_categories 1, event_names 2, debug_annotation_names 3 (iid 1, name 2 of each)
-//   DebugAnnotation   name_iid 1, bool_value 2, int_value 4, double_value 5, string_value 6, legacy_json_value 9,
-//                     name 10
+//   DebugAnnotation   name_iid 1, bool_value 2, uint_value 3, int_value 4, double_value 5, string_value 6,
+//                     legacy_json_value 9, name 10
 //
 // Blocks; one thread. Memory as chrome_export.h, and what slices are open.
 #pragma once

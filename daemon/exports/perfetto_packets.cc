@@ -2,10 +2,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/json_bytes.h"
+#include "daemon/ingest/environment_names.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
@@ -38,6 +39,7 @@ constexpr uint32_t kInternedKeys = 3;
 
 constexpr uint32_t kKeyIid = 1;
 constexpr uint32_t kBool = 2;
+constexpr uint32_t kUint = 3;
 constexpr uint32_t kInt = 4;
 constexpr uint32_t kDouble = 5;
 constexpr uint32_t kString = 6;
@@ -47,12 +49,21 @@ constexpr uint32_t kKey = 10;
 constexpr uint64_t kRealtime = 1;
 constexpr uint64_t kBoottime = 6;
 
+constexpr std::string_view kCorrelationKey = "correlation";
 constexpr size_t kMostInterned = 1 << 20;
 
 double DoubleOf(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value : std::nan("");
+}
+
+// Nothing where the text is more than an integer of that type.
+template <typename Integer>
+std::optional<Integer> Whole(std::string_view text) {
+  Integer value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 double DecimalOf(int64_t packed) {
@@ -146,6 +157,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
   for (const SegmentRows::Arg& arg : args) {
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
     if (IsEnvironmentName(key)) continue;
+    if (key == kCorrelationKey) correlation = kNoValue;
     piece_.Clear();
     piece_.Varint(kKeyIid, Interned(keys_, kInternedKeys, arg.slot.key, key));
     switch (arg.slot.type) {
@@ -157,9 +169,6 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
         piece_.Varint(kBool, arg.slot.type == ArgType::kTrue ? 1 : 0);
         break;
       case ArgType::kCorrelation:
-        correlation = kNoValue;
-        piece_.Integer(kInt, arg.value);
-        break;
       case ArgType::kInteger:
         piece_.Integer(kInt, arg.value);
         break;
@@ -168,12 +177,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
         break;
       case ArgType::kNumber: {
         ASSIGN_OR_RETURN(const std::string_view text, texts_.Text(arg.value));
-        const double value = DoubleOf(text);
-        if (std::isfinite(value)) {
-          piece_.Double(kDouble, value);
-        } else {
-          piece_.Bytes(kString, text);
-        }
+        SetNumber(text);
         break;
       }
       case ArgType::kString: {
@@ -189,8 +193,20 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
     }
     event_.Message(kDebugAnnotations, piece_);
   }
-  if (correlation != kNoValue) AddNote("correlation", correlation);
+  if (correlation != kNoValue) AddNote(kCorrelationKey, correlation);
   return OkStatus();
+}
+
+// What a part keeps as text: of more digits than it has integers for, with an exponent, or none of JSON.
+void PerfettoPackets::SetNumber(std::string_view text) {
+  if (const std::optional<int64_t> integer = Whole<int64_t>(text)) return piece_.Integer(kInt, *integer);
+  if (const std::optional<uint64_t> large = Whole<uint64_t>(text)) return piece_.Varint(kUint, *large);
+  const double value = DoubleOf(text);
+  if (std::isfinite(value)) {
+    piece_.Double(kDouble, value);
+  } else {
+    piece_.Bytes(kString, text);
+  }
 }
 
 void PerfettoPackets::AddNote(std::string_view key, int64_t value) {

@@ -44,6 +44,7 @@ class PerfettoPackets {
   void Send();
 
  private:
+  void SetNumber(std::string_view text);
   uint64_t Interned(std::unordered_set<int64_t>& sent, uint32_t field, int64_t id, std::string_view text);
   void SendPacket(ProtoBytes& packet, uint64_t flags);
 

@@ -12,7 +12,7 @@ constexpr EventColumn kFilteredValues[] = {EventColumn::kDuration, EventColumn::
 
 }  // namespace
 
-Status EventScan::Start(EventFilter filter) {
+Status EventScan::Start(ScanFilter filter) {
   filter_ = std::move(filter);
   next_part_ = 0;
   tasks_.clear();
@@ -148,14 +148,14 @@ Status EventScan::ChooseByTrackAndTime(const SegmentView& view) {
                         times.max() >= view.segment().max_time_ns;
   const bool by_time = times.is_active() && !is_whole;
   if (!by_time && !tracks_.is_active()) return OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<TrackRun>* runs, view.part().ReadTracks(view.segment()));
+  ASSIGN_OR_RETURN(const std::vector<TrackStretch>* runs, view.part().ReadTracks(view.segment()));
   const int64_t* values = nullptr;
   if (by_time) {
     ASSIGN_OR_RETURN(values, held_->Column(EventColumn::kTime));
   }
   is_all_ = false;
   rows_.clear();
-  for (const TrackRun& run : *runs) {
+  for (const TrackStretch& run : *runs) {
     if (!tracks_.Accepts(run.track)) continue;
     uint32_t begin = run.begin;
     uint32_t end = run.end;

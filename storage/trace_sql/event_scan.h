@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace_sql/event_filter.h"
+#include "storage/trace_sql/scan_filter.h"
 #include "storage/trace_sql/segment_view.h"
 #include "storage/trace_sql/trace_set.h"
 
@@ -21,7 +21,7 @@ class EventScan {
   EventScan(TraceSet& set, EventKind kind) : set_(set), kind_(kind) {}
 
   // To the first one.
-  Status Start(EventFilter filter);
+  Status Start(ScanFilter filter);
   bool AtEnd() const { return view_ == nullptr; }
   // To the next one of the same segment; false where there is none, and nothing was done.
   bool NextAtHand() {
@@ -58,7 +58,7 @@ class EventScan {
 
   TraceSet& set_;
   const EventKind kind_;
-  EventFilter filter_;
+  ScanFilter filter_;
   size_t next_part_ = 0;
   // Of the part that is gone through:
   IntegerFilter tracks_;

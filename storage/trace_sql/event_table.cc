@@ -21,7 +21,7 @@ class EventTableScan final : public TraceScan {
       : set_(set), kind_(kind), fields_(fields), scan_(set, kind) {}
 
   Status Start(std::span<const ScanCondition> conditions, const Order& order) override {
-    EventFilter filter;
+    ScanFilter filter;
     for (const ScanCondition& condition : conditions) Add(condition, filter);
     wanted_parent_ = filter.parent;
     args_of_ = {};
@@ -55,7 +55,7 @@ class EventTableScan final : public TraceScan {
   Status Column(int column, sqlite3_context* out) override;
 
  private:
-  void Add(const ScanCondition& condition, EventFilter& filter) const;
+  void Add(const ScanCondition& condition, ScanFilter& filter) const;
   Status Group(const Order& order);
   // The row that is read from now on; none at the end.
   void Take() {
@@ -72,7 +72,7 @@ class EventTableScan final : public TraceScan {
     ASSIGN_OR_RETURN(const int64_t* values, view_->Column(column));
     return values[row_];
   }
-  Status NarrowToChildren(EventFilter& filter);
+  Status NarrowToChildren(ScanFilter& filter);
   Status SkipOthersChildren();
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
   Status ColumnTrack(sqlite3_context* out);
@@ -100,7 +100,7 @@ class EventTableScan final : public TraceScan {
   DecodedColumn parents_;
 };
 
-void EventTableScan::Add(const ScanCondition& condition, EventFilter& filter) const {
+void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) const {
   switch (fields_[static_cast<size_t>(condition.column)]) {
     case EventField::kRun:
       return filter.run.Add(condition);
@@ -128,7 +128,7 @@ void EventTableScan::Add(const ScanCondition& condition, EventFilter& filter) co
 }
 
 // The children of one slice lie on its track, within its time, one level below it.
-Status EventTableScan::NarrowToChildren(EventFilter& filter) {
+Status EventTableScan::NarrowToChildren(ScanFilter& filter) {
   if (!filter.parent.is_active()) return OkStatus();
   const std::optional<int64_t> id = filter.parent.only();
   if (!id) return OkStatus();
@@ -182,7 +182,7 @@ Status EventTableScan::Group(const Order& order) {
   at_ = 0;
   while (!scan_.AtEnd()) {
     RETURN_IF_ERROR(grouped_->Add(scan_.view(), scan_.row()));
-    if (scan_.NextAtHand() && !wanted_parent_.is_active()) continue;
+    if (!wanted_parent_.is_active() && scan_.NextAtHand()) continue;
     RETURN_IF_ERROR(scan_.Next());
     RETURN_IF_ERROR(SkipOthersChildren());
   }

@@ -1,7 +1,5 @@
-// Flows of a part as pairs of slices, from one to the next: points of the same category, name and id, in the order of
-// time, each begin (s), step (t) and end (f) leading on from the one before; a begin starts anew. A point is bound to
-// the slice of its track that it lies in, the latest begun of several; an end that does not say bp "e" to the next one
-// that begins. Where there are just one begin and one end they are a pair, whatever clocks say.
+// Flows of a part as pairs of slices, from one to the next. What leads on to what is storage/trace/flow_chains.h; which
+// slice a point touches, where the part does not say it, flow_binder.h beside it.
 //
 // One thread. Made for a whole part at once.
 #pragma once

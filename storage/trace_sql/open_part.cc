@@ -20,10 +20,10 @@ bool MayBeAbsent(EventColumn column) {
 
 }  // namespace
 
-Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, ColumnCache& cache,
+Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, PartPool& pool,
                                                  const ReadingTerms& terms) {
   std::unique_ptr<OpenPart> part(new OpenPart(place, number, terms));
-  ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return PartReader::Open(place.path, cache); }));
+  ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return pool.Borrow(place.path); }));
   part->rank_ = place.rank.has_value() ? place.rank : part->reader_->IntegerFact("rank");
   for (size_t kind = 1; kind <= kEventKinds; ++kind) {
     if (part->rows(static_cast<EventKind>(kind)) >= kMostSqlRows) return part->Broken("it has too many rows");
@@ -91,16 +91,16 @@ Result<PartText> OpenPart::ReadText(int64_t id) {
   return held;
 }
 
-Result<const std::vector<TrackRun>*> OpenPart::ReadTracks(const Segment& segment) {
+Result<const std::vector<TrackStretch>*> OpenPart::ReadTracks(const Segment& segment) {
   const auto found = tracks_.find(segment.id);
   if (found != tracks_.end()) return &found->second;
   RETURN_IF_ERROR(CheckTime());
   ASSIGN_OR_RETURN(const DecodedColumn tracks, Read(segment, EventColumn::kTrack));
   ASSIGN_OR_RETURN(const DecodedColumn times, Read(segment, EventColumn::kTime));
-  std::vector<TrackRun> runs;
+  std::vector<TrackStretch> runs;
   const auto known = static_cast<int64_t>(reader_->tracks().size());
   for (uint32_t row = 0; row < segment.rows;) {
-    TrackRun run{(*tracks)[row], row, row + 1, true};
+    TrackStretch run{(*tracks)[row], row, row + 1, true};
     if (run.track < 0 || run.track >= known) {
       return Broken("segment " + std::to_string(segment.id) + " has rows of track " + std::to_string(run.track) +
                     ", of which there is none");

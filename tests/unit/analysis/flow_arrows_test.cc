@@ -91,7 +91,27 @@ TEST_F(FlowArrows, AnEndBindsToTheNextSliceUnlessItSaysEnclosing) {
 }
 
 TEST_F(FlowArrows, WhatEndsWithoutABeginIsNoArrow) {
-  EXPECT_TRUE(Find({{50, 1, 'f', "1", true}, {60, 1, 's', "1"}, {10, 0, 't', "2"}}).empty());
+  EXPECT_TRUE(Find({{50, 1, 'f', "1", true}, {10, 0, 't', "2"}, {60, 1, 's', "3"}}).empty());
+}
+
+TEST_F(FlowArrows, OneBeginAndOneEndAreAPairWhateverClocksSay) {
+  const std::vector<FlowArrow> arrows = Find({{50, 1, 'f', "1", true}, {60, 0, 's', "1"}});
+  ASSERT_EQ(arrows.size(), 1u);
+  EXPECT_EQ(arrows[0].from.slice, Row(0, 0));
+  EXPECT_EQ(arrows[0].to.slice, Row(1, 0));
+}
+
+TEST_F(FlowArrows, APointLiesInASliceWithItsEnd) {
+  const std::vector<FlowArrow> arrows = Find({{100, 0, 's', "1"}, {300, 1, 'f', "1", true}});
+  ASSERT_EQ(arrows.size(), 1u);
+  EXPECT_EQ(arrows[0].from.slice, Row(0, 0));
+  EXPECT_EQ(arrows[0].to.slice, Row(1, 200));
+}
+
+TEST_F(FlowArrows, OfOneTimeABeginComesBeforeAnEnd) {
+  const std::vector<FlowArrow> arrows = Find({{50, 1, 'f', "1", true}, {50, 0, 's', "1"}});
+  ASSERT_EQ(arrows.size(), 1u);
+  EXPECT_EQ(arrows[0].from.slice, Row(0, 0));
 }
 
 TEST_F(FlowArrows, MorePointsThanAskedForIsAnError) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+#include <set>
 #include <tuple>
 
 #include "tests/unit/analysis/sample_trace.h"
@@ -61,6 +64,48 @@ TEST(SliceTiles, WhatIsNarrowerThanAPixelIsPutTogether) {
   EXPECT_EQ(tiles.boxes[0].row, kNoValue);
   EXPECT_EQ(tiles.boxes[1].count, 1);
   EXPECT_EQ(*reader.ReadString(tiles.boxes[1].name), "wide");
+}
+
+TEST(SliceTiles, WhatCrossesFillsWhatItSharesOnce) {
+  SampleTrace trace;
+  PartReader& reader =
+      trace.Add({{.time = 0, .duration = 40, .name = "a"}, {.time = 20, .duration = 40, .name = "b"}}, 100);
+  const SliceTiles tiles = *MakeSliceTiles(reader, {.from_ns = 0, .to_ns = 1'000, .pixels = 10, .tracks = {}}, {});
+  ASSERT_EQ(tiles.boxes.size(), 1u);
+  EXPECT_EQ(tiles.boxes[0].busy_ns, 60);
+}
+
+// Of each pixel of a track and depth all slices that are narrower, one by one.
+TEST(SliceTiles, HowMuchOfABoxIsFilledIsWhatItsSlicesFillTogether) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<SampleSlice> slices;
+    for (int i = 0; i < 400; ++i) {
+      const auto time = static_cast<int64_t>(random() % 4'000);
+      const auto duration = static_cast<int64_t>(random() % (random() % 10 == 0 ? 400 : 60));
+      slices.push_back({.time = time, .duration = duration, .track = static_cast<int64_t>(random() % 2), .name = "n"});
+    }
+    SampleTrace trace;
+    PartReader& reader = trace.Add(slices, 150);
+    const int64_t from = round * 37;
+    const int64_t to = 4'000 - round * 11;
+    const SliceTiles tiles = *MakeSliceTiles(reader, {.from_ns = from, .to_ns = to, .pixels = 40, .tracks = {}}, {});
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::set<int64_t>> filled;  // track, depth, pixel: each ns
+    for (const SampleRow& row : RowsOf(reader)) {
+      if (!Touches(row, from, to) || row.end() - row.slice.time >= tiles.pixel_ns) continue;
+      std::set<int64_t>& of =
+          filled[{row.slice.track, row.depth, (std::max(row.slice.time, from) - from) / tiles.pixel_ns}];
+      for (int64_t ns = row.slice.time; ns < row.end(); ++ns) of.insert(ns);
+    }
+    size_t narrow = 0;
+    for (const TileBox& box : tiles.boxes) {
+      if (box.count == 1 && box.end_ns - box.begin_ns >= tiles.pixel_ns) continue;
+      ++narrow;
+      const auto& of = filled[{int64_t{box.track}, box.depth, (std::max(box.begin_ns, from) - from) / tiles.pixel_ns}];
+      EXPECT_EQ(box.busy_ns, static_cast<int64_t>(of.size())) << round << ": " << box.begin_ns;
+    }
+    EXPECT_EQ(narrow, filled.size());
+  }
 }
 
 TEST(SliceTiles, FromFarAwayAllSlicesAreCounted) {

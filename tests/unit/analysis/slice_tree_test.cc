@@ -61,7 +61,7 @@ TEST_P(SliceTreeOfBatches, WhatGoesOnIsTheLastToBeginOfThoseThatHoldTheTime) {
       std::optional<int64_t> holds;
       std::optional<int64_t> next;
       for (const SampleRow& row : rows) {
-        if (row.slice.time <= time && row.end() > time) holds = row.row;
+        if (row.has_end() && row.slice.time <= time && row.end() >= time) holds = row.row;
         if (row.slice.time >= time && !next) next = row.row;
       }
       ASSERT_EQ(*tree.FindAt(static_cast<uint32_t>(track), time, {}), holds) << track << " " << time;

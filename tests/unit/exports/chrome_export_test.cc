@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tests/unit/exports/exports_fixture.h"
+#include "tests/unit/ingest/made_source.h"
 
 namespace kprof {
 namespace {
@@ -30,6 +31,67 @@ class ChromeExportTest : public ExportsTest {
     const std::string path = std::string(KPROF_SOURCE_DIR) + "/../shared/data/kineto/" + name;
     if (!std::filesystem::exists(path)) GTEST_SKIP() << name << " is not here";
     ExpectReadsBack(ReadFile(path));
+  }
+  // Tracks, sorted; their numbers are not compared.
+  static std::vector<std::string> TracksOf(const PartReader& part) {
+    std::vector<std::string> tracks;
+    for (const TrackRow& track : part.tracks()) {
+      std::string line = track.kind + " \"" + track.name + "\"";
+      for (const auto& text : {track.pid, track.tid, track.process}) line += " " + text.value_or("-");
+      for (const auto& number : {track.device, track.stream, track.sort_index}) {
+        line += " " + (number ? std::to_string(*number) : "-");
+      }
+      tracks.push_back(line);
+    }
+    std::sort(tracks.begin(), tracks.end());
+    return tracks;
+  }
+  static std::vector<std::string> WithoutMetadata(std::vector<std::string> words) {
+    std::erase_if(words, [](const std::string& line) { return line.starts_with("metadata"); });
+    return words;
+  }
+  // As an export writes it: a slice's correlation is an argument of that name, the last one.
+  static std::string WithCorrelation(std::string line) {
+    if (!line.starts_with("slice ") || line.find("correlation=correlation ") != line.npos) return line;
+    const std::string other_name = "Id=correlation ";
+    if (const size_t at = line.find(other_name); at != line.npos) line.replace(at, other_name.size(), "Id=integer ");
+    const size_t category_end = line.find("\"  ");  // the correlation follows
+    const size_t number = category_end + 3;
+    const std::string value = line.substr(number, line.find(' ', number) - number);
+    if (category_end == line.npos || value == "?") return line;
+    if (line.back() != '}') line += " {}";
+    line.insert(line.size() - 1, "correlation=correlation " + value + ", ");
+    return line;
+  }
+  // All but what docs/exports.md says.
+  void ExpectNsightReadsBack(const std::string& source) {
+    const std::unique_ptr<PartReader> first = Import(source, {{"source_format", "nsys-sqlite"}});
+    const std::string exported = Export("chrome", *first);
+    ExpectIsChromeTrace(exported);
+    const std::unique_ptr<PartReader> second = Import(exported);
+    EXPECT_EQ(TracksOf(*second), TracksOf(*first));
+    std::vector<std::string> expected = WithoutMetadata(Words(*first));
+    for (std::string& line : expected) line = WithCorrelation(line);
+    std::sort(expected.begin(), expected.end());
+    const std::vector<std::string> words = WithoutMetadata(Words(*second));
+    ASSERT_EQ(words.size(), expected.size());
+    const auto [word, expected_word] = std::mismatch(words.begin(), words.end(), expected.begin());
+    if (word != words.end()) FAIL() << *word << " instead of " << *expected_word;
+    std::map<std::string, std::string> facts = FactsOf(*first);
+    std::map<std::string, std::string> facts_again = FactsOf(*second);
+    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "rows.metadata", "base_source_ns"}) {
+      facts.erase(other);
+      facts_again.erase(other);
+    }
+    EXPECT_EQ(facts_again, facts);
+    const std::unique_ptr<PartReader> third = Import(Export("chrome", *second));
+    EXPECT_EQ(Words(*third), Words(*second));
+    EXPECT_EQ(TracksOf(*third), TracksOf(*second));
+  }
+  void ExpectNsightFileReadsBack(const std::string& name) {
+    const std::string path = std::string(KPROF_SOURCE_DIR) + "/../shared/data/nsys/" + name;
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << name << " is not here";
+    ExpectNsightReadsBack(ReadFile(path));
   }
 };
 
@@ -72,6 +134,42 @@ TEST_F(ChromeExportTest, ABeginAndAnEndWithTheSameKeysReadBack) {
       R"({"ph":"B","name":"b","pid":1,"tid":3,"ts":15,"args":{"correlation":7}},{"ph":"E","pid":1,"tid":3,"ts":16},)"
       R"({"ph":"b","name":"c","cat":"x","id":1,"pid":1,"ts":15,"args":{"k":7}},)"
       R"({"ph":"e","name":"c","cat":"x","id":1,"pid":1,"ts":16,"args":{"k":8}})"));
+}
+
+TEST_F(ChromeExportTest, CorrelationsInOtherWordsReadBack) {
+  ExpectReadsBack(
+      List(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":"5"}},)"
+           R"({"ph":"X","name":"a","ts":2,"dur":1,"args":{"correlation":5.0,"k":1}},)"
+           R"({"ph":"X","name":"a","ts":3,"dur":1,"args":{"correlation":"five"}},)"
+           R"({"ph":"X","name":"a","ts":4,"args":{"correlation":"6"}},)"
+           R"({"ph":"B","name":"a","ts":5,"args":{"correlation":"5"}},{"ph":"E","ts":6,"args":{"correlation":5.5}})"));
+}
+
+TEST_F(ChromeExportTest, IdsOfSeveralValuesReadBack) {
+  const std::string source =
+      List(R"({"ph":"b","cat":"c","name":"n","pid":1,"tid":1,"ts":1,"id2":{"local":"0x1"},"args":{"a":1}},)"
+           R"({"ph":"b","cat":"c","name":"n","pid":1,"tid":1,"ts":2,"id2":{"local":"0x2"}},)"
+           R"({"ph":"e","cat":"c","name":"n","pid":1,"tid":1,"ts":10,"id2":{"local":"0x1"},"args":{"a":2}},)"
+           R"({"ph":"e","cat":"c","name":"n","pid":1,"tid":1,"ts":20,"id2":{"local":"0x2"}},)"
+           R"({"ph":"b","cat":"c","name":"g","pid":1,"tid":1,"ts":3,"id2":{"global":"7"}},)"
+           R"({"ph":"e","cat":"c","name":"g","pid":2,"tid":1,"ts":5,"id2":{"global":"7"}},)"
+           R"({"ph":"n","cat":"c","name":"g","pid":2,"tid":1,"ts":4,"id2":{"global":"7"}},)"
+           R"({"ph":"b","cat":"c","name":"s","pid":1,"ts":3,"id":"7","scope":"s"},)"
+           R"({"ph":"b","cat":"c","name":"s","pid":1,"ts":4,"id":"7","scope":"t"},)"
+           R"({"ph":"e","cat":"c","name":"s","pid":1,"ts":5,"id":"7","scope":"s"},)"
+           R"({"ph":"b","cat":"c","name":"m","pid":1,"ts":30,"id2":{"local":"9"}},)"
+           R"({"ph":"e","cat":"c","name":"m","pid":1,"ts":31,"id":"9"},)"
+           R"({"ph":"b","cat":"c","name":"o","pid":1,"ts":32,"id":"9"},)"
+           R"({"ph":"e","cat":"c","name":"o","pid":1,"ts":33,"id2":{"local":"9"},"id":4},)"
+           R"({"ph":"s","cat":"f","name":"f","pid":1,"tid":2,"ts":1,"id":5,"scope":"s"},)"
+           R"({"ph":"s","cat":"f","name":"f","pid":1,"tid":2,"ts":2,"id2":{"local":5}},)"
+           R"({"ph":"f","cat":"f","name":"f","pid":2,"tid":2,"ts":3,"id2":{"global":"5"},"args":{"k":1}},)"
+           R"({"ph":"X","cat":"c","name":"x","pid":1,"tid":2,"ts":3,"dur":1,"id2":{"local":"5"},"scope":"z","id":6})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  const std::string exported = Export("chrome", *part);
+  EXPECT_NE(exported.find(R"("ts":1,"pid":1,"id2":{"local":"0x1"},"args":{"a":1}})"), std::string::npos) << exported;
+  EXPECT_NE(exported.find(R"("ts":5,"pid":2,"id2":{"global":"7"}})"), std::string::npos) << exported;
 }
 
 TEST_F(ChromeExportTest, WhatIsMissingOrOddReadsBack) {
@@ -126,9 +224,32 @@ TEST_F(ChromeExportTest, TheBaseAndTheFactsBesideEventsReadBack) {
       R"("traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":5000.123,"dur":1}]})");
 }
 
+// Two files of rank 3 are two ranks of a run, and --rank says another one than the file.
+TEST_F(ChromeExportTest, TheRankOfTheRunReadsBackWhateverTheSourceSaid) {
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"traceEvents":[{"ph":"X","name":"a","ts":5}]})");
+  for (const int64_t rank : {3, 0, 7}) {
+    const std::string exported = ExportParts("chrome", {{part.get(), rank}});
+    const std::unique_ptr<PartReader> again = Import(exported);
+    EXPECT_EQ(again->IntegerFact("rank"), rank);
+    EXPECT_EQ(again->IntegerFact("world_size"), 8);
+    EXPECT_EQ(again->TextFact("source.distributedInfo"),
+              "{\"backend\":\"nccl\",\"rank\":" + std::to_string(rank) + ",\"world_size\":8}");
+  }
+}
+
 TEST_F(ChromeExportTest, TimesSince1970ReadBack) {
   ExpectReadsBack(List(R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1623143089861885,"dur":1},)"
                        R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":1623143089861880,"dur":1})"));
+}
+
+TEST_F(ChromeExportTest, TimesOfAClockThatIsNotKnownReadBack) {
+  const std::string source = List(R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":81234567.125,"dur":1},)"
+                                  R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":81234560,"dur":1})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  EXPECT_EQ(part->IntegerFact("base_source_ns"), 81'234'560'000);
+  EXPECT_NE(Export("chrome", *part).find("\"ts\":81234567.125,"), std::string::npos);
 }
 
 TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
@@ -138,14 +259,16 @@ TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
 }
 
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
-  const std::unique_ptr<PartReader> part =
-      Import(R"({"host":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
-             R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})");
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"deviceProperties":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
+      R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})",
+      {{"source.environment", R"(["SECRET=5"])"}, {"source.kept", R"({"env":"SECRET=6","y":1})"}});
   for (const char* format : {"chrome", "perfetto", "csv"}) {
     EXPECT_EQ(Export(format, *part).find("SECRET"), std::string::npos) << format;
   }
   const std::string exported = Export("chrome", *part);
-  EXPECT_NE(exported.find("\"host\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"deviceProperties\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"kept\":{\"y\":1}"), std::string::npos) << exported;
   EXPECT_NE(exported.find("\"args\":{\"kept\":{\"x\":1}}"), std::string::npos) << exported;
 }
 
@@ -183,9 +306,86 @@ TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
     EXPECT_NE(exported.find(expected), std::string::npos) << expected;
   }
   EXPECT_EQ(exported.find("\"environment\""), std::string::npos);
-  const std::unique_ptr<PartReader> again = Import(exported);
-  EXPECT_EQ(again->rows(EventKind::kSlice), part->rows(EventKind::kSlice));
-  EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
+}
+
+// Two processes that number their calls alike, a thread without a name, a stream of two contexts, counters of one name.
+TEST_F(ChromeExportTest, AMadeNsightExportReadsBack) {
+  const int64_t machine = int64_t{1} << 48;
+  const std::string first = std::to_string(machine | 100 << 24 | 101);
+  const std::string second = std::to_string(machine | 200 << 24 | 201);
+  ExpectNsightReadsBack(DatabaseOf(
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+      "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000'), (3, 'loader'), (4, 'read');"
+      "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
+      "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.20.2');"
+      "CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);"
+      "INSERT INTO ThreadNames VALUES (3, 1, " +
+      first +
+      ");"
+      "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER);"
+      "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (5, 0, 100), (6, 0, 200);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,"
+      " streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 1500, 0, 1, 7, 11, " +
+      first +
+      ", 1),"
+      " (1200, 1700, 0, 2, 7, 12, " +
+      first + ", 1), (1100, 1150, 0, 1, 7, 11, " + second +
+      ", 1);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER,"
+      " nameId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (900, 950, " +
+      first + ", 11, 2), (960, NULL, " + first + ", 12, 2), (901, 951, " + second +
+      ", 11, 2);"
+      "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);"
+      "INSERT INTO OSRT_API VALUES (905, 945, " +
+      first + ", 4), (906, 946, " + second +
+      ", 4);"
+      "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER,"
+      " domainId INTEGER);"
+      "INSERT INTO NVTX_EVENTS VALUES (800, 2000, 60, 'step', " +
+      first + ", 0), (850, 1900, 60, 'step', " + first + ", 0), (810, 1990, 59, 'pushed', " + second +
+      ", 0), (820, NULL, 34, 'mark', " + second +
+      ", 0);"
+      "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);"
+      "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (1, 1, 'GPU Active [Throughput %]'), (2, 1, 'GPU Active [Throughput "
+      "%]');"
+      "CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);"
+      "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70);"));
+}
+
+TEST_F(ChromeExportTest, ReadsBackNsightTwoGpusAfter) {
+  ExpectNsightFileReadsBack("2gpu_mfu_after.sqlite");
+}
+TEST_F(ChromeExportTest, ReadsBackNsightTwoGpusBefore) {
+  ExpectNsightFileReadsBack("2gpu_mfu_before.sqlite");
+}
+TEST_F(ChromeExportTest, ReadsBackNsightWithoutKernels) {
+  ExpectNsightFileReadsBack("rtx4060_no_kernels.sqlite");
+}
+TEST_F(ChromeExportTest, ReadsBackNsightPowerIteration) {
+  ExpectNsightFileReadsBack("t4_power_iteration.sqlite");
+}
+
+TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
+  const std::unique_ptr<PartReader> first = Import(std::string(
+      R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1},{"ph":"X","name":"b","pid":1,"tid":3,"ts":1},)"
+      R"({"ph":"b","name":"w","cat":"c","id":1,"pid":1,"ts":1},{"ph":"C","name":"m","pid":1,"ts":1,"args":{"v":1}}],)"
+      R"("kprofTracks":[{"of":"thread","pid":"1","tid":"2","track":{"kind":"gpu_stream","name":"\u00e4 \"q\"",)"
+      R"("pid":"other","tid":"7","process":"p","device":3,"stream":9,"sort_index":-4}},)"
+      R"({"of":"thread","pid":"1","tid":"3","track":{"kind":"other","name":""}},)"
+      R"({"of":"async","pid":"1","cat":"c","id":"1","track":{"kind":"async","name":"ranges","tid":"5"}},)"
+      R"({"of":"counter","pid":"1","name":"m","series":"v","track":{"kind":"counter","name":"m","device":0}}]})"));
+  const std::vector<std::string> words = Words(*first);
+  for (const char* expected : {"<gpu_stream \xc3\xa4 \"q\" other:7 p 3/9 -4>", "<other  -:- - -/- ->",
+                               "<async ranges -:5 - -/- ->", "<counter m -:- - 0/- ->"}) {
+    EXPECT_TRUE(std::any_of(words.begin(), words.end(), [&](const std::string& line) {
+      return line.find(expected) != line.npos;
+    })) << expected;
+  }
+  const std::unique_ptr<PartReader> second = Import(Export("chrome", *first));
+  EXPECT_EQ(WithoutMetadata(Words(*second)), WithoutMetadata(words));
+  EXPECT_EQ(TracksOf(*second), TracksOf(*first));
 }
 
 TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {

@@ -17,7 +17,7 @@ TEST_F(CsvExportTest, ASliceIsALine) {
              R"("args":{"device":0,"stream":7,"correlation":3,"s":"x"}}])");
   EXPECT_EQ(Export("csv", *part),
             std::string(kHeader) +
-                "0,stream 7,\"a, \"\"b\"\"\",gpu_stream,0,7,0,2500,\"k<1, 2>\",kernel,0,3,"
+                ",stream 7,\"a, \"\"b\"\"\",gpu_stream,0,7,0,2500,\"k<1, 2>\",kernel,0,3,"
                 "\"{\"\"device\"\":0,\"\"stream\"\":7,\"\"correlation\"\":3,\"\"s\"\":\"\"x\"\"}\"\r\n");
 }
 
@@ -30,8 +30,8 @@ TEST_F(CsvExportTest, WhatIsNotKnownIsEmpty) {
 TEST_F(CsvExportTest, RanksAreOneBehindTheOther) {
   const std::unique_ptr<PartReader> first = Import(R"([{"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":1}])");
   const std::unique_ptr<PartReader> second = Import(R"([{"ph":"X","name":"b","pid":1,"tid":2,"ts":1,"dur":1}])");
-  EXPECT_EQ(Export("csv", {first.get(), second.get()}),
-            std::string(kHeader) + "0,2,,cpu_thread,,,0,1000,a,,0,,\r\n1,2,,cpu_thread,,,0,1000,b,,0,,\r\n");
+  EXPECT_EQ(ExportParts("csv", {{first.get(), 4}, {second.get(), 1}}),
+            std::string(kHeader) + "4,2,,cpu_thread,,,0,1000,a,,0,,\r\n1,2,,cpu_thread,,,0,1000,b,,0,,\r\n");
 }
 
 }  // namespace

@@ -164,6 +164,7 @@ class PerfettoTrace {
     for (const Message& arg : event.All(4)) {
       made.args += " " + (arg.Has(10) ? arg.Text(10) : text(3, arg.Number(1))) + "=";
       if (arg.Has(2)) made.args += arg.Number(2) != 0 ? "true" : "false";
+      if (arg.Has(3)) made.args += std::to_string(arg.Number(3)) + "u";
       if (arg.Has(4)) made.args += std::to_string(static_cast<int64_t>(arg.Number(4)));
       if (arg.Has(5)) made.args += std::to_string(std::bit_cast<double>(arg.Number(5)));
       made.args += arg.Text(6) + arg.Text(9);
@@ -194,6 +195,15 @@ TEST_F(PerfettoExportTest, SlicesAreOnTheirThreadsWithTheirArguments) {
                     R"({"ph":"X","name":"k","cat":"kernel","pid":0,"tid":7,"ts":3,"dur":1})"),
             (Lines{"p1 python > t2 main: 0..3000 a/c i=-7 d=1.500000 s=x t=true n=null l=[1,2] correlation=9",
                    "p1 python > t2 main: 1000..3000 b/c", "process 0 > stream 7: 2000..3000 k/kernel"}));
+}
+
+TEST_F(PerfettoExportTest, IntegersKeepAllTheirDigits) {
+  EXPECT_EQ(LinesOf(R"({"ph":"X","name":"a","pid":1,"tid":2,"ts":1,"dur":1,"args":{"most":9223372036854775807,)"
+                    R"("more":9223372036854775808,"hash":18446744073709551615,"least":-9223372036854775808,)"
+                    R"("beyond":18446744073709551616,"exponent":1e3}})"),
+            (Lines{"p1  > t2 2: 0..1000 a/ most=9223372036854775807 more=9223372036854775808u "
+                   "hash=18446744073709551615u least=-9223372036854775808 beyond=18446744073709551616.000000 "
+                   "exponent=1000.000000"}));
 }
 
 TEST_F(PerfettoExportTest, WhatOverlapsIsOnATrackBelow) {
@@ -232,6 +242,27 @@ TEST_F(PerfettoExportTest, FlowsTouchTheInnermostSliceOfTheirTime) {
   EXPECT_EQ(with_flows.at("launch")->flows, with_flows.at("kernel")->last_flows);
   EXPECT_EQ(with_flows.at("lost")->type, 3u);
   EXPECT_NE(with_flows.at("lost")->flows, with_flows.at("launch")->flows);
+}
+
+// More slices than a segment has lie between the begin of the slice and the point in it.
+TEST_F(PerfettoExportTest, AFlowTouchesASliceThatBeganLongBefore) {
+  std::string events = R"({"ph":"X","name":"step","pid":1,"tid":2,"ts":0,"dur":900000},)"
+                       R"({"ph":"s","id":5,"name":"f","cat":"f","pid":1,"tid":2,"ts":150000},)"
+                       R"({"ph":"f","id":5,"name":"f","cat":"f","pid":1,"tid":9,"ts":150000})";
+  for (int i = 0; i < 150'000; ++i) {
+    events += ",\n{\"ph\":\"X\",\"name\":\"k\",\"pid\":1,\"tid\":3,\"ts\":" + std::to_string(2 * i) + ",\"dur\":1}";
+  }
+  events += R"(,{"ph":"X","name":"next","pid":1,"tid":9,"ts":299999,"dur":1})";
+  const PerfettoTrace trace(Export("perfetto", *Import("[" + events + "]")));
+  std::map<std::string, const Event*> with_flows;
+  for (const Event& event : trace.events) {
+    if (!event.flows.empty() || !event.last_flows.empty()) with_flows[event.name] = &event;
+  }
+  ASSERT_EQ(with_flows.size(), 2u);
+  for (const auto& [name, event] : with_flows) EXPECT_EQ(event->type, 1u) << name << " " << event->time;
+  ASSERT_TRUE(with_flows.count("step") > 0 && with_flows.count("next") > 0);
+  EXPECT_EQ(with_flows.at("step")->type, 1u);
+  EXPECT_EQ(with_flows.at("step")->flows, with_flows.at("next")->last_flows);
 }
 
 TEST_F(PerfettoExportTest, TheClockSaysWhenItWas) {

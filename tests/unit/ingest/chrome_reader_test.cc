@@ -36,11 +36,11 @@ using Rows = std::vector<std::string>;
 
 TEST(ChromeReader, HasTheEventsAndWhatStandsBesideThem) {
   const ReadBack read =
-      Read(R"({"a":1,"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":2,"pid":3,"tid":4}],"b":[2, 3]})");
+      Read(R"({"a":1,"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":2,"pid":3,"tid":4}],"deviceProperties":[2, 3]})");
   ASSERT_TRUE(read.status.ok()) << read.status.ToString();
   EXPECT_EQ(read.sink.rows, Rows{"slice 1000+2000 3:4 n/"});
-  EXPECT_EQ(read.sink.facts,
-            (std::map<std::string, std::string>{{"source.a", "1"}, {"source.b", "[2,3]"}, {"clock", "unknown"}}));
+  EXPECT_EQ(read.sink.facts, (std::map<std::string, std::string>{
+                                 {"source.a", "1"}, {"source.deviceProperties", "[2,3]"}, {"clock", "unknown"}}));
   EXPECT_EQ(read.sink.warnings, Rows{});
   EXPECT_EQ(read.sink.events, 1);
 }

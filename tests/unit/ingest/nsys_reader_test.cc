@@ -504,7 +504,16 @@ INSERT INTO META_DATA_CAPTURE VALUES ('CAPTURE_EVENT_TYPE', 'Cuda'), ('CAPTURE_E
   ('PROCESS_0:WORKING_DIR', '/home/secret-user'), ('PROCESS_0:ARGUMENT_0', '--token=secret-token'),
   ('PROCESS_0:COMMAND', '/home/secret-user/run'), ('DEVICE_DISPLAY_NAME', 'secret-host'),
   ('PROCESS_0:ENVIRONMENT_VARIABLE', 'NCCL_ALGO=Ring'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'AWS_REGION=secret-region'),
-  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'CUDA_API_KEY=secret-key'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'secret-nameless');
+  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'CUDA_API_KEY=secret-key'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'secret-nameless'),
+  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'HSA_x=secret'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'UCX_TLS=/secret'),
+  ('TRACE_CMD', '/home/joe/secret --token=s'), ('COLLECT_ENV', 'PATH=/secret'), ('START_X', 'secret'),
+  ('CUDA_ENV', 'AWS=secret');
+CREATE TABLE UNKNOWN_ENV (timestamp INTEGER, env TEXT);
+INSERT INTO UNKNOWN_ENV VALUES (1, 'AWS_SECRET=secret');
+CREATE TABLE TARGET_INFO_PROCESS_ENV (rawTimestamp INTEGER, name TEXT, value TEXT, globalPid INTEGER);
+INSERT INTO TARGET_INFO_PROCESS_ENV VALUES (5, 'PATH', '/home/secret', 16777216);
+CREATE TABLE LAUNCHES (timestamp INTEGER, commandLine TEXT, environ TEXT, userName TEXT, kept TEXT);
+INSERT INTO LAUNCHES VALUES (7, 'run --token=secret', 'A=secret', 'secret', 'told');
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid, devStateName, name, nameEnum, value);
 INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (1, 'x', 'CpuCores', 1, '2'), (1, 'x', 'Hostname', 2, 'secret-host'),
   (1, 'x', 'IpAddress', 3, 'secret-address');
@@ -529,6 +538,8 @@ TEST(NsysReader, TellsNothingThatNobodyMaySee) {
   const std::string all = read.AllText();
   EXPECT_EQ(all.find("secret"), all.npos) << all.substr(all.find("secret"), 40);
   EXPECT_EQ(read.facts.at("source.environment"), "[\"NCCL_ALGO=Ring\"]");
+  ASSERT_EQ(read.Of("launches").size(), 1u);
+  EXPECT_EQ(read.Of("launches")[0].args, (std::map<std::string, std::string>{{"kept", "told"}}));
   EXPECT_EQ(read.facts.at("source.system"), "[[\"CpuCores\",\"2\"]]");
   EXPECT_EQ(read.facts.at("source.nics"), "[{\"name\":\"mlx5_0\"}]");
   EXPECT_EQ(read.facts.at("source.capture"),
@@ -550,11 +561,15 @@ TEST(NsysReader, WhatOnlyLooksAtWhatItStartedMayNameAll) {
 }
 
 TEST(IsKeptEnvironment, KeepsSettingsAndNoSecrets) {
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE"})
-    EXPECT_TRUE(IsKeptEnvironment(name)) << name;
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE"}) {
+    EXPECT_TRUE(IsKeptEnvironment(name, "1")) << name;
+    EXPECT_FALSE(IsKeptEnvironment(name, "/home/joe/y")) << name;
+    EXPECT_FALSE(IsKeptEnvironment(name, std::string(300, '1'))) << name;
+  }
   for (const char* name : {"", "PATH", "HOME", "AWS_SECRET_ACCESS_KEY", "CUDA_API_KEY", "TORCH_TOKEN", "NCCL_Password",
-                           "XCUDA_X", "RANKS", "HF_TOKEN", "CUDA_HOME", "TORCH_auth"})
-    EXPECT_FALSE(IsKeptEnvironment(name)) << name;
+                           "XCUDA_X", "RANKS", "HF_TOKEN", "CUDA_HOME", "TORCH_auth", "HSA_x", "XLA_FLAGS", "TF_CONFIG",
+                           "NCCL_COMM_ID", "NEURON_RT_ROOT_COMM_ID", "TORCH_MYNAME", "rank"})
+    EXPECT_FALSE(IsKeptEnvironment(name, "1")) << name;
 }
 
 TEST(NsysReader, FactsSayWhen) {

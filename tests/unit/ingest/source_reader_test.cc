@@ -13,6 +13,7 @@
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/packed.h"
+#include "tests/unit/ingest/made_source.h"
 
 namespace kprof {
 namespace {
@@ -64,6 +65,30 @@ TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read->format, "chrome");
   }
+}
+
+TEST_F(SourceReaderTest, WithoutEventsItSaysSo) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const std::string& content : {std::string("[]"), std::string("{\"traceEvents\":[]}"), nsys}) {
+    const Result<ReadSourceResult> read = Read(content);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(read->warnings, Rows{"it has no events"});
+  }
+}
+
+TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const char* format : {"auto", "chrome", "nsys-sqlite"}) {
+    const Status status = Failure(Gzip(nsys), {.format = format});
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput);
+    EXPECT_TRUE(status.remedy().starts_with("unpack it first")) << status.ToString();
+  }
+}
+
+TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
+  const std::string text = Failure(DatabaseOf("CREATE TABLE StringIds (id, value)")).ToString();
+  EXPECT_NE(text.find("trace.json"), text.npos);
+  EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
 }
 
 TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
@@ -149,6 +174,34 @@ TEST_F(SourceReaderTest, TheBaseIsThePartsAndNotTheSources) {
   EXPECT_EQ(part_.facts["base_unix_ns"], "1700000000000000250");
   ASSERT_TRUE(Read(R"({"baseTimeNanoseconds":9223372036854775807,"traceEvents":[{"ph":"i","ts":5.5}]})").ok());
   EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+}
+
+TEST_F(SourceReaderTest, WhatTheSourceCalledTimeZeroIsKeptWhateverItsClock) {
+  ASSERT_TRUE(Read(R"([{"ph":"i","ts":81234567.125},{"ph":"i","ts":81234568}])").ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "81234567125");
+  EXPECT_EQ(part_.facts["clock"], "unknown");
+  EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+  ASSERT_TRUE(
+      Read(R"({"baseTimeNanoseconds":1700000000000000000,"traceEvents":[{"ph":"i","ts":5.5},{"ph":"i","ts":7}]})")
+          .ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "5500");
+  ASSERT_TRUE(Read("[]").ok());
+  EXPECT_FALSE(part_.facts.contains("base_source_ns"));
+}
+
+TEST_F(SourceReaderTest, AnNsightExportCountsFromTheStartOfItsCapture) {
+  const std::string events =
+      "CREATE TABLE StringIds (id, value);CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, text TEXT);"
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (500, 'a'), (-20, 'b');";
+  ASSERT_TRUE(Read(DatabaseOf(events)).ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "0");
+  EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+  EXPECT_EQ(part_.Rows(EventKind::kInstant).size(), 2u);
+  EXPECT_TRUE(part_.Rows(EventKind::kInstant)[0].starts_with("instant -20 ")) << part_.Rows(EventKind::kInstant)[0];
+  ASSERT_TRUE(Read(DatabaseOf(events + "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
+                                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1754324972242076786)"))
+                  .ok());
+  EXPECT_EQ(part_.facts["base_unix_ns"], "1754324972242076786");
 }
 
 TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {

@@ -276,6 +276,54 @@ TEST_F(TraceAssemblerTest, APoolThatIsFullIsNoReasonNotToWrite) {
   EXPECT_EQ(Rows_(EventKind::kInstant).size(), 1u);
 }
 
+TEST_F(TraceAssemblerTest, TotalsAreThoseOfAllSlices) {
+  std::string events;
+  for (int64_t i = 0; i < 40; ++i) {
+    const std::string time = std::to_string(i * (i % 2 == 0 ? 10 : 3));  // in no order
+    events +=
+        R"({"ph":"X","ts":)" + time + R"(,"dur":2,"name":")" + (i % 4 == 0 ? "a" : "b") + R"(","cat":"c","tid":1},)";
+  }
+  AddAll(events);
+  using Values = std::vector<int64_t>;
+  size_t found = 0;
+  for (const MemoryPart::OneSegment& segment : part_.segments) {
+    if (segment.kind != EventKind::kTotal) continue;
+    ++found;
+    EXPECT_EQ(segment.rows.of(EventColumn::kCount), (Values{10, 30}));
+    EXPECT_EQ(segment.rows.of(EventColumn::kBusy), (Values{20'000, 60'000}));
+    EXPECT_EQ(segment.rows.of(EventColumn::kSlice), (Values{0, 0}));
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST_F(TraceAssemblerTest, CountersHaveLevelsOfDetail) {
+  std::string events;
+  for (int64_t i = 0; i < 64; ++i) {
+    const std::string time = std::to_string(static_cast<double>(i) / 64);
+    events += R"({"ph":"C","ts":)" + time + R"(,"name":"power","args":{"W":)" + std::to_string(i) + "}},";
+  }
+  AddAll(events);
+  std::vector<int64_t> counts;
+  for (const MemoryPart::OneSegment& segment : part_.segments) {
+    if (segment.kind != EventKind::kCounterSummary) continue;
+    for (const int64_t count : segment.rows.of(EventColumn::kCount)) counts.push_back(count);
+  }
+  EXPECT_EQ(counts, std::vector<int64_t>{64});  // in 1,024 ns; coarser ones would be no fewer
+}
+
+TEST_F(TraceAssemblerTest, SlicesInTooManyOthersAreCounted) {
+  std::string events;
+  const int64_t count = kMostDepth + 10;
+  for (int64_t i = 0; i < count; ++i) {
+    events +=
+        R"({"ph":"X","name":"x","ts":)" + std::to_string(i) + R"(,"dur":)" + std::to_string(10 * count - 2 * i) + "},";
+  }
+  AddAll(events);
+  EXPECT_EQ(assembler_->crowded_slices(), 10);
+  EXPECT_EQ(part_.facts.at("slices_too_deep"), "10");
+  EXPECT_EQ(Depths().back(), kMostDepth);
+}
+
 // By hand: in how many others of its track each is, as docs/trace_format.md has it.
 class DepthTest : public testing::Test {
  protected:

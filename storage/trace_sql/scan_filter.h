@@ -13,7 +13,7 @@
 
 namespace kprof {
 
-struct EventFilter {
+struct ScanFilter {
   TextFilter run;
   IntegerFilter id;  // of SQL, as is the next one and the parent
   IntegerFilter track;
