@@ -40,6 +40,7 @@
 #include "daemon/runs/stray_files.h"
 #include "daemon/side_requests.h"
 #include "daemon/systemd/watchdog.h"
+#include "daemon/trace_functions/query_functions.h"
 #include "daemon/web/metrics_page.h"
 #include "daemon/web/web_thread.h"
 #include "daemon/withdrawn_rights.h"
@@ -59,6 +60,7 @@ constexpr size_t kHashingWorkers = 1;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
+constexpr int64_t kLookAtPartsMs = 20'000;
 constexpr const char* kSocketName = "kprofd";  // FileDescriptorName= in kprofd.socket
 constexpr mode_t kOwnSocketMode = 0600;
 constexpr mode_t kSystemSocketMode = 0666;  // who connects is told by the socket
@@ -78,6 +80,7 @@ Config WithSubordinates(Config config) {
 ImportLimits LimitsOf(const Config& config) {
   ImportLimits limits;
   limits.program = IngestProgramBeside(config.ingest_path);
+  limits.made_by = DaemonVersion();
   limits.memory_bytes = config.import.memory_bytes;
   limits.unpacked_bytes = config.import.source_bytes;
   return limits;
@@ -122,13 +125,16 @@ struct Daemon::Parts {
   StreamLimits stream_limits{storage_limits};
   AnswerCache answers;
   ColumnCache trace_columns{config.query.trace_cache_bytes};
+  PartPool trace_parts{trace_columns};
+  QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
   HeldSources sources{loop};
   ImportWays imports{ImportTrace, LimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<WithdrawnRights> rights;
-  IoLoop::Timer enforce_again;  // io loop
+  IoLoop::Timer enforce_again;      // io loop
+  IoLoop::Timer close_parts_again;  // io loop
   std::unique_ptr<RpcParts> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
@@ -160,6 +166,7 @@ struct Daemon::Parts {
   void RecordOwn(const char* action, const std::string& detail, ErrorCode outcome = ErrorCode::kOk);
   Status BeginWeb(const HttpAddress& address);
   void BeginBackgroundWork();
+  void CloseOldParts();
   void Reload(const Config& wanted);
   void StopAll();
 };
@@ -176,8 +183,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   ASSIGN_OR_RETURN(catalog, Catalog::Open(catalog_options, *files));
   metrics.storage.LookAt(*catalog, *files);
-  metrics.all.BeforeText(
-      [this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
+  metrics.all.BeforeText([this] { metrics.trace_cache_bytes.Set(static_cast<double>(trace_columns.size_bytes())); });
   audit = std::make_unique<AuditLog>(loop, clock, catalog->writer(), metrics.all);
   call_observer = std::make_unique<AuditedCalls>(*audit, metrics.rpcs);
   RETURN_IF_ERROR(BuildExpiry());
@@ -198,6 +204,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
       devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
   run_parts.expiry_clock = expiry_clock.get();
   run_parts.imports = &imports;
+  run_parts.trace_parts = &trace_parts;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_parts.boot_id = *std::move(boot_id);
@@ -219,9 +226,26 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
-  rpc = std::make_unique<RpcParts>(RpcParts{loop, clock, workers, bulk, queries, *files, *catalog, devices, *runs,
-                                            stream_limits, answers, health, *audit, trace_columns, std::move(node),
-                                            ways->client_launcher(), ways->helper_watch(), &sources});
+  rpc = std::make_unique<RpcParts>(RpcParts{loop,
+                                            clock,
+                                            workers,
+                                            bulk,
+                                            queries,
+                                            *files,
+                                            *catalog,
+                                            devices,
+                                            *runs,
+                                            stream_limits,
+                                            answers,
+                                            health,
+                                            *audit,
+                                            trace_columns,
+                                            trace_parts,
+                                            trace_functions,
+                                            std::move(node),
+                                            ways->client_launcher(),
+                                            ways->helper_watch(),
+                                            &sources});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -239,6 +263,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     RecordOwn(audit::kStart, DaemonVersion());
     expiry_clock->Begin();
     audit_retention->SetPolicy(config.audit);
+    CloseOldParts();
     // Before anything starts: settings may have changed while nobody was here.
     rights->Enforce(Rights(), [this] {
       if (stop.stop_requested()) return;
@@ -379,6 +404,12 @@ void Daemon::Parts::BeginBackgroundWork() {
     Status put_away = PutStraysAway(*catalog, *files, clock, before_id, token);
     if (!put_away.ok()) LogWarning("files of no run were not put away", {{"error", put_away.ToString()}});
   });
+}
+
+// Again and again: nobody who asks of a trace is there to close it when it is asked of no more.
+void Daemon::Parts::CloseOldParts() {
+  (void)bulk.Submit([this] { trace_parts.CloseOld(); });
+  close_parts_again = loop.After(kLookAtPartsMs * kNanosPerMilli, [this] { CloseOldParts(); });
 }
 
 void Daemon::Parts::Reload(const Config& wanted) {

@@ -31,6 +31,8 @@ import time
 import traceback
 import unittest
 
+import real_seeds
+
 TESTS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(TESTS)
 PYTHON = "/usr/bin/python3"
@@ -392,8 +394,9 @@ def read_fuzzer(program, code, output):
     return [Outcome(program.name, "failed", seconds, f"{how_it_ended(program, code)}\n{tail(output)}")]
 
 
-def fuzz_programs(build, only, seconds):
-    """Each fuzzer with its corpus, which stays in the build folder and grows from run to run."""
+def fuzz_programs(settings, only, seconds):
+    """Each fuzzer with its corpus, which stays in the build folder and grows from run to run, and with its seeds."""
+    build = settings.build
     programs = []
     for name in fuzzer_names():
         if only and not only.search(name):
@@ -409,25 +412,31 @@ def fuzz_programs(build, only, seconds):
         words = os.path.join(TESTS, "fuzz", f"{name}.dict")
         if os.path.exists(words):
             command.insert(1, f"-dict={words}")
-        if os.path.isdir(seeds_of(name)):
-            command.append(seeds_of(name))
+        command += seed_folders(settings, name)
         # A fuzzer prints its report, with the input that caused it, to standard error.
         programs.append(Program(name, command, seconds + 180, read_fuzzer))
     return programs
 
 
-def replay_programs(build, only, limit_s, wrapper):
+def replay_programs(settings, only, limit_s):
     """Each fuzz target fed with its seeds, once: what CI without clang has of it."""
     programs = []
     for name in fuzzer_names():
-        path = os.path.join(build, "bin", f"replay_{name}")
+        path = os.path.join(settings.build, "bin", f"replay_{name}")
         if os.access(path, os.X_OK) and (not only or only.search(f"replay_{name}")):
-            programs.append(Program(f"replay_{name}", wrapper + [path, seeds_of(name)], limit_s, read_fuzzer))
+            command = settings.wrapper + [path, *seed_folders(settings, name)]
+            programs.append(Program(f"replay_{name}", command, limit_s, read_fuzzer))
     return programs
 
 
-def seeds_of(name):
-    return os.path.join(TESTS, "fuzz", "seeds", name)
+def seed_folders(settings, name):
+    """Those of the repository, and pieces of the real traces where they are here."""
+    ours = os.path.join(TESTS, "fuzz", "seeds", name)
+    real = os.path.join(settings.build, "real_seeds", name)
+    folders = [ours] if os.path.isdir(ours) else []
+    if real_seeds.write_real_seeds(name, settings.environment["KPROF_TEST_DATA"], real):
+        folders.append(real)
+    return folders
 
 
 def fuzzer_names():
@@ -583,11 +592,11 @@ def main():
         # A sanitizer makes a program up to ten times slower, and two of them share the machine.
         limit_s = (3600 if arguments.long else 600) * (3 if preset in ("asan", "tsan") else 1)
         if preset == "fuzz":
-            programs = fuzz_programs(settings.build, only, arguments.fuzz)
+            programs = fuzz_programs(settings, only, arguments.fuzz)
         else:
             programs = python_programs(only, limit_s)
             programs += gtest_programs(settings.build, only, limit_s, settings.wrapper, settings.environment)
-            programs += replay_programs(settings.build, only, limit_s, settings.wrapper)
+            programs += replay_programs(settings, only, limit_s)
             if settings.wrapper:
                 for program in programs:
                     if program.command[0] == PYTHON:

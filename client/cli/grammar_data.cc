@@ -36,7 +36,9 @@ void AddQuery(VerbSet& verbs) {
   query->footer(
       "Read-only, one statement. Tables and columns: docs/sql.md. Durations: 500ms 10s 5m 2h.\n\n"
       "  kprofctl query 'SELECT id, state, exit_code FROM run ORDER BY id DESC LIMIT 5'\n"
-      "  kprofctl query --run @last 'SELECT name, sum(dur_ns) FROM slice GROUP BY name ORDER BY 2 DESC LIMIT 10'");
+      "  kprofctl query --run @last 'SELECT name, sum(dur_ns) FROM slice GROUP BY name ORDER BY 2 DESC LIMIT 10'\n"
+      "  kprofctl query --run @last \"SELECT name, sum_ns, p99_ns FROM sum_by('name') WHERE category = 'kernel'\"\n\n"
+      "With --run, sum_by, self_time, busy, gaps, overlap and histogram sum up slices fast.");
 }
 
 void AddBackup(VerbSet& verbs) {

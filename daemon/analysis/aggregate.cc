@@ -13,6 +13,7 @@
 #include "daemon/analysis/percentiles.h"
 #include "daemon/analysis/safe_times.h"
 #include "daemon/analysis/selected_values.h"
+#include "daemon/analysis/total_stretches.h"
 
 namespace kprof {
 namespace {
@@ -25,6 +26,20 @@ struct Totals {
   int64_t sum = 0;
   int64_t min = std::numeric_limits<int64_t>::max();
   int64_t max = 0;
+};
+
+// Totals of some slices each, by their columns.
+struct TotalRows {
+  std::vector<int64_t> counts;
+  std::vector<int64_t> ended;
+  std::vector<int64_t> busy;
+  std::vector<int64_t> least;
+  std::vector<int64_t> most;
+
+  // Whether slices can have it.
+  bool IsPossible(size_t row) const {
+    return ended[row] >= 0 && ended[row] <= counts[row] && busy[row] >= 0 && least[row] >= 0 && most[row] >= least[row];
+  }
 };
 
 // What a part has, by its own groups.
@@ -72,7 +87,7 @@ Status GatherDurations(PartReader& reader, const Segment& segment, const RowSele
 
 class Question {
  public:
-  Question(TraceParts parts, const AggregateRequest& request, const std::stop_token& stop)
+  Question(TraceParts parts, const AggregateRequest& request, const StopSignal& stop)
       : parts_(parts), request_(request), stop_(stop) {}
 
   Status AddUp() {
@@ -124,25 +139,78 @@ class Question {
 
  private:
   Status AddUp(PartReader& reader, PartTotals& part) {
+    if (part.filter.never()) return OkStatus();
+    std::vector<TotalStretch> stretches;
+    if (part.filter.TakesTotals()) {
+      ASSIGN_OR_RETURN(stretches, FindTotalStretches(reader));
+    }
+    const std::span<const Segment> segments = reader.segments(request_.kind);
+    const auto see_slices = [&](const Segment& segment, const RowSelection& selection) {
+      return AddSegment(reader, segment, selection, part);
+    };
+    const auto see_totals = [&](const Segment& totals, const RowSelection& selection) {
+      return AddTotals(reader, totals, selection, part);
+    };
+    RowSelection selection;
+    auto stretch = stretches.begin();
+    for (size_t next = 0; next < segments.size();) {
+      RETURN_IF_ERROR(StillWanted(stop_));
+      while (stretch != stretches.end() && stretch->first < next) ++stretch;
+      if (stretch != stretches.end() && stretch->first == next && part.filter.HasTimesOf(*stretch->totals)) {
+        RETURN_IF_ERROR(part.filter.ForOne(*stretch->totals, selection, see_totals));
+        next = stretch->end;
+        continue;
+      }
+      RETURN_IF_ERROR(part.filter.ForOne(segments[next++], selection, see_slices));
+    }
+    return OkStatus();
+  }
+
+  Status AddSegment(PartReader& reader, const Segment& segment, const RowSelection& selection, PartTotals& part) {
     const auto count = [&](uint32_t group, int64_t rows) {
       if (part.totals.size() <= group) part.totals.resize(part.groups.size());
       part.totals[group].count += rows;
     };
-    return part.filter.ForEach(stop_, [&](const Segment& segment, const RowSelection& selection) -> Status {
-      if (!request_.durations && selection.all) {
-        ASSIGN_OR_RETURN(const bool is_known, part.groups.CountWhole(segment, count));
-        if (is_known) return OkStatus();
-      }
-      RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
-      part.totals.resize(part.groups.size());
-      if (!request_.durations) {
-        Count(groups_, part.totals);
-        return OkStatus();
-      }
-      RETURN_IF_ERROR(GatherDurations(reader, segment, selection, durations_));
-      Add(groups_, durations_, part.totals);
+    if (!request_.durations && selection.all) {
+      ASSIGN_OR_RETURN(const bool is_known, part.groups.CountWhole(segment, count));
+      if (is_known) return OkStatus();
+    }
+    RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
+    part.totals.resize(part.groups.size());
+    if (!request_.durations) {
+      Count(groups_, part.totals);
       return OkStatus();
-    });
+    }
+    RETURN_IF_ERROR(GatherDurations(reader, segment, selection, durations_));
+    Add(groups_, durations_, part.totals);
+    return OkStatus();
+  }
+
+  Status AddTotals(PartReader& reader, const Segment& segment, const RowSelection& selection, PartTotals& part) {
+    RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
+    part.totals.resize(part.groups.size());
+    TotalRows rows;
+    RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kCount, selection, rows.counts));
+    if (request_.durations) {
+      RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kEnded, selection, rows.ended));
+      RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kBusy, selection, rows.busy));
+      RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kLeast, selection, rows.least));
+      RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kMost, selection, rows.most));
+    }
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      Totals& to = part.totals[groups_[i]];
+      to.count += rows.counts[i];  // checked: all of them are no more than the part has slices
+      if (!request_.durations) continue;
+      if (!rows.IsPossible(i)) {
+        return reader.Broken("segment " + std::to_string(segment.id) + " has a total that is none of slices");
+      }
+      if (rows.ended[i] == 0) continue;
+      to.ended += rows.ended[i];
+      to.sum = SaturatingSum(to.sum, rows.busy[i]);
+      to.min = std::min(to.min, rows.least[i]);
+      to.max = std::max(to.max, rows.most[i]);
+    }
+    return OkStatus();
   }
 
   Status Merge() {
@@ -219,7 +287,7 @@ class Question {
 
   const TraceParts parts_;
   const AggregateRequest& request_;
-  const std::stop_token& stop_;
+  const StopSignal& stop_;
   std::vector<std::unique_ptr<PartTotals>> of_parts_;
   std::vector<Aggregate> results_;
   std::vector<uint32_t> groups_;
@@ -229,7 +297,7 @@ class Question {
 }  // namespace
 
 Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
-                                               const std::stop_token& stop) {
+                                               const StopSignal& stop) {
   Question question(parts, request, stop);
   RETURN_IF_ERROR(question.AddUp());
   // Where the order does not need them, percentiles are made of what is left.

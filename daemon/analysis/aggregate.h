@@ -1,14 +1,15 @@
 // Count, sum, least, most, mean and percentiles of the durations of events, by any keys, over all parts asked: groups
 // of different parts with the same key are one.
 //
-// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; with
-// percentiles one pass more for each `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
+// On the readers' thread. Costs a pass over the columns that filter and keys need, and over the durations; of stretches
+// of slices that are asked for whole, and of which the part has totals (total_stretches.h), over those instead: then
+// only the stretches at the edges of a time asked for are decoded. With percentiles one pass over all more for each
+// `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
 // there are too many groups, kCancelled.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -49,6 +50,6 @@ struct Aggregate {
 
 // By `order`, those that are alike in it by their keys. Without keys, one group, also of nothing.
 Result<std::vector<Aggregate>> AggregateEvents(TraceParts parts, const AggregateRequest& request,
-                                               const std::stop_token& stop);
+                                               const StopSignal& stop);
 
 }  // namespace kprof

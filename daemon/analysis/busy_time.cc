@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "daemon/analysis/slice_sweep.h"
@@ -17,11 +18,12 @@ struct Groups {
 
 Groups GroupsOf(const TracePart& part, size_t at, BusyBy by) {
   Groups made;
-  std::map<std::pair<std::string, std::optional<int64_t>>, uint32_t> seen;
+  std::map<std::tuple<std::string, std::optional<int64_t>, std::optional<int64_t>>, uint32_t> seen;
   for (const TrackRow& track : part.reader->tracks()) {
     BusyGroup group{.part = at, .rank = part.rank};
     if (by == BusyBy::kTrackKind || by == BusyBy::kTrack) group.track_kind = track.kind;
-    if (by == BusyBy::kDevice || by == BusyBy::kTrack) group.device = track.device;
+    if (by == BusyBy::kDevice || by == BusyBy::kStream || by == BusyBy::kTrack) group.device = track.device;
+    if (by == BusyBy::kStream || by == BusyBy::kTrack) group.stream = track.stream;
     if (by == BusyBy::kTrack) {
       group.track = track.id;
       made.of_tracks.push_back(static_cast<uint32_t>(made.groups.size()));
@@ -29,7 +31,7 @@ Groups GroupsOf(const TracePart& part, size_t at, BusyBy by) {
       continue;
     }
     const auto [found, is_new] =
-        seen.try_emplace({group.track_kind, group.device}, static_cast<uint32_t>(made.groups.size()));
+        seen.try_emplace({group.track_kind, group.device, group.stream}, static_cast<uint32_t>(made.groups.size()));
     made.of_tracks.push_back(found->second);
     if (is_new) made.groups.push_back(std::move(group));
   }
@@ -71,7 +73,7 @@ class Gaps {
 
 }  // namespace
 
-Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const std::stop_token& stop) {
+Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const StopSignal& stop) {
   std::vector<BusyTime> found;
   for (size_t at = 0; at < parts.size(); ++at) {
     Groups groups = GroupsOf(parts[at], at, request.by);
@@ -103,8 +105,7 @@ Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest&
   return found;
 }
 
-Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request,
-                                              const std::stop_token& stop) {
+Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request, const StopSignal& stop) {
   std::vector<OverlapTime> found;
   const EventFilter filters[] = {request.one, request.other};
   for (size_t at = 0; at < parts.size(); ++at) {

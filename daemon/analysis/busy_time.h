@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -19,14 +18,15 @@
 
 namespace kprof {
 
-enum class BusyBy : uint8_t { kAll, kTrackKind, kDevice, kTrack };
+enum class BusyBy : uint8_t { kAll, kTrackKind, kDevice, kStream, kTrack };  // kStream: of each device
 
 // Whose time it is. Parts are never put together: their clocks differ.
 struct BusyGroup {
   size_t part = 0;  // its place among those asked
   std::optional<int64_t> rank;
   std::string track_kind;         // kTrackKind, kTrack
-  std::optional<int64_t> device;  // kDevice, kTrack
+  std::optional<int64_t> device;  // kDevice, kStream, kTrack
+  std::optional<int64_t> stream;  // kStream, kTrack
   std::optional<uint32_t> track;  // kTrack
 };
 
@@ -47,7 +47,7 @@ struct BusyRequest {
 };
 
 // Groups that have slices, in the order of their parts, and of their first tracks.
-Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const std::stop_token& stop);
+Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const StopSignal& stop);
 
 struct OverlapTime {
   BusyGroup group;
@@ -63,7 +63,6 @@ struct OverlapRequest {
 };
 
 // Groups that have slices of either.
-Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request,
-                                              const std::stop_token& stop);
+Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request, const StopSignal& stop);
 
 }  // namespace kprof

@@ -33,7 +33,7 @@ struct Side {
   JoinedSlice slice;
 };
 
-Status Collect(const TracePart& part, const EventFilter& filter, size_t most, const std::stop_token& stop,
+Status Collect(const TracePart& part, const EventFilter& filter, size_t most, const StopSignal& stop,
                std::vector<Side>& slices) {
   PartReader& reader = *part.reader;
   ASSIGN_OR_RETURN(const PartFilter bound, PartFilter::Bind(filter, part, EventKind::kSlice));
@@ -67,7 +67,7 @@ Status Collect(const TracePart& part, const EventFilter& filter, size_t most, co
 }  // namespace
 
 Result<std::vector<int64_t>> FindCorrelated(PartReader& reader, int64_t correlation, size_t most,
-                                            const std::stop_token& stop) {
+                                            const StopSignal& stop) {
   std::vector<int64_t> rows;
   if (correlation == kNoValue) return rows;
   for (const Segment& segment : reader.segments(EventKind::kSlice)) {
@@ -86,7 +86,7 @@ Result<std::vector<int64_t>> FindCorrelated(PartReader& reader, int64_t correlat
   return rows;
 }
 
-Status JoinCorrelated(const TracePart& part, const CorrelationRequest& request, const std::stop_token& stop,
+Status JoinCorrelated(const TracePart& part, const CorrelationRequest& request, const StopSignal& stop,
                       const std::function<bool(const CorrelatedPair&)>& see) {
   std::vector<Side> from;
   std::vector<Side> to;

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -18,7 +17,7 @@ namespace kprof {
 
 // Rows of all slices of the part, in order; at most `most`.
 Result<std::vector<int64_t>> FindCorrelated(PartReader& reader, int64_t correlation, size_t most,
-                                            const std::stop_token& stop);
+                                            const StopSignal& stop);
 
 // A slice as a join shows it.
 struct JoinedSlice {
@@ -44,7 +43,7 @@ struct CorrelationRequest {
   EventFilter to;
   size_t most_slices = 4 << 20;
 };
-Status JoinCorrelated(const TracePart& part, const CorrelationRequest& request, const std::stop_token& stop,
+Status JoinCorrelated(const TracePart& part, const CorrelationRequest& request, const StopSignal& stop,
                       const std::function<bool(const CorrelatedPair&)>& see);
 
 }  // namespace kprof

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "daemon/analysis/safe_times.h"
 #include "daemon/analysis/track_runs.h"
+#include "storage/trace/detail_levels.h"
 
 namespace kprof {
 namespace {
@@ -35,25 +37,22 @@ class Counters {
     tiles_.pixel_ns = length / viewport.pixels + (length % viewport.pixels != 0 ? 1 : 0);
   }
 
-  Status Make(const std::stop_token& stop) {
-    std::vector<const Segment*> order;
-    for (const Segment& segment : reader_.segments(EventKind::kCounter)) order.push_back(&segment);
-    std::sort(order.begin(), order.end(), [](const Segment* a, const Segment* b) {
+  Status Make(const StopSignal& stop) {
+    RETURN_IF_ERROR(FindLevels());
+    std::sort(levels_[0].segments.begin(), levels_[0].segments.end(), [](const Segment* a, const Segment* b) {
       return std::pair(a->min_time_ns, a->id) < std::pair(b->min_time_ns, b->id);
     });
-    for (const Segment* segment : order) {
-      if (segment->min_time_ns >= to_ || segment->max_time_ns < from_) continue;
+    for (const Segment* segment : levels_[0].segments) {
+      if (segment->min_time_ns >= to_ || segment->max_end_ns < from_) continue;
       RETURN_IF_ERROR(StillWanted(stop));
       RETURN_IF_ERROR(Add(*segment));
     }
-    // Back in time until each has a value, or nothing that ends later than what was found is left.
-    std::sort(order.begin(), order.end(),
-              [](const Segment* a, const Segment* b) { return a->max_time_ns > b->max_time_ns; });
-    for (const Segment* segment : order) {
-      if (segment->max_time_ns >= from_) continue;
-      if (missing_ == 0 && segment->max_time_ns <= least_before_) break;
-      RETURN_IF_ERROR(StillWanted(stop));
-      RETURN_IF_ERROR(Add(*segment));
+    // Back in time until each has a value: on each level as far as the next one tells nothing, as that puts together
+    // what is before the viewport and what is in it.
+    for (size_t i = 0; i < levels_.size() && missing_ > 0; ++i) {
+      const bool is_last = i + 1 == levels_.size();
+      RETURN_IF_ERROR(
+          GoBack(levels_[i], is_last ? kFirstTimeNs : from_ >> levels_[i + 1].shift << levels_[i + 1].shift, stop));
     }
     return OkStatus();
   }
@@ -70,32 +69,137 @@ class Counters {
   }
 
  private:
+  // Samples as they are, or a level of detail of them.
+  struct Level {
+    int shift = 0;  // what begins in the same 2^shift ns of a track is one row
+    std::vector<const Segment*> segments;
+  };
+
+  // The one to be drawn, the coarsest that is fine enough; and those that are coarser, in their order.
+  Status FindLevels() {
+    std::map<int, Level> found;
+    for (const Segment& segment : reader_.segments(EventKind::kCounter)) found[0].segments.push_back(&segment);
+    for (const Segment& segment : reader_.segments(EventKind::kCounterSummary)) {
+      ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader_.ReadBounds(segment, EventColumn::kLevel));
+      if (!bounds || bounds->min != bounds->max || bounds->min < kFinestLevel || bounds->min > kCoarsestLevel) continue;
+      Level& level = found[static_cast<int>(bounds->min)];
+      level.shift = 2 * static_cast<int>(bounds->min);
+      level.segments.push_back(&segment);
+    }
+    for (auto& [number, level] : found) {
+      const bool is_fine = number == 0 || int64_t{1} << level.shift <= tiles_.pixel_ns;
+      if (is_fine) levels_.clear();
+      levels_.push_back(std::move(level));
+      if (is_fine) tiles_.level = number;
+    }
+    if (levels_.empty()) levels_.emplace_back();
+    return OkStatus();
+  }
+
+  // To what begins at `least` or later.
+  Status GoBack(Level& level, int64_t least, const StopSignal& stop) {
+    std::sort(level.segments.begin(), level.segments.end(),
+              [](const Segment* a, const Segment* b) { return a->max_end_ns > b->max_end_ns; });
+    for (const Segment* segment : level.segments) {
+      if (segment->max_end_ns < least) break;
+      if (segment->min_time_ns >= from_) continue;
+      if (missing_ == 0 && segment->max_end_ns <= least_before_) break;
+      RETURN_IF_ERROR(StillWanted(stop));
+      RETURN_IF_ERROR(AddBefore(*segment));
+    }
+    return OkStatus();
+  }
+
+  // Samples of some time, put together, or one.
+  struct Samples {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t count = 1;
+    double least = 0;
+    double most = 0;
+    double last = 0;
+    double mean = 0;
+    bool IsNumber() const { return !std::isnan(least) && !std::isnan(most) && !std::isnan(last) && !std::isnan(mean); }
+  };
+  struct Columns {
+    DecodedColumn times;
+    DecodedColumn values;
+    DecodedColumn durations;  // of a level, here and below
+    DecodedColumn counts;
+    DecodedColumn least;
+    DecodedColumn most;
+    DecodedColumn means;
+
+    Samples operator[](size_t row) const {
+      const auto number = [row](const DecodedColumn& column) { return std::bit_cast<double>((*column)[row]); };
+      Samples samples;
+      samples.begin = SafeTime((*times)[row]);
+      samples.end = samples.begin;
+      samples.last = number(values);
+      samples.least = samples.most = samples.mean = samples.last;
+      if (durations == nullptr) return samples;
+      samples.end = EndOf(samples.begin, (*durations)[row]);
+      samples.count = std::max<int64_t>((*counts)[row], 1);
+      samples.least = number(least);
+      samples.most = number(most);
+      samples.mean = number(means);
+      return samples;
+    }
+  };
+
+  Result<Columns> ReadColumns(const Segment& segment) {
+    Columns columns;
+    ASSIGN_OR_RETURN(columns.times, reader_.Read(segment, EventColumn::kTime));
+    ASSIGN_OR_RETURN(columns.values, reader_.Read(segment, EventColumn::kValue));
+    if (segment.kind == EventKind::kCounter) return columns;
+    ASSIGN_OR_RETURN(columns.durations, reader_.Read(segment, EventColumn::kDuration));
+    ASSIGN_OR_RETURN(columns.counts, reader_.Read(segment, EventColumn::kCount));
+    ASSIGN_OR_RETURN(columns.least, reader_.Read(segment, EventColumn::kLeast));
+    ASSIGN_OR_RETURN(columns.most, reader_.Read(segment, EventColumn::kMost));
+    ASSIGN_OR_RETURN(columns.means, reader_.Read(segment, EventColumn::kMean));
+    return columns;
+  }
+
+  // What is in the viewport, and of each track the last that was before.
   Status Add(const Segment& segment) {
     ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
-    ASSIGN_OR_RETURN(const DecodedColumn times, reader_.Read(segment, EventColumn::kTime));
-    ASSIGN_OR_RETURN(const DecodedColumn values, reader_.Read(segment, EventColumn::kValue));
+    ASSIGN_OR_RETURN(const Columns columns, ReadColumns(segment));
     for (size_t i = 0; i < runs.size(); ++i) {
       const TrackRun run = runs[i];
       if (wanted_[run.track] == 0) continue;
-      const int64_t* begin = times->data() + run.first;
-      const int64_t* end = times->data() + run.end;
-      const int64_t* first = std::lower_bound(begin, end, from_);
-      for (const int64_t* before = first; before != begin; --before) {  // the last that is a number
-        const double value = ValueOf(*values, *times, before - 1);
-        if (std::isnan(value)) continue;
-        SetBefore(run.track, *(before - 1), value);
-        break;
-      }
-      for (const int64_t* at = first; at != end && *at < to_; ++at) {
-        const double value = ValueOf(*values, *times, at);
-        if (*at >= from_ && !std::isnan(value)) AddPoint(tracks_[run.track], *at, value);
+      const size_t first = FindBefore(run, columns);
+      for (size_t row = first; row < run.end && SafeTime((*columns.times)[row]) < to_; ++row) {
+        const Samples samples = columns[row];
+        if (samples.end >= from_ && samples.IsNumber()) AddPoint(tracks_[run.track], samples);
       }
     }
     return OkStatus();
   }
 
-  static double ValueOf(const std::vector<int64_t>& values, const std::vector<int64_t>& times, const int64_t* at) {
-    return std::bit_cast<double>(values[static_cast<size_t>(at - times.data())]);
+  Status AddBefore(const Segment& segment) {
+    ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
+    ASSIGN_OR_RETURN(const Columns columns, ReadColumns(segment));
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (wanted_[runs[i].track] != 0) FindBefore(runs[i], columns);
+    }
+    return OkStatus();
+  }
+
+  // The row behind the last that ended before the viewport, which is noted.
+  size_t FindBefore(const TrackRun& run, const Columns& columns) {
+    const int64_t* times = columns.times->data();
+    auto first = static_cast<size_t>(std::lower_bound(times + run.first, times + run.end, from_) - times);
+    size_t behind = first;
+    for (; first > run.first; --first) {
+      const Samples samples = columns[first - 1];
+      if (samples.end >= from_) {
+        behind = first - 1;
+      } else if (samples.IsNumber()) {
+        SetBefore(run.track, samples.end, samples.last);
+        break;
+      }
+    }
+    return behind;
   }
 
   void SetBefore(uint32_t track, int64_t time, double value) {
@@ -108,19 +212,21 @@ class Counters {
     before_ns_[track] = time;
   }
 
-  void AddPoint(CounterTrack& track, int64_t time, double value) {
-    const auto pixel_of = [this](int64_t at) { return (at - from_) / tiles_.pixel_ns; };
+  void AddPoint(CounterTrack& track, const Samples& samples) {
+    const auto pixel_of = [this](int64_t at) { return (std::max(at, from_) - from_) / tiles_.pixel_ns; };
     if (!track.points.empty()) {
       CounterPoint& point = track.points.back();
-      if (pixel_of(point.time_ns) == pixel_of(time)) {
-        ++point.count;
-        point.min = std::min(point.min, value);
-        point.max = std::max(point.max, value);
-        if (time >= point.last_ns) {
-          point.last_ns = time;
-          point.last = value;
+      if (pixel_of(point.time_ns) == pixel_of(samples.begin)) {
+        point.count = SaturatingSum(point.count, samples.count);
+        point.min = std::min(point.min, samples.least);
+        point.max = std::max(point.max, samples.most);
+        point.mean +=
+            (samples.mean - point.mean) * (static_cast<double>(samples.count) / static_cast<double>(point.count));
+        if (samples.end >= point.last_ns) {
+          point.last_ns = samples.end;
+          point.last = samples.last;
         }
-        point.time_ns = std::min(point.time_ns, time);
+        point.time_ns = std::min(point.time_ns, samples.begin);
         return;
       }
     }
@@ -129,7 +235,8 @@ class Counters {
       return;
     }
     ++points_;
-    track.points.push_back({time, time, 1, value, value, value});
+    track.points.push_back(
+        {samples.begin, samples.end, samples.count, samples.least, samples.most, samples.last, samples.mean});
   }
 
   PartReader& reader_;
@@ -142,12 +249,13 @@ class Counters {
   size_t missing_ = 0;  // of those wanted, without a value before
   int64_t least_before_ = INT64_MAX;
   size_t points_ = 0;
+  std::vector<Level> levels_;  // the first one is drawn
   CounterTiles tiles_;
 };
 
 }  // namespace
 
-Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                       const CounterLimits& limits) {
   if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {

@@ -27,8 +27,7 @@ int64_t BeginOf(const HistogramRequest& request, size_t bucket) {
 
 }  // namespace
 
-Result<DurationHistogram> CountDurations(TraceParts parts, const HistogramRequest& request,
-                                         const std::stop_token& stop) {
+Result<DurationHistogram> CountDurations(TraceParts parts, const HistogramRequest& request, const StopSignal& stop) {
   if (request.width_ns < 0 || request.first_ns < 0 || request.buckets < 1 || request.buckets > kMostBuckets) {
     return Fail(ErrorCode::kUsage, "count durations", "there are no such buckets",
                 "ask for 1 to 65,536 of a width of at least 1 ns, from 0 on");

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -35,7 +34,6 @@ struct DurationHistogram {
   int64_t without_end = 0;               // slices whose end is not known: in none
 };
 
-Result<DurationHistogram> CountDurations(TraceParts parts, const HistogramRequest& request,
-                                         const std::stop_token& stop);
+Result<DurationHistogram> CountDurations(TraceParts parts, const HistogramRequest& request, const StopSignal& stop);
 
 }  // namespace kprof

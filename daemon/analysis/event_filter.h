@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kprof {
@@ -14,6 +16,9 @@ struct EventFilter {
   // end that is not known, where it begins.
   std::optional<int64_t> from_ns;
   std::optional<int64_t> to_ns;
+  // What begins then, both included.
+  std::optional<int64_t> first_begin_ns;
+  std::optional<int64_t> last_begin_ns;
 
   std::vector<int64_t> ranks;  // a part without a rank is of none of them
 
@@ -25,6 +30,9 @@ struct EventFilter {
 
   std::vector<std::string> names;       // name_pattern.h
   std::vector<std::string> categories;  // as they are
+  // What else is asked of them; each different text is tried once in each part. Null: nothing.
+  std::function<bool(std::string_view)> accepts_name;
+  std::function<bool(std::string_view)> accepts_category;
 
   // Of those whose end is known.
   std::optional<int64_t> least_duration_ns;

@@ -17,7 +17,7 @@ class Points {
  public:
   Points(const TracePart& part, const FlowRequest& request) : part_(part), reader_(*part.reader), request_(request) {}
 
-  Result<std::vector<FlowPoint>> Collect(const std::stop_token& stop) {
+  Result<std::vector<FlowPoint>> Collect(const StopSignal& stop) {
     ASSIGN_OR_RETURN(const PartFilter filter, PartFilter::Bind(request_.filter, part_, EventKind::kFlow));
     if (filter.never()) return std::move(points_);
     ASSIGN_OR_RETURN(bp_, reader_.FindString("bp"));
@@ -113,7 +113,7 @@ class Points {
   std::vector<FlowPoint> points_;
 };
 
-Result<FlowEnd> EndOf(const FlowPoint& point, SliceTree& tree, const std::stop_token& stop) {
+Result<FlowEnd> EndOf(const FlowPoint& point, SliceTree& tree, const StopSignal& stop) {
   const auto track = static_cast<uint32_t>(point.track);
   FlowEnd end{point.row, point.time_ns, track, {}};
   if (point.slice != kNoValue) {
@@ -128,7 +128,7 @@ Result<FlowEnd> EndOf(const FlowPoint& point, SliceTree& tree, const std::stop_t
 
 }  // namespace
 
-Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const std::stop_token& stop,
+Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const StopSignal& stop,
                       const std::function<bool(const FlowArrow&)>& see) {
   ASSIGN_OR_RETURN(const std::vector<FlowPoint> points, Points(part, request).Collect(stop));
   std::optional<FlowEnd> last;  // that an arrow ended at: often the next one leads on from there

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 
 #include "daemon/analysis/event_filter.h"
 #include "daemon/analysis/slice_tree.h"
@@ -41,7 +40,7 @@ struct FlowRequest {
 
 // In the order of categories, names and ids (by their numbers), then of time. `see` returns false when it has seen
 // enough. `tree` is of the part's reader.
-Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const std::stop_token& stop,
+Status FindFlowArrows(const TracePart& part, const FlowRequest& request, SliceTree& tree, const StopSignal& stop,
                       const std::function<bool(const FlowArrow&)>& see);
 
 }  // namespace kprof

@@ -56,6 +56,7 @@ GroupKey GroupNumbers::TrackPartOf(uint32_t track) const {
     if (by == GroupBy::kTrackKind) key.emplace_back(row.kind);
     if (by == GroupBy::kDevice) key.push_back(Maybe(row.device));
     if (by == GroupBy::kStream) key.push_back(Maybe(row.stream));
+    if (by == GroupBy::kProcess) key.push_back(row.process ? GroupValue(*row.process) : GroupValue());
   }
   return key;
 }

@@ -21,7 +21,7 @@
 
 namespace kprof {
 
-enum class GroupBy : uint8_t { kName, kCategory, kTrack, kTrackName, kTrackKind, kDevice, kStream, kRank };
+enum class GroupBy : uint8_t { kName, kCategory, kTrack, kTrackName, kTrackKind, kDevice, kStream, kProcess, kRank };
 
 // A text, a number, or nothing (a track without a device). Of kTrack: TrackKey.
 using GroupValue = std::variant<std::monostate, int64_t, std::string>;

@@ -112,7 +112,7 @@ std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments) {
   return clusters;
 }
 
-Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const std::stop_token& stop,
+Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const StopSignal& stop,
                        const std::function<Status(const SliceRun&)>& see) {
   RETURN_IF_ERROR(StillWanted(stop));
   if (cluster.size() == 1) {

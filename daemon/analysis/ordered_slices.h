@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/trace_part.h"
@@ -47,7 +46,7 @@ constexpr size_t kRowsAtOnce = size_t{4} << 20;
 constexpr size_t kMostRowsOfTrack = size_t{8} << 20;
 
 // Each track of a cluster once (unless a hostile part has it in pieces).
-Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const std::stop_token& stop,
+Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const StopSignal& stop,
                        const std::function<Status(const SliceRun&)>& see);
 
 }  // namespace kprof

@@ -47,6 +47,19 @@ Result<NumberSet> FindStrings(PartReader& reader, const std::vector<std::string>
   return set;
 }
 
+// The texts of the part that are accepted, of `among` where that is given.
+Status KeepAccepted(PartReader& reader, const std::function<bool(std::string_view)>& accepts,
+                    std::optional<NumberSet>& among) {
+  NumberSet accepted;
+  RETURN_IF_ERROR(reader.ForEachString([&](int64_t id, std::string_view text) {
+    const bool is_asked = id >= 0 && id < reader.strings_end() && (!among || among->Has(id));
+    if (is_asked && accepts(text)) accepted.Add(id);
+    return true;
+  }));
+  among = std::move(accepted);
+  return OkStatus();
+}
+
 // Without a branch for each row: which rows they are is what nobody can foretell.
 template <typename Keep>
 void Narrow(uint32_t rows, RowSelection& selection, const Keep& keep) {
@@ -86,30 +99,37 @@ Result<PartFilter> PartFilter::Bind(const EventFilter& filter, const TracePart& 
   bound.least_duration_ = filter.least_duration_ns;
   bound.most_duration_ = filter.most_duration_ns;
   bound.correlation_ = filter.correlation;
+  bound.first_begin_ = filter.first_begin_ns;
+  bound.last_begin_ = filter.last_begin_ns;
   bound.never_ = !filter.ranks.empty() && !IsIn(filter.ranks, part.rank);
   if (filter.from_ns && filter.to_ns && *filter.from_ns >= *filter.to_ns) bound.never_ = true;
   if (bound.never_) return bound;
-  RETURN_IF_ERROR(bound.BindTracks(filter));
+  RETURN_IF_ERROR(bound.BindTracks(filter, part));
   if (!filter.names.empty()) {
     ASSIGN_OR_RETURN(bound.names_, FindStrings(*part.reader, filter.names, true));
-    bound.never_ |= bound.names_->empty();
   }
+  if (filter.accepts_name) RETURN_IF_ERROR(KeepAccepted(*part.reader, filter.accepts_name, bound.names_));
+  bound.never_ |= bound.names_ && bound.names_->empty();
   if (!filter.categories.empty()) {
     ASSIGN_OR_RETURN(bound.categories_, FindStrings(*part.reader, filter.categories, false));
-    bound.never_ |= bound.categories_->empty();
   }
+  if (filter.accepts_category) {
+    RETURN_IF_ERROR(KeepAccepted(*part.reader, filter.accepts_category, bound.categories_));
+  }
+  bound.never_ |= bound.categories_ && bound.categories_->empty();
   return bound;
 }
 
-Status PartFilter::BindTracks(const EventFilter& filter) {
-  if (filter.tracks.empty() && filter.track_kinds.empty() && filter.track_names.empty() && filter.devices.empty() &&
-      filter.streams.empty()) {
+Status PartFilter::BindTracks(const EventFilter& filter, const TracePart& part) {
+  if (part.tracks == nullptr && filter.tracks.empty() && filter.track_kinds.empty() && filter.track_names.empty() &&
+      filter.devices.empty() && filter.streams.empty()) {
     return OkStatus();
   }
   first_track_ = std::numeric_limits<int64_t>::max();
   last_track_ = -1;
   for (const TrackRow& track : reader_->tracks()) {
-    const bool has = (filter.tracks.empty() || IsIn(filter.tracks, int64_t{track.id})) &&
+    const bool has = (part.tracks == nullptr || (*part.tracks)[track.id] != 0) &&
+                     (filter.tracks.empty() || IsIn(filter.tracks, int64_t{track.id})) &&
                      (filter.track_kinds.empty() || IsIn(filter.track_kinds, track.kind)) &&
                      (filter.track_names.empty() || MatchesOne(filter.track_names, track.name)) &&
                      (filter.devices.empty() || IsIn(filter.devices, track.device)) &&
@@ -136,6 +156,8 @@ Result<bool> PartFilter::MayMatch(const Segment& segment) const {
     ASSIGN_OR_RETURN(may, may_have(column, least, most));
     return OkStatus();
   };
+  if (first_begin_ && segment.max_time_ns < *first_begin_) return false;
+  if (last_begin_ && segment.min_time_ns > *last_begin_) return false;
   bool may = true;
   if (!tracks_.empty()) RETURN_IF_ERROR(check(EventColumn::kTrack, first_track_, last_track_, may));
   if (categories_) RETURN_IF_ERROR(check(EventColumn::kCategory, categories_->least(), categories_->most(), may));
@@ -164,6 +186,12 @@ Status PartFilter::Select(const Segment& segment, RowSelection& selection) const
   if ((least_duration_ || most_duration_) && !IsEmpty(selection)) {
     RETURN_IF_ERROR(SelectRange(segment, EventColumn::kDuration, std::max<int64_t>(least_duration_.value_or(0), 0),
                                 most_duration_.value_or(std::numeric_limits<int64_t>::max()), selection));
+  }
+  const bool all_begin_then = segment.min_time_ns >= first_begin_.value_or(segment.min_time_ns) &&
+                              segment.max_time_ns <= last_begin_.value_or(segment.max_time_ns);
+  if (!all_begin_then && !IsEmpty(selection)) {
+    RETURN_IF_ERROR(SelectRange(segment, EventColumn::kTime, first_begin_.value_or(std::numeric_limits<int64_t>::min()),
+                                last_begin_.value_or(std::numeric_limits<int64_t>::max()), selection));
   }
   if (HasRange() && !IsEmpty(selection)) return SelectTimes(segment, selection);
   return OkStatus();
@@ -270,16 +298,20 @@ Status PartFilter::SelectSet(const Segment& segment, EventColumn column, const N
   return OkStatus();
 }
 
-Status PartFilter::ForEach(const std::stop_token& stop, const See& see) const {
+Status PartFilter::ForEach(const StopSignal& stop, const See& see) const {
   RowSelection selection;
   for (const Segment& segment : reader_->segments(kind_)) {
     RETURN_IF_ERROR(StillWanted(stop));
-    ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
-    if (!may) continue;
-    RETURN_IF_ERROR(Select(segment, selection));
-    if (!IsEmpty(selection)) RETURN_IF_ERROR(see(segment, selection));
+    RETURN_IF_ERROR(ForOne(segment, selection, see));
   }
   return OkStatus();
+}
+
+Status PartFilter::ForOne(const Segment& segment, RowSelection& selection, const See& see) const {
+  ASSIGN_OR_RETURN(const bool may, MayMatch(segment));
+  if (!may) return OkStatus();
+  RETURN_IF_ERROR(Select(segment, selection));
+  return IsEmpty(selection) ? OkStatus() : see(segment, selection);
 }
 
 }  // namespace kprof

@@ -2,16 +2,15 @@
 // numbers. Segments that cannot have what is asked for are not decoded, nor are columns whose bounds answer for all
 // their rows.
 //
-// On the reader's thread. Binding costs a look-up of each name; a name with wildcards costs a pass over the part's
-// strings. Selecting costs a pass over each column that decides, the first of them over all rows of the tracks asked
-// for, each other one over what is left.
+// On the reader's thread. Binding costs a look-up of each name; a name with wildcards or something else that is asked
+// of texts costs a pass over the part's strings. Selecting costs a pass over each column that decides, the first of
+// them over all rows of the tracks asked for, each other one over what is left.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -46,11 +45,25 @@ class PartFilter {
 
   // Each segment that has some, in the order of their ids; stops at the first failure, which it returns.
   using See = std::function<Status(const Segment& segment, const RowSelection& selection)>;
-  Status ForEach(const std::stop_token& stop, const See& see) const;
+  Status ForEach(const StopSignal& stop, const See& see) const;
+  // One segment, where it has some. `selection` is used for them.
+  Status ForOne(const Segment& segment, RowSelection& selection, const See& see) const;
+
+  // Whether totals (total_stretches.h) can tell what is asked for: it is of slices, and asks for nothing that a total
+  // does not have.
+  bool TakesTotals() const {
+    return kind_ == EventKind::kSlice && !least_duration_ && !most_duration_ && !correlation_;
+  }
+  // Whether all rows of these times begin within those asked for: then ForOne of totals selects as it does of slices.
+  bool HasTimesOf(const Segment& totals) const {
+    return (!from_ns_ || totals.min_time_ns >= *from_ns_) && (!to_ns_ || totals.max_time_ns < *to_ns_) &&
+           (!first_begin_ || totals.min_time_ns >= *first_begin_) &&
+           (!last_begin_ || totals.max_time_ns <= *last_begin_);
+  }
 
  private:
   PartFilter(PartReader& reader, EventKind kind) : reader_(&reader), kind_(kind) {}
-  Status BindTracks(const EventFilter& filter);
+  Status BindTracks(const EventFilter& filter, const TracePart& part);
   bool HasRange() const { return from_ns_ || to_ns_; }
   Status SelectTracks(const Segment& segment, RowSelection& selection) const;
   Status SelectTimes(const Segment& segment, RowSelection& selection) const;
@@ -64,6 +77,8 @@ class PartFilter {
   bool never_ = false;
   std::optional<int64_t> from_ns_;
   std::optional<int64_t> to_ns_;
+  std::optional<int64_t> first_begin_;
+  std::optional<int64_t> last_begin_;
   std::vector<uint8_t> tracks_;  // by number; empty: all of them
   int64_t first_track_ = 0;
   int64_t last_track_ = std::numeric_limits<int64_t>::max();

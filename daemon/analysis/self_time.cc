@@ -28,7 +28,7 @@ class PartSelfTimes {
   PartSelfTimes(const TracePart& part, size_t at, const SelfTimeRequest& request, PartFilter filter)
       : reader_(*part.reader), filter_(std::move(filter)), groups_(part, at, request.by, request.most_groups) {}
 
-  Status AddUp(const std::stop_token& stop) {
+  Status AddUp(const StopSignal& stop) {
     int64_t last_end = INT64_MIN;
     bool has_begun = false;
     for (const SegmentCluster& cluster : ClustersOf(reader_.segments(EventKind::kSlice))) {
@@ -126,8 +126,7 @@ class PartSelfTimes {
 
 }  // namespace
 
-Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request,
-                                            const std::stop_token& stop) {
+Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request, const StopSignal& stop) {
   std::map<GroupKey, SelfTime> all;
   for (size_t at = 0; at < parts.size(); ++at) {
     ASSIGN_OR_RETURN(PartFilter filter, PartFilter::Bind(request.filter, parts[at], EventKind::kSlice));

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -32,7 +31,6 @@ struct SelfTime {
 };
 
 // Those with the most self time first.
-Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request,
-                                            const std::stop_token& stop);
+Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request, const StopSignal& stop);
 
 }  // namespace kprof

@@ -94,7 +94,7 @@ class Sweep {
 }  // namespace
 
 Status SweepSlices(const TracePart& part, std::span<const EventFilter> filters, std::span<const uint32_t> groups,
-                   const std::stop_token& stop, const SeeStretch& see) {
+                   const StopSignal& stop, const SeeStretch& see) {
   std::vector<PartFilter> bound;
   for (const EventFilter& filter : filters) {
     ASSIGN_OR_RETURN(PartFilter one, PartFilter::Bind(filter, part, EventKind::kSlice));

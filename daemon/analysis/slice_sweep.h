@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/event_filter.h"
@@ -22,6 +21,6 @@ using SeeStretch =
 
 // `groups` has the group of each track.
 Status SweepSlices(const TracePart& part, std::span<const EventFilter> filters, std::span<const uint32_t> groups,
-                   const std::stop_token& stop, const SeeStretch& see);
+                   const StopSignal& stop, const SeeStretch& see);
 
 }  // namespace kprof

@@ -52,7 +52,7 @@ class Tiles {
     tiles_.pixel_ns = length / viewport.pixels + (length % viewport.pixels != 0 ? 1 : 0);
   }
 
-  Status Make(const std::stop_token& stop) {
+  Status Make(const StopSignal& stop) {
     ASSIGN_OR_RETURN(const std::vector<const Segment*> segments, ChooseSegments());
     for (const Segment* segment : segments) {
       if (segment->min_time_ns >= to_) continue;
@@ -249,7 +249,7 @@ class Tiles {
 
 }  // namespace
 
-Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                   const TileLimits& limits) {
   if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {

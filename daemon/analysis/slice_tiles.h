@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stop_token>
 #include <vector>
 
 #include "daemon/analysis/trace_part.h"
@@ -52,7 +51,7 @@ struct TileLimits {
   size_t most_boxes = 1 << 18;
 };
 
-Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const std::stop_token& stop,
+Result<SliceTiles> MakeSliceTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                   const TileLimits& limits = {});
 
 }  // namespace kprof

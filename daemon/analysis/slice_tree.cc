@@ -36,7 +36,7 @@ size_t SliceTree::ClusterOf(const Segment& segment) const {
 }
 
 Status SliceTree::Pass(size_t cluster, AllOpen& open, std::vector<std::vector<int64_t>>* parents,
-                       const std::stop_token& stop) {
+                       const StopSignal& stop) {
   const SegmentCluster& segments = clusters_[cluster];
   if (parents != nullptr) {
     parents->clear();
@@ -66,7 +66,7 @@ Status SliceTree::Pass(size_t cluster, AllOpen& open, std::vector<std::vector<in
   return OkStatus();
 }
 
-Result<SliceTree::AllOpen> SliceTree::OpenAt(size_t cluster, const std::stop_token& stop) {
+Result<SliceTree::AllOpen> SliceTree::OpenAt(size_t cluster, const StopSignal& stop) {
   if (open_at_.empty()) open_at_.emplace_back();
   if (cluster < open_at_.size()) return open_at_[cluster];
   size_t at = open_at_.size() - 1;
@@ -79,7 +79,7 @@ Result<SliceTree::AllOpen> SliceTree::OpenAt(size_t cluster, const std::stop_tok
   return open;
 }
 
-Result<DecodedColumn> SliceTree::ReadParents(const Segment& segment, const std::stop_token& stop) {
+Result<DecodedColumn> SliceTree::ReadParents(const Segment& segment, const StopSignal& stop) {
   const size_t cluster = ClusterOf(segment);
   return reader_.ReadDerived(segment, kParentsColumn, [&]() -> Result<std::vector<int64_t>> {
     ASSIGN_OR_RETURN(AllOpen open, OpenAt(cluster, stop));
@@ -100,14 +100,14 @@ Result<DecodedColumn> SliceTree::ReadParents(const Segment& segment, const std::
   });
 }
 
-Result<std::optional<int64_t>> SliceTree::FindParent(int64_t row, const std::stop_token& stop) {
+Result<std::optional<int64_t>> SliceTree::FindParent(int64_t row, const StopSignal& stop) {
   ASSIGN_OR_RETURN(const Place place, PlaceOf(row));
   ASSIGN_OR_RETURN(const DecodedColumn parents, ReadParents(*place.segment, stop));
   const int64_t parent = (*parents)[place.row];
   return parent == kNoValue ? std::optional<int64_t>() : std::optional(parent);
 }
 
-Result<std::vector<int64_t>> SliceTree::FindChildren(int64_t row, size_t most, const std::stop_token& stop) {
+Result<std::vector<int64_t>> SliceTree::FindChildren(int64_t row, size_t most, const StopSignal& stop) {
   ASSIGN_OR_RETURN(const Place place, PlaceOf(row));
   ASSIGN_OR_RETURN(const DecodedColumn times, reader_.Read(*place.segment, EventColumn::kTime));
   ASSIGN_OR_RETURN(const DecodedColumn durations, reader_.Read(*place.segment, EventColumn::kDuration));
@@ -133,7 +133,7 @@ Result<std::vector<int64_t>> SliceTree::FindChildren(int64_t row, size_t most, c
   return children;
 }
 
-Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns, const std::stop_token& stop) {
+Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns, const StopSignal& stop) {
   // The last to begin that has an end; what the time lies in is it, or one that it is in.
   std::optional<std::tuple<int64_t, int64_t, int64_t>> last;  // its time, less its duration, its row
   for (size_t i = clusters_.size(); i-- > 0 && !last;) {
@@ -168,7 +168,7 @@ Result<std::optional<int64_t>> SliceTree::FindAt(uint32_t track, int64_t time_ns
   return row;
 }
 
-Result<std::optional<int64_t>> SliceTree::FindNext(uint32_t track, int64_t time_ns, const std::stop_token& stop) {
+Result<std::optional<int64_t>> SliceTree::FindNext(uint32_t track, int64_t time_ns, const StopSignal& stop) {
   std::optional<std::tuple<int64_t, int64_t, int64_t>> next;
   for (const SegmentCluster& cluster : clusters_) {
     if (next) break;

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -24,18 +23,18 @@ class SliceTree {
   explicit SliceTree(PartReader& reader);
 
   // Of each row of a segment of slices: the row (of all slices of the part) that is its parent, or kNoValue.
-  Result<DecodedColumn> ReadParents(const Segment& segment, const std::stop_token& stop);
+  Result<DecodedColumn> ReadParents(const Segment& segment, const StopSignal& stop);
 
   // Nothing for one that is in none.
-  Result<std::optional<int64_t>> FindParent(int64_t row, const std::stop_token& stop);
+  Result<std::optional<int64_t>> FindParent(int64_t row, const StopSignal& stop);
   // Those directly within it, in the order of their rows; at most `most`. Costs a pass over parents of the track in
   // what the slice lasts.
-  Result<std::vector<int64_t>> FindChildren(int64_t row, size_t most, const std::stop_token& stop);
+  Result<std::vector<int64_t>> FindChildren(int64_t row, size_t most, const StopSignal& stop);
   // The one that the time lies in, with its begin and its end; of several the last to begin. One whose end is not known
   // has nothing in it. So flow points are bound, too (storage/trace/flow_binder.h).
-  Result<std::optional<int64_t>> FindAt(uint32_t track, int64_t time_ns, const std::stop_token& stop);
+  Result<std::optional<int64_t>> FindAt(uint32_t track, int64_t time_ns, const StopSignal& stop);
   // The first to begin at that time or later.
-  Result<std::optional<int64_t>> FindNext(uint32_t track, int64_t time_ns, const std::stop_token& stop);
+  Result<std::optional<int64_t>> FindNext(uint32_t track, int64_t time_ns, const StopSignal& stop);
 
  private:
   static constexpr size_t kMostKept = size_t{4} << 20;
@@ -53,9 +52,9 @@ class SliceTree {
 
   Result<Place> PlaceOf(int64_t row) const;
   size_t ClusterOf(const Segment& segment) const;
-  Result<AllOpen> OpenAt(size_t cluster, const std::stop_token& stop);
+  Result<AllOpen> OpenAt(size_t cluster, const StopSignal& stop);
   // Goes on from what is open where it begins to what is where it ends; parents by segment of it where they are asked.
-  Status Pass(size_t cluster, AllOpen& open, std::vector<std::vector<int64_t>>* parents, const std::stop_token& stop);
+  Status Pass(size_t cluster, AllOpen& open, std::vector<std::vector<int64_t>>* parents, const StopSignal& stop);
 
   PartReader& reader_;
   const std::vector<SegmentCluster> clusters_;

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stop_token>
+#include <vector>
 
+#include "daemon/analysis/stop_signal.h"
 #include "storage/base/status.h"
 #include "storage/trace/part_reader.h"
 
@@ -15,6 +16,8 @@ namespace kprof {
 struct TracePart {
   PartReader* reader = nullptr;  // outlives the question; used by its thread alone
   std::optional<int64_t> rank;
+  // Null, or by a track's number whether events on it are asked of; outlives the question. Beside what a filter says.
+  const std::vector<uint8_t>* tracks = nullptr;
 };
 using TraceParts = std::span<const TracePart>;
 
@@ -24,8 +27,8 @@ inline TracePart PartOf(PartReader& reader) {
 }
 
 // Asked for each segment: kCancelled when nobody waits for the answer any more.
-inline Status StillWanted(const std::stop_token& stop) {
-  if (!stop.stop_requested()) return OkStatus();
+inline Status StillWanted(const StopSignal& stop) {
+  if (!stop.IsGiven()) return OkStatus();
   return Fail(ErrorCode::kCancelled, "ask a trace", "it was cancelled");
 }
 

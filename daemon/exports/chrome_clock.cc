@@ -12,6 +12,8 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kBaseFact = "source.baseTimeNanoseconds";
+constexpr std::string_view kSourceZeroFact = "base_source_ns";
+constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that it has a sum with any time
 constexpr int64_t kMostZeroNs = kMostTimeNs / 4;
 constexpr int64_t kFirstNs = 1000;  // of the earliest event, where there are some before the base
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
@@ -37,7 +39,18 @@ int64_t ZeroAfter(int64_t earliest_ns) {
   return earliest_ns < 0 ? kFirstNs - earliest_ns : 0;
 }
 
+bool IsChrome(const PartReader& part) {
+  const std::string format = part.TextFact("source_format").value_or("chrome");
+  return format == "chrome" || format == "kineto";
+}
+
 ChromeClock ClockOfOne(const PartReader& part) {
+  // A Chrome trace has the times that it had.
+  const std::optional<int64_t> source_zero = part.IntegerFact(kSourceZeroFact);
+  if (source_zero && *source_zero > -kMostSourceNs && *source_zero < kMostSourceNs && IsChrome(part)) {
+    return {{*source_zero}, std::nullopt};
+  }
+  // Those that were made before a part said which ones these were.
   const std::optional<int64_t> base = part.IntegerFact("base_unix_ns");
   const std::optional<std::string> written = part.TextFact(kBaseFact);
   const std::optional<int64_t> source_base = written ? IntegerOf(*written) : std::nullopt;
@@ -47,9 +60,7 @@ ChromeClock ClockOfOne(const PartReader& part) {
     return {{zero}, std::nullopt};
   }
   // A Chrome trace that says no base and of which one is known has times since 1970.
-  const std::string format = part.TextFact("source_format").value_or("chrome");
-  if (base && !written && (format == "chrome" || format == "kineto") && *base > kEarliestUnixNs &&
-      *base < kLatestUnixNs) {
+  if (base && !written && IsChrome(part) && *base > kEarliestUnixNs && *base < kLatestUnixNs) {
     return {{*base}, std::nullopt};
   }
   zero = ZeroAfter(EarliestOf(part));

@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/json_bytes.h"
+#include "daemon/ingest/environment_names.h"
 
 namespace kprof {
 namespace {
@@ -110,6 +110,13 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
   bool has_integer_correlation = false;
   bool args_ended = false;
   bool has_args = false;
+  bool has_id2 = false;
+  bool has_scope = false;
+  for (const ArgSlot& slot : shape) {
+    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(slot.key));
+    has_id2 |= slot.of_event && slot.type == ArgType::kJson && key == "id2";
+    has_scope |= slot.of_event && slot.type == ArgType::kString && key == "scope";
+  }
   std::set<std::pair<bool, uint32_t>> keys;
   for (size_t i = 0; i < shape.size(); ++i) {
     const ArgSlot& slot = shape[i];
@@ -117,7 +124,10 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     const bool is_of_event = std::find(kEventKeys.begin(), kEventKeys.end(), key) != kEventKeys.end();
     const bool is_taken = slot.of_event && is_of_event && !IsWord(slot.type);
     of.is_left_out.push_back(IsEnvironmentName(key));
-    of.is_disguised.push_back(is_taken && key != "dur" && key != "id" && key != "ph");
+    const bool is_id = slot.of_event && ((key == "id" && is_taken && (has_id2 || has_scope)) ||
+                                         (key == "id2" && slot.type == ArgType::kJson) || (key == "pid" && has_id2));
+    of.is_of_id.push_back(is_id);
+    of.is_disguised.push_back(is_taken && !is_id && key != "dur" && key != "id" && key != "ph");
     of.needs_two |= is_taken && key == "dur";
     const bool names_correlation = !slot.of_event && key == kCorrelationKey;
     of.names_correlation |= names_correlation;
@@ -140,14 +150,14 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
 }
 
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
-                  size_t to, int64_t correlation, ChromeTexts& texts) {
+                  size_t to, int64_t correlation, ChromeTexts& texts, bool without_id) {
   bool in_args = false;
   auto close = [&] {
     if (in_args) out += '}';
     in_args = false;
   };
   for (size_t i = from; i < to; ++i) {
-    if (shape.is_left_out[i]) continue;
+    if (shape.is_left_out[i] || (without_id && shape.is_of_id[i])) continue;
     if (args[i].slot.of_event) close();
     out += args[i].slot.of_event || in_args ? "," : ",\"args\":{";
     in_args = !args[i].slot.of_event;

@@ -3,6 +3,8 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -35,13 +37,20 @@ struct ChromeShape {
   bool names_correlation = false;  // has an argument of that name, whatever it is
   std::vector<bool> is_left_out;   // by slot: an environment
   std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
+  // By slot: where it is of an event with an id, it is that id or of it (id2, what goes with it, id with a scope).
+  std::vector<bool> is_of_id;
+
+  bool HasId(size_t from, size_t to) const {
+    return std::find(is_of_id.begin() + static_cast<ptrdiff_t>(from), is_of_id.begin() + static_cast<ptrdiff_t>(to),
+                     true) != is_of_id.begin() + static_cast<ptrdiff_t>(to);
+  }
 };
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts);
 
 // Appends ,"key":value for what stands beside, and ,"args":{...} for what does not, of slots `from` to `to`; and a
-// correlation that no slot has, unless it is kNoValue.
+// correlation that no slot has, unless it is kNoValue. `without_id`: what is of an id is left out.
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
-                  size_t to, int64_t correlation, ChromeTexts& texts);
+                  size_t to, int64_t correlation, ChromeTexts& texts, bool without_id = false);
 
 // The arguments alone, as an object; those that stood beside among them.
 Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,

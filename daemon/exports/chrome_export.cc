@@ -13,11 +13,11 @@
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
 #include "daemon/exports/distributed_info.h"
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
 #include "daemon/exports/track_listing.h"
+#include "daemon/ingest/environment_names.h"
 #include "storage/trace/event_time.h"
 
 namespace kprof {
@@ -128,6 +128,16 @@ class PartEvents {
     AppendMicros(out(), nanos);
   }
 
+  // Its id is more than one value, which stand beside it. Of several parts only what they are together does: then it
+  // differs from those of the others.
+  bool HasOwnId(const SegmentRows& rows, size_t row, const ChromeShape& shape, size_t from, size_t to) const {
+    return !number_ && (IsAsync(rows, row) || rows.Of(EventColumn::kFlowId, row) != kNoValue) && shape.HasId(from, to);
+  }
+  // Of an async event: its process goes with its id.
+  void AppendPlace(uint32_t track, bool has_own_id) {
+    if (!has_own_id || places_[track].family != EventPlace::Family::kAsync) out() += place_json_[track];
+  }
+
   // Whom an event on an async track belongs to.
   Status AppendId(uint32_t track, int64_t category) {
     const EventPlace& place = places_[track];
@@ -187,13 +197,17 @@ class PartEvents {
   Status WriteEvent(char phase, SegmentRows& rows, size_t row) {
     const std::span<const SegmentRows::Arg> args = rows.Args(row);
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
-    RETURN_IF_ERROR(BeginRow(phase, rows, row, args));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), kNoValue, texts_));
+    RETURN_IF_ERROR(BeginRow(phase, rows, row, args, HasOwnId(rows, row, *shape, 0, args.size())));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), kNoValue, texts_, IdsAreMade(rows, row)));
     out() += '}';
     return OkStatus();
   }
 
-  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args) {
+  bool IdsAreMade(const SegmentRows& rows, size_t row) const {
+    return number_ && (IsAsync(rows, row) || rows.Of(EventColumn::kFlowId, row) != kNoValue);
+  }
+
+  Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args, bool has_own_id) {
     const uint32_t track = rows.track(row);
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t category = rows.Of(EventColumn::kCategory, row);
@@ -205,8 +219,9 @@ class PartEvents {
     }
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args, true));
     RETURN_IF_ERROR(AppendText("cat", category, args, false));
-    out() += place_json_[track];
+    AppendPlace(track, has_own_id);
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
+    if (has_own_id) return OkStatus();
     const EventPlace& place = places_[track];
     if (place.family == EventPlace::Family::kAsync) return AppendId(track, category);
     if (const int64_t flow = rows.Of(EventColumn::kFlowId, row); flow != kNoValue && flow != 0) {
@@ -222,12 +237,12 @@ class PartEvents {
     ASSIGN_OR_RETURN(const ChromeShape* shape, ShapeOf(rows.shape(row)));
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
-    const int64_t correlation = shape->names_correlation ? kNoValue : rows.Of(EventColumn::kCorrelation, row);
+    const int64_t of_row = rows.Of(EventColumn::kCorrelation, row);
+    const int64_t correlation = shape->names_correlation ? kNoValue : of_row;
     const bool is_async = IsAsync(rows, row);
-    const bool is_whole =
-        shape->is_correlated || correlation != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
+    const bool is_whole = shape->is_correlated || of_row != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
     if (!is_async && is_whole) {
-      RETURN_IF_ERROR(BeginRow('X', rows, row, args));
+      RETURN_IF_ERROR(BeginRow('X', rows, row, args, false));
       if (duration_ns != kNoValue) AppendTime("dur", duration_ns);
       RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), correlation, texts_));
       out() += '}';
@@ -235,17 +250,22 @@ class PartEvents {
     }
     const bool has_end = duration_ns != kNoValue;
     const size_t in_begin = has_end ? shape->in_first : args.size();
-    RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_));
+    const bool ids_are_made = IdsAreMade(rows, row);
+    const bool begin_has_id = HasOwnId(rows, row, *shape, 0, in_begin);
+    RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args, begin_has_id));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_, ids_are_made));
     out() += '}';
     if (!has_end) return OkStatus();
     BeginEvent(is_async ? 'e' : 'E');
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), {}, true));
     RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}, false));
-    out() += place_json_[rows.track(row)];
+    const bool end_has_id = HasOwnId(rows, row, *shape, in_begin, args.size());
+    AppendPlace(rows.track(row), end_has_id);
     AppendTime("ts", zero_ns_ + EndOf(time_ns, duration_ns));
-    if (is_async) RETURN_IF_ERROR(AppendId(rows.track(row), rows.Of(EventColumn::kCategory, row)));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_));
+    if (is_async && !end_has_id) {
+      RETURN_IF_ERROR(AppendId(rows.track(row), rows.Of(EventColumn::kCategory, row)));
+    }
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_, ids_are_made));
     out() += '}';
     return OkStatus();
   }
@@ -278,7 +298,7 @@ class PartEvents {
       if (!place.sort_index) continue;
       BeginName("thread_sort_index", track);
       out() += "\"sort_index\":";
-      AppendInteger(out(), *place.sort_index);
+      AppendInteger(out(), static_cast<int32_t>(*place.sort_index));  // above that is its process's
       out() += "}}";
     }
   }

@@ -35,8 +35,9 @@ void AppendNumber(std::string& out, int64_t value) {
 }
 
 // What a line begins with, for each track.
-std::vector<std::string> FrontsOf(const ExportPart& part) {
-  const std::string rank = part.rank() ? std::to_string(*part.rank()) : "";
+std::vector<std::string> FrontsOf(const ExportPart& part, std::optional<int64_t> rank_if_unknown) {
+  const std::optional<int64_t> known = part.rank() ? part.rank() : rank_if_unknown;
+  const std::string rank = known ? std::to_string(*known) : "";
   std::vector<std::string> fronts;
   for (const TrackRow& track : part.reader->tracks()) {
     std::string front = rank;
@@ -51,8 +52,8 @@ std::vector<std::string> FrontsOf(const ExportPart& part) {
   return fronts;
 }
 
-Status WritePart(const ExportPart& of_rank, ExportOutput& output) {
-  const std::vector<std::string> fronts = FrontsOf(of_rank);
+Status WritePart(const ExportPart& of_rank, std::optional<int64_t> rank_if_unknown, ExportOutput& output) {
+  const std::vector<std::string> fronts = FrontsOf(of_rank, rank_if_unknown);
   PartReader& part = *of_rank.reader;
   ChromeTexts texts(part);
   std::string json;
@@ -93,7 +94,11 @@ Status ExportCsv(std::span<const ExportPart> parts, const ExportSink& sink, cons
   for (const auto& [part, rank] : parts) rows += part->rows(EventKind::kSlice);
   ExportOutput output(sink, watch, rows);
   output.bytes() += kHeader;
-  for (const ExportPart& part : parts) RETURN_IF_ERROR(WritePart(part, output));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    // Lines of several parts can be told apart, also where nobody knows which ranks they are.
+    const std::optional<int64_t> number = parts.size() > 1 ? std::optional(static_cast<int64_t>(i)) : std::nullopt;
+    RETURN_IF_ERROR(WritePart(parts[i], number, output));
+  }
   return output.Flush();
 }
 

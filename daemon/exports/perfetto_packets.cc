@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/exports/environment_names.h"
 #include "daemon/exports/json_bytes.h"
+#include "daemon/ingest/environment_names.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

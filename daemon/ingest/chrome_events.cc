@@ -7,8 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/json_text.h"
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace/event_time.h"
 
@@ -46,6 +48,10 @@ bool IsAsync(char phase) {
   return phase == 'b' || phase == 'e' || phase == 'n';
 }
 
+bool IsId2(const EventLayout::Slot& slot) {
+  return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
+}
+
 }  // namespace
 
 // What becomes of the slots of a layout whose events have one phase.
@@ -64,15 +70,31 @@ struct ChromeEvents::Plan {
   int pid = kNone;
   int tid = kNone;
   int id = kNone;
+  // An id may be more than one value: these are arguments, too, so that all of it comes back.
+  int id2 = kNone;
+  int scope = kNone;
+  int text_correlation = kNone;  // one in quotes
   std::vector<Arg> args;
   // Of the last event; often the next one has the same. The types of `slots` are its values'.
   ArgShape slots;
   uint32_t shape = kNoArgs;
   std::vector<LastText> lasts;  // by slot of the layout
-  bool has_track = false;       // of the last event
+  bool is_told = false;         // metadata that may be about anything (ph M)
+  uint32_t environment = 0;     // the last name that was one of an environment, and one that was none
+  uint32_t no_environment = 0;
+  bool has_track = false;  // of the last event
   uint32_t pid_text = 0;
   uint32_t tid_text = 0;
   uint32_t track = 0;
+};
+
+// What tells things that begin and end apart, or flows, by the numbers of its texts.
+struct ChromeEvents::EventId {
+  uint32_t pid = 0;  // none where the id holds for all processes
+  uint32_t scope = 0;
+  uint32_t id = 0;
+  std::string_view text;
+  bool is_local = false;  // said to hold for its process alone
 };
 
 struct ChromeEvents::Layout {
@@ -112,7 +134,7 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
       event = known->layouts.Take(at, end);
       if (!event && known->layouts.has_too_many()) return {Stopped::kAtTooMany, at};
     }
-    if (!event) return {Stopped::kAtNoEvent, at};
+    if (!event) return {known->layouts.is_cut() ? Stopped::kAtCut : Stopped::kAtNoEvent, at};
     AddEvent(*known, *event);
     at = event->end;
   }
@@ -151,7 +173,19 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
   plan.phase = phase;
   const char letter = phase.size() == 1 ? phase[0] : '\0';
   plan.kind = KindOf(letter);
+  plan.is_told = letter == 'M';
   const bool has_id = plan.kind == EventKind::kFlow || IsAsync(letter);
+  if (has_id) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (IsId2(slots[i])) plan.id2 = static_cast<int>(i);
+      if (!slots[i].in_args && slots[i].kind == JsonKind::kString && slots[i].key == "scope") {
+        plan.scope = static_cast<int>(i);
+      }
+    }
+  }
+  // Nothing else tells what they were.
+  const bool keeps_id = plan.id2 != kNone || (plan.scope != kNone && plan.kind == EventKind::kFlow);
+  const bool keeps_pid = plan.id2 != kNone && IsAsync(letter);
   auto field_of = [&](const EventLayout::Slot& slot) -> int* {
     if (slot.in_args) return nullptr;
     if (slot.key == "name") return &plan.name;
@@ -165,12 +199,15 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
   };
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
+    if (IsEnvironmentName(UnescapeJson(slots[i].key))) continue;  // nobody's, whatever it holds
     int* field = field_of(slots[i]);
-    if (field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
-      *field = static_cast<int>(i);
-    } else if (!is_phase || phase.size() != 1) {
-      const bool is_correlation = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation" &&
-                                  slots[i].kind == JsonKind::kNumber;
+    const bool is_field = field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord;
+    if (is_field) *field = static_cast<int>(i);
+    const bool is_kept_field = is_field && ((keeps_id && field == &plan.id) || (keeps_pid && field == &plan.pid));
+    if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
+      const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
+      const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
+      if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
       plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
     }
@@ -201,7 +238,8 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   rows.of(EventColumn::kCategory).push_back(category);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
   if (IsAsync(letter)) {
-    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, pid, 0, category, id}));
+    const EventId of = IdOf(plan, values, pid, id);
+    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
   } else {
     const uint32_t tid = text(plan.tid);
     if (!plan.has_track || plan.pid_text != pid || plan.tid_text != tid) {
@@ -217,11 +255,52 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
     if (duration_ns && *duration_ns < 0) duration_ns.reset();
     rows.of(EventColumn::kDuration).push_back(duration_ns.value_or(kNoValue));
     rows.of(EventColumn::kCorrelation).push_back(kNoValue);
+    if (plan.text_correlation != kNone) AddTextCorrelation(plan, values, rows);
   }
-  if (plan.kind == EventKind::kFlow) rows.of(EventColumn::kFlowId).push_back(id);
+  if (plan.kind == EventKind::kFlow) {
+    rows.of(EventColumn::kFlowId).push_back(FlowId(plan, values, IdOf(plan, values, pid, id)));
+  }
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
+  if (plan.is_told && plan.name != kNone && IsOfEnvironment(plan, text(plan.name), values[plan.name].text())) {
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
+    return;
+  }
   AddArgs(plan, values, rows);
+}
+
+ChromeEvents::EventId ChromeEvents::IdOf(const Plan& plan, const JsonSpan* values, uint32_t pid, uint32_t id) {
+  EventId of{.pid = pid, .id = id, .text = plan.id == kNone ? std::string_view() : values[plan.id].text()};
+  if (plan.scope != kNone) of.scope = Text(values[plan.scope].text());
+  if (plan.id2 == kNone) return of;
+  const std::string_view id2 = values[plan.id2].text();
+  ForEachMember(id2.data(), id2.data() + id2.size(), [&](std::string_view key, std::string_view value) {
+    const bool is_global = key == "global";
+    if ((!is_global && key != "local") || value.empty() || (value[0] != '"' && !BeginsNumber(value[0]))) return true;
+    of.text = value[0] == '"' ? value.substr(1, value.size() - 2) : value;
+    of.id = Text(of.text);
+    of.pid = is_global ? 0 : pid;
+    of.is_local = !is_global;
+    return false;
+  });
+  return of;
+}
+
+// Arrows cross processes: their ids are those of the whole trace, but where they say that they are not.
+uint32_t ChromeEvents::FlowId(const Plan& plan, const JsonSpan* values, const EventId& id) {
+  if (id.scope == 0 && !id.is_local) return id.id;
+  std::string text;
+  if (id.scope != 0) text += std::string(values[plan.scope].text()) + ' ';
+  if (id.is_local && plan.pid != kNone) text += std::string(values[plan.pid].text()) + ' ';
+  return Text(text += id.text);
+}
+
+bool ChromeEvents::IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text) {
+  if (name == plan.no_environment) return false;
+  if (name == plan.environment) return name != 0;
+  const bool is = IsEnvironmentName(UnescapeJson(text));
+  (is ? plan.environment : plan.no_environment) = name;
+  return is;
 }
 
 void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) {
@@ -260,6 +339,9 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
         } else if (decimal) {
           type = ArgType::kDecimal;
           numbers[i] = *decimal;
+          if (arg.is_correlation) {
+            rows.of(EventColumn::kCorrelation).back() = ParseWhole(text).value_or(kNoValue);
+          }
         } else {
           type = ArgType::kNumber;
           numbers[i] = Text(text);
@@ -279,6 +361,12 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     if (HasColumn(plan.slots[i].type)) columns[i].push_back(numbers[i]);
   }
+}
+
+// It stays an argument as it was written: a column of its own says what it is.
+void ChromeEvents::AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows) {
+  const std::optional<int64_t> correlation = ParseWhole(values[plan.text_correlation].text());
+  if (correlation) rows.of(EventColumn::kCorrelation).back() = *correlation;
 }
 
 // Each of its arguments that is a number is a series.
@@ -320,7 +408,10 @@ uint32_t ChromeEvents::Text(std::string_view text, LastText& last) {
 uint32_t ChromeEvents::Json(std::string_view text, LastText& last) {
   if (text == last.text) return last.number;
   const uint32_t at = jsons_.Add(text);
-  if (at == of_jsons_.size()) of_jsons_.push_back(NewString(kJsonText, text));
+  if (at == of_jsons_.size()) {
+    const bool may_name = MayNameEnvironment(text);
+    of_jsons_.push_back(may_name ? NewString(kJsonText, WithoutEnvironment(text)) : NewString(kJsonText, text));
+  }
   last = {jsons_.Text(at), of_jsons_[at]};
   return last.number;
 }

@@ -1,6 +1,9 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
+// What is called an environment (environment_names.h) is in no batch: members, arguments, members of these, and the
+// arguments of metadata of that name.
+//
 // Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
 // of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
 //
@@ -27,10 +30,11 @@ class ChromeEvents {
   explicit ChromeEvents(uint32_t source);
   ~ChromeEvents();
 
-  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtTooMany };
+  enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtCut, kAtTooMany };
   struct Stop {
     Stopped why = Stopped::kAtLimit;
-    // kAtNoEvent: where what is no event, or the front of one, begins; kAtTooMany: one with more members than may be.
+    // kAtNoEvent: where what is no event begins; kAtCut: one that goes on behind `end`; kAtTooMany: one with more
+    // members than may be.
     const char* at = nullptr;
   };
   // Events and commas from `at` on, those that begin before `limit`, until the bracket that closes their list. What
@@ -56,12 +60,17 @@ class ChromeEvents {
   Plan& PlanOf(Known& known, const EventLayouts::Event& event);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
+  void AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(const Plan& plan, const JsonSpan* values, int64_t time_ns);
   uint32_t TextPlace(std::string_view text);  // among texts_
   uint32_t Text(std::string_view text);
+  bool IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text);
   uint32_t Text(std::string_view text, LastText& last);
   uint32_t Json(std::string_view text, LastText& last);
   uint32_t NewString(char prefix, std::string_view text);
+  struct EventId;
+  EventId IdOf(const Plan& plan, const JsonSpan* values, uint32_t pid, uint32_t id);
+  uint32_t FlowId(const Plan& plan, const JsonSpan* values, const EventId& id);
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Track(const TrackKey& key);
   uint32_t Shape(const ArgShape& shape);

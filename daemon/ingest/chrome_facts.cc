@@ -1,8 +1,5 @@
 #include "daemon/ingest/chrome_facts.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <string>
 #include <utility>
@@ -10,23 +7,17 @@
 #include "daemon/ingest/exported_tracks.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
+#include "daemon/ingest/kept_facts.h"
 
 namespace kprof {
 namespace {
 
-constexpr size_t kMostFactBytes = 1 << 20;
-constexpr std::array<std::string_view, 4> kDropped = {"env", "environ", "environment", "environment_variables"};
 // Our own exports say which of their times was 0.
 constexpr std::string_view kTimeZero = "kprofTimeZeroNs";
 // And what of their tracks no event says.
 constexpr std::string_view kTracks = "kprofTracks";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
-
-bool IsDropped(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::find(kDropped.begin(), kDropped.end(), name) != kDropped.end();
-}
 
 std::optional<int64_t> IntegerOf(std::string_view value) {
   if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
@@ -39,34 +30,63 @@ std::optional<int64_t> IntegerOf(std::string_view value) {
 }  // namespace
 
 Status ChromeFacts::See(std::string_view key, std::string_view value) {
-  const std::string name = UnescapeJson(key);
-  if (IsDropped(name)) return OkStatus();
   if (key == kTracks) return std::exchange(has_tracks_, true) ? OkStatus() : sink_.Take(ReadExportedTracks(value));
-  if (value.size() > kMostFactBytes) {
-    sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(value.size() >> 20) + " MiB: left out");
-    return OkStatus();
-  }
   if (key == kTimeZero) {
     const std::optional<int64_t> zero_ns = IntegerOf(value);
     return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();
   }
   if (key == "baseTimeNanoseconds") base_unix_ns_ = IntegerOf(value);
-  if (key == "distributedInfo") {
-    const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
-    Status set;
-    ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
-      const std::optional<int64_t> integer = IntegerOf(number);
-      if (integer && (of == "rank" || of == "world_size")) set = sink_.SetFact(of, *integer);
-      return set.ok();
-    });
-    RETURN_IF_ERROR(set);
+  if (key == "distributedInfo") RETURN_IF_ERROR(SeeDistribution(value));
+  return Keep(UnescapeJson(key), value);
+}
+
+Status ChromeFacts::SeeDistribution(std::string_view value) {
+  const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
+  Status set;
+  ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
+    const std::optional<int64_t> integer = IntegerOf(number);
+    if (!integer || (of != "rank" && of != "world_size")) return true;
+    if (*integer >= (of == "rank" ? 0 : 1) && *integer <= kMostRank) {
+      set = sink_.SetFact(of, *integer);
+    } else {
+      sink_.Warn(std::string(of) + " " + std::to_string(*integer) + " in distributedInfo is none: it does not count");
+    }
+    return set.ok();
+  });
+  return set;
+}
+
+Status ChromeFacts::Keep(const std::string& name, std::string_view value) {
+  if (facts_ >= kMostFacts) {
+    ++too_many_;
+    return OkStatus();
   }
-  return sink_.SetFact("source." + name, CompactJson(value));
+  const std::optional<std::string> kept = KeptFact(name, value);
+  if (!kept) {
+    ++left_out_;
+    return OkStatus();
+  }
+  if (kept->size() > kMostFactBytes) {
+    sink_.Warn("\"" + name + "\" beside the events has " + std::to_string(kept->size() >> 20) + " MiB: left out");
+    return OkStatus();
+  }
+  if (bytes_ + name.size() + kept->size() > kMostAllFactsBytes) {
+    ++too_many_;
+    return OkStatus();
+  }
+  ++facts_;
+  bytes_ += name.size() + kept->size();
+  return sink_.SetFact("source." + name, *kept);
 }
 
 Status ChromeFacts::Finish(std::optional<int64_t> first_time_ns) {
   const bool is_unix = first_time_ns && *first_time_ns > kEarliestUnixNs && *first_time_ns < kLatestUnixNs;
   if (!base_unix_ns_ && is_unix) base_unix_ns_ = 0;
+  if (left_out_ > 0) RETURN_IF_ERROR(sink_.SetFact("left_out_members", left_out_));
+  if (too_many_ > 0) {
+    sink_.Warn(std::to_string(too_many_) + " members beside the events were left out: more than " +
+               std::to_string(kMostFacts) + ", or than " + std::to_string(kMostAllFactsBytes >> 20) + " MiB in all");
+  }
   if (base_unix_ns_) RETURN_IF_ERROR(sink_.SetFact("base_unix_ns", *base_unix_ns_));
   return sink_.SetFact("clock", base_unix_ns_ ? "unix" : "unknown");
 }

@@ -89,21 +89,26 @@ Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const 
   }
 }
 
-Result<bool> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes, const SeeMember& see) {
+Result<std::optional<int64_t>> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
+                                               const SeeMember& see) {
   for (int64_t size = kFirstBytes;; size *= 4) {
     ASSIGN_OR_RETURN(Window window, ReadWindow(text, from_bytes, size));
     const char* at = SkipSpace(window.begin());
-    if (at < window.end() && *at == '}') return true;
-    if (at < window.end() && *at != ',') return false;
+    const auto behind = [&](const char* brace) { return std::optional(from_bytes + (brace + 1 - window.begin())); };
+    if (at < window.end() && *at == '}') return behind(at);
+    if (at < window.end() && *at != ',') return std::optional<int64_t>();
     if (at < window.end()) window.bytes[static_cast<size_t>(at - window.begin())] = '{';  // as an object of its own
     std::vector<std::pair<std::string_view, std::string_view>> members;
+    const char* last = at;
     const bool is_closed = ForEachMember(at, window.end(), [&](std::string_view key, std::string_view value) {
       members.emplace_back(key, value);
+      last = value.data() + value.size();
       return true;
     });
     if (!is_closed && !window.is_all && size < most_bytes) continue;
     for (const auto& [key, value] : members) RETURN_IF_ERROR(see(key, value));
-    return is_closed;
+    if (!is_closed) return std::optional<int64_t>();
+    return behind(SkipSpace(last == at ? at + 1 : last));
   }
 }
 

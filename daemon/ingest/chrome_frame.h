@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "daemon/ingest/text_source.h"
@@ -21,7 +22,9 @@ using SeeMember = std::function<Status(std::string_view key, std::string_view va
 // Up to the list of events. Fails with kBadInput where there is none within `most_bytes`.
 Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const SeeMember& see);
 
-// From behind the bracket that closes the list. False where the object is not closed, or goes on beyond `most_bytes`.
-Result<bool> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes, const SeeMember& see);
+// From behind the bracket that closes the list. Where the object ends; nothing where it is not closed, or goes on
+// beyond `most_bytes`.
+Result<std::optional<int64_t>> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
+                                               const SeeMember& see);
 
 }  // namespace kprof

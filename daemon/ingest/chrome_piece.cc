@@ -3,13 +3,30 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/ingest/event_start.h"
 #include "daemon/ingest/json_scan.h"
 
 namespace kprof {
 namespace {
 
-constexpr int64_t kTailBytes = 64 << 10;  // of the last event, which ends behind the piece
+constexpr int64_t kTailBytes = kEventStartBytes;  // of the last event, which ends behind the piece
+constexpr ptrdiff_t kOddValueBytes = 4 << 10;     // that are looked through for the end of what is no event
+
+bool MayBeInWord(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+         c == '-' || c == '+';
+}
+
+// Behind a value that is no event, if it is not long and the list goes on or ends behind it, and no event seems to
+// begin in it. What it says is the same wherever the text is cut into pieces.
+const char* FindOddValueEnd(const char* begin, const char* at, const char* end) {
+  const char* most = at + std::min(end - at, kOddValueBytes);
+  const char* value_end = FindValueEnd(at, most);
+  if (value_end == nullptr) value_end = std::find_if_not(at, most, MayBeInWord);
+  if (value_end == at || value_end >= most) return nullptr;
+  const char* next = SkipSpace(value_end);
+  if (next >= most || (*next != ',' && *next != ']')) return nullptr;
+  return FindEventStart(begin, at + 1, value_end, end) == nullptr ? value_end : nullptr;
+}
 
 }  // namespace
 
@@ -49,34 +66,60 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   ChromePiece piece;
   const int64_t events_before = events_.events();
   const int64_t untimed_before = events_.untimed();
+  piece.has_text_end = at_end_ && offset_of(end()) <= limit_bytes;
+  const int64_t last_bytes = piece.has_text_end ? offset_of(end()) : limit_bytes;
   const char* at = place(first_bytes);
-  if (!is_begin) at = FindEventStart(begin(), at, end());
-  if (at == nullptr || (!is_begin && offset_of(at) >= limit_bytes)) return piece;
+  if (!is_begin) at = FindEventStart(begin(), at, place(limit_bytes), end());
+  if (at == nullptr) {
+    piece.end = ChromePiece::End::kSkipping;
+    piece.end_bytes = last_bytes;
+    return piece;
+  }
   piece.has_begin = true;
   piece.begin_bytes = offset_of(at);
   while (true) {
+    using Stopped = ChromeEvents::Stopped;
     const ChromeEvents::Stop stop = events_.Add(at, place(limit_bytes), end());
     piece.end_bytes = offset_of(stop.at);
-    if (stop.why == ChromeEvents::Stopped::kAtBracket) {
+    if (stop.why == Stopped::kAtBracket) {
       piece.end = ChromePiece::End::kBracket;
-    } else if (stop.why == ChromeEvents::Stopped::kAtLimit) {
-      piece.end = at_end_ && stop.at >= end() ? ChromePiece::End::kCut : ChromePiece::End::kNext;
-    } else if (stop.why == ChromeEvents::Stopped::kAtTooMany) {
-      piece.end = ChromePiece::End::kTooLarge;
-    } else if (*stop.at != '{' || FindNestEnd(stop.at, end()) != nullptr) {
-      piece.end = ChromePiece::End::kBroken;
-    } else if (at_end_) {
-      piece.end = ChromePiece::End::kCut;
-    } else if (size > most_event_bytes_) {
-      piece.end = ChromePiece::End::kTooLarge;
-    } else {  // its last event needs more
-      const int64_t begin_bytes = piece.end_bytes;
-      size = std::max(2 * size, limit_bytes - begin_bytes + kTailBytes);
-      RETURN_IF_ERROR(Fill(begin_bytes, size));
-      at = place(begin_bytes);
-      continue;
+      break;
     }
-    break;
+    if (stop.why == Stopped::kAtLimit) {
+      piece.end = at_end_ && stop.at >= end() ? ChromePiece::End::kCut : ChromePiece::End::kNext;
+      break;
+    }
+    auto why = SkippedPlace::Why::kNoEvent;
+    const char* next = nullptr;
+    if (stop.why == Stopped::kAtNoEvent) {
+      next = FindOddValueEnd(begin(), stop.at, end());
+    } else if (stop.why == Stopped::kAtTooMany) {
+      why = SkippedPlace::Why::kTooManyMembers;
+      next = FindNestEnd(stop.at, end());
+    }
+    if (next == nullptr && stop.why != Stopped::kAtNoEvent) {  // it goes on behind what is here
+      if (at_end_) {
+        piece.end = ChromePiece::End::kCut;
+        break;
+      }
+      if (size <= most_event_bytes_) {
+        const int64_t begin_bytes = piece.end_bytes;
+        size = std::max(2 * size, limit_bytes - begin_bytes + kTailBytes);
+        RETURN_IF_ERROR(Fill(begin_bytes, size));
+        at = place(begin_bytes);
+        continue;
+      }
+      why = SkippedPlace::Why::kTooLarge;
+    }
+    if (next == nullptr) next = FindEventStart(begin(), stop.at + 1, place(limit_bytes), end());
+    const int64_t next_bytes = next == nullptr ? last_bytes : offset_of(next);
+    AddSkippedPlace(piece.skipped, {piece.end_bytes, next_bytes, why, events_.events() - events_before});
+    if (next == nullptr) {
+      piece.end = ChromePiece::End::kSkipping;
+      piece.end_bytes = last_bytes;
+      break;
+    }
+    at = next;
   }
   piece.events = events_.events() - events_before;
   piece.untimed = events_.untimed() - untimed_before;

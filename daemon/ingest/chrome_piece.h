@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "daemon/ingest/chrome_events.h"
+#include "daemon/ingest/event_start.h"
+#include "daemon/ingest/skipped_text.h"
 #include "daemon/ingest/text_source.h"
 #include "storage/base/status.h"
 #include "storage/trace/trace_batch.h"
@@ -19,13 +21,14 @@ struct ChromePiece {
     kNext,      // the next event begins at `end_bytes`, behind the piece
     kBracket,   // the list is closed there
     kCut,       // the text ends, in the middle of what begins there
-    kBroken,    // what stands there is no event
-    kTooLarge,  // it is one, but of more bytes or members than one may have
+    kSkipping,  // up to there, the end of the piece or of the text, nothing was found with which to go on
   };
   bool has_begin = false;   // false: no event begins in it
   int64_t begin_bytes = 0;  // where its first event begins
   End end = End::kNext;
   int64_t end_bytes = 0;
+  bool has_text_end = false;          // the text does not go on behind the piece
+  std::vector<SkippedPlace> skipped;  // what is in it and no event that can be read
   int64_t events = 0;
   int64_t untimed = 0;
   TraceBatch batch;
@@ -33,12 +36,13 @@ struct ChromePiece {
 
 class ChromePieceReader {
  public:
-  static constexpr int64_t kBackBytes = 64;  // before a piece, that are looked at for the comma before its first event
+  static constexpr int64_t kBackBytes = kBeforeEventBytes;  // before a piece, that are looked at
 
   ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes);
 
   // The events that begin in [first_bytes, limit_bytes). `is_begin`: one begins at first_bytes, or something else that
-  // may stand in the list; else the first one is looked for.
+  // may stand in the list; else the first one is looked for. What cannot be read is skipped: a value that is no event
+  // up to the comma or bracket behind it, other text up to the next event.
   Result<ChromePiece> Read(int64_t first_bytes, int64_t limit_bytes, bool is_begin);
 
  private:

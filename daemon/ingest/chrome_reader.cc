@@ -1,6 +1,7 @@
 #include "daemon/ingest/chrome_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -21,6 +22,9 @@ namespace {
 
 // Those of events that are known and are metadata, at least until their other end is found.
 constexpr std::string_view kMetadataPhases = "MBEben";
+constexpr std::string_view kBlank(" \n\r\t\0", 5);  // zeros are what tapes leave
+constexpr size_t kBehindBytes = 4096;               // behind a bracket, that are looked at
+constexpr size_t kRestBytes = 64 << 10;             // behind all, that are looked through at once
 
 // Pieces of a text, read ahead on the pool's threads.
 class PiecesAhead {
@@ -32,7 +36,10 @@ class PiecesAhead {
                                                           options.most_event_bytes));
     }
   }
-  ~PiecesAhead() {
+  ~PiecesAhead() { End(); }
+
+  // Reads no further, and waits for those that do.
+  void End() {
     std::unique_lock lock(mu_);
     stopping_ = true;
     changed_.wait(lock, [&] { return under_way_ == 0; });
@@ -108,15 +115,9 @@ class Reading {
   Status ReadAll() {
     const auto see = [this](std::string_view key, std::string_view value) { return facts_.See(key, value); };
     ASSIGN_OR_RETURN(const ChromeFrame frame, ReadFrameBefore(text_, options_.most_event_bytes, see));
-    ASSIGN_OR_RETURN(const ChromePiece last, ReadPieces(frame.events_bytes));
-    if (last.end == ChromePiece::End::kBracket && !frame.is_list) {
-      ASSIGN_OR_RETURN(const bool is_closed,
-                       ReadFrameBehind(text_, last.end_bytes + 1, options_.most_event_bytes, see));
-      if (!is_closed)
-        sink_.Warn("what stands behind its events, from byte " + std::to_string(last.end_bytes + 1) +
-                   " on, is cut off or no JSON: of that, what is whole was read");
-    }
+    ASSIGN_OR_RETURN(const ChromePiece last, ReadPieces(frame));
     RETURN_IF_ERROR(WarnOfEnd(last, frame));
+    if (last.end == ChromePiece::End::kBracket) RETURN_IF_ERROR(ReadBehind(last.end_bytes + 1, frame, see));
     if (untimed_ > 0)
       sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: left out");
     if (unknown_ > 0)
@@ -125,15 +126,16 @@ class Reading {
   }
 
  private:
-  // All of them up to the end of the list, or of what can be read. The last one.
-  Result<ChromePiece> ReadPieces(int64_t events_bytes) {
-    const int64_t first = events_bytes / options_.piece_bytes;
-    pieces_.StartAt(first, events_bytes);
-    int64_t expected = events_bytes;  // where the next event begins
+  // All of them up to the end of the list, or of the text. The last one.
+  Result<ChromePiece> ReadPieces(const ChromeFrame& frame) {
+    const int64_t first = frame.events_bytes / options_.piece_bytes;
+    pieces_.StartAt(first, frame.events_bytes);
+    int64_t expected = frame.events_bytes;  // where the next event begins
+    bool skipping = false;                  // that is not known: with the next one that is found
     for (int64_t number = first;; ++number) {
       ASSIGN_OR_RETURN(ChromePiece piece, pieces_.Take(number));
       const int64_t limit = (number + 1) * options_.piece_bytes;
-      if (!piece.has_begin || piece.begin_bytes != expected) {
+      if (!skipping && (!piece.has_begin || piece.begin_bytes != expected)) {
         // What it took for an event was none, or it saw none: it is read again from where one does begin, if that is in
         // it at all.
         RETURN_IF_ERROR(TakeNumbersOf(piece));
@@ -141,24 +143,43 @@ class Reading {
           text_.Release(limit - ChromePieceReader::kBackBytes);
           continue;
         }
-        ASSIGN_OR_RETURN(piece, ReadAgain(expected, limit));
+        ASSIGN_OR_RETURN(piece, ReadAgain(expected, limit, true));
       }
+      RETURN_IF_ERROR(Take(piece, skipping));
+      while (piece.end == ChromePiece::End::kBracket) {
+        ASSIGN_OR_RETURN(const Behind behind, LookBehind(piece.end_bytes + 1, frame));
+        if (behind.is_end) return piece;
+        if (!behind.is_list) {
+          skipped_.Add({piece.end_bytes, behind.next_bytes, SkippedPlace::Why::kNoEvent, events_});
+        } else if (behind.next_bytes >= limit) {
+          piece.end = ChromePiece::End::kNext;
+          piece.end_bytes = behind.next_bytes;
+          break;
+        }
+        ASSIGN_OR_RETURN(piece, ReadAgain(behind.next_bytes, limit, behind.is_list));
+        RETURN_IF_ERROR(Take(piece, !behind.is_list));
+      }
+      skipping = piece.end == ChromePiece::End::kSkipping;
       expected = piece.end_bytes;
-      const ChromePiece::End end = piece.end;
-      RETURN_IF_ERROR(Take(piece));
       text_.Release(std::min(expected, limit) - ChromePieceReader::kBackBytes);  // the next ones are read from there
-      if (end != ChromePiece::End::kNext) return piece;
+      if (piece.end == ChromePiece::End::kCut || (skipping && piece.has_text_end)) return piece;
     }
   }
 
-  Result<ChromePiece> ReadAgain(int64_t first_bytes, int64_t limit_bytes) {
+  Result<ChromePiece> ReadAgain(int64_t first_bytes, int64_t limit_bytes, bool is_begin) {
     if (again_ == nullptr) {
       again_ = std::make_unique<ChromePieceReader>(text_, 0, options_.piece_bytes, options_.most_event_bytes);
     }
-    return again_->Read(first_bytes, limit_bytes, true);
+    return again_->Read(first_bytes, limit_bytes, is_begin);
   }
 
-  Status Take(ChromePiece& piece) {
+  // `skipping`: what was skipped before it goes on up to where it begins.
+  Status Take(ChromePiece& piece, bool skipping) {
+    if (skipping) skipped_.GoOnTo(piece.has_begin ? piece.begin_bytes : piece.end_bytes);
+    for (SkippedPlace& place : piece.skipped) {
+      place.events_before += events_;
+      skipped_.Add(place);
+    }
     events_ += piece.events;
     untimed_ += piece.untimed;
     for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
@@ -182,21 +203,81 @@ class Reading {
     return sink_.Take(std::move(batch));
   }
 
+  // What stands behind a bracket that may close the list.
+  struct Behind {
+    bool is_end = true;      // it does
+    bool is_list = false;    // else: another list begins there, as where several were put into one file
+    int64_t next_bytes = 0;  // where to go on
+  };
+
+  // Where something was skipped the bracket may be of a list within an event.
+  Result<Behind> LookBehind(int64_t from_bytes, const ChromeFrame& frame) {
+    std::array<char, kBehindBytes> bytes;
+    ASSIGN_OR_RETURN(const size_t size, text_.ReadAt(from_bytes, bytes));
+    const std::string_view text(bytes.data(), size);
+    const size_t at = text.find_first_not_of(kBlank);
+    if (at == text.npos) return Behind{};
+    if (frame.is_list && text[at] == '[') return Behind{false, true, from_bytes + static_cast<int64_t>(at) + 1};
+    if (skipped_.empty()) return Behind{};
+    const size_t next = text.find_first_not_of(kBlank, at + 1);
+    const bool is_end = text[at] == '}' ? next == text.npos : text[at] == ',' && next != text.npos && text[next] == '"';
+    if (!frame.is_list && is_end) return Behind{};
+    return Behind{false, false, from_bytes};
+  }
+
+  // What stands behind the list.
+  Status ReadBehind(int64_t from_bytes, const ChromeFrame& frame, const SeeMember& see) {
+    if (!frame.is_list) {
+      ASSIGN_OR_RETURN(const std::optional<int64_t> end_bytes,
+                       ReadFrameBehind(text_, from_bytes, options_.most_event_bytes, see));
+      if (!end_bytes) {
+        const std::optional<Status> cut = text_.WhyCut();
+        sink_.Warn("what stands behind its events, from byte " + std::to_string(from_bytes) +
+                   " on, is cut off or no JSON: of that, what is whole was read" + (cut ? "; " + cut->why() : ""));
+        return OkStatus();
+      }
+      from_bytes = *end_bytes;
+    }
+    pieces_.End();  // they would read what is released here
+    std::vector<char> bytes(kRestBytes);
+    while (true) {
+      ASSIGN_OR_RETURN(const size_t size, text_.ReadAt(from_bytes, bytes));
+      const size_t at = std::string_view(bytes.data(), size).find_first_not_of(kBlank);
+      if (at != std::string_view::npos) {
+        sink_.Warn("its trace ends before byte " + std::to_string(from_bytes + static_cast<int64_t>(at)) +
+                   ": what stands from there on was not read");
+        return OkStatus();
+      }
+      from_bytes += static_cast<int64_t>(size);
+      if (size < bytes.size()) break;
+      text_.Release(from_bytes);
+      RETURN_IF_ERROR(sink_.Progress(text_.SourceBytesAt(from_bytes), events_));
+    }
+    if (const std::optional<Status> cut = text_.WhyCut()) {
+      sink_.Warn("all of its trace was read, but it cannot be unpacked to its end: " + cut->why());
+    }
+    return OkStatus();
+  }
+
   Status WarnOfEnd(const ChromePiece& last, const ChromeFrame& frame) {
+    const bool is_closed = last.end == ChromePiece::End::kBracket;
+    const bool ends_skipping = last.end == ChromePiece::End::kSkipping;
+    skipped_.Warn(sink_, !ends_skipping);
     const std::string at = "byte " + std::to_string(last.end_bytes);
-    if (const std::optional<Status> cut = text_.WhyCut(); cut && last.end != ChromePiece::End::kBracket) {
+    if (const std::optional<Status> cut = is_closed ? std::nullopt : text_.WhyCut()) {
       if (events_ == 0) return cut->In("read it");
       sink_.Warn("it cannot be unpacked beyond " + at + " of its text: " + cut->why() +
                  "; what is whole before was kept");
-      return OkStatus();
+      if (!ends_skipping) return OkStatus();
     }
-    if (last.end == ChromePiece::End::kBracket) return OkStatus();
-    std::string what = "what stands at " + at + " is no event";
-    if (last.end == ChromePiece::End::kCut) what = "it ends at " + at + ", in the middle";
-    if (last.end == ChromePiece::End::kTooLarge) what = "the event at " + at + " is larger than one may be";
+    if (events_ == 0 && !skipped_.empty()) {
+      return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", skipped_.first().Sentence());
+    }
+    if (is_closed) return OkStatus();
+    const std::string what = ends_skipping ? skipped_.last().Sentence() : "it ends at " + at + ", in the middle";
     if (events_ == 0) return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", what);
     // A list without its closing bracket is a whole trace.
-    const bool is_whole = frame.is_list && last.end == ChromePiece::End::kCut && IsBlankFrom(last.end_bytes);
+    const bool is_whole = frame.is_list && !ends_skipping && IsBlankFrom(last.end_bytes);
     if (!is_whole) sink_.Warn(what + "; the " + std::to_string(events_) + " events before were kept");
     return OkStatus();
   }
@@ -213,6 +294,7 @@ class Reading {
   ChromeFacts facts_;
   std::unique_ptr<ChromePieceReader> again_;
   std::optional<int64_t> first_time_ns_;
+  SkippedText skipped_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t unknown_ = 0;  // whose phase says nothing here

@@ -2,8 +2,9 @@
 // or behind them, or a bare list of events. The text is read in pieces, side by side, each from the first event that
 // begins in it; that it is one is known when the piece before it was read up to there.
 //
-// What is whole is kept: a text that ends early, or in which something is no event, is read up to there, with a warning
-// that says at which byte.
+// What is whole is kept: a text that ends early is read up to there, and where something is no event, or larger than
+// one may be, reading goes on with the next one; warnings say at which bytes. Lists one behind the other are read as
+// one; what else stands behind a trace is not, with a warning.
 #pragma once
 
 #include <cstddef>

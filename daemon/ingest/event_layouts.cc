@@ -43,6 +43,13 @@ const char* FindEnd(JsonKind kind, const char* at, const char* end) {
   }
 }
 
+// The text ends in what may be the front of a word.
+bool IsWordCut(const char* at, const char* end) {
+  constexpr ptrdiff_t kLongestWord = 9;  // +infinity
+  const auto is_part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+'; };
+  return end - at < kLongestWord && std::all_of(at, end, is_part);
+}
+
 }  // namespace
 
 // The text up to the next value, with the quote that opens it, and that value's kind; or the text up to the end of the
@@ -94,7 +101,10 @@ std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char
     if (step->layout != nullptr) return Event{step->layout, values_.data(), at};
     const char* value_end = FindEnd(step->kind, at, end);
     has_too_many_ = count == kMostSlots;
-    if (value_end == nullptr || value_end >= end || has_too_many_) return std::nullopt;
+    if (value_end == nullptr || value_end >= end || has_too_many_) {
+      is_cut_ = value_end != nullptr || step->kind != JsonKind::kWord || IsWordCut(at, end);
+      return std::nullopt;
+    }
     values_[count] = {at, static_cast<uint32_t>(value_end - at)};
     at = value_end;
   }
@@ -121,7 +131,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
   enum class Expect : uint8_t { kKeyOrEnd, kCommaOrEnd, kKey };
   Expect expect = Expect::kCommaOrEnd;
   if (from.level == Level::kOutside) {
-    if (at >= end || *at != '{') return nullptr;
+    if (at >= end || *at != '{') return NoStep(at >= end);
     ++at;
     step.level = Level::kEvent;
     expect = Expect::kKeyOrEnd;
@@ -130,7 +140,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
   }
   while (true) {
     at = SkipSpace(at);
-    if (at >= end) return nullptr;
+    if (at >= end) return NoStep(true);
     if (*at == '}' && expect != Expect::kKey) {
       ++at;
       expect = Expect::kCommaOrEnd;
@@ -140,19 +150,19 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
       return Remember(from, std::move(step));
     }
     if (expect == Expect::kCommaOrEnd) {
-      if (*at != ',') return nullptr;
+      if (*at != ',') return NoStep(false);
       ++at;
       expect = Expect::kKey;
       continue;
     }
-    if (*at != '"') return nullptr;
+    if (*at != '"') return NoStep(false);
     const char* quote = FindStringEnd(at + 1, end);
-    if (quote == nullptr) return nullptr;
+    if (quote == nullptr) return NoStep(true);
     step.key.assign(at + 1, quote);
     at = SkipSpace(quote + 1);
-    if (at >= end || *at != ':') return nullptr;
+    if (at >= end || *at != ':') return NoStep(at >= end);
     at = SkipSpace(at + 1);
-    if (at >= end) return nullptr;
+    if (at >= end) return NoStep(true);
     if (arguments_ == Arguments::kEach && step.level == Level::kEvent && step.key == "args" && *at == '{') {
       step.level = Level::kArgs;
       expect = Expect::kKeyOrEnd;
@@ -165,6 +175,12 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
     step.text.assign(begin, at);
     return Remember(from, std::move(step));
   }
+}
+
+// What follows no known step: the text ends there, or it is no event.
+EventLayouts::Step* EventLayouts::NoStep(bool is_cut) {
+  is_cut_ = is_cut;
+  return nullptr;
 }
 
 EventLayouts::Step* EventLayouts::Remember(Step& from, Step step) {

@@ -59,6 +59,8 @@ class EventLayouts {
   std::optional<Event> Take(const char* at, const char* end);
   // The last one was none because it has more than kMostSlots values.
   bool has_too_many() const { return has_too_many_; }
+  // Else: because the text ended in it.
+  bool is_cut() const { return is_cut_; }
 
   // How often all was forgotten: what is known by a layout's number holds as long as this stays.
   size_t generation() const { return generation_; }
@@ -67,11 +69,13 @@ class EventLayouts {
   struct Step;
   Step* Follow(Step& from, const char* at, const char* end);
   Step* Learn(Step& from, const char* at, const char* end);
+  Step* NoStep(bool is_cut);
   Step* Remember(Step& from, Step step);
   void ForgetAll();
 
   const Arguments arguments_;
   bool has_too_many_ = false;
+  bool is_cut_ = false;
   std::vector<std::unique_ptr<Step>> steps_;  // the first is where an event begins
   std::vector<std::unique_ptr<EventLayout>> layouts_;
   std::array<JsonSpan, kMostSlots> values_;

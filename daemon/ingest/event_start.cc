@@ -1,5 +1,6 @@
 #include "daemon/ingest/event_start.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -9,13 +10,16 @@
 namespace kprof {
 namespace {
 
-bool IsEvent(const char* at, const char* end) {
+constexpr int kMostNesting = 128;  // else one that begins in another is looked through as often
+
+bool HasPhase(const char* at, const char* end) {
   bool has_phase = false;
-  const bool is_whole = ForEachMember(at, end, [&](std::string_view key, std::string_view) {
-    has_phase |= key == "ph";
-    return true;
-  });
-  return is_whole && has_phase;
+  const auto see = [&](std::string_view key, std::string_view) {
+    has_phase = key == "ph";
+    return !has_phase;
+  };
+  ForEachMember(at, end, see, kMostNesting);
+  return has_phase;
 }
 
 bool FollowsEvent(const char* at, const char* begin) {
@@ -25,12 +29,15 @@ bool FollowsEvent(const char* at, const char* begin) {
 
 }  // namespace
 
-const char* FindEventStart(const char* begin, const char* at, const char* end) {
-  while (at < end) {
-    at = static_cast<const char*>(std::memchr(at, '{', static_cast<size_t>(end - at)));
+const char* FindEventStart(const char* begin, const char* at, const char* limit, const char* end) {
+  while (at < limit) {
+    at = static_cast<const char*>(std::memchr(at, '{', static_cast<size_t>(limit - at)));
     if (at == nullptr) return nullptr;
     const char* inside = SkipSpace(at + 1);
-    if (inside < end && *inside == '"' && FollowsEvent(at, begin) && IsEvent(at, end)) return at;
+    if (inside < end && *inside == '"' && FollowsEvent(at, at - std::min(at - begin, kBeforeEventBytes)) &&
+        HasPhase(at, at + std::min(end - at, kEventStartBytes))) {
+      return at;
+    }
     ++at;
   }
   return nullptr;

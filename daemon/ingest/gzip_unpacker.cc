@@ -52,7 +52,7 @@ class GzipUnpacker : public Unpacker {
       failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
       // It may count bytes of the step before once more, and some that it did not come to write.
       step.taken = std::min(step.taken, in.size());
-      step.made -= std::min(step.made, kDoubtfulBytes);
+      if (result != ISAL_INCORRECT_CHECKSUM) step.made -= std::min(step.made, kDoubtfulBytes);
     }
     if (!failure_.ok() && step.made == 0) return failure_;
     return step;

@@ -79,6 +79,15 @@ std::optional<JsonNumber> ParseJsonNumber(std::string_view text) {
   return number;
 }
 
+std::optional<int64_t> ParseWhole(std::string_view text) {
+  std::optional<JsonNumber> number = ParseJsonNumber(text);
+  if (!number) return std::nullopt;
+  for (; number->places > 0; --number->places, number->digits /= 10) {
+    if (number->digits % 10 != 0) return std::nullopt;
+  }
+  return number->digits;
+}
+
 std::optional<int64_t> ParseMicros(std::string_view text) {
   // As nearly all are.
   if (const std::optional<JsonNumber> number = ParseJsonNumber(text); number && number->places <= kNanoPlaces) {

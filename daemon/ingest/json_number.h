@@ -20,6 +20,9 @@ struct JsonNumber {
 // Nothing for what is no number, has an exponent, or more than 18 digits: that is kept as the text it is.
 std::optional<JsonNumber> ParseJsonNumber(std::string_view text);
 
+// A number without a fraction, however it is written: 5, 5.0. Nothing for any other.
+std::optional<int64_t> ParseWhole(std::string_view text);
+
 // Microseconds in ns, what is less than one rounded to the nearest. Exponents are understood. Nothing for what is no
 // number or does not fit.
 std::optional<int64_t> ParseMicros(std::string_view text);

@@ -6,17 +6,31 @@
 namespace kprof {
 namespace {
 
-const char* FindWordEnd(const char* at, const char* end) {
-  for (const char* word : {"true", "false", "null", "NaN", "Infinity", "-Infinity"}) {
-    const size_t length = std::strlen(word);
-    if (static_cast<size_t>(end - at) >= length && std::memcmp(at, word, length) == 0) return at + length;
+// Both of ASCII, the second in lower case.
+bool IsSameInAnyCase(const char* text, const char* lower, size_t length) {
+  for (size_t i = 0; i < length; ++i) {
+    const char c = text[i];
+    if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != lower[i]) return false;
   }
-  return nullptr;
+  return true;
 }
 
 }  // namespace
 
-const char* FindNestEnd(const char* at, const char* end) {
+const char* FindWordEnd(const char* at, const char* end) {
+  for (const char* word : {"true", "false", "null"}) {
+    const size_t length = std::strlen(word);
+    if (static_cast<size_t>(end - at) >= length && std::memcmp(at, word, length) == 0) return at + length;
+  }
+  if (at < end && (*at == '-' || *at == '+')) ++at;
+  for (const char* word : {"nan", "infinity", "inf"}) {
+    const size_t length = std::strlen(word);
+    if (static_cast<size_t>(end - at) >= length && IsSameInAnyCase(at, word, length)) return at + length;
+  }
+  return nullptr;
+}
+
+const char* FindNestEnd(const char* at, const char* end, int most_nesting) {
   int depth = 0;
   while (at < end) {
     switch (*at) {
@@ -26,7 +40,7 @@ const char* FindNestEnd(const char* at, const char* end) {
         break;
       case '[':
       case '{':
-        if (++depth > kMostNesting) return nullptr;
+        if (++depth > most_nesting) return nullptr;
         break;
       case ']':
       case '}':
@@ -40,13 +54,13 @@ const char* FindNestEnd(const char* at, const char* end) {
   return nullptr;
 }
 
-const char* FindValueEnd(const char* at, const char* end) {
+const char* FindValueEnd(const char* at, const char* end, int most_nesting) {
   if (at >= end) return nullptr;
   if (*at == '"') {
     const char* quote = FindStringEnd(at + 1, end);
     return quote == nullptr ? nullptr : quote + 1;
   }
-  if (*at == '[' || *at == '{') return FindNestEnd(at, end);
+  if (*at == '[' || *at == '{') return FindNestEnd(at, end, most_nesting);
   if (const char* word = FindWordEnd(at, end); word != nullptr) return word;
   if (!BeginsNumber(*at)) return nullptr;
   return FindNumberEnd(at);

@@ -2,11 +2,13 @@
 // found as it is in the text; what it means is json_value.h.
 //
 // More lenient than JSON where tools write what is not JSON: control characters may stand in strings, and are part of
-// them. A step that does not find its end says null, whether the text is cut off or is no JSON.
+// them; what C and Python print for numbers that are none (nan, -inf, Infinity) is a word. A step that does not find
+// its end says null, whether the text is cut off or is no JSON.
 //
 // Pure; any thread. Reads up to kScanSlackBytes behind `end`, which must be there, and where zeros stand.
 #pragma once
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,7 +19,7 @@
 namespace kprof {
 
 constexpr size_t kScanSlackBytes = 64;
-constexpr int kMostNesting = 128;  // of objects and lists in each other
+constexpr int kAnyNesting = INT_MAX;  // of objects and lists in each other
 
 inline const char* SkipSpace(const char* at) {
   while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t') ++at;
@@ -61,10 +63,14 @@ inline const char* FindNumberEnd(const char* at) {
   return at;
 }
 
-// `at` stands on the bracket or brace; behind the one that closes it, or null.
-const char* FindNestEnd(const char* at, const char* end);
+// `at` stands on the bracket or brace; behind the one that closes it, or null: the text ends before, or there are more
+// than that in each other.
+const char* FindNestEnd(const char* at, const char* end, int most_nesting = kAnyNesting);
+
+// `at` stands on the first letter of true, false, null, or of a number that is none; behind it, or null.
+const char* FindWordEnd(const char* at, const char* end);
 
 // `at` stands on the first character of a value of any kind; behind it, or null.
-const char* FindValueEnd(const char* at, const char* end);
+const char* FindValueEnd(const char* at, const char* end, int most_nesting = kAnyNesting);
 
 }  // namespace kprof

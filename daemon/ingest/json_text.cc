@@ -4,8 +4,6 @@
 #include <charconv>
 #include <cstdint>
 
-#include "daemon/ingest/json_scan.h"
-
 namespace kprof {
 namespace {
 
@@ -128,8 +126,8 @@ std::string ShortestNumber(double value) {
   return {text.data(), end};
 }
 
-bool ForEachMember(const char* at, const char* end,
-                   const std::function<bool(std::string_view, std::string_view)>& see) {
+bool ForEachMember(const char* at, const char* end, const std::function<bool(std::string_view, std::string_view)>& see,
+                   int most_nesting) {
   if (at >= end || *at != '{') return false;
   at = SkipSpace(at + 1);
   if (at < end && *at == '}') return true;
@@ -140,7 +138,7 @@ bool ForEachMember(const char* at, const char* end,
     at = SkipSpace(key_end + 1);
     if (at >= end || *at != ':') return false;
     at = SkipSpace(at + 1);
-    const char* value_end = at < end ? FindValueEnd(at, end) : nullptr;
+    const char* value_end = at < end ? FindValueEnd(at, end, most_nesting) : nullptr;
     if (value_end == nullptr) return false;
     if (!see(key, {at, static_cast<size_t>(value_end - at)})) return true;
     at = SkipSpace(value_end);

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/ingest/json_scan.h"
+
 namespace kprof {
 
 // What stands between the quotes of a string, without escapes, as UTF-8; half of a surrogate pair becomes U+FFFD, an
@@ -24,8 +26,10 @@ void AppendJsonString(std::string& json, std::string_view text);
 std::string ShortestNumber(double value);
 
 // Calls `see` for each member of the object that begins at `at`, with the key as it is written and the value's text,
-// until it returns false. `end` as in json_scan.h. False where the object is cut off, or is none.
+// until it returns false. `end` as in json_scan.h. False where the object is cut off, or is none, or a value in it has
+// more objects and lists in each other than that.
 bool ForEachMember(const char* at, const char* end,
-                   const std::function<bool(std::string_view key, std::string_view value)>& see);
+                   const std::function<bool(std::string_view key, std::string_view value)>& see,
+                   int most_nesting = kAnyNesting);
 
 }  // namespace kprof

@@ -2,9 +2,11 @@
 
 #include <cmath>
 
+#include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/nsys_column_targets.h"
+#include "daemon/ingest/personal_names.h"
 #include "storage/trace/arg_decimal.h"
 
 namespace kprof {
@@ -48,6 +50,8 @@ NsysCursor::NsysCursor(NsysSource& source, const NsysTable& table)
       column.target = Target::kCallchain;
       column.callchains = &source.CallchainsOf(each.refers_to);
     }
+    // Nobody asks for such a column by its name; one that no table should have may hold anything.
+    column.taken = HasEnvironmentWord(each.name) || IsPersonalName(each.name);
     columns_.push_back(column);
   }
 }

@@ -1,6 +1,6 @@
 // Goes through the rows of a table of an Nsight Systems export, whatever columns it has: those that a reader asks for
 // by name, and all others as arguments under their own names. What refers to another table becomes its text; NULLs are
-// left out.
+// left out, and so are columns named as an environment, a user, a host or a command line.
 //
 //   NsysCursor row(source, table);
 //   const int start = row.Take("start");

@@ -138,10 +138,19 @@ int NsysDatabase::Authorize(void*, int action, const char* first, const char*, c
 Status NsysDatabase::ListTables() {
   std::vector<std::pair<std::string, std::string>> found;
   NsysQuery list = Query("SELECT type, name, sql FROM sqlite_master");
-  while (list.Next() && found.size() < kMostTables) {
+  size_t more = 0;
+  while (list.Next()) {
     if (list.Text(0) != "table" || !IsOrdinary(list.Text(2)) || !IsPlainName(list.Text(1))) continue;
     if (list.Text(1).starts_with("sqlite_")) continue;
-    found.emplace_back(list.Text(1), list.Text(2));
+    if (found.size() < kMostTables) {
+      found.emplace_back(list.Text(1), list.Text(2));
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) {
+    left_out_.push_back("it has more than " + std::to_string(kMostTables) + " tables: the last " +
+                        std::to_string(more) + " were not read");
   }
   if (list.result() != SQLITE_DONE && list.result() != SQLITE_ROW) {
     if (!file_status().ok()) return file_status();
@@ -157,12 +166,21 @@ void NsysDatabase::DescribeTable(const std::string& name, const std::string& sql
   table.name = name;
   const ColumnTargets targets(name, sql);
   NsysQuery info = Query("PRAGMA table_info(" + QuotedName(name) + ")");  // without generated columns
-  while (info.Next() && table.columns.size() < kMostColumns) {
+  size_t more = 0;
+  while (info.Next()) {
+    if (table.columns.size() == kMostColumns) {
+      ++more;
+      continue;
+    }
     const std::string column(info.Text(1));
     if (info.Integer(5) == 1) table.first_key = column;
     table.columns.push_back({column, targets.Of(column)});
   }
   if (table.columns.empty()) return;
+  if (more > 0) {
+    left_out_.push_back(name + ": it has more than " + std::to_string(kMostColumns) + " columns: the last " +
+                        std::to_string(more) + " were not read");
+  }
   info.Stop();
   NsysQuery last = Query("SELECT rowid FROM " + QuotedName(name) + " ORDER BY rowid DESC LIMIT 1");
   if (last.Next()) table.last_row = std::clamp<int64_t>(last.Integer(0), 1, std::max<int64_t>(most_rows_, 1));

@@ -79,6 +79,8 @@ class NsysDatabase {
   int64_t most_rows() const { return most_rows_; }
   // What SQLite said of a result that is neither a row nor the end.
   std::string WhyOf(int result) const;
+  // Tables and columns that are more than may be, a sentence for each: they are not read.
+  const std::vector<std::string>& left_out() const { return left_out_; }
   // So many bytes at its end are missing.
   int64_t cut_off_bytes() const { return vfs_.claimed_bytes() - source_.size_bytes(); }
   // Of the file itself: ok as long as it could be read.
@@ -99,6 +101,7 @@ class NsysDatabase {
   SourceVfs vfs_;
   std::unique_ptr<sqlite3, Close> db_;
   std::vector<NsysTable> tables_;
+  std::vector<std::string> left_out_;
   const int64_t most_rows_;
 };
 

@@ -38,7 +38,7 @@ const TableFact kTables[] = {
     {"source.nvtx_payload_schema_entries", "NVTX_PAYLOAD_SCHEMA_ENTRIES", {}},
 };
 
-// Tables of names and values: those whose names begin so.
+// Tables of names and values: those of these very names. What only begins alike may hold anything (TRACE_CMD).
 struct PairsFact {
   std::string_view fact;
   std::string_view table;
@@ -47,34 +47,99 @@ struct PairsFact {
 const PairsFact kPairs[] = {
     {"source.export",
      "META_DATA_EXPORT",
-     {"EXPORT_PRODUCT_", "EXPORT_SCHEMA_VERSION", "EXPORT_PLATFORM", "EXPORT_ARCH", "EXPORT_TIME_UTC",
-      "EXPORT_PARAM_LAZY", "EXPORT_PARAM_TIME_", "EXPORT_PARAM_INCLUDE_", "EXPORT_PARAM_TABLES_TO_EXPORT",
-      "EXPORT_PARAM_TIMES_TO_EXPORT", "EXPORT_CONFIG_TIME_SHIFT", "DERIVED_WINDOW_NS"}},
+     {"EXPORT_PRODUCT_NAME",
+      "EXPORT_PRODUCT_VERSION",
+      "EXPORT_PRODUCT_DATE",
+      "EXPORT_SCHEMA_VERSION",
+      "EXPORT_SCHEMA_VERSION_MAJOR",
+      "EXPORT_SCHEMA_VERSION_MINOR",
+      "EXPORT_SCHEMA_VERSION_MICRO",
+      "EXPORT_SCHEMA_VERSION_CKSUM",
+      "EXPORT_PLATFORM",
+      "EXPORT_ARCH",
+      "EXPORT_TIME_UTC",
+      "EXPORT_PARAM_LAZY",
+      "EXPORT_PARAM_TIME_SHIFT",
+      "EXPORT_PARAM_TIME_NORMALIZE",
+      "EXPORT_PARAM_INCLUDE_JSON",
+      "EXPORT_PARAM_INCLUDE_BLOBS",
+      "EXPORT_PARAM_TABLES_TO_EXPORT",
+      "EXPORT_PARAM_TIMES_TO_EXPORT",
+      "EXPORT_CONFIG_TIME_SHIFT",
+      "DERIVED_WINDOW_NS"}},
     {"source.capture",
      "META_DATA_CAPTURE",
      {"CAPTURE_EVENT_TYPE",
-      "COLLECT_",
-      "CUDA_",
-      "OS_RUNTIME_OPTIONS:",
-      "NVTX_OPTIONS:",
-      "LINUX_PERF_OPTIONS:",
-      "START_",
-      "STOP_",
-      "RUN_DURATION_",
+      "COLLECT_BLOCK_PHASE_TRACE",
+      "COLLECT_BLOCK_TRACE",
+      "COLLECT_CPU_TRACE",
+      "COLLECT_CUDA_TRACE",
+      "COLLECT_DX11_TRACE",
+      "COLLECT_DX12_TRACE",
+      "COLLECT_GL_WORKLOAD",
+      "COLLECT_GPU_CTX_SW_TRACE",
+      "COLLECT_GPU_MEMORY_USAGE",
+      "COLLECT_NVMEDIA_TRACE",
+      "COLLECT_NVTX_TRACE",
+      "COLLECT_OPENSHMEM_TRACE",
+      "COLLECT_SLI_EVENTS",
+      "COLLECT_THREAD_STATE_TRACE",
+      "COLLECT_UVM_CPU_PAGE_FAULTS",
+      "COLLECT_UVM_GPU_PAGE_FAULTS",
+      "COLLECT_VIDEO_API_TRACE",
+      "COLLECT_VSYNC",
+      "COLLECT_VULKAN_TRACE",
+      "COLLECT_WARP_PHASE_TRACE",
+      "COLLECT_WARP_TRACE",
+      "COLLECT_WDDM_EVENTS",
+      "CUDA_FLUSH_ON_CUDA_PROFILER_STOP",
+      "CUDA_FLUSH_PERIOD",
+      "CUDA_FLUSH_PERIODICALLY",
+      "CUDA_GRAPH_TRACE_OPTIONS:MODE",
+      "CUDA_GRAPH_TRACE_OPTIONS:TRACE_DEVICE_GRAPH_LAUNCH",
+      "CUDA_SKIP_SOME_API_CALLS",
+      "CUDA_TRACE_SCOPE",
+      "OS_RUNTIME_OPTIONS:BACKTRACES_THRESHOLD_NS",
+      "OS_RUNTIME_OPTIONS:COLLECT_BACKTRACES",
+      "OS_RUNTIME_OPTIONS:DURATION_THRESHOLD_NS",
+      "NVTX_OPTIONS:NVTX_DOMAIN_FILTER_MODE_INCLUDE",
+      "NVTX_OPTIONS:NVTX_DOMAIN_FILTER_STRING",
+      "NVTX_OPTIONS:TRACE_NVTX_RANGE_HOT_KEY",
+      "NVTX_OPTIONS:TRACE_NVTX_RANGE_HOT_KEY_VALUE",
+      "LINUX_PERF_OPTIONS:COLLECTION_MODE",
+      "LINUX_PERF_OPTIONS:COLLECT_CPU_CTXSW_TRACE",
+      "LINUX_PERF_OPTIONS:COLLECT_EVENT_COUNTS",
+      "LINUX_PERF_OPTIONS:COLLECT_IP_BACKTRACE_SAMPLES",
+      "LINUX_PERF_OPTIONS:CPU_IP_SAMPLING_TRIGGER_EVENT_INDEX",
+      "LINUX_PERF_OPTIONS:CPU_IP_TRIGGER_TYPE",
+      "LINUX_PERF_OPTIONS:EVENT_COUNT_INTERVAL_MS",
+      "LINUX_PERF_OPTIONS:SAMPLES_PER_BACKTRACE",
+      "LINUX_PERF_OPTIONS:SAMPLING_PERIOD",
+      "START_DELAY_MS",
+      "START_FRAME_VALUE",
+      "START_TRIGGER",
+      "STOP_TRIGGER",
+      "RUN_DURATION_FRAMES",
+      "RUN_DURATION_MS",
       "RATE_HZ",
-      "POWER_RATE_",
-      "THREAD_STATE_",
-      "USE_",
-      "SAMPLE_",
-      "TRACE_",
+      "POWER_RATE_SCAN_FREQ",
+      "THREAD_STATE_SCAN_FREQ",
+      "USE_DWARF",
+      "USE_FRAME_POINTERS",
+      "USE_LBRS",
+      "USE_LINUX_PERF",
+      "USE_UNWIND_TABLES",
+      "SAMPLE_ALL_TASKS",
+      "TRACE_AFTER_FORK_BEFORE_EXEC",
+      "TRACE_ALL_TASKS",
       "INCLUDE_CHILDREN",
       "SHOW_BACKTRACE",
       "DEVICE_TYPE",
-      "BANDWIDTH_",
+      "BANDWIDTH_RATE_HZ",
+      "BANDWIDTH_VERSION",
       "HAS_ANNOTATIONS",
       "DISABLE_TIME_SYNC",
-      "GPU_METRICS",
-      "IN_APP_",
+      "IN_APP_FREQ_MODE",
       "SYMBOL_RESOLUTION_OPTIONS:RESOLVE_SYMBOLS"}},
     {"source.system",
      "TARGET_INFO_SYSTEM_ENV",
@@ -157,8 +222,9 @@ std::string_view WithoutProcess(std::string_view name) {
 std::string PairsJson(NsysSource& source, const PairsFact& fact) {
   std::string json;
   ForPairs(source, fact.table, [&](std::string_view name, std::string_view value) {
-    const auto begins = [&](std::string_view kept) { return WithoutProcess(name).starts_with(kept); };
-    if (json.size() > kMostFactBytes || std::none_of(fact.names.begin(), fact.names.end(), begins)) return;
+    const std::string_view setting = WithoutProcess(name);
+    const bool is_kept = std::find(fact.names.begin(), fact.names.end(), setting) != fact.names.end();
+    if (json.size() > kMostFactBytes || !is_kept) return;
     json += json.empty() ? "[[" : ",[";
     AppendJsonString(json, name);
     json += ',';
@@ -173,14 +239,16 @@ std::string EnvironmentJson(NsysSource& source) {
   ForPairs(source, "META_DATA_CAPTURE", [&](std::string_view name, std::string_view value) {
     const size_t equals = value.find('=');
     if (!WithoutProcess(name).starts_with("ENVIRONMENT_VARIABLE") || equals == value.npos) return;
-    if (json.size() > kMostFactBytes || !IsKeptEnvironment(value.substr(0, equals))) return;
+    if (json.size() > kMostFactBytes || !IsKeptEnvironment(value.substr(0, equals), value.substr(equals + 1))) return;
     json += json.empty() ? "[" : ",";
     AppendJsonString(json, value);
   });
   return json.empty() ? json : json + ']';
 }
 
+// Times count from the start of the capture, as they do in the source, whether or not it says when that was.
 Status SetBase(NsysSource& source) {
+  RETURN_IF_ERROR(source.batch.sink().SetFact("time_zero_ns", 0));
   const NsysTable* table = source.database.Find("TARGET_INFO_SESSION_START_TIME");
   if (table != nullptr && table->Has("utcEpochNs")) {
     NsysQuery rows = source.database.Query("SELECT \"utcEpochNs\" FROM \"TARGET_INFO_SESSION_START_TIME\" NOT INDEXED");

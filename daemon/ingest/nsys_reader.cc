@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/nsys_api_events.h"
 #include "daemon/ingest/nsys_database.h"
 #include "daemon/ingest/nsys_facts.h"
@@ -16,6 +17,7 @@
 #include "daemon/ingest/nsys_os_events.h"
 #include "daemon/ingest/nsys_other_events.h"
 #include "daemon/ingest/nsys_source.h"
+#include "daemon/ingest/personal_names.h"
 
 namespace kprof {
 namespace {
@@ -49,6 +51,7 @@ struct Plan {
   std::vector<std::pair<const NsysTable*, const EventTable*>> known;
   std::vector<const NsysTable*> other;
   std::vector<const NsysTable*> unread;
+  std::vector<const NsysTable*> secret;  // by their names, of an environment or a command line
 };
 
 Plan PlanOf(const NsysDatabase& database) {
@@ -59,16 +62,17 @@ Plan PlanOf(const NsysDatabase& database) {
   for (const NsysTable& table : database.tables()) {
     const auto is_it = [&](const EventTable& known) { return known.name == table.name; };
     if (IsNsysSideTable(table.name) || std::any_of(std::begin(kEventTables), std::end(kEventTables), is_it)) continue;
-    (HasNsysTimes(table) ? plan.other : plan.unread).push_back(&table);
+    const bool is_secret = HasEnvironmentWord(table.name) || IsPersonalName(table.name);
+    (is_secret ? plan.secret : HasNsysTimes(table) ? plan.other : plan.unread).push_back(&table);
   }
   return plan;
 }
 
-Status CheckExport(const NsysDatabase& database, const Plan& plan, const std::string& name) {
+Status CheckExport(const NsysDatabase& database, const Plan& plan) {
   const bool has_meta = database.Find("META_DATA_EXPORT") != nullptr;
   const bool has_strings = database.Find("StringIds") != nullptr;
   if (has_meta || (has_strings && !plan.known.empty())) return OkStatus();
-  return Fail(ErrorCode::kBadInput, "read " + name + " as an Nsight Systems export",
+  return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export",
               has_strings ? "it has neither the table META_DATA_EXPORT nor one of events"
                           : "it has no tables META_DATA_EXPORT and StringIds",
               "export it with nsys export --type sqlite");
@@ -99,6 +103,7 @@ Status ReadTables(NsysSource& source, const Plan& plan) {
 
 void WarnOfRest(NsysSource& source, const Plan& plan) {
   BatchSink& sink = source.batch.sink();
+  if (!plan.secret.empty()) sink.Warn("tables of environments and command lines are not read: " + NamesOf(plan.secret));
   if (!plan.unread.empty()) sink.Warn("tables without times were not read: " + NamesOf(plan.unread));
   if (source.strings.failed() > 0) {
     sink.Warn("StringIds: damaged, " + std::to_string(source.strings.failed()) +
@@ -120,11 +125,12 @@ bool LooksLikeNsys(std::string_view first_bytes) {
 Status ReadNsys(const SourceFile& file, BatchSink& sink) {
   ASSIGN_OR_RETURN(const std::unique_ptr<NsysDatabase> database, NsysDatabase::Open(file));
   const Plan plan = PlanOf(*database);
-  RETURN_IF_ERROR(CheckExport(*database, plan, file.name()));
+  RETURN_IF_ERROR(CheckExport(*database, plan));
   if (database->cut_off_bytes() > 0) {
     sink.Warn("the file ends at byte " + std::to_string(file.size_bytes()) + ", " +
               std::to_string(database->cut_off_bytes()) + " bytes are missing");
   }
+  for (const std::string& left_out : database->left_out()) sink.Warn(left_out);
   NsysSource source(*database, sink, file.size_bytes());
   for (const auto& [table, event_table] : plan.known) source.rows += table->last_row;
   for (const NsysTable* table : plan.other) source.rows += table->last_row;

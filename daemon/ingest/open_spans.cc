@@ -1,7 +1,7 @@
 #include "daemon/ingest/open_spans.h"
 
 #include <algorithm>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "storage/trace/part_schema.h"
@@ -24,15 +24,15 @@ Status OpenSpans::Take(EventRows& metadata, EventRows& slices, EventRows& instan
   const EventRows rows = std::exchange(metadata, {});
   std::vector<size_t> counts(rows.args.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    Event event = Read(rows, row, counts);
+    SpanEvent event = Read(rows, row, counts);
     switch (event.phase) {
       case 'B':
       case 'b':
-        if (++open_count_ > limit_) {
-          return Fail(ErrorCode::kBadInput, "put begins and ends together",
-                      "more than " + std::to_string(limit_) + " have begun and not ended");
+        if (open_.size() == limit_) {
+          WriteSlice(*open_.TakeOldest(), kNoValue, slices);
+          ++given_up_;
         }
-        open_[event.track].push_back(std::move(event));
+        open_.Add(std::move(event));
         break;
       case 'E':
       case 'e':
@@ -42,60 +42,45 @@ Status OpenSpans::Take(EventRows& metadata, EventRows& slices, EventRows& instan
         Write(event, instants);
         break;
       default:
-        Write(event, metadata);
-        metadata.of(EventColumn::kPhase).push_back(event.phase);
+        WriteMetadata(event, metadata);
     }
   }
   return OkStatus();
 }
 
 Status OpenSpans::TakeOpen(EventRows& slices) {
-  for (auto& [track, events] : open_) {
-    for (const Event& event : events) {
-      Write(event, slices);
-      slices.of(EventColumn::kDuration).push_back(kNoValue);
-      slices.of(EventColumn::kCorrelation).push_back(kNoValue);
-      ++begins_alone_;
-    }
+  while (const std::optional<SpanEvent> begin = open_.TakeOldest()) {
+    WriteSlice(*begin, kNoValue, slices);
+    ++begins_alone_;
   }
-  open_.clear();
   return OkStatus();
 }
 
 // The last one that began: on an async track of the same name, where there is one.
-Status OpenSpans::End(const Event& end, EventRows& metadata, EventRows& slices) {
-  std::vector<Event>& open = open_[end.track];
-  if (open.empty()) {
+Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slices) {
+  std::optional<SpanEvent> begin;
+  if (end.phase == 'e') begin = open_.TakeLastNamed(end.track, end.name);
+  if (!begin) begin = open_.TakeLast(end.track);
+  if (!begin) {
     ++ends_alone_;
-    Write(end, metadata);
-    metadata.of(EventColumn::kPhase).push_back(end.phase);
+    WriteMetadata(end, metadata);
     return OkStatus();
   }
-  auto begin = open.end() - 1;
-  if (end.phase == 'e') {
-    const auto same = std::find_if(open.rbegin(), open.rend(), [&](const Event& e) { return e.name == end.name; });
-    if (same != open.rend()) begin = same.base() - 1;
-  }
-  Event span = std::move(*begin);
-  open.erase(begin);
-  --open_count_;
+  SpanEvent& span = *begin;
   if (shapes_[span.shape].size() + shapes_[end.shape].size() > kMostShapeSlots) {  // those of the end stay with it
-    Write(end, metadata);
-    metadata.of(EventColumn::kPhase).push_back(end.phase);
+    WriteMetadata(end, metadata);
   } else if (end.shape != kNoArgs) {
     ArgShape both = shapes_[span.shape];
     both.insert(both.end(), shapes_[end.shape].begin(), shapes_[end.shape].end());
     ASSIGN_OR_RETURN(span.shape, number_(both));
     span.args.insert(span.args.end(), end.args.begin(), end.args.end());
   }
-  Write(span, slices);
-  slices.of(EventColumn::kDuration).push_back(end.time >= span.time ? end.time - span.time : kNoValue);
-  slices.of(EventColumn::kCorrelation).push_back(kNoValue);
+  WriteSlice(span, end.time >= span.time ? end.time - span.time : kNoValue, slices);
   return OkStatus();
 }
 
-OpenSpans::Event OpenSpans::Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const {
-  Event event;
+SpanEvent OpenSpans::Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const {
+  SpanEvent event;
   event.time = rows.of(EventColumn::kTime)[row];
   event.track = rows.of(EventColumn::kTrack)[row];
   event.name = rows.of(EventColumn::kName)[row];
@@ -110,7 +95,7 @@ OpenSpans::Event OpenSpans::Read(const EventRows& rows, size_t row, std::vector<
   return event;
 }
 
-void OpenSpans::Write(const Event& event, EventRows& rows) const {
+void OpenSpans::Write(const SpanEvent& event, EventRows& rows) const {
   rows.of(EventColumn::kTime).push_back(event.time);
   rows.of(EventColumn::kTrack).push_back(event.track);
   rows.of(EventColumn::kName).push_back(event.name);
@@ -124,6 +109,17 @@ void OpenSpans::Write(const Event& event, EventRows& rows) const {
   for (size_t slot = 0; slot < shape.size(); ++slot) {
     if (HasColumn(shape[slot].type)) slots[slot].push_back(event.args[slot]);
   }
+}
+
+void OpenSpans::WriteMetadata(const SpanEvent& event, EventRows& metadata) const {
+  Write(event, metadata);
+  metadata.of(EventColumn::kPhase).push_back(event.phase);
+}
+
+void OpenSpans::WriteSlice(const SpanEvent& begin, int64_t duration, EventRows& slices) const {
+  Write(begin, slices);
+  slices.of(EventColumn::kDuration).push_back(duration);
+  slices.of(EventColumn::kCorrelation).push_back(kNoValue);
 }
 
 }  // namespace kprof

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
 #include <vector>
 
+#include "daemon/ingest/begun_spans.h"
 #include "storage/base/status.h"
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/event_rows.h"
@@ -22,36 +22,31 @@ class OpenSpans {
   using Number = std::function<Result<uint32_t>(const ArgShape&)>;
   OpenSpans(const std::vector<ArgShape>& shapes, Number number, size_t limit);
 
-  // Takes such rows out of `metadata`, and adds to the others what becomes of them. Fails with kBadInput where more
-  // than the limit are open.
+  // Takes such rows out of `metadata`, and adds to the others what becomes of them. Where more than the limit are open,
+  // the oldest becomes a slice without an end. Fails as `number` does.
   Status Take(EventRows& metadata, EventRows& slices, EventRows& instants);
   // Those that never ended, as slices without an end.
   Status TakeOpen(EventRows& slices);
 
   int64_t ends_alone() const { return ends_alone_; }
   int64_t begins_alone() const { return begins_alone_; }
+  // Slices without an end because too many were open.
+  int64_t given_up() const { return given_up_; }
 
  private:
-  struct Event {
-    int64_t time = 0;
-    int64_t track = 0;
-    int64_t name = 0;
-    int64_t category = 0;
-    int64_t phase = 0;
-    uint32_t shape = kNoArgs;
-    std::vector<int64_t> args;  // by slot; 0 for those without a column
-  };
-  Event Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const;
-  void Write(const Event& event, EventRows& rows) const;
-  Status End(const Event& end, EventRows& metadata, EventRows& slices);
+  SpanEvent Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const;
+  void Write(const SpanEvent& event, EventRows& rows) const;
+  void WriteMetadata(const SpanEvent& event, EventRows& metadata) const;
+  void WriteSlice(const SpanEvent& begin, int64_t duration, EventRows& slices) const;
+  Status End(const SpanEvent& end, EventRows& metadata, EventRows& slices);
 
   const std::vector<ArgShape>& shapes_;
   const Number number_;
   const size_t limit_;
-  std::unordered_map<int64_t, std::vector<Event>> open_;  // by track
-  size_t open_count_ = 0;
+  BegunSpans open_;
   int64_t ends_alone_ = 0;
   int64_t begins_alone_ = 0;
+  int64_t given_up_ = 0;
 };
 
 }  // namespace kprof

@@ -43,6 +43,7 @@ class Filling : public BatchSink {
     if (warnings_.size() < kMostWarnings) warnings_.push_back(std::move(what));
   }
   Status Progress(int64_t bytes, int64_t events) override {
+    events_ = events;
     progress_(bytes, events);
     return stop_.stop_requested() ? Fail(ErrorCode::kCancelled, "read it", "it was cancelled") : OkStatus();
   }
@@ -50,12 +51,20 @@ class Filling : public BatchSink {
   Status Finish() {
     RETURN_IF_ERROR(assembler_.Finish());
     // The reader's time 0; the part's is the assembler's.
+    if (assembler_.base_ns()) RETURN_IF_ERROR(part_.SetFact("base_source_ns", *assembler_.base_ns()));
     int64_t base = 0;
     if (base_unix_ns_ && !__builtin_add_overflow(*base_unix_ns_, assembler_.base_ns().value_or(0), &base)) {
       RETURN_IF_ERROR(part_.SetFact("base_unix_ns", base));
     }
+    if (events_ == 0) Warn("it has no events");
     if (assembler_.begins_alone() > 0) Warn(std::to_string(assembler_.begins_alone()) + " slices begin and never end");
     if (assembler_.ends_alone() > 0) Warn(std::to_string(assembler_.ends_alone()) + " ends have no begin");
+    if (assembler_.crowded_slices() > 0) {
+      Warn(std::to_string(assembler_.crowded_slices()) +
+           " slices are in more others than are kept open at once: what is in them is drawn beside them");
+    }
+    if (assembler_.spans_given_up() > 0)
+      Warn(std::to_string(assembler_.spans_given_up()) + " slices have no end: too many others began before it came");
     for (size_t i = 0; i < warnings_.size(); ++i) {
       RETURN_IF_ERROR(part_.SetFact("warning." + std::to_string(i + 1), warnings_[i]));
     }
@@ -69,6 +78,7 @@ class Filling : public BatchSink {
   const SourceProgress& progress_;
   const std::stop_token& stop_;
   TraceAssembler assembler_;
+  int64_t events_ = 0;
   std::optional<int64_t> base_unix_ns_;
   std::vector<std::string> warnings_;
 };
@@ -93,12 +103,18 @@ Status NoKnownFormat() {
               "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems");
 }
 
+Status IsPackedDatabase() {
+  return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it is packed",
+              "unpack it first: of packed files only Chrome and Kineto traces are read");
+}
+
 Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                  Filling& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
   std::vector<char> first(kSniffBytes);
   ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
   first.resize(sniffed);
+  if (LooksLikeNsys({first.data(), first.size()})) return IsPackedDatabase();
   if (!LooksLikeChrome(first)) {
     const std::optional<Status> cut = text->WhyCut();
     return sniffed == 0 && cut ? *cut : NoKnownFormat();
@@ -109,6 +125,8 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
 }
 
 Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
   return HashSource(source, stop);

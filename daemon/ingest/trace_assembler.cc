@@ -50,7 +50,9 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
       facts_(strings_, shapes_, tracks_),
       spans_(
           shapes_, [this](const ArgShape& shape) { return Shape(shape); }, limits.open_spans),
-      levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
+      levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }),
+      totals_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }),
+      counter_levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
   shape_numbers_.emplace(ArgShape(), kNoArgs);
 }
 
@@ -110,6 +112,9 @@ Status TraceAssembler::Finish() {
   RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
   RETURN_IF_ERROR(FlushFull(1));
   if (in_order_) RETURN_IF_ERROR(levels_.Finish());
+  RETURN_IF_ERROR(totals_.Finish());
+  RETURN_IF_ERROR(counter_levels_.Finish());
+  if (crowded_slices() > 0) RETURN_IF_ERROR(part_.SetFact("slices_too_deep", crowded_slices()));
   for (uint32_t track = 0; track < tracks_.size(); ++track) RETURN_IF_ERROR(part_.AddTrack(facts_.Describe(track)));
   return OkStatus();
 }
@@ -212,7 +217,13 @@ Status TraceAssembler::Flush(EventKind kind) {
     };
     if (!pool_.Submit(encode).ok()) encode();  // its queue is full: then here
   }
-  Status status = kind == EventKind::kSlice ? AddDepths(rows, order) : OkStatus();
+  Status status = OkStatus();
+  if (kind == EventKind::kSlice) {  // while others encode
+    status = AddDepths(rows, order);
+    if (status.ok()) status = totals_.Add(rows);
+  } else if (kind == EventKind::kCounter) {
+    status = counter_levels_.Add(rows, order);
+  }
   const bool has_depths = kind == EventKind::kSlice && in_order_;
   for (size_t i = 0; i < segments.size(); ++i) {
     std::unique_lock lock(mu);
@@ -226,7 +237,7 @@ Status TraceAssembler::Flush(EventKind kind) {
   return status;
 }
 
-// While others encode. As long as each track goes on where it ended.
+// As long as each track goes on where it ended.
 Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& order) {
   if (!in_order_) return OkStatus();
   const std::vector<int64_t>& times = rows.of(EventColumn::kTime);

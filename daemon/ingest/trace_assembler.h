@@ -19,11 +19,13 @@
 #include "daemon/ingest/open_spans.h"
 #include "daemon/ingest/track_facts.h"
 #include "storage/base/status.h"
+#include "storage/trace/counter_levels.h"
 #include "storage/trace/detail_levels.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace/part_sink.h"
 #include "storage/trace/segment_maker.h"
 #include "storage/trace/slice_nesting.h"
+#include "storage/trace/slice_totals.h"
 #include "storage/trace/string_table.h"
 #include "storage/trace/trace_batch.h"
 
@@ -32,7 +34,7 @@ namespace kprof {
 struct AssemblerLimits {
   size_t rows_at_once = 262'144;            // of a kind, that are sorted together
   int64_t text_bytes = int64_t{192} << 20;  // of all different texts
-  size_t open_spans = 1 << 20;              // that have begun and not ended
+  size_t open_spans = 1 << 20;              // that have begun and not ended: beyond, the oldest has no end
   size_t tracks = 1 << 20;
   size_t shapes = kMostShapes;
 };
@@ -57,6 +59,10 @@ class TraceAssembler {
   // Spans that ended and never began, and that began and never ended.
   int64_t ends_alone() const { return spans_.ends_alone(); }
   int64_t begins_alone() const { return spans_.begins_alone(); }
+  // Slices that are in more others than are kept open (SliceNesting::crowded), as far as their depths were found here.
+  int64_t crowded_slices() const { return in_order_ ? nesting_.crowded() : 0; }
+  // That began while too many others were open, and have no end for that.
+  int64_t spans_given_up() const { return spans_.given_up(); }
 
  private:
   // Of a reader, by its numbers: the part's.
@@ -93,6 +99,8 @@ class TraceAssembler {
   std::optional<int64_t> base_ns_;
   SliceNesting nesting_;
   DetailLevels levels_;
+  SliceTotals totals_;
+  CounterLevels counter_levels_;
   // So far every slice came after those of its track that were written before.
   bool in_order_ = true;
   struct LastSlice {

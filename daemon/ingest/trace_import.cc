@@ -13,6 +13,7 @@
 namespace kprof {
 namespace {
 
+constexpr int64_t kSmallSourceBytes = 256 << 10;
 constexpr int kLookMs = 100;  // how long a request to stop may wait
 
 Status NotUnderstood() {
@@ -153,6 +154,7 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
   RETURN_IF_ERROR(part.SetFact("source_format", imported.format));
   RETURN_IF_ERROR(part.SetFact("source_bytes", imported.source_bytes));
   RETURN_IF_ERROR(part.SetFact("source_hash", imported.source_hash));
+  if (!limits.made_by.empty()) RETURN_IF_ERROR(part.SetFact("made_by", limits.made_by));
   ASSIGN_OR_RETURN(imported.bytes, part.Finish(stop));
   imported.slices = part.rows(EventKind::kSlice);
   imported.instants = part.rows(EventKind::kInstant);
@@ -167,7 +169,10 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,
                                  const std::function<void(const ImportProgress&)>& progress) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> part, PartWriter::Create(files, part_path));
+  const Result<SourceFile> file = SourceFile::Open(source.fd, source.name);  // where it is none, Import says so
+  const bool is_small = file.ok() && file->size_bytes() < kSmallSourceBytes;
+  ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> part,
+                   PartWriter::Create(files, part_path, nullptr, is_small ? kSmallPartPageBytes : kPartPageBytes));
   Result<ImportedPart> imported = ImportInto(source, limits, *part, stop, progress);
   if (imported.ok() || imported.status().what().find(source.name) != std::string::npos) return imported;
   return imported.status().In("import " + source.name);

@@ -34,6 +34,7 @@ struct ImportLimits {
   int64_t text_bytes = int64_t{192} << 20;  // of all different texts of a source together
   int64_t unpacked_bytes = int64_t{64} << 30;
   int64_t silent_ms = 60'000;  // without a word from it, it is ended
+  std::string made_by;         // kprofd's version, for the part; empty: nobody's
 };
 
 struct ImportProgress {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 namespace kprof {
@@ -37,6 +38,13 @@ void ForEachRow(const EventRows& rows, const See& see) {
     const auto shape = static_cast<size_t>(shapes[row]);
     see(row, shape == kNoArgs ? 0 : counts[shape]++);
   }
+}
+
+// What sorts processes, and within each its threads, as one number: viewers take 0 for what is not said, and 32 bits.
+int64_t SortIndex(int64_t process, int64_t thread) {
+  constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  return std::clamp(process, kLeast, kMost) * (int64_t{1} << 32) + std::clamp(thread, kLeast, kMost);
 }
 
 std::string Joined(std::string_view a, std::string_view b) {
@@ -93,6 +101,9 @@ void TrackFacts::SeeMetadata(const EventRows& metadata) {
     } else if (what == "thread_name") {
       const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
       if (name) FactOf(track).name = name;
+    } else if (what == "process_sort_index") {
+      const std::optional<int64_t> index = Number(metadata, row, arg_row, "sort_index");
+      if (index) process_sort_indexes_[tracks_[static_cast<size_t>(track)].pid] = *index;
     } else if (what == "thread_sort_index") {
       FactOf(track).sort_index = Number(metadata, row, arg_row, "sort_index");
     }
@@ -119,8 +130,10 @@ std::optional<int64_t> TrackFacts::Number(const EventRows& rows, size_t row, siz
   const auto shape = static_cast<size_t>(rows.of(EventColumn::kShape)[row]);
   for (size_t slot = 0; slot < shapes_[shape].size(); ++slot) {
     const ArgSlot& of = shapes_[shape][slot];
-    if (of.type == ArgType::kInteger && !of.of_event && strings_.Text(of.key) == key) {
-      return rows.args[shape][slot][arg_row];
+    if (of.of_event || strings_.Text(of.key) != key) continue;
+    if (of.type == ArgType::kInteger) return rows.args[shape][slot][arg_row];
+    if (of.type == ArgType::kString) {
+      return IntegerOf(strings_.Text(static_cast<uint32_t>(rows.args[shape][slot][arg_row])));
     }
   }
   return std::nullopt;
@@ -149,7 +162,11 @@ TrackRow TrackFacts::Describe(uint32_t id) const {
   TrackRow track;
   track.id = id;
   track.pid = strings_.Text(key.pid);
-  track.sort_index = fact.sort_index;
+  const auto process_sort_index = process_sort_indexes_.find(key.pid);
+  const bool is_sorted = process_sort_index != process_sort_indexes_.end();
+  if (is_sorted || fact.sort_index) {
+    track.sort_index = SortIndex(is_sorted ? process_sort_index->second : 0, fact.sort_index.value_or(0));
+  }
   const auto process = process_names_.find(key.pid);
   if (process != process_names_.end()) track.process = process->second;
   switch (key.family) {

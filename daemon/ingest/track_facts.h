@@ -54,6 +54,7 @@ class TrackFacts {
   std::vector<Fact> facts_;                                  // by track
   std::unordered_map<uint32_t, std::string> process_names_;  // by the string that is the pid
   std::unordered_map<uint32_t, std::string> process_labels_;
+  std::unordered_map<uint32_t, int64_t> process_sort_indexes_;
   std::unordered_map<uint32_t, TrackRow> known_;
   std::vector<int8_t> gpu_categories_;  // by string: 0 not asked yet, 1 it is none, 2 it is one
 };

@@ -128,7 +128,9 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     }
     Viewer viewer{caller_.uid, caller_.sees_all(), caller_.role >= RuleOf(Rpc::kListAudit).least};
     std::unique_ptr<GuestTables> traces;
-    if (!traces_.empty()) traces = std::make_unique<QueryTraces>(traces_, parts_.trace_columns);
+    if (!traces_.empty()) {
+      traces = std::make_unique<QueryTraces>(traces_, parts_.trace_parts, &parts_.trace_functions);
+    }
     Result<std::unique_ptr<UserQuery>> opened = UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer,
                                                                 request_.sql(), limits_, stop, std::move(traces));
     RecordIfRefused(parts_.audit, caller_, Rpc::kQuery, opened.status());

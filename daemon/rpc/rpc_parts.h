@@ -17,6 +17,8 @@
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 #include "storage/trace/column_cache.h"
+#include "storage/trace/part_pool.h"
+#include "storage/trace_sql/trace_companion.h"
 
 namespace kprof {
 
@@ -48,7 +50,9 @@ struct RpcParts {
   AnswerCache& answers;
   const StorageHealth& health;
   AuditLog& audit;
-  ColumnCache& trace_columns;  // of all traces that are read
+  ColumnCache& trace_columns;             // of all traces that are read
+  PartPool& trace_parts;                  // kept open between queries; over those columns
+  const TraceCompanion& trace_functions;  // of queries
   NodeInfo node;
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;

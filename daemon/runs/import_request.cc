@@ -1,5 +1,10 @@
 #include "daemon/runs/import_request.h"
 
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "daemon/ingest/source_reader.h"
 #include "daemon/runs/request_checks.h"
 #include "storage/base/readable_text.h"
 
@@ -38,8 +43,12 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
                   "import them in several runs");
   }
   for (const ImportRequest::Source& source : request.sources) RETURN_IF_ERROR(CheckSource(source, limits));
-  if (request.format.empty() || request.format.size() > limits.format_bytes) {
-    return Refuse("'" + ClippedText(request.format, 80) + "' is no format", "leave it out, or use auto");
+  const std::span<const std::string_view> formats = SourceFormats();
+  if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
+    std::string names;
+    for (const std::string_view format : formats) names += (names.empty() ? "" : ", ") + std::string(format);
+    return Refuse("'" + ClippedText(request.format, 80) + "' is no format that this version reads",
+                  "give one of " + names);
   }
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {
     return Refuse("the idempotency key has more than " + std::to_string(limits.idempotency_key_bytes) + " bytes",

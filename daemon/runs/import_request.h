@@ -39,7 +39,6 @@ struct ImportRequest {
 struct ImportRequestLimits {
   size_t sources = 1024;  // HeldSources::kMostOfOne
   size_t name_bytes = 1024;
-  size_t format_bytes = 64;
   size_t idempotency_key_bytes = 64;
   int64_t rank = 1 << 24;
 };

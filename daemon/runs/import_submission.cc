@@ -116,8 +116,12 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     if (stop_.stop_requested()) return Refuse(Fail(ErrorCode::kCancelled, kAct, "its client is gone"));
     AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     entry.detail = DetailWithCertificate(entry.detail, request_.certificate_id);
-    auto insert = [storage = parts_.storage, row = row_, entry](Db& db) -> Status {
+    const int64_t kept_bytes = plan_->keep_sources ? plan_->total_bytes() : 0;
+    auto insert = [storage = parts_.storage, row = row_, entry, kept_bytes](Db& db) -> Status {
       if (storage != nullptr) RETURN_IF_ERROR(storage->CheckRun(db, row.uid, "store it"));
+      if (storage != nullptr && kept_bytes > 0) {
+        RETURN_IF_ERROR(storage->CheckBytes(db, row.uid, kept_bytes, "keep its sources"));
+      }
       RETURN_IF_ERROR(InsertRun(db, row));
       return AppendAudit(db, entry);
     };

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMostWarnings = 16;  // of a source, and of what they say
 constexpr size_t kWarningBytes = 512;
+constexpr size_t kMostWarningsOfRun = 64;
 constexpr char kSourceIncomplete[] = "source_incomplete";
 
 std::string FileAt(const Layout& layout, const std::string& run_id, size_t i) {
@@ -44,6 +45,14 @@ void AddWarnings(const std::string& name, const std::vector<std::string>& warnin
   if (warnings.size() > kMostWarnings) add(std::to_string(warnings.size() - kMostWarnings) + " more warnings");
 }
 
+// Of a thousand broken files not each can be told.
+void KeepFew(std::vector<TrustReason>& trust) {
+  if (trust.size() <= kMostWarningsOfRun) return;
+  const size_t more = trust.size() - kMostWarningsOfRun;
+  trust.resize(kMostWarningsOfRun);
+  trust.push_back({kSourceIncomplete, std::to_string(more) + " more warnings; each part's own are in its facts"});
+}
+
 // A message that names the source, whatever it says itself.
 Status OfSource(const Status& status, const std::string& name) {
   if (status.ToString().find(name) != std::string::npos) return status;
@@ -71,7 +80,8 @@ Status KeepSources(Files& files, const Layout& layout, const std::string& run_id
   for (size_t i = 0; i < plan.sources.size(); ++i) {
     const ImportPlan::Source& source = plan.sources[i];
     const std::string name = ArtifactNameFor(source.name, imported.artifacts);
-    Result<ArtifactRow> kept = KeepSource(source.held.fd.get(), files, layout.ArtifactPath(run_id, name), name, stop);
+    const ImportedSource read{source.held.fd.get(), imported.trace[i].source_bytes, imported.trace[i].source_hash};
+    Result<ArtifactRow> kept = KeepSource(read, files, layout.ArtifactPath(run_id, name), name, stop);
     if (!kept.ok()) return OfSource(kept.status(), source.name);
     imported.trace[i].source_artifact = name;
     imported.artifacts.push_back(*std::move(kept));
@@ -112,6 +122,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
     AddWarnings(source.name, part->warnings, imported.trust);
   }
   RETURN_IF_ERROR(NameParts(files, layout, run_id, plan, imported));
+  KeepFew(imported.trust);
   if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, imported));
   RETURN_IF_ERROR(files.SyncFolder(layout.RunFolder(run_id)));
   RETURN_IF_ERROR(named.get());

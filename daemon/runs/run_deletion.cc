@@ -50,6 +50,7 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
     const Layout& layout = parts_.catalog.layout();
     const std::string going = layout.TemporaryFolder() + "/deleted-" + id_;
     Status removed = parts_.files.Rename(layout.RunFolder(id_), going);
+    if (parts_.trace_parts != nullptr) parts_.trace_parts->CloseBelow(layout.RunFolder(id_));
     if (removed.ok()) removed = parts_.files.RemoveTree(going);
     if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
     (void)parts_.catalog.reserve().Fill();                             // for the next time; now there may be space

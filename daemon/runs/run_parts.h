@@ -17,6 +17,7 @@
 #include "daemon/runs/storage_limits.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
+#include "storage/trace/part_pool.h"
 
 namespace kprof {
 
@@ -41,6 +42,7 @@ struct RunParts {
   std::string boot_id = {};
   ExpiryClock* expiry_clock = nullptr;  // null: the clock is believed
   const ImportWays* imports = nullptr;  // null: nothing is imported
+  PartPool* trace_parts = nullptr;      // those of runs that go are closed; null: nobody reads traces
 };
 
 }  // namespace kprof

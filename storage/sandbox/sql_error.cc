@@ -51,7 +51,8 @@ std::string Remedy(std::string_view why, std::string_view sql, const GuestTables
     return ColumnsOfMentioned(sql, guests);
   }
   if (why.starts_with("no such table: ")) {
-    return "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)";
+    return "the tables are " + OfferedTableNames(guests) + " (see docs/sql.md)" +
+           (guests == nullptr ? "; slice, track and the others of a trace come with the run: --run RUN" : "");
   }
   if (why.starts_with("no such function: ")) return "docs/sql.md lists the functions";
   return "";

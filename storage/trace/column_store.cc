@@ -1,11 +1,10 @@
 #include "storage/trace/column_store.h"
 
-#include <xxhash.h>
-
 #include <string>
 #include <string_view>
 
 #include "storage/statement.h"
+#include "storage/trace/column_checksum.h"
 #include "storage/trace/part_schema.h"
 
 namespace kprof {
@@ -13,11 +12,7 @@ namespace {
 
 constexpr const char* kWrite =
     "INSERT INTO segment_column (id, rows, codec, min, max, checksum, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-constexpr const char* kRead = "SELECT rows, codec, checksum, data FROM segment_column WHERE id = ?1";
-
-int64_t Checksum(int64_t codec, std::string_view data) {
-  return static_cast<int64_t>(XXH3_64bits_withSeed(data.data(), data.size(), static_cast<uint64_t>(codec)));
-}
+constexpr const char* kRead = "SELECT rows, codec, min, max, checksum, data FROM segment_column WHERE id = ?1";
 
 std::string NameOf(const ColumnPlace& place) {
   std::string name = "read column " + std::to_string(place.column);
@@ -28,28 +23,31 @@ std::string NameOf(const ColumnPlace& place) {
 }  // namespace
 
 Status WriteColumn(Db& db, const ColumnPlace& place, uint32_t rows, const EncodedColumn& column) {
+  const int64_t id = ColumnId(place.segment, place.shape, place.column);
   const auto codec = static_cast<int64_t>(column.codec);
+  const int64_t checksum = ColumnChecksum(id, int64_t{rows}, codec, column.min, column.max, column.bytes);
   Statement insert(db, kWrite);
-  insert.Bind(1, ColumnId(place.segment, place.shape, place.column)).Bind(2, int64_t{rows}).Bind(3, codec);
-  insert.Bind(4, column.min).Bind(5, column.max).Bind(6, Checksum(codec, column.bytes)).BindBytes(7, column.bytes);
+  insert.Bind(1, id).Bind(2, int64_t{rows}).Bind(3, codec).Bind(4, column.min).Bind(5, column.max);
+  insert.Bind(6, checksum).BindBytes(7, column.bytes);
   return insert.Run();
 }
 
 Result<std::vector<int64_t>> ReadColumn(Db& db, const ColumnPlace& place) {
   Statement select(db, kRead);
-  select.Bind(1, ColumnId(place.segment, place.shape, place.column));
+  const int64_t id = ColumnId(place.segment, place.shape, place.column);
+  select.Bind(1, id);
   if (!select.Next()) {
     RETURN_IF_ERROR(select.status());
     return std::vector<int64_t>();
   }
   const int64_t rows = select.Integer(0);
   const int64_t codec = select.Integer(1);
-  const std::string_view data = select.Bytes(3);
+  const std::string_view data = select.Bytes(5);
   if (rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || codec < 0 || codec > UINT8_MAX) {
     return Fail(ErrorCode::kStorageBroken, NameOf(place),
                 "it says that it has " + std::to_string(rows) + " rows of codec " + std::to_string(codec));
   }
-  if (Checksum(codec, data) != select.Integer(2)) {
+  if (ColumnChecksum(id, rows, codec, select.Integer(2), select.Integer(3), data) != select.Integer(4)) {
     return Fail(ErrorCode::kStorageBroken, NameOf(place), "its checksum is of other bytes", "import its source again");
   }
   std::vector<int64_t> values(static_cast<size_t>(rows));

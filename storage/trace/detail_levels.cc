@@ -11,7 +11,8 @@ namespace {
 
 // Which levels are worth their rows is seen by so many slices.
 constexpr int64_t kSlicesToChooseBy = 131'072;
-constexpr size_t kLeastShrinking = 4;
+constexpr size_t kFirstShrinking = 4;
+constexpr size_t kLeastShrinking = 2;
 constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
 constexpr uint32_t kNoLane = UINT32_MAX;
 
@@ -37,7 +38,7 @@ struct DetailLevels::Level {
   std::vector<Item> rows;
 };
 
-DetailLevels::DetailLevels(Write write) : write_(std::move(write)) {
+DetailLevels::DetailLevels(Write write, const DetailLimits& limits) : write_(std::move(write)), limits_(limits) {
   for (int number = kFinestLevel; number <= kCoarsestLevel; ++number) {
     levels_.emplace_back();
     levels_.back().number = number;
@@ -49,40 +50,45 @@ DetailLevels::~DetailLevels() = default;
 Status DetailLevels::Add(const Slice& slice) {
   const int64_t end = EndOf(slice.time_ns, slice.duration_ns);
   const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
-  Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, LaneOf(slice.track, slice.depth)});
+  const auto depth = static_cast<uint32_t>(std::clamp<int64_t>(slice.depth, 0, kMostDepths));
+  const uint32_t lane = LaneOf(slice.track, depth);
+  Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, slice.track, depth, lane});
   if (++slices_ == kSlicesToChooseBy) ChooseLevels();
   return has_full_ && chosen_ ? WriteFull(kMaxSegmentRows) : OkStatus();
 }
 
 Status DetailLevels::Finish() {
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    for (Item& open : levels_[level].open) {
-      const Item item = std::exchange(open, {});
-      if (item.count > 0) Emit(level, item);
-    }
-  }
+  EmitAll();
   if (!chosen_) ChooseLevels();
   return WriteFull(1);
 }
 
-uint32_t DetailLevels::LaneOf(int64_t track, int64_t depth) {
-  if (last_lanes_ == nullptr || track != last_track_) {
+uint32_t DetailLevels::LaneOf(int64_t track, uint32_t depth) {
+  if (last_lanes_ != nullptr && track == last_track_ && depth < last_lanes_->size() &&
+      (*last_lanes_)[depth] != kNoLane) {
+    return (*last_lanes_)[depth];
+  }
+  last_lanes_ = &lanes_of_tracks_[track];
+  last_track_ = track;
+  const size_t more = depth < last_lanes_->size() ? 0 : depth + 1 - last_lanes_->size();
+  if (more == 0 && (*last_lanes_)[depth] != kNoLane) return (*last_lanes_)[depth];
+  if (lanes_ == limits_.lanes || lane_places_ + more > limits_.lane_places) {
+    EmitAll();
+    lanes_ = 0;
+    lane_places_ = 0;
+    lanes_of_tracks_.clear();
     last_lanes_ = &lanes_of_tracks_[track];
-    last_track_ = track;
   }
-  const auto at = static_cast<size_t>(std::min(std::max<int64_t>(depth, 0), kMostDepths));
-  if (last_lanes_->size() <= at) last_lanes_->resize(at + 1, kNoLane);
-  uint32_t& lane = (*last_lanes_)[at];
-  if (lane == kNoLane) {
-    lane = static_cast<uint32_t>(lanes_.size());
-    lanes_.push_back({track, static_cast<int64_t>(at)});
+  if (last_lanes_->size() <= depth) {
+    lane_places_ += depth + 1 - last_lanes_->size();
+    last_lanes_->resize(depth + 1, kNoLane);
   }
-  return lane;
+  return (*last_lanes_)[depth] = static_cast<uint32_t>(lanes_++);
 }
 
 void DetailLevels::Push(size_t level, const Item& item) {
   std::vector<Item>& all_open = levels_[level].open;
-  if (all_open.size() <= item.lane) all_open.resize(lanes_.size());
+  if (all_open.size() <= item.lane) all_open.resize(lanes_);
   const int shift = 2 * levels_[level].number;
   Item& open = all_open[item.lane];
   const bool is_short = Length(item.begin, item.end) < WidthOf(levels_[level].number);
@@ -110,13 +116,24 @@ void DetailLevels::Emit(size_t level, const Item& item) {
   if (level + 1 < levels_.size()) Push(level + 1, item);
 }
 
+void DetailLevels::EmitAll() {
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    for (Item& open : levels_[level].open) {
+      const Item item = std::exchange(open, {});
+      if (item.count > 0) Emit(level, item);
+    }
+  }
+}
+
 void DetailLevels::ChooseLevels() {
+  size_t shrinking = kFirstShrinking;
   chosen_ = true;
   size_t finer = static_cast<size_t>(slices_);
   for (Level& level : levels_) {
-    level.kept = level.rows.size() * kLeastShrinking <= finer && finer > 1;
+    level.kept = level.rows.size() * shrinking <= finer && finer > 1;
     if (level.kept) {
       finer = level.rows.size();
+      shrinking = kLeastShrinking;
     } else {
       level.rows = {};
     }
@@ -136,9 +153,9 @@ Status DetailLevels::WriteRows(Level& level) {
   for (const Item& item : level.rows) {
     rows.of(EventColumn::kTime).push_back(item.begin);
     rows.of(EventColumn::kDuration).push_back(AsDuration(Length(item.begin, item.end)));
-    rows.of(EventColumn::kTrack).push_back(lanes_[item.lane].track);
+    rows.of(EventColumn::kTrack).push_back(item.track);
     rows.of(EventColumn::kName).push_back(item.name);
-    rows.of(EventColumn::kDepth).push_back(lanes_[item.lane].depth);
+    rows.of(EventColumn::kDepth).push_back(item.depth);
     rows.of(EventColumn::kCount).push_back(item.count);
     rows.of(EventColumn::kBusy).push_back(item.busy);
     rows.of(EventColumn::kLevel).push_back(level.number);

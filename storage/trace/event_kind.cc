@@ -11,6 +11,9 @@ constexpr EventColumn kCounterColumns[] = {kTime, kTrack, kValue};
 constexpr EventColumn kFlowColumns[] = {kTime, kTrack, kName, kCategory, kShape, kFlowId, kPhase};
 constexpr EventColumn kMetadataColumns[] = {kTime, kTrack, kName, kCategory, kShape, kPhase};
 constexpr EventColumn kSummaryColumns[] = {kTime, kDuration, kTrack, kName, kDepth, kCount, kBusy, kLevel};
+constexpr EventColumn kTotalColumns[] = {kTime, kTrack, kName, kCategory, kSlice, kCount, kBusy, kEnded, kLeast, kMost};
+constexpr EventColumn kCounterSummaryColumns[] = {kTime,  kDuration, kTrack, kValue, kCount,
+                                                  kLevel, kLeast,    kMost,  kMean};
 
 }  // namespace
 
@@ -28,6 +31,10 @@ std::span<const EventColumn> ColumnsOf(EventKind kind) {
       return kMetadataColumns;
     case EventKind::kSummary:
       return kSummaryColumns;
+    case EventKind::kTotal:
+      return kTotalColumns;
+    case EventKind::kCounterSummary:
+      return kCounterSummaryColumns;
   }
   return {};
 }

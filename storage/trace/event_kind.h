@@ -9,14 +9,16 @@
 namespace kprof {
 
 enum class EventKind : uint8_t {
-  kSlice = 1,     // has a duration
-  kInstant = 2,   // has none
-  kCounter = 3,   // a value from a time on
-  kFlow = 4,      // an end of an arrow, or a point that it touches
-  kMetadata = 5,  // tells of a track or a process
-  kSummary = 6,   // slices of a stretch of time, for who looks from far away: detail_levels.h
+  kSlice = 1,           // has a duration
+  kInstant = 2,         // has none
+  kCounter = 3,         // a value from a time on
+  kFlow = 4,            // an end of an arrow, or a point that it touches
+  kMetadata = 5,        // tells of a track or a process
+  kSummary = 6,         // slices of a stretch of time, for who looks from far away: detail_levels.h
+  kTotal = 7,           // slices of some segments that are of one track, name and category, added up: slice_totals.h
+  kCounterSummary = 8,  // samples of a stretch of time, for who looks from far away: counter_levels.h
 };
-constexpr size_t kEventKinds = 6;
+constexpr size_t kEventKinds = 8;
 
 enum class EventColumn : uint8_t {
   kTime = 1,         // ns from the part's base
@@ -30,12 +32,16 @@ enum class EventColumn : uint8_t {
   kFlowId = 9,       // a string
   kPhase = 10,       // the letter of a trace event's phase, where the kind has several
   kDepth = 11,       // in how many slices of its track it is; made by who writes the part
-  kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; made by who writes the part
-  kCount = 13,       // of a summary: how many slices it stands for
-  kBusy = 14,        // of a summary: the sum of their durations
-  kLevel = 15,       // of a summary: slices shorter than 4^level ns are put together
+  kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; of a total: the first it is of
+  kCount = 13,       // of a summary or a total: how many slices or samples it stands for
+  kBusy = 14,        // of them: the sum of their durations
+  kLevel = 15,       // of a summary: what is shorter, or closer together, than 4^level ns is put together
+  kEnded = 16,       // of a total: of how many slices the end is known
+  kLeast = 17,       // the least duration, or the bits of the least value, of what is put together
+  kMost = 18,        // the greatest
+  kMean = 19,        // of samples: the bits of their mean
 };
-constexpr size_t kEventColumns = 15;
+constexpr size_t kEventColumns = 19;
 
 constexpr int64_t kNoValue = std::numeric_limits<int64_t>::min();
 

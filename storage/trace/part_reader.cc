@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kKeptStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
 constexpr size_t kKeptStringBytes = 16 << 20;
+constexpr size_t kStringBytesAtRest = 2 << 20;
 constexpr size_t kKeptFound = 4'096;
 constexpr int64_t kMostStrings = int64_t{1} << 32;
 
@@ -44,8 +45,9 @@ Status OfPart(const Status& status, std::string what) {
   return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), "import its source again").In(std::move(what));
 }
 
-// Which file it is: a part never changes, and one that takes the place of another has other times.
-Result<std::string> IdentityOf(const std::string& path) {
+}  // namespace
+
+Result<std::string> PartReader::ReadIdentity(const std::string& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return FailErrno(errno, "open trace part " + path);
   std::string identity;
@@ -57,8 +59,6 @@ Result<std::string> IdentityOf(const std::string& path) {
   return identity;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, ColumnCache& cache) {
   const std::string what = "open trace part " + path;
   Result<Db> db = Db::Open(path, {.mode = Db::Mode::kReadOnly,
@@ -66,15 +66,27 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
                                   .cache_bytes = kPageCacheBytes,
                                   .kept_statements = kKeptStatements});
   if (!db.ok()) return OfPart(db.status(), what);
-  ASSIGN_OR_RETURN(const std::string identity, IdentityOf(path));
-  std::unique_ptr<PartReader> reader(new PartReader(path, identity, *std::move(db), cache));
+  ASSIGN_OR_RETURN(std::string identity, ReadIdentity(path));
+  std::unique_ptr<PartReader> reader(new PartReader(path, std::move(identity), *std::move(db), cache));
   const Status loaded = reader->Load();
   if (!loaded.ok()) return OfPart(loaded, what);
   return reader;
 }
 
-PartReader::PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache)
-    : path_(std::move(path)), db_(std::move(db)), cache_(cache), number_(cache.NumberOf(identity)) {}
+PartReader::PartReader(std::string path, std::string identity, Db db, ColumnCache& cache)
+    : path_(std::move(path)),
+      identity_(std::move(identity)),
+      db_(std::move(db)),
+      cache_(cache),
+      number_(cache.NumberOf(identity_)) {}
+
+void PartReader::Forget() {
+  sqlite3_db_release_memory(db_.handle());
+  if (string_bytes_ <= kStringBytesAtRest) return;
+  strings_.clear();
+  found_.clear();
+  string_bytes_ = 0;
+}
 
 Status PartReader::Load() {
   RETURN_IF_ERROR(CheckPart(db_));
@@ -156,7 +168,7 @@ Status PartReader::LoadSegments() {
   RETURN_IF_ERROR(select.status());
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name = "rows." + std::string(EventKindName(static_cast<EventKind>(kind + 1)));
-    if (IntegerFact(name) == rows_[kind]) continue;
+    if (IntegerFact(name).value_or(0) == rows_[kind]) continue;
     return Broken("its segments have " + std::to_string(rows_[kind]) + " rows, its fact " + name + " says otherwise");
   }
   return OkStatus();

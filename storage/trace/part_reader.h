@@ -48,6 +48,13 @@ class PartReader {
   PartReader& operator=(const PartReader&) = delete;
 
   const std::string& path() const { return path_; }
+  // Which file it is: a part never changes, and one that takes the place of another has other times. Fails with
+  // kNotFound.
+  static Result<std::string> ReadIdentity(const std::string& path);
+  // That of the file that is open.
+  const std::string& identity() const { return identity_; }
+  // Frees what it holds for who asks again soon and that may be much: texts, pages.
+  void Forget();
   std::optional<int64_t> IntegerFact(std::string_view name) const;
   std::optional<std::string> TextFact(std::string_view name) const;
   // By name, each as text.
@@ -89,7 +96,7 @@ class PartReader {
   Status Broken(std::string what) const;
 
  private:
-  PartReader(std::string path, const std::string& identity, Db db, ColumnCache& cache);
+  PartReader(std::string path, std::string identity, Db db, ColumnCache& cache);
   Status Load();
   Status LoadFacts();
   Status LoadTracks();
@@ -98,6 +105,7 @@ class PartReader {
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
 
   const std::string path_;
+  const std::string identity_;
   Db db_;
   ColumnCache& cache_;
   const uint64_t number_;

@@ -17,7 +17,7 @@ constexpr int64_t kCacheBytes = 4 << 20;
 
 // Nothing is kept of one whose writing was cut short: nothing is written twice, nor waited for but at the end.
 constexpr const char* kBegin =
-    "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
+    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "BEGIN";
 constexpr const char* kAddString = "INSERT INTO string (id, value) VALUES (?1, ?2)";
 constexpr const char* kAddTrack =
@@ -81,11 +81,12 @@ Status CheckSegment(const EncodedSegment& segment) {
 
 }  // namespace
 
-Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs) {
+Result<std::unique_ptr<PartWriter>> PartWriter::Create(Files& files, const std::string& path, const char* vfs,
+                                                       int page_bytes) {
   KPROF_CHECK(path.ends_with(kTracePartEnding));
   RETURN_IF_ERROR(files.Remove(path + std::string(kPartialEnding)));
   std::unique_ptr<PartWriter> writer(new PartWriter(files, path));
-  RETURN_IF_ERROR(writer->Open(vfs));
+  RETURN_IF_ERROR(writer->Open(vfs, page_bytes));
   return writer;
 }
 
@@ -96,13 +97,14 @@ PartWriter::~PartWriter() {
   if (!finished_) static_cast<void>(files_.Remove(path_ + std::string(kPartialEnding)));
 }
 
-Status PartWriter::Open(const char* vfs) {
+Status PartWriter::Open(const char* vfs, int page_bytes) {
   ASSIGN_OR_RETURN(Db db, Db::Open(path_ + std::string(kPartialEnding), {.mode = Db::Mode::kReadWrite,
                                                                          .wal = false,
                                                                          .vfs = vfs,
                                                                          .cache_bytes = kCacheBytes,
                                                                          .kept_statements = kKeptStatements}));
   db_ = std::move(db);
+  RETURN_IF_ERROR(db_->Execute(("PRAGMA page_size = " + std::to_string(page_bytes)).c_str()));
   RETURN_IF_ERROR(db_->Execute(kBegin));
   return CreatePartTables(*db_);
 }
@@ -162,7 +164,7 @@ Status PartWriter::Keep(Status status) {
 }
 
 Status PartWriter::Insert(Statement& insert) {
-  const Status done = insert.Run();
+  Status done = insert.Run();
   if (done.code() != ErrorCode::kInternal) return done;
   if ((sqlite3_extended_errcode(db_->handle()) & 0xff) != SQLITE_CONSTRAINT) return done;
   return Bad("a number comes twice, or is of what did not come before: " + done.why());
@@ -225,27 +227,20 @@ Status PartWriter::CheckNumbers() const {
   return OkStatus();
 }
 
-bool PartWriter::HasAllDepths() const {
-  if (with_depth_ != slices_.size()) return false;
-  for (size_t i = 1; i < slices_.size(); ++i) {
-    if (slices_[i].min_time_ns < slices_[i - 1].max_time_ns) return false;
-  }
-  return true;
-}
-
 Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
   DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); });
-  ASSIGN_OR_RETURN(const int64_t without_depth, MakeDepths(*db_, slices_, levels, stop));
+  ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(*db_, slices_, levels, stop));
   RETURN_IF_ERROR(levels.Finish());
-  return without_depth > 0 ? SetFact("slices_without_depth", without_depth) : OkStatus();
+  if (made.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made.without));
+  return made.crowded > 0 ? SetFact("slices_too_deep", made.crowded) : OkStatus();
 }
 
 Status PartWriter::CloseTables(const std::stop_token& stop) {
   RETURN_IF_ERROR(CheckNumbers());
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "close its tables", "it was cancelled");
-  if (!HasAllDepths()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
+  if (with_depth_ != slices_.size()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name(EventKindName(static_cast<EventKind>(kind + 1)));
     RETURN_IF_ERROR(SetFact("rows." + name, rows_[kind]));

@@ -29,12 +29,16 @@
 namespace kprof {
 
 constexpr std::string_view kPartialEnding = ".partial";
+constexpr int kPartPageBytes = 8192;
+constexpr int kSmallPartPageBytes = 1024;
 
 class PartWriter : public PartSink {
  public:
   // REQUIRES: `path` ends in kTracePartEnding. What a former one left of its .partial is removed. `vfs`:
-  // Db::Options::vfs.
-  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr);
+  // Db::Options::vfs. `page_bytes` is for little: of a small source, most of the file would be the unused rest of
+  // pages.
+  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr,
+                                                    int page_bytes = kPartPageBytes);
   ~PartWriter() override;
   PartWriter(const PartWriter&) = delete;
   PartWriter& operator=(const PartWriter&) = delete;
@@ -46,10 +50,10 @@ class PartWriter : public PartSink {
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
-  // Makes depths and levels of detail, where not all slices came with theirs in the order of time, and of the file a
-  // part: it is on the disk when this returns, and its name once the caller has synced the folder. Nothing more may be
-  // added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks
-  // or shapes are not dense.
+  // Makes depths and levels of detail, where not all slices came with their depths, and of the file a part: it is on
+  // the disk when this returns, and its name once the caller has synced the folder. Nothing more may be added. Returns
+  // its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks or shapes are
+  // not dense.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
@@ -63,14 +67,13 @@ class PartWriter : public PartSink {
     void Note(int64_t number);
   };
   PartWriter(Files& files, std::string path);
-  Status Open(const char* vfs);
+  Status Open(const char* vfs, int page_bytes);
   Status Insert(Statement& insert);
   Status InsertTrack(const TrackRow& track);
   Status InsertShape(uint32_t id, const ArgShape& shape);
   Status InsertSegment(const EncodedSegment& segment);
   Status Keep(Status status);
   Status CheckNumbers() const;
-  bool HasAllDepths() const;
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
   Result<int64_t> MakeDurable();

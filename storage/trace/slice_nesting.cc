@@ -1,5 +1,8 @@
 #include "storage/trace/slice_nesting.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "storage/trace/event_kind.h"
 #include "storage/trace/event_time.h"
 
@@ -8,6 +11,7 @@ namespace kprof {
 // What ends before the next one does will hold none that begins later: whatever of those is within it is within the
 // next one, too, which began later. So each track has one chain of slices that are in each other.
 int64_t SliceNesting::Add(int64_t time_ns, int64_t duration_ns, int64_t track) {
+  if (open() >= sweep_at_) Forget(time_ns);
   if (last_ == nullptr || track != last_track_) {
     last_ = &open_[track];
     last_track_ = track;
@@ -15,10 +19,33 @@ int64_t SliceNesting::Add(int64_t time_ns, int64_t duration_ns, int64_t track) {
   const bool has_end = duration_ns != kNoValue;
   const int64_t end = EndOf(time_ns, duration_ns);
   std::vector<int64_t>& ends = *last_;
-  while (!ends.empty() && (ends.back() <= time_ns || ends.back() < end)) ends.pop_back();
+  while (!ends.empty() && (ends.back() <= time_ns || ends.back() < end)) {
+    ends.pop_back();
+    --ends_;
+  }
   const auto depth = static_cast<int64_t>(ends.size());
-  if (has_end && depth < kMostDepth) ends.push_back(end);
+  if (!has_end || end <= time_ns) return depth;
+  if (depth < kMostDepth && open() < 2 * most_open_) {
+    ends.push_back(end);
+    ++ends_;
+  } else {
+    ++crowded_;
+  }
   return depth;
+}
+
+// Of all tracks. The next time when there is half as much again, so that it costs little for each slice.
+void SliceNesting::Forget(int64_t before_ns) {
+  last_ = nullptr;
+  for (auto at = open_.begin(); at != open_.end();) {
+    std::vector<int64_t>& ends = at->second;
+    while (!ends.empty() && ends.back() <= before_ns) {
+      ends.pop_back();
+      --ends_;
+    }
+    at = ends.empty() ? open_.erase(at) : std::next(at);
+  }
+  sweep_at_ = open() + most_open_ / 2;
 }
 
 }  // namespace kprof

@@ -19,26 +19,34 @@ namespace {
 
 static_assert(kMostDepth <= std::numeric_limits<int16_t>::max());
 
-// Columns of some rows, in the order of time on each track.
+// Rows of one track in one segment.
+struct Stretch {
+  size_t segment = 0;  // of the cluster
+  size_t first = 0;
+  size_t count = 0;
+};
+
+// Columns of some rows.
 struct Slices {
   std::vector<int64_t> times;
   std::vector<int64_t> durations;
   std::vector<int64_t> tracks;
   std::vector<int64_t> names;
 
+  // For all of them: growing would need twice as much.
+  void Reserve(std::span<const Stretch> stretches) {
+    size_t rows = 0;
+    for (const Stretch& stretch : stretches) rows += stretch.count;
+    for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
+      (this->*column).reserve(rows);
+    }
+  }
   void Append(const Slices& from, size_t first, size_t count) {
     for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
       const auto begin = (from.*column).begin() + static_cast<ptrdiff_t>(first);
       (this->*column).insert((this->*column).end(), begin, begin + static_cast<ptrdiff_t>(count));
     }
   }
-};
-
-// Rows of one track in one segment.
-struct Stretch {
-  size_t segment = 0;  // of the cluster
-  size_t first = 0;
-  size_t count = 0;
 };
 
 class Pass {
@@ -67,7 +75,7 @@ class Pass {
     RETURN_IF_ERROR(CheckStop());
     return cluster.size() == 1 ? AddOne(cluster.front()) : AddMany(cluster);
   }
-  int64_t without_depth() const { return without_depth_; }
+  MadeDepths made() const { return {without_depth_, nesting_.crowded()}; }
 
  private:
   Status CheckStop() const {
@@ -172,6 +180,7 @@ class Pass {
     for (size_t i = 0; i < group.size(); ++i) {
       for (const Stretch& stretch : group[i].second) work[stretch.segment].emplace_back(i, stretch);
     }
+    for (size_t i = 0; i < group.size(); ++i) of_tracks[i].Reserve(group[i].second);
     for (size_t s = 0; s < cluster.size(); ++s) {
       if (work[s].empty()) continue;
       RETURN_IF_ERROR(CheckStop());
@@ -179,18 +188,7 @@ class Pass {
       for (const auto& [i, stretch] : work[s]) of_tracks[i].Append(slices, stretch.first, stretch.count);
     }
     for (size_t i = 0; i < group.size(); ++i) {
-      const std::vector<uint32_t> order = OrderByTime(of_tracks[i].times, of_tracks[i].durations);
-      Slices sorted;
-      for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
-        (sorted.*column).reserve(order.size());
-        for (const uint32_t row : order) (sorted.*column).push_back((of_tracks[i].*column)[row]);
-      }
-      std::vector<int64_t> nested;
-      RETURN_IF_ERROR(Nest(sorted, nested));
-      std::vector<int16_t> unsorted(order.size());
-      for (size_t at = 0; at < order.size(); ++at) {
-        unsorted[order[at]] = static_cast<int16_t>(nested[at]);
-      }
+      ASSIGN_OR_RETURN(const std::vector<int16_t> unsorted, NestInAnyOrder(of_tracks[i]));
       size_t from = 0;
       for (const Stretch& stretch : group[i].second) {
         std::copy_n(unsorted.begin() + static_cast<ptrdiff_t>(from), stretch.count,
@@ -200,6 +198,19 @@ class Pass {
       of_tracks[i] = {};
     }
     return OkStatus();
+  }
+
+  // Of one track, where each stands; no copy of them is made.
+  Result<std::vector<int16_t>> NestInAnyOrder(const Slices& slices) {
+    std::vector<int16_t> depths(slices.times.size());
+    for (const uint32_t row : OrderByTime(slices.times, slices.durations)) {
+      const int64_t depth = nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]);
+      depths[row] = static_cast<int16_t>(depth);
+      if (slices.durations[row] == kNoValue) continue;
+      RETURN_IF_ERROR(
+          levels_.Add({slices.times[row], slices.durations[row], slices.tracks[row], depth, slices.names[row]}));
+    }
+    return depths;
   }
 
   Status Nest(const Slices& slices, std::vector<int64_t>& depths) {
@@ -228,8 +239,8 @@ class Pass {
 
 }  // namespace
 
-Result<int64_t> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
-                           const std::stop_token& stop, const SlicePassLimits& limits) {
+Result<MadeDepths> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
+                              const std::stop_token& stop, const SlicePassLimits& limits) {
   std::vector<SliceSegment> sorted(segments.begin(), segments.end());
   std::sort(sorted.begin(), sorted.end(), [](const SliceSegment& a, const SliceSegment& b) {
     return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
@@ -255,7 +266,7 @@ Result<int64_t> MakeDepths(Db& db, std::span<const SliceSegment> segments, Detai
     RETURN_IF_ERROR(pass.Add(from_here.first(count)));
     first += count;
   }
-  return pass.without_depth();
+  return pass.made();
 }
 
 }  // namespace kprof

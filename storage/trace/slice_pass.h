@@ -26,12 +26,16 @@ struct SliceSegment {
 };
 
 struct SlicePassLimits {
-  size_t rows_at_once = size_t{4} << 20;
-  size_t rows_of_track = size_t{8} << 20;
+  size_t rows_at_once = size_t{2} << 20;
+  size_t rows_of_track = size_t{4} << 20;
 };
 
-// How many slices got no depth.
-Result<int64_t> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
-                           const std::stop_token& stop, const SlicePassLimits& limits = {});
+struct MadeDepths {
+  int64_t without = 0;  // slices that got none
+  int64_t crowded = 0;  // SliceNesting::crowded
+};
+
+Result<MadeDepths> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
+                              const std::stop_token& stop, const SlicePassLimits& limits = {});
 
 }  // namespace kprof

@@ -19,7 +19,7 @@ namespace kprof {
 struct TrackKey {
   enum class Family : uint8_t {
     kThread = 1,   // pid and tid, as they are in the source
-    kAsync = 2,    // pid, `name` a category, `series` an id: what begins here and ends there
+    kAsync = 2,    // pid, `name` a category, `tid` a scope, `series` an id: what begins here and ends there
     kCounter = 3,  // pid, `name` and `series`
   };
   Family family = Family::kThread;

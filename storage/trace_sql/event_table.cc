@@ -182,7 +182,7 @@ Status EventTableScan::Group(const Order& order) {
   at_ = 0;
   while (!scan_.AtEnd()) {
     RETURN_IF_ERROR(grouped_->Add(scan_.view(), scan_.row()));
-    if (scan_.NextAtHand() && !wanted_parent_.is_active()) continue;
+    if (!wanted_parent_.is_active() && scan_.NextAtHand()) continue;
     RETURN_IF_ERROR(scan_.Next());
     RETURN_IF_ERROR(SkipOthersChildren());
   }

@@ -20,10 +20,10 @@ bool MayBeAbsent(EventColumn column) {
 
 }  // namespace
 
-Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, ColumnCache& cache,
+Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, PartPool& pool,
                                                  const ReadingTerms& terms) {
   std::unique_ptr<OpenPart> part(new OpenPart(place, number, terms));
-  ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return PartReader::Open(place.path, cache); }));
+  ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return pool.Borrow(place.path); }));
   part->rank_ = place.rank.has_value() ? place.rank : part->reader_->IntegerFact("rank");
   for (size_t kind = 1; kind <= kEventKinds; ++kind) {
     if (part->rows(static_cast<EventKind>(kind)) >= kMostSqlRows) return part->Broken("it has too many rows");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/trace/part_pool.h"
 #include "storage/trace/part_reader.h"
 #include "storage/trace_sql/reading_terms.h"
 #include "storage/trace_sql/sql_id.h"
@@ -44,7 +45,7 @@ struct PartText {
 class OpenPart {
  public:
   // `number`: its place among the parts of the query. Fails as PartReader::Open does.
-  static Result<std::unique_ptr<OpenPart>> Open(const TracePlace& place, int64_t number, ColumnCache& cache,
+  static Result<std::unique_ptr<OpenPart>> Open(const TracePlace& place, int64_t number, PartPool& pool,
                                                 const ReadingTerms& terms);
   ~OpenPart();
   OpenPart(const OpenPart&) = delete;
@@ -55,6 +56,8 @@ class OpenPart {
   int64_t number() const { return number_; }
   const ReadingTerms& terms() const { return terms_; }
   const PartReader& facts() const { return *reader_; }
+  // For operators that read by themselves, within terms().Aside.
+  PartReader& reader() { return *reader_; }
   std::span<const Segment> segments(EventKind kind) const { return reader_->segments(kind); }
   int64_t rows(EventKind kind) const { return reader_->rows(kind); }
   int64_t IdOf(int64_t number_in_part) const { return SqlId(number_, number_in_part); }
@@ -90,7 +93,7 @@ class OpenPart {
   const TracePlace place_;
   const int64_t number_;
   const ReadingTerms& terms_;
-  std::unique_ptr<PartReader> reader_;
+  PartLease reader_;
   std::optional<int64_t> rank_;
   std::unordered_map<int64_t, std::string> texts_;
   std::vector<PartText> held_texts_;  // by number, of the lowest ones

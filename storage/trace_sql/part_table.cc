@@ -12,6 +12,7 @@ enum Column {
   kPart,
   kRank,
   kBaseUnixNs,
+  kBaseSourceNs,
   kClock,
   kErrorNs,
   kSource,
@@ -33,6 +34,7 @@ constexpr TraceColumn kColumns[] = {
     {"part", "TEXT", ColumnRole::kText},
     {"rank", "INTEGER", ColumnRole::kPlain},
     {"base_unix_ns", "INTEGER"},
+    {"base_source_ns", "INTEGER"},
     {"clock", "TEXT"},
     {"error_ns", "INTEGER"},
     {"source", "TEXT"},
@@ -84,6 +86,8 @@ void Result(const ListedRow& row, int column, sqlite3_context* out) {
       return ResultInteger(out, part.rank());
     case kBaseUnixNs:
       return integer("base_unix_ns");
+    case kBaseSourceNs:
+      return integer("base_source_ns");
     case kClock:
       return text("clock");
     case kErrorNs:

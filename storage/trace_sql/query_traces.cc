@@ -13,13 +13,15 @@ constexpr std::string_view kFunctions[] = {"arg"};
 
 }  // namespace
 
-QueryTraces::QueryTraces(std::vector<TracePlace> places, ColumnCache& cache)
-    : places_(std::move(places)), cache_(cache) {
+QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion)
+    : places_(std::move(places)), pool_(pool), companion_(companion) {
   for (const TraceTable& table : TraceTables()) {
     std::string columns;
     for (const TraceColumn& column : table.columns) columns += (columns.empty() ? "" : ", ") + std::string(column.name);
     tables_.push_back({table.name, std::move(columns)});
   }
+  if (companion_ == nullptr) return;
+  tables_.insert(tables_.end(), companion_->tables().begin(), companion_->tables().end());
 }
 
 std::span<const std::string_view> QueryTraces::functions() const {
@@ -33,12 +35,13 @@ Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget) {
                            const MemoryQuota::Pause pause;
                            read();
                          }};
-  set_ = std::make_unique<TraceSet>(cache_, std::move(terms));
+  set_ = std::make_unique<TraceSet>(pool_, std::move(terms));
   for (const TracePlace& place : places_) {
     if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");
     RETURN_IF_ERROR(set_->Add(place));
   }
-  return RegisterTraceTables(user, *set_);
+  RETURN_IF_ERROR(RegisterTraceTables(user, *set_));
+  return companion_ == nullptr ? OkStatus() : companion_->Offer(user, *set_);
 }
 
 const Status& QueryTraces::status() const {

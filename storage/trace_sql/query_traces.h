@@ -1,5 +1,5 @@
-// The traces of some runs as guests of a user's query (sandbox/guest_tables.h): opened when the query begins, within
-// its time; what their files take of memory is bounded by their readers, the rest is the query's.
+// The traces of some runs as guests of a user's query (sandbox/guest_tables.h): taken from the pool when the query
+// begins, within its time; what their files take of memory is bounded by their readers, the rest is the query's.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "storage/sandbox/guest_tables.h"
-#include "storage/trace/column_cache.h"
+#include "storage/trace/part_pool.h"
+#include "storage/trace_sql/trace_companion.h"
 #include "storage/trace_sql/trace_place.h"
 #include "storage/trace_sql/trace_set.h"
 
@@ -16,8 +17,8 @@ namespace kprof {
 
 class QueryTraces final : public GuestTables {
  public:
-  // The cache must outlive it.
-  QueryTraces(std::vector<TracePlace> places, ColumnCache& cache);
+  // What is given by reference must outlive it; the companion may be null.
+  QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion = nullptr);
 
   std::span<const GuestTable> tables() const override { return tables_; }
   std::span<const std::string_view> functions() const override;
@@ -26,7 +27,8 @@ class QueryTraces final : public GuestTables {
 
  private:
   const std::vector<TracePlace> places_;
-  ColumnCache& cache_;
+  PartPool& pool_;
+  const TraceCompanion* const companion_;
   std::vector<GuestTable> tables_;
   std::unique_ptr<TraceSet> set_;
   Status failure_;  // of opening

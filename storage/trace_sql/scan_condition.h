@@ -20,13 +20,17 @@ constexpr bool IsRange(ScanOp op) {
 }
 
 // Other: a blob.
-struct OtherCell {};
+struct OtherCell {
+  bool operator==(const OtherCell&) const = default;
+};
 using ScanCell = std::variant<std::monostate, int64_t, double, std::string, OtherCell>;
 
 struct ScanCondition {
   int column = 0;
   ScanOp op = ScanOp::kEqual;
   std::vector<ScanCell> values;  // one, or those of kAny
+
+  bool operator==(const ScanCondition&) const = default;
 };
 
 // A word of a plan taken apart; nothing where it is no condition.

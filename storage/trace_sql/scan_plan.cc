@@ -126,9 +126,11 @@ std::string PlanOrder(const TraceTable& table, int64_t rows, sqlite3_index_info*
       column.role == ColumnRole::kText || column.role == ColumnRole::kTrack || column.role == ColumnRole::kRun;
   if (!table.groups || !can_group || rows > kMostGrouped) return {};
   info->orderByConsumed = 1;
-  return std::string(distinct == 2   ? "distinct"
-                     : distinct == 1 ? "group"
-                                     : "order") +
+  // One row of each value will do only where nothing else of a row is looked at: by what is compared outside, too.
+  const bool one_each = distinct == 2 && info->colUsed == sqlite3_uint64{1} << order.iColumn;
+  return std::string(one_each                         ? "distinct"
+                     : distinct == 1 || distinct == 2 ? "group"
+                                                      : "order") +
          (order.desc != 0 ? "-desc:" : ":") + column.name;
 }
 

@@ -11,7 +11,7 @@ Status TraceSet::Add(const TracePlace& place) {
     return Fail(ErrorCode::kUsage, "open the traces of a query",
                 "they have more than " + std::to_string(kMostSqlParts) + " parts", "ask about fewer runs");
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<OpenPart> part, OpenPart::Open(place, number, cache_, terms_));
+  ASSIGN_OR_RETURN(std::unique_ptr<OpenPart> part, OpenPart::Open(place, number, pool_, terms_));
   parts_.push_back(std::move(part));
   return OkStatus();
 }

@@ -1,6 +1,6 @@
 // The parts of the runs that a query is about. Their order gives ids their highest bits (sql_id.h).
 //
-// One thread. `cache` must outlive it, and it the connection it is registered with.
+// One thread. `pool` must outlive it, and it the connection it is registered with.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace/column_cache.h"
+#include "storage/trace/part_pool.h"
 #include "storage/trace_sql/open_part.h"
 #include "storage/trace_sql/reading_terms.h"
 #include "storage/trace_sql/trace_place.h"
@@ -19,7 +19,7 @@ namespace kprof {
 
 class TraceSet {
  public:
-  explicit TraceSet(ColumnCache& cache, ReadingTerms terms = {}) : cache_(cache), terms_(std::move(terms)) {}
+  explicit TraceSet(PartPool& pool, ReadingTerms terms = {}) : pool_(pool), terms_(std::move(terms)) {}
   TraceSet(const TraceSet&) = delete;
   TraceSet& operator=(const TraceSet&) = delete;
 
@@ -37,7 +37,7 @@ class TraceSet {
   }
 
  private:
-  ColumnCache& cache_;
+  PartPool& pool_;
   const ReadingTerms terms_;
   std::vector<std::unique_ptr<OpenPart>> parts_;
   Status status_;

@@ -1,10 +1,13 @@
 // How long common questions to a trace take: the first time after its parts were opened, and the median of the next
-// five.
+// five. Then some of them asked in SQL.
 //
-//     build/release/bin/bench_trace_questions PART.trace.db...
+//     build/release/bin/bench_trace_questions [--sum] PART.trace.db...
 //
-// Tiles are 1,000 at random places and zooms, of 1,000 pixels and all tracks, the same ones each time; "cold" are those
-// after opening, one after the other.
+// --sum: that by name of all slices alone; prints the seconds that it takes, with opening, and how many names there
+// are.
+//
+// Tiles, of slices and of counters, are 1,000 at random places and zooms, of 1,000 pixels and all tracks, the same ones
+// each time; "cold" are those after opening, one after the other.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -19,9 +22,12 @@
 #include "daemon/analysis/aggregate.h"
 #include "daemon/analysis/busy_time.h"
 #include "daemon/analysis/correlation_index.h"
+#include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/self_time.h"
 #include "daemon/analysis/slice_tiles.h"
 #include "daemon/analysis/slice_tree.h"
+#include "daemon/trace_functions/function_module.h"
+#include "storage/trace_sql/trace_module.h"
 
 namespace {
 
@@ -138,8 +144,23 @@ int64_t MiddleCorrelation(Trace& trace) {
   return 0;
 }
 
-void AskTiles(char** paths) {
+void AskSumOnly(char** paths) {
+  const auto began = std::chrono::steady_clock::now();
   const std::unique_ptr<Trace> trace = Open(paths);
+  AggregateRequest request;
+  request.by = {GroupBy::kName};
+  const size_t names = Must(AggregateEvents(trace->parts, request, {})).size();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - began;
+  std::printf("%.6f %zu\n", taken.count(), names);
+}
+
+// `draw` returns how many boxes, or points, it made.
+void AskTiles(const char* what, char** paths, EventKind kind,
+              const std::function<size_t(PartReader&, const Viewport&)>& draw) {
+  const std::unique_ptr<Trace> trace = Open(paths);
+  for (const std::unique_ptr<PartReader>& reader : trace->readers) {
+    if (reader->segments(kind).empty()) return;
+  }
   for (const char* turn : {"cold", "warm"}) {
     std::mt19937_64 random(7);
     std::vector<double> times;
@@ -149,7 +170,7 @@ void AskTiles(char** paths) {
       PartReader& reader = *trace->readers[random() % trace->readers.size()];
       int64_t from = INT64_MAX;
       int64_t to = INT64_MIN;
-      for (const Segment& segment : reader.segments(EventKind::kSlice)) {
+      for (const Segment& segment : reader.segments(kind)) {
         from = std::min(from, segment.min_time_ns);
         to = std::max(to, segment.max_end_ns);
       }
@@ -159,26 +180,70 @@ void AskTiles(char** paths) {
       viewport.from_ns = from + static_cast<int64_t>(random() % static_cast<uint64_t>(to - from - width + 1));
       viewport.to_ns = viewport.from_ns + width;
       times.push_back(MillisecondsOf([&] {
-        const size_t count = Must(MakeSliceTiles(reader, viewport, {})).boxes.size();
+        const size_t count = draw(reader, viewport);
         boxes += count;
         most_boxes = std::max(most_boxes, count);
       }));
     }
     std::sort(times.begin(), times.end());
-    std::printf("%d tiles, %s: median %.2f ms, p99 %.2f ms, max %.2f ms; boxes: %zu on average, %zu at most\n", kTiles,
-                turn, times[times.size() / 2], times[times.size() * 99 / 100], times.back(), boxes / kTiles,
+    std::printf("%d %s, %s: median %.2f ms, p99 %.2f ms, max %.2f ms; boxes: %zu on average, %zu at most\n", kTiles,
+                what, turn, times[times.size() / 2], times[times.size() * 99 / 100], times.back(), boxes / kTiles,
                 most_boxes);
   }
+}
+
+// The same through SQL, as a query does it: each time a connection of its own, and parts from the pool.
+void AskSql(const char* sql, char** paths) {
+  ColumnCache cache(kCacheBytes);
+  PartPool pool(cache);
+  int64_t rows = 0;
+  const auto ask = [&] {
+    TraceSet set(pool);
+    for (char** path = paths; *path != nullptr; ++path) {
+      const Status added = set.Add({"run", *path, *path, {}});
+      if (!added.ok()) std::fprintf(stderr, "%s\n", added.ToString().c_str());
+    }
+    sqlite3* db = nullptr;
+    sqlite3_stmt* statement = nullptr;
+    const bool is_ready = sqlite3_open(":memory:", &db) == SQLITE_OK && RegisterTraceTables(db, set).ok() &&
+                          RegisterTraceFunctions(db, set).ok() &&
+                          sqlite3_prepare_v2(db, sql, -1, &statement, nullptr) == SQLITE_OK;
+    rows = 0;
+    while (is_ready && sqlite3_step(statement) == SQLITE_ROW) ++rows;
+    if (sqlite3_errcode(db) != SQLITE_DONE) std::fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(db));
+    sqlite3_finalize(statement);
+    sqlite3_close_v2(db);
+  };
+  const double cold = MillisecondsOf(ask);
+  std::vector<double> warm;
+  for (int turn = 0; turn < kWarmTurns; ++turn) warm.push_back(MillisecondsOf(ask));
+  std::sort(warm.begin(), warm.end());
+  std::printf("cold %8.2f ms   warm %8.2f ms   %lld rows   %s\n", cold, warm[kWarmTurns / 2],
+              static_cast<long long>(rows), sql);
+}
+
+size_t DrawSlices(PartReader& reader, const Viewport& viewport) {
+  return Must(MakeSliceTiles(reader, viewport, {})).boxes.size();
+}
+
+size_t DrawCounters(PartReader& reader, const Viewport& viewport) {
+  size_t points = 0;
+  for (const CounterTrack& track : Must(MakeCounterTiles(reader, viewport, {})).tracks) points += track.points.size();
+  return points;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: bench_trace_questions PART.trace.db...\n");
+    std::fprintf(stderr, "usage: bench_trace_questions [--sum] PART.trace.db...\n");
     return 2;
   }
   char** paths = arguments + 1;
+  if (std::string(*paths) == "--sum") {
+    AskSumOnly(paths + 1);
+    return 0;
+  }
   Ask("sum by name, category 'kernel'", paths, SumByName);
   Ask("busy union per GPU stream", paths, BusyByStream);
   Ask("count by category", paths, CountByCategory);
@@ -186,6 +251,17 @@ int main(int count, char** arguments) {
   Ask("self time by name", paths, SelfByName);
   const int64_t correlation = MiddleCorrelation(*Open(paths));
   Ask("slices of a correlation", paths, [&](Trace& trace) { return ByCorrelation(trace, correlation); });
-  AskTiles(paths);
+  for (const char* sql :
+       {"SELECT name, sum(dur_ns) FROM slice GROUP BY name", "SELECT name, sum_ns FROM sum_by('name')",
+        "SELECT name, sum(dur_ns) FROM slice WHERE category = 'kernel' GROUP BY name",
+        "SELECT name, sum_ns FROM sum_by('name') WHERE category = 'kernel'",
+        "SELECT category, count FROM sum_by('category')", "SELECT name, p50_ns, p99_ns FROM sum_by('name')",
+        "SELECT name, self_ns FROM self_time('name')",
+        "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'",
+        "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'"}) {
+    AskSql(sql, paths);
+  }
+  AskTiles("tiles", paths, EventKind::kSlice, DrawSlices);
+  AskTiles("tiles of counters", paths, EventKind::kCounter, DrawCounters);
   return 0;
 }

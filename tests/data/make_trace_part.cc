@@ -7,9 +7,12 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "storage/trace/counter_levels.h"
 #include "storage/trace/part_writer.h"
 #include "storage/trace/segment_maker.h"
+#include "storage/trace/slice_totals.h"
 
 namespace kprof {
 namespace {
@@ -52,6 +55,7 @@ void AddNames(PartWriter& part) {
 // A thousand steps with two kernels each, in two pieces that overlap in time; of the values there are some for each
 // codec.
 void AddSlices(PartWriter& part) {
+  SliceTotals totals([&](const EncodedSegment& segment) { return part.AddSegment(segment); }, {.stretch_rows = 1000});
   uint64_t random = 1;
   for (int64_t piece = 0; piece < 2; ++piece) {
     EventRows rows;
@@ -69,7 +73,9 @@ void AddSlices(PartWriter& part) {
     }
     if (piece == 1) Append(rows, EventKind::kSlice, {500, kNoValue, 0, 7, 0, 0, kNoValue});
     Add(part, EventKind::kSlice, rows, 600);
+    Require(totals.Add(rows));
   }
+  Require(totals.Finish());
 }
 
 void AddOthers(PartWriter& part) {
@@ -79,6 +85,9 @@ void AddOthers(PartWriter& part) {
   EventRows counters;
   for (int64_t i = 0; i < 10; ++i) Append(counters, EventKind::kCounter, {i * 100, 2, 0x4059000000000000 + i});
   Add(part, EventKind::kCounter, counters, 4);
+  CounterLevels levels([&](const EncodedSegment& segment) { return part.AddSegment(segment); });
+  Require(levels.Add(counters, std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  Require(levels.Finish());
   EventRows flows;
   Append(flows, EventKind::kFlow, {10, 0, 2, 3, 0, 9, 's'});
   Append(flows, EventKind::kFlow, {110, 1, 2, 3, 0, 9, 'f'});

@@ -17,11 +17,10 @@
 #include <iterator>
 #include <string>
 
-#include <xxhash.h>
-
 #include "storage/trace/part_reader.h"
 #include "storage/trace/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/checksum_function.h"
 #include "tests/fakes/trace/read_part.h"
 #include "tests/fakes/trace/sample_part.h"
 #include "tests/fuzz/fuzz_bytes.h"
@@ -92,7 +91,7 @@ class Parts {
     Put(good_);
     sqlite3* db = nullptr;
     KPROF_CHECK(sqlite3_open(path().c_str(), &db) == SQLITE_OK);
-    sqlite3_create_function(db, "xxh", 2, SQLITE_UTF8, nullptr, Checksum, nullptr, nullptr);
+    AddChecksumFunction(db);
     Run(db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA ignore_check_constraints = ON; BEGIN");
     for (std::string_view change = input.Take(11); change.size() == 11; change = input.Take(11)) {
       FuzzBytes bytes(reinterpret_cast<const uint8_t*>(change.data()), change.size());
@@ -118,7 +117,7 @@ class Parts {
       Run(db, "UPDATE OR IGNORE " + std::string(table) + " SET " + column + " = " + values[what % std::size(values)] +
                   " WHERE (" + key + ") IN (" + from + ")");
     }
-    Run(db, "UPDATE segment_column SET checksum = xxh(codec, data)");
+    Run(db, kSetChecksums);
     Run(db, "COMMIT");
     KPROF_CHECK(sqlite3_close(db) == SQLITE_OK);
   }
@@ -126,13 +125,6 @@ class Parts {
  private:
   // Failures are of no matter: some things cannot be put where the input wants them.
   static void Run(sqlite3* db, const std::string& sql) { sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr); }
-
-  static void Checksum(sqlite3_context* context, int, sqlite3_value** values) {
-    const void* data = sqlite3_value_blob(values[1]);
-    sqlite3_result_int64(
-        context, static_cast<int64_t>(XXH3_64bits_withSeed(data, static_cast<size_t>(sqlite3_value_bytes(values[1])),
-                                                           static_cast<uint64_t>(sqlite3_value_int64(values[0])))));
-  }
 
   TemporaryFolder folder_;
   std::string good_;

@@ -84,7 +84,7 @@ class Trace {
   std::string Ask(const std::string& sql) {
     const std::vector<TracePlace> places = {{"r1", "a", folder_ / "a.trace.db", 0},
                                             {"r2", "a", folder_ / "a.trace.db", {}}};
-    auto query = UserQuery::Open(catalog(), kViewer, sql, kLimits, {}, std::make_unique<QueryTraces>(places, cache_));
+    auto query = UserQuery::Open(catalog(), kViewer, sql, kLimits, {}, std::make_unique<QueryTraces>(places, pool_));
     if (!query.ok()) return "failed: " + query.status().ToString();
     std::string text;
     while (true) {
@@ -102,6 +102,7 @@ class Trace {
  private:
   TemporaryFolder folder_;
   ColumnCache cache_{1 << 20};
+  PartPool pool_{cache_};
 };
 
 }  // namespace

@@ -92,6 +92,6 @@ class ExportTest(OwnDaemonTest):
         begin = ctl.stdout.read(100)
         self.assertTrue(begin.startswith(b"{"))
         self.daemon.ctl.run("delete", run)
-        rest, err = ctl.communicate(timeout=LIMIT_S)
-        self.assertEqual(ctl.returncode, 0, err)
+        rest = ctl.stdout.read()
+        self.assertEqual(ctl.wait(timeout=LIMIT_S), 0)
         self.assertEqual(len([e for e in json.loads(begin + rest)["traceEvents"] if e["ph"] == "X"]), 200_000)

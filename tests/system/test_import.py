@@ -176,7 +176,12 @@ class StorageTest(OwnDaemonTest):
         path = os.path.join(self.folder, "a.json")
         with open(path, "wb") as file:
             file.write(chrome_trace(2000))
-        ran = self.daemon.ctl.run("--json", "import", path, "--keep-source", expect="storage_full")
+        self.daemon.ctl.run("import", path, "--keep-source", expect="storage_full")  # it is known before
+        self.assertEqual(self.daemon.ctl.json("runs")["runs"], [])
+        self.daemon.configure("[limits]\nstored_bytes_per_user = 2000\n")
+        self.daemon.stop()
+        self.daemon.start()
+        ran = self.daemon.ctl.run("--json", "import", path, expect="storage_full")
         self.assertIsNone(ran.json["trace"])
         self.assertFalse(os.path.isdir(self.daemon.run_folder(ran.json["id"])))
 

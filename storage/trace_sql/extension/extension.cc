@@ -9,6 +9,7 @@
 
 #include "storage/layout.h"
 #include "storage/trace/column_cache.h"
+#include "storage/trace/part_pool.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace_sql/trace_module.h"
 
@@ -24,7 +25,8 @@ constexpr int64_t kCacheBytes = int64_t{256} << 20;
 // Of one connection; goes with its function trace_open.
 struct Loaded {
   ColumnCache cache{kCacheBytes};
-  TraceSet set{cache};
+  PartPool pool{cache, {.most_idle = 0}};
+  TraceSet set{pool};
 };
 
 std::string NameOf(std::string_view path) {

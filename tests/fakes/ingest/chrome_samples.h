@@ -81,8 +81,8 @@ inline std::vector<ChromeSample> ChromeSamples() {
 {"ph":"i","ts":8,"sf":1,"stack":["a"],"id":1,"scope":"s","args":{"a":1},"tts":3}])"},
       {"deep", "[{\"ph\":\"i\",\"ts\":1,\"args\":{\"a\":" + std::string(100, '[') + std::string(100, ']') +
                    "}},{\"ph\":\"i\",\"ts\":2}]"},
-      {"deeper than may be", "[{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",\"ts\":2,\"args\":{\"a\":" +
-                                 std::string(200, '[') + std::string(200, ']') + "}},{\"ph\":\"i\",\"ts\":3}]"},
+      {"deeper", "[{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",\"ts\":2,\"args\":{\"a\":" + std::string(200, '[') +
+                     std::string(200, ']') + "}},{\"ph\":\"i\",\"ts\":3}]"},
       {"objects without a phase", R"([{"ts":1},{},{"a":{"ph":"X"}},{"ph":"i","ts":1},{"ts":2}])"},
       {"large events", "[{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",\"ts\":2,\"name\":\"" + std::string(3000, 'x') +
                            "\"},{\"ph\":\"i\",\"ts\":3,\"args\":{\"a\":[" + std::string(2000, ' ') +
@@ -90,6 +90,19 @@ inline std::vector<ChromeSample> ChromeSamples() {
                            "]}},{\"ph\":\"i\",\"ts\":4}]"},
       {"many commas", R"([,,{"ph":"i","ts":1},,,{"ph":"i","ts":2},])"},
       {"something else in the middle", R"([{"ph":"i","ts":1},{"ph":"i","ts":2},garbage,{"ph":"i","ts":3}])"},
+      {"values that are no events",
+       R"([1,"x",{"ph":"i","ts":1},null,[2, 3] ,{"ph":"i","ts":2},{"ph":"i","a":}, {"ph":"i","ts":3},7])"},
+      {"a missing quote", "[" + ManyEvents(20) + R"(,{"ph":"i","name":"broken,"ts":5,"args":{"k":"v","l":[1,"x"]}},)" +
+                              ManyEvents(20) + "]"},
+      {"a missing brace",
+       "{\"traceEvents\":[" + ManyEvents(5) + R"(,{"ph":"i","ts":5,"args":{"k":1},)" + ManyEvents(5) + "],\"a\":1}"},
+      {"much that is none", "[" + ManyEvents(3) + "," + std::string(5000, '}') + "," + ManyEvents(3) + ",x y]"},
+      {"lists that seem to end",
+       R"({"traceEvents":[{"ph":"i","ts":1},{"l":[{"ph":"i","ts":2}] x},{"ph":"i","ts":3}],"a":1})"},
+      {"several lists", "[" + ManyEvents(3) + "]\n[]  [" + ManyEvents(3) + "]\n["},
+      {"more behind", R"({"traceEvents":[{"ph":"i","ts":1}]} {"traceEvents":[{"ph":"i","ts":2}]})"},
+      {"numbers that are none",
+       R"([{"ph":"i","ts":1,"args":{"a":nan,"b":-inf}},{"ph":"C","ts":2,"args":{"a":+Infinity}},{"ph":"i","ts":3}])"},
       {"nothing between", R"([{"ph":"i","ts":1}{"ph":"i","ts":2}{"ph":"i","ts":3}])"},
       {"cut", R"({"traceEvents":[{"ph":"i","ts":1},{"ph":"i","ts":2},{"ph":"i","ts)"},
       {"cut behind", R"({"traceEvents":[{"ph":"i","ts":1}],"a":1,"b":[1)"},

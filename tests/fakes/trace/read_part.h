@@ -16,7 +16,8 @@ inline Status ReadAll(PartReader& reader) {
         RETURN_IF_ERROR(reader.ReadBounds(segment, column).status());
       }
       if (segment.kind == EventKind::kSlice) RETURN_IF_ERROR(reader.Read(segment, EventColumn::kDepth).status());
-      if (segment.kind == EventKind::kCounter || segment.kind == EventKind::kSummary) continue;
+      const std::span<const EventColumn> columns = ColumnsOf(segment.kind);
+      if (std::find(columns.begin(), columns.end(), EventColumn::kShape) == columns.end()) continue;
       for (uint32_t shape = 1; shape < reader.shapes().size(); ++shape) {
         for (uint32_t slot = 0; slot < reader.shapes()[shape].size(); ++slot) {
           if (!HasColumn(reader.shapes()[shape][slot].type)) continue;

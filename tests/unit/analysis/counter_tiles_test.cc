@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
+#include "storage/trace/counter_levels.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {
@@ -17,7 +19,8 @@ struct Sample {
   double value = 0;
 };
 
-PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, size_t segment_rows) {
+PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, size_t segment_rows,
+                        bool with_levels = false) {
   SamplePart part(trace.NewPath());
   part.AddTrack("counter", "power");
   part.AddTrack("counter", "clock");
@@ -29,6 +32,12 @@ PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, 
     rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample.value));
   }
   part.AddRows(EventKind::kCounter, rows, segment_rows);
+  if (with_levels) {
+    CounterLevels levels([&](const EncodedSegment& segment) { return part.writer().AddSegment(segment); });
+    std::vector<uint32_t> order(rows.size());
+    std::iota(order.begin(), order.end(), 0u);
+    EXPECT_TRUE(levels.Add(rows, order).ok() && levels.Finish().ok());
+  }
   return trace.Take(part);
 }
 
@@ -55,7 +64,7 @@ TEST(CounterTiles, EachPixelHasItsLeastMostAndLast) {
           continue;
         }
         CounterPoint& point = points[(sample.time - from) / 20];
-        if (point.count++ == 0) point = {sample.time, sample.time, 1, sample.value, sample.value, sample.value};
+        if (point.count++ == 0) point = {sample.time, sample.time, 1, sample.value, sample.value, sample.value, 0};
         point.last_ns = sample.time;
         point.last = sample.value;
         point.min = std::min(point.min, sample.value);
@@ -79,6 +88,75 @@ TEST(CounterTiles, EachPixelHasItsLeastMostAndLast) {
         EXPECT_EQ(drawn.max, point.max);
         EXPECT_EQ(drawn.last, point.last);
       }
+    }
+  }
+}
+
+// 200,000 samples of 1 µs each, on two tracks in turns; the second one ends early.
+std::vector<Sample> ManySamples() {
+  std::mt19937_64 random(5);
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < 200'000; ++i) {
+    const int64_t track = i % 2;
+    if (track == 1 && i > 1'000) continue;
+    samples.push_back({i * 1'000 + static_cast<int64_t>(random() % 900), track, static_cast<double>(random() % 1'000)});
+  }
+  return samples;
+}
+
+TEST(CounterTiles, FromFarAwayTheyAreOfFewRows) {
+  SampleTrace trace;
+  const std::vector<Sample> samples = ManySamples();
+  PartReader& reader = AddCounters(trace, samples, 5'000, true);
+  for (const int pixels : {1, 7, 100, 500}) {
+    const CounterTiles tiles =
+        *MakeCounterTiles(reader, {.from_ns = 0, .to_ns = 200'000'000, .pixels = pixels, .tracks = {}}, {});
+    EXPECT_GE(tiles.level, 8);
+    ASSERT_EQ(tiles.tracks.size(), 2u);
+    for (const CounterTrack& track : tiles.tracks) {
+      EXPECT_LE(track.points.size(), static_cast<size_t>(pixels));
+      int64_t count = 0;
+      for (const CounterPoint& point : track.points) {
+        CounterPoint expected;
+        double sum = 0;
+        for (const Sample& sample : samples) {
+          if (sample.track != track.track || sample.time < point.time_ns || sample.time > point.last_ns) continue;
+          if (expected.count++ == 0) expected.min = expected.max = sample.value;
+          expected.min = std::min(expected.min, sample.value);
+          expected.max = std::max(expected.max, sample.value);
+          expected.last = sample.value;
+          sum += sample.value;
+        }
+        EXPECT_EQ(point.count, expected.count);
+        EXPECT_EQ(point.min, expected.min);
+        EXPECT_EQ(point.max, expected.max);
+        EXPECT_EQ(point.last, expected.last);
+        EXPECT_NEAR(point.mean, sum / static_cast<double>(expected.count), 1e-6);
+        count += point.count;
+      }
+      EXPECT_EQ(count, std::count_if(samples.begin(), samples.end(),
+                                     [&](const Sample& sample) { return sample.track == track.track; }));
+    }
+  }
+}
+
+TEST(CounterTiles, TheValueBeforeIsTheLastOneWhateverItIsMadeOf) {
+  SampleTrace trace;
+  const std::vector<Sample> samples = ManySamples();
+  PartReader& reader = AddCounters(trace, samples, 5'000, true);
+  std::mt19937_64 random(6);
+  for (int round = 0; round < 100; ++round) {
+    const auto from = static_cast<int64_t>(random() % 190'000'000);
+    const int64_t width = int64_t{100} << random() % 16;
+    const CounterTiles tiles =
+        *MakeCounterTiles(reader, {.from_ns = from, .to_ns = from + width, .pixels = 10, .tracks = {}}, {});
+    for (const CounterTrack& track : tiles.tracks) {
+      std::optional<double> before;
+      const int64_t end = track.points.empty() ? from : std::min(from, track.points.front().time_ns);
+      for (const Sample& sample : samples) {
+        if (sample.track == track.track && sample.time < end) before = sample.value;
+      }
+      EXPECT_EQ(track.before, before) << "from " << from << " track " << track.track;
     }
   }
 }

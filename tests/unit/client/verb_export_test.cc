@@ -59,7 +59,7 @@ TEST_F(VerbExportTest, AFolderGetsAFileForEachPartOfTheSameRun) {
   ASSERT_EQ(requests_.size(), 2u);
   EXPECT_EQ(requests_[1].id(), "01jd");
   EXPECT_THAT(results_, HasSubstr(R"({"schema":"kprof.export.v1","format":"csv","files":[{"file":")"));
-  EXPECT_THAT(results_, HasSubstr(R"(/01jd-1.json","size_bytes":1,"rows":50,"sha256":")" + Sha256Of("1")));
+  EXPECT_THAT(results_, HasSubstr(R"(/01jd-1.json","size_bytes":1,"rows":50,"sha256":")" + Sha256Of(std::string("1"))));
 }
 
 TEST_F(VerbExportTest, ARankAloneIsOneFileAlsoInAFolder) {
@@ -98,7 +98,7 @@ TEST_F(VerbExportTest, NothingIsLeftOfWhatDoesNotArriveWhole) {
     stream.write(response);
     response.set_data("half");
     stream.write(response);
-    response.set_sha256(Sha256Of("whole"));
+    response.set_sha256(Sha256Of(std::string("whole")));
     stream.write(response);
     return OkStatus();
   };

@@ -39,9 +39,10 @@ def why_not(event):
     for key in ("pid", "tid"):
         if not isinstance(event.get(key, 0), (int, str)):
             return f"{key} of another kind"
-    if phase in "stf" and "id" not in event:
+    has_id = "id" in event or "id2" in event
+    if phase in "stf" and not has_id:
         return "a flow without an id"
-    if phase in ASYNC and "id" not in event:
+    if phase in ASYNC and not has_id:
         return "an id is missing"
     if phase == "C" and not all(isinstance(value, NUMBER) for value in event["args"].values()):
         return "a counter that counts nothing"

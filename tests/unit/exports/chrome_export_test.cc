@@ -136,6 +136,42 @@ TEST_F(ChromeExportTest, ABeginAndAnEndWithTheSameKeysReadBack) {
       R"({"ph":"e","name":"c","cat":"x","id":1,"pid":1,"ts":16,"args":{"k":8}})"));
 }
 
+TEST_F(ChromeExportTest, CorrelationsInOtherWordsReadBack) {
+  ExpectReadsBack(
+      List(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":"5"}},)"
+           R"({"ph":"X","name":"a","ts":2,"dur":1,"args":{"correlation":5.0,"k":1}},)"
+           R"({"ph":"X","name":"a","ts":3,"dur":1,"args":{"correlation":"five"}},)"
+           R"({"ph":"X","name":"a","ts":4,"args":{"correlation":"6"}},)"
+           R"({"ph":"B","name":"a","ts":5,"args":{"correlation":"5"}},{"ph":"E","ts":6,"args":{"correlation":5.5}})"));
+}
+
+TEST_F(ChromeExportTest, IdsOfSeveralValuesReadBack) {
+  const std::string source =
+      List(R"({"ph":"b","cat":"c","name":"n","pid":1,"tid":1,"ts":1,"id2":{"local":"0x1"},"args":{"a":1}},)"
+           R"({"ph":"b","cat":"c","name":"n","pid":1,"tid":1,"ts":2,"id2":{"local":"0x2"}},)"
+           R"({"ph":"e","cat":"c","name":"n","pid":1,"tid":1,"ts":10,"id2":{"local":"0x1"},"args":{"a":2}},)"
+           R"({"ph":"e","cat":"c","name":"n","pid":1,"tid":1,"ts":20,"id2":{"local":"0x2"}},)"
+           R"({"ph":"b","cat":"c","name":"g","pid":1,"tid":1,"ts":3,"id2":{"global":"7"}},)"
+           R"({"ph":"e","cat":"c","name":"g","pid":2,"tid":1,"ts":5,"id2":{"global":"7"}},)"
+           R"({"ph":"n","cat":"c","name":"g","pid":2,"tid":1,"ts":4,"id2":{"global":"7"}},)"
+           R"({"ph":"b","cat":"c","name":"s","pid":1,"ts":3,"id":"7","scope":"s"},)"
+           R"({"ph":"b","cat":"c","name":"s","pid":1,"ts":4,"id":"7","scope":"t"},)"
+           R"({"ph":"e","cat":"c","name":"s","pid":1,"ts":5,"id":"7","scope":"s"},)"
+           R"({"ph":"b","cat":"c","name":"m","pid":1,"ts":30,"id2":{"local":"9"}},)"
+           R"({"ph":"e","cat":"c","name":"m","pid":1,"ts":31,"id":"9"},)"
+           R"({"ph":"b","cat":"c","name":"o","pid":1,"ts":32,"id":"9"},)"
+           R"({"ph":"e","cat":"c","name":"o","pid":1,"ts":33,"id2":{"local":"9"},"id":4},)"
+           R"({"ph":"s","cat":"f","name":"f","pid":1,"tid":2,"ts":1,"id":5,"scope":"s"},)"
+           R"({"ph":"s","cat":"f","name":"f","pid":1,"tid":2,"ts":2,"id2":{"local":5}},)"
+           R"({"ph":"f","cat":"f","name":"f","pid":2,"tid":2,"ts":3,"id2":{"global":"5"},"args":{"k":1}},)"
+           R"({"ph":"X","cat":"c","name":"x","pid":1,"tid":2,"ts":3,"dur":1,"id2":{"local":"5"},"scope":"z","id":6})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  const std::string exported = Export("chrome", *part);
+  EXPECT_NE(exported.find(R"("ts":1,"pid":1,"id2":{"local":"0x1"},"args":{"a":1}})"), std::string::npos) << exported;
+  EXPECT_NE(exported.find(R"("ts":5,"pid":2,"id2":{"global":"7"}})"), std::string::npos) << exported;
+}
+
 TEST_F(ChromeExportTest, WhatIsMissingOrOddReadsBack) {
   ExpectReadsBack(
       List(R"({"ph":"X","ts":1},{"ph":"X","name":null,"cat":["c"],"pid":"p","tid":"t","ts":"2.5","dur":"1"},)"
@@ -177,6 +213,15 @@ TEST_F(ChromeExportTest, TimesSince1970ReadBack) {
                        R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":1623143089861880,"dur":1})"));
 }
 
+TEST_F(ChromeExportTest, TimesOfAClockThatIsNotKnownReadBack) {
+  const std::string source = List(R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":81234567.125,"dur":1},)"
+                                  R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":81234560,"dur":1})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  EXPECT_EQ(part->IntegerFact("base_source_ns"), 81'234'560'000);
+  EXPECT_NE(Export("chrome", *part).find("\"ts\":81234567.125,"), std::string::npos);
+}
+
 TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
   ExpectReadsBack(R"({"kprofTimeZeroNs":5000,"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":1},)"
                   R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},)"
@@ -184,14 +229,16 @@ TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
 }
 
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
-  const std::unique_ptr<PartReader> part =
-      Import(R"({"host":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
-             R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})");
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"deviceProperties":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
+      R"({"ph":"X","name":"a","ts":1,"args":{"environ":"SECRET=3","kept":{"env":["SECRET=4"],"x":1}}}]})",
+      {{"source.environment", R"(["SECRET=5"])"}, {"source.kept", R"({"env":"SECRET=6","y":1})"}});
   for (const char* format : {"chrome", "perfetto", "csv"}) {
     EXPECT_EQ(Export(format, *part).find("SECRET"), std::string::npos) << format;
   }
   const std::string exported = Export("chrome", *part);
-  EXPECT_NE(exported.find("\"host\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"deviceProperties\":{\"name\":\"n\"}"), std::string::npos) << exported;
+  EXPECT_NE(exported.find("\"kept\":{\"y\":1}"), std::string::npos) << exported;
   EXPECT_NE(exported.find("\"args\":{\"kept\":{\"x\":1}}"), std::string::npos) << exported;
 }
 

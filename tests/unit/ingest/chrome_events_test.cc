@@ -70,7 +70,8 @@ class Reader {
       case TrackKey::Family::kThread:
         return Text(key.pid) + ":" + Text(key.tid);
       case TrackKey::Family::kAsync:
-        return "async " + Text(key.pid) + ":" + Text(key.name) + ":" + Text(key.series);
+        return "async " + Text(key.pid) + ":" + Text(key.name) + ":" + (key.tid == 0 ? "" : Text(key.tid) + "/") +
+               Text(key.series);
       case TrackKey::Family::kCounter:
         return "counter " + Text(key.pid) + ":" + Text(key.name) + ":" + Text(key.series);
     }
@@ -137,6 +138,24 @@ TEST(ChromeEvents, ASliceHasWhatItsEventSays) {
            "graph=null, ok=true}"});
 }
 
+TEST(ChromeEvents, ACorrelationMayBeWrittenInSeveralWays) {
+  struct Case {
+    std::string value;
+    std::string shown;
+  };
+  Reader reader;
+  for (const Case& c : {Case{"5", " #5 {correlation=#}"}, Case{"\"5\"", " #5 {correlation='5'}"},
+                        Case{"5.0", " #5 {correlation=50e-1}"}, Case{"\"5.00\"", " #5 {correlation='5.00'}"},
+                        Case{"-7", " #-7 {correlation=#}"}, Case{"5.5", " {correlation=55e-1}"},
+                        Case{"\"five\"", " {correlation='five'}"}, Case{"\"\"", " {correlation=''}"},
+                        Case{"18446744073709551615", " {correlation=number 18446744073709551615}"}}) {
+    reader.Add(R"({"ph":"X","name":"n","ts":1,"dur":1,"args":{"correlation":)" + c.value + "}}");
+    EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{"1000+1000 : n/" + c.shown});
+  }
+  reader.Add(R"({"ph":"i","name":"n","ts":1,"args":{"correlation":"5"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant), Rows{"1000 : n/ {correlation='5'}"});
+}
+
 TEST(ChromeEvents, EachPhaseBecomesWhatTheTableSays) {
   Reader reader;
   reader.Add(R"(
@@ -173,6 +192,55 @@ TEST(ChromeEvents, ArgumentsOfOneLayoutMayHaveSeveralTypes) {
     reader.Add(R"({"ph":"i","name":"n","ts":1,"args":{"v":)" + c.value + "}}");
     EXPECT_EQ(reader.Rows(EventKind::kInstant), Rows{"1000 : n/ {v=" + c.shown + "}"});
   }
+}
+
+TEST(ChromeEvents, AnIdMayHoldForAProcessOrForAllOrInAScope) {
+  Reader reader;
+  reader.Add(R"({"ph":"b","cat":"c","name":"n","pid":1,"ts":1,"id2":{"local":"0x1"}},
+    {"ph":"b","cat":"c","name":"n","pid":1,"ts":2,"id2":{"local":"0x2"}},
+    {"ph":"b","cat":"c","name":"n","pid":1,"ts":3,"id2":{"global":7}},
+    {"ph":"n","cat":"c","name":"n","pid":1,"ts":4,"id":"0x1","scope":"s"},
+    {"ph":"b","cat":"c","name":"n","pid":1,"ts":5,"id":"0x3","id2":{}},
+    {"ph":"b","cat":"c","name":"n","pid":1,"ts":6,"id":"0x4","id2":null})");
+  EXPECT_EQ(
+      reader.Rows(EventKind::kMetadata),
+      (Rows{R"(1000 async 1:c:0x1 n/c b {*pid=1, *id2={{"local":"0x1"}})",
+            R"(2000 async 1:c:0x2 n/c b {*pid=1, *id2={{"local":"0x2"}})",
+            R"(3000 async :c:7 n/c b {*pid=1, *id2={{"global":7}})", R"(4000 async 1:c:s/0x1 n/c n {*scope='s'})",
+            R"(5000 async 1:c:0x3 n/c b {*pid=1, *id='0x3', *id2={{}})", R"(6000 async 1:c:0x4 n/c b {*id2=null})"}));
+}
+
+TEST(ChromeEvents, AFlowsIdHoldsForAllUnlessItSaysOtherwise) {
+  Reader reader;
+  reader.Add(R"({"ph":"s","name":"n","pid":1,"tid":2,"ts":1,"id":5},
+    {"ph":"s","name":"n","pid":1,"tid":2,"ts":2,"id2":{"local":"5"}},
+    {"ph":"s","name":"n","pid":1,"tid":2,"ts":3,"id2":{"global":"5"}},
+    {"ph":"s","name":"n","pid":1,"tid":2,"ts":4,"id":"5","scope":"s"})");
+  EXPECT_EQ(reader.Rows(EventKind::kFlow),
+            (Rows{"1000 1:2 n/ id 5 s", R"(2000 1:2 n/ id 1 5 s {*id2={{"local":"5"}})",
+                  R"(3000 1:2 n/ id 5 s {*id2={{"global":"5"}})", "4000 1:2 n/ id s 5 s {*id='5', *scope='s'}"}));
+}
+
+TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
+  Reader reader;
+  reader.Add(R"({"ph":"X","name":"a","ts":1,"env":"S=1","args":{"env_vars":{"S":1},"k":{"Environment":{"S":1},"x":2},
+    "environ":"S=1","num_envs":8,"l":[{"\u0065nv":"S=1","y":3}],"\u0065nv":"S=1"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice), Rows{R"(1000+? : a/ {k={{"x":2}, num_envs=8, l={[{"y":3}]})"});
+  reader.Add(R"({"ph":"M","name":"environment","args":{"S":"1"}},{"ph":"M","name":"labels","args":{"k":1}},
+    {"ph":"M","name":"env","args":{"k":1}},{"ph":"C","name":"c","ts":1,"args":{"env":1,"k":2}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), (Rows{"0 : environment/ M", "0 : labels/ M {k=1}", "0 : env/ M"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"1000 counter :c:k 2.000000"});
+}
+
+TEST(ChromeEvents, OfArgumentsThatAreOneTheEnvironmentIsLeftOut) {
+  std::string args = R"("env":{"S":1})";
+  for (int i = 0; i < 1100; ++i) args += ",\"k" + std::to_string(i) + "\":1";
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"a","ts":1,"args":{)" + args + "}}");
+  const Rows rows = reader.Rows(EventKind::kInstant);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].find("env"), rows[0].npos);
+  EXPECT_NE(rows[0].find("k1099"), rows[0].npos);
 }
 
 TEST(ChromeEvents, ADurationThatIsNoneIsNotKnown) {
@@ -220,9 +288,20 @@ TEST(ChromeEvents, StopsWhereTheEventsDo) {
   EXPECT_EQ(reader.Add(" {\"ph\":\"i\",\"ts\":1} ,\n ] ,\"x\":1}").why, ChromeEvents::Stopped::kAtBracket);
   EXPECT_EQ(reader.stopped_at, 22u);
   EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},").why, ChromeEvents::Stopped::kAtLimit);
-  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtNoEvent);
+  EXPECT_EQ(reader.Add("{\"ph\":\"i\",\"ts\":1},{\"ph\":\"i\",").why, ChromeEvents::Stopped::kAtCut);
   EXPECT_EQ(reader.stopped_at, 18u);
   EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);
+}
+
+TEST(ChromeEvents, KnowsWhatIsCutFromWhatIsNoEvent) {
+  Reader reader;
+  for (const std::string cut : {"{", "{\"p", "{\"ph\":\"i", "{\"ph\":nu", "{\"ph\":1", "{\"a\":[1,{", "{\"a\":-"}) {
+    EXPECT_EQ(reader.Add(cut).why, ChromeEvents::Stopped::kAtCut) << cut;
+  }
+  for (const std::string none :
+       {"x", "{1", "{\"a\" 1", "{\"a\":x}", "{\"a\":1]", "{\"a\":\"b\" c", "{\"a\":nully", "}"}) {
+    EXPECT_EQ(reader.Add(none).why, ChromeEvents::Stopped::kAtNoEvent) << none;
+  }
 }
 
 }  // namespace

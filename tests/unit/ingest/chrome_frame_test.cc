@@ -26,15 +26,16 @@ Before ReadBefore(const std::string& source, int64_t most = kMost) {
   return before;
 }
 
-// The members, and whether the object is closed.
+// The members, and where the object is closed.
 std::string ReadBehind(const std::string& source, int64_t from = 0, int64_t most = kMost) {
   MemoryText text(source);
   std::string members;
-  const Result<bool> closed = ReadFrameBehind(text, from, most, [&](std::string_view key, std::string_view value) {
-    members += std::string(key) + "=" + std::string(value) + " ";
-    return OkStatus();
-  });
-  return members + (*closed ? "closed" : "open");
+  const Result<std::optional<int64_t>> closed =
+      ReadFrameBehind(text, from, most, [&](std::string_view key, std::string_view value) {
+        members += std::string(key) + "=" + std::string(value) + " ";
+        return OkStatus();
+      });
+  return members + (*closed ? "closed before " + std::to_string(**closed) : "open");
 }
 
 TEST(ChromeFrame, AnObjectsEventsBeginBehindTheirBracket) {
@@ -94,9 +95,10 @@ TEST(ChromeFrame, ATextThatCannotBeReadFails) {
 }
 
 TEST(ChromeFrame, MembersBehindAreSeen) {
-  EXPECT_EQ(ReadBehind("}"), "closed");
-  EXPECT_EQ(ReadBehind(" \n }trailing"), "closed");
-  EXPECT_EQ(ReadBehind(R"(]xx , "a" : [1, 2] ,"b":{}})", 3), "a=[1, 2] b={} closed");
+  EXPECT_EQ(ReadBehind("}"), "closed before 1");
+  EXPECT_EQ(ReadBehind(" \n }trailing"), "closed before 4");
+  EXPECT_EQ(ReadBehind(R"(]xx , "a" : [1, 2] ,"b":{} }})", 3), "a=[1, 2] b={} closed before 28");
+  EXPECT_EQ(ReadBehind(", } "), "closed before 3");
 }
 
 TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
@@ -110,9 +112,9 @@ TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
 
 TEST(ChromeFrame, ManyBytesBehindAreReadUpToTheLimit) {
   const std::string source = ",\"a\":1,\"b\":\"" + std::string(2 << 20, 'x') + "\",\"c\":3}";
-  EXPECT_TRUE(ReadBehind(source).ends_with("c=3 closed"));
+  EXPECT_TRUE(ReadBehind(source).ends_with("c=3 closed before " + std::to_string(source.size())));
   EXPECT_EQ(ReadBehind(source, 0, 1 << 20), "a=1 open");
-  EXPECT_EQ(ReadBehind(std::string(1 << 20, ' ') + "}"), "closed");
+  EXPECT_EQ(ReadBehind(std::string(1 << 20, ' ') + "}"), "closed before 1048577");
 }
 
 }  // namespace

@@ -69,13 +69,46 @@ TEST_F(ChromePieceTest, ACutTextEndsItAtWhatIsNotWhole) {
   EXPECT_EQ(piece.end_bytes, 19);
 }
 
-TEST_F(ChromePieceTest, WhatIsNoEventEndsIt) {
-  for (const std::string none : {"x", "1", "\"a\"", "[1]", "{]", "{\"ph\":}", "{\"a\" 1}", "}"}) {
-    const ChromePiece piece = Read(Event(1) + "," + none + "," + Event(2) + "}]", 0, 1000, true);
-    EXPECT_EQ(piece.end, none == "{]" ? End::kBroken : End::kBroken) << none;
-    EXPECT_EQ(piece.end_bytes, 18) << none;
-    EXPECT_EQ(piece.events, 1);
+TEST_F(ChromePieceTest, WhatIsNoEventIsSkipped) {
+  for (const std::string none : {"x", "1", "\"a\"", "[1]", "{\"ph\":}", "{\"a\" 1}", "undefined", "{\"a\":+1}"}) {
+    const ChromePiece piece = Read(Event(1) + "," + none + " ," + Event(2) + "]", 0, 1000, true);
+    EXPECT_EQ(piece.end, End::kBracket) << none;
+    EXPECT_EQ(piece.events, 2);
+    ASSERT_EQ(piece.skipped.size(), 1u);
+    EXPECT_EQ(piece.skipped[0].begin_bytes, 18);
+    EXPECT_EQ(piece.skipped[0].end_bytes, 18 + static_cast<int64_t>(none.size())) << none;
+    EXPECT_EQ(piece.skipped[0].events_before, 1);
   }
+}
+
+TEST_F(ChromePieceTest, WhereItsEndIsNotFoundWhatIsNoEventIsSkippedUpToTheNext) {
+  for (const std::string none : {"}", "x y", "{\"ph\":\"X\",\"name\":\"broken,\"ts\":5}", ":", "{]"}) {
+    const ChromePiece piece = Read(Event(1) + "," + none + ",\n" + Event(2) + "]", 0, 1000, true);
+    EXPECT_EQ(piece.end, End::kBracket) << none;
+    EXPECT_EQ(piece.events, 2) << none;
+    ASSERT_EQ(piece.skipped.size(), 1u) << none;
+    EXPECT_EQ(piece.skipped[0].begin_bytes, 18) << none;
+    EXPECT_LE(piece.skipped[0].end_bytes, 18 + static_cast<int64_t>(none.size()) + 2) << none;
+  }
+}
+
+TEST_F(ChromePieceTest, WithNoneBehindItIsSkippedToTheEndOfThePiece) {
+  const std::string source = Event(1) + ",x y" + std::string(100, ' ') + "," + Event(2) + "]";
+  ChromePiece piece = Read(source, 0, 60, true);
+  EXPECT_EQ(piece.end, End::kSkipping);
+  EXPECT_EQ(piece.end_bytes, 60);
+  EXPECT_FALSE(piece.has_text_end);
+  piece = Read(source, 60, 120, false);
+  EXPECT_FALSE(piece.has_begin);
+  EXPECT_EQ(piece.end, End::kSkipping);
+  EXPECT_EQ(piece.end_bytes, 120);
+  piece = Read(source, 120, 240, false);
+  EXPECT_TRUE(piece.has_begin);
+  EXPECT_EQ(piece.begin_bytes, 122);
+  piece = Read(Event(1) + ",x y", 0, 1000, true);
+  EXPECT_EQ(piece.end, End::kSkipping);
+  EXPECT_EQ(piece.end_bytes, 21);
+  EXPECT_TRUE(piece.has_text_end);
 }
 
 TEST_F(ChromePieceTest, AnEventMayBeMuchLargerThanItsPiece) {
@@ -90,12 +123,15 @@ TEST_F(ChromePieceTest, AnEventMayBeMuchLargerThanItsPiece) {
   EXPECT_EQ(piece.end_bytes, 18);
 }
 
-TEST_F(ChromePieceTest, AnEventLargerThanMayBeIsTooLarge) {
+TEST_F(ChromePieceTest, AnEventLargerThanMayBeIsSkipped) {
   const std::string large = R"({"ph":"i","ts":2,"name":")" + std::string(3 * kMost, 'x') + "\"}";
   const ChromePiece piece = Read(Event(1) + "," + large + "," + Event(3) + "]", 0, 30, true);
-  EXPECT_EQ(piece.end, End::kTooLarge);
-  EXPECT_EQ(piece.end_bytes, 18);
+  EXPECT_EQ(piece.end, End::kSkipping);
+  EXPECT_EQ(piece.end_bytes, 30);
   EXPECT_EQ(piece.events, 1);
+  ASSERT_EQ(piece.skipped.size(), 1u);
+  EXPECT_EQ(piece.skipped[0].begin_bytes, 18);
+  EXPECT_EQ(piece.skipped[0].why, SkippedPlace::Why::kTooLarge);
 }
 
 TEST_F(ChromePieceTest, EachPieceBringsOnlyWhatIsNew) {

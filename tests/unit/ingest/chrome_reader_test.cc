@@ -36,11 +36,11 @@ using Rows = std::vector<std::string>;
 
 TEST(ChromeReader, HasTheEventsAndWhatStandsBesideThem) {
   const ReadBack read =
-      Read(R"({"a":1,"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":2,"pid":3,"tid":4}],"b":[2, 3]})");
+      Read(R"({"a":1,"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":2,"pid":3,"tid":4}],"deviceProperties":[2, 3]})");
   ASSERT_TRUE(read.status.ok()) << read.status.ToString();
   EXPECT_EQ(read.sink.rows, Rows{"slice 1000+2000 3:4 n/"});
-  EXPECT_EQ(read.sink.facts,
-            (std::map<std::string, std::string>{{"source.a", "1"}, {"source.b", "[2,3]"}, {"clock", "unknown"}}));
+  EXPECT_EQ(read.sink.facts, (std::map<std::string, std::string>{
+                                 {"source.a", "1"}, {"source.deviceProperties", "[2,3]"}, {"clock", "unknown"}}));
   EXPECT_EQ(read.sink.warnings, Rows{});
   EXPECT_EQ(read.sink.events, 1);
 }
@@ -68,10 +68,10 @@ TEST(ChromeReader, IsTheSameInPiecesOfAnySizeByAnyNumberOfReaders) {
 }
 
 TEST(ChromeReader, WholeTracesHaveNoWarnings) {
-  for (const std::string name :
-       {"kineto", "list", "list that is not closed", "byte order mark", "empty list", "empty events",
-        "space of all sorts", "strings that look like events", "names", "lists of what looks like events",
-        "behind the list", "2021", "arguments of every kind", "deep", "large events", "many commas", "many"}) {
+  for (const std::string name : {"kineto", "list", "list that is not closed", "byte order mark", "empty list",
+                                 "empty events", "space of all sorts", "strings that look like events", "names",
+                                 "lists of what looks like events", "behind the list", "2021",
+                                 "arguments of every kind", "deep", "deeper", "large events", "many commas", "many"}) {
     for (const ChromeSample& sample : ChromeSamples()) {
       if (sample.name != name) continue;
       const ReadBack read = Read(sample.text);
@@ -136,14 +136,95 @@ TEST(ChromeReader, AListWithoutItsBracketIsWhole) {
   }
 }
 
-TEST(ChromeReader, WhatIsNoEventEndsTheTraceAndIsNamed) {
-  for (const std::string none : {"garbage", "7", "null", "{\"ph\" \"X\"}", "{\"ph\":\"i\",}", "[]", "\"x\"", "}"}) {
+TEST(ChromeReader, WhatIsNoEventIsSkippedAndNamed) {
+  for (const std::string none :
+       {"garbage", "7", "null", "{\"ph\" \"X\"}", "{\"ph\":\"i\",}", "[]", "\"x\"", "{\"ph\":\"X\",\"a\":}"}) {
     const std::string before = R"({"traceEvents":[{"ph":"i","ts":1},{"ph":"i","ts":2},)";
-    const ReadBack read = Read(before + none + R"(,{"ph":"i","ts":3}]})", {.piece_bytes = 20});
+    const ReadBack read = Read(before + none + R"(,{"ph":"i","ts":3}],"a":1})", {.piece_bytes = 20});
     ASSERT_TRUE(read.status.ok());
-    EXPECT_EQ(read.sink.rows.size(), 2u) << none;
-    EXPECT_EQ(read.sink.warnings, Rows{"what stands at byte " + std::to_string(before.size()) +
-                                       " is no event; the 2 events before were kept"});
+    EXPECT_EQ(read.sink.rows.size(), 3u) << none;
+    EXPECT_EQ(read.sink.warnings,
+              Rows{"bytes " + std::to_string(before.size()) + " to " + std::to_string(before.size() + none.size()) +
+                   " are skipped: what stands at byte " + std::to_string(before.size()) + " is no event"});
+    EXPECT_EQ(read.sink.facts.count("source.a"), 1u);
+  }
+}
+
+TEST(ChromeReader, ReadingGoesOnBehindAMissingQuoteBraceOrBracket) {
+  for (const std::string none :
+       {R"({"ph":"i","name":"broken,"ts":5})", R"({"ph":"i","ts":5,"args":{"a":1})", R"({"ph":"i","ts":5)",
+        R"({"ph":"i","ts":5,"args":{"a":[1,2}})", R"("ph":"i","ts":5})", R"({"ph":"i","name":b{c}d,"ts":5})"}) {
+    const std::string source = "{\"traceEvents\":[" + ManyEvents(50) + "," + none + "," + ManyEvents(50) + "],\"a\":1}";
+    const ReadBack read = Read(source, {.piece_bytes = 300});
+    ASSERT_TRUE(read.status.ok());
+    EXPECT_EQ(read.sink.rows.size(), 100u) << none;
+    ASSERT_EQ(read.sink.warnings.size(), 1u) << none;
+    EXPECT_TRUE(read.sink.warnings[0].starts_with("bytes " + std::to_string(source.find(none)) + " to "));
+    EXPECT_EQ(read.sink.facts.count("source.a"), 1u) << none;
+  }
+}
+
+TEST(ChromeReader, NumbersThatAreNoneAreNoReasonToSkip) {
+  const ReadBack read =
+      Read(R"([{"ph":"i","ts":1,"args":{"a":nan,"b":-nan,"c":inf,"d":+inf,"e":-Infinity}},{"ph":"i","ts":2}])");
+  EXPECT_EQ(read.sink.rows,
+            (Rows{"instant 1000 : / {a=number nan, b=number -nan, c=number inf, d=number +inf, e=number -Infinity}",
+                  "instant 2000 : /"}));
+  EXPECT_EQ(read.sink.warnings, Rows{});
+}
+
+TEST(ChromeReader, AnyDepthIsKept) {
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+  const ReadBack read = Read(R"([{"ph":"i","ts":1,"args":{"d":)" + deep + R"(}},{"ph":"i","ts":2}])");
+  EXPECT_EQ(read.sink.rows, (Rows{"instant 1000 : / {d=" + deep + "}", "instant 2000 : /"}));
+  EXPECT_EQ(read.sink.warnings, Rows{});
+}
+
+TEST(ChromeReader, OfManyPlacesThatAreSkippedTheFirstAreNamed) {
+  std::string events = R"({"ph":"i","ts":1})";
+  for (int i = 0; i < 30; ++i) events += R"(,1,{"ph":"i","ts":2})";
+  const ReadBack read = Read("[" + events + "]", {.piece_bytes = 50});
+  EXPECT_EQ(read.sink.rows.size(), 31u);
+  ASSERT_EQ(read.sink.warnings.size(), 18u);
+  EXPECT_EQ(read.sink.warnings[0], "bytes 19 to 20 are skipped: what stands at byte 19 is no event");
+  EXPECT_EQ(read.sink.warnings.back(), "in 13 more places 13 bytes are skipped for such reasons");
+}
+
+TEST(ChromeReader, WithNoEventBehindWhatIsNoneTheTraceEndsThere) {
+  const ReadBack read = Read(R"([{"ph":"i","ts":1},x y]})" + std::string(1000, ' '), {.piece_bytes = 100});
+  EXPECT_EQ(read.sink.rows.size(), 1u);
+  EXPECT_EQ(read.sink.warnings, Rows{"what stands at byte 19 is no event; the 1 events before were kept"});
+}
+
+// Where the list of an event that is broken seems to end all events.
+TEST(ChromeReader, ABracketBehindWhatWasSkippedMayBeAnother) {
+  const ReadBack read =
+      Read(R"({"traceEvents":[{"ph":"i","ts":1},{"l":[{"ph":"i","ts":2}] x},{"ph":"i","ts":3}],"a":1})",
+           {.piece_bytes = 30});
+  EXPECT_EQ(read.sink.rows.size(), 3u);
+  EXPECT_EQ(read.sink.facts.count("source.a"), 1u);
+  EXPECT_EQ(read.sink.warnings.size(), 2u);
+}
+
+TEST(ChromeReader, ListsOneBehindTheOtherAreOne) {
+  for (const int64_t piece_bytes : {16, 20, 21, 1000}) {
+    const ReadBack read = Read("[{\"ph\":\"i\",\"ts\":1}]\n[][{\"ph\":\"i\",\"ts\":2},{\"ph\":\"i\",\"ts\":3}]\n",
+                               {.piece_bytes = piece_bytes});
+    EXPECT_EQ(read.sink.rows.size(), 3u);
+    EXPECT_EQ(read.sink.warnings, Rows{});
+  }
+}
+
+TEST(ChromeReader, WhatStandsBehindATraceIsSaid) {
+  for (const std::string rest : {"garbage {\"ph\":\"X\"}", "{\"traceEvents\":[{\"ph\":\"i\",\"ts\":2}]}", "}"}) {
+    for (const size_t spaces : {2, 300'000}) {
+      for (const std::string trace : {"[{\"ph\":\"i\",\"ts\":1}]", "{\"traceEvents\":[{\"ph\":\"i\",\"ts\":1}]}"}) {
+        const ReadBack read = Read(trace + std::string(spaces, ' ') + rest, {.piece_bytes = 16});
+        EXPECT_EQ(read.sink.rows.size(), 1u);
+        EXPECT_EQ(read.sink.warnings, Rows{"its trace ends before byte " + std::to_string(trace.size() + spaces) +
+                                           ": what stands from there on was not read"});
+      }
+    }
   }
 }
 
@@ -173,8 +254,11 @@ TEST(ChromeReader, WhyATextThatCannotBeUnpackedEndsIsSaid) {
   read = Read(R"([{"ph":)", {}, 2, cut);
   EXPECT_EQ(read.status.code(), ErrorCode::kBadInput);
   EXPECT_NE(read.status.ToString().find("its checksum is of other bytes"), std::string::npos);
-  read = Read(R"([{"ph":"i","ts":1}])", {}, 2, cut);  // what is missing is none of the trace
-  EXPECT_EQ(read.sink.warnings, Rows{});
+  for (const std::string trace : {R"([{"ph":"i","ts":1}])", R"({"traceEvents":[{"ph":"i","ts":1}]})"}) {
+    read = Read(trace, {}, 2, cut);  // what is missing is none of the trace
+    EXPECT_EQ(read.sink.warnings,
+              Rows{"all of its trace was read, but it cannot be unpacked to its end: its checksum is of other bytes"});
+  }
 }
 
 TEST(ChromeReader, WhatIsCutOffBehindTheEventsIsSaid) {
@@ -213,19 +297,22 @@ TEST(ChromeReader, AnEventWithThousandsOfArgumentsHasThemAsOne) {
   EXPECT_EQ(read.sink.warnings, Rows{});
 }
 
-TEST(ChromeReader, AnEventWithThousandsOfMembersIsTooLargeAndNamed) {
+TEST(ChromeReader, AnEventWithThousandsOfMembersIsSkippedAndNamed) {
   std::string event = R"({"ph":"i","ts":2)";
   for (int i = 1; i < 3000; ++i) event += ",\"a" + std::to_string(i) + "\":" + std::to_string(i);
   const ReadBack read = Read(R"([{"ph":"i","ts":1},)" + event + R"(},{"ph":"i","ts":3}])");
-  EXPECT_EQ(read.sink.rows.size(), 1u);
-  EXPECT_EQ(read.sink.warnings, Rows{"the event at byte 19 is larger than one may be; the 1 events before were kept"});
+  EXPECT_EQ(read.sink.rows.size(), 2u);
+  EXPECT_EQ(read.sink.warnings, Rows{"bytes 19 to " + std::to_string(19 + event.size() + 1) +
+                                     " are skipped: the event at byte 19 has more members than one may have"});
 }
 
 TEST(ChromeReader, AnEventOfMoreBytesThanMayBeIsNamed) {
-  const ReadBack read = Read(R"([{"ph":"i","ts":1},{"ph":"i","ts":2,"name":")" + std::string(1'000'000, 'x') + "\"}]",
-                             {.piece_bytes = 1000, .most_event_bytes = 100'000});
-  EXPECT_EQ(read.sink.rows.size(), 1u);
-  EXPECT_EQ(read.sink.warnings, Rows{"the event at byte 19 is larger than one may be; the 1 events before were kept"});
+  const ReadBack read = Read(
+      R"([{"ph":"i","ts":1},{"ph":"i","ts":2,"name":")" + std::string(1'000'000, 'x') + "\"},{\"ph\":\"i\",\"ts\":3}]",
+      {.piece_bytes = 1000, .most_event_bytes = 100'000});
+  EXPECT_EQ(read.sink.rows.size(), 2u);
+  EXPECT_EQ(read.sink.warnings,
+            Rows{"bytes 19 to 1000047 are skipped: the event at byte 19 is larger than one may be"});
 }
 
 TEST(ChromeReader, WhatASinkRefusesEndsTheReading) {

@@ -80,15 +80,15 @@ TEST(JsonText, NumbersAreAsShortAsTheyCanBe) {
 }
 
 // The members as "key=value", then whether it was an object, whole.
-std::string Members(const std::string& text, size_t most = 100) {
+std::string Members(const std::string& text, size_t most = 100, int most_nesting = kAnyNesting) {
   const auto padded = std::make_unique<char[]>(text.size() + kScanSlackBytes);  // who reads further is seen
   std::copy(text.begin(), text.end(), padded.get());
   std::string out;
-  const bool whole =
-      ForEachMember(padded.get(), padded.get() + text.size(), [&](std::string_view k, std::string_view v) {
-        out += std::string(k) + "=" + std::string(v) + " ";
-        return --most > 0;
-      });
+  const auto see = [&](std::string_view k, std::string_view v) {
+    out += std::string(k) + "=" + std::string(v) + " ";
+    return --most > 0;
+  };
+  const bool whole = ForEachMember(padded.get(), padded.get() + text.size(), see, most_nesting);
   return out + (whole ? "whole" : "cut");
 }
 
@@ -117,13 +117,23 @@ TEST(JsonText, AnObjectThatIsNoneOrCutIsNotWhole) {
   }
 }
 
-TEST(JsonText, NestingHasALimit) {
+TEST(JsonText, NumbersThatAreNoneAreWordsHoweverTheyArePrinted) {
+  for (const std::string word : {"nan", "-nan", "NaN", "NAN", "inf", "+inf", "-INF", "Infinity", "-infinity"}) {
+    EXPECT_EQ(Members("{\"a\":" + word + ",\"b\":1}"), "a=" + word + " b=1 whole");
+  }
+  for (const std::string none : {"+", "na", "nul", "True", "+1", "infinit", "nano"}) {
+    EXPECT_TRUE(Members("{\"a\":" + none + "}").ends_with("cut")) << none;
+  }
+}
+
+TEST(JsonText, NestingHasTheLimitThatIsSaid) {
   const auto nested = [](int levels) {
     return "{\"a\":" + std::string(static_cast<size_t>(levels), '[') + std::string(static_cast<size_t>(levels), ']') +
            "}";
   };
-  EXPECT_TRUE(Members(nested(kMostNesting)).ends_with("whole"));
-  EXPECT_TRUE(Members(nested(kMostNesting + 1)).ends_with("cut"));
+  EXPECT_TRUE(Members(nested(20), 100, 20).ends_with("whole"));
+  EXPECT_TRUE(Members(nested(21), 100, 20).ends_with("cut"));
+  EXPECT_TRUE(Members(nested(100'000)).ends_with("whole"));
 }
 
 }  // namespace

@@ -460,6 +460,20 @@ CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;)");
   EXPECT_EQ(read.events[0].duration_ns, kNoValue);  // what is computed is not read
 }
 
+TEST(NsysReader, TablesAndColumnsThatAreMoreThanMayBeAreTold) {
+  std::string sql = "CREATE TABLE OSRT_API (start, end, nameId";
+  for (int i = 0; i < 257; ++i) sql += ", c" + std::to_string(i);
+  sql += "); INSERT INTO OSRT_API (start, end, nameId, c10, c255) VALUES (1, 5, 10, 7, 8);";
+  for (int i = 0; i < 1100; ++i) sql += "CREATE TABLE t" + std::to_string(i) + " (a);";
+  const RecordedBatches read = Read(sql);
+  ASSERT_EQ(read.events.size(), 1U);
+  EXPECT_EQ(read.events[0].Arg("c10"), "7");
+  EXPECT_FALSE(read.events[0].Has("c255"));
+  ASSERT_EQ(read.warnings.size(), 3U);
+  EXPECT_TRUE(read.warnings[0].starts_with("it has more than 1000 tables: the last 10")) << read.warnings[0];
+  EXPECT_EQ(read.warnings[1], "OSRT_API: it has more than 250 columns: the last 10 were not read");
+}
+
 TEST(NsysReader, RowsWithoutATimeAreCounted) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE OSRT_API (start, end, nameId);
@@ -490,7 +504,16 @@ INSERT INTO META_DATA_CAPTURE VALUES ('CAPTURE_EVENT_TYPE', 'Cuda'), ('CAPTURE_E
   ('PROCESS_0:WORKING_DIR', '/home/secret-user'), ('PROCESS_0:ARGUMENT_0', '--token=secret-token'),
   ('PROCESS_0:COMMAND', '/home/secret-user/run'), ('DEVICE_DISPLAY_NAME', 'secret-host'),
   ('PROCESS_0:ENVIRONMENT_VARIABLE', 'NCCL_ALGO=Ring'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'AWS_REGION=secret-region'),
-  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'CUDA_API_KEY=secret-key'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'secret-nameless');
+  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'CUDA_API_KEY=secret-key'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'secret-nameless'),
+  ('PROCESS_0:ENVIRONMENT_VARIABLE', 'HSA_x=secret'), ('PROCESS_0:ENVIRONMENT_VARIABLE', 'UCX_TLS=/secret'),
+  ('TRACE_CMD', '/home/joe/secret --token=s'), ('COLLECT_ENV', 'PATH=/secret'), ('START_X', 'secret'),
+  ('CUDA_ENV', 'AWS=secret');
+CREATE TABLE UNKNOWN_ENV (timestamp INTEGER, env TEXT);
+INSERT INTO UNKNOWN_ENV VALUES (1, 'AWS_SECRET=secret');
+CREATE TABLE TARGET_INFO_PROCESS_ENV (rawTimestamp INTEGER, name TEXT, value TEXT, globalPid INTEGER);
+INSERT INTO TARGET_INFO_PROCESS_ENV VALUES (5, 'PATH', '/home/secret', 16777216);
+CREATE TABLE LAUNCHES (timestamp INTEGER, commandLine TEXT, environ TEXT, userName TEXT, kept TEXT);
+INSERT INTO LAUNCHES VALUES (7, 'run --token=secret', 'A=secret', 'secret', 'told');
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid, devStateName, name, nameEnum, value);
 INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES (1, 'x', 'CpuCores', 1, '2'), (1, 'x', 'Hostname', 2, 'secret-host'),
   (1, 'x', 'IpAddress', 3, 'secret-address');
@@ -515,6 +538,8 @@ TEST(NsysReader, TellsNothingThatNobodyMaySee) {
   const std::string all = read.AllText();
   EXPECT_EQ(all.find("secret"), all.npos) << all.substr(all.find("secret"), 40);
   EXPECT_EQ(read.facts.at("source.environment"), "[\"NCCL_ALGO=Ring\"]");
+  ASSERT_EQ(read.Of("launches").size(), 1u);
+  EXPECT_EQ(read.Of("launches")[0].args, (std::map<std::string, std::string>{{"kept", "told"}}));
   EXPECT_EQ(read.facts.at("source.system"), "[[\"CpuCores\",\"2\"]]");
   EXPECT_EQ(read.facts.at("source.nics"), "[{\"name\":\"mlx5_0\"}]");
   EXPECT_EQ(read.facts.at("source.capture"),
@@ -536,11 +561,15 @@ TEST(NsysReader, WhatOnlyLooksAtWhatItStartedMayNameAll) {
 }
 
 TEST(IsKeptEnvironment, KeepsSettingsAndNoSecrets) {
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE"})
-    EXPECT_TRUE(IsKeptEnvironment(name)) << name;
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NCCL_DEBUG", "OMP_NUM_THREADS", "RANK", "WORLD_SIZE"}) {
+    EXPECT_TRUE(IsKeptEnvironment(name, "1")) << name;
+    EXPECT_FALSE(IsKeptEnvironment(name, "/home/joe/y")) << name;
+    EXPECT_FALSE(IsKeptEnvironment(name, std::string(300, '1'))) << name;
+  }
   for (const char* name : {"", "PATH", "HOME", "AWS_SECRET_ACCESS_KEY", "CUDA_API_KEY", "TORCH_TOKEN", "NCCL_Password",
-                           "XCUDA_X", "RANKS", "HF_TOKEN", "CUDA_HOME", "TORCH_auth"})
-    EXPECT_FALSE(IsKeptEnvironment(name)) << name;
+                           "XCUDA_X", "RANKS", "HF_TOKEN", "CUDA_HOME", "TORCH_auth", "HSA_x", "XLA_FLAGS", "TF_CONFIG",
+                           "NCCL_COMM_ID", "NEURON_RT_ROOT_COMM_ID", "TORCH_MYNAME", "rank"})
+    EXPECT_FALSE(IsKeptEnvironment(name, "1")) << name;
 }
 
 TEST(NsysReader, FactsSayWhen) {

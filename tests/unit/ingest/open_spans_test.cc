@@ -157,11 +157,22 @@ TEST_F(OpenSpansTest, OtherMetadataStaysAsItIs) {
   EXPECT_EQ(metadata_, (Rows{"metadata 1 1 7/0 M {5=1}", "metadata 3 1 8/0 M {5=2}"}));
 }
 
-TEST_F(OpenSpansTest, MoreThanMayBeOpenFail) {
-  ASSERT_TRUE(Take({{'B', 1, 1}, {'B', 2, 2}, {'b', 3, 3}, {'B', 4, 1}, {'E', 5, 1}, {'B', 6, 1}}).ok());
-  const Status status = Take({{'B', 7, 1}});
-  EXPECT_EQ(status.code(), ErrorCode::kBadInput);
-  EXPECT_EQ(status.why(), "more than 4 have begun and not ended");
+TEST_F(OpenSpansTest, OfMoreThanMayBeOpenTheOldestHasNoEnd) {
+  ASSERT_TRUE(Take({{'B', 1, 1, 7}, {'B', 2, 2, 7}, {'b', 3, 3, 8}, {'B', 4, 1, 9}, {'E', 5, 1}, {'B', 6, 1, 9}}).ok());
+  EXPECT_EQ(spans_.given_up(), 0);
+  ASSERT_TRUE(Take({{'B', 7, 2, 9}, {'B', 8, 1, 9}}).ok());
+  EXPECT_EQ(Slices(), (Rows{"slice 4+1 1 9/0", "slice 1+? 1 7/0", "slice 2+? 2 7/0"}));
+  EXPECT_EQ(spans_.given_up(), 2);
+  ASSERT_TRUE(Take({{'E', 9, 1}, {'E', 10, 1}, {'E', 11, 1}}).ok());
+  EXPECT_EQ(metadata_, Rows{"metadata 11 1 0/0 E"});  // that of the first
+  ASSERT_TRUE(spans_.TakeOpen(slices_).ok());
+  EXPECT_EQ(spans_.begins_alone(), 2);
+}
+
+TEST_F(OpenSpansTest, ThoseThatNeverEndComeInTheOrderInWhichTheyBegan) {
+  ASSERT_TRUE(Take({{'B', 1, 9, 7}, {'b', 2, 2, 7}, {'B', 3, 5, 7}, {'B', 4, 2, 7}, {'E', 5, 5}}).ok());
+  ASSERT_TRUE(spans_.TakeOpen(slices_).ok());
+  EXPECT_EQ(Slices(), (Rows{"slice 3+2 5 7/0", "slice 1+? 9 7/0", "slice 2+? 2 7/0", "slice 4+? 2 7/0"}));
 }
 
 }  // namespace

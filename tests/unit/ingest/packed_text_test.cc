@@ -144,7 +144,8 @@ TEST_P(EachPackingTest, AWrongChecksumAtTheEndTakesNothingOfTheText) {
   OpenPacked(packed);
   const std::string kept = ReadAll();
   EXPECT_TRUE(text.starts_with(kept));
-  EXPECT_GT(kept.size(), text.size() - (size_t{256} << 10));
+  // zstd tells nothing of its last block.
+  EXPECT_GE(kept.size(), text.size() - (GetParam().name == "gzip" ? 0 : size_t{256} << 10));
   EXPECT_TRUE(text_->WhyCut());
 }
 

@@ -13,6 +13,7 @@
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/packed.h"
+#include "tests/unit/ingest/made_source.h"
 
 namespace kprof {
 namespace {
@@ -66,6 +67,30 @@ TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
   }
 }
 
+TEST_F(SourceReaderTest, WithoutEventsItSaysSo) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const std::string& content : {std::string("[]"), std::string("{\"traceEvents\":[]}"), nsys}) {
+    const Result<ReadSourceResult> read = Read(content);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(read->warnings, Rows{"it has no events"});
+  }
+}
+
+TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const char* format : {"auto", "chrome", "nsys-sqlite"}) {
+    const Status status = Failure(Gzip(nsys), {.format = format});
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput);
+    EXPECT_TRUE(status.remedy().starts_with("unpack it first")) << status.ToString();
+  }
+}
+
+TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
+  const std::string text = Failure(DatabaseOf("CREATE TABLE StringIds (id, value)")).ToString();
+  EXPECT_NE(text.find("trace.json"), text.npos);
+  EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+}
+
 TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
   const Status status = Failure("[]", {.format = "otf2"});
   EXPECT_EQ(status.code(), ErrorCode::kUsage);
@@ -95,12 +120,45 @@ TEST_F(SourceReaderTest, ACutPackedSourceIsKeptUpToThere) {
   }
 }
 
+TEST_F(SourceReaderTest, WhatIsWrongWithAPackedSourceBehindItsTraceIsTold) {
+  const std::string trace = "{\"traceEvents\":[" + ManyEvents(2000) + "]}";
+  std::string damaged = Gzip(trace);
+  damaged[damaged.size() - 6] ^= 1;  // in its checksum
+  for (const auto& [packed, why] :
+       {std::pair(damaged, "its checksum is of other bytes"),
+        std::pair(Gzip(trace).substr(0, Gzip(trace).size() - 3), "it was cut off"),
+        std::pair(Gzip(trace) + "what is no gzip at all", "its header is none"),
+        std::pair(Zstd(trace) + "what is no zstd at all", "Unknown frame descriptor"),
+        std::pair(Gzip(trace + std::string(9 << 20, ' ')) + "what is no gzip at all", "its header is none")}) {
+    const Result<ReadSourceResult> read = Read(packed);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 2000u);
+    ASSERT_EQ(read->warnings.size(), 1u) << why;
+    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be unpacked to its end: "));
+    EXPECT_TRUE(read->warnings[0].ends_with(why)) << read->warnings[0];
+  }
+}
+
+TEST_F(SourceReaderTest, TracesPackedOneBehindTheOtherAreReadAsOneWhereTheyAreLists) {
+  const std::string list = "[" + ManyEvents(20) + "]";
+  Result<ReadSourceResult> read = Read(Gzip(list) + Gzip(list));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 40u);
+  EXPECT_EQ(read->warnings, Rows{});
+  const std::string object = "{\"traceEvents\":" + list + "}";
+  read = Read(Gzip(object) + Gzip(object));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 20u);
+  EXPECT_EQ(read->warnings, Rows{"its trace ends before byte " + std::to_string(object.size()) +
+                                 ": what stands from there on was not read"});
+}
+
 TEST_F(SourceReaderTest, WarningsAreFactsToo) {
   const Result<ReadSourceResult> read =
       Read(R"([{"ph":"i"},{"ph":"B","ts":1},{"ph":"E","tid":7,"ts":2},{"ph":"i","ts":3},garbage])");
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->warnings.size(), 4u);
-  EXPECT_EQ(read->warnings[0], "what stands at byte 74 is no event; the 4 events before were kept");
+  EXPECT_EQ(read->warnings[0], "bytes 74 to 81 are skipped: what stands at byte 74 is no event");
   EXPECT_EQ(read->warnings[2], "1 slices begin and never end");
   EXPECT_EQ(read->warnings[3], "1 ends have no begin");
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(part_.facts["warning." + std::to_string(i + 1)], read->warnings[i]);
@@ -116,6 +174,34 @@ TEST_F(SourceReaderTest, TheBaseIsThePartsAndNotTheSources) {
   EXPECT_EQ(part_.facts["base_unix_ns"], "1700000000000000250");
   ASSERT_TRUE(Read(R"({"baseTimeNanoseconds":9223372036854775807,"traceEvents":[{"ph":"i","ts":5.5}]})").ok());
   EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+}
+
+TEST_F(SourceReaderTest, WhatTheSourceCalledTimeZeroIsKeptWhateverItsClock) {
+  ASSERT_TRUE(Read(R"([{"ph":"i","ts":81234567.125},{"ph":"i","ts":81234568}])").ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "81234567125");
+  EXPECT_EQ(part_.facts["clock"], "unknown");
+  EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+  ASSERT_TRUE(
+      Read(R"({"baseTimeNanoseconds":1700000000000000000,"traceEvents":[{"ph":"i","ts":5.5},{"ph":"i","ts":7}]})")
+          .ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "5500");
+  ASSERT_TRUE(Read("[]").ok());
+  EXPECT_FALSE(part_.facts.contains("base_source_ns"));
+}
+
+TEST_F(SourceReaderTest, AnNsightExportCountsFromTheStartOfItsCapture) {
+  const std::string events =
+      "CREATE TABLE StringIds (id, value);CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, text TEXT);"
+      "INSERT INTO DIAGNOSTIC_EVENT VALUES (500, 'a'), (-20, 'b');";
+  ASSERT_TRUE(Read(DatabaseOf(events)).ok());
+  EXPECT_EQ(part_.facts["base_source_ns"], "0");
+  EXPECT_FALSE(part_.facts.contains("base_unix_ns"));
+  EXPECT_EQ(part_.Rows(EventKind::kInstant).size(), 2u);
+  EXPECT_TRUE(part_.Rows(EventKind::kInstant)[0].starts_with("instant -20 ")) << part_.Rows(EventKind::kInstant)[0];
+  ASSERT_TRUE(Read(DatabaseOf(events + "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
+                                       "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1754324972242076786)"))
+                  .ok());
+  EXPECT_EQ(part_.facts["base_unix_ns"], "1754324972242076786");
 }
 
 TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {

@@ -233,7 +233,6 @@ TEST_F(TraceAssemblerTest, MoreThanTheLimitsSayFails) {
     std::string why;
   };
   for (const Case& c : {Case{{.text_bytes = 300}, "its different names and texts are more than 0 MiB"},
-                        Case{{.open_spans = 10}, "more than 10 have begun and not ended"},
                         Case{{.tracks = 10}, "it has more than 10 tracks"},
                         Case{{.shapes = 10}, "it has more than 10 kinds of argument lists"}}) {
     Begin(c.limits);
@@ -241,6 +240,17 @@ TEST_F(TraceAssemblerTest, MoreThanTheLimitsSayFails) {
     EXPECT_EQ(status.code(), ErrorCode::kBadInput);
     EXPECT_EQ(status.why(), c.why);
   }
+}
+
+TEST_F(TraceAssemblerTest, OfMoreSpansThanMayBeOpenTheOldestHaveNoEnd) {
+  std::string events;
+  for (int i = 0; i < 20; ++i) events += R"({"ph":"B","name":"n","ts":1,"tid":)" + std::to_string(i) + "},";
+  Begin({.open_spans = 12});
+  ASSERT_TRUE(Add(events).ok());
+  ASSERT_TRUE(assembler_->Finish().ok());
+  EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 20u);
+  EXPECT_EQ(assembler_->spans_given_up(), 8);
+  EXPECT_EQ(assembler_->begins_alone(), 12);
 }
 
 TEST_F(TraceAssemblerTest, WhatThePartRefusesFails) {
@@ -264,6 +274,54 @@ TEST_F(TraceAssemblerTest, APoolThatIsFullIsNoReasonNotToWrite) {
   ASSERT_TRUE(assembler.Add(BatchOf(reader, R"({"ph":"i","ts":1})")).ok());
   ASSERT_TRUE(assembler.Finish().ok());
   EXPECT_EQ(Rows_(EventKind::kInstant).size(), 1u);
+}
+
+TEST_F(TraceAssemblerTest, TotalsAreThoseOfAllSlices) {
+  std::string events;
+  for (int64_t i = 0; i < 40; ++i) {
+    const std::string time = std::to_string(i * (i % 2 == 0 ? 10 : 3));  // in no order
+    events +=
+        R"({"ph":"X","ts":)" + time + R"(,"dur":2,"name":")" + (i % 4 == 0 ? "a" : "b") + R"(","cat":"c","tid":1},)";
+  }
+  AddAll(events);
+  using Values = std::vector<int64_t>;
+  size_t found = 0;
+  for (const MemoryPart::OneSegment& segment : part_.segments) {
+    if (segment.kind != EventKind::kTotal) continue;
+    ++found;
+    EXPECT_EQ(segment.rows.of(EventColumn::kCount), (Values{10, 30}));
+    EXPECT_EQ(segment.rows.of(EventColumn::kBusy), (Values{20'000, 60'000}));
+    EXPECT_EQ(segment.rows.of(EventColumn::kSlice), (Values{0, 0}));
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST_F(TraceAssemblerTest, CountersHaveLevelsOfDetail) {
+  std::string events;
+  for (int64_t i = 0; i < 64; ++i) {
+    const std::string time = std::to_string(static_cast<double>(i) / 64);
+    events += R"({"ph":"C","ts":)" + time + R"(,"name":"power","args":{"W":)" + std::to_string(i) + "}},";
+  }
+  AddAll(events);
+  std::vector<int64_t> counts;
+  for (const MemoryPart::OneSegment& segment : part_.segments) {
+    if (segment.kind != EventKind::kCounterSummary) continue;
+    for (const int64_t count : segment.rows.of(EventColumn::kCount)) counts.push_back(count);
+  }
+  EXPECT_EQ(counts, std::vector<int64_t>{64});  // in 1,024 ns; coarser ones would be no fewer
+}
+
+TEST_F(TraceAssemblerTest, SlicesInTooManyOthersAreCounted) {
+  std::string events;
+  const int64_t count = kMostDepth + 10;
+  for (int64_t i = 0; i < count; ++i) {
+    events +=
+        R"({"ph":"X","name":"x","ts":)" + std::to_string(i) + R"(,"dur":)" + std::to_string(10 * count - 2 * i) + "},";
+  }
+  AddAll(events);
+  EXPECT_EQ(assembler_->crowded_slices(), 10);
+  EXPECT_EQ(part_.facts.at("slices_too_deep"), "10");
+  EXPECT_EQ(Depths().back(), kMostDepth);
 }
 
 // By hand: in how many others of its track each is, as docs/trace_format.md has it.

@@ -65,7 +65,7 @@ class TraceImportTest : public testing::Test {
   TemporaryFolder folder_;
   const std::string path_ = folder_ / "parts/0.trace.db";
   std::unique_ptr<Files> files_ = MakePosixFiles();
-  ImportLimits limits_{.program = KPROF_BIN_DIR "/kprof-ingest"};
+  ImportLimits limits_{.program = KPROF_BIN_DIR "/kprof-ingest", .made_by = "1.2.3"};
   std::string format_ = "auto";
   std::optional<int64_t> rank_;
   ImportProgress last_progress_;
@@ -97,6 +97,7 @@ TEST_F(TraceImportTest, APartHasWhatItsSourceHas) {
   EXPECT_EQ(part.Rows(EventKind::kSlice), Rows{"slice 0+2000 0:7 gemm/kernel #5 {device=0, stream=7, correlation=#}"});
   EXPECT_EQ(part.facts.at("source_name"), "trace.json");
   EXPECT_EQ(part.facts.at("source_format"), "chrome");
+  EXPECT_EQ(part.facts.at("made_by"), "1.2.3");
   EXPECT_EQ(part.facts.at("source_hash"), imported->source_hash);
   EXPECT_EQ(part.facts.at("rank"), "3");
   EXPECT_EQ(part.facts.at("world_size"), "8");

@@ -82,6 +82,21 @@ TEST_F(TrackFactsTest, NamesAreThoseThatMetadataSays) {
   EXPECT_FALSE(Describe(elsewhere).process);
 }
 
+TEST_F(TrackFactsTest, ProcessesAreSortedAndThreadsWithinThem) {
+  const int64_t thread = Thread("12", "34");
+  const int64_t sibling = Thread("12", "35");
+  const int64_t elsewhere = Thread("13", "34");
+  const int64_t nowhere = Thread("14", "34");
+  Metadata(sibling, "process_sort_index", {{"sort_index", 2}});
+  Metadata(elsewhere, "process_sort_index", {{"sort_index", "1"}});
+  Metadata(thread, "thread_sort_index", {{"sort_index", "-7"}});
+  Metadata(elsewhere, "thread_sort_index", {{"sort_index", int64_t{1} << 40}});
+  EXPECT_EQ(Describe(thread).sort_index, (int64_t{2} << 32) - 7);
+  EXPECT_EQ(Describe(sibling).sort_index, int64_t{2} << 32);
+  EXPECT_EQ(Describe(elsewhere).sort_index, (int64_t{1} << 32) + INT32_MAX);
+  EXPECT_FALSE(Describe(nowhere).sort_index);
+}
+
 TEST_F(TrackFactsTest, MetadataThatSaysNothingIsPassedBy) {
   const int64_t thread = Thread("12", "34");
   Metadata(thread, "thread_name", {});

@@ -24,6 +24,7 @@
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_folder.h"
+#include "daemon/trace_functions/query_functions.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
@@ -164,9 +165,9 @@ class RpcFixture {
     run_parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
-    parts_ = std::make_unique<RpcParts>(RpcParts{*loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_,
-                                                 devices_, *runs_, *limits_, answers_, health_, *audit_, trace_columns_,
-                                                 NodeInfo{"host", "test", "user", "/s"}});
+    parts_ = std::make_unique<RpcParts>(RpcParts{
+        *loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_, devices_, *runs_, *limits_, answers_,
+        health_, *audit_, trace_columns_, trace_parts_, trace_functions_, NodeInfo{"host", "test", "user", "/s"}});
     parts_->sources = sources_.get();
     servers_ = *CallerServers::Create(*parts_, server_limits_, audited_calls_.get());
     turning_ = std::thread([this] {
@@ -344,6 +345,8 @@ class RpcFixture {
   std::unique_ptr<AuditedCalls> audited_calls_;
   AnswerCache answers_;
   ColumnCache trace_columns_{16 << 20};
+  PartPool trace_parts_{trace_columns_};
+  QueryFunctions trace_functions_;
   std::unique_ptr<IoLoop> loop_;
   std::unique_ptr<Catalog> catalog_;
   std::unique_ptr<WorkerPool> workers_;

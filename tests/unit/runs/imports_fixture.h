@@ -87,7 +87,6 @@ class ImportsFixture : public RunsFixture {
       RETURN_IF_ERROR(file->Sync());
     }
     RETURN_IF_ERROR(files.Rename(path + ".partial", path));
-    RETURN_IF_ERROR(files.SyncFolder(FolderOf(path)));
     ImportedPart part;
     part.format = "kineto";
     part.rank = source.rank;

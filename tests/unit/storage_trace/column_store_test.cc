@@ -65,8 +65,12 @@ TEST_F(ColumnStoreTest, RefusesBytesThatAreOthersThanWereWrittenAndNamesThePlace
   EXPECT_NE(why.find("checksum"), std::string::npos) << why;
 }
 
-TEST_F(ColumnStoreTest, RefusesAnotherCodecThanWasWritten) {
-  EXPECT_NE(WhyRefused("UPDATE segment_column SET codec = codec + 1").find("checksum"), std::string::npos);
+TEST_F(ColumnStoreTest, RefusesAnythingElseOfARowThanWasWritten) {
+  for (const char* change : {"codec = codec + 1", "rows = rows + 1", "min = min - 1", "max = max + 1"}) {
+    ASSERT_TRUE(db_.Execute("DELETE FROM segment_column").ok());
+    const std::string sql = std::string("UPDATE segment_column SET ") + change;
+    EXPECT_NE(WhyRefused(sql.c_str()).find("checksum"), std::string::npos);
+  }
 }
 
 TEST_F(ColumnStoreTest, RefusesCodecsAndRowsThatCannotBe) {

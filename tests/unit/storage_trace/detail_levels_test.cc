@@ -130,17 +130,20 @@ TEST(DetailLevels, EachRowIsWhatTheRuleSays) {
   }
 }
 
-TEST(DetailLevels, ThoseThatShrinkToAQuarterAreKeptAndNoOthers) {
+TEST(DetailLevels, ThoseThatShrinkToAQuarterAndThenToAHalfAreKeptAndNoOthers) {
   std::mt19937_64 random(22);
   for (int round = 0; round < 60; ++round) {
     const auto slices = RandomSlices(random, random() % 3000, 1 + round % 3, 1, 1 + round % 14);
     const Levels levels = Made(slices);
     size_t finer = slices.size();
+    size_t shrinking = 4;
     for (int level = kFinestLevel; level <= kCoarsestLevel; ++level) {
       const size_t rows = Plain(slices, level).size();
-      const bool kept = finer > 1 && rows * 4 <= finer;
+      const bool kept = finer > 1 && rows * shrinking <= finer;
       ASSERT_EQ(levels.count(level), kept ? 1u : 0u) << "round " << round << ", level " << level;
-      if (kept) finer = rows;
+      if (!kept) continue;
+      finer = rows;
+      shrinking = 2;
     }
   }
 }
@@ -217,6 +220,41 @@ TEST(DetailLevels, PassesOnWhatFails) {
   DetailLevels levels([](const EncodedSegment&) { return Fail(ErrorCode::kStorageFull, "write", "full"); });
   for (int64_t i = 0; i < 10; ++i) ASSERT_TRUE(levels.Add({i, 1, 0, 0, 0}).ok());
   EXPECT_EQ(levels.Finish().code(), ErrorCode::kStorageFull);
+}
+
+// Of more tracks and depths than are open at a time each slice is in one row of each level all the same.
+TEST(DetailLevels, MoreTracksAndDepthsThanAreOpenAreInRowsAllTheSame) {
+  for (const DetailLimits limits : {DetailLimits{.lanes = 10}, DetailLimits{.lane_places = 50}}) {
+    std::mt19937_64 random(2);
+    std::map<int64_t, int64_t> counts;
+    std::map<int64_t, int64_t> busy;
+    DetailLevels maker(
+        [&](const EncodedSegment& segment) {
+          const std::vector<int64_t> level = Decoded(segment, EventColumn::kLevel);
+          const std::vector<int64_t> count = Decoded(segment, EventColumn::kCount);
+          const std::vector<int64_t> sums = Decoded(segment, EventColumn::kBusy);
+          for (size_t i = 0; i < level.size(); ++i) {
+            counts[level[i]] += count[i];
+            busy[level[i]] += sums[i];
+          }
+          return OkStatus();
+        },
+        limits);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < 20'000; ++i) {
+      const auto duration = static_cast<int64_t>(random() % 50);
+      sum += duration;
+      // Mostly the same ones, at times another.
+      const auto track = static_cast<int64_t>(random() % 100 == 0 ? random() % 1'000 : random() % 3);
+      ASSERT_TRUE(maker.Add({i * 100, duration, track, static_cast<int64_t>(random() % 100 == 0 ? 20 : 0), 0}).ok());
+    }
+    ASSERT_TRUE(maker.Finish().ok());
+    EXPECT_FALSE(counts.empty());
+    for (const auto& [level, count] : counts) {
+      EXPECT_EQ(count, 20'000) << level;
+      EXPECT_EQ(busy[level], sum) << level;
+    }
+  }
 }
 
 }  // namespace

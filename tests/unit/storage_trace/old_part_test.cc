@@ -47,7 +47,7 @@ TEST_F(OldPartV1Test, HasItsFacts) {
   EXPECT_EQ(reader_->IntegerFact("base_unix_ns"), 1'750'000'000'000'000'000);
   EXPECT_EQ(reader_->TextFact("clock"), "unix");
   EXPECT_EQ(reader_->IntegerFact("rows.slice"), 3001);
-  EXPECT_EQ(reader_->facts().size(), 10u);
+  EXPECT_EQ(reader_->facts().size(), 12u);
 }
 
 TEST_F(OldPartV1Test, HasItsStrings) {
@@ -106,7 +106,7 @@ TEST_F(OldPartV1Test, HasItsDepths) {
 TEST_F(OldPartV1Test, HasItsLevels) {
   std::map<int64_t, int64_t> rows;
   for (const int64_t level : Read(EventKind::kSummary, EventColumn::kLevel)) ++rows[level];
-  EXPECT_EQ(rows, (std::map<int64_t, int64_t>{{6, 633}, {8, 51}, {10, 6}}));
+  EXPECT_EQ(rows, (std::map<int64_t, int64_t>{{6, 633}, {7, 186}, {8, 51}, {9, 15}, {10, 6}}));
 }
 
 }  // namespace

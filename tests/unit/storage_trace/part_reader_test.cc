@@ -10,6 +10,7 @@
 #include "storage/trace/part_writer.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/storage/checksum_function.h"
 #include "tests/fakes/trace/read_part.h"
 #include "tests/fakes/trace/sample_part.h"
 
@@ -30,6 +31,7 @@ class PartReaderTest : public testing::Test {
   std::unique_ptr<PartReader> Open() { return *PartReader::Open(path_, cache_); }
   void Change(const std::string& sql) {
     Db db = *Db::Open(path_, {.mode = Db::Mode::kReadWrite, .wal = false});
+    AddChecksumFunction(db.handle());
     const Status changed = db.Execute(("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF;" + sql).c_str());
     ASSERT_TRUE(changed.ok()) << changed.ToString();
   }
@@ -339,7 +341,9 @@ TEST_F(PartReaderTest, NamesTheSegmentAndTheColumnThatAreOther) {
        "segment 1 has 2 rows of shape 1, its column 3 has 0"},
       {"UPDATE segment_column SET rows = 1, data = (SELECT data FROM segment_column WHERE id = (2 << 30 | 1)),"
        " codec = (SELECT codec FROM segment_column WHERE id = (2 << 30 | 1)),"
-       " checksum = (SELECT checksum FROM segment_column WHERE id = (2 << 30 | 1)) WHERE id = (1 << 30 | 1)",
+       " min = 0, max = 0 WHERE id = (1 << 30 | 1); UPDATE segment_column SET checksum = column_checksum(id, rows, "
+       "codec,"
+       " min, max, data) WHERE id = (1 << 30 | 1)",
        "segment 1 has 23 rows, its column 1 has 1"},
       {"DELETE FROM string WHERE id = 4", "no string 4"},
   };
@@ -352,7 +356,7 @@ TEST_F(PartReaderTest, NamesTheSegmentAndTheColumnThatAreOther) {
 }
 
 TEST_F(PartReaderTest, PassesOverKindsOfTheFuture) {
-  Change("UPDATE segment SET kind = 7 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
+  Change("UPDATE segment SET kind = 99 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
   const std::unique_ptr<PartReader> reader = Open();
   EXPECT_TRUE(reader->segments(EventKind::kCounter).empty());
   EXPECT_EQ(reader->rows(EventKind::kSlice), 23);

@@ -67,6 +67,8 @@ TEST_F(PartSchemaTest, RefusesAPartThatLacksATable) {
 TEST_F(PartSchemaTest, NamesKindsAndTypesAsTheFormatDoes) {
   EXPECT_EQ(EventKindName(EventKind::kSlice), "slice");
   EXPECT_EQ(EventKindName(EventKind::kSummary), "summary");
+  EXPECT_EQ(EventKindName(EventKind::kTotal), "total");
+  EXPECT_EQ(EventKindName(EventKind::kCounterSummary), "counter_summary");
   EXPECT_EQ(ArgTypeName(ArgType::kNull), "null");
   EXPECT_EQ(ArgTypeName(ArgType::kCorrelation), "correlation");
 }

@@ -137,6 +137,18 @@ TEST_F(PartWriterTest, KeepsHowManyRowsOfEachKindThereAre) {
   EXPECT_EQ(Open()->IntegerFact("rows.metadata"), 1);
 }
 
+TEST_F(PartWriterTest, OfSmallPagesAPartIsSmaller) {
+  std::vector<int64_t> sizes;
+  for (const int page_bytes : {kPartPageBytes, kSmallPartPageBytes}) {
+    const std::unique_ptr<PartWriter> writer = *PartWriter::Create(*files_, path_, nullptr, page_bytes);
+    ASSERT_TRUE(FillSample(*writer).ok());
+    sizes.push_back(*writer->Finish({}));
+    EXPECT_EQ(Open()->rows(EventKind::kSlice), 23);
+  }
+  EXPECT_GE(sizes[0], 10 * kPartPageBytes / 2);
+  EXPECT_LE(sizes[1], 16 * kSmallPartPageBytes);
+}
+
 TEST_F(PartWriterTest, EndsWhenToldToAndLeavesNothing) {
   std::stop_source stop;
   stop.request_stop();
@@ -161,23 +173,15 @@ EventRows OneSummary() {
   return rows;
 }
 
-TEST_F(PartWriterTest, KeepsDepthsThatCameInTheOrderOfTime) {
+TEST_F(PartWriterTest, KeepsDepthsThatCameWithAllSlices) {
   const std::unique_ptr<PartWriter> writer = Create();
   ASSERT_TRUE(writer->AddString(0, "").ok());
   ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{0, 5, 0, 0}, {10, 5, 0, 0}}, 7)).ok());
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{10, 5, 0, 0}}, 8)).ok());
+  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{5, 5, 1, 0}}, 8)).ok());
   ASSERT_TRUE(AddRows(*writer, EventKind::kSummary, OneSummary()).ok());
   ASSERT_TRUE(writer->Finish({}).ok());
   EXPECT_EQ(Read(EventKind::kSlice, EventColumn::kDepth), (Values{7, 7, 8}));
   EXPECT_EQ(Read(EventKind::kSummary, EventColumn::kBusy), Values{4});
-}
-
-TEST_F(PartWriterTest, MakesDepthsAnewWhereTheyCameInAnotherOrder) {
-  const std::unique_ptr<PartWriter> writer = Create();
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{10, 5, 0, 0}}, 8)).ok());
-  ASSERT_TRUE(AddRows(*writer, EventKind::kSlice, WithDepths({{0, 50, 0, 0}, {12, 1, 0, 0}}, 7)).ok());
-  ASSERT_TRUE(writer->Finish({}).ok());
-  EXPECT_EQ(Read(EventKind::kSlice, EventColumn::kDepth), (Values{1, 0, 2}));
 }
 
 TEST_F(PartWriterTest, MakesDepthsAnewWhereNotAllSlicesHaveThem) {
@@ -221,7 +225,7 @@ TEST_F(PartWriterTest, RefusesSegmentsThatNoReaderTakes) {
   using Column = EncodedSegment::Column;
   const std::function<void(EncodedSegment&)> changes[] = {
       [](auto& segment) { segment.kind = static_cast<EventKind>(0); },
-      [](auto& segment) { segment.kind = static_cast<EventKind>(7); },
+      [](auto& segment) { segment.kind = static_cast<EventKind>(kEventKinds + 1); },
       [](auto& segment) { segment.rows = 0; },
       [](auto& segment) { segment.rows = kMaxSegmentRows + 1; },
       [](auto& segment) { segment.rows = 3; },
@@ -366,9 +370,10 @@ TEST_F(PartWriterTest, AfterALossOfPowerThePartIsWholeOrNotThere) {
   }
 }
 
-TEST_F(PartWriterTest, AFinishedPartOutlastsALossOfPower) {
+TEST_F(PartWriterTest, AFinishedPartOutlastsALossOfPowerOnceItsFolderIsSynced) {
   FaultyDisk disk;
   ASSERT_TRUE(Write(disk.files, disk.vfs.name()).ok());
+  ASSERT_TRUE(disk.files.SyncFolder(FolderOf(path_)).ok());
   disk.plan.RestoreSynced(FaultPlan::Survives::kNothing);
   ASSERT_TRUE(IsThere());
   EXPECT_TRUE(ReadAll(*Open()).ok());

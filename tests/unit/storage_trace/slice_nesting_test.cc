@@ -86,5 +86,40 @@ TEST(SliceNesting, IsThatOfAPlainSearchHoweverTheyCross) {
   }
 }
 
+// Memory.
+
+TEST(SliceNesting, WhatEndedOnManyTracksIsForgotten) {
+  SliceNesting nesting(1'000);
+  for (int64_t i = 0; i < 100'000; ++i) {
+    EXPECT_EQ(nesting.Add(i * 10, 100, i), 0);
+    EXPECT_LE(nesting.open(), 1'600u);
+  }
+  EXPECT_EQ(nesting.crowded(), 0);
+}
+
+TEST(SliceNesting, MoreThanMayBeOpenHoldNothingAndAreCounted) {
+  SliceNesting nesting(1'000);
+  for (int64_t i = 0; i < 10'000; ++i) {
+    EXPECT_EQ(nesting.Add(i, 100'000 - 2 * i, 1), std::min<int64_t>(i, 1'999));
+    EXPECT_LE(nesting.open(), 2'000u);
+  }
+  EXPECT_EQ(nesting.crowded(), 10'000 - 1'999);
+  EXPECT_EQ(nesting.Add(200'000, 5, 1), 0);  // there is room again
+  EXPECT_EQ(nesting.Add(200'001, 2, 1), 1);
+  EXPECT_EQ(nesting.crowded(), 10'000 - 1'999);
+}
+
+TEST(SliceNesting, ForgettingChangesNothingInTheOrderOfTime) {
+  std::mt19937_64 random(3);
+  SliceNesting few(90);
+  SliceNesting all;
+  for (int64_t i = 0; i < 50'000; ++i) {
+    const auto duration = static_cast<int64_t>(random() % 40);
+    const auto track = static_cast<int64_t>(random() % 2'000);
+    ASSERT_EQ(few.Add(i, duration, track), all.Add(i, duration, track)) << i;
+  }
+  EXPECT_EQ(few.crowded(), 0);
+}
+
 }  // namespace
 }  // namespace kprof

@@ -72,9 +72,9 @@ class SlicePassTest : public testing::Test {
       }
       return OkStatus();
     });
-    const Result<int64_t> without_depth = MakeDepths(db_, segments_, levels, stop, limits);
+    ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(db_, segments_, levels, stop, limits));
     EXPECT_TRUE(levels.Finish().ok());
-    return without_depth;
+    return made.without;
   }
 
   Depths Read() {

@@ -28,7 +28,7 @@ class QueryTraces : public ::testing::Test {
                    std::stop_token stop = {}) {
     Answer answer;
     auto query = UserQuery::Open(SandboxCatalog::Shared().path(), kAlice, sql, limits, std::move(stop),
-                                 std::make_unique<kprof::QueryTraces>(places, cache_));
+                                 std::make_unique<kprof::QueryTraces>(places, pool_));
     if (!query.ok()) {
       answer.status = query.status();
       return answer;
@@ -48,6 +48,7 @@ class QueryTraces : public ::testing::Test {
   }
 
   ColumnCache cache_{64 << 20};
+  PartPool pool_{cache_};
   RandomTrace trace_;
   const std::vector<TracePlace> places_ = {{"r1", "a", trace_.path("a"), {}}, {"r4", "b", trace_.path("b"), {}}};
 };
@@ -67,6 +68,7 @@ TEST_F(QueryTraces, ComeWithTheirFunctions) {
 TEST_F(QueryTraces, AreNotThereWithoutARun) {
   const Answer answer = Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT * FROM slice");
   EXPECT_THAT(answer.status.ToString(), HasSubstr("no such table: slice"));
+  EXPECT_THAT(answer.status.remedy(), HasSubstr("come with the run: --run RUN"));
   EXPECT_THAT(Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT arg('{}', 'a')").status.ToString(),
               HasSubstr("arg"));
 }

@@ -44,7 +44,7 @@ inline Lines Sorted(Lines lines) {
 class TraceConnection {
  public:
   explicit TraceConnection(const std::vector<TracePlace>& places, ReadingTerms terms = {})
-      : cache_(64 << 20), set_(cache_, std::move(terms)) {
+      : set_(pool_, std::move(terms)) {
     for (const TracePlace& place : places) Expect(set_.Add(place));
     EXPECT_EQ(sqlite3_open(":memory:", &db_), SQLITE_OK);
     Expect(RegisterTraceTables(db_, set_));
@@ -71,7 +71,8 @@ class TraceConnection {
   static void Expect(const Status& status) { EXPECT_TRUE(status.ok()) << status.ToString(); }
 
  private:
-  ColumnCache cache_;
+  ColumnCache cache_{64 << 20};
+  PartPool pool_{cache_};
   TraceSet set_;
   sqlite3* db_ = nullptr;
 };

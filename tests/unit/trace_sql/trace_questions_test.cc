@@ -4,176 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
-#include "storage/sandbox/user_query.h"
 #include "storage/trace_sql/query_traces.h"
 #include "storage/trace_sql/trace_table.h"
-#include "tests/fakes/base/file_facts.h"
-#include "tests/fakes/trace/made_part.h"
-#include "tests/unit/storage_sandbox/sandbox_catalog.h"
+#include "tests/unit/trace_sql/made_job.h"
+#include "tests/unit/trace_sql/worked_questions.h"
 
 namespace kprof {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::filesystem::path Repository() {
-  return KPROF_SOURCE_DIR;
-}
-
-constexpr int64_t kUs = 1000;
-
-// Two steps of a small model on one rank of a job: operators and launches on a thread, kernels and a copy on two
-// streams, flows from launches to kernels, and how much memory the device had.
-class Step {
- public:
-  Step(MadePart& part, int64_t slower_ns) : part_(part), slower_ns_(slower_ns) {
-    thread_ =
-        part.AddTrack({.kind = "cpu_thread", .name = "python", .pid = "4711", .tid = "4711", .process = "python3"});
-    compute_ = part.AddTrack({.kind = "gpu_stream", .name = "stream 7", .device = 0, .stream = 7});
-    communication_ = part.AddTrack({.kind = "gpu_stream", .name = "stream 20", .device = 0, .stream = 20});
-    memory_ = part.AddTrack({.kind = "counter", .name = "GPU memory"});
-  }
-
-  void Add(int64_t number) {
-    const int64_t at = number * 1000 * kUs;
-    Slice(thread_, at, 900 * kUs, "ProfilerStep#" + std::to_string(number), "user_annotation");
-    Operator(at + 10 * kUs, 300 * kUs, "aten::linear", "[[64,512],[512,512]]");
-    Operator(at + 20 * kUs, 200 * kUs, "aten::mm", "[[64,512],[512,512]]");
-    Launch(at + 50 * kUs, compute_, 200 * kUs, "gemm_128x128", "kernel", {IntegerArg("registers per thread", 128)});
-    Operator(at + 400 * kUs, 100 * kUs, "aten::relu", "[[64,512]]");
-    Launch(at + 420 * kUs, compute_, 40 * kUs, "relu_kernel", "kernel", {IntegerArg("registers per thread", 16)});
-    Operator(at + 600 * kUs, 100 * kUs, "c10d::allreduce_", "[[512,512]]");
-    Launch(at + 620 * kUs, communication_, 150 * kUs + slower_ns_, "ncclDevKernel_AllReduce", "kernel",
-           {TextArg("Collective name", "allreduce")});
-    Launch(at + 700 * kUs, compute_, 60 * kUs, "Memcpy DtoH", "gpu_memcpy",
-           {IntegerArg("bytes", 131072 * (number + 1)),
-            {"memory bandwidth (GB/s)", ArgType::kDecimal, *PackDecimal({218 + number, 2}), {}}});
-    part_.Add(EventKind::kInstant, {.time_ns = at + 890 * kUs,
-                                    .track = thread_,
-                                    .name = "loss",
-                                    .category = "user",
-                                    .args = {{"value", ArgType::kDecimal, *PackDecimal({250 - 50 * number, 2}), {}}}});
-    part_.Add(EventKind::kCounter,
-              {.time_ns = at, .track = memory_, .value = 1024.0 + 512.0 * static_cast<double>(number)});
-  }
-
- private:
-  void Slice(int64_t track, int64_t time_ns, int64_t duration_ns, const std::string& name, const std::string& category,
-             std::vector<MadeArg> args = {}, int64_t correlation = kNoValue) {
-    part_.Add(EventKind::kSlice, {.time_ns = time_ns,
-                                  .duration_ns = duration_ns,
-                                  .track = track,
-                                  .name = name,
-                                  .category = category,
-                                  .correlation = correlation,
-                                  .args = std::move(args)});
-  }
-  void Operator(int64_t time_ns, int64_t duration_ns, const std::string& name, const std::string& dims) {
-    Slice(thread_, time_ns, duration_ns, name, "cpu_op", {{"Input Dims", ArgType::kJson, 0, dims}});
-  }
-  // What is launched begins 30 µs later.
-  void Launch(int64_t time_ns, int64_t stream, int64_t duration_ns, const std::string& name,
-              const std::string& category, std::vector<MadeArg> args) {
-    const int64_t correlation = ++correlation_;
-    const bool is_copy = category == "gpu_memcpy";
-    Slice(thread_, time_ns, 10 * kUs, is_copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", "cuda_runtime",
-          {{"correlation", ArgType::kCorrelation, 0, {}}}, correlation);
-    args.push_back({"correlation", ArgType::kCorrelation, 0, {}});
-    Slice(stream, time_ns + 30 * kUs, duration_ns, name, category, std::move(args), correlation);
-    MadeEvent point{.time_ns = time_ns, .track = thread_, .name = "ac2g", .category = "ac2g"};
-    point.flow = std::to_string(correlation);
-    part_.Add(EventKind::kFlow, point);
-    point.time_ns += 30 * kUs;
-    point.track = stream;
-    point.phase = 'f';
-    point.args = {{"bp", ArgType::kString, 0, "e", true}};
-    part_.Add(EventKind::kFlow, point);
-  }
-
-  MadePart& part_;
-  const int64_t slower_ns_;
-  int64_t thread_ = 0;
-  int64_t compute_ = 0;
-  int64_t communication_ = 0;
-  int64_t memory_ = 0;
-  int64_t correlation_ = 0;
-};
-
-std::vector<TracePlace> WriteJob(const TemporaryFolder& folder) {
-  std::vector<TracePlace> places;
-  for (int64_t rank = 0; rank < 2; ++rank) {
-    const std::string name = "rank" + std::to_string(rank);
-    MadePart part(8);
-    part.SetFact("rank", std::to_string(rank));
-    part.SetFact("base_unix_ns", std::to_string(1'767'225'600'000'000'000 + rank * 2500));
-    part.SetFact("clock", "unix");
-    part.SetFact("source_name", name + ".json.gz");
-    Step step(part, rank * 70 * kUs);
-    step.Add(0);
-    step.Add(1);
-    places.push_back({"r1", name, folder / (name + ".trace.db"), {}});
-    part.Write(places.back().path);
-  }
-  return places;
-}
-
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
-std::string Csv(UserQuery& query) {
-  std::string csv;
-  const auto append = [&](size_t i, const std::string& text) { csv += (i == 0 ? "" : ",") + CsvField(text); };
-  for (size_t i = 0; i < query.column_names().size(); ++i) append(i, query.column_names()[i]);
-  csv += "\n";
-  while (true) {
-    auto batch = query.NextBatch();
-    EXPECT_TRUE(batch.ok()) << batch.status().ToString();
-    if (!batch.ok() || !batch->has_value()) return csv;
-    for (int64_t row = 0; row < (*batch)->rows; ++row) {
-      for (size_t i = 0; i < (*batch)->columns.size(); ++i) {
-        const SqlValue& value = (*batch)->columns[i][static_cast<size_t>(row)];
-        append(i, std::holds_alternative<std::monostate>(value) ? "" : ValueText(value));
-      }
-      csv += "\n";
-    }
-  }
-}
-
 TEST(TraceQuestions, AreAnsweredAsTheDocumentationSays) {
   const TemporaryFolder folder;
   const std::vector<TracePlace> places = WriteJob(folder);
   ColumnCache cache(1 << 20);
-  const bool update = std::getenv("KPROF_UPDATE_GOLDEN") != nullptr;
-  const std::string documentation = update ? "" : ReadFile(Repository() / "docs/sql.md");
-  int questions = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(Repository() / "tests/sql/trace")) {
-    if (entry.path().extension() != ".sql") continue;
-    SCOPED_TRACE(entry.path().filename().string());
-    const std::string sql = ReadFile(entry.path());
-    auto query = UserQuery::Open(SandboxCatalog::Shared().path(), kAlice, sql, {}, {},
-                                 std::make_unique<QueryTraces>(places, cache));
-    ASSERT_TRUE(query.ok()) << query.status().ToString();
-    const std::string csv = Csv(**query);
-    std::filesystem::path answer = entry.path();
-    answer.replace_extension(".csv");
-    ++questions;
-    if (update) {
-      std::ofstream(answer, std::ios::binary) << csv;
-      continue;
-    }
-    EXPECT_EQ(csv, ReadFile(answer));
-    EXPECT_THAT(documentation, HasSubstr(sql.substr(sql.find('\n') + 1)));
-    EXPECT_THAT(documentation, HasSubstr(csv));
-  }
-  EXPECT_GE(questions, 20);
+  PartPool pool(cache);
+  EXPECT_GE(ExpectWorkedQuestions("tests/sql/trace", [&] { return std::make_unique<QueryTraces>(places, pool); }), 20);
 }
 
 TEST(TraceQuestions, AreAboutTablesThatTheDocumentationDescribes) {

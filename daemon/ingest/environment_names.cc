@@ -1,9 +1,10 @@
-#include "daemon/exports/environment_names.h"
+#include "daemon/ingest/environment_names.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 namespace kprof {
@@ -19,7 +20,35 @@ constexpr std::array<std::string_view, 9> kNames = {"env",
                                                     "environmentvariable",
                                                     "environments",
                                                     "environmentvariables"};
-constexpr size_t kLongestName = 40;
+// What may stand before them.
+constexpr std::array<std::string_view, 5> kWhose = {"process", "proc", "os", "system", "host"};
+constexpr size_t kLongestName = 256;
+
+char Lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool IsUpper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+bool IsBetweenWords(char c) {
+  return c == '_' || c == '-' || c == ' ';
+}
+
+bool IsStep(char c) {
+  return c == '.' || c == ':' || c == '/';
+}
+
+bool IsName(std::string_view letters) {
+  const auto is_name = [](std::string_view text) {
+    return std::find(kNames.begin(), kNames.end(), text) != kNames.end();
+  };
+  const auto is_whose = [&](std::string_view whose) {
+    return letters.starts_with(whose) && is_name(letters.substr(whose.size()));
+  };
+  return is_name(letters) || std::any_of(kWhose.begin(), kWhose.end(), is_whose);
+}
 
 // Behind the quote that closes the string that begins at `at`.
 size_t StringEnd(std::string_view json, size_t at) {
@@ -78,9 +107,36 @@ bool IsEnvironmentName(std::string_view name) {
   if (name.size() > kLongestName) return false;
   std::string letters;
   for (const char c : name) {
-    if (c != '_' && c != '-' && c != ' ') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (IsStep(c)) {
+      if (IsName(letters)) return true;
+      letters.clear();
+    } else if (!IsBetweenWords(c)) {
+      letters += Lower(c);
+    }
   }
-  return std::find(kNames.begin(), kNames.end(), letters) != kNames.end();
+  return IsName(letters);
+}
+
+bool HasEnvironmentWord(std::string_view name) {
+  if (IsEnvironmentName(name)) return true;
+  std::string word;
+  char before = '\0';
+  for (const char c : name.substr(0, kLongestName)) {
+    const bool begins = IsBetweenWords(c) || IsStep(c) || (IsUpper(c) && !IsUpper(before));
+    if (begins && IsName(std::exchange(word, {}))) return true;
+    if (!IsBetweenWords(c) && !IsStep(c)) word += Lower(c);
+    before = c;
+  }
+  return IsName(word);
+}
+
+bool MayNameEnvironment(std::string_view json) {
+  if (json.find('{') == json.npos) return false;
+  if (json.find('\\') != json.npos) return true;  // whatever that stands for
+  for (size_t at = json.find_first_of("vV"); at != json.npos; at = json.find_first_of("vV", at + 1)) {
+    if (at >= 2 && Lower(json[at - 1]) == 'n' && Lower(json[at - 2]) == 'e') return true;
+  }
+  return false;
 }
 
 std::string WithoutEnvironment(std::string_view json) {

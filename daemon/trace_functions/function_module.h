@@ -1,0 +1,18 @@
+// Functions of traces as SQLite's table-valued ones. A call is made when its first row is asked for, and made again
+// only with other values; its rows are kept until then, and count as the query's memory.
+//
+// A failure is SQLITE_ERROR with our words as SQLite's message; TraceSet::status has it whole.
+#pragma once
+
+#include <sqlite3.h>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/trace_set.h"
+
+namespace kprof {
+
+// Adds them to a connection. The parts must be in `set`, which must outlive the connection.
+// REQUIRES: called once, before an authorizer is set (it would be asked about the tables' declarations).
+Status RegisterTraceFunctions(sqlite3* db, TraceSet& set);
+
+}  // namespace kprof

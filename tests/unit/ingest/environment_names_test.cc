@@ -1,0 +1,61 @@
+#include "daemon/ingest/environment_names.h"
+
+#include <gtest/gtest.h>
+
+namespace kprof {
+namespace {
+
+TEST(EnvironmentNamesTest, NamesOfEnvironmentsAreKnownHoweverTheyAreWritten) {
+  for (const char* name :
+       {"env", "ENV", "environ", "environment", "Environment", "environment_variables", "EnvironmentVariables",
+        "env_vars", "envVars", "env-vars", "Environment Variables", "metadata.env.AWS_SECRET_ACCESS_KEY",
+        "PROCESS_0:ENVIRONMENT_VARIABLE", "os.environ", "process_env", "processEnvironment"}) {
+    EXPECT_TRUE(IsEnvironmentName(name)) << name;
+  }
+}
+
+TEST(EnvironmentNamesTest, OtherNamesStay) {
+  for (const char* name :
+       {"", "envelope", "envoy", "deviceProperties", "name", "environmental", "num_envs", "env_step", "."}) {
+    EXPECT_FALSE(IsEnvironmentName(name)) << name;
+  }
+}
+
+TEST(EnvironmentNamesTest, OfTablesAndColumnsEachWordCounts) {
+  for (const char* name : {"UNKNOWN_ENV", "TARGET_INFO_PROCESS_ENV", "targetEnv", "EnvBlock", "process environment",
+                           "ENVIRONMENT_VARIABLES", "a.b_env"}) {
+    EXPECT_TRUE(HasEnvironmentWord(name)) << name;
+  }
+  for (const char* name :
+       {"", "ENUM_CUDA", "CUPTI_ACTIVITY_KIND_KERNEL", "EVENT", "envelope", "inventory", "Environs"}) {
+    EXPECT_FALSE(HasEnvironmentWord(name)) << name;
+  }
+}
+
+TEST(EnvironmentNamesTest, MembersGoAtAnyDepthAndAllElseStays) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"env":{"A":"}"},"b":1})", R"({"b":1})"},
+      {R"({"a":1,"env":["x","]"]})", R"({"a":1})"},
+      {R"({"env":1})", R"({})"},
+      {R"([{"a":{"ENV":"x\"y","c":"env"}},"env"])", R"([{"a":{"c":"env"}},"env"])"},
+      {R"({"\u0065nv":1,"d":2,"environ":3,"e":4})", R"({"d":2,"e":4})"},
+      {R"({"env": 1, "b" : 2})", R"({"b" : 2})"},
+      {R"({"a":"env","b":{"c":1}})", R"({"a":"env","b":{"c":1}})"},
+  };
+  for (const auto& [json, expected] : cases) {
+    EXPECT_EQ(WithoutEnvironment(json), expected) << json;
+    EXPECT_TRUE(MayNameEnvironment(json)) << json;
+  }
+  for (const char* json : {"", "{}", "[\"env\"]", R"({"grid":[1,2],"nv":1,"vne":2})"}) {
+    EXPECT_FALSE(MayNameEnvironment(json)) << json;
+  }
+}
+
+TEST(EnvironmentNamesTest, TextThatIsCutOffIsNoFault) {
+  for (const char* json : {"", "{", "{\"env", "{\"env\"", "{\"env\":", "{\"env\":\"\\", "}}", "[\"", "{\"env\":{\""}) {
+    WithoutEnvironment(json);
+  }
+}
+
+}  // namespace
+}  // namespace kprof
