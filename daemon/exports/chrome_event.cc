@@ -92,12 +92,16 @@ void AppendCorrelation(std::string& out, int64_t correlation) {
 }  // namespace
 
 ChromeTexts::ChromeTexts(PartReader& part)
-    : quoted(part, Quoted), raw(part, Raw), plain(part, [](std::string_view text) { return std::string(text); }) {}
+    : quoted(part, Quoted),
+      raw(part, Raw),
+      plain(part, [](std::string_view text) { return std::string(text); }),
+      environment(part, [](std::string_view text) { return std::string(IsEnvironmentName(text) ? text : ""); }) {}
 
 void ChromeTexts::Trim() {
   quoted.Trim();
   raw.Trim();
   plain.Trim();
+  environment.Trim();
 }
 
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
@@ -174,8 +178,9 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
                         ChromeTexts& texts) {
   out += '{';
   for (const SegmentRows::Arg& arg : args) {
+    ASSIGN_OR_RETURN(const std::string_view environment, texts.environment.Text(arg.slot.key));
+    if (!environment.empty()) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
-    if (IsEnvironmentName(key)) continue;
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
     if (key == kCorrelationKey) correlation = kNoValue;

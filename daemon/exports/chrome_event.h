@@ -25,6 +25,7 @@ struct ChromeTexts {
   PartTexts quoted;
   PartTexts raw;  // of values that are no strings
   PartTexts plain;
+  PartTexts environment;  // of keys: empty where the key is not that of an environment
 };
 
 // What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys

@@ -3,11 +3,13 @@
 // One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace/part_reader.h"
@@ -22,27 +24,33 @@ class PartTexts {
 
   // Valid until Trim.
   Result<std::string_view> Text(int64_t id) {
+    const bool is_low = id >= 0 && id < kLowIds;
+    if (is_low && low_[static_cast<size_t>(id)] != nullptr) return std::string_view(*low_[static_cast<size_t>(id)]);
     const auto found = texts_.find(id);
     if (found != texts_.end()) return std::string_view(found->second);
     ASSIGN_OR_RETURN(const std::string text, part_.ReadString(id));
     const std::string& made = texts_.emplace(id, make_(text)).first->second;
     size_bytes_ += made.size() + kEntryBytes;
+    if (is_low) low_[static_cast<size_t>(id)] = &made;
     return std::string_view(made);
   }
   // Between rows.
   void Trim() {
     if (size_bytes_ < kMostBytes) return;
     texts_.clear();
+    std::fill(low_.begin(), low_.end(), nullptr);
     size_bytes_ = 0;
   }
 
  private:
   static constexpr size_t kMostBytes = 16 << 20;
   static constexpr size_t kEntryBytes = 80;
+  static constexpr int64_t kLowIds = 1 << 15;  // what a source says first it mostly says often
 
   PartReader& part_;
   const Make make_;
   std::unordered_map<int64_t, std::string> texts_;
+  std::vector<const std::string*> low_ = std::vector<const std::string*>(kLowIds);  // of texts_, by id
   size_t size_bytes_ = 0;
 };
 

@@ -78,7 +78,8 @@ PerfettoPackets::PerfettoPackets(PartReader& part, uint32_t sequence, ExportOutp
     : sequence_(sequence),
       output_(output),
       texts_(part, ReadableText),
-      values_(part, [](std::string_view text) { return ReadableText(WithoutEnvironment(text)); }) {}
+      values_(part, [](std::string_view text) { return ReadableText(WithoutEnvironment(text)); }),
+      environment_(part, [](std::string_view text) { return std::string(IsEnvironmentName(text) ? text : ""); }) {}
 
 void PerfettoPackets::ClearState() {
   names_.clear();
@@ -111,6 +112,7 @@ void PerfettoPackets::AddClocks(uint64_t trace_ns, uint64_t unix_ns) {
 void PerfettoPackets::Begin(uint64_t time_ns, PerfettoEvent type, uint64_t track) {
   texts_.Trim();
   values_.Trim();
+  environment_.Trim();
   if (names_.size() + categories_.size() + keys_.size() > kMostInterned) ClearState();
   time_ns_ = time_ns;
   event_.Clear();
@@ -155,8 +157,9 @@ void PerfettoPackets::AddFlow(uint64_t id, bool is_last) {
 
 Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t correlation) {
   for (const SegmentRows::Arg& arg : args) {
+    ASSIGN_OR_RETURN(const std::string_view environment, environment_.Text(arg.slot.key));
+    if (!environment.empty()) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
-    if (IsEnvironmentName(key)) continue;
     if (key == kCorrelationKey) correlation = kNoValue;
     piece_.Clear();
     piece_.Varint(kKeyIid, Interned(keys_, kInternedKeys, arg.slot.key, key));
@@ -234,9 +237,9 @@ void PerfettoPackets::Send() {
 void PerfettoPackets::SendPacket(ProtoBytes& packet, uint64_t flags) {
   packet.Varint(kSequence, sequence_);
   if (flags != 0) packet.Varint(kSequenceFlags, flags);
-  ProtoBytes framed;
-  framed.Message(kPacket, packet);
-  output_.bytes() += framed.bytes();
+  framed_.Clear();
+  framed_.Message(kPacket, packet);
+  output_.bytes() += framed_.bytes();
 }
 
 }  // namespace kprof

@@ -50,8 +50,9 @@ class PerfettoPackets {
 
   const uint32_t sequence_;
   ExportOutput& output_;
-  PartTexts texts_;   // as UTF-8
-  PartTexts values_;  // lists and objects
+  PartTexts texts_;        // as UTF-8
+  PartTexts values_;       // lists and objects
+  PartTexts environment_;  // of keys: empty where the key is not that of an environment
   std::unordered_set<int64_t> names_;
   std::unordered_set<int64_t> categories_;
   std::unordered_set<int64_t> keys_;
@@ -61,6 +62,7 @@ class PerfettoPackets {
   ProtoBytes interned_;
   ProtoBytes piece_;
   ProtoBytes packet_;
+  ProtoBytes framed_;
 };
 
 }  // namespace kprof

@@ -4,6 +4,7 @@
 // Pure; any thread.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -42,8 +43,11 @@ class ProtoBytes {
   static constexpr uint64_t kBytesType = 2;
 
   void AppendVarint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
-    bytes_ += static_cast<char>(value);
+    std::array<char, 10> bytes;
+    size_t size = 0;
+    for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>(value | 0x80);
+    bytes[size++] = static_cast<char>(value);
+    bytes_.append(bytes.data(), size);
   }
 
   std::string bytes_;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -88,7 +89,9 @@ class PartWords {
         out += " " + std::to_string((*columns.at(EventColumn::kCorrelation))[row]);
       }
       if (HasColumn(slots[slot].type)) {
-        const int64_t value = (**part_.ReadArg(segment, shape, slot)).at(arg_row);
+        DecodedColumn& values = args_[{segment.id, shape, slot}];
+        if (values == nullptr) values = *part_.ReadArg(segment, shape, slot);  // counts rows each time
+        const int64_t value = values->at(arg_row);
         out += IsStringNumber(slots[slot].type) ? " '" + Text(value) + "'" : " " + std::to_string(value);
       }
       out += ", ";
@@ -105,6 +108,7 @@ class PartWords {
   PartReader& part_;
   std::vector<std::string> lines_;
   std::unordered_map<int64_t, std::string> texts_;
+  std::map<std::tuple<int64_t, uint32_t, uint32_t>, DecodedColumn> args_;  // by segment, shape, slot
 };
 
 class ExportsTest : public testing::Test {
