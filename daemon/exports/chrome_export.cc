@@ -27,6 +27,7 @@ constexpr std::string_view kSourceFact = "source.";
 // So that ids of all parts are different, and integers of JavaScript.
 constexpr int64_t kIdsOfPart = int64_t{1} << 40;
 constexpr size_t kMostNumberedParts = 1 << 12;
+constexpr std::string_view kNoCategory = ",\"cat\":\"\"";
 constexpr EventKind kKinds[] = {EventKind::kMetadata, EventKind::kSlice, EventKind::kInstant, EventKind::kCounter,
                                 EventKind::kFlow};
 
@@ -105,9 +106,9 @@ class PartEvents {
     return made;
   }
 
-  // An empty one is not written where something that is none stands beside under its key.
-  Status AppendText(std::string_view key, int64_t id, std::span<const SegmentRows::Arg> args, bool always) {
-    if (id == 0 && !always) return OkStatus();
+  // An empty one, too: there are readers that ask for it. But not where something that is none stands beside under its
+  // key.
+  Status AppendText(std::string_view key, int64_t id, std::span<const SegmentRows::Arg> args) {
     for (const SegmentRows::Arg& arg : args) {
       if (id != 0 || !arg.slot.of_event) continue;
       ASSIGN_OR_RETURN(const std::string_view beside, texts_.plain.Text(arg.slot.key));
@@ -231,8 +232,8 @@ class PartEvents {
     } else {
       BeginEvent(phase);
     }
-    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args, true));
-    RETURN_IF_ERROR(AppendText("cat", category, args, false));
+    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args));
+    RETURN_IF_ERROR(AppendText("cat", category, args));
     AppendPlace(track, has_own_id);
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
     if (has_own_id) return OkStatus();
@@ -271,8 +272,8 @@ class PartEvents {
     out() += '}';
     if (!has_end) return OkStatus();
     BeginEvent(is_async ? 'e' : 'E');
-    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), {}, true));
-    RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}, false));
+    RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), {}));
+    RETURN_IF_ERROR(AppendText("cat", rows.Of(EventColumn::kCategory, row), {}));
     const bool end_has_id = HasOwnId(rows, row, *shape, in_begin, args.size());
     AppendPlace(rows.track(row), end_has_id);
     AppendTime("ts", zero_ns_ + EndOf(time_ns, duration_ns));
@@ -289,6 +290,7 @@ class PartEvents {
     BeginEvent('C');
     out() += ",\"name\":";
     AppendJsonText(out(), places_[track].name);
+    out() += kNoCategory;
     out() += place_json_[track];
     AppendTime("ts", zero_ns_ + rows.Of(EventColumn::kTime, row));
     out() += ",\"args\":{";
@@ -329,6 +331,7 @@ class PartEvents {
     out() += ",\"name\":\"";
     out() += what;
     out() += '"';
+    out() += kNoCategory;
     out() += place_json_[track];
     out() += ",\"args\":{";
   }

@@ -415,7 +415,7 @@ void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int
   const uint32_t name = CounterName(plan, values);
   EventRows& rows = batch_.of(EventKind::kCounter);
   std::vector<bool> is_sample(plan.args.size());
-  bool says_more = plan.category != kNone || plan.tid != kNone;
+  bool says_more = plan.tid != kNone || (plan.category != kNone && !values[plan.category].text().empty());
   for (size_t i = 0; i < plan.args.size(); ++i) {
     std::string_view text = values[plan.args[i].slot].text();
     if (text.starts_with('+')) text.remove_prefix(1);  // of an infinity
