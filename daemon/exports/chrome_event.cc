@@ -128,6 +128,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
                                          (key == "id2" && slot.type == ArgType::kJson) || (key == "pid" && has_id2));
     of.is_of_id.push_back(is_id);
     of.is_disguised.push_back(is_taken && !is_id && key != "dur" && key != "id" && key != "ph");
+    of.is_thread.push_back(key == "tid");
     of.needs_two |= is_taken && key == "dur";
     const bool names_correlation = !slot.of_event && key == kCorrelationKey;
     of.names_correlation |= names_correlation;
@@ -152,18 +153,19 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
 }
 
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
-                  size_t to, int64_t correlation, ChromeTexts& texts, bool without_id) {
+                  size_t to, int64_t correlation, ChromeTexts& texts, const ChromeArgsOf& of) {
   bool in_args = false;
   auto close = [&] {
     if (in_args) out += '}';
     in_args = false;
   };
   for (size_t i = from; i < to; ++i) {
-    if (shape.is_left_out[i] || (without_id && shape.is_of_id[i])) continue;
+    if (shape.is_left_out[i] || (of.without_id && shape.is_of_id[i])) continue;
     if (args[i].slot.of_event) close();
     out += args[i].slot.of_event || in_args ? "," : ",\"args\":{";
     in_args = !args[i].slot.of_event;
-    RETURN_IF_ERROR(AppendMember(out, args[i], shape.is_disguised[i], texts));
+    const bool is_disguised = shape.is_disguised[i] && (of.on_thread || !shape.is_thread[i]);
+    RETURN_IF_ERROR(AppendMember(out, args[i], is_disguised, texts));
   }
   if (correlation != kNoValue) {
     out += in_args ? "," : ",\"args\":{";

@@ -37,6 +37,7 @@ struct ChromeShape {
   bool names_correlation = false;  // has an argument of that name, whatever it is
   std::vector<bool> is_left_out;   // by slot: an environment
   std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
+  std::vector<bool> is_thread;     // by slot: it is one for what is on a thread only
   // By slot: where it is of an event with an id, it is that id or of it (id2, what goes with it, id with a scope).
   std::vector<bool> is_of_id;
 
@@ -47,10 +48,15 @@ struct ChromeShape {
 };
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts);
 
+struct ChromeArgsOf {
+  bool without_id = false;  // what is of an id is left out
+  bool on_thread = true;
+};
+
 // Appends ,"key":value for what stands beside, and ,"args":{...} for what does not, of slots `from` to `to`; and a
-// correlation that no slot has, unless it is kNoValue. `without_id`: what is of an id is left out.
+// correlation that no slot has, unless it is kNoValue.
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
-                  size_t to, int64_t correlation, ChromeTexts& texts, bool without_id = false);
+                  size_t to, int64_t correlation, ChromeTexts& texts, const ChromeArgsOf& of = {});
 
 // The arguments alone, as an object; those that stood beside among them.
 Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,

@@ -201,7 +201,7 @@ class PartEvents {
     ASSIGN_OR_RETURN(const bool is_untimed, IsUntimed(phase, args));
     RETURN_IF_ERROR(BeginRow(phase, rows, row, args, HasOwnId(rows, row, *shape, 0, args.size()), is_untimed));
     RETURN_IF_ERROR(
-        AppendArgs(out(), args, *shape, is_untimed ? 1 : 0, args.size(), kNoValue, texts_, IdsAreMade(rows, row)));
+        AppendArgs(out(), args, *shape, is_untimed ? 1 : 0, args.size(), kNoValue, texts_, ArgsOf(rows, row)));
     out() += '}';
     return OkStatus();
   }
@@ -213,8 +213,11 @@ class PartEvents {
     return key == "ph";
   }
 
-  bool IdsAreMade(const SegmentRows& rows, size_t row) const {
-    return number_ && (IsAsync(rows, row) || rows.Of(EventColumn::kFlowId, row) != kNoValue);
+  // Of several parts, ids are made.
+  ChromeArgsOf ArgsOf(const SegmentRows& rows, size_t row) const {
+    const bool is_async = IsAsync(rows, row);
+    const bool has_id = is_async || rows.Of(EventColumn::kFlowId, row) != kNoValue;
+    return {.without_id = number_ && has_id, .on_thread = !is_async};
   }
 
   Status BeginRow(char phase, SegmentRows& rows, size_t row, std::span<const SegmentRows::Arg> args, bool has_own_id,
@@ -265,10 +268,10 @@ class PartEvents {
     }
     const bool has_end = duration_ns != kNoValue;
     const size_t in_begin = has_end ? shape->in_first : args.size();
-    const bool ids_are_made = IdsAreMade(rows, row);
+    const ChromeArgsOf args_of = ArgsOf(rows, row);
     const bool begin_has_id = HasOwnId(rows, row, *shape, 0, in_begin);
     RETURN_IF_ERROR(BeginRow(is_async ? 'b' : 'B', rows, row, args, begin_has_id));
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_, ids_are_made));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, in_begin, correlation, texts_, args_of));
     out() += '}';
     if (!has_end) return OkStatus();
     BeginEvent(is_async ? 'e' : 'E');
@@ -280,7 +283,7 @@ class PartEvents {
     if (is_async && !end_has_id) {
       RETURN_IF_ERROR(AppendId(rows.track(row), rows.Of(EventColumn::kCategory, row)));
     }
-    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_, ids_are_made));
+    RETURN_IF_ERROR(AppendArgs(out(), args, *shape, in_begin, args.size(), kNoValue, texts_, args_of));
     out() += '}';
     return OkStatus();
   }

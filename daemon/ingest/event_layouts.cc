@@ -11,18 +11,23 @@ namespace {
 
 enum class Level : uint8_t { kOutside, kEvent, kArgs };
 
-bool Same(const char* a, const char* b, size_t size) {
-  uint64_t x = 0;
-  uint64_t y = 0;
-  for (; size >= sizeof(x); size -= sizeof(x), a += sizeof(x), b += sizeof(x)) {
-    std::memcpy(&x, a, sizeof(x));
-    std::memcpy(&y, b, sizeof(y));
-    if (x != y) return false;
+constexpr size_t kPadding = 16;  // of a step's text
+
+// Whether the text begins with `known`, behind which kPadding bytes can be read, as behind `at`.
+bool Begins(const char* at, const char* known, size_t size) {
+#if defined(__SSE2__)
+  const auto same = [&] {
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(known));
+    return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)));
+  };
+  for (; size > 16; size -= 16, at += 16, known += 16) {
+    if (same() != 0xffff) return false;
   }
-  for (; size > 0; --size) {
-    if (*a++ != *b++) return false;
-  }
-  return true;
+  return ((same() | ~0U << size) & 0xffffU) == 0xffff;
+#else
+  return std::memcmp(at, known, size) == 0;
+#endif
 }
 
 JsonKind KindAt(const char* at) {
@@ -55,7 +60,8 @@ bool IsWordCut(const char* at, const char* end) {
 // The text up to the next value, with the quote that opens it, and that value's kind; or the text up to the end of the
 // event.
 struct EventLayouts::Step {
-  std::string text;
+  std::string text;  // and kPadding zeros
+  size_t size = 0;   // without them
   JsonKind kind = JsonKind::kString;
   char opens = 0;  // of a nested value: its bracket or brace
   Level level = Level::kOutside;
@@ -66,10 +72,15 @@ struct EventLayouts::Step {
   Step* next = nullptr;   // another one that may follow what is before this
   size_t branches = 0;    // how many may follow it
 
+  void SetText(const char* begin, const char* text_end) {
+    text.assign(begin, text_end);
+    size = text.size();
+    text.append(kPadding, '\0');
+  }
   bool Fits(const char* at, const char* end) const {
-    if (text.size() > static_cast<size_t>(end - at) || !Same(at, text.data(), text.size())) return false;
+    if (size > static_cast<size_t>(end - at) || !Begins(at, text.data(), size)) return false;
     if (layout != nullptr || kind == JsonKind::kString) return true;
-    const char* value = at + text.size();
+    const char* value = at + size;
     if (KindAt(value) != kind) return false;
     if (kind == JsonKind::kNumber) return true;
     return kind == JsonKind::kNested ? *value == opens : *value > ' ';  // space before a value is of another text
@@ -99,7 +110,7 @@ std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char
     if (next == nullptr) next = Learn(*step, at, end);
     if (next == nullptr) return std::nullopt;
     step = next;
-    at += step->text.size();
+    at += step->size;
     if (step->layout != nullptr) return Event{step->layout, values_.data(), at};
     const char* value_end = FindEnd(step->kind, at, end);
     has_too_many_ = count == kMostSlots;
@@ -148,7 +159,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
       expect = Expect::kCommaOrEnd;
       step.level = step.level == Level::kArgs ? Level::kEvent : Level::kOutside;
       if (step.level == Level::kEvent) continue;
-      step.text.assign(begin, at);
+      step.SetText(begin, at);
       return Remember(from, std::move(step));
     }
     if (expect == Expect::kCommaOrEnd) {
@@ -174,7 +185,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
     step.kind = KindAt(at);
     step.opens = step.kind == JsonKind::kNested ? *at : '\0';
     if (step.kind == JsonKind::kString) ++at;
-    step.text.assign(begin, at);
+    step.SetText(begin, at);
     return Remember(from, std::move(step));
   }
 }

@@ -1,11 +1,21 @@
 #include "daemon/ingest/json_number.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 
 namespace kprof {
 namespace {
 
+static_assert(std::endian::native == std::endian::little);
+
 constexpr size_t kMostDigits = 18;
+constexpr std::array<uint64_t, kMostDigits + 1> kPowersOfTen = [] {
+  std::array<uint64_t, kMostDigits + 1> powers{1};
+  for (size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+  return powers;
+}();
 constexpr int kMostExponent = 400;
 constexpr int kNanoPlaces = 3;  // of a microsecond
 
@@ -54,27 +64,57 @@ std::optional<Decimal> Split(std::string_view text) {
   return decimal;
 }
 
+struct Digits {
+  size_t end = 0;
+  size_t count = 0;
+  uint64_t value = 0;  // where there are no more than kMostDigits
+};
+
+// Of eight digits, the first one lowest.
+uint64_t ValueOfEight(uint64_t digits) {
+  digits = digits * 10 + (digits >> 8);  // pairs
+  return ((digits & 0x0000'00ff'0000'00ff) * (100 + (uint64_t{1'000'000} << 32)) +
+          ((digits >> 16) & 0x0000'00ff'0000'00ff) * (1 + (uint64_t{10'000} << 32))) >>
+         32;
+}
+
+// Eight at a time.
+Digits TakeDigitsAt(std::string_view text, size_t at) {
+  Digits taken{.end = at};
+  while (taken.end < text.size() && taken.count <= kMostDigits) {
+    uint64_t digits = 0;
+    std::memcpy(&digits, text.data() + taken.end, sizeof(digits));
+    digits ^= 0x3030'3030'3030'3030;
+    // The high bit of the first byte that is more than 9, and maybe of some behind it.
+    const uint64_t others = ((digits + 0x7676'7676'7676'7676) | digits) & 0x8080'8080'8080'8080;
+    const size_t count = std::min(static_cast<size_t>(std::countr_zero(others)) / 8, text.size() - taken.end);
+    if (count == 0) break;
+    taken.value = taken.value * kPowersOfTen[count] + ValueOfEight(digits << 8 * (8 - count));
+    taken.count += count;
+    taken.end += count;
+    if (count < 8) break;
+  }
+  return taken;
+}
+
 }  // namespace
 
 std::optional<JsonNumber> ParseJsonNumber(std::string_view text) {
   JsonNumber number;
-  size_t at = text.starts_with('-') ? 1 : 0;
-  const bool negative = at == 1;
-  const size_t first = at;
-  size_t point = text.size();
-  for (; at < text.size(); ++at) {
-    if (IsDigit(text[at])) {
-      if (at - first - (point < text.size() ? 1 : 0) >= kMostDigits) return std::nullopt;
-      number.digits = number.digits * 10 + (text[at] - '0');
-    } else if (text[at] == '.' && point == text.size() && at > first) {
-      point = at;
-    } else {
-      return std::nullopt;
-    }
+  const bool negative = text.starts_with('-');
+  Digits whole = TakeDigitsAt(text, negative ? 1 : 0);
+  if (whole.count == 0 || whole.count > kMostDigits) return std::nullopt;
+  number.is_integer = whole.end == text.size();
+  if (!number.is_integer) {
+    if (text[whole.end] != '.') return std::nullopt;
+    const Digits fraction = TakeDigitsAt(text, whole.end + 1);
+    if (fraction.count == 0 || fraction.end != text.size()) return std::nullopt;
+    if (whole.count + fraction.count > kMostDigits) return std::nullopt;
+    whole.value = whole.value * kPowersOfTen[fraction.count] + fraction.value;
+    number.places = static_cast<int>(fraction.count);
   }
-  if (at == first || point + 1 == text.size()) return std::nullopt;
-  number.is_integer = point == text.size();
-  number.places = number.is_integer ? 0 : static_cast<int>(text.size() - point - 1);
+  if (negative && whole.value == 0) return std::nullopt;  // a double tells it from 0
+  number.digits = static_cast<int64_t>(whole.value);
   if (negative) number.digits = -number.digits;
   return number;
 }

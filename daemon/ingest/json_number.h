@@ -1,7 +1,7 @@
 // Numbers in JSON text as what they say in decimal, never by way of a double: a Unix time in microseconds with its
 // decimals has more digits than a double holds.
 //
-// Pure; any thread.
+// Pure; any thread. Reads up to eight bytes behind a text, which must be there.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct JsonNumber {
   bool is_integer = false;  // written without a point: 3, not 3.0
 };
 
-// Nothing for what is no number, has an exponent, or more than 18 digits: that is kept as the text it is.
+// Nothing for what is no number, has an exponent, more than 18 digits, or is -0: that is kept as the text it is.
 std::optional<JsonNumber> ParseJsonNumber(std::string_view text);
 
 // A number without a fraction, however it is written: 5, 5.0. Nothing for any other.

@@ -59,6 +59,18 @@ inline bool BeginsNumber(char c) {
 
 // Behind all that may be part of a number.
 inline const char* FindNumberEnd(const char* at) {
+#if defined(__SSE2__)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i from_minus = _mm_sub_epi8(bytes, _mm_set1_epi8('-'));  // - . / 0 to 9 are 0 to 12
+  const __m128i minus_to_nine = _mm_cmpeq_epi8(_mm_min_epu8(from_minus, _mm_set1_epi8('9' - '-')), from_minus);
+  const __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('/'));
+  const __m128i e = _mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8('e'));
+  const __m128i plus = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('+'));
+  const __m128i parts = _mm_or_si128(_mm_andnot_si128(slash, minus_to_nine), _mm_or_si128(e, plus));
+  const auto others = ~static_cast<unsigned>(_mm_movemask_epi8(parts)) & 0xffffU;
+  if (others != 0) return at + __builtin_ctz(others);
+  at += 16;
+#endif
   while ((*at >= '0' && *at <= '9') || *at == '.' || *at == '-' || *at == '+' || *at == 'e' || *at == 'E') ++at;
   return at;
 }

@@ -18,7 +18,8 @@ constexpr int64_t kRowsPerProgress = 1 << 14;
 EventArg RealArg(BatchBuilder& batch, uint32_t key, double value) {
   if (!std::isfinite(value)) return {key, ArgType::kString, batch.Text(value > 0 ? "Infinity" : "-Infinity")};
   const std::string text = ShortestNumber(value);
-  if (const std::optional<JsonNumber> number = ParseJsonNumber(text)) {
+  const std::string padded = text + std::string(sizeof(uint64_t), '\0');
+  if (const std::optional<JsonNumber> number = ParseJsonNumber(std::string_view(padded).substr(0, text.size()))) {
     const std::optional<int64_t> decimal = PackDecimal({number->digits, number->places});
     if (decimal) return {key, ArgType::kDecimal, *decimal};
   }

@@ -1,5 +1,6 @@
 #include "daemon/ingest/source_hash.h"
 
+#define XXH_INLINE_ALL  // for the processor that this is built for
 #include <xxhash.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <utility>
 
@@ -50,7 +51,9 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
       facts_(strings_, shapes_, tracks_),
       spans_(
           shapes_, [this](const ArgShape& shape) { return Shape(shape); }, limits.open_spans),
-      levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }),
+      levels_(
+          [this](const EncodedSegment& segment) { return part_.AddSegment(segment); },
+          [this](const std::function<void()>& first, const std::function<void()>& second) { Beside(first, second); }),
       totals_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }),
       counter_levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
   shape_numbers_.emplace(ArgShape(), kNoArgs);
@@ -255,10 +258,24 @@ Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& o
   for (const uint32_t row : order) {
     last_slices_[static_cast<size_t>(tracks[row])] = {times[row], durations[row]};
     depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
-    if (durations[row] == kNoValue) continue;
-    RETURN_IF_ERROR(levels_.Add({times[row], durations[row], tracks[row], depths[row], names[row]}));
   }
-  return OkStatus();
+  return levels_.Add(order, [&](uint32_t row) {
+    return DetailSlice{times[row], durations[row], tracks[row], depths[row], names[row]};
+  });
+}
+
+// The second on the pool, if it takes it.
+void TraceAssembler::Beside(const std::function<void()>& first, const std::function<void()>& second) {
+  std::promise<void> done;
+  const bool is_taken = pool_
+                            .Submit([&] {
+                              second();
+                              done.set_value();
+                            })
+                            .ok();
+  first();
+  if (is_taken) return done.get_future().wait();
+  second();
 }
 
 }  // namespace kprof

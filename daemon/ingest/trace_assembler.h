@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -84,6 +85,7 @@ class TraceAssembler {
   Status FlushFull(size_t least_rows);
   Status Flush(EventKind kind);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
+  void Beside(const std::function<void()>& first, const std::function<void()>& second);
 
   PartSink& part_;
   WorkerPool& pool_;

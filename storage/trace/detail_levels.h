@@ -5,82 +5,69 @@
 // some rows per pixel of each track and depth. A level is left out that has more than half of the rows of the one
 // before, or more than a quarter of the slices: all of them together are then no more than half as many as those.
 //
-// One thread. Memory: what is open on so many tracks and depths as the limits say, and up to a segment's rows of each
-// level. Where there are more, all that is open is ended, and begins anew: those stretches have two rows each.
+// One thread at a time; slices that come together are worked at side by side, those of even depths and those of odd
+// ones. Memory: what is open on so many tracks and depths as the limits say, and up to a segment's rows of each level.
+// Where there are more, all that is open is ended, and begins anew: those stretches have two rows each.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
-#include <unordered_map>
-#include <vector>
+#include <span>
 
 #include "storage/base/status.h"
-#include "storage/trace/event_rows.h"
-#include "storage/trace/segment_maker.h"
+#include "storage/trace/event_kind.h"
+#include "storage/trace/lane_levels.h"
 
 namespace kprof {
-
-constexpr int kFinestLevel = 5;     // 1,024 ns
-constexpr int kCoarsestLevel = 20;  // 18 minutes
-
-struct DetailLimits {
-  size_t lanes = 1 << 15;        // tracks and depths that are open
-  size_t lane_places = 1 << 20;  // and depths without any between them
-};
 
 class DetailLevels {
  public:
   using Write = std::function<Status(const EncodedSegment&)>;
-  explicit DetailLevels(Write write, const DetailLimits& limits = {});
-  ~DetailLevels();
+  // Runs both, and returns when both have ended.
+  using Beside = std::function<void(const std::function<void()>&, const std::function<void()>&)>;
+  explicit DetailLevels(Write write, Beside beside = OneByOne, const DetailLimits& limits = {});
 
-  // On each track in the order of time. Numbers may be any: a duration is taken for 0 where it is negative, and sums
-  // end with the last number there is.
-  struct Slice {
-    int64_t time_ns = 0;
-    int64_t duration_ns = 0;
-    int64_t track = 0;
-    int64_t depth = 0;
-    int64_t name = 0;
-  };
-  Status Add(const Slice& slice);
+  // `slice_at(row)` is a DetailSlice, asked for on any thread; those without an end (kNoValue) are in no level. On each
+  // track in the order of time.
+  template <typename SliceAt>
+  Status Add(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    while (!rows.empty()) {
+      const size_t count = std::min(rows.size(), RowsAtOnce());
+      std::array<int64_t, 2> added{};
+      const auto add = [&, some = rows.first(count)](size_t half) {
+        for (const uint32_t row : some) {
+          const DetailSlice slice = slice_at(row);
+          if ((slice.depth & 1) != static_cast<int64_t>(half) || slice.duration_ns == kNoValue) continue;
+          halves_[half].Add(slice);
+          ++added[half];
+        }
+      };
+      Run(
+          count, [&] { add(0); }, [&] { add(1); });
+      RETURN_IF_ERROR(See(added[0] + added[1]));
+      rows = rows.subspan(count);
+    }
+    return OkStatus();
+  }
   // All that is left. Once, last.
   Status Finish();
 
  private:
-  // A row of a level, of one lane: a track and a depth.
-  struct Item {
-    int64_t begin = 0;
-    int64_t end = 0;
-    int64_t busy = 0;
-    int64_t count = 0;
-    int64_t longest = 0;
-    int64_t name = 0;
-    int64_t track = 0;
-    uint32_t depth = 0;
-    uint32_t lane = 0;
-  };
-  struct Level;
-
-  uint32_t LaneOf(int64_t track, uint32_t depth);
-  void Push(size_t level, const Item& item);
-  void Emit(size_t level, const Item& item);
-  void EmitAll();
-  void ChooseLevels();
-  Status WriteFull(size_t least_rows);
-  Status WriteRows(Level& level);
+  static void OneByOne(const std::function<void()>& first, const std::function<void()>& second);
+  // Side by side where it is about so many rows that it is worth it.
+  void Run(size_t rows, const std::function<void()>& first, const std::function<void()>& second) const;
+  size_t RowsAtOnce() const;
+  Status See(int64_t added);
+  void Choose();
+  Status WriteAll(size_t least_rows);
 
   const Write write_;
-  const DetailLimits limits_;
-  size_t lanes_ = 0;
-  size_t lane_places_ = 0;
-  std::unordered_map<int64_t, std::vector<uint32_t>> lanes_of_tracks_;  // by depth
-  std::vector<uint32_t>* last_lanes_ = nullptr;
-  int64_t last_track_ = 0;
-  std::vector<Level> levels_;
+  const Beside beside_;
+  std::array<LaneLevels, 2> halves_;  // of even depths, of odd ones
   int64_t slices_ = 0;
   bool chosen_ = false;
-  bool has_full_ = false;
 };
 
 }  // namespace kprof

@@ -1,7 +1,9 @@
 #include "storage/trace/part_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "storage/layout.h"
@@ -230,7 +232,12 @@ Status PartWriter::CheckNumbers() const {
 Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
-  DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); });
+  DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); },
+                      [](const std::function<void()>& first, const std::function<void()>& second) {
+                        std::thread beside(second);
+                        first();
+                        beside.join();
+                      });
   ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(*db_, slices_, levels, stop));
   RETURN_IF_ERROR(levels.Finish());
   if (made.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made.without));

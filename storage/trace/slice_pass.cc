@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -129,8 +130,10 @@ class Pass {
 
   Status AddOne(const SliceSegment& segment) {
     ASSIGN_OR_RETURN(const Slices slices, Read(segment));
-    std::vector<int64_t> depths;
-    RETURN_IF_ERROR(Nest(slices, depths));
+    std::vector<uint32_t> order(slices.times.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::vector<int64_t> depths(order.size());
+    RETURN_IF_ERROR(Nest(slices, order, depths));
     return WriteDepths(segment, depths);
   }
 
@@ -203,25 +206,19 @@ class Pass {
   // Of one track, where each stands; no copy of them is made.
   Result<std::vector<int16_t>> NestInAnyOrder(const Slices& slices) {
     std::vector<int16_t> depths(slices.times.size());
-    for (const uint32_t row : OrderByTime(slices.times, slices.durations)) {
-      const int64_t depth = nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]);
-      depths[row] = static_cast<int16_t>(depth);
-      if (slices.durations[row] == kNoValue) continue;
-      RETURN_IF_ERROR(
-          levels_.Add({slices.times[row], slices.durations[row], slices.tracks[row], depth, slices.names[row]}));
-    }
+    const std::vector<uint32_t> order = OrderByTime(slices.times, slices.durations);
+    RETURN_IF_ERROR(Nest(slices, order, depths));
     return depths;
   }
 
-  Status Nest(const Slices& slices, std::vector<int64_t>& depths) {
-    depths.reserve(slices.times.size());
-    for (size_t row = 0; row < slices.times.size(); ++row) {
-      depths.push_back(nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]));
-      if (slices.durations[row] == kNoValue) continue;
-      RETURN_IF_ERROR(
-          levels_.Add({slices.times[row], slices.durations[row], slices.tracks[row], depths[row], slices.names[row]}));
+  template <typename Depth>
+  Status Nest(const Slices& slices, std::span<const uint32_t> order, std::vector<Depth>& depths) {
+    for (const uint32_t row : order) {
+      depths[row] = static_cast<Depth>(nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]));
     }
-    return OkStatus();
+    return levels_.Add(order, [&](uint32_t row) {
+      return DetailSlice{slices.times[row], slices.durations[row], slices.tracks[row], depths[row], slices.names[row]};
+    });
   }
 
   Status WriteDepths(const SliceSegment& segment, const std::vector<int64_t>& depths) {

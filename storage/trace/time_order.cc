@@ -1,6 +1,7 @@
 #include "storage/trace/time_order.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -12,27 +13,43 @@ constexpr size_t kDigits = size_t{1} << kDigitBits;
 constexpr size_t kFewRows = 256;  // which are sorted by comparing
 constexpr uint64_t kCloseTogether = 1 << 16;
 
-// Radix sort: a pass for each digit in which the times differ, from the lowest.
-std::vector<uint32_t> OrderMany(std::span<const int64_t> times, int64_t min, uint64_t range) {
-  struct Row {
-    uint64_t time;
-    uint32_t number;
-  };
-  std::vector<Row> rows(times.size());
-  std::vector<Row> sorted(times.size());
-  for (size_t i = 0; i < times.size(); ++i) {
-    rows[i] = {static_cast<uint64_t>(times[i]) - static_cast<uint64_t>(min), static_cast<uint32_t>(i)};
-  }
-  const int bits = static_cast<int>(std::bit_width(range));
-  for (int shift = 0; shift < bits; shift += kDigitBits) {
-    std::vector<uint32_t> starts(kDigits);
-    for (const Row& row : rows) ++starts[(row.time >> shift) % kDigits];
+struct Row {
+  uint64_t time;
+  uint32_t number;
+};
+
+// Radix sort by the bits of `key(row)` from `first_bit` to `end_bit`: a pass for each digit that differs, from the
+// lowest.
+template <typename AnyRow, typename Key>
+void SortByDigits(std::vector<AnyRow>& rows, int first_bit, int end_bit, const Key& key) {
+  std::vector<AnyRow> sorted(rows.size());
+  for (int shift = first_bit; shift < end_bit; shift += kDigitBits) {
+    std::array<uint32_t, kDigits> starts{};
+    for (const AnyRow& row : rows) ++starts[(key(row) >> shift) % kDigits];
+    if (starts[(key(rows.front()) >> shift) % kDigits] == rows.size()) continue;
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), 0u);
-    for (const Row& row : rows) sorted[starts[(row.time >> shift) % kDigits]++] = row;
+    for (const AnyRow& row : rows) sorted[starts[(key(row) >> shift) % kDigits]++] = row;
     rows.swap(sorted);
   }
+}
+
+std::vector<uint32_t> OrderMany(std::span<const int64_t> times, int64_t min, uint64_t range) {
+  const auto time_of = [&](size_t i) { return static_cast<uint64_t>(times[i]) - static_cast<uint64_t>(min); };
+  const int time_bits = static_cast<int>(std::bit_width(range));
+  const int number_bits = static_cast<int>(std::bit_width(times.size()));
   std::vector<uint32_t> order(times.size());
-  for (size_t i = 0; i < times.size(); ++i) order[i] = rows[i].number;
+  if (time_bits + number_bits <= 64) {  // as nearly all are: the number below the time
+    std::vector<uint64_t> rows(times.size());
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = time_of(i) << number_bits | i;
+    SortByDigits(rows, number_bits, number_bits + time_bits, [](uint64_t row) { return row; });
+    const uint64_t number = (uint64_t{1} << number_bits) - 1;
+    for (size_t i = 0; i < rows.size(); ++i) order[i] = static_cast<uint32_t>(rows[i] & number);
+    return order;
+  }
+  std::vector<Row> rows(times.size());
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = {time_of(i), static_cast<uint32_t>(i)};
+  SortByDigits(rows, 0, time_bits, [](const Row& row) { return row.time; });
+  for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].number;
   return order;
 }
 

@@ -168,8 +168,9 @@ TEST_F(ChromeExportTest, IdsOfSeveralValuesReadBack) {
   ExpectReadsBack(source);
   const std::unique_ptr<PartReader> part = Import(source);
   const std::string exported = Export("chrome", *part);
-  EXPECT_NE(exported.find(R"("ts":1,"pid":1,"id2":{"local":"0x1"},"args":{"a":1}})"), std::string::npos) << exported;
-  EXPECT_NE(exported.find(R"("ts":5,"pid":2,"id2":{"global":"7"}})"), std::string::npos) << exported;
+  EXPECT_NE(exported.find(R"("ts":1,"pid":1,"tid":1,"id2":{"local":"0x1"},"args":{"a":1}})"), std::string::npos)
+      << exported;
+  EXPECT_NE(exported.find(R"("ts":5,"pid":2,"tid":1,"id2":{"global":"7"}})"), std::string::npos) << exported;
 }
 
 TEST_F(ChromeExportTest, WhatIsMissingOrOddReadsBack) {
@@ -300,9 +301,9 @@ TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
   const std::unique_ptr<PartReader> part = Import(ReadFile(path), {{"source_format", "nsys-sqlite"}});
   const std::string exported = Export("chrome", *part);
   ExpectIsChromeTrace(exported);
-  for (const char* expected :
-       {R"("name":"process_name","pid":2568473,)", R"("pid":2568473,"tid":2568473,"args":{"name":"climate_train_u"})",
-        R"("tid":"OS runtime of climate_train_u")", R"("baseTimeNanoseconds":1763851018)"}) {
+  for (const char* expected : {R"("name":"process_name","cat":"","pid":2568473,)",
+                               R"("pid":2568473,"tid":2568473,"args":{"name":"climate_train_u"})",
+                               R"("tid":"OS runtime of climate_train_u")", R"("baseTimeNanoseconds":1763851018)"}) {
     EXPECT_NE(exported.find(expected), std::string::npos) << expected;
   }
   EXPECT_EQ(exported.find("\"environment\""), std::string::npos);

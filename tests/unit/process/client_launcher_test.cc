@@ -237,7 +237,10 @@ TEST_F(ClientLauncherTest, DropsAndCountsWhatNobodyTakesAnyMore) {
 
 TEST_F(ClientLauncherTest, EndsUnderAStopAlsoWhenItsOutputIsNotTaken) {
   take_output_ = false;
-  Command& command = Start({"head", "-c", "30000000", "/dev/zero"});  // waits, as at any full pipe
+  Command& command = Start({"head", "-c", "30000000", "/dev/zero"});
+  const pid_t head = ChildOf(ChildOf(keeper_));
+  ASSERT_GT(head, 1);
+  WaitUntil([&] { return ReadProcess(head).state == 'S'; }, "waiting, as at any full pipe");
   EXPECT_FALSE(command.over());
   command.launched->Stop(0);
   WaitUntil([&] { return command.over(); }, "the end");

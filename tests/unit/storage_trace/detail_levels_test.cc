@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
+#include <thread>
 #include <tuple>
 
 #include "storage/trace/column_codec.h"
@@ -13,7 +15,7 @@
 namespace kprof {
 namespace {
 
-using Slice = DetailLevels::Slice;
+using Slice = DetailSlice;
 
 struct Row {
   int64_t track = 0;
@@ -42,9 +44,21 @@ std::vector<int64_t> Decoded(const EncodedSegment& segment, EventColumn column) 
   return {};
 }
 
+Status AddAll(DetailLevels& levels, const std::vector<Slice>& slices) {
+  std::vector<uint32_t> order(slices.size());
+  std::iota(order.begin(), order.end(), 0U);
+  return levels.Add(order, [&](uint32_t row) { return slices[row]; });
+}
+
+void OnTwoThreads(const std::function<void()>& first, const std::function<void()>& second) {
+  std::thread beside(second);
+  first();
+  beside.join();
+}
+
 Levels Made(const std::vector<Slice>& slices) {
   Levels levels;
-  DetailLevels maker([&](const EncodedSegment& segment) {
+  auto see = [&](const EncodedSegment& segment) {
     EXPECT_EQ(segment.kind, EventKind::kSummary);
     const std::vector<int64_t> level = Decoded(segment, EventColumn::kLevel);
     const std::vector<int64_t> begin = Decoded(segment, EventColumn::kTime);
@@ -58,8 +72,9 @@ Levels Made(const std::vector<Slice>& slices) {
       levels[level[i]].push_back({track[i], depth[i], begin[i], duration[i], count[i], busy[i], name[i]});
     }
     return OkStatus();
-  });
-  for (const Slice& slice : slices) EXPECT_TRUE(maker.Add(slice).ok());
+  };
+  DetailLevels maker(see, OnTwoThreads);
+  EXPECT_TRUE(AddAll(maker, slices).ok());
   EXPECT_TRUE(maker.Finish().ok());
   for (auto& [level, rows] : levels) std::sort(rows.begin(), rows.end());
   return levels;
@@ -199,7 +214,7 @@ TEST(DetailLevels, NumbersOfAllSizesAreCounted) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   std::vector<Slice> slices;
   for (const int64_t time : {kLeast, int64_t{0}, kMost}) {
-    for (const int64_t duration : {kLeast, int64_t{-1}, int64_t{0}, int64_t{5}, kMost}) {
+    for (const int64_t duration : {kLeast + 1, int64_t{-1}, int64_t{0}, int64_t{5}, kMost}) {
       for (const int64_t depth : {kLeast, int64_t{5'000}, kMost}) {
         for (int i = 0; i < 20; ++i) slices.push_back({time, duration, kLeast, depth, kMost});
       }
@@ -218,13 +233,15 @@ TEST(DetailLevels, TheCoarsestAddsUpItsSlices) {
 
 TEST(DetailLevels, PassesOnWhatFails) {
   DetailLevels levels([](const EncodedSegment&) { return Fail(ErrorCode::kStorageFull, "write", "full"); });
-  for (int64_t i = 0; i < 10; ++i) ASSERT_TRUE(levels.Add({i, 1, 0, 0, 0}).ok());
+  std::vector<Slice> slices;
+  for (int64_t i = 0; i < 10; ++i) slices.push_back({i, 1, 0, 0, 0});
+  ASSERT_TRUE(AddAll(levels, slices).ok());
   EXPECT_EQ(levels.Finish().code(), ErrorCode::kStorageFull);
 }
 
 // Of more tracks and depths than are open at a time each slice is in one row of each level all the same.
 TEST(DetailLevels, MoreTracksAndDepthsThanAreOpenAreInRowsAllTheSame) {
-  for (const DetailLimits limits : {DetailLimits{.lanes = 10}, DetailLimits{.lane_places = 50}}) {
+  for (const DetailLimits limits : {DetailLimits{.lanes = 20}, DetailLimits{.lane_places = 100}}) {
     std::mt19937_64 random(2);
     std::map<int64_t, int64_t> counts;
     std::map<int64_t, int64_t> busy;
@@ -239,15 +256,17 @@ TEST(DetailLevels, MoreTracksAndDepthsThanAreOpenAreInRowsAllTheSame) {
           }
           return OkStatus();
         },
-        limits);
+        OnTwoThreads, limits);
     int64_t sum = 0;
+    std::vector<Slice> slices;
     for (int64_t i = 0; i < 20'000; ++i) {
       const auto duration = static_cast<int64_t>(random() % 50);
       sum += duration;
       // Mostly the same ones, at times another.
       const auto track = static_cast<int64_t>(random() % 100 == 0 ? random() % 1'000 : random() % 3);
-      ASSERT_TRUE(maker.Add({i * 100, duration, track, static_cast<int64_t>(random() % 100 == 0 ? 20 : 0), 0}).ok());
+      slices.push_back({i * 100, duration, track, static_cast<int64_t>(random() % 100 == 0 ? 20 : 0), 0});
     }
+    ASSERT_TRUE(AddAll(maker, slices).ok());
     ASSERT_TRUE(maker.Finish().ok());
     EXPECT_FALSE(counts.empty());
     for (const auto& [level, count] : counts) {

@@ -1,0 +1,159 @@
+#include "storage/trace/lane_levels.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "storage/trace/event_rows.h"
+#include "storage/trace/event_time.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kMostDepths = 4'096;  // those below are drawn on the last of them
+constexpr uint32_t kNoLane = UINT32_MAX;
+
+uint64_t WidthOf(int level) {
+  return uint64_t{1} << (2 * level);
+}
+
+// REQUIRES: end >= begin.
+uint64_t Length(int64_t begin, int64_t end) {
+  return static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
+}
+
+int64_t AsDuration(uint64_t length) {
+  return static_cast<int64_t>(std::min(length, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
+}
+
+}  // namespace
+
+struct LaneLevels::Level {
+  int number = 0;
+  std::vector<Item> open;  // by lane; count 0: none
+  std::vector<Item> rows;
+};
+
+LaneLevels::LaneLevels(const DetailLimits& limits) : limits_(limits) {
+  for (int number = kFinestLevel; number <= kCoarsestLevel; ++number) {
+    levels_.emplace_back();
+    levels_.back().number = number;
+  }
+}
+
+LaneLevels::~LaneLevels() = default;
+LaneLevels::LaneLevels(LaneLevels&&) noexcept = default;
+
+void LaneLevels::Add(const DetailSlice& slice) {
+  if (levels_.empty()) return;
+  const int64_t end = EndOf(slice.time_ns, slice.duration_ns);
+  const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
+  const auto depth = static_cast<uint32_t>(std::clamp<int64_t>(slice.depth, 0, kMostDepths));
+  const uint32_t lane = LaneOf(slice.track, depth);
+  Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, slice.track, depth, lane});
+}
+
+uint32_t LaneLevels::LaneOf(int64_t track, uint32_t depth) {
+  if (last_lanes_ != nullptr && track == last_track_ && depth < last_lanes_->size() &&
+      (*last_lanes_)[depth] != kNoLane) {
+    return (*last_lanes_)[depth];
+  }
+  last_lanes_ = &lanes_of_tracks_[track];
+  last_track_ = track;
+  const size_t more = depth < last_lanes_->size() ? 0 : depth + 1 - last_lanes_->size();
+  if (more == 0 && (*last_lanes_)[depth] != kNoLane) return (*last_lanes_)[depth];
+  if (lanes_ == limits_.lanes || lane_places_ + more > limits_.lane_places) {
+    EndAll();
+    lanes_ = 0;
+    lane_places_ = 0;
+    lanes_of_tracks_.clear();
+    last_lanes_ = &lanes_of_tracks_[track];
+  }
+  if (last_lanes_->size() <= depth) {
+    lane_places_ += depth + 1 - last_lanes_->size();
+    last_lanes_->resize(depth + 1, kNoLane);
+  }
+  return (*last_lanes_)[depth] = static_cast<uint32_t>(lanes_++);
+}
+
+void LaneLevels::Push(size_t level, const Item& item) {
+  std::vector<Item>& all_open = levels_[level].open;
+  if (all_open.size() <= item.lane) all_open.resize(lanes_);
+  const int shift = 2 * levels_[level].number;
+  Item& open = all_open[item.lane];
+  const bool is_short = Length(item.begin, item.end) < WidthOf(levels_[level].number);
+  if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
+    open.end = std::max(open.end, item.end);
+    open.busy = EndOf(open.busy, item.busy);
+    open.count += item.count;
+    if (item.longest > open.longest) {
+      open.longest = item.longest;
+      open.name = item.name;
+    }
+    return;
+  }
+  const Item before = std::exchange(open, is_short ? item : Item{});
+  if (before.count > 0) Emit(level, before);
+  if (!is_short) Emit(level, item);
+}
+
+void LaneLevels::Emit(size_t level, const Item& item) {
+  levels_[level].rows.push_back(item);
+  if (level + 1 < levels_.size()) Push(level + 1, item);
+}
+
+void LaneLevels::EndOpen(size_t level) {
+  for (Item& open : levels_[level].open) {
+    const Item item = std::exchange(open, {});
+    if (item.count > 0) Emit(level, item);
+  }
+}
+
+void LaneLevels::EndAll() {
+  for (size_t level = 0; level < levels_.size(); ++level) EndOpen(level);
+}
+
+std::vector<size_t> LaneLevels::rows() const {
+  std::vector<size_t> rows;
+  for (const Level& level : levels_) rows.push_back(level.rows.size());
+  return rows;
+}
+
+// What is open on a level that is not kept goes on to the next one: those that are kept are the same without it.
+void LaneLevels::Keep(const std::vector<bool>& kept) {
+  std::vector<Level> those;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    if (!kept[level]) EndOpen(level);
+  }
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    if (kept[level]) those.push_back(std::move(levels_[level]));
+  }
+  levels_ = std::move(those);
+}
+
+std::vector<EncodedSegment> LaneLevels::Take(size_t least_rows) {
+  std::vector<EncodedSegment> segments;
+  for (Level& level : levels_) {
+    if (level.rows.size() >= least_rows) Encode(level, segments);
+  }
+  return segments;
+}
+
+void LaneLevels::Encode(Level& level, std::vector<EncodedSegment>& segments) {
+  EventRows rows;
+  for (const Item& item : level.rows) {
+    rows.of(EventColumn::kTime).push_back(item.begin);
+    rows.of(EventColumn::kDuration).push_back(AsDuration(Length(item.begin, item.end)));
+    rows.of(EventColumn::kTrack).push_back(item.track);
+    rows.of(EventColumn::kName).push_back(item.name);
+    rows.of(EventColumn::kDepth).push_back(item.depth);
+    rows.of(EventColumn::kCount).push_back(item.count);
+    rows.of(EventColumn::kBusy).push_back(item.busy);
+    rows.of(EventColumn::kLevel).push_back(level.number);
+  }
+  level.rows.clear();
+  SegmentMaker maker(EventKind::kSummary, rows);
+  for (size_t i = 0; i < maker.segments(); ++i) segments.push_back(maker.Encode(i));
+}
+
+}  // namespace kprof

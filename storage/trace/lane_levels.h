@@ -1,0 +1,81 @@
+// Levels of detail (detail_levels.h) of some lanes, a lane being a track and a depth: what is open on each level, and
+// the rows that are made and not yet taken.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/trace/segment_maker.h"
+
+namespace kprof {
+
+constexpr int kFinestLevel = 5;     // 1,024 ns
+constexpr int kCoarsestLevel = 20;  // 18 minutes
+
+struct DetailLimits {
+  size_t lanes = 1 << 15;        // tracks and depths that are open
+  size_t lane_places = 1 << 20;  // and depths without any between them
+};
+
+// Numbers may be any: a duration is taken for 0 where it is negative, and sums end with the last number there is.
+struct DetailSlice {
+  int64_t time_ns = 0;
+  int64_t duration_ns = 0;
+  int64_t track = 0;
+  int64_t depth = 0;
+  int64_t name = 0;
+};
+
+class LaneLevels {
+ public:
+  explicit LaneLevels(const DetailLimits& limits);
+  ~LaneLevels();
+  LaneLevels(LaneLevels&&) noexcept;
+  LaneLevels& operator=(LaneLevels&&) = delete;
+
+  // On each lane in the order of time.
+  void Add(const DetailSlice& slice);
+  // What is open is ended.
+  void EndAll();
+
+  // Rows that were made so far of each level that is kept, the finest first.
+  std::vector<size_t> rows() const;
+  // The others are dropped, with their rows. By their places in rows().
+  void Keep(const std::vector<bool>& kept);
+  // The levels that have so many rows, as segments; they have none then.
+  std::vector<EncodedSegment> Take(size_t least_rows);
+
+ private:
+  // A row of a level, of one lane.
+  struct Item {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int64_t busy = 0;
+    int64_t count = 0;
+    int64_t longest = 0;
+    int64_t name = 0;
+    int64_t track = 0;
+    uint32_t depth = 0;
+    uint32_t lane = 0;
+  };
+  struct Level;
+
+  uint32_t LaneOf(int64_t track, uint32_t depth);
+  void Push(size_t level, const Item& item);
+  void Emit(size_t level, const Item& item);
+  void EndOpen(size_t level);
+  static void Encode(Level& level, std::vector<EncodedSegment>& segments);
+
+  const DetailLimits limits_;
+  size_t lanes_ = 0;
+  size_t lane_places_ = 0;
+  std::unordered_map<int64_t, std::vector<uint32_t>> lanes_of_tracks_;  // by depth
+  std::vector<uint32_t>* last_lanes_ = nullptr;
+  int64_t last_track_ = 0;
+  std::vector<Level> levels_;
+};
+
+}  // namespace kprof
