@@ -51,7 +51,9 @@ void AddTrace(Facts& facts, const v1::Run& run) {
                          std::to_string(trace.counters()) + " counter values, " + std::to_string(trace.flows()) +
                          " flows on " + std::to_string(trace.tracks()) + " tracks");
   std::string stored = FormatBytes(trace.bytes());
-  if (trace.source_bytes() > 0) {
+  if (trace.source_bytes() > 0 && trace.bytes() >= trace.source_bytes()) {
+    stored += " for " + FormatBytes(trace.source_bytes());
+  } else if (trace.source_bytes() > 0) {
     stored += " of " + FormatBytes(trace.source_bytes()) + " (" +
               std::to_string((trace.bytes() * 100 + trace.source_bytes() / 2) / trace.source_bytes()) + " %)";
   }

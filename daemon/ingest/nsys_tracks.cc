@@ -78,8 +78,8 @@ uint32_t NsysTracks::OfProcess(int64_t global_pid, std::string_view kind, std::s
       row.pid = processes_.PidText(global_pid);
       row.process = processes_.ProcessName(global_pid);
     }
-    return batch_.AddTrack({TrackKey::Family::kAsync, batch_.Text(row.pid.value_or("")), 0, batch_.Text(what), 0},
-                           std::move(row));
+    const TrackKey key{TrackKey::Family::kAsync, batch_.Text(row.pid.value_or("")), 0, batch_.Text(what), 0};
+    return batch_.AddTrack(key, std::move(row));
   });
 }
 
@@ -105,8 +105,8 @@ uint32_t NsysTracks::Stream(int64_t global_pid, int64_t device, int64_t context,
       row.pid = processes_.PidText(global_pid);
       row.process = processes_.ProcessName(global_pid);
     }
-    return batch_.AddTrack({TrackKey::Family::kThread, batch_.Text(row.pid.value_or("")), batch_.Text(*row.tid), 0, 0},
-                           std::move(row));
+    const TrackKey key{TrackKey::Family::kThread, batch_.Text(row.pid.value_or("")), batch_.Text(*row.tid), 0, 0};
+    return batch_.AddTrack(key, std::move(row));
   });
 }
 

@@ -54,7 +54,10 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
       levels_(
           [this](const EncodedSegment& segment) { return part_.AddSegment(segment); },
           [this](const std::function<void()>& first, const std::function<void()>& second) { Beside(first, second); }),
-      totals_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }),
+      totals_([this](const EncodedSegment& segment) {
+        totals_made_.push_back(segment);
+        return OkStatus();
+      }),
       counter_levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
   shape_numbers_.emplace(ArgShape(), kNoArgs);
 }
@@ -116,6 +119,7 @@ Status TraceAssembler::Finish() {
   RETURN_IF_ERROR(FlushFull(1));
   if (in_order_) RETURN_IF_ERROR(levels_.Finish());
   RETURN_IF_ERROR(totals_.Finish());
+  for (const EncodedSegment& segment : totals_made_) RETURN_IF_ERROR(part_.AddSegment(segment));
   RETURN_IF_ERROR(counter_levels_.Finish());
   if (crowded_slices() > 0) RETURN_IF_ERROR(part_.SetFact("slices_too_deep", crowded_slices()));
   for (uint32_t track = 0; track < tracks_.size(); ++track) RETURN_IF_ERROR(part_.AddTrack(facts_.Describe(track)));
@@ -197,44 +201,71 @@ Status TraceAssembler::Renumber(const Source& source, EventRows& rows) {
   return OkStatus();
 }
 
-Status TraceAssembler::FlushFull(size_t least_rows) {
-  for (size_t kind = 0; kind < kEventKinds; ++kind) {
-    if (rows_[kind].size() >= least_rows) RETURN_IF_ERROR(Flush(static_cast<EventKind>(kind + 1)));
-  }
-  return OkStatus();
-}
+// Rows of a kind on their way to the part: the pool encodes them, as long as this is there.
+struct TraceAssembler::Flushing {
+  Flushing(EventKind of, EventRows taken)
+      : kind(of), rows(std::move(taken)), maker(of, rows), segments(maker.segments()) {}
 
-Status TraceAssembler::Flush(EventKind kind) {
-  EventRows rows = std::exchange(rows_[IndexOf(kind)], {});
-  SegmentMaker maker(kind, rows);
-  const std::vector<uint32_t> order(maker.order().begin(), maker.order().end());
+  // Once, each.
+  EncodedSegment Wait(size_t i) {
+    std::unique_lock lock(mu);
+    encoded.wait(lock, [&] { return segments[i].has_value(); });
+    return *std::move(segments[i]);
+  }
+
+  const EventKind kind;
+  EventRows rows;
+  SegmentMaker maker;
+  std::vector<uint32_t> order;  // by time: the maker's changes while it encodes
   std::mutex mu;
   std::condition_variable encoded;
-  std::vector<std::optional<EncodedSegment>> segments(maker.segments());
-  for (size_t i = 0; i < segments.size(); ++i) {
-    auto encode = [&, i] {
-      EncodedSegment segment = maker.Encode(i);
-      const std::scoped_lock lock(mu);
-      segments[i] = std::move(segment);
-      encoded.notify_one();
+  std::vector<std::optional<EncodedSegment>> segments;
+};
+
+Status TraceAssembler::FlushFull(size_t least_rows) {
+  std::vector<std::unique_ptr<Flushing>> all;
+  for (size_t kind = 0; kind < kEventKinds; ++kind) {
+    if (rows_[kind].size() >= least_rows) all.push_back(StartFlush(static_cast<EventKind>(kind + 1)));
+  }
+  Status status;
+  for (const std::unique_ptr<Flushing>& flushing : all) status = FinishFlush(*flushing, std::move(status));
+  return status;
+}
+
+std::unique_ptr<TraceAssembler::Flushing> TraceAssembler::StartFlush(EventKind kind) {
+  auto flushing = std::make_unique<Flushing>(kind, std::exchange(rows_[IndexOf(kind)], {}));
+  const std::span<const uint32_t> order = flushing->maker.order();
+  flushing->order.assign(order.begin(), order.end());
+  for (size_t i = 0; i < flushing->segments.size(); ++i) {
+    auto encode = [&into = *flushing, i] {
+      EncodedSegment segment = into.maker.Encode(i);
+      const std::scoped_lock lock(into.mu);
+      into.segments[i] = std::move(segment);
+      into.encoded.notify_one();
     };
     if (!pool_.Submit(encode).ok()) encode();  // its queue is full: then here
   }
-  Status status = OkStatus();
-  if (kind == EventKind::kSlice) {  // while others encode
-    status = AddDepths(rows, order);
-    if (status.ok()) status = totals_.Add(rows);
-  } else if (kind == EventKind::kCounter) {
-    status = counter_levels_.Add(rows, order);
+  return flushing;
+}
+
+// All of it is waited for, also after a failure before: the pool works on what is in it.
+Status TraceAssembler::FinishFlush(Flushing& flushing, Status status) {
+  EventRows& rows = flushing.rows;
+  if (status.ok() && flushing.kind == EventKind::kSlice) {  // while others encode
+    Status totals;
+    Beside([&] { status = AddDepths(rows, flushing.order); }, [&] { totals = totals_.Add(rows); });
+    for (const EncodedSegment& segment : std::exchange(totals_made_, {})) {
+      if (totals.ok()) totals = part_.AddSegment(segment);
+    }
+    if (status.ok()) status = std::move(totals);
+  } else if (status.ok() && flushing.kind == EventKind::kCounter) {
+    status = counter_levels_.Add(rows, flushing.order);
   }
-  const bool has_depths = kind == EventKind::kSlice && in_order_;
-  for (size_t i = 0; i < segments.size(); ++i) {
-    std::unique_lock lock(mu);
-    encoded.wait(lock, [&] { return segments[i].has_value(); });
-    EncodedSegment segment = *std::move(segments[i]);
-    lock.unlock();
-    if (!status.ok()) continue;  // all are waited for: they use what is here
-    if (has_depths) maker.EncodeAlso(i, EventColumn::kDepth, segment);
+  const bool has_depths = flushing.kind == EventKind::kSlice && in_order_;
+  for (size_t i = 0; i < flushing.segments.size(); ++i) {
+    EncodedSegment segment = flushing.Wait(i);
+    if (!status.ok()) continue;
+    if (has_depths) flushing.maker.EncodeAlso(i, EventColumn::kDepth, segment);
     status = part_.AddSegment(segment);
   }
   return status;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +76,8 @@ class TraceAssembler {
     std::vector<uint32_t> shapes{kNoArgs};
   };
 
+  struct Flushing;
+
   Status Begin();
   Status AddNumbersOf(const TraceBatch& batch);
   Result<uint32_t> String(std::string_view text);
@@ -83,7 +86,8 @@ class TraceAssembler {
   Status Renumber(const Source& source, EventRows& rows);
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
-  Status Flush(EventKind kind);
+  std::unique_ptr<Flushing> StartFlush(EventKind kind);
+  Status FinishFlush(Flushing& flushing, Status status);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
   void Beside(const std::function<void()>& first, const std::function<void()>& second);
 
@@ -104,6 +108,7 @@ class TraceAssembler {
   SliceNesting nesting_;
   DetailLevels levels_;
   SliceTotals totals_;
+  std::vector<EncodedSegment> totals_made_;  // on their way to the part
   CounterLevels counter_levels_;
   // So far every slice came after those of its track that were written before.
   bool in_order_ = true;

@@ -20,9 +20,8 @@
 #include "daemon/ingest/worker/sandbox.h"
 #include "storage/base/message_coder.h"
 
+namespace kprof {
 namespace {
-
-using namespace kprof;
 
 constexpr int kKeptBytes = 256 << 20;
 constexpr auto kBetweenProgress = std::chrono::milliseconds(100);
@@ -68,9 +67,7 @@ Result<ReadSourceResult> Read(FrameSink& sink) {
   return ReadSource(source, reading, pool, sink, progress, {});
 }
 
-}  // namespace
-
-int main() {
+int Run() {
   if (::fcntl(kIngestChannelFd, F_GETFD) < 0 || ::fcntl(kIngestSourceFd, F_GETFD) < 0) {
     std::fprintf(stderr, "kprof-ingest: kprofd starts this program; there is nothing to be done with it by hand\n");
     return 2;
@@ -91,4 +88,11 @@ int main() {
                           : sink.SendNow(IngestFrame::kFailed, EncodeFailure(read.status()));
   // Threads and memory go with the process, and faster than one by one.
   ::_exit(told.ok() ? 0 : 1);
+}
+
+}  // namespace
+}  // namespace kprof
+
+int main() {
+  return kprof::Run();
 }
