@@ -16,6 +16,7 @@
 namespace kprof::cli {
 namespace {
 
+constexpr int kMostFolders = 16;  // in each other
 constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
 
 Status CannotRead(int error, const std::string& path) {
@@ -24,14 +25,34 @@ Status CannotRead(int error, const std::string& path) {
   return FailErrno(error, act);
 }
 
-Result<std::vector<std::string>> TracesIn(const std::string& folder) {
+bool IsLink(const std::string& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+Status AddTracesIn(const std::string& folder, int depth, std::vector<std::string>& paths) {
+  if (depth == kMostFolders) {
+    return Fail(ErrorCode::kUsage, "read the folder " + TerminalText(folder),
+                "it is in more than " + std::to_string(kMostFolders) + " others", "name the files");
+  }
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);
   if (open == nullptr) return CannotRead(errno, folder);
-  std::vector<std::string> paths;
   while (const dirent* entry = ::readdir(open.get())) {
-    const std::string path = folder + "/" + entry->d_name;
-    if (LooksLikeTrace(entry->d_name) && !IsFolder(path)) paths.push_back(path);
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
+    if (!IsFolder(path)) {
+      if (LooksLikeTrace(std::string(name))) paths.push_back(path);
+    } else if (!IsLink(path)) {
+      RETURN_IF_ERROR(AddTracesIn(path, depth + 1, paths));
+    }
   }
+  return OkStatus();
+}
+
+Result<std::vector<std::string>> TracesIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  RETURN_IF_ERROR(AddTracesIn(folder, 0, paths));
   if (paths.empty()) {
     return Fail(
         ErrorCode::kUsage, "import the folder " + TerminalText(folder), "there is no trace in it",
@@ -45,7 +66,13 @@ Result<ImportFile> Open(const std::string& path) {
   ImportFile file;
   file.path = path;
   const bool standard = path == "-";
-  file.name = standard ? "stdin" : path.substr(path.rfind('/') + 1);
+  const size_t slash = path.rfind('/');
+  file.name = standard ? "stdin" : path.substr(slash + 1);
+  file.told_name = file.name;
+  if (!standard && slash != path.npos && slash > 0) {
+    const size_t before = path.rfind('/', slash - 1);
+    file.told_name = path.substr(before == path.npos ? 0 : before + 1);
+  }
   file.fd = UniqueFd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                               : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file.fd.valid()) return CannotRead(errno, standard ? "standard input" : path);

@@ -11,8 +11,9 @@
 namespace kprof::cli {
 
 struct ImportFile {
-  std::string path;  // as it was given; "-": standard input
-  std::string name;  // its last step; "stdin"
+  std::string path;       // as it was given; "-": standard input
+  std::string name;       // its last step; "stdin"
+  std::string told_name;  // with the step before, which may say of which rank it is
   UniqueFd fd;
   bool is_regular = false;
   int64_t size_bytes = 0;  // of a regular file
@@ -21,8 +22,8 @@ struct ImportFile {
 // Whether a file in a folder is taken for a trace: .json, .json.gz, .json.zst, .sqlite, .nsys-rep.
 bool LooksLikeTrace(const std::string& name);
 
-// In the order of `paths`, those of a folder by their names; not of the folders below it. Fails with kUsage for a
-// folder without any, and as the first file does that cannot be opened; says which.
+// In the order of `paths`, those of a folder and of the folders in it by their names (those in links to folders not).
+// Fails with kUsage for a folder without any, and as the first file does that cannot be opened; says which.
 Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& paths);
 
 }  // namespace kprof::cli

@@ -103,7 +103,7 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
     }
     v1::SubmitImportRequest::Source& source = *request.add_sources();
     source.set_ticket(*std::move(ticket));
-    source.set_name(file.name);
+    source.set_name(file.told_name);
     if (args.rank) source.set_rank(*args.rank);
   }
   Result<v1::SubmitImportResponse> submitted = client->SubmitImport(request);

@@ -26,6 +26,14 @@ std::optional<int64_t> TimeOf(const JsonSpan& value) {
   return nanos && *nanos > -kMostSourceNs && *nanos < kMostSourceNs ? nanos : std::nullopt;
 }
 
+// A number of a process or thread: 7.0 is 7, as tools that make tables of traces write it.
+std::string_view PlaceText(const JsonSpan& value) {
+  const std::string_view text = value.text();
+  if (!text.ends_with(".0")) return text;
+  const std::string_view whole = text.substr(0, text.size() - 2);
+  return !whole.empty() && whole.find_first_not_of("0123456789", whole[0] == '-' ? 1 : 0) == whole.npos ? whole : text;
+}
+
 EventKind KindOf(char phase) {
   switch (phase) {
     case 'X':
@@ -271,8 +279,9 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
 
 void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter) {
   auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
+  auto place = [&](int slot) { return slot == kNone ? 0 : Text(PlaceText(values[slot]), plan.lasts[slot]); };
   EventRows& rows = batch_.of(plan.kind);
-  const uint32_t pid = text(plan.pid);
+  const uint32_t pid = place(plan.pid);
   const uint32_t category = text(plan.category);
   const uint32_t id = text(plan.id);
   rows.of(EventColumn::kTime).push_back(time_ns);
@@ -282,7 +291,7 @@ void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, i
     const EventId of = IdOf(plan, values, pid, id);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
   } else {
-    const uint32_t tid = text(plan.tid);
+    const uint32_t tid = place(plan.tid);
     if (!plan.has_track || plan.pid_text != pid || plan.tid_text != tid) {
       plan.track = Thread(pid, tid);
       plan.pid_text = pid;
@@ -411,7 +420,7 @@ void ChromeEvents::AddTextCorrelation(const Plan& plan, const JsonSpan* values, 
 // Each of its arguments that is a number is a sample of a series; what else it says is metadata.
 void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int64_t time_ns) {
   const JsonSpan* values = event.values;
-  const uint32_t pid = plan.pid == kNone ? 0 : Text(values[plan.pid].text());
+  const uint32_t pid = plan.pid == kNone ? 0 : Text(PlaceText(values[plan.pid]));
   const uint32_t name = CounterName(plan, values);
   EventRows& rows = batch_.of(EventKind::kCounter);
   std::vector<bool> is_sample(plan.args.size());

@@ -90,7 +90,7 @@ Status NsysCursor::Finish() {
 }
 
 std::optional<int64_t> NsysCursor::Time(int column) const {
-  if (IsNull(column)) return std::nullopt;
+  if (IsNull(column) || query_.Type(column) != SQLITE_INTEGER) return std::nullopt;
   const int64_t time_ns = query_.Integer(column);
   return time_ns > -kMostTimeNs && time_ns < kMostTimeNs ? std::optional(time_ns) : std::nullopt;
 }

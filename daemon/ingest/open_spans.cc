@@ -90,6 +90,7 @@ Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slic
     if (SaysMore(end, span)) WriteMetadata(WithoutArgs(end), metadata);
   }
   ends_early_ += end.time < span.time ? 1 : 0;
+  ends_misnamed_ += end.name != 0 && end.name != span.name ? 1 : 0;
   WriteSlice(span, end.time >= span.time ? end.time - span.time : kNoValue, slices);
   return OkStatus();
 }

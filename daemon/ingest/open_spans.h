@@ -32,6 +32,8 @@ class OpenSpans {
   int64_t begins_alone() const { return begins_alone_; }
   // Slices whose end is before their begin: it is metadata.
   int64_t ends_early() const { return ends_early_; }
+  // Ends that have another name than the begin they end.
+  int64_t ends_misnamed() const { return ends_misnamed_; }
   // Slices without an end because too many were open.
   int64_t given_up() const { return given_up_; }
 
@@ -49,6 +51,7 @@ class OpenSpans {
   int64_t ends_alone_ = 0;
   int64_t begins_alone_ = 0;
   int64_t ends_early_ = 0;
+  int64_t ends_misnamed_ = 0;
   int64_t given_up_ = 0;
 };
 

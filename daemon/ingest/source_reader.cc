@@ -62,6 +62,9 @@ class Filling : public BatchSink {
     if (assembler_.ends_early() > 0)
       Warn(std::to_string(assembler_.ends_early()) +
            " slices end before they begin, as begins and ends are paired in the order of the file: they have no end");
+    if (assembler_.ends_misnamed() > 0)
+      Warn(std::to_string(assembler_.ends_misnamed()) +
+           " slices end with an event of another name, as begins and ends are paired in the order of the file");
     if (assembler_.crowded_slices() > 0) {
       Warn(std::to_string(assembler_.crowded_slices()) +
            " slices are in more others than are kept open at once: what is in them is drawn beside them");
@@ -103,7 +106,9 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
 
 Status NoKnownFormat() {
   return Fail(ErrorCode::kBadInput, "find out what it is", "it is of no format that is known here",
-              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems");
+              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
+              "archives (.tar, "
+              ".zip, .xz) are unpacked first");
 }
 
 Status IsPackedDatabase() {

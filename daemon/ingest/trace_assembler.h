@@ -61,8 +61,9 @@ class TraceAssembler {
   // Spans that ended and never began, and that began and never ended.
   int64_t ends_alone() const { return spans_.ends_alone(); }
   int64_t begins_alone() const { return spans_.begins_alone(); }
-  // That end before they begin, and have no end for that.
+  // That end before they begin, and have no end for that; whose end has another name.
   int64_t ends_early() const { return spans_.ends_early(); }
+  int64_t ends_misnamed() const { return spans_.ends_misnamed(); }
   // Slices that are in more others than are kept open (SliceNesting::crowded), as far as their depths were found here.
   int64_t crowded_slices() const { return in_order_ ? nesting_.crowded() : 0; }
   // That began while too many others were open, and have no end for that.

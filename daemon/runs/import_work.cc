@@ -63,7 +63,9 @@ Status OfSource(const Status& status, const std::string& name) {
 Status NameParts(Files& files, const Layout& layout, const std::string& run_id, const ImportPlan& plan,
                  Imported& imported) {
   std::vector<SourceRank> sources;
-  for (const TracePartRow& row : imported.trace) sources.push_back({row.source_name, row.rank});
+  for (size_t i = 0; i < imported.trace.size(); ++i) {
+    sources.push_back({plan.sources[i].told_name, imported.trace[i].rank});
+  }
   const std::vector<PartRank> parts = RanksOf(sources);
   for (size_t i = 0; i < parts.size(); ++i) {
     TracePartRow& row = imported.trace[i];
@@ -112,7 +114,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
       now.events = before.events + of_source.events;
       progress(now);
     };
-    const std::optional<int64_t> of_name = plan.sources.size() > 1 ? RankInName(source.name) : std::nullopt;
+    const std::optional<int64_t> of_name = plan.sources.size() > 1 ? RankInName(source.told_name) : std::nullopt;
     Result<ImportedPart> part = ways.import({source.held.fd.get(), source.name, plan.format, source.rank, of_name},
                                             ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
     if (!part.ok()) return OfSource(part.status(), source.name);

@@ -24,6 +24,7 @@ struct ImportPlan {
     HeldSource held;
     std::string name;
     std::optional<int64_t> rank;  // as it was asked for
+    std::string told_name;        // with the folder that it is in, where that was told
   };
   std::vector<Source> sources;
   std::string format;

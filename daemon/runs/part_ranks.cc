@@ -52,6 +52,12 @@ class FreeRanks {
 }  // namespace
 
 std::optional<int64_t> RankInName(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  if (slash != name.npos) {
+    const std::optional<int64_t> of_file = RankInName(name.substr(slash + 1));
+    const std::string_view folders = name.substr(0, slash);
+    return of_file ? of_file : RankInName(folders.substr(folders.rfind('/') + 1));
+  }
   const std::string text = Lower(name);
   std::optional<int64_t> found;
   for (size_t at = 0; at < text.size(); ++at) {

@@ -10,7 +10,8 @@
 namespace kprof {
 
 // The number behind "rank", "worker" or a single "r" in a file's name, at the beginning of a word: 34 for
-// "rank-34.json", "worker34.pt.trace.json", "r34". The last one counts.
+// "rank-34.json", "worker34.pt.trace.json", "r34". The last one counts. Of "rank3/trace.json", where the name has none,
+// it is its folder's.
 std::optional<int64_t> RankInName(std::string_view name);
 
 struct SourceRank {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/trace_functions/busy_keys.h"
+#include "daemon/trace_functions/without_annotations.h"
 
 namespace kprof {
 namespace {
@@ -57,7 +58,7 @@ class BusyTimes final : public FunctionAnswer {
 
 Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
   ASSIGN_OR_RETURN(const BusyKey key, ReadBusyKey(call, 0, SliceField::kTrackId));
-  BusyRequest request{.filter = call.slices.filter(), .by = key.by};
+  BusyRequest request{.filter = WithoutAnnotations(call.slices.filter()), .by = key.by};
   const ChosenParts& chosen = call.slices.all();
   ASSIGN_OR_RETURN(const std::vector<BusyTime> found, FindBusyTimes(chosen.parts, request, call.stop));
   auto times = std::make_unique<BusyTimes>(call.set, key.fields);

@@ -5,6 +5,7 @@
 
 #include "daemon/trace_functions/busy_keys.h"
 #include "daemon/trace_functions/number_argument.h"
+#include "daemon/trace_functions/without_annotations.h"
 
 namespace kprof {
 namespace {
@@ -58,7 +59,8 @@ class Gaps final : public FunctionAnswer {
 Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
   ASSIGN_OR_RETURN(const BusyKey key, ReadBusyKey(call, 0, SliceField::kTrackId));
   ASSIGN_OR_RETURN(const int64_t most, NumberArgument(call, 1, "most", 1, kMostOfGroup, kMostByDefault));
-  BusyRequest request{.filter = call.slices.filter(), .by = key.by, .most_gaps = static_cast<size_t>(most)};
+  BusyRequest request{
+      .filter = WithoutAnnotations(call.slices.filter()), .by = key.by, .most_gaps = static_cast<size_t>(most)};
   const ChosenParts& chosen = call.slices.all();
   ASSIGN_OR_RETURN(const std::vector<BusyTime> found, FindBusyTimes(chosen.parts, request, call.stop));
   auto gaps = std::make_unique<Gaps>(call.set, key.fields);

@@ -1,5 +1,6 @@
 #include "daemon/trace_functions/slice_words.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "daemon/analysis/name_pattern.h"
 #include "daemon/trace_functions/slice_field.h"
 #include "daemon/trace_functions/trace_function.h"
+#include "daemon/trace_functions/without_annotations.h"
 
 namespace kprof {
 namespace {
@@ -23,13 +25,26 @@ struct Words {
   std::string value;
 };
 
-// A name may have an equals sign in it: what is before one is a field only where there is one of that name.
+bool MayBeInKey(char c) {
+  return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+// A name may have an equals sign in it, as those of C++ do: before one stands a field, or what is no word alone.
 Result<Words> Read(const char* function, const std::string& text) {
   Words words{SliceField::kName, text};
   const size_t sign = text.find('=');
   if (sign != std::string::npos) {
-    const std::optional<SliceField> field = FieldOfKey(text.substr(0, sign));
-    if (field) words = {*field, text.substr(sign + 1)};
+    const std::string key = text.substr(0, sign);
+    const std::optional<SliceField> field = FieldOfKey(key);
+    if (field) {
+      words = {*field, text.substr(sign + 1)};
+    } else if (!key.empty() && std::all_of(key.begin(), key.end(), MayBeInKey)) {
+      return FailCall(function,
+                      "\"" + text.substr(0, 50) + "\" says something of " + key + ", which slices do not have",
+                      "write 'category=...', 'track_kind=...', 'track_name=...', 'device=...', 'stream=...', or "
+                      "'name=" +
+                          text.substr(0, 50) + "' if that is a name");
+    }
   }
   switch (words.field) {
     case SliceField::kName:
@@ -72,10 +87,10 @@ Result<int64_t> Number(const char* function, const Words& words) {
 Result<EventFilter> WithWords(const char* function, const EventFilter& filter, const std::string& words,
                               const StopSignal& stop) {
   ASSIGN_OR_RETURN(const Words read, Read(function, words));
-  EventFilter narrowed = filter;
+  EventFilter narrowed = read.field == SliceField::kCategory ? filter : WithoutAnnotations(filter);
   switch (read.field) {
     case SliceField::kName:
-      narrowed.accepts_name = Both(filter.accepts_name, read.value, true, stop);
+      narrowed.accepts_name = Both(narrowed.accepts_name, read.value, true, stop);
       break;
     case SliceField::kCategory:
       narrowed.accepts_category = Both(filter.accepts_category, read.value, true, stop);
@@ -103,11 +118,11 @@ Result<EventFilter> WithWords(const char* function, const EventFilter& filter, c
 Result<EventFilter> WithoutWords(const char* function, const EventFilter& filter, const std::string& words,
                                  const StopSignal& stop) {
   ASSIGN_OR_RETURN(const Words read, Read(function, words));
-  EventFilter narrowed = filter;
+  EventFilter narrowed = WithoutAnnotations(filter);
   if (read.field == SliceField::kName) {
-    narrowed.accepts_name = Both(filter.accepts_name, read.value, false, stop);
+    narrowed.accepts_name = Both(narrowed.accepts_name, read.value, false, stop);
   } else if (read.field == SliceField::kCategory) {
-    narrowed.accepts_category = Both(filter.accepts_category, read.value, false, stop);
+    narrowed.accepts_category = Both(narrowed.accepts_category, read.value, false, stop);
   } else {
     return FailCall(function, "what is not \"" + words + "\" has no name", "say what the other ones are");
   }

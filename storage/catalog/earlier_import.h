@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -16,7 +17,9 @@ struct WantedSource {
   std::string hash;  // as in TracePartRow
   std::string asked_format;
   std::optional<int64_t> asked_rank;
-  auto operator<=>(const WantedSource&) const = default;
+  auto AsTuple() const { return std::tie(hash, asked_format, asked_rank); }
+  bool operator==(const WantedSource& other) const { return AsTuple() == other.AsTuple(); }
+  bool operator<(const WantedSource& other) const { return AsTuple() < other.AsTuple(); }
 };
 
 // Whether each of these sizes is that of a source which the owner has imported: else there is no need to hash any.

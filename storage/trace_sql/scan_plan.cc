@@ -223,8 +223,9 @@ bool FillValues(ScanCondition& condition, sqlite3_value* value) {
   condition.values.clear();
   if (condition.op != ScanOp::kAny) {
     std::optional<ScanCell> cell = CellOf(value);
-    if (cell) condition.values.push_back(*std::move(cell));
-    return cell.has_value();
+    if (!cell) return false;
+    condition.values.push_back(*std::move(cell));
+    return true;
   }
   sqlite3_value* listed = nullptr;
   int result = sqlite3_vtab_in_first(value, &listed);

@@ -2,11 +2,14 @@
 numbers as decimals, and compared with what SQL finds in the run that kprofd made of it."""
 
 import collections
+import contextlib
 import decimal
+import glob
 import gzip
 import json
 import os
 import random
+import sqlite3
 import unittest
 
 import kprof_testing
@@ -23,6 +26,21 @@ def nanos(micros):
 
 def exact(text):
     return json.loads(text, parse_float=decimal.Decimal, strict=False)
+
+
+def whole(place):
+    return str(place).removesuffix(".0")
+
+
+def union(intervals):
+    """How long any of them lasts."""
+    busy, until = 0, None
+    for begin, end in sorted(intervals):
+        if until is None or begin > until:
+            until = begin
+        busy += max(0, end - until)
+        until = max(until, end)
+    return busy
 
 
 def plain(value):
@@ -56,6 +74,9 @@ class TraceFidelityTest(DaemonTest):
         self.assertEqual(imported["trust"], [])
         self.check_groups(run, slices)
         self.check_instants(run, events)
+        self.check_counters(run, events)
+        self.check_metadata(imported, phases)
+        self.check_busy(run, slices)
         self.check_events(run, slices)
 
     def check_groups(self, run, slices):
@@ -73,6 +94,35 @@ class TraceFidelityTest(DaemonTest):
         found = {(row["category"] or "", row["name"]): row["n"] for row in all_rows(
             self.ctl, run, "SELECT category, name, count(*) AS n FROM instant GROUP BY category, name")}
         self.assertEqual(found, dict(expected))
+
+    def check_counters(self, run, events):
+        expected = collections.Counter(
+            (float(event["ts"]) // 1000, float(value)) for event in events if event["ph"] == "C"
+            for value in event.get("args", {}).values() if isinstance(value, (int, decimal.Decimal)) and value is not True)
+        found = [(row["ts_ns"], float(row["value"])) for row in all_rows(self.ctl, run, "SELECT ts_ns, value FROM counter")]
+        self.assertEqual(len(found), sum(expected.values()))
+        self.assertEqual(collections.Counter(value for _, value in found),
+                         sum((collections.Counter({value: count}) for (_, value), count in expected.items()),
+                             collections.Counter()))
+
+    # The part as a database of SQLite says how many there are.
+    def check_metadata(self, imported, phases):
+        [part] = glob.glob(os.path.join(self.daemon.run_folder(imported["id"]), "**", "*.trace.db"), recursive=True)
+        with contextlib.closing(sqlite3.connect(f"file:{part}?immutable=1", uri=True)) as database:
+            [rows] = database.execute("SELECT value FROM fact WHERE name = 'rows.metadata'").fetchone()
+        self.assertEqual(rows, phases["M"])
+
+    # What GPUs did, without the annotations that are drawn over their streams.
+    def check_busy(self, run, slices):
+        lanes = collections.defaultdict(list)
+        for event in slices:
+            if event.get("cat") != "gpu_user_annotation":
+                begin = nanos(event["ts"])
+                lanes[whole(event["pid"]), whole(event["tid"])].append((begin, begin + nanos(event["dur"])))
+        found = all_rows(self.ctl, run, "SELECT t.pid, t.tid, b.busy_ns FROM busy('track') b JOIN track t ON t.id = b.track_id"
+                                        " WHERE b.track_kind = 'gpu_stream'")
+        for row in found:
+            self.assertEqual(row["busy_ns"], union(lanes[row["pid"], row["tid"]]), row)
 
     # All that begin when one of a thousand does, with their arguments.
     def check_events(self, run, slices):

@@ -48,6 +48,20 @@ TEST_F(ImportFilesTest, TakesOfAFolderTheTracesByTheirNames) {
   EXPECT_THAT(Names({folder_ / ""}), ElementsAre("a.json.gz", "b.json", "c.sqlite"));
 }
 
+TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {
+  for (const char* rank : {"rank0", "rank1"}) {
+    std::filesystem::create_directories(folder_ / "job" + "/" + rank);
+    Write("job/" + std::string(rank) + "/trace.json");
+  }
+  std::filesystem::create_directory_symlink(folder_ / "job", folder_ / "job/again");
+  const std::vector<ImportFile> files = *OpenImportFiles({folder_ / "job"});
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[0].name, "trace.json");
+  EXPECT_EQ(files[0].told_name, "rank0/trace.json");
+  EXPECT_EQ(files[1].told_name, "rank1/trace.json");
+  EXPECT_EQ(OpenImportFiles({files[1].path})->front().told_name, "rank1/trace.json");
+}
+
 TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
   const Status absent = OpenImportFiles({folder_ / "absent.json"}).status();
   EXPECT_EQ(absent.code(), ErrorCode::kUsage);

@@ -254,6 +254,15 @@ TEST(ChromeEvents, ADurationThatIsNoneIsAnArgument) {
                   "1000+? : e/ #4 {*dur=number 9e99, correlation=#}"}));
 }
 
+TEST(ChromeEvents, AProcessOrThreadOfAWholeDecimalIsThatOfTheInteger) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1,"pid":1,"tid":2},{"ph":"X","name":"a","ts":2,"pid":1.0,"tid":2.0},)"
+      R"({"ph":"X","name":"a","ts":3,"pid":"-1.0","tid":"v2.0"},{"ph":"X","name":"a","ts":4,"pid":1.5,"tid":".0"})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (Rows{"1000+? 1:2 a/", "2000+? 1:2 a/", "3000+? -1:v2.0 a/", "4000+? 1.5:.0 a/"}));
+}
+
 TEST(ChromeEvents, WithoutATimeItIsMetadataAndCounted) {
   Reader reader;
   reader.Add(R"({"ph":"X","name":"a","cat":"c","dur":1,"pid":1,"tid":2},{"name":"a","ph":"b","id":7,"ts":"soon"},)"

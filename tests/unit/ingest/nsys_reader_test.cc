@@ -225,6 +225,16 @@ INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1, 2, 0, 1, 4294967295, 
   EXPECT_FALSE(read.events[5].track.stream);
 }
 
+TEST(NsysReader, WhatIsNoIntegerIsNoTime) {
+  const RecordedBatches read = Read(R"(
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, bytes);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES ('abc', 5, 1), (1.5, 5, 1), (3, 'x', 1), (4, 5, 1);)");
+  ASSERT_EQ(read.events.size(), 2U);
+  EXPECT_EQ(read.events[0].time_ns, 3);
+  EXPECT_EQ(read.events[0].duration_ns, kNoValue);
+  EXPECT_EQ(read.events[1].time_ns, 4);
+}
+
 TEST(NsysReader, StreamsOfTwoContextsAreTwoTracks) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, contextId, streamId);

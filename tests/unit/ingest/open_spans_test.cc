@@ -147,6 +147,7 @@ TEST_F(OpenSpansTest, AnEndOfAnotherNameIsMetadataToo) {
   EXPECT_EQ(Slices(), (Rows{"slice 1+4 1 7/0 {5=9}", "slice 6+1 1 7/0"}));
   EXPECT_EQ(metadata_, Rows{"metadata 5 1 8/0 E"});
   EXPECT_EQ(spans_.ends_early(), 0);
+  EXPECT_EQ(spans_.ends_misnamed(), 1);
 }
 
 TEST_F(OpenSpansTest, OnAnAsyncTrackTheOneOfTheSameNameEnds) {

@@ -20,6 +20,10 @@ TEST(RankInName, IsTheNumberBehindRankWorkerOrR) {
       {"rank.json", std::nullopt},
       {"rank12345678901234567890.json", std::nullopt},
       {"", std::nullopt},
+      {"rank3/trace.json", 3},
+      {"rank3/worker4.json", 4},
+      {"rank3/gpu/trace.json", std::nullopt},
+      {"/rank3/trace.json", 3},
   };
   for (const auto& [name, rank] : cases) EXPECT_EQ(RankInName(name), rank) << name;
 }

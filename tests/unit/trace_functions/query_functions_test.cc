@@ -51,6 +51,10 @@ TEST_F(QueryFunctionsTest, AreThereForAQuery) {
 TEST_F(QueryFunctionsTest, SayWhatIsWrong) {
   EXPECT_THAT(Ask("SELECT * FROM sum_by('nme')").status.ToString(),
               AllOf(HasSubstr("query: sum_by: there is no key \"nme\""), HasSubstr("keys are name, category")));
+  EXPECT_THAT(Ask("SELECT * FROM overlap('catgory=kernel')").status.ToString(),
+              AllOf(HasSubstr("says something of catgory"), HasSubstr("'name=catgory=kernel'")));
+  EXPECT_THAT(Ask("SELECT count(*) FROM overlap('name=catgory=kernel')").status.ToString(), "ok");
+  EXPECT_THAT(Ask("SELECT count(*) FROM overlap('void k<N=4>*')").status.ToString(), "ok");
   EXPECT_THAT(Ask("SELECT nme FROM sum_by('name')").status.ToString(), HasSubstr("sum_by has key, key2"));
   EXPECT_THAT(Ask("SELECT * FROM sumby('name')").status.ToString(), HasSubstr("no such table: sumby"));
 }
