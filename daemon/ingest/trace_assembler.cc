@@ -297,16 +297,15 @@ Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& o
 
 // The second on the pool, if it takes it.
 void TraceAssembler::Beside(const std::function<void()>& first, const std::function<void()>& second) {
-  std::promise<void> done;
-  const bool is_taken = pool_
-                            .Submit([&] {
-                              second();
-                              done.set_value();
-                            })
-                            .ok();
+  const auto done =
+      std::make_shared<std::promise<void>>();  // outlasts both: who waits may go before it has been set whole
+  const auto run = [&second, done] {
+    second();
+    done->set_value();
+  };
+  if (!pool_.Submit(run).ok()) run();
   first();
-  if (is_taken) return done.get_future().wait();
-  second();
+  done->get_future().wait();
 }
 
 }  // namespace kprof

@@ -90,6 +90,7 @@ class TraceAssembler {
   std::unique_ptr<Flushing> StartFlush(EventKind kind);
   Status FinishFlush(Flushing& flushing, Status status);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
+  // Both; returns when both have ended.
   void Beside(const std::function<void()>& first, const std::function<void()>& second);
 
   PartSink& part_;

@@ -2,7 +2,7 @@
 // columns, and their levels of detail. Goes once through all of them in the order of time, whatever order their source
 // had: segments that overlap are read together, track by track.
 //
-// On the thread of the Db. Memory is bounded: tracks are taken together up to kMostRowsAtOnce; a track that alone has
+// On the thread of the Db. Memory is bounded: tracks are taken together up to `rows_at_once`; a track that alone has
 // more in segments that all overlap gets no depths there, and is not in the levels.
 //
 // Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop.
