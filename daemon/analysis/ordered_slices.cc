@@ -93,25 +93,6 @@ Status SeeTracks(PartReader& reader, const SegmentCluster& cluster,
 
 }  // namespace
 
-std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments) {
-  std::vector<Segment> sorted(segments.begin(), segments.end());
-  std::sort(sorted.begin(), sorted.end(), [](const Segment& a, const Segment& b) {
-    return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
-  });
-  std::vector<SegmentCluster> clusters;
-  int64_t end = 0;
-  for (const Segment& segment : sorted) {
-    // What was cut of one ordered whole may have one time on both sides of the cut.
-    if (clusters.empty() || segment.min_time_ns >= end) {
-      clusters.emplace_back();
-      end = segment.max_time_ns;
-    }
-    clusters.back().push_back(segment);
-    end = std::max(end, segment.max_time_ns);
-  }
-  return clusters;
-}
-
 Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const StopSignal& stop,
                        const std::function<Status(const SliceRun&)>& see) {
   RETURN_IF_ERROR(StillWanted(stop));

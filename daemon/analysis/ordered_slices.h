@@ -14,14 +14,9 @@
 
 #include "daemon/analysis/trace_part.h"
 #include "storage/base/status.h"
-#include "storage/trace/event_kind.h"
+#include "storage/trace/segment_clusters.h"
 
 namespace kprof {
-
-// Segments that overlap in time, or one that overlaps none; those that follow begin when it has ended.
-using SegmentCluster = std::vector<Segment>;
-// In the order of time.
-std::vector<SegmentCluster> ClustersOf(std::span<const Segment> segments);
 
 // Slices of one track, in order: by time, and of one time the longest first.
 struct SliceRun {

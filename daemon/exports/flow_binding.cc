@@ -13,30 +13,13 @@ namespace {
 constexpr int64_t kLongAgo = std::numeric_limits<int64_t>::min();
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-std::vector<std::vector<Segment>> GroupsOf(std::span<const Segment> segments) {
-  std::vector<Segment> sorted(segments.begin(), segments.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Segment& a, const Segment& b) { return a.min_time_ns < b.min_time_ns; });
-  std::vector<std::vector<Segment>> groups;
-  int64_t end_ns = 0;
-  for (const Segment& segment : sorted) {
-    if (groups.empty() || segment.min_time_ns >= end_ns) {
-      groups.emplace_back();
-      end_ns = segment.max_time_ns;
-    }
-    groups.back().push_back(segment);
-    end_ns = std::max(end_ns, segment.max_time_ns);
-  }
-  return groups;
-}
-
 bool IsBefore(const FlowPoint& a, const FlowPoint& b) {
   return std::pair(a.slice, a.row) < std::pair(b.slice, b.row);
 }
 
 }  // namespace
 
-FlowBinding::FlowBinding(PartReader& part) : part_(part), groups_(GroupsOf(part.segments(EventKind::kSlice))) {}
+FlowBinding::FlowBinding(PartReader& part) : part_(part), groups_(ClustersOf(part.segments(EventKind::kSlice))) {}
 
 bool FlowBinding::IsIn(size_t group, int64_t row) const {
   return group < groups_.size() &&

@@ -21,6 +21,7 @@
 #include "storage/trace/flow_binder.h"
 #include "storage/trace/flow_chains.h"
 #include "storage/trace/part_reader.h"
+#include "storage/trace/segment_clusters.h"
 
 namespace kprof {
 
@@ -54,7 +55,7 @@ class FlowBinding {
   bool IsIn(size_t group, int64_t row) const;
 
   PartReader& part_;
-  std::vector<std::vector<Segment>> groups_;
+  std::vector<SegmentCluster> groups_;
   std::optional<int64_t> bp_;  // strings' numbers
   std::optional<int64_t> e_;
   std::unordered_map<uint32_t, FlowBinder> binders_;  // by track, of those with points
