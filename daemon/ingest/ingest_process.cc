@@ -102,6 +102,7 @@ IngestProcess::IngestProcess(IngestProcess&& other) noexcept
       pid_(std::exchange(other.pid_, -1)),
       own_(other.own_),
       bytes_(std::move(other.bytes_)),
+      filled_(other.filled_),
       taken_(other.taken_) {}
 
 IngestProcess::~IngestProcess() {
@@ -122,13 +123,14 @@ int IngestProcess::Wait() {
 Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {
-    std::string_view rest = std::string_view(bytes_).substr(taken_);
+    std::string_view rest = std::string_view(bytes_).substr(taken_, filled_ - taken_);
     ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, TakeFrame(rest));
     if (frame) {
-      taken_ = bytes_.size() - rest.size();
+      taken_ = filled_ - rest.size();
       return frame;
     }
-    bytes_.erase(0, taken_);
+    std::copy(rest.begin(), rest.end(), bytes_.begin());
+    filled_ = rest.size();
     taken_ = 0;
     // Of the whole frame: one that comes byte by byte must not hold up who waits.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
@@ -137,10 +139,9 @@ Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
     const int ready = ::poll(&readable, 1, static_cast<int>(left));
     if (ready < 0 && errno != EINTR) return FailErrno(errno, "hear from kprof-ingest");
     if (ready <= 0) return std::optional<ReceivedFrame>();
-    const size_t size = bytes_.size();
-    bytes_.resize(size + kReadBytes);
-    const ssize_t got = ::recv(channel_.get(), bytes_.data() + size, kReadBytes, 0);
-    bytes_.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    bytes_.resize(std::max(bytes_.size(), filled_ + kReadBytes));
+    const ssize_t got = ::recv(channel_.get(), bytes_.data() + filled_, kReadBytes, 0);
+    filled_ += static_cast<size_t>(std::max<ssize_t>(got, 0));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return WhyEnded();
   }

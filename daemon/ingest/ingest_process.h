@@ -44,8 +44,9 @@ class IngestProcess {
   UniqueFd channel_;
   pid_t pid_ = -1;
   OwnChildren* own_ = nullptr;
-  std::string bytes_;
-  size_t taken_ = 0;  // of bytes_
+  std::string bytes_;  // never shrinks: what is grown is zeroed first
+  size_t filled_ = 0;  // of bytes_
+  size_t taken_ = 0;   // of those
 };
 
 }  // namespace kprof

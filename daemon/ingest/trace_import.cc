@@ -31,7 +31,7 @@ class Import {
   Status Run() {
     ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source_.fd, source_.name));
     size_bytes_ = file.size_bytes();
-    ASSIGN_OR_RETURN(IngestProcess process, IngestProcess::Start(limits_.program, source_.fd,
+    ASSIGN_OR_RETURN(IngestProcess started, IngestProcess::Start(limits_.program, source_.fd,
                                                                  {.name = source_.name,
                                                                   .format = source_.format,
                                                                   .threads = limits_.threads,
@@ -39,10 +39,11 @@ class Import {
                                                                   .unpacked_bytes = limits_.unpacked_bytes,
                                                                   .memory_bytes = limits_.memory_bytes},
                                                                  limits_.own));
+    process_.emplace(std::move(started));
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process.Receive(kLookMs));
+      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process_->Receive(kLookMs));
       const auto now = std::chrono::steady_clock::now();
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
@@ -127,6 +128,7 @@ class Import {
   PartWriter& part_;
   const std::stop_token& stop_;
   const std::function<void(const ImportProgress&)>& progress_;
+  std::optional<IngestProcess> process_;  // until the part is finished: its end takes some time
   int64_t size_bytes_ = 0;
   bool greeted_ = false;
   std::optional<int64_t> rank_;

@@ -9,7 +9,6 @@ namespace {
 constexpr int64_t kSlicesToChooseBy = 131'072;  // by so many is seen which levels are worth their rows
 constexpr size_t kFirstShrinking = 4;
 constexpr size_t kLeastShrinking = 2;
-constexpr size_t kRowsToShare = 8'192;
 
 DetailLimits HalfOf(const DetailLimits& limits) {
   return {.lanes = std::max<size_t>(limits.lanes / 2, 1), .lane_places = std::max<size_t>(limits.lane_places / 2, 1)};
@@ -21,16 +20,6 @@ DetailLevels::DetailLevels(Write write, Beside beside, const DetailLimits& limit
     : write_(std::move(write)),
       beside_(std::move(beside)),
       halves_{LaneLevels(HalfOf(limits)), LaneLevels(HalfOf(limits))} {}
-
-void DetailLevels::OneByOne(const std::function<void()>& first, const std::function<void()>& second) {
-  first();
-  second();
-}
-
-void DetailLevels::Run(size_t rows, const std::function<void()>& first, const std::function<void()>& second) const {
-  if (rows < kRowsToShare) return OneByOne(first, second);
-  beside_(first, second);
-}
 
 // Up to the choice all levels have rows.
 size_t DetailLevels::RowsAtOnce() const {
@@ -73,8 +62,13 @@ Status DetailLevels::WriteAll(size_t least_rows) {
   }
   if (rows == 0) return OkStatus();
   std::array<std::vector<EncodedSegment>, 2> segments;
-  Run(
-      rows, [&] { segments[0] = halves_[0].Take(least_rows); }, [&] { segments[1] = halves_[1].Take(least_rows); });
+  const auto take = [&](size_t half) { segments[half] = halves_[half].Take(least_rows); };
+  if (rows < kRowsToShare || beside_ == nullptr) {
+    take(0);
+    take(1);
+  } else {
+    beside_([&] { take(0); }, [&] { take(1); });
+  }
   for (const std::vector<EncodedSegment>& of_half : segments) {
     for (const EncodedSegment& segment : of_half) RETURN_IF_ERROR(write_(segment));
   }

@@ -25,9 +25,9 @@ namespace kprof {
 class DetailLevels {
  public:
   using Write = std::function<Status(const EncodedSegment&)>;
-  // Runs both, and returns when both have ended.
+  // Runs both, and returns when both have ended. None: all is done on the caller's thread.
   using Beside = std::function<void(const std::function<void()>&, const std::function<void()>&)>;
-  explicit DetailLevels(Write write, Beside beside = OneByOne, const DetailLimits& limits = {});
+  explicit DetailLevels(Write write, Beside beside = nullptr, const DetailLimits& limits = {});
 
   // `slice_at(row)` is a DetailSlice, asked for on any thread; those without an end (kNoValue) are in no level. On each
   // track in the order of time.
@@ -35,18 +35,14 @@ class DetailLevels {
   Status Add(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     while (!rows.empty()) {
       const size_t count = std::min(rows.size(), RowsAtOnce());
-      std::array<int64_t, 2> added{};
-      const auto add = [&, some = rows.first(count)](size_t half) {
-        for (const uint32_t row : some) {
-          const DetailSlice slice = slice_at(row);
-          if ((slice.depth & 1) != static_cast<int64_t>(half) || slice.duration_ns == kNoValue) continue;
-          halves_[half].Add(slice);
-          ++added[half];
-        }
-      };
-      Run(
-          count, [&] { add(0); }, [&] { add(1); });
-      RETURN_IF_ERROR(See(added[0] + added[1]));
+      if (count < kRowsToShare || beside_ == nullptr) {
+        RETURN_IF_ERROR(See(AddAll(rows.first(count), slice_at)));
+      } else {
+        std::array<int64_t, 2> added{};
+        beside_([&] { added[0] = AddHalf(0, rows.first(count), slice_at); },
+                [&] { added[1] = AddHalf(1, rows.first(count), slice_at); });
+        RETURN_IF_ERROR(See(added[0] + added[1]));
+      }
       rows = rows.subspan(count);
     }
     return OkStatus();
@@ -55,9 +51,31 @@ class DetailLevels {
   Status Finish();
 
  private:
-  static void OneByOne(const std::function<void()>& first, const std::function<void()>& second);
-  // Side by side where it is about so many rows that it is worth it.
-  void Run(size_t rows, const std::function<void()>& first, const std::function<void()>& second) const;
+  static constexpr size_t kRowsToShare = 8'192;  // so many are worth another thread
+
+  // How many it added.
+  template <typename SliceAt>
+  int64_t AddAll(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    int64_t added = 0;
+    for (const uint32_t row : rows) {
+      const DetailSlice slice = slice_at(row);
+      if (slice.duration_ns == kNoValue) continue;
+      halves_[static_cast<size_t>(slice.depth & 1)].Add(slice);
+      ++added;
+    }
+    return added;
+  }
+  template <typename SliceAt>
+  int64_t AddHalf(int64_t half, std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    int64_t added = 0;
+    for (const uint32_t row : rows) {
+      const DetailSlice slice = slice_at(row);
+      if ((slice.depth & 1) != half || slice.duration_ns == kNoValue) continue;
+      halves_[static_cast<size_t>(half)].Add(slice);
+      ++added;
+    }
+    return added;
+  }
   size_t RowsAtOnce() const;
   Status See(int64_t added);
   void Choose();

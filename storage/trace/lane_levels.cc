@@ -32,6 +32,12 @@ struct LaneLevels::Level {
   int number = 0;
   std::vector<Item> open;  // by lane; count 0: none
   std::vector<Item> rows;
+
+  bool IsShort(int64_t begin, int64_t end) const { return Length(begin, end) < WidthOf(number); }
+  // Whether what is short and begins there is of one row with what is open.
+  bool GoesWith(const Item& its_open, int64_t begin) const {
+    return its_open.count > 0 && its_open.begin >> (2 * number) == begin >> (2 * number);
+  }
 };
 
 LaneLevels::LaneLevels(const DetailLimits& limits) : limits_(limits) {
@@ -50,6 +56,11 @@ void LaneLevels::Add(const DetailSlice& slice) {
   const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
   const auto depth = static_cast<uint32_t>(std::clamp<int64_t>(slice.depth, 0, kMostDepths));
   const uint32_t lane = LaneOf(slice.track, depth);
+  Level& finest = levels_.front();
+  if (lane < finest.open.size() && finest.IsShort(slice.time_ns, end) &&
+      finest.GoesWith(finest.open[lane], slice.time_ns)) {
+    return Join(finest.open[lane], end, duration, 1, duration, slice.name);
+  }
   Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, slice.track, depth, lane});
 }
 
@@ -76,21 +87,22 @@ uint32_t LaneLevels::LaneOf(int64_t track, uint32_t depth) {
   return (*last_lanes_)[depth] = static_cast<uint32_t>(lanes_++);
 }
 
+void LaneLevels::Join(Item& open, int64_t end, int64_t busy, int64_t count, int64_t longest, int64_t name) {
+  open.end = std::max(open.end, end);
+  open.busy = EndOf(open.busy, busy);
+  open.count += count;
+  if (longest <= open.longest) return;
+  open.longest = longest;
+  open.name = name;
+}
+
 void LaneLevels::Push(size_t level, const Item& item) {
   std::vector<Item>& all_open = levels_[level].open;
   if (all_open.size() <= item.lane) all_open.resize(lanes_);
-  const int shift = 2 * levels_[level].number;
   Item& open = all_open[item.lane];
-  const bool is_short = Length(item.begin, item.end) < WidthOf(levels_[level].number);
-  if (is_short && open.count > 0 && open.begin >> shift == item.begin >> shift) {
-    open.end = std::max(open.end, item.end);
-    open.busy = EndOf(open.busy, item.busy);
-    open.count += item.count;
-    if (item.longest > open.longest) {
-      open.longest = item.longest;
-      open.name = item.name;
-    }
-    return;
+  const bool is_short = levels_[level].IsShort(item.begin, item.end);
+  if (is_short && levels_[level].GoesWith(open, item.begin)) {
+    return Join(open, item.end, item.busy, item.count, item.longest, item.name);
   }
   const Item before = std::exchange(open, is_short ? item : Item{});
   if (before.count > 0) Emit(level, before);

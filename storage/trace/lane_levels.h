@@ -64,6 +64,7 @@ class LaneLevels {
   struct Level;
 
   uint32_t LaneOf(int64_t track, uint32_t depth);
+  static void Join(Item& open, int64_t end, int64_t busy, int64_t count, int64_t longest, int64_t name);
   void Push(size_t level, const Item& item);
   void Emit(size_t level, const Item& item);
   void EndOpen(size_t level);

@@ -9,6 +9,8 @@
 
 #include "storage/statement.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/part_checksums.h"
+#include "storage/trace/part_error.h"
 #include "storage/trace/part_schema.h"
 
 namespace kprof {
@@ -16,10 +18,6 @@ namespace {
 
 constexpr size_t kKeptStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
-constexpr size_t kKeptStringBytes = 16 << 20;
-constexpr size_t kStringBytesAtRest = 2 << 20;
-constexpr size_t kKeptFound = 4'096;
-constexpr int64_t kMostStrings = int64_t{1} << 32;
 
 constexpr const char* kFacts = "SELECT name, value FROM fact";
 constexpr const char* kTracks =
@@ -28,21 +26,10 @@ constexpr const char* kShapes = "SELECT id, slot, key, type, beside FROM shape O
 constexpr const char* kSegments =
     "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns FROM segment ORDER BY id";
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
-constexpr const char* kString = "SELECT value FROM string WHERE id = ?1";
-constexpr const char* kFindString = "SELECT id FROM string WHERE value = ?1";
-constexpr const char* kStringsEnd = "SELECT coalesce(max(id) + 1, 0) FROM string";
-constexpr const char* kStrings = "SELECT id, value FROM string";
 
 std::optional<std::string> MaybeText(const Statement& row, int column) {
   if (row.IsNull(column)) return std::nullopt;
   return std::string(row.Text(column));
-}
-
-// What SQLite has no better word for, or takes for too much, comes of what the file holds.
-Status OfPart(const Status& status, std::string what) {
-  const bool is_file = status.code() == ErrorCode::kInternal || status.code() == ErrorCode::kUsage;
-  if (!is_file) return status.In(std::move(what));
-  return Fail(ErrorCode::kStorageBroken, status.what(), status.why(), "import its source again").In(std::move(what));
 }
 
 }  // namespace
@@ -78,14 +65,12 @@ PartReader::PartReader(std::string path, std::string identity, Db db, ColumnCach
       identity_(std::move(identity)),
       db_(std::move(db)),
       cache_(cache),
-      number_(cache.NumberOf(identity_)) {}
+      number_(cache.NumberOf(identity_)),
+      strings_(db_, path_) {}
 
 void PartReader::Forget() {
   sqlite3_db_release_memory(db_.handle());
-  if (string_bytes_ <= kStringBytesAtRest) return;
-  strings_.clear();
-  found_.clear();
-  string_bytes_ = 0;
+  strings_.Forget();
 }
 
 Status PartReader::Load() {
@@ -93,9 +78,9 @@ Status PartReader::Load() {
   RETURN_IF_ERROR(LoadFacts());
   RETURN_IF_ERROR(LoadTracks());
   RETURN_IF_ERROR(LoadShapes());
-  ASSIGN_OR_RETURN(strings_end_, db_.QueryInteger(kStringsEnd));
-  if (strings_end_ < 0 || strings_end_ > kMostStrings) return Broken("its strings are not numbered from 0");
-  return LoadSegments();
+  RETURN_IF_ERROR(strings_.Load());
+  RETURN_IF_ERROR(LoadSegments());
+  return CheckTables();
 }
 
 Status PartReader::LoadFacts() {
@@ -172,6 +157,14 @@ Status PartReader::LoadSegments() {
     return Broken("its segments have " + std::to_string(rows_[kind]) + " rows, its fact " + name + " says otherwise");
   }
   return OkStatus();
+}
+
+Status PartReader::CheckTables() {
+  ASSIGN_OR_RETURN(const int64_t checksum, ChecksumTables(db_));
+  const std::optional<int64_t> written = IntegerFact(kChecksumFact);
+  facts_.erase(std::string(kChecksumFact));  // it tells of the file, not of the trace
+  if (written == checksum) return OkStatus();
+  return Broken("its facts, tracks, shapes or segments are not those that were written: their checksum is another");
 }
 
 std::optional<int64_t> PartReader::IntegerFact(std::string_view name) const {
@@ -251,48 +244,8 @@ Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segmen
   return found->second[IndexOf(column)];
 }
 
-Result<std::string> PartReader::ReadString(int64_t id) {
-  const auto found = strings_.find(id);
-  if (found != strings_.end()) return found->second;
-  Statement select(db_, kString);
-  select.Bind(1, id);
-  if (!select.Next()) {
-    if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
-    return Broken("it has no string " + std::to_string(id));
-  }
-  std::string text(select.Text(0));
-  if (string_bytes_ > kKeptStringBytes) {
-    strings_.clear();
-    string_bytes_ = 0;
-  }
-  string_bytes_ += text.size() + sizeof(std::string) * 2;
-  strings_.emplace(id, text);
-  return text;
-}
-
-Result<std::optional<int64_t>> PartReader::FindString(std::string_view text) {
-  const auto known = found_.find(std::string(text));
-  if (known != found_.end()) return known->second;
-  Statement select(db_, kFindString);
-  select.BindText(1, text);
-  std::optional<int64_t> id;
-  if (select.Next()) id = select.Integer(0);
-  if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
-  if (found_.size() >= kKeptFound) found_.clear();
-  found_.emplace(text, id);
-  return id;
-}
-
-Status PartReader::ForEachString(const std::function<bool(int64_t, std::string_view)>& see) {
-  Statement select(db_, kStrings);
-  while (select.Next()) {
-    if (!see(select.Integer(0), select.Text(1))) return OkStatus();
-  }
-  return select.status().ok() ? OkStatus() : OfPart(select.status(), "read trace part " + path_);
-}
-
 Status PartReader::Broken(std::string what) const {
-  return Fail(ErrorCode::kStorageBroken, "read trace part " + path_, std::move(what), "import its source again");
+  return BrokenPart(path_, std::move(what));
 }
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
 // Reads a finished trace part (docs/trace_format.md): what is small at once, columns when they are asked for. A part is
-// untrusted: what contradicts itself fails with kStorageBroken, naming the part and the place, and whoever uses values
-// (the number of a string, of a track) asks here, where each is checked.
+// untrusted: what contradicts itself, or is not what was written, fails with kStorageBroken, naming the part and the
+// place, and whoever uses values (the number of a string, of a track) asks here, where each is checked.
 //
 // One thread at a time; several readers may have the same part open.
 #pragma once
@@ -23,6 +23,7 @@
 #include "storage/trace/column_cache.h"
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_kind.h"
+#include "storage/trace/part_strings.h"
 #include "storage/trace/track_row.h"
 
 namespace kprof {
@@ -57,7 +58,7 @@ class PartReader {
   void Forget();
   std::optional<int64_t> IntegerFact(std::string_view name) const;
   std::optional<std::string> TextFact(std::string_view name) const;
-  // By name, each as text.
+  // By name, each as text; what tells of the file alone is not among them.
   const std::map<std::string, std::string, std::less<>>& facts() const { return facts_; }
 
   // By their numbers, from 0 on.
@@ -84,13 +85,15 @@ class PartReader {
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
 
   // Strings have numbers less than this.
-  int64_t strings_end() const { return strings_end_; }
+  int64_t strings_end() const { return strings_.end(); }
   // The text of a number; kStorageBroken where there is none.
-  Result<std::string> ReadString(int64_t id);
+  Result<std::string> ReadString(int64_t id) { return strings_.Read(id); }
   // Its number, where it is one of the part's. Looks at all of them.
-  Result<std::optional<int64_t>> FindString(std::string_view text);
+  Result<std::optional<int64_t>> FindString(std::string_view text) { return strings_.Find(text); }
   // All of them, until `see` returns false.
-  Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see);
+  Status ForEachString(const std::function<bool(int64_t id, std::string_view text)>& see) {
+    return strings_.ForEach(see);
+  }
 
   // kStorageBroken, naming the part: for who finds in its values what cannot be.
   Status Broken(std::string what) const;
@@ -102,6 +105,7 @@ class PartReader {
   Status LoadTracks();
   Status LoadShapes();
   Status LoadSegments();
+  Status CheckTables();
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
 
   const std::string path_;
@@ -114,11 +118,7 @@ class PartReader {
   std::vector<ArgShape> shapes_;
   std::array<std::vector<Segment>, kEventKinds> segments_;
   std::array<int64_t, kEventKinds> rows_{};
-  int64_t strings_end_ = 0;
-  // What was asked for; forgotten when it is much. Texts have no index: finding one goes through all of them.
-  std::unordered_map<int64_t, std::string> strings_;
-  std::unordered_map<std::string, std::optional<int64_t>> found_;
-  size_t string_bytes_ = 0;
+  PartStrings strings_;
   std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
 };
 

@@ -16,6 +16,7 @@ constexpr const char* kMarks = "PRAGMA application_id = 0x6b707472; PRAGMA user_
 constexpr std::string_view kTables[] = {
     "CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
     "CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE string_block (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL)",
     R"sql(CREATE TABLE track (
   id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,

@@ -1,14 +1,13 @@
 #include "storage/trace/part_writer.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "storage/layout.h"
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/part_checksums.h"
 #include "storage/trace/part_schema.h"
 
 namespace kprof {
@@ -22,6 +21,7 @@ constexpr const char* kBegin =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "BEGIN";
 constexpr const char* kAddString = "INSERT INTO string (id, value) VALUES (?1, ?2)";
+constexpr const char* kAddStringBlock = "INSERT INTO string_block (id, checksum) VALUES (?1, ?2)";
 constexpr const char* kAddTrack =
     "INSERT INTO track (id, kind, name, pid, tid, process, device, stream, sort_index)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -119,6 +119,7 @@ void PartWriter::Numbers::Note(int64_t number) {
 Status PartWriter::AddString(uint32_t id, std::string_view text) {
   RETURN_IF_ERROR(failed_);
   strings_.Note(id);
+  string_blocks_[id / kBlockStrings] += StringChecksum(id, text);
   Statement insert(*db_, kAddString);
   return Keep(Insert(insert.Bind(1, int64_t{id}).BindText(2, text)));
 }
@@ -229,17 +230,19 @@ Status PartWriter::CheckNumbers() const {
   return OkStatus();
 }
 
+Status PartWriter::AddStringBlocks() {
+  for (const auto& [block, checksum] : string_blocks_) {
+    Statement insert(*db_, kAddStringBlock);
+    RETURN_IF_ERROR(insert.Bind(1, block).Bind(2, static_cast<int64_t>(checksum)).Run());
+  }
+  return OkStatus();
+}
+
 Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
-  DetailLevels levels([this](const EncodedSegment& segment) { return AddSegment(segment); },
-                      [](const std::function<void()>& first, const std::function<void()>& second) {
-                        std::thread beside(second);
-                        first();
-                        beside.join();
-                      });
-  ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(*db_, slices_, levels, stop));
-  RETURN_IF_ERROR(levels.Finish());
+  const auto write = [this](const EncodedSegment& segment) { return AddSegment(segment); };
+  ASSIGN_OR_RETURN(const MadeDepths made, kprof::MakeDepthsAndLevels(*db_, slices_, write, stop));
   if (made.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made.without));
   return made.crowded > 0 ? SetFact("slices_too_deep", made.crowded) : OkStatus();
 }
@@ -253,6 +256,9 @@ Status PartWriter::CloseTables(const std::stop_token& stop) {
     RETURN_IF_ERROR(SetFact("rows." + name, rows_[kind]));
   }
   RETURN_IF_ERROR(SetFact("complete", int64_t{1}));
+  RETURN_IF_ERROR(AddStringBlocks());
+  ASSIGN_OR_RETURN(const int64_t checksum, ChecksumTables(*db_));
+  RETURN_IF_ERROR(SetFact(kChecksumFact, checksum));
   return db_->Execute("COMMIT");
 }
 

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -74,6 +75,7 @@ class PartWriter : public PartSink {
   Status InsertSegment(const EncodedSegment& segment);
   Status Keep(Status status);
   Status CheckNumbers() const;
+  Status AddStringBlocks();
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
   Result<int64_t> MakeDurable();
@@ -84,6 +86,7 @@ class PartWriter : public PartSink {
   Status failed_;         // the first one
   std::array<int64_t, kEventKinds> rows_{};
   Numbers strings_;
+  std::map<int64_t, uint64_t> string_blocks_;  // their checksums so far
   Numbers tracks_;
   Numbers shapes_;
   int64_t segments_ = 0;

@@ -1,9 +1,10 @@
 #include "storage/trace/slice_pass.h"
 
 #include <algorithm>
-#include <limits>
+#include <future>
+#include <iterator>
 #include <map>
-#include <numeric>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,48 +13,28 @@
 
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/slice_group.h"
 #include "storage/trace/slice_nesting.h"
-#include "storage/trace/time_order.h"
 
 namespace kprof {
 namespace {
 
-static_assert(kMostDepth <= std::numeric_limits<int16_t>::max());
-
-// Rows of one track in one segment.
-struct Stretch {
-  size_t segment = 0;  // of the cluster
-  size_t first = 0;
-  size_t count = 0;
+// Segments that overlap, and their slices' depths, where they are known.
+struct Cluster {
+  std::vector<SliceSegment> segments;
+  std::vector<std::vector<int16_t>> depths;  // kNoDepth: not known
 };
 
-// Columns of some rows.
-struct Slices {
-  std::vector<int64_t> times;
-  std::vector<int64_t> durations;
-  std::vector<int64_t> tracks;
-  std::vector<int64_t> names;
-
-  // For all of them: growing would need twice as much.
-  void Reserve(std::span<const Stretch> stretches) {
-    size_t rows = 0;
-    for (const Stretch& stretch : stretches) rows += stretch.count;
-    for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
-      (this->*column).reserve(rows);
-    }
-  }
-  void Append(const Slices& from, size_t first, size_t count) {
-    for (const auto column : {&Slices::times, &Slices::durations, &Slices::tracks, &Slices::names}) {
-      const auto begin = (from.*column).begin() + static_cast<ptrdiff_t>(first);
-      (this->*column).insert((this->*column).end(), begin, begin + static_cast<ptrdiff_t>(count));
-    }
-  }
-};
+constexpr int16_t kNoDepth = -1;
+constexpr size_t kRowsWorthAThread = 8'192;
 
 class Pass {
  public:
-  Pass(Db& db, DetailLevels& levels, const std::stop_token& stop, const SlicePassLimits& limits)
-      : db_(db), levels_(levels), stop_(stop), limits_(limits) {}
+  Pass(Db& db, const DetailLevels::Write& write, const std::stop_token& stop, const SlicePassLimits& limits)
+      : db_(db), write_(write), stop_(stop), limits_(limits), levels_([this](const EncodedSegment& segment) {
+          made_levels_.push_back(segment);
+          return OkStatus();
+        }) {}
 
   // Whether slices of `later`, all of which begin at `end`, stand behind those of `earlier`, all of which end there, in
   // the order of a trace: so do pieces that were cut of one ordered whole, and pieces of several mostly.
@@ -73,8 +54,29 @@ class Pass {
 
   // Segments that overlap in time, and none of the others does.
   Status Add(std::span<const SliceSegment> cluster) {
-    RETURN_IF_ERROR(CheckStop());
-    return cluster.size() == 1 ? AddOne(cluster.front()) : AddMany(cluster);
+    std::map<int64_t, std::vector<SlicePiece>> of_tracks;
+    const auto shared = std::make_shared<Cluster>();
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      RETURN_IF_ERROR(CheckStop());
+      ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, Read(cluster[i], EventColumn::kTrack));
+      for (size_t first = 0; first < tracks.size();) {
+        size_t last = first + 1;
+        while (last < tracks.size() && tracks[last] == tracks[first]) ++last;
+        of_tracks[tracks[first]].push_back({i, first, last - first});
+        first = last;
+      }
+      shared->segments.push_back(cluster[i]);
+      shared->depths.emplace_back(cluster[i].rows, kNoDepth);
+    }
+    return AddTracks(of_tracks, shared);
+  }
+
+  // What is still under way. Once, last.
+  Status Finish() {
+    RETURN_IF_ERROR(AwaitGroup());
+    RETURN_IF_ERROR(levels_.Finish());
+    TakeLevels();
+    return WriteReady();
   }
   MadeDepths made() const { return {without_depth_, nesting_.crowded()}; }
 
@@ -110,139 +112,130 @@ class Pass {
     return values;
   }
 
-  Result<Slices> Read(const SliceSegment& segment) {
-    Slices slices;
-    ASSIGN_OR_RETURN(slices.times, Read(segment, EventColumn::kTime));
-    ASSIGN_OR_RETURN(slices.durations, Read(segment, EventColumn::kDuration));
-    ASSIGN_OR_RETURN(slices.tracks, Read(segment, EventColumn::kTrack));
-    ASSIGN_OR_RETURN(slices.names, Read(segment, EventColumn::kName));
-    for (size_t row = 0; row < slices.times.size(); ++row) {
-      const int64_t time = slices.times[row];
+  // Groups of tracks, one after the other.
+  Status AddTracks(const std::map<int64_t, std::vector<SlicePiece>>& of_tracks,
+                   const std::shared_ptr<Cluster>& cluster) {
+    gathered_.Clear();
+    for (const auto& [track, pieces] : of_tracks) {
+      size_t rows = 0;
+      for (const SlicePiece& piece : pieces) rows += piece.count;
+      if (rows > limits_.rows_of_track && cluster->segments.size() > 1) {
+        without_depth_ += static_cast<int64_t>(rows);
+        continue;
+      }
+      if (gathered_.rows() > 0 && gathered_.rows() + rows > limits_.rows_at_once) {
+        RETURN_IF_ERROR(Gather(*cluster));
+        RETURN_IF_ERROR(NestGathered(cluster, false));
+      }
+      gathered_.AddTrack(track, pieces);
+    }
+    RETURN_IF_ERROR(Gather(*cluster));
+    return NestGathered(cluster, true);
+  }
+
+  Status Gather(const Cluster& cluster) {
+    if (gathered_.rows() + nested_.rows() > limits_.rows_at_once) RETURN_IF_ERROR(AwaitGroup());
+    for (size_t i = 0; i < cluster.segments.size(); ++i) {
+      if (!gathered_.IsIn(i)) continue;
+      RETURN_IF_ERROR(CheckStop());
+      const SliceSegment& segment = cluster.segments[i];
+      ASSIGN_OR_RETURN(const std::vector<int64_t> times, Read(segment, EventColumn::kTime));
+      ASSIGN_OR_RETURN(const std::vector<int64_t> durations, Read(segment, EventColumn::kDuration));
+      ASSIGN_OR_RETURN(const std::vector<int64_t> names, Read(segment, EventColumn::kName));
+      RETURN_IF_ERROR(CheckTimes(segment, times, durations));
+      gathered_.Gather(i, times, durations, names);
+    }
+    return OkStatus();
+  }
+
+  static Status CheckTimes(const SliceSegment& segment, std::span<const int64_t> times,
+                           std::span<const int64_t> durations) {
+    for (size_t row = 0; row < times.size(); ++row) {
+      const int64_t time = times[row];
       if (time >= segment.min_time_ns && time <= segment.max_time_ns && IsEventTime(time) &&
-          IsEventTime(EndOf(time, slices.durations[row]))) {
+          IsEventTime(EndOf(time, durations[row]))) {
         continue;
       }
       return Fail(ErrorCode::kBadInput, "read segment " + std::to_string(segment.id),
                   "row " + std::to_string(row) + " is not between the times that it says");
     }
-    return slices;
-  }
-
-  Status AddOne(const SliceSegment& segment) {
-    ASSIGN_OR_RETURN(const Slices slices, Read(segment));
-    std::vector<uint32_t> order(slices.times.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::vector<int64_t> depths(order.size());
-    RETURN_IF_ERROR(Nest(slices, order, depths));
-    return WriteDepths(segment, depths);
-  }
-
-  Status AddMany(std::span<const SliceSegment> cluster) {
-    std::map<int64_t, std::vector<Stretch>> of_tracks;
-    for (size_t i = 0; i < cluster.size(); ++i) {
-      RETURN_IF_ERROR(CheckStop());
-      ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, Read(cluster[i], EventColumn::kTrack));
-      for (size_t first = 0; first < tracks.size();) {
-        size_t last = first + 1;
-        while (last < tracks.size() && tracks[last] == tracks[first]) ++last;
-        of_tracks[tracks[first]].push_back({i, first, last - first});
-        first = last;
-      }
-    }
-    std::vector<std::vector<int16_t>> depths;
-    for (const SliceSegment& segment : cluster) depths.emplace_back(segment.rows, int16_t{-1});
-    std::vector<std::pair<int64_t, std::span<const Stretch>>> group;
-    size_t rows = 0;
-    for (const auto& [track, stretches] : of_tracks) {
-      size_t of_track = 0;
-      for (const Stretch& stretch : stretches) of_track += stretch.count;
-      if (of_track > limits_.rows_of_track) {
-        without_depth_ += static_cast<int64_t>(of_track);
-        continue;
-      }
-      if (rows + of_track > limits_.rows_at_once) RETURN_IF_ERROR(AddGroup(cluster, std::exchange(group, {}), depths));
-      rows = group.empty() ? of_track : rows + of_track;
-      group.emplace_back(track, stretches);
-    }
-    RETURN_IF_ERROR(AddGroup(cluster, group, depths));
-    for (size_t i = 0; i < cluster.size(); ++i) {
-      std::vector<int64_t> wide(depths[i].begin(), depths[i].end());
-      std::replace(wide.begin(), wide.end(), int64_t{-1}, kNoValue);
-      RETURN_IF_ERROR(WriteDepths(cluster[i], wide));
-    }
     return OkStatus();
   }
 
-  // Some tracks of a cluster, whole.
-  Status AddGroup(std::span<const SliceSegment> cluster,
-                  const std::vector<std::pair<int64_t, std::span<const Stretch>>>& group,
-                  std::vector<std::vector<int16_t>>& depths) {
-    if (group.empty()) return OkStatus();
-    std::vector<Slices> of_tracks(group.size());
-    std::vector<std::vector<std::pair<size_t, Stretch>>> work(cluster.size());
-    for (size_t i = 0; i < group.size(); ++i) {
-      for (const Stretch& stretch : group[i].second) work[stretch.segment].emplace_back(i, stretch);
-    }
-    for (size_t i = 0; i < group.size(); ++i) of_tracks[i].Reserve(group[i].second);
-    for (size_t s = 0; s < cluster.size(); ++s) {
-      if (work[s].empty()) continue;
-      RETURN_IF_ERROR(CheckStop());
-      ASSIGN_OR_RETURN(const Slices slices, Read(cluster[s]));
-      for (const auto& [i, stretch] : work[s]) of_tracks[i].Append(slices, stretch.first, stretch.count);
-    }
-    for (size_t i = 0; i < group.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::vector<int16_t> unsorted, NestInAnyOrder(of_tracks[i]));
-      size_t from = 0;
-      for (const Stretch& stretch : group[i].second) {
-        std::copy_n(unsorted.begin() + static_cast<ptrdiff_t>(from), stretch.count,
-                    depths[stretch.segment].begin() + static_cast<ptrdiff_t>(stretch.first));
-        from += stretch.count;
-      }
-      of_tracks[i] = {};
-    }
+  // On a thread of its own, while we write what the last one made, and read the next.
+  Status NestGathered(const std::shared_ptr<Cluster>& cluster, bool is_last) {
+    RETURN_IF_ERROR(AwaitGroup());
+    std::swap(nested_, gathered_);
+    cluster_ = cluster;
+    is_last_of_cluster_ = is_last;
+    const auto how = nested_.rows() < kRowsWorthAThread ? std::launch::deferred : std::launch::async;
+    nesting_done_ = std::async(how, [this] { return nested_.Nest(nesting_, levels_); });
+    gathered_.Clear();
+    return WriteReady();
+  }
+
+  // What it made is ready to be written.
+  Status AwaitGroup() {
+    if (!nesting_done_.valid()) return OkStatus();
+    RETURN_IF_ERROR(nesting_done_.get());
+    nested_.GiveDepths(cluster_->depths);
+    nested_.Clear();
+    TakeLevels();
+    if (is_last_of_cluster_) ready_clusters_.push_back(std::move(cluster_));
     return OkStatus();
   }
 
-  // Of one track, where each stands; no copy of them is made.
-  Result<std::vector<int16_t>> NestInAnyOrder(const Slices& slices) {
-    std::vector<int16_t> depths(slices.times.size());
-    const std::vector<uint32_t> order = OrderByTime(slices.times, slices.durations);
-    RETURN_IF_ERROR(Nest(slices, order, depths));
-    return depths;
+  void TakeLevels() {
+    std::move(made_levels_.begin(), made_levels_.end(), std::back_inserter(ready_levels_));
+    made_levels_.clear();
   }
 
-  template <typename Depth>
-  Status Nest(const Slices& slices, std::span<const uint32_t> order, std::vector<Depth>& depths) {
-    for (const uint32_t row : order) {
-      depths[row] = static_cast<Depth>(nesting_.Add(slices.times[row], slices.durations[row], slices.tracks[row]));
+  Status WriteReady() {
+    for (const std::shared_ptr<Cluster>& cluster : std::exchange(ready_clusters_, {})) {
+      for (size_t i = 0; i < cluster->segments.size(); ++i) {
+        RETURN_IF_ERROR(WriteDepths(cluster->segments[i], cluster->depths[i]));
+      }
     }
-    return levels_.Add(order, [&](uint32_t row) {
-      return DetailSlice{slices.times[row], slices.durations[row], slices.tracks[row], depths[row], slices.names[row]};
-    });
+    for (const EncodedSegment& segment : std::exchange(ready_levels_, {})) RETURN_IF_ERROR(write_(segment));
+    return OkStatus();
   }
 
-  Status WriteDepths(const SliceSegment& segment, const std::vector<int64_t>& depths) {
-    return WriteColumn(db_, PlaceOf(segment.id, EventColumn::kDepth), segment.rows, EncodeColumn(depths));
+  Status WriteDepths(const SliceSegment& segment, std::span<const int16_t> depths) {
+    std::vector<int64_t> wide(depths.begin(), depths.end());
+    std::replace(wide.begin(), wide.end(), int64_t{kNoDepth}, kNoValue);
+    return WriteColumn(db_, PlaceOf(segment.id, EventColumn::kDepth), segment.rows, EncodeColumn(wide));
   }
 
   Db& db_;
-  DetailLevels& levels_;
+  const DetailLevels::Write& write_;
   const std::stop_token& stop_;
   const SlicePassLimits limits_;
-  SliceNesting nesting_;
   std::optional<int64_t> followed_at_;
   int64_t without_depth_ = 0;
+  SliceGroup gathered_;
+  std::vector<std::shared_ptr<Cluster>> ready_clusters_;
+  std::vector<EncodedSegment> ready_levels_;
+
+  // The nesting thread's, until it is awaited.
+  SliceNesting nesting_;
+  std::vector<EncodedSegment> made_levels_;
+  DetailLevels levels_;
+  SliceGroup nested_;
+
+  std::shared_ptr<Cluster> cluster_;  // that of nested_
+  bool is_last_of_cluster_ = false;
+  std::future<Status> nesting_done_;  // last: it waits where it is given up
 };
 
 }  // namespace
 
-Result<MadeDepths> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
-                              const std::stop_token& stop, const SlicePassLimits& limits) {
+Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const SliceSegment> segments, const DetailLevels::Write& write,
+                                       const std::stop_token& stop, const SlicePassLimits& limits) {
   std::vector<SliceSegment> sorted(segments.begin(), segments.end());
   std::sort(sorted.begin(), sorted.end(), [](const SliceSegment& a, const SliceSegment& b) {
     return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
   });
-  Pass pass(db, levels, stop, limits);
+  Pass pass(db, write, stop, limits);
   for (size_t first = 0; first < sorted.size();) {
     const std::span<const SliceSegment> from_here = std::span(sorted).subspan(first);
     size_t count = 1;
@@ -263,6 +256,7 @@ Result<MadeDepths> MakeDepths(Db& db, std::span<const SliceSegment> segments, De
     RETURN_IF_ERROR(pass.Add(from_here.first(count)));
     first += count;
   }
+  RETURN_IF_ERROR(pass.Finish());
   return pass.made();
 }
 

@@ -2,10 +2,13 @@
 // columns, and their levels of detail. Goes once through all of them in the order of time, whatever order their source
 // had: segments that overlap are read together, track by track.
 //
-// On the thread of the Db. Memory is bounded: tracks are taken together up to `rows_at_once`; a track that alone has
-// more in segments that all overlap gets no depths there, and is not in the levels.
+// The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
+// reads on and writes what is nested. Memory is bounded: tracks are taken together up to `rows_at_once`, of all that
+// are under way; a track that alone has more than `rows_of_track` in segments that all overlap gets no depths there,
+// and is not in the levels.
 //
-// Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop.
+// Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop,
+// and as `write` does.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +38,7 @@ struct MadeDepths {
   int64_t crowded = 0;  // SliceNesting::crowded
 };
 
-Result<MadeDepths> MakeDepths(Db& db, std::span<const SliceSegment> segments, DetailLevels& levels,
-                              const std::stop_token& stop, const SlicePassLimits& limits = {});
+Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const SliceSegment> segments, const DetailLevels::Write& write,
+                                       const std::stop_token& stop, const SlicePassLimits& limits = {});
 
 }  // namespace kprof

@@ -5,7 +5,7 @@
 //   0: the file
 //   1: bytes over those of a small good part: place (2), value (1), again and again
 //   2: values over those of its tables: which (1), which row (1), what to put there (1), the integer (8), again and
-//      again; columns' checksums are put right
+//      again; checksums are put right
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -23,6 +23,7 @@
 #include "tests/fakes/storage/checksum_function.h"
 #include "tests/fakes/trace/read_part.h"
 #include "tests/fakes/trace/sample_part.h"
+#include "tests/fakes/trace/seal_part.h"
 #include "tests/fuzz/fuzz_bytes.h"
 
 namespace kprof {
@@ -120,6 +121,7 @@ class Parts {
     Run(db, kSetChecksums);
     Run(db, "COMMIT");
     KPROF_CHECK(sqlite3_close(db) == SQLITE_OK);
+    SealPart(path());
   }
 
  private:

@@ -13,6 +13,7 @@
 #include "tests/fakes/storage/checksum_function.h"
 #include "tests/fakes/trace/read_part.h"
 #include "tests/fakes/trace/sample_part.h"
+#include "tests/fakes/trace/seal_part.h"
 
 namespace kprof {
 namespace {
@@ -29,15 +30,23 @@ class PartReaderTest : public testing::Test {
     EXPECT_TRUE(finished.ok()) << finished.ToString();
   }
   std::unique_ptr<PartReader> Open() { return *PartReader::Open(path_, cache_); }
+  void ChangeUnseen(const std::string& sql) {
+    Change(sql);
+    SealPart(path_);
+  }
   void Change(const std::string& sql) {
     Db db = *Db::Open(path_, {.mode = Db::Mode::kReadWrite, .wal = false});
     AddChecksumFunction(db.handle());
     const Status changed = db.Execute(("PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF;" + sql).c_str());
     ASSERT_TRUE(changed.ok()) << changed.ToString();
   }
-  // What the reader says of a part once this was done to it: at once, or when all of it is read.
+  // What the reader says of a part once this was done to it: at once, or when all of it is read. Its strings and tables
+  // have right checksums all the same.
   std::string WhyRefused(const std::string& sql) {
-    Change(sql);
+    ChangeUnseen(sql);
+    return WhyNotRead(sql);
+  }
+  std::string WhyNotRead(const std::string& sql) {
     const Status status = OpenAndRead();
     EXPECT_EQ(status.code(), ErrorCode::kStorageBroken) << sql << ": " << status.ToString();
     EXPECT_NE(status.ToString().find(path_), std::string::npos) << sql << ": " << status.ToString();
@@ -69,7 +78,7 @@ TEST_F(PartReaderTest, AFactThatIsNotThereIsNone) {
 TEST_F(PartReaderTest, AFactThatIsNoIntegerIsNone) {
   for (const char* value :
        {"'unix'", "''", "'12x'", "' 12'", "CAST(x'313200' AS TEXT)", "'99999999999999999999'", "1.5"}) {
-    Change(std::string("INSERT OR REPLACE INTO fact VALUES ('odd', ") + value + ")");
+    ChangeUnseen(std::string("INSERT OR REPLACE INTO fact VALUES ('odd', ") + value + ")");
     EXPECT_EQ(Open()->IntegerFact("odd"), std::nullopt) << value;
   }
 }
@@ -355,8 +364,51 @@ TEST_F(PartReaderTest, NamesTheSegmentAndTheColumnThatAreOther) {
   }
 }
 
+TEST_F(PartReaderTest, NoChangeOfATableOrAStringGoesUnseen) {
+  struct Case {
+    const char* change;
+    const char* says;
+  };
+  const char* tables = "facts, tracks, shapes or segments";
+  const char* strings = "strings from 0 to 7";
+  const Case cases[] = {
+      {"UPDATE fact SET value = 'mono' WHERE name = 'clock'", tables},
+      {"UPDATE fact SET value = CAST(value AS TEXT) WHERE name = 'complete'", tables},
+      {"UPDATE fact SET value = 1 WHERE name = 'checksum'", tables},
+      {"DELETE FROM fact WHERE name = 'checksum'", tables},
+      {"UPDATE track SET name = name || '2' WHERE id = 1", tables},
+      {"UPDATE track SET sort_index = 77 WHERE id = 0", tables},
+      {"UPDATE shape SET key = key + 1 WHERE slot = 1", tables},
+      {"UPDATE shape SET beside = 1 - beside WHERE slot = 0 AND id = 1", tables},
+      {"UPDATE segment SET max_end_ns = max_end_ns + 1 WHERE id = 1", tables},
+      {"UPDATE segment SET first_row = 5 WHERE id = 1", tables},
+      {"UPDATE string_block SET checksum = checksum + 1", tables},
+      {"UPDATE string SET value = value || 'x' WHERE id = 4", strings},
+      {"UPDATE string SET value = (SELECT group_concat(value, '') FROM string WHERE id IN (4, 5)) WHERE id = 4",
+       strings},
+      {"DELETE FROM string WHERE id = 4", strings},
+      {"INSERT INTO string VALUES (64, 'more')", "it has 65 strings, and 1 blocks"},
+      {"DELETE FROM string_block", "it has 8 strings, and 0 blocks"},
+      {"UPDATE string_block SET id = 3", "numbered from 0"},
+  };
+  const std::string whole = ReadFile(path_);
+  for (const Case& c : cases) {
+    Change(c.change);
+    const std::string why = WhyNotRead(c.change);
+    EXPECT_NE(why.find(c.says), std::string::npos) << c.change << ": " << why;
+    std::ofstream(path_, std::ios::binary) << whole;
+  }
+}
+
+TEST_F(PartReaderTest, AChangedStringIsNeitherFoundNorPassedOver) {
+  Change("UPDATE string SET value = 'other' WHERE id = 4");
+  EXPECT_EQ(Open()->FindString("other").status().code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(Open()->FindString(SampleStrings()[1]).status().code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(Open()->ForEachString([](int64_t, std::string_view) { return true; }).code(), ErrorCode::kStorageBroken);
+}
+
 TEST_F(PartReaderTest, PassesOverKindsOfTheFuture) {
-  Change("UPDATE segment SET kind = 99 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
+  ChangeUnseen("UPDATE segment SET kind = 99 WHERE kind = 3; UPDATE fact SET value = 0 WHERE name = 'rows.counter'");
   const std::unique_ptr<PartReader> reader = Open();
   EXPECT_TRUE(reader->segments(EventKind::kCounter).empty());
   EXPECT_EQ(reader->rows(EventKind::kSlice), 23);
@@ -365,7 +417,7 @@ TEST_F(PartReaderTest, PassesOverKindsOfTheFuture) {
 TEST_F(PartReaderTest, ValuesOfOtherTypesThanTheirColumnsAreNoMoreThanWrong) {
   for (const char* change : {"UPDATE segment SET rows = 'x' WHERE id = 1", "UPDATE segment_column SET data = 5",
                              "UPDATE segment_column SET rows = 2.5", "UPDATE shape SET key = 'x'"}) {
-    Change(change);
+    ChangeUnseen(change);
     EXPECT_NE(OpenAndRead().code(), ErrorCode::kInternal) << change;
   }
 }

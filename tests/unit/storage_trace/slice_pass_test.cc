@@ -63,7 +63,7 @@ class SlicePassTest : public testing::Test {
   }
 
   Result<int64_t> Make(const SlicePassLimits& limits = {}, const std::stop_token& stop = {}) {
-    DetailLevels levels([this](const EncodedSegment& segment) {
+    const auto see = [this](const EncodedSegment& segment) {
       for (const EncodedSegment::Column& column : segment.columns) {
         if (column.column != static_cast<uint32_t>(EventColumn::kCount)) continue;
         std::vector<int64_t> counts(column.rows);
@@ -71,9 +71,8 @@ class SlicePassTest : public testing::Test {
         for (const int64_t count : counts) in_levels_ += count;
       }
       return OkStatus();
-    });
-    ASSIGN_OR_RETURN(const MadeDepths made, MakeDepths(db_, segments_, levels, stop, limits));
-    EXPECT_TRUE(levels.Finish().ok());
+    };
+    ASSIGN_OR_RETURN(const MadeDepths made, MakeDepthsAndLevels(db_, segments_, see, stop, limits));
     return made.without;
   }
 
@@ -185,6 +184,30 @@ TEST_F(SlicePassTest, ManyTracksInSmallGroupsGetTheSameDepths) {
     }
     ASSERT_EQ(*Make({.rows_at_once = at_once}), 0);
     ASSERT_EQ(Read(), PlainDepths(all)) << at_once;
+  }
+}
+
+// Each is nested on another thread while the next one is read.
+TEST_F(SlicePassTest, ManyRowsInSeveralClustersGetTheSameDepths) {
+  constexpr size_t kRows = 9'000;
+  for (const size_t at_once : {size_t{1}, kRows, 10 * kRows}) {
+    std::mt19937_64 random(6);
+    Clear();
+    Depths expected;
+    for (int64_t cluster = 0; cluster < 4; ++cluster) {
+      Slices all;
+      for (int piece = 0; piece < 3; ++piece) {
+        const Slices slices = RandomSlices(random, kRows / 3, cluster * 1'000'000, 400'000, 1);
+        Add(slices, 2'000);
+        all.insert(all.end(), slices.begin(), slices.end());
+      }
+      const Depths of_cluster = PlainDepths(all);
+      expected.insert(expected.end(), of_cluster.begin(), of_cluster.end());
+    }
+    ASSERT_EQ(*Make({.rows_at_once = at_once}), 0);
+    std::sort(expected.begin(), expected.end());
+    ASSERT_EQ(Read(), expected) << at_once;
+    EXPECT_GT(in_levels_, 0);
   }
 }
 

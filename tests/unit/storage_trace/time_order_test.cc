@@ -31,6 +31,23 @@ TEST(TimeOrder, IsThatOfTheTimesAndOfOneTimeThatOfTheRows) {
   }
 }
 
+// As of sources that write one kind of event after the other.
+TEST(TimeOrder, OfRunsThatAreInOrderIsThatOfTheTimes) {
+  std::mt19937_64 random(5);
+  for (size_t runs = 1; runs <= 20; ++runs) {
+    for (const uint64_t range : {uint64_t{3}, uint64_t{10'000}, uint64_t{1} << 40}) {
+      Times times;
+      for (size_t run = 0; run < runs; ++run) {
+        Times of_run(1 + random() % 1000);
+        for (int64_t& time : of_run) time = static_cast<int64_t>(random() % range) - 5;
+        std::sort(of_run.begin(), of_run.end());
+        times.insert(times.end(), of_run.begin(), of_run.end());
+      }
+      ASSERT_EQ(OrderByTime(times, {}), Plain(times)) << runs << " runs, times below " << range;
+    }
+  }
+}
+
 TEST(TimeOrder, HoldsAtBothEndsOfTime) {
   Times times(1000);
   for (size_t i = 0; i < times.size(); ++i) {

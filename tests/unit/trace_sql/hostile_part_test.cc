@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/fakes/storage/checksum_function.h"
+#include "tests/fakes/trace/seal_part.h"
 #include "tests/unit/trace_sql/random_trace.h"
 
 namespace kprof {
@@ -37,18 +38,19 @@ constexpr const char* kEverything[] = {
 class HostilePart : public ::testing::Test {
  protected:
   // The answers to everything, of a part that was changed so. Those of it that are failures.
-  // With `right_checksums` nothing else tells of the change.
-  Lines Failures(const std::string& change, bool right_checksums = false) {
+  // Checksums are right but those of columns, which are so with `right_columns`: then nothing else tells of the change.
+  Lines Failures(const std::string& change, bool right_columns = false) {
     const std::string path = folder_ / "x.trace.db";
     std::filesystem::copy_file(trace_.path("a"), path, std::filesystem::copy_options::overwrite_existing);
     sqlite3* db = nullptr;
     EXPECT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
     EXPECT_EQ(AskConnection(db, change), Lines{});
     AddChecksumFunction(db);
-    if (right_checksums) {
+    if (right_columns) {
       EXPECT_EQ(AskConnection(db, kSetChecksums), Lines{});
     }
     sqlite3_close(db);
+    SealPart(path);
     return FailuresOf(path);
   }
   static Lines FailuresOf(const std::string& path) {

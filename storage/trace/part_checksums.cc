@@ -1,0 +1,63 @@
+#include "storage/trace/part_checksums.h"
+
+#include <xxhash.h>
+
+#include <memory>
+
+#include "storage/statement.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kTables[] = {
+    "SELECT name, value FROM fact WHERE name <> 'checksum' ORDER BY name",
+    "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id",
+    "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot",
+    "SELECT id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns FROM segment ORDER BY id",
+    "SELECT id, checksum FROM string_block ORDER BY id",
+};
+
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+using State = std::unique_ptr<XXH3_state_t, FreeState>;
+
+void AddNumber(XXH3_state_t* state, int64_t number) {
+  XXH3_64bits_update(state, &number, sizeof(number));
+}
+
+// Its type (SQLite's number of it) and what it is, so that no two different values are the same bytes.
+void AddValue(XXH3_state_t* state, Statement& row, int column) {
+  const int type = sqlite3_column_type(row.handle(), column);
+  AddNumber(state, type);
+  if (type == SQLITE_INTEGER) return AddNumber(state, row.Integer(column));
+  if (type == SQLITE_NULL) return;
+  const std::string_view bytes = type == SQLITE_BLOB ? row.Bytes(column) : row.Text(column);
+  AddNumber(state, static_cast<int64_t>(bytes.size()));
+  XXH3_64bits_update(state, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+uint64_t StringChecksum(int64_t id, std::string_view text) {
+  return XXH3_64bits_withSeed(text.data(), text.size(), static_cast<uint64_t>(id));
+}
+
+Result<int64_t> ChecksumTables(Db& db) {
+  const State state(XXH3_createState());
+  XXH3_64bits_reset(state.get());
+  for (const std::string_view table : kTables) {
+    Statement select(db, table);
+    int64_t rows = 0;
+    for (; select.Next(); ++rows) {
+      for (int column = 0; column < sqlite3_column_count(select.handle()); ++column) {
+        AddValue(state.get(), select, column);
+      }
+    }
+    RETURN_IF_ERROR(select.status());
+    AddNumber(state.get(), rows);
+  }
+  return static_cast<int64_t>(XXH3_64bits_digest(state.get()));
+}
+
+}  // namespace kprof
