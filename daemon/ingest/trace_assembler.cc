@@ -261,12 +261,18 @@ Status TraceAssembler::FinishFlush(Flushing& flushing, Status status) {
   } else if (status.ok() && flushing.kind == EventKind::kCounter) {
     status = counter_levels_.Add(rows, flushing.order);
   }
-  const bool has_depths = flushing.kind == EventKind::kSlice && in_order_;
-  for (size_t i = 0; i < flushing.segments.size(); ++i) {
-    EncodedSegment segment = flushing.Wait(i);
-    if (!status.ok()) continue;
-    if (has_depths) flushing.maker.EncodeAlso(i, EventColumn::kDepth, segment);
-    status = part_.AddSegment(segment);
+  std::vector<EncodedSegment> segments;
+  for (size_t i = 0; i < flushing.segments.size(); ++i) segments.push_back(flushing.Wait(i));
+  if (status.ok() && flushing.kind == EventKind::kSlice && in_order_) {
+    const auto encode_depths = [&](size_t first) {
+      for (size_t i = first; i < segments.size(); i += 2) {
+        flushing.maker.EncodeAlso(i, EventColumn::kDepth, segments[i]);
+      }
+    };
+    Beside([&] { encode_depths(0); }, [&] { encode_depths(1); });
+  }
+  for (const EncodedSegment& segment : segments) {
+    if (status.ok()) status = part_.AddSegment(segment);
   }
   return status;
 }

@@ -1,16 +1,17 @@
 #include "storage/trace/detail_levels.h"
 
 #include <utility>
-#include <vector>
+
+#include "storage/trace/level_counts.h"
 
 namespace kprof {
 namespace {
 
-constexpr int64_t kSlicesToChooseBy = 131'072;  // by so many is seen which levels are worth their rows
+constexpr size_t kSlicesToChooseBy = 131'072;
 constexpr size_t kFirstShrinking = 4;
 constexpr size_t kLeastShrinking = 2;
 
-DetailLimits HalfOf(const DetailLimits& limits) {
+DetailLimits HalfThe(const DetailLimits& limits) {
   return {.lanes = std::max<size_t>(limits.lanes / 2, 1), .lane_places = std::max<size_t>(limits.lane_places / 2, 1)};
 }
 
@@ -19,40 +20,52 @@ DetailLimits HalfOf(const DetailLimits& limits) {
 DetailLevels::DetailLevels(Write write, Beside beside, const DetailLimits& limits)
     : write_(std::move(write)),
       beside_(std::move(beside)),
-      halves_{LaneLevels(HalfOf(limits)), LaneLevels(HalfOf(limits))} {}
+      halves_{LaneLevels(HalfThe(limits)), LaneLevels(HalfThe(limits))} {}
 
-// Up to the choice all levels have rows.
-size_t DetailLevels::RowsAtOnce() const {
-  return static_cast<size_t>(chosen_ ? kSlicesToChooseBy : std::max<int64_t>(kSlicesToChooseBy - slices_, 1));
+void DetailLevels::RunBoth(size_t rows, const std::function<void(size_t)>& run) const {
+  if (IsShared(rows)) return beside_([&] { run(0); }, [&] { run(1); });
+  run(0);
+  run(1);
 }
 
-Status DetailLevels::See(int64_t added) {
-  slices_ += added;
-  if (!chosen_ && slices_ >= kSlicesToChooseBy) Choose();
-  return chosen_ ? WriteAll(kMaxSegmentRows) : OkStatus();
+Status DetailLevels::AddFirst(const DetailSlice& slice) {
+  if (slice.duration_ns == kNoValue) return OkStatus();
+  first_[HalfOf(slice)].push_back(slice);
+  return first_[0].size() + first_[1].size() < kSlicesToChooseBy ? OkStatus() : Choose();
+}
+
+Status DetailLevels::Choose() {
+  const size_t slices = first_[0].size() + first_[1].size();
+  std::array<LevelCounts, 2> counts;
+  const auto count = [&](size_t half) {
+    for (const DetailSlice& slice : first_[half]) counts[half].Add(slice);
+  };
+  const auto add = [&](size_t half) {
+    for (const DetailSlice& slice : first_[half]) halves_[half].Add(slice);
+    first_[half] = {};
+  };
+  RunBoth(slices, count);
+  std::vector<int> kept;
+  size_t shrinking = kFirstShrinking;
+  size_t finer = slices;
+  for (int level = kFinestLevel; level <= kCoarsestLevel; ++level) {
+    const auto at = static_cast<size_t>(level - kFinestLevel);
+    const size_t rows = counts[0].rows()[at] + counts[1].rows()[at];
+    if (rows * shrinking > finer || finer <= 1) continue;
+    kept.push_back(level);
+    finer = rows;
+    shrinking = kLeastShrinking;
+  }
+  for (LaneLevels& half : halves_) half.Choose(kept);
+  RunBoth(slices, add);
+  chosen_ = true;
+  return WriteAll(kMaxSegmentRows);
 }
 
 Status DetailLevels::Finish() {
+  if (!chosen_) RETURN_IF_ERROR(Choose());
   for (LaneLevels& half : halves_) half.EndAll();
-  if (!chosen_) Choose();
   return WriteAll(1);
-}
-
-void DetailLevels::Choose() {
-  std::vector<size_t> rows = halves_[0].rows();
-  const std::vector<size_t> more = halves_[1].rows();
-  std::transform(rows.begin(), rows.end(), more.begin(), rows.begin(), std::plus<>());
-  size_t shrinking = kFirstShrinking;
-  auto finer = static_cast<size_t>(slices_);
-  std::vector<bool> kept;
-  for (const size_t of_level : rows) {
-    kept.push_back(of_level * shrinking <= finer && finer > 1);
-    if (!kept.back()) continue;
-    finer = of_level;
-    shrinking = kLeastShrinking;
-  }
-  for (LaneLevels& half : halves_) half.Keep(kept);
-  chosen_ = true;
 }
 
 Status DetailLevels::WriteAll(size_t least_rows) {
@@ -62,13 +75,7 @@ Status DetailLevels::WriteAll(size_t least_rows) {
   }
   if (rows == 0) return OkStatus();
   std::array<std::vector<EncodedSegment>, 2> segments;
-  const auto take = [&](size_t half) { segments[half] = halves_[half].Take(least_rows); };
-  if (rows < kRowsToShare || beside_ == nullptr) {
-    take(0);
-    take(1);
-  } else {
-    beside_([&] { take(0); }, [&] { take(1); });
-  }
+  RunBoth(rows, [&](size_t half) { segments[half] = halves_[half].Take(least_rows); });
   for (const std::vector<EncodedSegment>& of_half : segments) {
     for (const EncodedSegment& segment : of_half) RETURN_IF_ERROR(write_(segment));
   }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace/event_kind.h"
@@ -33,17 +34,16 @@ class DetailLevels {
   // track in the order of time.
   template <typename SliceAt>
   Status Add(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    for (; !chosen_ && !rows.empty(); rows = rows.subspan(1)) RETURN_IF_ERROR(AddFirst(slice_at(rows.front())));
     while (!rows.empty()) {
-      const size_t count = std::min(rows.size(), RowsAtOnce());
-      if (count < kRowsToShare || beside_ == nullptr) {
-        RETURN_IF_ERROR(See(AddAll(rows.first(count), slice_at)));
+      const std::span<const uint32_t> some = rows.first(std::min(rows.size(), kRowsAtOnce));
+      if (IsShared(some.size())) {
+        RunBoth(some.size(), [&](size_t half) { AddHalf(half, some, slice_at); });
       } else {
-        std::array<int64_t, 2> added{};
-        beside_([&] { added[0] = AddHalf(0, rows.first(count), slice_at); },
-                [&] { added[1] = AddHalf(1, rows.first(count), slice_at); });
-        RETURN_IF_ERROR(See(added[0] + added[1]));
+        for (const uint32_t row : some) AddOne(slice_at(row));
       }
-      rows = rows.subspan(count);
+      RETURN_IF_ERROR(WriteAll(kMaxSegmentRows));
+      rows = rows.subspan(some.size());
     }
     return OkStatus();
   }
@@ -51,40 +51,31 @@ class DetailLevels {
   Status Finish();
 
  private:
+  static constexpr size_t kRowsAtOnce = 131'072;
   static constexpr size_t kRowsToShare = 8'192;  // so many are worth another thread
 
-  // How many it added.
-  template <typename SliceAt>
-  int64_t AddAll(std::span<const uint32_t> rows, const SliceAt& slice_at) {
-    int64_t added = 0;
-    for (const uint32_t row : rows) {
-      const DetailSlice slice = slice_at(row);
-      if (slice.duration_ns == kNoValue) continue;
-      halves_[static_cast<size_t>(slice.depth & 1)].Add(slice);
-      ++added;
-    }
-    return added;
+  static size_t HalfOf(const DetailSlice& slice) { return static_cast<size_t>(slice.depth & 1); }
+  void AddOne(const DetailSlice& slice) {
+    if (slice.duration_ns != kNoValue) halves_[HalfOf(slice)].Add(slice);
   }
   template <typename SliceAt>
-  int64_t AddHalf(int64_t half, std::span<const uint32_t> rows, const SliceAt& slice_at) {
-    int64_t added = 0;
+  void AddHalf(size_t half, std::span<const uint32_t> rows, const SliceAt& slice_at) {
     for (const uint32_t row : rows) {
       const DetailSlice slice = slice_at(row);
-      if ((slice.depth & 1) != half || slice.duration_ns == kNoValue) continue;
-      halves_[static_cast<size_t>(half)].Add(slice);
-      ++added;
+      if (HalfOf(slice) == half) AddOne(slice);
     }
-    return added;
   }
-  size_t RowsAtOnce() const;
-  Status See(int64_t added);
-  void Choose();
+  bool IsShared(size_t rows) const { return beside_ != nullptr && rows >= kRowsToShare; }
+  // For each half; side by side where it is about so many rows that it is worth it.
+  void RunBoth(size_t rows, const std::function<void(size_t half)>& run) const;
+  Status AddFirst(const DetailSlice& slice);
+  Status Choose();
   Status WriteAll(size_t least_rows);
 
   const Write write_;
   const Beside beside_;
-  std::array<LaneLevels, 2> halves_;  // of even depths, of odd ones
-  int64_t slices_ = 0;
+  std::array<LaneLevels, 2> halves_;               // of even depths, of odd ones
+  std::array<std::vector<DetailSlice>, 2> first_;  // of the halves: by these is seen which levels are worth their rows
   bool chosen_ = false;
 };
 

@@ -40,21 +40,27 @@ struct LaneLevels::Level {
   }
 };
 
-LaneLevels::LaneLevels(const DetailLimits& limits) : limits_(limits) {
-  for (int number = kFinestLevel; number <= kCoarsestLevel; ++number) {
+int64_t DetailLane(int64_t depth) {
+  return std::clamp<int64_t>(depth, 0, kMostDepths);
+}
+
+LaneLevels::LaneLevels(const DetailLimits& limits) : limits_(limits) {}
+
+LaneLevels::~LaneLevels() = default;
+LaneLevels::LaneLevels(LaneLevels&&) noexcept = default;
+
+void LaneLevels::Choose(const std::vector<int>& levels) {
+  for (const int number : levels) {
     levels_.emplace_back();
     levels_.back().number = number;
   }
 }
 
-LaneLevels::~LaneLevels() = default;
-LaneLevels::LaneLevels(LaneLevels&&) noexcept = default;
-
 void LaneLevels::Add(const DetailSlice& slice) {
   if (levels_.empty()) return;
   const int64_t end = EndOf(slice.time_ns, slice.duration_ns);
   const int64_t duration = std::max<int64_t>(slice.duration_ns, 0);
-  const auto depth = static_cast<uint32_t>(std::clamp<int64_t>(slice.depth, 0, kMostDepths));
+  const auto depth = static_cast<uint32_t>(DetailLane(slice.depth));
   const uint32_t lane = LaneOf(slice.track, depth);
   Level& finest = levels_.front();
   if (lane < finest.open.size() && finest.IsShort(slice.time_ns, end) &&
@@ -129,18 +135,6 @@ std::vector<size_t> LaneLevels::rows() const {
   std::vector<size_t> rows;
   for (const Level& level : levels_) rows.push_back(level.rows.size());
   return rows;
-}
-
-// What is open on a level that is not kept goes on to the next one: those that are kept are the same without it.
-void LaneLevels::Keep(const std::vector<bool>& kept) {
-  std::vector<Level> those;
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    if (!kept[level]) EndOpen(level);
-  }
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    if (kept[level]) those.push_back(std::move(levels_[level]));
-  }
-  levels_ = std::move(those);
 }
 
 std::vector<EncodedSegment> LaneLevels::Take(size_t least_rows) {

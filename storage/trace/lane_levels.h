@@ -29,9 +29,14 @@ struct DetailSlice {
   int64_t name = 0;
 };
 
+// Of all depths; those from 4,096 on are drawn on one.
+int64_t DetailLane(int64_t depth);
+
 class LaneLevels {
  public:
   explicit LaneLevels(const DetailLimits& limits);
+  // Those that are made, the finest first. Once, before all slices.
+  void Choose(const std::vector<int>& levels);
   ~LaneLevels();
   LaneLevels(LaneLevels&&) noexcept;
   LaneLevels& operator=(LaneLevels&&) = delete;
@@ -41,10 +46,8 @@ class LaneLevels {
   // What is open is ended.
   void EndAll();
 
-  // Rows that were made so far of each level that is kept, the finest first.
+  // Rows that were made so far and not taken, of each level.
   std::vector<size_t> rows() const;
-  // The others are dropped, with their rows. By their places in rows().
-  void Keep(const std::vector<bool>& kept);
   // The levels that have so many rows, as segments; they have none then.
   std::vector<EncodedSegment> Take(size_t least_rows);
 
