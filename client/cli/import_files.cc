@@ -95,11 +95,13 @@ Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& 
   std::vector<ImportFile> files;
   for (const std::string& given : paths) {
     std::vector<std::string> of_this{given};
-    if (given != "-" && IsFolder(given)) {
+    const bool is_folder = given != "-" && IsFolder(given);
+    if (is_folder) {
       ASSIGN_OR_RETURN(of_this, TracesIn(given));
     }
     for (const std::string& path : of_this) {
       ASSIGN_OR_RETURN(ImportFile file, Open(path));
+      file.of_folder = is_folder;
       files.push_back(std::move(file));
     }
   }

@@ -34,7 +34,7 @@ Result<Window> ReadWindow(TextSource& text, int64_t from_bytes, int64_t size_byt
 }
 
 Status NoTrace(const std::string& why) {
-  return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", why,
+  return Fail(ErrorCode::kNotFound, "read it as a Chrome trace", why,
               "give a JSON object with \"traceEvents\", or a list of events");
 }
 
@@ -82,6 +82,9 @@ Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const 
     if (events != nullptr) {
       for (const auto& [key, value] : before) RETURN_IF_ERROR(see(key, value));
       return ChromeFrame{false, events - window.begin()};
+    }
+    if (window.is_all) {
+      if (const std::optional<Status> cut = text.WhyCut()) return cut->In("read it as a Chrome trace");
     }
     if (broken || window.is_all) return NoTrace("it has no list \"traceEvents\"");
     if (size >= most_bytes)

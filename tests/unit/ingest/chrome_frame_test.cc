@@ -64,7 +64,7 @@ TEST(ChromeFrame, WhereThereAreNoEventsItSaysWhy) {
         R"({"traceEvents")", R"({"a" 1})", R"({"a":1 "traceEvents":[)", "{1:2}", R"({"a":word,"traceEvents":[)"}) {
     const Before before = ReadBefore(source);
     ASSERT_FALSE(before.frame.ok()) << source;
-    EXPECT_EQ(before.frame.status().code(), ErrorCode::kBadInput);
+    EXPECT_EQ(before.frame.status().code(), ErrorCode::kNotFound);
     EXPECT_EQ(before.frame.status().what(), "read it as a Chrome trace");
     EXPECT_FALSE(before.frame.status().remedy().empty());
     EXPECT_EQ(before.members, "") << source;

@@ -98,9 +98,16 @@ TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
 }
 
 TEST_F(SourceReaderTest, WhatIsNoTraceIsRefusedAndNamed) {
-  for (const std::string& content : {std::string(), std::string("hello"), std::string("SQLite format 3\0", 16),
-                                     Gzip("hello"), Zstd(""), std::string("\x1f\x8b garbage"),
-                                     std::string("\x28\xb5\x2f\xfd garbage"), std::string("{}"), std::string("[")}) {
+  for (const std::string& content : {std::string(), std::string("hello"), Gzip("hello"), Zstd(""), std::string("{}"),
+                                     std::string("[1]"), DatabaseOf("CREATE TABLE t (start, end)")}) {
+    const Status status = Failure(content);
+    EXPECT_EQ(status.code(), ErrorCode::kNotFound) << content;
+    EXPECT_EQ(status.what(), "read trace.json") << content;
+  }
+  // These may be what is left of one.
+  for (const std::string& content :
+       {std::string("SQLite format 3\0", 16), std::string("\x1f\x8b garbage"), std::string("\x28\xb5\x2f\xfd garbage"),
+        std::string("["), Gzip("{\"traceEvents\":[]}").substr(0, 20)}) {
     const Status status = Failure(content);
     EXPECT_EQ(status.code(), ErrorCode::kBadInput) << content;
     EXPECT_EQ(status.what(), "read trace.json") << content;

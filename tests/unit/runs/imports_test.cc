@@ -79,6 +79,39 @@ TEST_F(ImportsTest, FailWholeWhenOneSourceDoesAndNameIt) {
   EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
 }
 
+TEST_F(ImportsTest, LeaveOutWhatOfAFolderIsNoTraceAndNameIt) {
+  ImportRequest request =
+      Of({Found("a.json", "none"), Found("worker5.json", "x"), Found("b.json", "none"), Found("c.json", "y")});
+  request.keep_sources = true;
+  const RunRow row = Ended(Import(request));
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_THAT(row.trust, ElementsAre(TrustReason{"source_left_out", "'a.json' is no trace: it has no list of events"},
+                                     TrustReason{"source_left_out", "'b.json' is no trace: it has no list of events"}));
+  ASSERT_THAT(row.trace, SizeIs(2));
+  EXPECT_EQ(row.trace[0].source_artifact, "worker5.json");
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("c.json", "rank0.trace.db", "rank5.trace.db", "worker5.json"));
+}
+
+TEST_F(ImportsTest, NameEachOfMoreThanAHundredThatAreLeftOut) {
+  std::vector<ImportRequest::Source> sources{Found("a.json", "good")};
+  for (int i = 0; i < 120; ++i) sources.push_back(Found("n" + std::to_string(i) + ".json", "none"));
+  EXPECT_THAT(Ended(Import(Of(std::move(sources)))).trust, SizeIs(120));
+}
+
+TEST_F(ImportsTest, FailWhereNothingOfAFolderIsATrace) {
+  const RunRow row = Ended(Import(Of({Found("a.json", "none"), Found("b.json", "none")})));
+  EXPECT_EQ(row.state, RunState::kFailed);
+  EXPECT_EQ(row.error->code, "bad_input");
+  EXPECT_THAT(row.error->message, HasSubstr("none of its 2 files is a trace: 'a.json' is no trace"));
+  EXPECT_THAT(row.error->message, HasSubstr("'b.json'"));
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+}
+
+TEST_F(ImportsTest, FailForABrokenTraceOfAFolderAndForOneThatWasNamedAndIsNone) {
+  EXPECT_EQ(Ended(Import(Of({Found("a.json", "good"), Found("b.json", "bad")}))).error->code, "bad_input");
+  EXPECT_EQ(Ended(Import(Of({Found("a.json", "good"), Source("b.json", "none")}))).error->code, "bad_input");
+}
+
 TEST_F(ImportsTest, AreRefusedWithoutTheirSources) {
   ImportRequest request = Of({Source("a.json", "bytes")});
   request.sources[0].ticket = "0123";
