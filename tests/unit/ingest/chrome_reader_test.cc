@@ -68,7 +68,7 @@ TEST(ChromeReader, IsTheSameInPiecesOfAnySizeByAnyNumberOfReaders) {
 }
 
 TEST(ChromeReader, WholeTracesHaveNoWarnings) {
-  for (const std::string name : {"kineto", "list", "list that is not closed", "byte order mark", "empty list",
+  for (const std::string name : {"kineto", "mtia", "list", "list that is not closed", "byte order mark", "empty list",
                                  "empty events", "space of all sorts", "strings that look like events", "names",
                                  "lists of what looks like events", "behind the list", "2021",
                                  "arguments of every kind", "deep", "deeper", "large events", "many commas", "many"}) {

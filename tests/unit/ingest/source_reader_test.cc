@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,37 @@ TEST_F(SourceReaderTest, APackedSourceIsWhatItIsPlain) {
     EXPECT_EQ(read->hash, *HashSource(fd_.get(), {}));
     EXPECT_EQ(progress_.back(), static_cast<int64_t>(packed.size()));
   }
+}
+
+TEST_F(SourceReaderTest, OfMtiaWhatRunsOnTheDeviceIsOnItsStreams) {
+  const std::vector<ChromeSample> samples = ChromeSamples();
+  const auto sample = std::find_if(samples.begin(), samples.end(), [](const auto& it) { return it.name == "mtia"; });
+  const Result<ReadSourceResult> read = Read(sample->text);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->warnings, Rows{});
+  Rows tracks;
+  for (const TrackRow& track : part_.tracks) {
+    if (track.tid == "0") continue;  // of a process as a whole
+    tracks.push_back(track.kind + " " + *track.pid + ":" + *track.tid + " '" + track.name + "' device " +
+                     std::to_string(track.device.value_or(-1)) + " stream " +
+                     std::to_string(track.stream.value_or(-1)));
+  }
+  std::sort(tracks.begin(), tracks.end());
+  EXPECT_EQ(tracks,
+            (Rows{"cpu_thread 4021:4021 '4021' device -1 stream -1", "cpu_thread 4021:77 '77' device -1 stream -1",
+                  "cpu_thread 4021:78 '78' device -1 stream -1", "gpu_stream 3:12 'stream 12 ' device 3 stream 12",
+                  "gpu_stream 3:13 'stream 13' device 3 stream 13"}));
+  EXPECT_EQ(part_.SortedRows(EventKind::kSlice),
+            (Rows{"slice 1000000+1000 3:13 dma/mtia_ccp_events #41 {stream='13', correlation=#}",
+                  "slice 1001000+3000 4021:77 insight/mtia_insight", "slice 1002000+0 4021:78 poll/mtia_workerd_events",
+                  "slice 1005000+2250 4021:4021 runtime: wait/mtia_runtime #42 {correlation='42', device=3, "
+                  "stream_id=12, executable_name=''}",
+                  "slice 995500+8000 4021:4021 runtime: launch/mtia_runtime #41 {correlation=#, device=3, "
+                  "stream_id='12', cmd_name='launch', mem size='4096'}",
+                  "slice 999125+90500 3:12 fc_kernel/mtia_ccp_events #41 {stream=12, packet_ptr=140231, sqid=2, "
+                  "direction='H2D', size=4096, k_work_ptr=9, correlation=#, column='0', row='7', seq_num=1, "
+                  "host_ctx=1, wait_on_stream=-1}"}));
+  EXPECT_EQ(part_.Rows(EventKind::kFlow).size(), 2u);
 }
 
 TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
