@@ -118,9 +118,13 @@ TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
 }
 
 TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
-  const std::string text = Failure(DatabaseOf("CREATE TABLE StringIds (id, value)")).ToString();
-  EXPECT_NE(text.find("trace.json"), text.npos);
-  EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+  std::string broken = DatabaseOf("CREATE TABLE StringIds (id, value)");
+  std::fill(broken.begin() + 100, broken.end(), '\xff');
+  for (const std::string& content : {DatabaseOf("CREATE TABLE StringIds (id, value)"), broken}) {
+    const std::string text = Failure(content).ToString();
+    EXPECT_NE(text.find("trace.json"), text.npos);
+    EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+  }
 }
 
 TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
