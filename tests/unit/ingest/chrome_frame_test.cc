@@ -71,6 +71,19 @@ TEST(ChromeFrame, WhereThereAreNoEventsItSaysWhy) {
   }
 }
 
+TEST(ChromeFrame, OfJsonLinesItSaysWhatToDo) {
+  for (const std::string source :
+       {"{\"a\":1}\n{\"a\":2}\n", "{}{}", "{\"ph\":\"X\",\"args\":{\"a\":[1]}}\r\n{\"ph\""}) {
+    const Status status = ReadBefore(source).frame.status();
+    EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+    EXPECT_TRUE(status.why().starts_with("it is JSON lines")) << source << ": " << status.ToString();
+    EXPECT_NE(status.remedy().find("jq -s"), std::string::npos);
+  }
+  for (const std::string source : {"{\"a\":1}", "{\"a\":1} x", "{\"a\":{}}", "{\"a\":1}\n[1]"}) {
+    EXPECT_EQ(ReadBefore(source).frame.status().why(), "it has no list \"traceEvents\"") << source;
+  }
+}
+
 TEST(ChromeFrame, EventsThatBeginTooLateAreNone) {
   const std::string source = "{\"a\":\"" + std::string(2 << 20, 'x') + "\",\"traceEvents\":[";
   EXPECT_EQ(ReadBefore(source).frame->events_bytes, static_cast<int64_t>(source.size()));
