@@ -72,6 +72,24 @@ std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
   return "'" + ClippedText(source.told_name, 200) + "' is no trace: " + ClippedText(why.why(), kWarningBytes);
 }
 
+// Two ranks never write the same bytes: one of them is a copy. But where it is said of each which rank it is, somebody
+// meant it.
+Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
+  const std::vector<TracePartRow>& parts = read.imported.trace;
+  const auto told_name = [&](size_t part) { return plan.sources[read.sources[part]].told_name; };
+  const auto said_rank = [&](size_t part) { return parts[part].rank ? parts[part].rank : RankInName(told_name(part)); };
+  const auto events = [&](size_t part) { return parts[part].slices + parts[part].instants + parts[part].counters; };
+  const size_t last = parts.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    if (parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
+    if (said_rank(i) && said_rank(last) && said_rank(i) != said_rank(last)) continue;
+    const auto quoted = [&](size_t part) { return "'" + ClippedText(told_name(part), 200) + "'"; };
+    return Fail(ErrorCode::kBadInput, "import", quoted(i) + " and " + quoted(last) + " have the same bytes",
+                "give one of them: each file becomes a rank of the run");
+  }
+  return OkStatus();
+}
+
 Status NoneIsATrace(const std::vector<TrustReason>& left_out) {
   std::string why =
       left_out.size() == 1 ? "" : "none of its " + std::to_string(left_out.size()) + " files is a trace: ";
@@ -150,6 +168,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
     before.events = now.events;
     read.sources.push_back(i);
     imported.trace.push_back(RowOf(plan, source, *part));
+    RETURN_IF_ERROR(CheckNoCopy(plan, read));
     AddWarnings(source.name, part->warnings, imported.trust);
   }
   if (imported.trace.empty()) return NoneIsATrace(read.left_out);

@@ -116,6 +116,17 @@ class ImportTest(OwnDaemonTest):
         self.assertIn("config.json", failed.err.decode())
         self.assert_nothing_is_left_of(failed.json["id"])
 
+    def test_a_file_given_twice_is_refused(self):
+        path = self.write("a.json", chrome_trace(5))
+        os.symlink(path, os.path.join(self.files, "b.json"))
+        said = self.daemon.ctl.run("import", self.files, expect="usage").err.decode()
+        self.assertIn("a.json and ", said)
+        self.assertIn("b.json are the same file", said)
+        copy = self.write("c.json", chrome_trace(5))
+        said = self.daemon.ctl.run("import", path, copy, expect="bad_input").err.decode()
+        self.assertIn("a.json' and '", said)
+        self.assertIn("c.json' have the same bytes", said)
+
     def test_the_same_again_is_the_run_that_is_there(self):
         path = self.write("a.json", chrome_trace(10))
         first = self.daemon.ctl.json("import", path)["id"]

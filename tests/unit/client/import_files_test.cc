@@ -73,6 +73,20 @@ TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
   EXPECT_THAT(empty.ToString(), HasSubstr("no trace"));
 }
 
+TEST_F(ImportFilesTest, RefusesAFileThatIsGivenTwiceAndNamesBothPlaces) {
+  const std::string a = Write("a.json");
+  std::filesystem::create_symlink(a, folder_ / "link.json");
+  std::filesystem::create_hard_link(a, folder_ / "hard.json");
+  for (const std::string& other : {folder_ / "link.json", folder_ / "hard.json"}) {
+    const Status twice = OpenImportFiles({a, other}).status();
+    EXPECT_EQ(twice.code(), ErrorCode::kUsage);
+    EXPECT_THAT(twice.ToString(), HasSubstr(a + " and " + other + " are the same file"));
+  }
+  EXPECT_THAT(OpenImportFiles({a, a}).status().ToString(), HasSubstr(a + " is given twice"));
+  EXPECT_FALSE(OpenImportFiles({a, folder_ / ""}).ok());
+  EXPECT_TRUE(OpenImportFiles({a, Write("b.json")}).ok());
+}
+
 TEST_F(ImportFilesTest, TellsWhatIsNoFile) {
   EXPECT_FALSE(OpenImportFiles({"/dev/null"})->front().is_regular);
 }

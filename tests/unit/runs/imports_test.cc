@@ -112,6 +112,22 @@ TEST_F(ImportsTest, FailForABrokenTraceOfAFolderAndForOneThatWasNamedAndIsNone) 
   EXPECT_EQ(Ended(Import(Of({Found("a.json", "good"), Source("b.json", "none")}))).error->code, "bad_input");
 }
 
+TEST_F(ImportsTest, FailForTwoSourcesOfTheSameBytesAndNameBoth) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "x"), Source("b.json", "y"), Source("c.json", "x")})));
+  EXPECT_EQ(row.error->code, "bad_input");
+  EXPECT_THAT(row.error->message, HasSubstr("'a.json' and 'c.json' have the same bytes"));
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+  EXPECT_EQ(Ended(Import(Of({Source("worker1.json", "rank 7"), Source("worker2.json", "rank 7")}))).error->code,
+            "bad_input");
+}
+
+TEST_F(ImportsTest, TakeTheSameBytesTwiceWhereItIsSaidThatTheyAreTwoRanks) {
+  const RunRow asked = Ended(Import(Of({Source("a.json", "x", 1), Source("c.json", "x", 2)})));
+  EXPECT_THAT(FilesOf(asked.id), ElementsAre("rank1.trace.db", "rank2.trace.db"));
+  const RunRow named = Ended(Import(Of({Source("worker3.json", "x"), Source("worker4.json", "x")})));
+  EXPECT_THAT(FilesOf(named.id), ElementsAre("rank3.trace.db", "rank4.trace.db"));
+}
+
 TEST_F(ImportsTest, AreRefusedWithoutTheirSources) {
   ImportRequest request = Of({Source("a.json", "bytes")});
   request.sources[0].ticket = "0123";
