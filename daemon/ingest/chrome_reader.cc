@@ -126,6 +126,7 @@ class Reading {
       sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: kept as metadata");
     if (unknown_ > 0)
       sink_.Warn(std::to_string(unknown_) + " events are of a \"ph\" that is not known: kept as metadata");
+    if (with_left_out_ > 0) RETURN_IF_ERROR(sink_.SetFact("left_out_of_events", with_left_out_));
     return facts_.Finish(first_time_ns_);
   }
 
@@ -186,6 +187,7 @@ class Reading {
     }
     events_ += piece.events;
     untimed_ += piece.untimed;
+    with_left_out_ += piece.with_left_out;
     for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
       if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
     }
@@ -303,6 +305,7 @@ class Reading {
   SkippedText skipped_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
+  int64_t with_left_out_ = 0;
   int64_t unknown_ = 0;  // whose phase says nothing here
   PiecesAhead pieces_;
 };
