@@ -47,7 +47,7 @@ TEST_F(ImportsTest, AreDoneWithTheirTrace) {
 
 TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
   const RunRow row =
-      Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7")})));
+      Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7 again")})));
   EXPECT_THAT(FilesOf(row.id), ElementsAre("rank0.trace.db", "rank3.trace.db", "rank7.trace.db"));
   EXPECT_EQ(row.trace[2].rank, 0);
   ASSERT_THAT(row.trust, SizeIs(1));
