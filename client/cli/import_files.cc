@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "client/cli/local_file.h"
 #include "client/cli/terminal_text.h"
@@ -81,7 +83,25 @@ Result<ImportFile> Open(const std::string& path) {
   // Of standard input what is left is meant, wherever it stands.
   file.is_regular = S_ISREG(about.st_mode) && !standard;
   if (file.is_regular) file.size_bytes = about.st_size;
+  file.device = about.st_dev;
+  file.inode = about.st_ino;
   return file;
+}
+
+// Each would be a rank of its own.
+Status CheckNoneTwice(const std::vector<ImportFile>& files) {
+  std::map<std::pair<uint64_t, uint64_t>, const ImportFile*> seen;
+  for (const ImportFile& file : files) {
+    if (!file.is_regular) continue;
+    const auto [first, is_new] = seen.try_emplace({file.device, file.inode}, &file);
+    if (is_new) continue;
+    const std::string one = TerminalText(first->second->path);
+    const std::string other = TerminalText(file.path);
+    return Fail(ErrorCode::kUsage, "import",
+                one == other ? one + " is given twice" : one + " and " + other + " are the same file",
+                "give it once: each file becomes a rank of the run");
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -95,14 +115,17 @@ Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& 
   std::vector<ImportFile> files;
   for (const std::string& given : paths) {
     std::vector<std::string> of_this{given};
-    if (given != "-" && IsFolder(given)) {
+    const bool is_folder = given != "-" && IsFolder(given);
+    if (is_folder) {
       ASSIGN_OR_RETURN(of_this, TracesIn(given));
     }
     for (const std::string& path : of_this) {
       ASSIGN_OR_RETURN(ImportFile file, Open(path));
+      file.of_folder = is_folder;
       files.push_back(std::move(file));
     }
   }
+  RETURN_IF_ERROR(CheckNoneTwice(files));
   return files;
 }
 

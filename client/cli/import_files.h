@@ -15,15 +15,19 @@ struct ImportFile {
   std::string name;       // its last step; "stdin"
   std::string told_name;  // with the step before, which may say of which rank it is
   UniqueFd fd;
+  bool of_folder = false;  // which was given in its place: it may be no trace
   bool is_regular = false;
   int64_t size_bytes = 0;  // of a regular file
+  uint64_t device = 0;     // these two tell files apart, whatever their paths
+  uint64_t inode = 0;
 };
 
 // Whether a file in a folder is taken for a trace: .json, .json.gz, .json.zst, .sqlite, .nsys-rep.
 bool LooksLikeTrace(const std::string& name);
 
 // In the order of `paths`, those of a folder and of the folders in it by their names (those in links to folders not).
-// Fails with kUsage for a folder without any, and as the first file does that cannot be opened; says which.
+// Fails with kUsage for a folder without any, and where two are the same file; and as the first file does that cannot
+// be opened; says which.
 Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& paths);
 
 }  // namespace kprof::cli

@@ -105,6 +105,7 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
     source.set_ticket(*std::move(ticket));
     source.set_name(file.told_name);
     if (args.rank) source.set_rank(*args.rank);
+    source.set_may_be_none(file.of_folder);
   }
   Result<v1::SubmitImportResponse> submitted = client->SubmitImport(request);
   if (submitted.ok() || submitted.status().code() != ErrorCode::kNoDaemon) return submitted;

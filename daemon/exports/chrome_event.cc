@@ -27,6 +27,10 @@ std::string Raw(std::string_view text) {
   return out;
 }
 
+bool HoldsMore(ArgType type) {
+  return type == ArgType::kString || type == ArgType::kJson;
+}
+
 bool IsWord(ArgType type) {
   return type == ArgType::kNull || type == ArgType::kTrue || type == ArgType::kFalse || type == ArgType::kJson;
 }
@@ -95,7 +99,7 @@ ChromeTexts::ChromeTexts(PartReader& part)
     : quoted(part, Quoted),
       raw(part, Raw),
       plain(part, [](std::string_view text) { return std::string(text); }),
-      environment(part, [](std::string_view text) { return std::string(IsEnvironmentName(text) ? text : ""); }) {}
+      environment(part, [](std::string_view text) { return std::string(EndsInEnvironmentName(text) ? text : ""); }) {}
 
 void ChromeTexts::Trim() {
   quoted.Trim();
@@ -123,7 +127,7 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(slot.key));
     const bool is_of_event = std::find(kEventKeys.begin(), kEventKeys.end(), key) != kEventKeys.end();
     const bool is_taken = slot.of_event && is_of_event && !IsWord(slot.type);
-    of.is_left_out.push_back(IsEnvironmentName(key));
+    of.is_left_out.push_back(HoldsMore(slot.type) ? EndsInEnvironmentName(key) : IsEnvironmentName(key));
     const bool is_id = slot.of_event && ((key == "id" && is_taken && (has_id2 || has_scope)) ||
                                          (key == "id2" && slot.type == ArgType::kJson) || (key == "pid" && has_id2));
     of.is_of_id.push_back(is_id);
@@ -181,7 +185,7 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
   out += '{';
   for (const SegmentRows::Arg& arg : args) {
     ASSIGN_OR_RETURN(const std::string_view environment, texts.environment.Text(arg.slot.key));
-    if (!environment.empty()) continue;
+    if (!environment.empty() && (HoldsMore(arg.slot.type) || IsEnvironmentName(environment))) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));

@@ -12,6 +12,10 @@
 namespace kprof {
 namespace {
 
+bool HoldsMore(ArgType type) {
+  return type == ArgType::kString || type == ArgType::kJson;
+}
+
 constexpr uint32_t kPacket = 1;
 constexpr uint32_t kClockSnapshot = 6;
 constexpr uint32_t kTimestamp = 8;
@@ -79,7 +83,7 @@ PerfettoPackets::PerfettoPackets(PartReader& part, uint32_t sequence, ExportOutp
       output_(output),
       texts_(part, ReadableText),
       values_(part, [](std::string_view text) { return ReadableText(WithoutEnvironment(text)); }),
-      environment_(part, [](std::string_view text) { return std::string(IsEnvironmentName(text) ? text : ""); }) {}
+      environment_(part, [](std::string_view text) { return std::string(EndsInEnvironmentName(text) ? text : ""); }) {}
 
 void PerfettoPackets::ClearState() {
   names_.clear();
@@ -158,7 +162,7 @@ void PerfettoPackets::AddFlow(uint64_t id, bool is_last) {
 Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t correlation) {
   for (const SegmentRows::Arg& arg : args) {
     ASSIGN_OR_RETURN(const std::string_view environment, environment_.Text(arg.slot.key));
-    if (!environment.empty()) continue;
+    if (!environment.empty() && (HoldsMore(arg.slot.type) || IsEnvironmentName(environment))) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
     if (key == kCorrelationKey) correlation = kNoValue;
     piece_.Clear();

@@ -60,6 +60,12 @@ bool IsId2(const EventLayout::Slot& slot) {
   return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
 }
 
+bool IsEnvironmentSlot(const EventLayout::Slot& slot) {
+  const bool holds_more = slot.kind == JsonKind::kString || slot.kind == JsonKind::kNested;
+  const std::string key = UnescapeJson(slot.key);
+  return holds_more ? EndsInEnvironmentName(key) : IsEnvironmentName(key);
+}
+
 }  // namespace
 
 // What becomes of the slots of a layout whose events have one phase.
@@ -87,6 +93,7 @@ struct ChromeEvents::Plan {
   ArgShape slots;
   uint32_t shape = kNoArgs;
   std::vector<LastText> lasts;  // by slot of the layout
+  bool lacks_some = false;      // of its slots some are an environment
   bool is_told = false;         // metadata that may be about anything (ph M)
   uint32_t environment = 0;     // the last name that was one of an environment, and one that was none
   uint32_t no_environment = 0;
@@ -128,8 +135,8 @@ ChromeEvents::ChromeEvents(uint32_t source)
     : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
       whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)) {
   batch_.source = source;
-  of_texts_.push_back(0);
-  of_jsons_.push_back(0);
+  of_texts_.emplace_back();
+  of_jsons_.emplace_back();
   shapes_.emplace(ArgShape(), kNoArgs);
 }
 
@@ -149,6 +156,7 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
     }
     if (!event) return {known->layouts.is_cut() ? Stopped::kAtCut : Stopped::kAtNoEvent, at};
     AddEvent(*known, *event);
+    with_left_out_ += std::exchange(lacks_some_, false) ? 1 : 0;
     at = event->end;
   }
 }
@@ -225,7 +233,10 @@ ChromeEvents::Plan ChromeEvents::MakePlan(const std::vector<EventLayout::Slot>& 
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
     if (is_phase && odd == Odd::kTime) continue;
-    if (IsEnvironmentName(UnescapeJson(slots[i].key))) continue;  // nobody's, whatever it holds
+    if (IsEnvironmentSlot(slots[i])) {  // nobody's, whatever it holds
+      plan.lacks_some = true;
+      continue;
+    }
     int* field = field_of(slots[i]);
     const bool is_field = field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord;
     if (is_field) *field = static_cast<int>(i);
@@ -259,6 +270,7 @@ ChromeEvents::Plan& ChromeEvents::OddPlanOf(Plan& plan, const EventLayouts::Even
 void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   ++events_;
   Plan& plan = PlanOf(known, event);
+  lacks_some_ = plan.lacks_some;
   const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
   const int64_t time_ns = said_ns.value_or(0);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
@@ -312,6 +324,7 @@ void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, i
     rows.of(EventColumn::kPhase).push_back(letter);
   if (plan.is_told && plan.name != kNone && IsOfEnvironment(plan, text(plan.name), values[plan.name].text())) {
     rows.of(EventColumn::kShape).push_back(kNoArgs);
+    lacks_some_ |= !plan.args.empty();
     return;
   }
   AddArgs(plan, values, rows);
@@ -346,7 +359,7 @@ uint32_t ChromeEvents::FlowId(const Plan& plan, const JsonSpan* values, const Ev
 bool ChromeEvents::IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text) {
   if (name == plan.no_environment) return false;
   if (name == plan.environment) return name != 0;
-  const bool is = IsEnvironmentName(UnescapeJson(text));
+  const bool is = EndsInEnvironmentName(UnescapeJson(text));
   (is ? plan.environment : plan.no_environment) = name;
   return is;
 }
@@ -464,31 +477,45 @@ uint32_t ChromeEvents::CounterName(const Plan& plan, const JsonSpan* values) {
 uint32_t ChromeEvents::TextPlace(std::string_view text) {
   const uint32_t at = texts_.Add(text);
   if (at == of_texts_.size()) {
-    const bool has_escapes = text.find('\\') != text.npos;
-    of_texts_.push_back(NewString(has_escapes ? kEscapedText : kPlainText, text));
+    const std::optional<std::string> without = TextWithoutEnvironment(text);
+    const std::string_view kept = without ? *without : text;
+    const bool has_escapes = kept.find('\\') != kept.npos;
+    of_texts_.push_back({NewString(has_escapes ? kEscapedText : kPlainText, kept), without.has_value()});
   }
+  lacks_some_ |= of_texts_[at].lacks_some;
   return at;
 }
 
 uint32_t ChromeEvents::Text(std::string_view text) {
-  return of_texts_[TextPlace(text)];
+  return of_texts_[TextPlace(text)].number;
 }
 
 uint32_t ChromeEvents::Text(std::string_view text, LastText& last) {
-  if (text == last.text) return last.number;
+  if (text == last.text) {
+    lacks_some_ |= last.lacks_some;
+    return last.number;
+  }
   const uint32_t at = TextPlace(text);
-  last = {texts_.Text(at), of_texts_[at]};
+  last = {texts_.Text(at), of_texts_[at].number, of_texts_[at].lacks_some};
   return last.number;
 }
 
 uint32_t ChromeEvents::Json(std::string_view text, LastText& last) {
-  if (text == last.text) return last.number;
+  if (text == last.text) {
+    lacks_some_ |= last.lacks_some;
+    return last.number;
+  }
   const uint32_t at = jsons_.Add(text);
   if (at == of_jsons_.size()) {
-    const bool may_name = MayNameEnvironment(text);
-    of_jsons_.push_back(may_name ? NewString(kJsonText, WithoutEnvironment(text)) : NewString(kJsonText, text));
+    if (MayNameEnvironment(text)) {
+      const std::string without = WithoutEnvironment(text);
+      of_jsons_.push_back({NewString(kJsonText, without), without != text});
+    } else {
+      of_jsons_.push_back({NewString(kJsonText, text), false});
+    }
   }
-  last = {jsons_.Text(at), of_jsons_[at]};
+  lacks_some_ |= of_jsons_[at].lacks_some;
+  last = {jsons_.Text(at), of_jsons_[at].number, of_jsons_[at].lacks_some};
   return last.number;
 }
 

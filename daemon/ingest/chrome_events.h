@@ -47,6 +47,8 @@ class ChromeEvents {
   int64_t events() const { return events_; }
   // Of them, those whose time is none: they are metadata, with all that they say among their arguments.
   int64_t untimed() const { return untimed_; }
+  // Of them, those of which something was left out, as it is called an environment.
+  int64_t with_left_out() const { return with_left_out_; }
 
  private:
   struct Plan;
@@ -56,6 +58,12 @@ class ChromeEvents {
   struct LastText {
     std::string_view text;
     uint32_t number = 0;
+    bool lacks_some = false;
+  };
+  // The string that a text of the source is; it lacks some of it where an environment was left out.
+  struct KnownText {
+    uint32_t number = 0;
+    bool lacks_some = false;
   };
   // In what an event is not as others of its phase: it has no time, or no duration that can be; it is what a counter
   // says besides its numbers. What would have a column then is an argument, too.
@@ -87,8 +95,8 @@ class ChromeEvents {
   // Texts as they stand in the source, and the number of the string that each is.
   StringTable texts_;
   StringTable jsons_;
-  std::vector<uint32_t> of_texts_;
-  std::vector<uint32_t> of_jsons_;
+  std::vector<KnownText> of_texts_;
+  std::vector<KnownText> of_jsons_;
   uint32_t strings_ = 1;
   std::unordered_map<uint64_t, uint32_t> threads_;
   std::map<TrackKey, uint32_t> tracks_;
@@ -96,6 +104,8 @@ class ChromeEvents {
   TraceBatch batch_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
+  int64_t with_left_out_ = 0;
+  bool lacks_some_ = false;  // the event that is being added
 };
 
 }  // namespace kprof

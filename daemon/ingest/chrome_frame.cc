@@ -33,9 +33,17 @@ Result<Window> ReadWindow(TextSource& text, int64_t from_bytes, int64_t size_byt
   return window;
 }
 
-Status NoTrace(const std::string& why) {
-  return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", why,
-              "give a JSON object with \"traceEvents\", or a list of events");
+Status NoTrace(const std::string& why,
+               const std::string& remedy = "give a JSON object with \"traceEvents\", or a list of events") {
+  return Fail(ErrorCode::kNotFound, "read it as a Chrome trace", why, remedy);
+}
+
+// An object, and another behind it.
+bool IsJsonLines(const char* at, const Window& window) {
+  const char* end = FindValueEnd(at, window.end());
+  if (end == nullptr) return false;
+  const char* next = SkipSpace(end);
+  return next < window.end() && *next == '{';
 }
 
 // Members up to the list of events: where that begins; null where the window ends before.
@@ -82,6 +90,13 @@ Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const 
     if (events != nullptr) {
       for (const auto& [key, value] : before) RETURN_IF_ERROR(see(key, value));
       return ChromeFrame{false, events - window.begin()};
+    }
+    if (window.is_all) {
+      if (const std::optional<Status> cut = text.WhyCut()) return cut->In("read it as a Chrome trace");
+    }
+    if ((broken || window.is_all) && IsJsonLines(at, window)) {
+      return NoTrace("it is JSON lines, objects one behind the other, and no one object with a list \"traceEvents\"",
+                     "where they are trace events, make a list of them: jq -s . FILE");
     }
     if (broken || window.is_all) return NoTrace("it has no list \"traceEvents\"");
     if (size >= most_bytes)

@@ -19,7 +19,8 @@ struct ChromeFrame {
 // A member, its value as it is written.
 using SeeMember = std::function<Status(std::string_view key, std::string_view value)>;
 
-// Up to the list of events. Fails with kBadInput where there is none within `most_bytes`.
+// Up to the list of events. Fails with kNotFound where there is none within `most_bytes`, kBadInput where the text
+// cannot be unpacked so far.
 Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const SeeMember& see);
 
 // From behind the bracket that closes the list. Where the object ends; nothing where it is not closed, or goes on

@@ -66,6 +66,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   ChromePiece piece;
   const int64_t events_before = events_.events();
   const int64_t untimed_before = events_.untimed();
+  const int64_t with_left_out_before = events_.with_left_out();
   piece.has_text_end = at_end_ && offset_of(end()) <= limit_bytes;
   const int64_t last_bytes = piece.has_text_end ? offset_of(end()) : limit_bytes;
   const char* at = place(first_bytes);
@@ -123,6 +124,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   }
   piece.events = events_.events() - events_before;
   piece.untimed = events_.untimed() - untimed_before;
+  piece.with_left_out = events_.with_left_out() - with_left_out_before;
   piece.batch = events_.TakeBatch();
   return piece;
 }

@@ -31,6 +31,7 @@ struct ChromePiece {
   std::vector<SkippedPlace> skipped;  // what is in it and no event that can be read
   int64_t events = 0;
   int64_t untimed = 0;
+  int64_t with_left_out = 0;
   TraceBatch batch;
 };
 

@@ -118,10 +118,15 @@ class Reading {
     ASSIGN_OR_RETURN(const ChromePiece last, ReadPieces(frame));
     RETURN_IF_ERROR(WarnOfEnd(last, frame));
     if (last.end == ChromePiece::End::kBracket) RETURN_IF_ERROR(ReadBehind(last.end_bytes + 1, frame, see));
+    if (frame.is_list && events_ > 0 && untimed_ == events_) {
+      return Fail(ErrorCode::kNotFound, "read it as a Chrome trace",
+                  "it is a list of objects that have no time (\"ts\")", "give a list of trace events");
+    }
     if (untimed_ > 0)
       sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: kept as metadata");
     if (unknown_ > 0)
       sink_.Warn(std::to_string(unknown_) + " events are of a \"ph\" that is not known: kept as metadata");
+    if (with_left_out_ > 0) RETURN_IF_ERROR(sink_.SetFact("left_out_of_events", with_left_out_));
     return facts_.Finish(first_time_ns_);
   }
 
@@ -182,6 +187,7 @@ class Reading {
     }
     events_ += piece.events;
     untimed_ += piece.untimed;
+    with_left_out_ += piece.with_left_out;
     for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
       if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
     }
@@ -271,7 +277,9 @@ class Reading {
       if (!ends_skipping) return OkStatus();
     }
     if (events_ == 0 && !skipped_.empty()) {
-      return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", skipped_.first().Sentence());
+      // What is said to hold events is a trace, and damaged; a list of other things is none.
+      const ErrorCode code = frame.is_list ? ErrorCode::kNotFound : ErrorCode::kBadInput;
+      return Fail(code, "read it as a Chrome trace", skipped_.first().Sentence());
     }
     if (is_closed) return OkStatus();
     const std::string what = ends_skipping ? skipped_.last().Sentence() : "it ends at " + at + ", in the middle";
@@ -297,6 +305,7 @@ class Reading {
   SkippedText skipped_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
+  int64_t with_left_out_ = 0;
   int64_t unknown_ = 0;  // whose phase says nothing here
   PiecesAhead pieces_;
 };

@@ -25,7 +25,8 @@ struct ChromeReaderOptions {
   int64_t most_event_bytes = int64_t{64} << 20;  // of one event, and of all that stands beside them
 };
 
-// Fails with kBadInput where it is no such text, or none of its events is whole; otherwise as text and sink do.
+// Fails with kNotFound where it is no such text: no list of events is in it, or one of other things; kBadInput where
+// none of its events is whole; otherwise as text and sink do.
 Status ReadChrome(TextSource& text, WorkerPool& pool, BatchSink& sink, const ChromeReaderOptions& options = {});
 
 // What a file begins with is such a text, or may be.

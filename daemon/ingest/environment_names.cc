@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/ingest/json_text.h"
+
 namespace kprof {
 namespace {
 
@@ -22,7 +24,11 @@ constexpr std::array<std::string_view, 9> kNames = {"env",
                                                     "environmentvariables"};
 // What may stand before them.
 constexpr std::array<std::string_view, 5> kWhose = {"process", "proc", "os", "system", "host"};
+// What a name may end in. Several (num_envs) are counted, not held.
+constexpr std::array<std::string_view, 7> kLastWords = {
+    "env", "envvar", "envvars", "environ", "environment", "environmentvariable", "environmentvariables"};
 constexpr size_t kLongestName = 256;
+constexpr int kMostTexts = 4;  // JSON in a text in JSON in a text
 
 char Lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -48,6 +54,34 @@ bool IsName(std::string_view letters) {
     return letters.starts_with(whose) && is_name(letters.substr(whose.size()));
   };
   return is_name(letters) || std::any_of(kWhose.begin(), kWhose.end(), is_whose);
+}
+
+bool IsLastWord(std::string_view letters) {
+  return std::find(kLastWords.begin(), kLastWords.end(), letters) != kLastWords.end();
+}
+
+// In lower case; a capital begins one, of several the last before a small letter.
+std::vector<std::string> WordsOf(std::string_view step) {
+  std::vector<std::string> words{""};
+  for (size_t i = 0; i < step.size(); ++i) {
+    const bool is_between = IsBetweenWords(step[i]);
+    const bool ends_capitals = i + 1 < step.size() && step[i + 1] >= 'a' && step[i + 1] <= 'z';
+    const bool is_begin = i > 0 && IsUpper(step[i]) && (!IsUpper(step[i - 1]) || ends_capitals);
+    if ((is_between || is_begin) && !words.back().empty()) words.emplace_back();
+    if (!is_between) words.back() += Lower(step[i]);
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+bool EndsInName(std::string_view step) {
+  const std::vector<std::string> words = WordsOf(step);
+  if (words.empty()) return false;
+  return IsLastWord(words.back()) || (words.size() > 1 && IsLastWord(words[words.size() - 2] + words.back()));
+}
+
+bool BeginsText(char c) {
+  return c == '"' || c == '{' || c == '[';
 }
 
 // Behind the quote that closes the string that begins at `at`.
@@ -101,6 +135,69 @@ std::string KeyText(std::string_view quoted) {
   return text;
 }
 
+// The member whose key, in its quotes, ends at `end`.
+bool IsEnvironmentMember(std::string_view key, std::string_view json, size_t end) {
+  const std::string name = KeyText(key);
+  if (IsEnvironmentName(name)) return true;
+  size_t at = SkipBlank(json, end);
+  if (at >= json.size() || json[at] != ':') return false;
+  at = SkipBlank(json, at + 1);
+  return at < json.size() && BeginsText(json[at]) && EndsInEnvironmentName(name);
+}
+
+std::string Without(std::string_view json, int texts);
+
+std::optional<std::string> TextWithout(std::string_view quoted, int texts) {
+  if (texts == kMostTexts || quoted.find('{') == quoted.npos) return std::nullopt;
+  const size_t begin = quoted.find_first_not_of(" \\ntr");  // space, also as an escape
+  if (begin == quoted.npos || (quoted[begin] != '{' && quoted[begin] != '[')) return std::nullopt;
+  if (!MayNameEnvironment(quoted)) return std::nullopt;
+  const std::string text = UnescapeJson(quoted);
+  if (!MayNameEnvironment(text)) return std::nullopt;
+  const std::string without = Without(text, texts + 1);
+  if (without == text) return std::nullopt;
+  std::string out;
+  AppendJsonString(out, without);
+  return out.substr(1, out.size() - 2);
+}
+
+std::string Without(std::string_view json, int texts) {
+  std::string out;
+  out.reserve(json.size());
+  std::vector<char> open;
+  bool at_key = false;
+  for (size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      const size_t end = StringEnd(json, at);
+      const std::string_view text = json.substr(at, end - at);
+      if (at_key && IsEnvironmentMember(text, json, end)) {
+        at = SkipMember(json, end);
+        if (at < json.size() && json[at] == ',') {
+          at = SkipBlank(json, at + 1);
+        } else if (!out.empty() && out.back() == ',') {
+          out.pop_back();
+        }
+        continue;
+      }
+      const bool is_closed = text.size() > 1 && text.back() == '"';
+      const std::optional<std::string> without =
+          at_key || !is_closed ? std::nullopt : TextWithout(text.substr(1, text.size() - 2), texts);
+      at_key = false;
+      out += without ? '"' + *without + '"' : std::string(text);
+      at = end;
+      continue;
+    }
+    if (c == '{' || c == '[') open.push_back(c);
+    if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
+    if (c == '{' || c == ',') at_key = !open.empty() && open.back() == '{';
+    if (c == '[' || c == '}' || c == ']') at_key = false;
+    out += c;
+    ++at;
+  }
+  return out;
+}
+
 }  // namespace
 
 bool IsEnvironmentName(std::string_view name) {
@@ -115,6 +212,18 @@ bool IsEnvironmentName(std::string_view name) {
     }
   }
   return IsName(letters);
+}
+
+bool EndsInEnvironmentName(std::string_view name) {
+  if (IsEnvironmentName(name)) return true;
+  if (name.size() > kLongestName) return false;
+  for (size_t begin = 0; begin <= name.size();) {
+    const auto step = std::find_if(name.begin() + static_cast<ptrdiff_t>(begin), name.end(), IsStep);
+    const auto end = static_cast<size_t>(step - name.begin());
+    if (EndsInName(name.substr(begin, end - begin))) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 bool HasEnvironmentWord(std::string_view name) {
@@ -140,37 +249,11 @@ bool MayNameEnvironment(std::string_view json) {
 }
 
 std::string WithoutEnvironment(std::string_view json) {
-  std::string out;
-  out.reserve(json.size());
-  std::vector<char> open;
-  bool at_key = false;
-  for (size_t at = 0; at < json.size();) {
-    const char c = json[at];
-    if (c == '"') {
-      const size_t end = StringEnd(json, at);
-      const std::string_view text = json.substr(at, end - at);
-      if (at_key && IsEnvironmentName(KeyText(text))) {
-        at = SkipMember(json, end);
-        if (at < json.size() && json[at] == ',') {
-          at = SkipBlank(json, at + 1);
-        } else if (!out.empty() && out.back() == ',') {
-          out.pop_back();
-        }
-        continue;
-      }
-      at_key = false;
-      out += text;
-      at = end;
-      continue;
-    }
-    if (c == '{' || c == '[') open.push_back(c);
-    if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
-    if (c == '{' || c == ',') at_key = !open.empty() && open.back() == '{';
-    if (c == '[' || c == '}' || c == ']') at_key = false;
-    out += c;
-    ++at;
-  }
-  return out;
+  return Without(json, 0);
+}
+
+std::optional<std::string> TextWithoutEnvironment(std::string_view quoted) {
+  return TextWithout(quoted, 0);
 }
 
 }  // namespace kprof

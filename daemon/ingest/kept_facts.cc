@@ -77,6 +77,8 @@ std::optional<std::string> KeptMembers(std::string_view object, int depth) {
 
 std::optional<std::string> KeptAt(std::string_view key, std::string_view value, int depth) {
   if (value.empty() || IsEnvironmentName(key)) return std::nullopt;
+  const bool holds_more = value.front() == '"' || value.front() == '[' || value.front() == '{';
+  if (holds_more && EndsInEnvironmentName(key)) return std::nullopt;
   if (std::binary_search(std::begin(kKept), std::end(kKept), key)) return WithoutEnvironment(CompactJson(value));
   if (value.front() == '"' || value.front() == '[' || IsPersonalName(key)) return std::nullopt;
   if (value.front() == '{') return KeptMembers(value, depth);

@@ -72,7 +72,7 @@ Status CheckExport(const NsysDatabase& database, const Plan& plan) {
   const bool has_meta = database.Find("META_DATA_EXPORT") != nullptr;
   const bool has_strings = database.Find("StringIds") != nullptr;
   if (has_meta || (has_strings && !plan.known.empty())) return OkStatus();
-  return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export",
+  return Fail(ErrorCode::kNotFound, "read it as an Nsight Systems export",
               has_strings ? "it has neither the table META_DATA_EXPORT nor one of events"
                           : "it has no tables META_DATA_EXPORT and StringIds",
               "export it with nsys export --type sqlite");

@@ -18,8 +18,9 @@ namespace kprof {
 // SQLite database.
 bool LooksLikeNsys(std::string_view first_bytes);
 
-// Fails with kBadInput where it is no export, saying what is missing. What is damaged ends the reading of its table,
-// with a warning that names it and how many of its rows were read; else as `sink` says.
+// Fails with kNotFound where it is no export, saying what is missing, kBadInput where that cannot be read. What is
+// damaged ends the reading of its table, with a warning that names it and how many of its rows were read; else as
+// `sink` says.
 Status ReadNsys(const SourceFile& source, BatchSink& sink);
 
 }  // namespace kprof

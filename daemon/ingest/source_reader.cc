@@ -105,7 +105,7 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
 }
 
 Status NoKnownFormat() {
-  return Fail(ErrorCode::kBadInput, "find out what it is", "it is of no format that is known here",
+  return Fail(ErrorCode::kNotFound, "find out what it is", "it is of no format that is known here",
               "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
               "archives (.tar, "
               ".zip, .xz) are unpacked first");
@@ -147,7 +147,7 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (std::find(kFormats.begin(), kFormats.end(), reading.format) == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
   }
-  if (source.size_bytes() == 0) return Fail(ErrorCode::kBadInput, "read " + source.name(), "it is empty");
+  if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
   const bool is_nsys =
       reading.format == "nsys-sqlite" || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));

@@ -33,8 +33,8 @@ struct ReadSourceResult {
 // How much of the source is behind us.
 using SourceProgress = std::function<void(int64_t bytes, int64_t events)>;
 
-// Blocks. Fails with kUsage for a format that there is not, kBadInput where the source is none that is known, or where
-// nothing of it can be read; kCancelled; and as the part does.
+// Blocks. Fails with kUsage for a format that there is not, kNotFound where the source is no trace of a kind that is
+// known, kBadInput where it is one and nothing of it can be read; kCancelled; and as the part does.
 Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                     PartSink& part, const SourceProgress& progress, const std::stop_token& stop);
 

@@ -59,6 +59,8 @@ class Import {
   int64_t size_bytes() const { return size_bytes_; }
   const IngestDone& done() const { return *done_; }
   std::optional<int64_t> rank() const { return rank_; }
+  // Why the source is no trace at all, where that is why Run failed.
+  const std::optional<Status>& no_trace() const { return no_trace_; }
 
  private:
   Status Take(const ReceivedFrame& frame) {
@@ -97,11 +99,17 @@ class Import {
         return done_ ? OkStatus() : NotUnderstood();
       case IngestFrame::kFailed: {
         const std::optional<Status> failure = DecodeFailure(frame.message);
-        return failure ? *failure : NotUnderstood();
+        return failure ? TakeFailure(*failure) : NotUnderstood();
       }
       default:
         return NotUnderstood();
     }
+  }
+
+  Status TakeFailure(const Status& failure) {
+    if (failure.code() != ErrorCode::kNotFound) return failure;
+    no_trace_ = Status(ErrorCode::kBadInput, failure.what(), failure.why(), failure.remedy());
+    return *no_trace_;
   }
 
   Status TakeHello(const ReceivedFrame& frame) {
@@ -133,14 +141,20 @@ class Import {
   bool greeted_ = false;
   std::optional<int64_t> rank_;
   std::optional<IngestDone> done_;
+  std::optional<Status> no_trace_;
 };
 
 Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& limits, PartWriter& part,
                                 const std::stop_token& stop,
                                 const std::function<void(const ImportProgress&)>& progress) {
   Import import(source, limits, part, stop, progress);
-  RETURN_IF_ERROR(import.Run());
   ImportedPart imported;
+  const Status run = import.Run();
+  if (!run.ok() && source.may_be_none && import.no_trace()) {
+    imported.no_trace = import.no_trace();
+    return imported;
+  }
+  RETURN_IF_ERROR(run);
   imported.rank = import.rank();
   if (source.rank && !imported.rank) {
     imported.rank = source.rank;

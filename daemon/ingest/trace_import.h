@@ -24,6 +24,7 @@ struct ImportSource {
   std::string format = "auto";
   std::optional<int64_t> rank;                 // what the source says of itself does not count then
   std::optional<int64_t> rank_if_unsaid = {};  // for who reads the part alone; ImportedPart does not have it
+  bool may_be_none = false;                    // that it is no trace at all is then no failure: ImportedPart::no_trace
 };
 
 struct ImportLimits {
@@ -45,7 +46,8 @@ struct ImportProgress {
 
 // What there is of it, for the catalog.
 struct ImportedPart {
-  std::string format;  // that it was read as
+  std::optional<Status> no_trace;  // why the source is none; all else is empty then, and there is no part
+  std::string format;              // that it was read as
   std::optional<int64_t> rank;
   int64_t source_bytes = 0;
   std::string source_hash;  // source_hash.h

@@ -58,31 +58,35 @@ TrackFacts::TrackFacts(const StringTable& strings, const std::vector<ArgShape>& 
                        const std::vector<TrackKey>& tracks)
     : strings_(strings), shapes_(shapes), tracks_(tracks) {}
 
-TrackFacts::Fact& TrackFacts::FactOf(int64_t track) {
-  if (facts_.size() <= static_cast<size_t>(track)) facts_.resize(tracks_.size());
-  return facts_[static_cast<size_t>(track)];
+bool TrackFacts::IsKnown(int64_t track) const {
+  return static_cast<size_t>(track) < is_known_.size() && is_known_[static_cast<size_t>(track)];
+}
+
+void TrackFacts::SetKnown(int64_t track) {
+  if (is_known_.size() <= static_cast<size_t>(track)) is_known_.resize(tracks_.size());
+  is_known_[static_cast<size_t>(track)] = true;
 }
 
 void TrackFacts::SeeSlices(const EventRows& slices) {
   const std::vector<int64_t>& tracks = slices.of(EventColumn::kTrack);
-  const bool all_known =
-      std::all_of(tracks.begin(), tracks.end(), [&](int64_t track) { return FactOf(track).is_known; });
+  const bool all_known = std::all_of(tracks.begin(), tracks.end(), [&](int64_t track) { return IsKnown(track); });
   if (all_known) return;
   ForEachRow(slices, [&](size_t row, size_t arg_row) {
-    if (!FactOf(tracks[row]).is_known) SeeCategorized(slices, row, arg_row);
+    if (!IsKnown(tracks[row])) SeeCategorized(slices, row, arg_row);
   });
 }
 
 void TrackFacts::SeeCategorized(const EventRows& slices, size_t row, size_t arg_row) {
   const auto category = static_cast<uint32_t>(slices.of(EventColumn::kCategory)[row]);
   if (category == 0) return;
-  Fact& fact = FactOf(slices.of(EventColumn::kTrack)[row]);
-  fact.is_known = true;
-  fact.is_gpu = IsOfGpu(category);
-  if (!fact.is_gpu) return;
+  const int64_t track = slices.of(EventColumn::kTrack)[row];
+  SetKnown(track);
+  if (!IsOfGpu(category)) return;
+  Fact& fact = facts_[track];
+  fact.is_gpu = true;
   fact.device = Number(slices, row, arg_row, "device");
   fact.stream = Number(slices, row, arg_row, "stream");
-  const TrackKey& key = tracks_[static_cast<size_t>(slices.of(EventColumn::kTrack)[row])];
+  const TrackKey& key = tracks_[static_cast<size_t>(track)];
   if (!fact.device) fact.device = IntegerOf(strings_.Text(key.pid));
   if (!fact.stream) fact.stream = IntegerOf(strings_.Text(key.tid));
 }
@@ -100,12 +104,12 @@ void TrackFacts::SeeMetadata(const EventRows& metadata) {
       if (labels) process_labels_[tracks_[static_cast<size_t>(track)].pid] = *labels;
     } else if (what == "thread_name") {
       const std::optional<std::string> name = Text(metadata, row, arg_row, "name");
-      if (name) FactOf(track).name = name;
+      if (name) facts_[track].name = name;
     } else if (what == "process_sort_index") {
       const std::optional<int64_t> index = Number(metadata, row, arg_row, "sort_index");
       if (index) process_sort_indexes_[tracks_[static_cast<size_t>(track)].pid] = *index;
     } else if (what == "thread_sort_index") {
-      FactOf(track).sort_index = Number(metadata, row, arg_row, "sort_index");
+      facts_[track].sort_index = Number(metadata, row, arg_row, "sort_index");
     }
   });
 }
@@ -155,8 +159,9 @@ TrackRow TrackFacts::Describe(uint32_t id) const {
   const auto known = known_.find(id);
   if (known != known_.end()) return known->second;
   const TrackKey& key = tracks_[id];
-  Fact fact = id < facts_.size() ? facts_[id] : Fact{};
-  if (const auto labels = process_labels_.find(key.pid); !fact.is_known && labels != process_labels_.end()) {
+  const auto found = facts_.find(id);
+  Fact fact = found == facts_.end() ? Fact{} : found->second;
+  if (const auto labels = process_labels_.find(key.pid); !IsKnown(id) && labels != process_labels_.end()) {
     fact.is_gpu = labels->second.starts_with("GPU");  // one on which nothing ran
   }
   TrackRow track;

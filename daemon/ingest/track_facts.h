@@ -36,7 +36,6 @@ class TrackFacts {
  private:
   struct Fact {
     bool is_gpu = false;
-    bool is_known = false;  // what it is; its events are not looked at any more
     std::optional<int64_t> device;
     std::optional<int64_t> stream;
     std::optional<std::string> name;
@@ -44,14 +43,16 @@ class TrackFacts {
   };
   bool IsOfGpu(uint32_t category);
   void SeeCategorized(const EventRows& slices, size_t row, size_t arg_row);
-  Fact& FactOf(int64_t track);
+  bool IsKnown(int64_t track) const;
+  void SetKnown(int64_t track);
   std::optional<int64_t> Number(const EventRows& rows, size_t row, size_t arg_row, std::string_view key) const;
   std::optional<std::string> Text(const EventRows& rows, size_t row, size_t arg_row, std::string_view key) const;
 
   const StringTable& strings_;
   const std::vector<ArgShape>& shapes_;
   const std::vector<TrackKey>& tracks_;
-  std::vector<Fact> facts_;                                  // by track
+  std::vector<bool> is_known_;                               // by track: what it is; its events are not looked at then
+  std::unordered_map<int64_t, Fact> facts_;                  // by track; few have any where there are many
   std::unordered_map<uint32_t, std::string> process_names_;  // by the string that is the pid
   std::unordered_map<uint32_t, std::string> process_labels_;
   std::unordered_map<uint32_t, int64_t> process_sort_indexes_;

@@ -10,8 +10,9 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kAtOnceBytes = ZSTD_BLOCKSIZE_MAX;  // of a step that fails nothing is told
-constexpr int kMostWindowBits = 27;                  // 128 MiB: what its tool makes without --ultra
+constexpr size_t kAtOnceBytes = ZSTD_BLOCKSIZE_MAX;
+constexpr size_t kFrameBeginBytes = 5;  // of which the library says how many more its header has
+constexpr int kMostWindowBits = 27;     // 128 MiB: what its tool makes without --ultra
 
 class ZstdUnpacker : public Unpacker {
  public:
@@ -20,12 +21,15 @@ class ZstdUnpacker : public Unpacker {
     ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax, kMostWindowBits);
   }
 
+  // Of a call that fails the library does not tell what it made before: so it gets as much at once as it asks for, a
+  // block or the checksum behind the last one, never both.
   Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
-    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    ZSTD_inBuffer from{in.data(), std::min(in.size(), wanted_), 0};
     ZSTD_outBuffer to{out.data(), std::min(out.size(), kAtOnceBytes), 0};
     const size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
     if (ZSTD_isError(result)) return Fail(ErrorCode::kBadInput, "unpack zstd", ZSTD_getErrorName(result));
     if (from.pos > 0 || to.pos > 0) at_end_ = result == 0;  // else it only asks for another frame
+    wanted_ = result == 0 ? kFrameBeginBytes : result;
     return Step{from.pos, to.pos};
   }
 
@@ -37,6 +41,7 @@ class ZstdUnpacker : public Unpacker {
   };
   std::unique_ptr<ZSTD_DStream, Free> stream_;
   bool at_end_ = true;
+  size_t wanted_ = kFrameBeginBytes;
 };
 
 }  // namespace

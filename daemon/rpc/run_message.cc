@@ -141,6 +141,7 @@ ImportRequest RequestOf(const Caller& caller, const v1::SubmitImportRequest& mes
     to.ticket = source.ticket();
     to.name = source.name();
     if (source.has_rank()) to.rank = source.rank();
+    to.may_be_none = source.may_be_none();
   }
   request.format = message.format().empty() ? "auto" : message.format();
   request.labels.insert(message.labels().begin(), message.labels().end());

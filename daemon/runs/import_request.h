@@ -21,6 +21,7 @@ struct ImportRequest {
     std::string ticket;  // held_sources.h
     std::string name;    // as its owner calls it
     std::optional<int64_t> rank;
+    bool may_be_none = false;  // where it is no trace it is left out
   };
   uint32_t uid = 0;
   std::string caller = "local";  // as in RunRequest, these three

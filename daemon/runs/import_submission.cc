@@ -76,7 +76,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       Result<HeldSource> held = parts_.imports->sources.Claim(row_.uid, source.ticket);
       const std::string name = LastStep(source.name);
       if (!held.ok()) return Refuse(held.status().In("claim '" + name + "'"));
-      plan_->sources.push_back({*std::move(held), name, source.rank, source.name});
+      plan_->sources.push_back({*std::move(held), name, source.rank, source.name, source.may_be_none});
     }
     if (request_.again) return OnPool(parts_.workers, [](ImportSubmission& self) { self.Store(); });
     OnPool(parts_.workers, [](ImportSubmission& self) { self.LookForSizes(); });

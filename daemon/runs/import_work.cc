@@ -14,6 +14,8 @@ constexpr size_t kMostWarnings = 16;  // of a source, and of what they say
 constexpr size_t kWarningBytes = 512;
 constexpr size_t kMostWarningsOfRun = 64;
 constexpr char kSourceIncomplete[] = "source_incomplete";
+constexpr char kSourceLeftOut[] = "source_left_out";
+constexpr size_t kMostToldOfNone = 8;  // where no source is a trace
 
 std::string FileAt(const Layout& layout, const std::string& run_id, size_t i) {
   return layout.TracePartPath(run_id, "source" + std::to_string(i));
@@ -59,31 +61,69 @@ Status OfSource(const Status& status, const std::string& name) {
   return status.In("import '" + ClippedText(name, 200) + "'");
 }
 
+// What was found of the sources: those that are traces, one for each of `imported.trace`, and why the others are none.
+struct Read {
+  Imported imported;
+  std::vector<size_t> sources;  // their numbers in the plan
+  std::vector<TrustReason> left_out;
+};
+
+std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
+  return "'" + ClippedText(source.told_name, 200) + "' is no trace: " + ClippedText(why.why(), kWarningBytes);
+}
+
+// Two ranks never write the same bytes: one of them is a copy. But where it is said of each which rank it is, somebody
+// meant it.
+Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
+  const std::vector<TracePartRow>& parts = read.imported.trace;
+  const auto told_name = [&](size_t part) { return plan.sources[read.sources[part]].told_name; };
+  const auto said_rank = [&](size_t part) { return parts[part].rank ? parts[part].rank : RankInName(told_name(part)); };
+  const auto events = [&](size_t part) { return parts[part].slices + parts[part].instants + parts[part].counters; };
+  const size_t last = parts.size() - 1;
+  for (size_t i = 0; i < last; ++i) {
+    if (parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
+    if (said_rank(i) && said_rank(last) && said_rank(i) != said_rank(last)) continue;
+    const auto quoted = [&](size_t part) { return "'" + ClippedText(told_name(part), 200) + "'"; };
+    return Fail(ErrorCode::kBadInput, "import", quoted(i) + " and " + quoted(last) + " have the same bytes",
+                "give one of them: each file becomes a rank of the run");
+  }
+  return OkStatus();
+}
+
+Status NoneIsATrace(const std::vector<TrustReason>& left_out) {
+  std::string why =
+      left_out.size() == 1 ? "" : "none of its " + std::to_string(left_out.size()) + " files is a trace: ";
+  for (size_t i = 0; i < left_out.size() && i < kMostToldOfNone; ++i) why += (i == 0 ? "" : "; ") + left_out[i].message;
+  if (left_out.size() > kMostToldOfNone) why += "; and more";
+  return Fail(ErrorCode::kBadInput, "import", std::move(why), "name a folder with traces in it, or the files");
+}
+
 // From the numbers that they had while nobody knew their ranks.
-Status NameParts(Files& files, const Layout& layout, const std::string& run_id, const ImportPlan& plan,
-                 Imported& imported) {
+Status NameParts(Files& files, const Layout& layout, const std::string& run_id, const ImportPlan& plan, Read& read) {
+  Imported& imported = read.imported;
   std::vector<SourceRank> sources;
   for (size_t i = 0; i < imported.trace.size(); ++i) {
-    sources.push_back({plan.sources[i].told_name, imported.trace[i].rank});
+    sources.push_back({plan.sources[read.sources[i]].told_name, imported.trace[i].rank});
   }
   const std::vector<PartRank> parts = RanksOf(sources);
   for (size_t i = 0; i < parts.size(); ++i) {
     TracePartRow& row = imported.trace[i];
     row.name = parts[i].part;
     row.rank = parts[i].rank;
-    if (!parts[i].warning.empty()) AddWarnings(plan.sources[i].name, {parts[i].warning}, imported.trust);
-    RETURN_IF_ERROR(files.Rename(FileAt(layout, run_id, i), layout.TracePartPath(run_id, row.name)));
+    if (!parts[i].warning.empty()) AddWarnings(row.source_name, {parts[i].warning}, imported.trust);
+    RETURN_IF_ERROR(files.Rename(FileAt(layout, run_id, read.sources[i]), layout.TracePartPath(run_id, row.name)));
   }
   return OkStatus();
 }
 
 Status KeepSources(Files& files, const Layout& layout, const std::string& run_id, const ImportPlan& plan,
-                   const std::stop_token& stop, Imported& imported) {
-  for (size_t i = 0; i < plan.sources.size(); ++i) {
-    const ImportPlan::Source& source = plan.sources[i];
+                   const std::stop_token& stop, Read& read) {
+  Imported& imported = read.imported;
+  for (size_t i = 0; i < read.sources.size(); ++i) {
+    const ImportPlan::Source& source = plan.sources[read.sources[i]];
     const std::string name = ArtifactNameFor(source.name, imported.artifacts);
-    const ImportedSource read{source.held.fd.get(), imported.trace[i].source_bytes, imported.trace[i].source_hash};
-    Result<ArtifactRow> kept = KeepSource(read, files, layout.ArtifactPath(run_id, name), name, stop);
+    const ImportedSource from{source.held.fd.get(), imported.trace[i].source_bytes, imported.trace[i].source_hash};
+    Result<ArtifactRow> kept = KeepSource(from, files, layout.ArtifactPath(run_id, name), name, stop);
     if (!kept.ok()) return OfSource(kept.status(), source.name);
     imported.trace[i].source_artifact = name;
     imported.artifacts.push_back(*std::move(kept));
@@ -103,7 +143,8 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
   // The name of the run's folder, while what comes into it is read.
   std::future<Status> named = std::async(std::launch::async, [&] { return files.SyncFolder(layout.RunsFolder()); });
-  Imported imported;
+  Read read;
+  Imported& imported = read.imported;
   ImportProgress before{.total_bytes = plan.total_bytes()};
   for (size_t i = 0; i < plan.sources.size(); ++i) {
     const ImportPlan::Source& source = plan.sources[i];
@@ -115,20 +156,29 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
       progress(now);
     };
     const std::optional<int64_t> of_name = plan.sources.size() > 1 ? RankInName(source.told_name) : std::nullopt;
-    Result<ImportedPart> part = ways.import({source.held.fd.get(), source.name, plan.format, source.rank, of_name},
-                                            ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
+    Result<ImportedPart> part =
+        ways.import({source.held.fd.get(), source.name, plan.format, source.rank, of_name, source.may_be_none},
+                    ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
     if (!part.ok()) return OfSource(part.status(), source.name);
     before.bytes += source.held.size_bytes;
+    if (part->no_trace) {
+      read.left_out.push_back({kSourceLeftOut, WhyLeftOut(source, *part->no_trace)});
+      continue;
+    }
     before.events = now.events;
+    read.sources.push_back(i);
     imported.trace.push_back(RowOf(plan, source, *part));
+    RETURN_IF_ERROR(CheckNoCopy(plan, read));
     AddWarnings(source.name, part->warnings, imported.trust);
   }
-  RETURN_IF_ERROR(NameParts(files, layout, run_id, plan, imported));
+  if (imported.trace.empty()) return NoneIsATrace(read.left_out);
+  RETURN_IF_ERROR(NameParts(files, layout, run_id, plan, read));
   KeepFew(imported.trust);
-  if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, imported));
+  imported.trust.insert(imported.trust.end(), read.left_out.begin(), read.left_out.end());  // each of them is named
+  if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, read));
   RETURN_IF_ERROR(files.SyncFolder(layout.RunFolder(run_id)));
   RETURN_IF_ERROR(named.get());
-  return imported;
+  return std::move(read.imported);
 }
 
 }  // namespace kprof

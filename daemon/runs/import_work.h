@@ -25,6 +25,7 @@ struct ImportPlan {
     std::string name;
     std::optional<int64_t> rank;  // as it was asked for
     std::string told_name;        // with the folder that it is in, where that was told
+    bool may_be_none = false;     // where it is no trace it is left out
   };
   std::vector<Source> sources;
   std::string format;
@@ -43,8 +44,9 @@ struct Imported {
 using OnImportProgress = std::function<void(const ImportProgress&)>;
 
 // The run's folder is there, and empty. When it returns well all of it is durable; else the folder is the caller's to
-// remove. Fails as ImportTrace does, naming the source, and for the first that does; kCancelled once `stop` is
-// requested.
+// remove. A source that may be none and is no trace is left out, and named in `trust`; where all are, it is kBadInput,
+// and so are two of the same bytes that hold events, unless each says another rank. Fails otherwise as
+// ImportTrace does, naming the source, and for the first that does; kCancelled once `stop` is requested.
 Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress);
 

@@ -20,7 +20,7 @@ std::string Status::ToString() const {
 }
 
 Status Status::In(std::string what) const {
-  if (ok()) return *this;
+  if (ok() || what == what_) return *this;
   return Status(code_, std::move(what), what_ + ": " + why_, remedy_);
 }
 

@@ -32,7 +32,7 @@ class [[nodiscard]] Status {
   // "what: why; remedy", on one line.
   std::string ToString() const;
 
-  // The same failure seen from one layer up: `what` becomes the new act, the former what joins the cause.
+  // The failure as one layer up sees it: `what` becomes the act, the former one joins the cause, if it is another one.
   Status In(std::string what) const;
 
  private:

@@ -91,6 +91,42 @@ class ImportTest(OwnDaemonTest):
         one = self.daemon.ctl.json("import", self.write("x.json", chrome_trace(6)), "--rank", "34")
         self.assertEqual(self.files_of(one["id"]), ["rank34.trace.db"])
 
+    def test_what_in_a_folder_is_no_trace_is_left_out_and_named(self):
+        self.write("worker0.json", chrome_trace(5))
+        self.write("worker1.json", chrome_trace(6))
+        config = self.write("config.json", b'{"model": {"layers": 7}}')
+        self.write("words.json", b'["a", "b"]')
+        self.write("report.nsys-rep", b"\x02 bytes of a tool")
+        run = self.daemon.ctl.json("import", self.files)
+        self.assertEqual((run["state"], run["trace"]["slices"]), ("done", 11))
+        self.assertEqual([reason["code"] for reason in run["trust"]], ["source_left_out"] * 3)
+        said = self.daemon.ctl.run("show", run["id"]).text
+        self.assertIn("config.json' is no trace: ", said)
+        self.assertIn('it has no list "traceEvents"', said)
+        for name in ("words.json", "report.nsys-rep"):
+            self.assertIn(name + "' is no trace: ", said)
+        self.daemon.ctl.run("import", os.path.join(self.files, "worker0.json"), config, expect="bad_input")
+        self.daemon.ctl.run("import", config, expect="bad_input")
+        self.write("worker1.json", b'{"traceEvents": [garbage]}')
+        self.assertIn("worker1.json", self.daemon.ctl.run("import", self.files, expect="bad_input").err.decode())
+        for name in ("worker0.json", "worker1.json"):
+            os.remove(os.path.join(self.files, name))
+        failed = self.daemon.ctl.run("--json", "import", self.files, expect="bad_input")
+        self.assertIn("none of its 3 files is a trace", failed.err.decode())
+        self.assertIn("config.json", failed.err.decode())
+        self.assert_nothing_is_left_of(failed.json["id"])
+
+    def test_a_file_given_twice_is_refused(self):
+        path = self.write("a.json", chrome_trace(5))
+        os.symlink(path, os.path.join(self.files, "b.json"))
+        said = self.daemon.ctl.run("import", self.files, expect="usage").err.decode()
+        self.assertIn("a.json and ", said)
+        self.assertIn("b.json are the same file", said)
+        copy = self.write("c.json", chrome_trace(5))
+        said = self.daemon.ctl.run("import", path, copy, expect="bad_input").err.decode()
+        self.assertIn("a.json' and '", said)
+        self.assertIn("c.json' have the same bytes", said)
+
     def test_the_same_again_is_the_run_that_is_there(self):
         path = self.write("a.json", chrome_trace(10))
         first = self.daemon.ctl.json("import", path)["id"]

@@ -35,6 +35,26 @@ inline std::vector<ChromeSample> ChromeSamples() {
   {"ph": "s", "id": 9, "pid": 77, "tid": 77, "ts": 1001, "cat": "ac2g", "name": "ac2g"},
   {"ph": "f", "id": 9, "pid": 0, "tid": 7, "ts": 1010.25, "cat": "ac2g", "name": "ac2g", "bp": "e"}
   ], "traceName": "/tmp/x.json", "displayTimeUnit": "ms"})json"},
+      // As Kineto writes traces of MTIA accelerators: a device is a process, numbers are often texts.
+      {"mtia", R"json({"schemaVersion": 1, "displayTimeUnit": "ms", "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 4021, "tid": 0, "ts": 5.000, "args": {"name": "python"}},
+  {"ph": "M", "name": "process_labels", "pid": 3, "tid": 0, "ts": 5.000, "args": {"labels": "MTIA 3"}},
+  {"ph": "M", "name": "process_sort_index", "pid": 3, "tid": 0, "ts": 5.000, "args": {"sort_index": 5000003}},
+  {"ph": "M", "name": "thread_name", "pid": 3, "tid": 12, "ts": 5.000, "args": {"name": "stream 12 "}},
+  {"ph": "X", "cat": "mtia_runtime", "name": "runtime: launch", "pid": 4021, "tid": 4021, "ts": 1000.5, "dur": 8,
+   "args": {"correlation": 41, "device": 3, "stream_id": "12", "cmd_name": "launch", "mem size": "4096"}},
+  {"ph": "X", "cat": "mtia_runtime", "name": "runtime: wait", "pid": 4021, "tid": 4021, "ts": 1010, "dur": 2.25,
+   "args": {"correlation": "42", "device": 3, "stream_id": 12, "executable_name": ""}},
+  {"ph": "X", "cat": "mtia_ccp_events", "name": "fc_kernel", "pid": 3, "tid": 12, "ts": 1004.125, "dur": 90.5,
+   "args": {"stream": 12, "packet_ptr": 140231, "sqid": 2, "direction": "H2D", "size": 4096, "k_work_ptr": 9,
+            "correlation": 41, "column": "0", "row": "7", "seq_num": 1, "host_ctx": 1, "wait_on_stream": -1}},
+  {"ph": "X", "cat": "mtia_ccp_events", "name": "dma", "pid": 3, "tid": 13, "ts": 1005, "dur": 1,
+   "args": {"stream": "13", "correlation": 41}},
+  {"ph": "X", "cat": "mtia_insight", "name": "insight", "pid": 4021, "tid": 77, "ts": 1006, "dur": 3, "args": {}},
+  {"ph": "X", "cat": "mtia_workerd_events", "name": "poll", "pid": 4021, "tid": 78, "ts": 1007, "dur": 0},
+  {"ph": "s", "id": 41, "pid": 4021, "tid": 4021, "ts": 1000.5, "cat": "ac2g", "name": "ac2g"},
+  {"ph": "f", "id": 41, "pid": 3, "tid": 12, "ts": 1004.125, "cat": "ac2g", "name": "ac2g", "bp": "e"}
+  ]})json"},
       {"every phase", R"({"traceEvents":[{"ph":"B","name":"b","ts":1,"pid":1,"tid":2,"args":{"in":1}},
 {"ph":"E","ts":4,"pid":1,"tid":2,"args":{"out":"x"}},{"ph":"b","cat":"c","id":"0x1","name":"n","ts":2,"pid":1,"tid":2},
 {"ph":"n","cat":"c","id":"0x1","name":"m","ts":3,"pid":1},{"ph":"e","cat":"c","id":"0x1","name":"n","ts":5,"pid":1},

@@ -39,6 +39,7 @@ TEST_F(ImportFilesTest, OpensWhatIsNamedInItsOrder) {
   EXPECT_THAT(Names({b, a}), ElementsAre("b.json", "a.trace"));
   const std::vector<ImportFile> files = *OpenImportFiles({b});
   EXPECT_TRUE(files[0].is_regular);
+  EXPECT_FALSE(files[0].of_folder);
   EXPECT_EQ(files[0].size_bytes, 5);
 }
 
@@ -56,6 +57,7 @@ TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {
   std::filesystem::create_directory_symlink(folder_ / "job", folder_ / "job/again");
   const std::vector<ImportFile> files = *OpenImportFiles({folder_ / "job"});
   ASSERT_EQ(files.size(), 2u);
+  EXPECT_TRUE(files[0].of_folder);
   EXPECT_EQ(files[0].name, "trace.json");
   EXPECT_EQ(files[0].told_name, "rank0/trace.json");
   EXPECT_EQ(files[1].told_name, "rank1/trace.json");
@@ -69,6 +71,20 @@ TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
   const Status empty = OpenImportFiles({folder_ / ""}).status();
   EXPECT_EQ(empty.code(), ErrorCode::kUsage);
   EXPECT_THAT(empty.ToString(), HasSubstr("no trace"));
+}
+
+TEST_F(ImportFilesTest, RefusesAFileThatIsGivenTwiceAndNamesBothPlaces) {
+  const std::string a = Write("a.json");
+  std::filesystem::create_symlink(a, folder_ / "link.json");
+  std::filesystem::create_hard_link(a, folder_ / "hard.json");
+  for (const std::string& other : {folder_ / "link.json", folder_ / "hard.json"}) {
+    const Status twice = OpenImportFiles({a, other}).status();
+    EXPECT_EQ(twice.code(), ErrorCode::kUsage);
+    EXPECT_THAT(twice.ToString(), HasSubstr(a + " and " + other + " are the same file"));
+  }
+  EXPECT_THAT(OpenImportFiles({a, a}).status().ToString(), HasSubstr(a + " is given twice"));
+  EXPECT_FALSE(OpenImportFiles({a, folder_ / ""}).ok());
+  EXPECT_TRUE(OpenImportFiles({a, Write("b.json")}).ok());
 }
 
 TEST_F(ImportFilesTest, TellsWhatIsNoFile) {

@@ -61,6 +61,7 @@ TEST_F(VerbImportTest, SendsEachFileAndSaysHowItIsToBeRead) {
   EXPECT_EQ(import.sources(1).ticket(), "ticket2");
   EXPECT_THAT(import.sources(1).name(), EndsWith("/b.json"));  // its folder may say its rank
   EXPECT_FALSE(import.sources(1).has_rank());
+  EXPECT_FALSE(import.sources(1).may_be_none());
   EXPECT_EQ(import.format(), "kineto");
   EXPECT_EQ(import.labels().at("k"), "v");
   EXPECT_TRUE(import.keep_sources() && import.again() && import.shared() && import.attached());

@@ -355,6 +355,26 @@ TEST_F(ChromeExportTest, AMadeNsightExportReadsBack) {
       "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70);"));
 }
 
+// Viewers know no times before 0: all of them are moved, and what was the capture's start is a time above 0.
+TEST_F(ChromeExportTest, AnNsightExportWithTimesBeforeItsStartReadsBackButForWhatItsStartWasCalled) {
+  const std::unique_ptr<PartReader> part =
+      Import(DatabaseOf("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
+                        "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER);"
+                        "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1754324972242076786);"
+                        "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, text TEXT);"
+                        "INSERT INTO DIAGNOSTIC_EVENT VALUES (500, 'a'), (-5000, 'b');"),
+             {{"source_format", "nsys-sqlite"}});
+  const std::string exported = Export("chrome", *part);
+  EXPECT_EQ(exported.find("\"ts\":-"), std::string::npos);
+  const std::unique_ptr<PartReader> again = Import(exported);
+  std::vector<std::string> words = Words(*again);
+  std::erase_if(words, [](const std::string& word) { return word.starts_with("metadata"); });  // names of tracks
+  EXPECT_EQ(words, Words(*part));
+  EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
+  EXPECT_EQ(part->IntegerFact("base_source_ns"), 0);
+  EXPECT_EQ(again->IntegerFact("base_source_ns"), 6000);
+}
+
 TEST_F(ChromeExportTest, ReadsBackNsightTwoGpusAfter) {
   ExpectNsightFileReadsBack("2gpu_mfu_after.sqlite");
 }

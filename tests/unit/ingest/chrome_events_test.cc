@@ -233,6 +233,29 @@ TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
   EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"1000 counter :c:k 2.000000"});
 }
 
+TEST(ChromeEvents, WhatIsOnlyPartlyCalledAnEnvironmentIsLeftOutWhereItIsNoNumber) {
+  Reader reader;
+  reader.Add(R"({"ph":"X","name":"a","ts":1,"args":{"worker_env":{"S":1},"userEnvironment":"S=1","num_env":4,
+    "environment_id":"e","config":"{\"env\":{\"S\":\"1\"},\"x\":2}","l":["{\"my_env\":\"S=1\"}"]}})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            Rows{R"(1000+? : a/ {num_env=4, environment_id='e', config='\{\"x\":2}', l={["{}"]})"});
+}
+
+TEST(ChromeEvents, OfHowManySomethingWasLeftOutIsCounted) {
+  ChromeEvents events(1);
+  const std::string text =
+      R"({"ph":"i","ts":1,"args":{"env":{"S":1},"b":{"env":1}}},{"ph":"i","ts":2,"args":{"b":{"x":1}}},)"
+      R"({"ph":"i","ts":3,"args":{"b":{"env":1}}},{"ph":"i","ts":4,"args":{"b":{"env":1}}},)"
+      R"({"ph":"i","ts":5,"args":{"c":"{\"env\":1}"}},{"ph":"i","ts":6,"args":{"c":"{\"env\":1}"}},)"
+      R"({"ph":"i","ts":7,"args":{"c":"x"}},{"ph":"M","name":"env","args":{"S":1}},{"ph":"C","ts":8,"args":{"env":1}},)"
+      R"({"ph":"i","ts":"none","env":1},{"ph":"M","name":"labels","args":{"S":1}}])" +
+      std::string(kScanSlackBytes, '\0');
+  const char* end = text.data() + text.size() - kScanSlackBytes;
+  events.Add(text.data(), end, end);
+  EXPECT_EQ(events.events(), 11);
+  EXPECT_EQ(events.with_left_out(), 8);
+}
+
 TEST(ChromeEvents, OfArgumentsThatAreOneTheEnvironmentIsLeftOut) {
   std::string args = R"("env":{"S":1})";
   for (int i = 0; i < 1100; ++i) args += ",\"k" + std::to_string(i) + "\":1";

@@ -64,10 +64,23 @@ TEST(ChromeFrame, WhereThereAreNoEventsItSaysWhy) {
         R"({"traceEvents")", R"({"a" 1})", R"({"a":1 "traceEvents":[)", "{1:2}", R"({"a":word,"traceEvents":[)"}) {
     const Before before = ReadBefore(source);
     ASSERT_FALSE(before.frame.ok()) << source;
-    EXPECT_EQ(before.frame.status().code(), ErrorCode::kBadInput);
+    EXPECT_EQ(before.frame.status().code(), ErrorCode::kNotFound);
     EXPECT_EQ(before.frame.status().what(), "read it as a Chrome trace");
     EXPECT_FALSE(before.frame.status().remedy().empty());
     EXPECT_EQ(before.members, "") << source;
+  }
+}
+
+TEST(ChromeFrame, OfJsonLinesItSaysWhatToDo) {
+  for (const std::string source :
+       {"{\"a\":1}\n{\"a\":2}\n", "{}{}", "{\"ph\":\"X\",\"args\":{\"a\":[1]}}\r\n{\"ph\""}) {
+    const Status status = ReadBefore(source).frame.status();
+    EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+    EXPECT_TRUE(status.why().starts_with("it is JSON lines")) << source << ": " << status.ToString();
+    EXPECT_NE(status.remedy().find("jq -s"), std::string::npos);
+  }
+  for (const std::string source : {"{\"a\":1}", "{\"a\":1} x", "{\"a\":{}}", "{\"a\":1}\n[1]"}) {
+    EXPECT_EQ(ReadBefore(source).frame.status().why(), "it has no list \"traceEvents\"") << source;
   }
 }
 

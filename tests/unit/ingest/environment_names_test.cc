@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/ingest/json_text.h"
+
 namespace kprof {
 namespace {
 
@@ -18,6 +20,18 @@ TEST(EnvironmentNamesTest, OtherNamesStay) {
   for (const char* name :
        {"", "envelope", "envoy", "deviceProperties", "name", "environmental", "num_envs", "env_step", "."}) {
     EXPECT_FALSE(IsEnvironmentName(name)) << name;
+  }
+}
+
+TEST(EnvironmentNamesTest, OfWhatHoldsMoreTheLastWordDecides) {
+  for (const char* name : {"env", "worker_env", "user_environment", "process.env", "my.worker_env", "WORKER_ENV",
+                           "workerEnv", "CUDAEnv", "my_env_vars", "launchEnvVars", "runtime-environment-variables",
+                           "child environ", "worker_env.HOME", "a__env_"}) {
+    EXPECT_TRUE(EndsInEnvironmentName(name)) << name;
+  }
+  for (const char* name : {"", "_", ".", "envelope", "environment_id", "env_step", "num_envs", "n_environments", "venv",
+                           "environmental", "inventory", "envoy_name", "ENVELOPE", "sevenEnvelopes"}) {
+    EXPECT_FALSE(EndsInEnvironmentName(name)) << name;
   }
 }
 
@@ -41,6 +55,9 @@ TEST(EnvironmentNamesTest, MembersGoAtAnyDepthAndAllElseStays) {
       {R"({"\u0065nv":1,"d":2,"environ":3,"e":4})", R"({"d":2,"e":4})"},
       {R"({"env": 1, "b" : 2})", R"({"b" : 2})"},
       {R"({"a":"env","b":{"c":1}})", R"({"a":"env","b":{"c":1}})"},
+      {R"({"worker_env":{"S":1},"my_env": "S=1","num_env":4,"has_env":true})", R"({"num_env":4,"has_env":true})"},
+      {R"({"c":"{\"env\":{\"S\":1},\"x\":2}","d":"env"})", R"({"c":"{\"x\":2}","d":"env"})"},
+      {R"({"c":["{\"d\":\"{\\\"env\\\":{\\\"S\\\":1}}\"}"]})", R"({"c":["{\"d\":\"{}\"}"]})"},
   };
   for (const auto& [json, expected] : cases) {
     EXPECT_EQ(WithoutEnvironment(json), expected) << json;
@@ -51,9 +68,27 @@ TEST(EnvironmentNamesTest, MembersGoAtAnyDepthAndAllElseStays) {
   }
 }
 
+TEST(EnvironmentNamesTest, OfTextsThatHoldJsonTheMembersGo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({\"env\": {\"AWS_SECRET\": \"x\"}, \"a\": 1})", R"({\"a\": 1})"},
+      {R"(\n [{\"worker_env\":[1]}])", R"(\n [{}])"},
+      {R"({\"a\":\"\u00e9\",\"env\":\"cut of)", R"({\"a\":\"\u00e9\")"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const std::optional<std::string> without = TextWithoutEnvironment(text);
+    ASSERT_TRUE(without.has_value()) << text;
+    EXPECT_EQ(UnescapeJson(*without), UnescapeJson(expected)) << text;
+  }
+  for (const char* text : {"", "env", "{", "{env}", "void f<{lambda()#1}>(env)", R"(the {\"env\":1})",
+                           R"({\"a\":\"env\"})", R"([\"env\",1])", R"({\"envelope\":1})", "[1, 2]", "{\\"}) {
+    EXPECT_FALSE(TextWithoutEnvironment(text).has_value()) << text;
+  }
+}
+
 TEST(EnvironmentNamesTest, TextThatIsCutOffIsNoFault) {
   for (const char* json : {"", "{", "{\"env", "{\"env\"", "{\"env\":", "{\"env\":\"\\", "}}", "[\"", "{\"env\":{\""}) {
     WithoutEnvironment(json);
+    (void)TextWithoutEnvironment(json);
   }
 }
 

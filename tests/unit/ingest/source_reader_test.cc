@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,37 @@ TEST_F(SourceReaderTest, APackedSourceIsWhatItIsPlain) {
   }
 }
 
+TEST_F(SourceReaderTest, OfMtiaWhatRunsOnTheDeviceIsOnItsStreams) {
+  const std::vector<ChromeSample> samples = ChromeSamples();
+  const auto sample = std::find_if(samples.begin(), samples.end(), [](const auto& it) { return it.name == "mtia"; });
+  const Result<ReadSourceResult> read = Read(sample->text);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(read->warnings, Rows{});
+  Rows tracks;
+  for (const TrackRow& track : part_.tracks) {
+    if (track.tid == "0") continue;  // of a process as a whole
+    tracks.push_back(track.kind + " " + *track.pid + ":" + *track.tid + " '" + track.name + "' device " +
+                     std::to_string(track.device.value_or(-1)) + " stream " +
+                     std::to_string(track.stream.value_or(-1)));
+  }
+  std::sort(tracks.begin(), tracks.end());
+  EXPECT_EQ(tracks,
+            (Rows{"cpu_thread 4021:4021 '4021' device -1 stream -1", "cpu_thread 4021:77 '77' device -1 stream -1",
+                  "cpu_thread 4021:78 '78' device -1 stream -1", "gpu_stream 3:12 'stream 12 ' device 3 stream 12",
+                  "gpu_stream 3:13 'stream 13' device 3 stream 13"}));
+  EXPECT_EQ(part_.SortedRows(EventKind::kSlice),
+            (Rows{"slice 1000000+1000 3:13 dma/mtia_ccp_events #41 {stream='13', correlation=#}",
+                  "slice 1001000+3000 4021:77 insight/mtia_insight", "slice 1002000+0 4021:78 poll/mtia_workerd_events",
+                  "slice 1005000+2250 4021:4021 runtime: wait/mtia_runtime #42 {correlation='42', device=3, "
+                  "stream_id=12, executable_name=''}",
+                  "slice 995500+8000 4021:4021 runtime: launch/mtia_runtime #41 {correlation=#, device=3, "
+                  "stream_id='12', cmd_name='launch', mem size='4096'}",
+                  "slice 999125+90500 3:12 fc_kernel/mtia_ccp_events #41 {stream=12, packet_ptr=140231, sqid=2, "
+                  "direction='H2D', size=4096, k_work_ptr=9, correlation=#, column='0', row='7', seq_num=1, "
+                  "host_ctx=1, wait_on_stream=-1}"}));
+  EXPECT_EQ(part_.Rows(EventKind::kFlow).size(), 2u);
+}
+
 TEST_F(SourceReaderTest, SaysWhatItWasReadAs) {
   for (const char* format : {"auto", "kineto", "chrome"}) {
     const Result<ReadSourceResult> read = Read("[]", {.format = format});
@@ -86,9 +118,13 @@ TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
 }
 
 TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
-  const std::string text = Failure(DatabaseOf("CREATE TABLE StringIds (id, value)")).ToString();
-  EXPECT_NE(text.find("trace.json"), text.npos);
-  EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+  std::string broken = DatabaseOf("CREATE TABLE StringIds (id, value)");
+  std::fill(broken.begin() + 100, broken.end(), '\xff');
+  for (const std::string& content : {DatabaseOf("CREATE TABLE StringIds (id, value)"), broken}) {
+    const std::string text = Failure(content).ToString();
+    EXPECT_NE(text.find("trace.json"), text.npos);
+    EXPECT_EQ(text.find("trace.json"), text.rfind("trace.json")) << text;
+  }
 }
 
 TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
@@ -98,9 +134,16 @@ TEST_F(SourceReaderTest, AFormatThatThereIsNotIsAMistake) {
 }
 
 TEST_F(SourceReaderTest, WhatIsNoTraceIsRefusedAndNamed) {
-  for (const std::string& content : {std::string(), std::string("hello"), std::string("SQLite format 3\0", 16),
-                                     Gzip("hello"), Zstd(""), std::string("\x1f\x8b garbage"),
-                                     std::string("\x28\xb5\x2f\xfd garbage"), std::string("{}"), std::string("[")}) {
+  for (const std::string& content : {std::string(), std::string("hello"), Gzip("hello"), Zstd(""), std::string("{}"),
+                                     std::string("[1]"), DatabaseOf("CREATE TABLE t (start, end)")}) {
+    const Status status = Failure(content);
+    EXPECT_EQ(status.code(), ErrorCode::kNotFound) << content;
+    EXPECT_EQ(status.what(), "read trace.json") << content;
+  }
+  // These may be what is left of one.
+  for (const std::string& content :
+       {std::string("SQLite format 3\0", 16), std::string("\x1f\x8b garbage"), std::string("\x28\xb5\x2f\xfd garbage"),
+        std::string("["), Gzip("{\"traceEvents\":[]}").substr(0, 20)}) {
     const Status status = Failure(content);
     EXPECT_EQ(status.code(), ErrorCode::kBadInput) << content;
     EXPECT_EQ(status.what(), "read trace.json") << content;

@@ -142,6 +142,27 @@ TEST_F(TraceImportTest, WhatIsNoTraceIsRefusedAndNamedAndNothingIsLeft) {
   }
 }
 
+TEST_F(TraceImportTest, WhatMayBeNoneAndIsNoTraceIsSaidSoAndWhatIsBrokenFails) {
+  const auto import = [&](const std::string& content) {
+    const UniqueFd fd = Make(content);
+    return ImportTrace({.fd = fd.get(), .name = "trace.json", .may_be_none = true}, limits_, *files_, path_, {},
+                       [](const ImportProgress&) {});
+  };
+  for (const std::string content : {"", "hello", "{\"a\":[1]}", "[garbage]"}) {
+    const Result<ImportedPart> imported = import(content);
+    ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+    ASSERT_TRUE(imported->no_trace.has_value()) << content;
+    EXPECT_EQ(imported->no_trace->code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(imported->no_trace->why().empty());
+    EXPECT_EQ(Left(), Rows{});
+  }
+  EXPECT_EQ(import("{\"traceEvents\":[garbage]}").status().code(), ErrorCode::kBadInput);
+  EXPECT_EQ(Left(), Rows{});
+  const Result<ImportedPart> good = import("[]");
+  ASSERT_TRUE(good.ok());
+  EXPECT_FALSE(good->no_trace.has_value());
+}
+
 TEST_F(TraceImportTest, AFormatThatThereIsNotIsAMistake) {
   format_ = "otf2";
   const Result<ImportedPart> imported = Import("[]");

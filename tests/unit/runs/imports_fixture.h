@@ -21,8 +21,8 @@ class ImportsFixture : public RunsFixture {
                      const OnImportProgress& progress) { return Read(source, files, path, stop, progress); };
   }
 
-  // A file of the client's, handed over. "bad": nothing that can be read; "wait": is read until it is stopped or told
-  // to go on; "rank 7": says that it is; "warn": is read with a warning; else it is good.
+  // A file of the client's, handed over. "bad": nothing that can be read; "none": no trace at all; "wait": is read
+  // until it is stopped or told to go on; "rank 7": says that it is; "warn": is read with a warning; else it is good.
   ImportRequest::Source Source(const std::string& name, const std::string& bytes,
                                std::optional<int64_t> rank = std::nullopt) {
     const std::string path = folder_ / name;
@@ -30,6 +30,12 @@ class ImportsFixture : public RunsFixture {
     Result<std::string> ticket = sources_->Hold(1000, 1000, UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)));
     EXPECT_TRUE(ticket.ok()) << ticket.status().ToString();
     return {ticket.ok() ? *ticket : "", name, rank};
+  }
+  // The same, of a folder.
+  ImportRequest::Source Found(const std::string& name, const std::string& bytes) {
+    ImportRequest::Source source = Source(name, bytes);
+    source.may_be_none = true;
+    return source;
   }
   static ImportRequest Of(std::vector<ImportRequest::Source> sources) {
     ImportRequest request;
@@ -80,7 +86,13 @@ class ImportsFixture : public RunsFixture {
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source.name, "it was stopped");
       std::this_thread::yield();
     }
-    if (bytes == "bad") return Fail(ErrorCode::kBadInput, "import " + source.name, "there is no JSON at byte 0");
+    if (bytes == "none" && source.may_be_none) {
+      ImportedPart none;
+      none.no_trace = Fail(ErrorCode::kBadInput, "read it", "it has no list of events");
+      return none;
+    }
+    if (bytes == "bad" || bytes == "none")
+      return Fail(ErrorCode::kBadInput, "import " + source.name, "there is no JSON at byte 0");
     {
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.Create(path + ".partial"));
       RETURN_IF_ERROR(file->Append(bytes));

@@ -47,7 +47,7 @@ TEST_F(ImportsTest, AreDoneWithTheirTrace) {
 
 TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
   const RunRow row =
-      Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7")})));
+      Ended(Import(Of({Source("a.json", "rank 7"), Source("worker3.json", "x"), Source("b.json", "rank 7 again")})));
   EXPECT_THAT(FilesOf(row.id), ElementsAre("rank0.trace.db", "rank3.trace.db", "rank7.trace.db"));
   EXPECT_EQ(row.trace[2].rank, 0);
   ASSERT_THAT(row.trust, SizeIs(1));
@@ -77,6 +77,55 @@ TEST_F(ImportsTest, FailWholeWhenOneSourceDoesAndNameIt) {
   EXPECT_THAT(row.error->message, HasSubstr("b.json"));
   EXPECT_THAT(row.trace, IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+}
+
+TEST_F(ImportsTest, LeaveOutWhatOfAFolderIsNoTraceAndNameIt) {
+  ImportRequest request =
+      Of({Found("a.json", "none"), Found("worker5.json", "x"), Found("b.json", "none"), Found("c.json", "y")});
+  request.keep_sources = true;
+  const RunRow row = Ended(Import(request));
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_THAT(row.trust, ElementsAre(TrustReason{"source_left_out", "'a.json' is no trace: it has no list of events"},
+                                     TrustReason{"source_left_out", "'b.json' is no trace: it has no list of events"}));
+  ASSERT_THAT(row.trace, SizeIs(2));
+  EXPECT_EQ(row.trace[0].source_artifact, "worker5.json");
+  EXPECT_THAT(FilesOf(row.id), ElementsAre("c.json", "rank0.trace.db", "rank5.trace.db", "worker5.json"));
+}
+
+TEST_F(ImportsTest, NameEachOfMoreThanAHundredThatAreLeftOut) {
+  std::vector<ImportRequest::Source> sources{Found("a.json", "good")};
+  for (int i = 0; i < 120; ++i) sources.push_back(Found("n" + std::to_string(i) + ".json", "none"));
+  EXPECT_THAT(Ended(Import(Of(std::move(sources)))).trust, SizeIs(120));
+}
+
+TEST_F(ImportsTest, FailWhereNothingOfAFolderIsATrace) {
+  const RunRow row = Ended(Import(Of({Found("a.json", "none"), Found("b.json", "none")})));
+  EXPECT_EQ(row.state, RunState::kFailed);
+  EXPECT_EQ(row.error->code, "bad_input");
+  EXPECT_THAT(row.error->message, HasSubstr("none of its 2 files is a trace: 'a.json' is no trace"));
+  EXPECT_THAT(row.error->message, HasSubstr("'b.json'"));
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+}
+
+TEST_F(ImportsTest, FailForABrokenTraceOfAFolderAndForOneThatWasNamedAndIsNone) {
+  EXPECT_EQ(Ended(Import(Of({Found("a.json", "good"), Found("b.json", "bad")}))).error->code, "bad_input");
+  EXPECT_EQ(Ended(Import(Of({Found("a.json", "good"), Source("b.json", "none")}))).error->code, "bad_input");
+}
+
+TEST_F(ImportsTest, FailForTwoSourcesOfTheSameBytesAndNameBoth) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "x"), Source("b.json", "y"), Source("c.json", "x")})));
+  EXPECT_EQ(row.error->code, "bad_input");
+  EXPECT_THAT(row.error->message, HasSubstr("'a.json' and 'c.json' have the same bytes"));
+  EXPECT_FALSE(std::filesystem::exists(layout().RunFolder(row.id)));
+  EXPECT_EQ(Ended(Import(Of({Source("worker1.json", "rank 7"), Source("worker2.json", "rank 7")}))).error->code,
+            "bad_input");
+}
+
+TEST_F(ImportsTest, TakeTheSameBytesTwiceWhereItIsSaidThatTheyAreTwoRanks) {
+  const RunRow asked = Ended(Import(Of({Source("a.json", "x", 1), Source("c.json", "x", 2)})));
+  EXPECT_THAT(FilesOf(asked.id), ElementsAre("rank1.trace.db", "rank2.trace.db"));
+  const RunRow named = Ended(Import(Of({Source("worker3.json", "x"), Source("worker4.json", "x")})));
+  EXPECT_THAT(FilesOf(named.id), ElementsAre("rank3.trace.db", "rank4.trace.db"));
 }
 
 TEST_F(ImportsTest, AreRefusedWithoutTheirSources) {

@@ -23,6 +23,7 @@ TEST(StatusTest, GainsContextAndKeepsCodeAndRemedy) {
 
 TEST(StatusTest, StaysOkInAnyContext) {
   EXPECT_TRUE(OkStatus().In("anything").ok());
+  EXPECT_EQ(status.In("save run 7").ToString(), status.ToString());  // not the same act twice
 }
 
 TEST(StatusTest, MapsErrnoToCodes) {
