@@ -73,9 +73,8 @@ constexpr const char* kQuestions[] = {
     "SELECT a.id, b.id FROM slice a JOIN slice b USING (correlation) WHERE a.depth = 0 AND b.depth = 1",
     "SELECT s.id, t.name FROM slice s JOIN track t ON t.id = s.track_id WHERE t.kind = 'gpu_stream'",
     "SELECT s.id, t.name FROM track t LEFT JOIN slice s ON s.track_id = t.id AND s.dur_ns > 2900",
-    "SELECT a.id, b.id FROM slice a JOIN slice b ON b.track_id = a.track_id AND b.ts_ns > a.ts_ns AND b.ts_ns < "
-    "a.ts_ns + "
-    "a.dur_ns WHERE a.dur_ns > 2800",
+    ("SELECT a.id, b.id FROM slice a JOIN slice b ON b.track_id = a.track_id AND b.ts_ns > a.ts_ns AND "
+     "b.ts_ns < a.ts_ns + a.dur_ns WHERE a.dur_ns > 2800"),
     "SELECT name, sum(dur_ns), count(*) FROM slice GROUP BY name",
     "SELECT category, count(*), max(ts_ns) FROM slice WHERE ts_ns < 9000 GROUP BY category",
     "SELECT run, count(*) FROM slice GROUP BY run",
