@@ -4,10 +4,13 @@
 #include <bit>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "storage/base/readable_text.h"
 #include "storage/trace_sql/args_json.h"
 #include "storage/trace_sql/event_scan.h"
+#include "storage/trace_sql/flow_pairs.h"
 #include "storage/trace_sql/grouped_events.h"
 #include "storage/trace_sql/slice_parents.h"
 #include "storage/trace_sql/sql_result.h"
@@ -77,6 +80,7 @@ class EventTableScan final : public TraceScan {
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
   Status ColumnTrack(sqlite3_context* out);
   Status ColumnText(EventColumn column, sqlite3_context* out);
+  Status ColumnPhase(sqlite3_context* out);
   Status ColumnArgs(ArgsOf which, sqlite3_context* out);
 
   struct Place {
@@ -229,6 +233,19 @@ Status EventTableScan::ColumnTrack(sqlite3_context* out) {
   return OkStatus();
 }
 
+// A letter, or none. One that is no text of its own (a byte of several) is shown as such bytes are.
+Status EventTableScan::ColumnPhase(sqlite3_context* out) {
+  ASSIGN_OR_RETURN(const int64_t phase, Value(EventColumn::kPhase));
+  if (phase == 0) return OkStatus();
+  if (phase < -128 || phase > 255) {  // a byte, as one with a sign or without
+    return view_->part().Broken("segment " + std::to_string(view_->segment().id) + " has a row of phase " +
+                                std::to_string(phase) + ", which is no letter");
+  }
+  const auto letter = static_cast<char>(phase);
+  ResultCopied(out, ReadableText(std::string_view(&letter, 1)));
+  return OkStatus();
+}
+
 // The column that a field is, as it is; nothing for those that are made of several.
 std::optional<EventColumn> ColumnOf(EventField field) {
   switch (field) {
@@ -288,6 +305,16 @@ Status EventTableScan::Column(int column, sqlite3_context* out) {
     case EventField::kValue: {
       ASSIGN_OR_RETURN(const int64_t bits, Value(EventColumn::kValue));
       sqlite3_result_double(out, std::bit_cast<double>(bits));
+      return OkStatus();
+    }
+    case EventField::kPhase:
+      return ColumnPhase(out);
+    case EventField::kFlowId:
+      return ColumnText(EventColumn::kFlowId, out);
+    case EventField::kSlice: {
+      OpenPart& part = view_->part();
+      ASSIGN_OR_RETURN(const int64_t slice, part.flows().SliceOf(part, view_->segment().first_row + row_));
+      ResultInteger(out, slice == kNoValue ? kNoValue : part.IdOf(slice));
       return OkStatus();
     }
     case EventField::kArgs:

@@ -1,5 +1,5 @@
-// The tables whose rows are events as they are stored, slice, instant and counter: which columns they have is all in
-// which they differ.
+// The tables whose rows are events as they are stored, slice, instant, counter, flow_point and metadata: which columns
+// they have is all in which they differ.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,9 @@ enum class EventField {
   kParent,
   kCorrelation,
   kValue,
+  kPhase,
+  kFlowId,
+  kSlice,  // that a flow point touches, found out where the part does not say it
   kArgs,
   kBeside,  // what stood in the event itself, beside its arguments
 };

@@ -51,7 +51,8 @@ class BindingPoints {
 Result<std::vector<FlowPoint>> ReadPoints(OpenPart& part) {
   if (part.rows(EventKind::kFlow) > kMostFlowPoints) {
     return Fail(ErrorCode::kUsage, "find the flows of trace part " + part.place().path,
-                "it has more than " + std::to_string(kMostFlowPoints) + " points of flows", "ask without flow");
+                "it has more than " + std::to_string(kMostFlowPoints) + " points of flows",
+                "ask without flow, and without the slice of flow_point");
   }
   std::vector<FlowPoint> points;
   BindingPoints binding(part);
@@ -126,6 +127,8 @@ Result<std::span<const FlowPair>> FlowPairs::Read(OpenPart& part) {
   ASSIGN_OR_RETURN(std::vector<FlowPoint> points, ReadPoints(part));
   RETURN_IF_ERROR(Bind(part, points));
   RETURN_IF_ERROR(part.CheckTime());
+  slice_of_.assign(static_cast<size_t>(part.rows(EventKind::kFlow)), kNoValue);
+  for (const FlowPoint& point : points) slice_of_[static_cast<size_t>(point.row)] = point.slice;
   SortByFlow(points);
   ForEachFlowStep(points, [this](const FlowPoint& from, const FlowPoint& to) {
     pairs_.push_back(PairOf(from, to));
@@ -144,6 +147,11 @@ Result<std::span<const FlowPair>> FlowPairs::Read(OpenPart& part) {
   by_to_ = order_by(&FlowPair::to_slice);
   is_made_ = true;
   return std::span<const FlowPair>(pairs_);
+}
+
+Result<int64_t> FlowPairs::SliceOf(OpenPart& part, int64_t point) {
+  if (!is_made_) RETURN_IF_ERROR(Read(part).status());
+  return slice_of_[static_cast<size_t>(point)];
 }
 
 std::vector<size_t> FlowPairs::Find(const std::vector<uint32_t>& order, int64_t FlowPair::*slice,

@@ -29,6 +29,8 @@ class FlowPairs {
  public:
   // In the order of their first points. More points than kMostFlowPoints in a part are kUsage.
   Result<std::span<const FlowPair>> Read(OpenPart& part);
+  // The slice that a point touches, by its row, or kNoValue. Fails as Read does.
+  Result<int64_t> SliceOf(OpenPart& part, int64_t point);
   // Those from, or to, one of these slices, by their places in Read's.
   std::vector<size_t> FindFrom(int64_t slice) const { return Find(by_from_, &FlowPair::from_slice, slice); }
   std::vector<size_t> FindTo(int64_t slice) const { return Find(by_to_, &FlowPair::to_slice, slice); }
@@ -38,6 +40,7 @@ class FlowPairs {
 
   bool is_made_ = false;
   std::vector<FlowPair> pairs_;
+  std::vector<int64_t> slice_of_;  // by the points' rows
   std::vector<uint32_t> by_from_;
   std::vector<uint32_t> by_to_;
 };

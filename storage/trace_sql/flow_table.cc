@@ -11,7 +11,7 @@
 namespace kprof {
 namespace {
 
-enum Column { kRun, kId, kFromSlice, kToSlice, kName, kCategory, kFlowId, kFromNs, kToNs };
+enum Column { kRun, kId, kFromSlice, kToSlice, kName, kCategory, kFlowId, kFromNs, kToNs, kToPoint };
 
 constexpr TraceColumn kColumns[] = {
     {"run", "TEXT", ColumnRole::kRun},
@@ -23,6 +23,7 @@ constexpr TraceColumn kColumns[] = {
     {"flow_id", "TEXT"},
     {"from_ns", "INTEGER"},
     {"to_ns", "INTEGER"},
+    {"to_point", "INTEGER"},
 };
 
 class FlowScan final : public TraceScan {
@@ -157,8 +158,11 @@ Status FlowScan::Column(int column, sqlite3_context* out) {
     case kFromNs:
       ResultInteger(out, pair().from_ns);
       return OkStatus();
-    default:
+    case kToNs:
       ResultInteger(out, pair().to_ns);
+      return OkStatus();
+    default:
+      ResultInteger(out, part_->IdOf(pair().to_point));
       return OkStatus();
   }
 }

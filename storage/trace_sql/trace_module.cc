@@ -157,8 +157,8 @@ int ConnectTable(sqlite3* db, const char* name) {
 }  // namespace
 
 std::span<const TraceTable> TraceTables() {
-  static const TraceTable kTables[] = {SliceTable(), InstantTable(), CounterTable(),
-                                       FlowTable(),  TrackTable(),   PartTable()};
+  static const TraceTable kTables[] = {SliceTable(),     InstantTable(),  CounterTable(), FlowTable(),
+                                       FlowPointTable(), MetadataTable(), TrackTable(),   PartTable()};
   return kTables;
 }
 

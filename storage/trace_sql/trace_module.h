@@ -1,5 +1,6 @@
-// Traces as SQL's tables: slice, instant, counter, flow, track and trace, and the function arg. Conditions are handed
-// inside where they narrow what is read (scan_plan.h); columns are decoded when a value of them is asked for.
+// Traces as SQL's tables: slice, instant, counter, flow, flow_point, metadata, track and trace, and the function arg.
+// Conditions are handed inside where they narrow what is read (scan_plan.h); columns are decoded when a value of them
+// is asked for.
 //
 // A table's failure is SQLITE_ERROR with our words as SQLite's message; TraceSet::status has it whole.
 #pragma once

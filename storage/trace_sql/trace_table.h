@@ -75,6 +75,8 @@ const TraceTable& SliceTable();
 const TraceTable& InstantTable();
 const TraceTable& CounterTable();
 const TraceTable& FlowTable();
+const TraceTable& FlowPointTable();
+const TraceTable& MetadataTable();
 const TraceTable& TrackTable();
 const TraceTable& PartTable();
 

@@ -31,7 +31,7 @@ void Require(const Status& status) {
   Require(status.ok(), "cannot make a part", status.ToString());
 }
 
-// Slices within slices on two tracks, with arguments and flows.
+// Slices within slices on two tracks, with arguments, flows and metadata.
 void WritePart(const std::string& path) {
   const std::unique_ptr<Files> files = MakePosixFiles();
   auto created = PartWriter::Create(*files, path);
@@ -43,7 +43,8 @@ void WritePart(const std::string& path) {
   Require(part.AddTrack({.id = 0, .kind = "cpu_thread", .name = "python"}));
   Require(part.AddTrack({.id = 1, .kind = "gpu_stream", .name = "stream 7", .device = 0, .stream = 7}));
   Require(part.AddShape(1, {{5, ArgType::kInteger, false}, {9, ArgType::kString, false}}));
-  for (const EventKind kind : {EventKind::kSlice, EventKind::kInstant, EventKind::kCounter, EventKind::kFlow}) {
+  for (const EventKind kind :
+       {EventKind::kSlice, EventKind::kInstant, EventKind::kCounter, EventKind::kFlow, EventKind::kMetadata}) {
     EventRows rows;
     rows.args.resize(2);
     rows.args[1].resize(2);
@@ -58,7 +59,7 @@ void WritePart(const std::string& path) {
         if (column == EventColumn::kShape) value = i % 2;
         if (column == EventColumn::kCorrelation) value = i % 3 == 0 ? kNoValue : i / 2;
         if (column == EventColumn::kFlowId) value = 6;
-        if (column == EventColumn::kPhase) value = "stf"[i % 3];
+        if (column == EventColumn::kPhase) value = static_cast<unsigned char>("stf"[i % 3]);
         if (column == EventColumn::kValue) value = i << 52;
         rows.of(column).push_back(value);
       }

@@ -71,6 +71,31 @@ class ImportTest(OwnDaemonTest):
         self.daemon.ctl.run("delete", run["id"])
         self.assertEqual(self.files_of(run["id"]), [])
 
+    def test_what_is_no_slice_instant_or_sample_can_be_asked_for(self):
+        events = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}},
+                  {"ph": "X", "name": "launch", "pid": 1, "tid": 2, "ts": 0, "dur": 9},
+                  {"ph": "E", "name": "lone", "cat": "op", "pid": 1, "tid": 3, "ts": 4, "args": {"i": 1}},
+                  {"ph": "C", "name": "memory", "pid": 1, "ts": 5, "args": {"bytes": 7, "device": "cuda:0"}},
+                  {"ph": "Q", "name": "odd", "pid": 1, "tid": 2, "ts": 6, "cname": "red"},
+                  {"ph": "what", "name": "odder", "pid": 1, "tid": 2, "ts": 7},
+                  {"ph": "s", "name": "arrow", "cat": "ac2g", "id": 5, "pid": 1, "tid": 2, "ts": 1},
+                  {"ph": "f", "name": "arrow", "cat": "ac2g", "id": 6, "pid": 1, "tid": 3, "ts": 8, "bp": "e", "args": {"i": 2}}]
+        run = self.daemon.ctl.json("import", self.write("a.json", json.dumps(events).encode()))["id"]
+
+        def ask(sql):
+            return self.daemon.ctl.json("query", "--run", run, sql)["rows"]
+
+        self.assertEqual(ask("SELECT phase, ts_ns, name, category, args, beside FROM metadata ORDER BY ts_ns"), [
+            ["M", 0, "process_name", None, '{"name":"python"}', None],
+            ["E", 4000, "lone", "op", '{"i":1}', None],
+            ["C", 5000, "memory", None, '{"device":"cuda:0"}', None],
+            ["Q", 6000, "odd", None, None, '{"cname":"red"}'],
+            [None, 7000, "odder", None, None, '{"ph":"what"}']])
+        self.assertEqual(ask("SELECT p.phase, p.flow_id, p.ts_ns, s.name, p.args, p.beside FROM flow_point p"
+                             " LEFT JOIN slice s ON s.id = p.slice ORDER BY p.ts_ns"), [
+            ["s", "5", 1000, "launch", None, None], ["f", "6", 8000, None, '{"i":2}', '{"bp":"e"}']])
+        self.assertEqual(ask("SELECT * FROM flow"), [])
+
     def test_the_short_report_says_what_came_of_it(self):
         said = self.daemon.ctl.run("import", self.write("a.json", chrome_trace(3))).text
         self.assertIn("3 slices", said)

@@ -2,14 +2,11 @@
 numbers as decimals, and compared with what SQL finds in the run that kprofd made of it."""
 
 import collections
-import contextlib
 import decimal
-import glob
 import gzip
 import json
 import os
 import random
-import sqlite3
 import unittest
 
 import kprof_testing
@@ -17,6 +14,8 @@ from kprof_testing import DaemonTest
 
 DATA = os.path.join(kprof_testing.DATA, "kineto")
 SAMPLE = 1000
+# The members of an event that are columns of every table.
+COLUMNS = {"ph", "name", "cat", "pid", "tid", "ts", "args"}
 
 
 def nanos(micros):
@@ -75,9 +74,13 @@ class TraceFidelityTest(DaemonTest):
         self.check_groups(run, slices)
         self.check_instants(run, events)
         self.check_counters(run, events)
-        self.check_metadata(imported, phases)
+        self.check_flow_points(run, events)
+        self.check_metadata(run, events)
         self.check_busy(run, slices)
-        self.check_events(run, slices)
+        self.check_events(run, "slice", slices, {"dur_ns": "dur"})
+        for table, letters, own in (("instant", "iI", {}), ("flow_point", "stf", {"phase": "ph", "flow_id": "id"}),
+                                    ("metadata", "M", {"phase": "ph"})):
+            self.check_events(run, table, [event for event in events if event["ph"] in letters], own)
 
     def check_groups(self, run, slices):
         expected = collections.defaultdict(lambda: [0, 0])
@@ -102,12 +105,17 @@ class TraceFidelityTest(DaemonTest):
         found = collections.Counter(float(row["value"]) for row in all_rows(self.ctl, run, "SELECT value FROM counter"))
         self.assertEqual(found, expected)
 
-    # The part as a database of SQLite says how many there are.
-    def check_metadata(self, imported, phases):
-        [part] = glob.glob(os.path.join(self.daemon.run_folder(imported["id"]), "**", "*.trace.db"), recursive=True)
-        with contextlib.closing(sqlite3.connect(f"file:{part}?immutable=1", uri=True)) as database:
-            [rows] = database.execute("SELECT value FROM fact WHERE name = 'rows.metadata'").fetchone()
-        self.assertEqual(rows, phases["M"])
+    def check_flow_points(self, run, events):
+        expected = collections.Counter((event["ph"], event.get("cat", ""), event["name"]) for event in events if event["ph"] in "stf")
+        found = {(row["phase"], row["category"] or "", row["name"]): row["n"] for row in all_rows(
+            self.ctl, run, "SELECT phase, category, name, count(*) AS n FROM flow_point GROUP BY phase, category, name")}
+        self.assertEqual(found, dict(expected))
+
+    def check_metadata(self, run, events):
+        expected = collections.Counter((event["ph"], event["name"]) for event in events if event["ph"] == "M")
+        found = {(row["phase"], row["name"]): row["n"] for row in all_rows(
+            self.ctl, run, "SELECT phase, name, count(*) AS n FROM metadata GROUP BY phase, name")}
+        self.assertEqual(found, dict(expected))
 
     # What GPUs did, without the annotations that are drawn over their streams.
     def check_busy(self, run, slices):
@@ -123,21 +131,31 @@ class TraceFidelityTest(DaemonTest):
         for row in found:
             self.assertEqual(row["busy_ns"], union(lanes[row["pid"], row["tid"]]), row)
 
-    # All that begin when one of a thousand does, with their arguments.
-    def check_events(self, run, slices):
-        earliest = min(nanos(event["ts"]) for event in slices)
-        chosen = {nanos(event["ts"]) - earliest for event in random.Random(7).sample(slices, min(SAMPLE, len(slices)))}
+    # All that begin when one of a thousand does, with all that they say: what has no column is among the arguments, or
+    # stands beside them. `own`: the columns that only this table has, by the members of an event that they are.
+    def check_events(self, run, table, events, own):
+        [part] = all_rows(self.ctl, run, "SELECT base_source_ns AS base FROM trace")
+        known = COLUMNS | set(own.values())
+
+        def begin(event):
+            return nanos(event["ts"]) - int(part["base"]) if "ts" in event else 0
+
+        def said(column, value):
+            return None if value is None else nanos(value) if column == "dur_ns" else whole(value)
+
+        chosen = {begin(event) for event in random.Random(7).sample(events, min(SAMPLE, len(events)))}
         expected = collections.Counter(
-            (nanos(event["ts"]) - earliest, nanos(event["dur"]), event["name"], event.get("cat", ""), str(event["pid"]),
-             str(event["tid"]), plain(event.get("args", {})))
-            for event in slices if nanos(event["ts"]) - earliest in chosen)
-        [first] = all_rows(self.ctl, run, "SELECT min(ts_ns) AS ns FROM slice")
-        times = ",".join(str(time + first["ns"]) for time in sorted(chosen))
+            (begin(event), event["name"], event.get("cat", ""), *(whole(event[key]) if key in event else None for key in ("pid", "tid")),
+             *(said(column, event.get(key)) for column, key in own.items()), plain(event.get("args", {})),
+             plain({key: value for key, value in event.items() if key not in known}))
+            for event in events if begin(event) in chosen)
+        columns = "".join(f", e.{column}" for column in own)
         found = collections.Counter(
-            (row["ts_ns"] - first["ns"], row["dur_ns"], row["name"], row["category"] or "", row["pid"], row["tid"],
-             plain(exact(row["args"] or "{}")))
-            for row in all_rows(self.ctl, run, "SELECT s.ts_ns, s.dur_ns, s.name, s.category, t.pid, t.tid, s.args FROM slice s"
-                                               f" JOIN track t ON t.id = s.track_id WHERE s.ts_ns IN ({times})"))
+            (row["ts_ns"], row["name"], row["category"] or "", row["pid"], row["tid"], *(row[column] for column in own),
+             plain(exact(row["args"] or "{}")), plain(exact(row["beside"] or "{}")))
+            for row in all_rows(self.ctl, run, f"SELECT e.ts_ns, e.name, e.category, t.pid, t.tid{columns}, e.args, e.beside"
+                                               f" FROM {table} e JOIN track t ON t.id = e.track_id"
+                                               f" WHERE e.ts_ns IN ({','.join(map(str, sorted(chosen)))})"))
         self.assertEqual(found, expected)
 
 

@@ -42,7 +42,7 @@ struct MadeEvent {
   std::vector<MadeArg> args{};
   double value = 0;    // of a counter
   std::string flow{};  // the id of a flow
-  char phase = 's';    // of a flow
+  char phase = 's';    // of a flow, and of metadata
 };
 
 class MadePart {

@@ -35,7 +35,8 @@ class Extension : public ::testing::Test {
 TEST_F(Extension, GivesAPartItsTables) {
   Load(trace_.path("a"));
   for (const char* sql :
-       {"SELECT name, sum(dur_ns) FROM slice GROUP BY name", "SELECT max(id), count(*) FROM instant"}) {
+       {"SELECT name, sum(dur_ns) FROM slice GROUP BY name", "SELECT max(id), count(*) FROM instant",
+        "SELECT phase, count(*) FROM metadata GROUP BY phase", "SELECT id, flow_id, slice, args FROM flow_point"}) {
     EXPECT_EQ(Sorted(AskConnection(db_, sql)), Sorted(TraceConnection({trace_.places()[0]}).Ask(sql))) << sql;
   }
   EXPECT_THAT(AskConnection(db_, "SELECT run, part FROM trace"), ElementsAre("a|a"));

@@ -35,13 +35,15 @@ class Flows : public ::testing::Test {
     if (phase == 'f' && enclosing) event.args = {{"bp", ArgType::kString, 0, "e", true}};
     part_.Add(EventKind::kFlow, event);
   }
-  Lines Pairs(const std::string& where = "1") {
+  Lines Ask(const std::string& sql) {
     part_.Write(folder_ / "x.trace.db");
-    return TraceConnection({{"r", "x", folder_ / "x.trace.db", {}}})
-        .Ask(
-            "SELECT (SELECT name FROM slice WHERE id = from_slice), (SELECT name FROM slice WHERE id = to_slice), "
-            "flow_id FROM flow WHERE " +
-            where + " ORDER BY flow_id, from_ns");
+    return TraceConnection({{"r", "x", folder_ / "x.trace.db", {}}}).Ask(sql);
+  }
+  Lines Pairs(const std::string& where = "1") {
+    return Ask(
+        "SELECT (SELECT name FROM slice WHERE id = from_slice), (SELECT name FROM slice WHERE id = to_slice), "
+        "flow_id FROM flow WHERE " +
+        where + " ORDER BY flow_id, from_ns");
   }
 
   TemporaryFolder folder_;
@@ -107,6 +109,34 @@ TEST_F(Flows, AreFoundByTheirSlices) {
   EXPECT_THAT(Pairs("category = 'nope' OR name = 'nope' OR id = 77"), IsEmpty());
   EXPECT_THAT(Pairs("category = 'ac2g' AND name LIKE 'FLOW' AND run = 'r' AND id >= 0"),
               ElementsAre("launch|kernel|1", "launch 2|kernel 2|2"));
+}
+
+TEST_F(Flows, PointsAreThereWithAndWithoutASecondOne) {
+  Point('s', 0, 10, "1");
+  Point('f', 1, 40, "1");
+  Point('t', 0, 55, "2");
+  Point('f', 1, 200, "3");
+  EXPECT_THAT(Ask("SELECT p.phase, p.flow_id, p.ts_ns, s.name, p.name, p.category, p.args, p.beside "
+                  "FROM flow_point p LEFT JOIN slice s ON s.id = p.slice ORDER BY p.flow_id, p.ts_ns"),
+              ElementsAre("s|1|10|launch|flow|ac2g|NULL|NULL", "f|1|40|kernel|flow|ac2g|NULL|{\"bp\":\"e\"}",
+                          "t|2|55|launch 2|flow|ac2g|NULL|NULL", "f|3|200|NULL|flow|ac2g|NULL|{\"bp\":\"e\"}"));
+  EXPECT_THAT(Ask("SELECT flow_id FROM flow_point WHERE id NOT IN (SELECT id FROM flow) AND id NOT IN "
+                  "(SELECT to_point FROM flow) ORDER BY flow_id"),
+              ElementsAre("2", "3"));
+}
+
+TEST_F(Flows, BindTheirPointsAsThePointsSayThemselves) {
+  Point('s', 0, 10, "1");
+  Point('t', 0, 55, "1");
+  Point('f', 1, 60, "1", false);
+  Point('s', 0, 55, "2");
+  Point('f', 1, 95, "2");
+  EXPECT_THAT(
+      Ask("SELECT count(*) FROM flow f JOIN flow_point a ON a.id = f.id JOIN flow_point b ON b.id = f.to_point "
+          "WHERE a.slice IS f.from_slice AND b.slice IS f.to_slice AND a.ts_ns = f.from_ns AND b.ts_ns = f.to_ns "
+          "AND a.flow_id = f.flow_id AND b.flow_id = f.flow_id"),
+      ElementsAre("3"));
+  EXPECT_THAT(Ask("SELECT count(*) FROM flow"), ElementsAre("3"));
 }
 
 }  // namespace

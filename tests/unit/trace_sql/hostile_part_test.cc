@@ -14,6 +14,7 @@
 namespace kprof {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -23,6 +24,10 @@ constexpr const char* kEverything[] = {
     "SELECT * FROM instant",
     "SELECT * FROM counter",
     "SELECT * FROM flow",
+    "SELECT * FROM flow_point",
+    "SELECT * FROM metadata",
+    "SELECT phase, count(*) FROM metadata WHERE name LIKE '%1' GROUP BY phase",
+    "SELECT sum(arg(args, 'n')) FROM flow_point WHERE ts_ns BETWEEN 100 AND 9000",
     "SELECT * FROM track",
     "SELECT * FROM trace",
     "SELECT name, sum(dur_ns) FROM slice GROUP BY name",
@@ -112,6 +117,15 @@ TEST_F(HostilePart, MayLieAboutWhatIsNotChecked) {
     EXPECT_THAT(Failures(change, true), IsEmpty()) << change;
   }
   EXPECT_THAT(Failures("UPDATE segment_column SET min = min - 1"), Not(IsEmpty()));
+}
+
+TEST_F(HostilePart, HasAPhaseThatIsNoLetter) {
+  const Lines failures = Failures(
+      "UPDATE segment_column SET codec = 1, min = 256, max = 256, data = x'0001000000000000' "
+      "WHERE id & 1073741823 = 10",
+      true);
+  EXPECT_THAT(failures, Contains(HasSubstr("has a row of phase 256, which is no letter")));
+  for (const std::string& failure : failures) EXPECT_THAT(failure, HasSubstr("x.trace.db"));
 }
 
 // Columns of one segment in the place of another's: sums match, values are out of all ranges.

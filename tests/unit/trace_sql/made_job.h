@@ -15,7 +15,8 @@ namespace kprof {
 inline constexpr int64_t kUs = 1000;
 
 // Two steps of a small model on one rank of a job: operators and launches on a thread, kernels and a copy on two
-// streams, flows from launches to kernels, and how much memory the device had.
+// streams, flows from launches to kernels, one from the forward to a backward that nobody traced, how much memory the
+// device had, and what the process is called.
 class Step {
  public:
   Step(MadePart& part, int64_t slower_ns) : part_(part), slower_ns_(slower_ns) {
@@ -24,6 +25,8 @@ class Step {
     compute_ = part.AddTrack({.kind = "gpu_stream", .name = "stream 7", .device = 0, .stream = 7});
     communication_ = part.AddTrack({.kind = "gpu_stream", .name = "stream 20", .device = 0, .stream = 20});
     memory_ = part.AddTrack({.kind = "counter", .name = "GPU memory"});
+    part.Add(EventKind::kMetadata,
+             {.track = thread_, .name = "process_name", .args = {TextArg("name", "python3")}, .phase = 'M'});
   }
 
   void Add(int64_t number) {
@@ -40,6 +43,9 @@ class Step {
     Launch(at + 700 * kUs, compute_, 60 * kUs, "Memcpy DtoH", "gpu_memcpy",
            {IntegerArg("bytes", 131072 * (number + 1)),
             {"memory bandwidth (GB/s)", ArgType::kDecimal, *PackDecimal({218 + number, 2}), {}}});
+    MadeEvent forward{.time_ns = at + 400 * kUs, .track = thread_, .name = "fwdbwd", .category = "fwdbwd"};
+    forward.flow = std::to_string(number);
+    part_.Add(EventKind::kFlow, forward);
     part_.Add(EventKind::kInstant, {.time_ns = at + 890 * kUs,
                                     .track = thread_,
                                     .name = "loss",

@@ -67,6 +67,21 @@ inline MadePart RandomPart(uint64_t seed, size_t count, bool in_order) {
     if (below(4) == 0) part.Add(EventKind::kCounter, event);
     if (!in_order && below(count / 3 + 1) == 0) part.Cut();
   }
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
+    MadeEvent event{.time_ns = below(20'000) - 100, .track = below(kMadeTracks)};
+    event.name = std::string(below(3) == 0 ? "gemm" : "Copy") + "_" + std::to_string(below(9));
+    event.category = below(4) == 0 ? "" : below(2) == 0 ? "ac2g" : "cpu_op";
+    if (below(2) == 0)
+      event.args = {IntegerArg("n", i), TextArg("text", "a\tb"), {"bp", ArgType::kString, 0, "e", true}};
+    if (below(3) == 0) {
+      event.phase = "MEC\0"[below(4)];
+      part.Add(EventKind::kMetadata, event);
+    } else {
+      event.phase = "stf"[below(3)];
+      event.flow = std::to_string(below(count / 6 + 1));
+      part.Add(EventKind::kFlow, event);
+    }
+  }
   return part;
 }
 
@@ -79,7 +94,7 @@ class RandomTrace {
     EXPECT_EQ(sqlite3_open(":memory:", &plain_), SQLITE_OK);
     EXPECT_EQ(RegisterArgFunction(plain_), SQLITE_OK);
     TraceConnection all(places_);
-    for (const char* table : {"slice", "instant", "counter", "track"}) CopyTable(all, table);
+    for (const char* table : {"slice", "instant", "counter", "flow_point", "metadata", "track"}) CopyTable(all, table);
   }
   ~RandomTrace() { sqlite3_close_v2(plain_); }
 

@@ -73,9 +73,8 @@ constexpr const char* kQuestions[] = {
     "SELECT a.id, b.id FROM slice a JOIN slice b USING (correlation) WHERE a.depth = 0 AND b.depth = 1",
     "SELECT s.id, t.name FROM slice s JOIN track t ON t.id = s.track_id WHERE t.kind = 'gpu_stream'",
     "SELECT s.id, t.name FROM track t LEFT JOIN slice s ON s.track_id = t.id AND s.dur_ns > 2900",
-    "SELECT a.id, b.id FROM slice a JOIN slice b ON b.track_id = a.track_id AND b.ts_ns > a.ts_ns AND b.ts_ns < "
-    "a.ts_ns + "
-    "a.dur_ns WHERE a.dur_ns > 2800",
+    ("SELECT a.id, b.id FROM slice a JOIN slice b ON b.track_id = a.track_id AND b.ts_ns > a.ts_ns AND "
+     "b.ts_ns < a.ts_ns + a.dur_ns WHERE a.dur_ns > 2800"),
     "SELECT name, sum(dur_ns), count(*) FROM slice GROUP BY name",
     "SELECT category, count(*), max(ts_ns) FROM slice WHERE ts_ns < 9000 GROUP BY category",
     "SELECT run, count(*) FROM slice GROUP BY run",
@@ -107,6 +106,23 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM instant",
     "SELECT * FROM instant WHERE name = 'gemm_1' AND ts_ns > 5000",
     "SELECT * FROM instant WHERE id = 3 OR name = 'Copy_2'",
+    "SELECT * FROM metadata",
+    "SELECT * FROM metadata WHERE name = 'gemm_1' AND ts_ns > 5000",
+    "SELECT * FROM metadata WHERE id = 3 OR name = 'Copy_2'",
+    "SELECT * FROM metadata WHERE phase = 'M' AND track_id IN (1, 1099511627777)",
+    "SELECT phase, arg(args, 'n'), arg(beside, 'bp') FROM metadata WHERE run = 'run2' AND category = 'ac2g'",
+    "SELECT phase, count(*) FROM metadata GROUP BY phase",
+    "SELECT name, count(*), min(phase) FROM metadata GROUP BY name",
+    "SELECT m.id, t.rank FROM metadata m JOIN track t ON t.id = m.track_id WHERE t.rank = 0",
+    "SELECT * FROM flow_point",
+    "SELECT * FROM flow_point WHERE name LIKE 'GEMM%' AND ts_ns BETWEEN 5000 AND 9000",
+    "SELECT * FROM flow_point WHERE id IN (3, 4, 1099511627779) OR flow_id = '7'",
+    "SELECT * FROM flow_point WHERE run = 'run1' AND track_id > 2 AND category IS NULL",
+    "SELECT phase, count(*), count(slice) FROM flow_point GROUP BY phase",
+    "SELECT p.id, s.name, arg(p.args, 'n') FROM flow_point p JOIN slice s ON s.id = p.slice",
+    "SELECT category, count(*) FROM flow_point GROUP BY category",
+    "SELECT DISTINCT track_id FROM flow_point WHERE phase = 'f'",
+    "SELECT p.id, t.rank FROM flow_point p JOIN track t ON t.id = p.track_id WHERE t.rank IS NULL",
     "SELECT * FROM counter WHERE ts_ns < 4000 AND track_id = 1",
     "SELECT track_id, avg(value), count(*) FROM counter GROUP BY track_id",
     "SELECT * FROM counter WHERE value > 60",
@@ -132,19 +148,26 @@ TEST(TraceModule, AnswersAsPlainTablesWould) {
 TEST(TraceModule, GivesRowsInTheOrderOfTheirIds) {
   RandomTrace trace;
   TraceConnection tables(trace.places());
-  for (const char* sql :
-       {"SELECT id FROM slice ORDER BY id", "SELECT id FROM slice WHERE name = 'gemm_1' ORDER BY id",
-        "SELECT id FROM slice WHERE correlation IN (1, 2, 3, 4) ORDER BY id",
-        "SELECT id FROM slice ORDER BY id DESC LIMIT 5", "SELECT id FROM track ORDER BY id",
-        "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name",
-        "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name DESC",
-        "SELECT category, count(*) FROM slice GROUP BY category ORDER BY category",
-        "SELECT category FROM instant ORDER BY category DESC", "SELECT DISTINCT name FROM slice ORDER BY name DESC",
-        "SELECT DISTINCT category FROM slice ORDER BY 1", "SELECT id, count(*) FROM slice GROUP BY id ORDER BY id DESC",
-        "SELECT track_id, count(*) FROM counter GROUP BY track_id ORDER BY track_id DESC",
-        "SELECT run, count(*) FROM slice GROUP BY run ORDER BY run DESC",
-        "SELECT name, id FROM slice ORDER BY name, id", "SELECT ts_ns, id FROM slice ORDER BY ts_ns, id",
-        "SELECT DISTINCT id FROM instant ORDER BY id"}) {
+  for (const char* sql : {"SELECT id FROM slice ORDER BY id",
+                          "SELECT id FROM slice WHERE name = 'gemm_1' ORDER BY id",
+                          "SELECT id FROM slice WHERE correlation IN (1, 2, 3, 4) ORDER BY id",
+                          "SELECT id FROM slice ORDER BY id DESC LIMIT 5",
+                          "SELECT id FROM track ORDER BY id",
+                          "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name",
+                          "SELECT name, count(*) FROM slice GROUP BY name ORDER BY name DESC",
+                          "SELECT category, count(*) FROM slice GROUP BY category ORDER BY category",
+                          "SELECT category FROM instant ORDER BY category DESC",
+                          "SELECT DISTINCT name FROM slice ORDER BY name DESC",
+                          "SELECT DISTINCT category FROM slice ORDER BY 1",
+                          "SELECT id, count(*) FROM slice GROUP BY id ORDER BY id DESC",
+                          "SELECT track_id, count(*) FROM counter GROUP BY track_id ORDER BY track_id DESC",
+                          "SELECT run, count(*) FROM slice GROUP BY run ORDER BY run DESC",
+                          "SELECT name, id FROM slice ORDER BY name, id",
+                          "SELECT ts_ns, id FROM slice ORDER BY ts_ns, id",
+                          "SELECT DISTINCT id FROM instant ORDER BY id",
+                          "SELECT id FROM metadata ORDER BY id",
+                          "SELECT name FROM flow_point WHERE ts_ns > 900 ORDER BY name DESC",
+                          "SELECT id FROM flow_point ORDER BY id"}) {
     EXPECT_EQ(tables.Ask(sql), AskConnection(trace.plain(), sql)) << sql;
   }
 }
@@ -172,6 +195,11 @@ TEST(TraceModule, ShowsInThePlanWhatIsHandedInside) {
               ElementsAre("SCAN slice VIRTUAL TABLE INDEX 0:group:name"));
   EXPECT_THAT(tables.Plan("SELECT DISTINCT category FROM slice"),
               Contains("SCAN slice VIRTUAL TABLE INDEX 0:distinct:category"));
+  EXPECT_THAT(tables.Plan("SELECT args FROM metadata WHERE ts_ns >= 5 AND name = 'a' AND track_id = 2 AND phase = 'M'"),
+              ElementsAre("SCAN metadata VIRTUAL TABLE INDEX 0:ts_ns>= name= track_id="));
+  EXPECT_THAT(
+      tables.Plan("SELECT category, count(*) FROM flow_point WHERE run = 'a' AND flow_id = '7' GROUP BY category"),
+      ElementsAre("SCAN flow_point VIRTUAL TABLE INDEX 0:run= group:category"));
 }
 
 TEST(TraceModule, PlansJoinsSoThatFewRowsAreLookedAt) {
@@ -203,6 +231,10 @@ TEST(TraceModule, DecodesOnlyWhatIsUsed) {
   EXPECT_LE(read("SELECT count(*) FROM slice WHERE ts_ns BETWEEN 1000 AND 1001"), 2 * 2);
   EXPECT_EQ(read("SELECT dur_ns FROM slice WHERE id = 77"), 1);
   EXPECT_EQ(read("SELECT count(*) FROM slice WHERE run = 'nope'"), 0);
+  EXPECT_EQ(read("SELECT count(*) FROM flow_point"), 0);
+  EXPECT_EQ(read("SELECT phase FROM flow_point WHERE id = 7"), 1);
+  EXPECT_EQ(read("SELECT name FROM metadata WHERE id = 7"), 1);
+  EXPECT_LE(read("SELECT count(*) FROM metadata WHERE ts_ns BETWEEN 1000 AND 1001"), 2 * 2);
 }
 
 TEST(TraceModule, ReadsTwoRunsApart) {
@@ -223,9 +255,10 @@ TEST(TraceModule, EndsWhenItIsTold) {
   TraceConnection tables(trace.places(), {.must_end = [&] { return must_end; }});
   EXPECT_THAT(tables.Ask("SELECT count(*) FROM slice WHERE name = 'gemm_1'"), SizeIs(1));
   must_end = true;
-  for (const char* sql : {"SELECT count(*) FROM slice WHERE name = 'gemm_1'", "SELECT sum(dur_ns) FROM slice",
-                          "SELECT name, count(*) FROM slice GROUP BY name", "SELECT count(parent_id) FROM slice",
-                          "SELECT count(*) FROM track"}) {
+  for (const char* sql :
+       {"SELECT count(*) FROM slice WHERE name = 'gemm_1'", "SELECT sum(dur_ns) FROM slice",
+        "SELECT name, count(*) FROM slice GROUP BY name", "SELECT count(parent_id) FROM slice",
+        "SELECT count(args) FROM metadata", "SELECT count(slice) FROM flow_point", "SELECT count(*) FROM track"}) {
     EXPECT_THAT(tables.Ask(sql), ElementsAre("failed: interrupted")) << sql;
   }
 }
