@@ -162,7 +162,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
     if (!part.ok()) return OfSource(part.status(), source.name);
     before.bytes += source.held.size_bytes;
     if (part->no_trace) {
-      read.left_out.push_back({kSourceLeftOut, WhyLeftOut(source, *part->no_trace)});
+      read.left_out.push_back(TrustReason{kSourceLeftOut, WhyLeftOut(source, *part->no_trace)});
       continue;
     }
     before.events = now.events;
