@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -234,9 +235,19 @@ size_t DrawCounters(PartReader& reader, const Viewport& viewport) {
 
 }  // namespace
 
+constexpr const char* kSqlQuestions[] = {"SELECT name, sum(dur_ns) FROM slice GROUP BY name",
+                                         "SELECT name, sum_ns FROM sum_by('name')",
+                                         "SELECT name, sum(dur_ns) FROM slice WHERE category = 'kernel' GROUP BY name",
+                                         "SELECT name, sum_ns FROM sum_by('name') WHERE category = 'kernel'",
+                                         "SELECT category, count FROM sum_by('category')",
+                                         "SELECT name, p50_ns, p99_ns FROM sum_by('name')",
+                                         "SELECT name, self_ns FROM self_time('name')",
+                                         "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'",
+                                         "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'"};
+
 int main(int count, char** arguments) {
   if (count < 2) {
-    std::fprintf(stderr, "usage: bench_trace_questions [--sum] PART.trace.db...\n");
+    std::fprintf(stderr, "usage: bench_trace_questions [--sum | --no-sql] PART.trace.db...\n");
     return 2;
   }
   char** paths = arguments + 1;
@@ -244,6 +255,8 @@ int main(int count, char** arguments) {
     AskSumOnly(paths + 1);
     return 0;
   }
+  const bool is_sql_asked = std::string(*paths) != "--no-sql";
+  if (!is_sql_asked) ++paths;
   Ask("sum by name, category 'kernel'", paths, SumByName);
   Ask("busy union per GPU stream", paths, BusyByStream);
   Ask("count by category", paths, CountByCategory);
@@ -251,16 +264,7 @@ int main(int count, char** arguments) {
   Ask("self time by name", paths, SelfByName);
   const int64_t correlation = MiddleCorrelation(*Open(paths));
   Ask("slices of a correlation", paths, [&](Trace& trace) { return ByCorrelation(trace, correlation); });
-  for (const char* sql :
-       {"SELECT name, sum(dur_ns) FROM slice GROUP BY name", "SELECT name, sum_ns FROM sum_by('name')",
-        "SELECT name, sum(dur_ns) FROM slice WHERE category = 'kernel' GROUP BY name",
-        "SELECT name, sum_ns FROM sum_by('name') WHERE category = 'kernel'",
-        "SELECT category, count FROM sum_by('category')", "SELECT name, p50_ns, p99_ns FROM sum_by('name')",
-        "SELECT name, self_ns FROM self_time('name')",
-        "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'",
-        "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'"}) {
-    AskSql(sql, paths);
-  }
+  for (const char* sql : is_sql_asked ? std::span(kSqlQuestions) : std::span<const char* const>()) AskSql(sql, paths);
   AskTiles("tiles", paths, EventKind::kSlice, DrawSlices);
   AskTiles("tiles of counters", paths, EventKind::kCounter, DrawCounters);
   return 0;
