@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "storage/statement.h"
+#include "storage/trace/part_schema.h"
 
 namespace kprof {
 namespace {
@@ -13,9 +14,12 @@ constexpr std::string_view kTables[] = {
     "SELECT name, value FROM fact WHERE name <> 'checksum' ORDER BY name",
     "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id",
     "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot",
-    "SELECT id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns FROM segment ORDER BY id",
+    "SELECT id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns, columns FROM segment ORDER BY id",
     "SELECT id, checksum FROM string_block ORDER BY id",
 };
+
+constexpr std::string_view kColumns =
+    "SELECT id, rows, codec, min, max, checksum FROM segment_column WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
 
 struct FreeState {
   void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
@@ -37,25 +41,42 @@ void AddValue(XXH3_state_t* state, Statement& row, int column) {
   XXH3_64bits_update(state, bytes.data(), bytes.size());
 }
 
+// All rows, each value of them, and how many they are.
+Status AddRows(XXH3_state_t* state, Statement& select) {
+  int64_t rows = 0;
+  for (; select.Next(); ++rows) {
+    for (int column = 0; column < sqlite3_column_count(select.handle()); ++column) AddValue(state, select, column);
+  }
+  AddNumber(state, rows);
+  return select.status();
+}
+
+State NewState() {
+  State state(XXH3_createState());
+  KPROF_CHECK(state != nullptr);
+  XXH3_64bits_reset(state.get());
+  return state;
+}
+
 }  // namespace
 
 uint64_t StringChecksum(int64_t id, std::string_view text) {
   return XXH3_64bits_withSeed(text.data(), text.size(), static_cast<uint64_t>(id));
 }
 
+Result<int64_t> ChecksumColumns(Db& db, int64_t segment) {
+  const State state = NewState();
+  Statement select(db, kColumns);
+  select.Bind(1, ColumnId(segment, 0, 1)).Bind(2, ColumnId(segment, 0, kEventColumns));
+  RETURN_IF_ERROR(AddRows(state.get(), select));
+  return static_cast<int64_t>(XXH3_64bits_digest(state.get()));
+}
+
 Result<int64_t> ChecksumTables(Db& db) {
-  const State state(XXH3_createState());
-  XXH3_64bits_reset(state.get());
+  const State state = NewState();
   for (const std::string_view table : kTables) {
     Statement select(db, table);
-    int64_t rows = 0;
-    for (; select.Next(); ++rows) {
-      for (int column = 0; column < sqlite3_column_count(select.handle()); ++column) {
-        AddValue(state.get(), select, column);
-      }
-    }
-    RETURN_IF_ERROR(select.status());
-    AddNumber(state.get(), rows);
+    RETURN_IF_ERROR(AddRows(state.get(), select));
   }
   return static_cast<int64_t>(XXH3_64bits_digest(state.get()));
 }

@@ -24,7 +24,7 @@ constexpr const char* kTracks =
     "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id";
 constexpr const char* kShapes = "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot";
 constexpr const char* kSegments =
-    "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns FROM segment ORDER BY id";
+    "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns, columns FROM segment ORDER BY id";
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
 
 std::optional<std::string> MaybeText(const Statement& row, int column) {
@@ -136,6 +136,7 @@ Status PartReader::LoadSegments() {
     segment.min_time_ns = select.Integer(3);
     segment.max_time_ns = select.Integer(4);
     segment.max_end_ns = select.Integer(5);
+    segment.columns = select.Integer(6);
     if (kind < 1 || rows < 1 || rows > static_cast<int64_t>(kMaxSegmentRows) || segment.id < 1 ||
         segment.id >= kMostSegments || !IsEventTime(segment.min_time_ns) || !IsEventTime(segment.max_time_ns) ||
         !IsEventTime(segment.max_end_ns) || segment.min_time_ns > segment.max_time_ns ||
@@ -239,6 +240,12 @@ Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segmen
       bounds[at] = ColumnBounds{select.Integer(1), select.Integer(2)};
     }
     if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
+    const Result<int64_t> checksum = ChecksumColumns(db_, segment.id);
+    if (!checksum.ok()) return OfPart(checksum.status(), "read trace part " + path_);
+    if (*checksum != segment.columns) {
+      return Broken("the columns of segment " + std::to_string(segment.id) +
+                    " are not those that were written: their checksum is another");
+    }
     found = bounds_.emplace(segment.id, bounds).first;
   }
   return found->second[IndexOf(column)];

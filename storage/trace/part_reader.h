@@ -36,6 +36,7 @@ struct Segment {
   int64_t min_time_ns = 0;
   int64_t max_time_ns = 0;
   int64_t max_end_ns = 0;
+  int64_t columns = 0;  // ChecksumColumns
 };
 
 class PartReader {
@@ -80,8 +81,8 @@ class PartReader {
   // there. `number` tells what it is: those who ask agree on it. REQUIRES: it is kFirstDerived or more, below 1,024.
   Result<DecodedColumn> ReadDerived(const Segment& segment, uint32_t number,
                                     const std::function<Result<std::vector<int64_t>>()>& make);
-  // Between what its values are, without reading them; nothing where there is no such column. Not checked: of a part
-  // that lies, Read's values may be others.
+  // Between what its values are, without reading them; nothing where there is no such column. Both are what was
+  // written; of a part that lies, Read's values may be others.
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
 
   // Strings have numbers less than this.

@@ -43,7 +43,8 @@ constexpr std::string_view kTables[] = {
   first_row INTEGER NOT NULL,
   min_time_ns INTEGER NOT NULL,
   max_time_ns INTEGER NOT NULL,
-  max_end_ns INTEGER NOT NULL
+  max_end_ns INTEGER NOT NULL,
+  columns INTEGER NOT NULL
 ))sql",
     R"sql(CREATE TABLE segment_column (
   id INTEGER PRIMARY KEY,

@@ -27,8 +27,10 @@ constexpr const char* kAddTrack =
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 constexpr const char* kAddSlot = "INSERT INTO shape (id, slot, key, type, beside) VALUES (?1, ?2, ?3, ?4, ?5)";
 constexpr const char* kAddSegment =
-    "INSERT INTO segment (id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    "INSERT INTO segment (id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns, columns)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)";
+constexpr const char* kSegments = "SELECT id FROM segment";
+constexpr const char* kSetColumns = "UPDATE segment SET columns = ?2 WHERE id = ?1";
 // Where they came with some slices only, or with slices in another order.
 constexpr const char* kForgetDepthsAndLevels = R"sql(
 DELETE FROM segment_column WHERE id IN (SELECT id << 30 | 11 FROM segment WHERE kind = 1);
@@ -238,6 +240,20 @@ Status PartWriter::AddStringBlocks() {
   return OkStatus();
 }
 
+// Once all have all their columns.
+Status PartWriter::SetColumnChecksums() {
+  std::vector<int64_t> segments;
+  Statement select(*db_, kSegments);
+  while (select.Next()) segments.push_back(select.Integer(0));
+  RETURN_IF_ERROR(select.status());
+  for (const int64_t segment : segments) {
+    ASSIGN_OR_RETURN(const int64_t checksum, ChecksumColumns(*db_, segment));
+    Statement set(*db_, kSetColumns);
+    RETURN_IF_ERROR(set.Bind(1, segment).Bind(2, checksum).Run());
+  }
+  return OkStatus();
+}
+
 Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
@@ -257,6 +273,7 @@ Status PartWriter::CloseTables(const std::stop_token& stop) {
   }
   RETURN_IF_ERROR(SetFact("complete", int64_t{1}));
   RETURN_IF_ERROR(AddStringBlocks());
+  RETURN_IF_ERROR(SetColumnChecksums());
   ASSIGN_OR_RETURN(const int64_t checksum, ChecksumTables(*db_));
   RETURN_IF_ERROR(SetFact(kChecksumFact, checksum));
   return db_->Execute("COMMIT");

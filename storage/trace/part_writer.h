@@ -76,6 +76,7 @@ class PartWriter : public PartSink {
   Status Keep(Status status);
   Status CheckNumbers() const;
   Status AddStringBlocks();
+  Status SetColumnChecksums();
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
   Result<int64_t> MakeDurable();

@@ -30,7 +30,7 @@ namespace kprof {
 namespace {
 
 // What holds an integer, text or bytes in a part.
-constexpr std::array<std::array<const char*, 2>, 33> kCells = {{
+constexpr std::array<std::array<const char*, 2>, 36> kCells = {{
     {"fact", "name"},
     {"fact", "value"},
     {"string", "id"},
@@ -64,6 +64,9 @@ constexpr std::array<std::array<const char*, 2>, 33> kCells = {{
     {"segment_column", "data"},
     {"segment_column", "data"},
     {"segment_column", "codec"},
+    {"segment", "columns"},
+    {"string_block", "id"},
+    {"string_block", "checksum"},
 }};
 
 class Parts {

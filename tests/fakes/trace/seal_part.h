@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "storage/statement.h"
 #include "storage/trace/part_checksums.h"
@@ -22,6 +23,15 @@ inline void SealPart(const std::string& path) {
   for (const auto& [block, checksum] : blocks) {
     Statement insert(*db, "INSERT INTO string_block (id, checksum) VALUES (?1, ?2)");
     static_cast<void>(insert.Bind(1, block).Bind(2, static_cast<int64_t>(checksum)).Run());
+  }
+  std::vector<int64_t> segments;
+  Statement select(*db, "SELECT id FROM segment");
+  while (select.Next()) segments.push_back(select.Integer(0));
+  for (const int64_t segment : segments) {
+    const Result<int64_t> columns = ChecksumColumns(*db, segment);
+    if (!columns.ok()) return;
+    Statement set(*db, "UPDATE segment SET columns = ?2 WHERE id = ?1");
+    static_cast<void>(set.Bind(1, segment).Bind(2, *columns).Run());
   }
   const Result<int64_t> checksum = ChecksumTables(*db);
   if (!checksum.ok()) return;

@@ -400,6 +400,23 @@ TEST_F(PartReaderTest, NoChangeOfATableOrAStringGoesUnseen) {
   }
 }
 
+// By bounds segments are passed over without a look at their columns.
+TEST_F(PartReaderTest, BoundsThatWereChangedAreToldBeforeTheyAreUsed) {
+  const std::string whole = ReadFile(path_);
+  for (const char* change : {"UPDATE segment_column SET min = min + 1 WHERE id = (1 << 30 | 1)",
+                             "UPDATE segment_column SET max = min WHERE id = (1 << 30 | 2)",
+                             "UPDATE segment_column SET rows = rows - 1 WHERE id = (1 << 30 | 4)",
+                             "UPDATE segment_column SET checksum = 0 WHERE id = (1 << 30 | 1)",
+                             "DELETE FROM segment_column WHERE id = (1 << 30 | 7)"}) {
+    Change(change);
+    const std::unique_ptr<PartReader> reader = Open();
+    const Status status = reader->ReadBounds(reader->segments(EventKind::kSlice)[0], EventColumn::kTime).status();
+    EXPECT_EQ(status.code(), ErrorCode::kStorageBroken) << change;
+    EXPECT_NE(status.ToString().find("the columns of segment 1"), std::string::npos) << change;
+    std::ofstream(path_, std::ios::binary) << whole;
+  }
+}
+
 TEST_F(PartReaderTest, AChangedStringIsNeitherFoundNorPassedOver) {
   Change("UPDATE string SET value = 'other' WHERE id = 4");
   EXPECT_EQ(Open()->FindString("other").status().code(), ErrorCode::kStorageBroken);
