@@ -3,9 +3,9 @@
 // had: segments that overlap are read together, track by track.
 //
 // The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
-// reads on and writes what is nested. Memory is bounded: tracks are taken together up to `rows_at_once`, of all that
-// are under way; a track that alone has more than `rows_of_track` in segments that all overlap gets no depths there,
-// and is not in the levels.
+// reads on and writes what is nested; where none can be started, this one nests, too. Memory is bounded: tracks are
+// taken together up to `rows_at_once`, of all that are under way; a track that alone has more than `rows_of_track` in
+// segments that all overlap gets no depths there, and is not in the levels.
 //
 // Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop,
 // and as `write` does.
