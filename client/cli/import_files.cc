@@ -20,6 +20,15 @@ namespace {
 
 constexpr int kMostFolders = 16;  // in each other
 constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
+constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",
+                                                ".zip", ".7z",     ".rar", ".bz2",     ".xz"};
+constexpr size_t kMostNamed = 10;  // archives
+
+template <size_t n>
+bool EndsWithOneOf(std::string_view name, const std::string_view (&endings)[n]) {
+  return std::any_of(std::begin(endings), std::end(endings),
+                     [&](std::string_view ending) { return name.size() > ending.size() && name.ends_with(ending); });
+}
 
 Status CannotRead(int error, const std::string& path) {
   const std::string act = "read " + TerminalText(path);
@@ -32,7 +41,12 @@ bool IsLink(const std::string& path) {
   return ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode);
 }
 
-Status AddTracesIn(const std::string& folder, int depth, std::vector<std::string>& paths) {
+struct Found {
+  std::vector<std::string> traces;
+  std::vector<std::string> archives;
+};
+
+Status AddFilesOf(const std::string& folder, int depth, Found& found) {
   if (depth == kMostFolders) {
     return Fail(ErrorCode::kUsage, "read the folder " + TerminalText(folder),
                 "it is in more than " + std::to_string(kMostFolders) + " others", "name the files");
@@ -44,24 +58,36 @@ Status AddTracesIn(const std::string& folder, int depth, std::vector<std::string
     if (name == "." || name == "..") continue;
     const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
     if (!IsFolder(path)) {
-      if (LooksLikeTrace(std::string(name))) paths.push_back(path);
+      if (LooksLikeTrace(std::string(name))) found.traces.push_back(path);
+      if (LooksLikeArchive(std::string(name))) found.archives.push_back(path);
     } else if (!IsLink(path)) {
-      RETURN_IF_ERROR(AddTracesIn(path, depth + 1, paths));
+      RETURN_IF_ERROR(AddFilesOf(path, depth + 1, found));
     }
   }
   return OkStatus();
 }
 
-Result<std::vector<std::string>> TracesIn(const std::string& folder) {
-  std::vector<std::string> paths;
-  RETURN_IF_ERROR(AddTracesIn(folder, 0, paths));
-  if (paths.empty()) {
+Status NoTraceIn(const std::string& folder, const std::vector<std::string>& archives) {
+  const std::string act = "import the folder " + TerminalText(folder);
+  if (archives.empty()) {
     return Fail(
-        ErrorCode::kUsage, "import the folder " + TerminalText(folder), "there is no trace in it",
+        ErrorCode::kUsage, act, "there is no trace in it",
         "name the files: in a folder only .json, .json.gz, .json.zst, .sqlite and .nsys-rep are taken for traces");
   }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  const std::string further = archives.size() == 1 ? "" : " and " + std::to_string(archives.size() - 1) + " more";
+  return Fail(ErrorCode::kUsage, act,
+              "there is no trace in it but what may be in archives, which are not opened: " +
+                  TerminalText(archives.front()) + further,
+              archives.size() == 1 ? "unpack it first" : "unpack them first");
+}
+
+Result<Found> FilesOf(const std::string& folder) {
+  Found found;
+  RETURN_IF_ERROR(AddFilesOf(folder, 0, found));
+  std::sort(found.traces.begin(), found.traces.end());
+  std::sort(found.archives.begin(), found.archives.end());
+  if (found.traces.empty()) return NoTraceIn(folder, found.archives);
+  return found;
 }
 
 Result<ImportFile> Open(const std::string& path) {
@@ -107,26 +133,42 @@ Status CheckNoneTwice(const std::vector<ImportFile>& files) {
 }  // namespace
 
 bool LooksLikeTrace(const std::string& name) {
-  return std::any_of(std::begin(kEndings), std::end(kEndings),
-                     [&](std::string_view ending) { return name.size() > ending.size() && name.ends_with(ending); });
+  return EndsWithOneOf(name, kEndings);
 }
 
-Result<std::vector<ImportFile>> OpenImportFiles(const std::vector<std::string>& paths) {
-  std::vector<ImportFile> files;
+bool LooksLikeArchive(const std::string& name) {
+  return EndsWithOneOf(name, kArchiveEndings);
+}
+
+std::vector<std::string> PassedOver(const std::vector<std::string>& archives) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < std::min(archives.size(), kMostNamed); ++i) {
+    lines.push_back("passed over: " + TerminalText(archives[i]) + ": archives are not opened; unpack it first");
+  }
+  if (archives.size() > kMostNamed) {
+    lines.push_back("passed over: " + std::to_string(archives.size() - kMostNamed) +
+                    " more: archives are not opened; unpack them first");
+  }
+  return lines;
+}
+
+Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
+  ImportFiles opened;
   for (const std::string& given : paths) {
-    std::vector<std::string> of_this{given};
+    Found found{.traces = {given}, .archives = {}};
     const bool is_folder = given != "-" && IsFolder(given);
     if (is_folder) {
-      ASSIGN_OR_RETURN(of_this, TracesIn(given));
+      ASSIGN_OR_RETURN(found, FilesOf(given));
     }
-    for (const std::string& path : of_this) {
+    for (const std::string& path : found.traces) {
       ASSIGN_OR_RETURN(ImportFile file, Open(path));
       file.of_folder = is_folder;
-      files.push_back(std::move(file));
+      opened.files.push_back(std::move(file));
     }
+    opened.archives.insert(opened.archives.end(), found.archives.begin(), found.archives.end());
   }
-  RETURN_IF_ERROR(CheckNoneTwice(files));
-  return files;
+  RETURN_IF_ERROR(CheckNoneTwice(opened.files));
+  return opened;
 }
 
 }  // namespace kprof::cli

@@ -81,7 +81,9 @@ Result<std::string> Bring(const ImportFile& file, KprofClient& client, const Ver
 
 Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContext& context,
                                         const Interrupts& interrupts) {
-  ASSIGN_OR_RETURN(const std::vector<ImportFile> files, OpenImportFiles(args.files));
+  ASSIGN_OR_RETURN(const ImportFiles opened, OpenImportFiles(args.files));
+  for (const std::string& line : PassedOver(opened.archives)) context.output.Note(line);
+  const std::vector<ImportFile>& files = opened.files;
   if (args.rank && files.size() > 1) {
     return Fail(ErrorCode::kUsage, "import", "--rank is for one file, and there are " + std::to_string(files.size()),
                 "leave it out: ranks come from the traces, else from the names of the files, else from their order");

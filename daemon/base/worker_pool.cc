@@ -11,7 +11,7 @@ namespace kprof {
 
 WorkerPool::WorkerPool(const Options& options) : options_(options) {
   MutexLock lock(mu_);
-  if (options_.threads > 0) threads_.emplace_back([this] { Work(); });
+  if (options_.threads > 0) AddThread();
 }
 
 WorkerPool::~WorkerPool() {
@@ -45,13 +45,16 @@ Status WorkerPool::Queue(std::function<void()> job) {
     return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
                 "try again in a moment");
   }
+  if (queue_.size() + 1 > idle_ && threads_.size() < options_.threads) AddThread();
+  if (threads_.empty()) {  // nobody would ever take it
+    return Fail(ErrorCode::kQueueFull, "start work", "no thread can be started", "raise the limit of threads");
+  }
   queue_.push_back(std::move(job));
-  if (queue_.size() > idle_ && threads_.size() < options_.threads) AddThread();
   wake_.notify_one();
   return OkStatus();
 }
 
-// Without one more the others do the work.
+// Without one more the others do the work, if there are any.
 void WorkerPool::AddThread() {
   try {
     threads_.emplace_back([this] { Work(); });

@@ -1,9 +1,10 @@
 // Threads for work that blocks or computes: files, SQL, parsing. A job is a function of its arguments; it keeps no
 // state between jobs and hands its result back by IoLoop::Post. Knows nothing of what it runs.
 //
-// Submit: any thread. When the queue is full a job is refused (kQueueFull), never blocked on. Jobs whose stop token has
-// fired by the time their turn comes are still called: each checks its token and answers kCancelled itself, so that
-// nobody waits for an answer that never comes.
+// Submit: any thread. When the queue is full a job is refused (kQueueFull), never blocked on; so it is where there is
+// no thread at all and none can be started, which the next Submit tries again. A refused job never runs. Jobs whose
+// stop token has fired by the time their turn comes are still called: each checks its token and answers kCancelled
+// itself, so that nobody waits for an answer that never comes.
 #pragma once
 
 #include <atomic>

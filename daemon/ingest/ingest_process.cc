@@ -35,6 +35,8 @@ int Spawn(const std::string& program, int channel_fd, int source_fd, pid_t& pid)
   posix_spawn_file_actions_adddup2(&actions, source_fd, kIngestSourceFd);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  // Not the daemon's log: what hostile files make it print is theirs.
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&actions, kIngestSourceFd + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

@@ -1,5 +1,5 @@
 // One kprof-ingest, from its start to its end: it takes apart the file that it is given, and says what is in it over a
-// socket. Ends with this.
+// socket, and nowhere else: it has none of our descriptors but these two, also not what we log to. Ends with this.
 //
 // One thread. Blocks.
 #pragma once

@@ -4,7 +4,9 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,11 +21,17 @@ class PackedText : public TextSource {
  public:
   PackedText(const SourceFile& file, std::unique_ptr<Unpacker> unpacker, const PackedTextLimits& limits)
       : file_(file), unpacker_(std::move(unpacker)), limits_(limits), hash_(file.size_bytes()) {
-    thread_ = std::thread([this] { UnpackAll(); });
+    try {
+      thread_ = std::thread([this] {
+        while (UnpackBlock()) {
+        }
+      });
+    } catch (const std::system_error&) {
+    }
   }
   ~PackedText() override {
     Stop();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override {
@@ -32,6 +40,7 @@ class PackedText : public TextSource {
       const int64_t at = offset_bytes + static_cast<int64_t>(done);
       Block block;
       size_t size = 0;
+      if (!thread_.joinable()) UnpackUpTo(at);
       {
         std::unique_lock lock(mu_);
         wanted_ = std::max(wanted_, static_cast<size_t>(at / kBlock) + 1);
@@ -115,59 +124,69 @@ class PackedText : public TextSource {
     return std::span<const char>(block);
   }
 
-  void UnpackAll() {
+  // Without a thread that does.
+  void UnpackUpTo(int64_t at) {
+    const std::scoped_lock turn(unpacking_);
+    while (true) {
+      {
+        const std::scoped_lock lock(mu_);
+        if (at < text_bytes_ || ended_) return;
+        wanted_ = std::max(wanted_, static_cast<size_t>(at / kBlock) + 1);  // so that there is room
+      }
+      if (!UnpackBlock()) return;
+    }
+  }
+
+  // The next one. Whether there may be more behind it.
+  bool UnpackBlock() {
     Status failure;
     std::optional<Status> cut;
-    UnpackBlocks(failure, cut);
+    if (UnpackBlock(failure, cut)) return true;
     const std::scoped_lock lock(mu_);
     failure_ = std::move(failure);
     cut_ = std::move(cut);
     ended_ = true;
     has_more_.notify_all();
+    return false;
   }
 
-  void UnpackBlocks(Status& failure, std::optional<Status>& cut) {
-    std::span<const char> in;
-    int64_t text = 0;
-    bool source_ended = false;
-    while (true) {
-      Block block = NextBlock();
-      if (block == nullptr) return;
-      size_t filled = 0;
-      while (filled < kTextBlockBytes) {
-        if (in.empty() && !source_ended) {
-          Result<std::span<const char>> read = ReadSource();
-          if (!read.ok()) {
-            failure = read.status();
-            return;
-          }
-          in = *read;
-          source_ended = in.empty();
+  bool UnpackBlock(Status& failure, std::optional<Status>& cut) {
+    Block block = NextBlock();
+    if (block == nullptr) return false;
+    size_t filled = 0;
+    while (filled < kTextBlockBytes) {
+      if (in_.empty() && !source_ended_) {
+        Result<std::span<const char>> read = ReadSource();
+        if (!read.ok()) {
+          failure = read.status();
+          return false;
         }
-        const std::span<char> out(block->data() + filled, kTextBlockBytes - filled);
-        const Result<Unpacker::Step> step = unpacker_->Unpack(in, out);
-        if (!step.ok()) {
-          cut = step.status();
-          break;
-        }
-        in = in.subspan(step->taken);
-        filled += step->made;
-        if (source_ended && step->made == 0) break;
-        if (step->made == 0 && step->taken == 0 && !in.empty()) {
-          cut = Fail(ErrorCode::kBadInput, "unpack it", "nothing can be made of it");
-          break;
-        }
+        in_ = *read;
+        source_ended_ = in_.empty();
       }
-      text += static_cast<int64_t>(filled);
-      const auto read = std::min(static_cast<int64_t>(hashed_ * kHashBlockBytes), file_.size_bytes());
-      const auto source = read - static_cast<int64_t>(in.size());
-      if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
-        cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
+      const std::span<char> out(block->data() + filled, kTextBlockBytes - filled);
+      const Result<Unpacker::Step> step = unpacker_->Unpack(in_, out);
+      if (!step.ok()) {
+        cut = step.status();
+        break;
       }
-      if (!cut) cut = WhyTooMuch(text, source);
-      Publish(std::move(block), text, source);
-      if (cut || filled < kTextBlockBytes) return;
+      in_ = in_.subspan(step->taken);
+      filled += step->made;
+      if (source_ended_ && step->made == 0) break;
+      if (step->made == 0 && step->taken == 0 && !in_.empty()) {
+        cut = Fail(ErrorCode::kBadInput, "unpack it", "nothing can be made of it");
+        break;
+      }
     }
+    unpacked_bytes_ += static_cast<int64_t>(filled);
+    const auto read = std::min(static_cast<int64_t>(hashed_ * kHashBlockBytes), file_.size_bytes());
+    const auto source = read - static_cast<int64_t>(in_.size());
+    if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
+      cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
+    }
+    if (!cut) cut = WhyTooMuch(unpacked_bytes_, source);
+    Publish(std::move(block), unpacked_bytes_, source);
+    return !cut && filled == kTextBlockBytes;
   }
 
   std::optional<Status> WhyTooMuch(int64_t text, int64_t source) const {
@@ -207,10 +226,15 @@ class PackedText : public TextSource {
   const SourceFile& file_;
   const std::unique_ptr<Unpacker> unpacker_;
   const PackedTextLimits limits_;
-  // Of the unpacking thread, and of who finishes when that has ended.
+  // Of the unpacking thread, and of who finishes when that has ended; without one, of who holds unpacking_.
   SourceHash hash_;
   size_t hashed_ = 0;  // blocks of the source that were read
   std::vector<char> source_;
+  std::span<const char> in_;  // of source_, what is not unpacked yet
+  bool source_ended_ = false;
+  int64_t unpacked_bytes_ = 0;  // of text
+
+  std::mutex unpacking_;  // before mu_
 
   std::mutex mu_;
   std::condition_variable has_more_;
@@ -225,7 +249,7 @@ class PackedText : public TextSource {
   bool stopping_ = false;
   Status failure_;
   std::optional<Status> cut_;
-  std::thread thread_;
+  std::thread thread_;  // none where it cannot be started; as it is once this is made
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The text of a packed source: one thread unpacks it, ahead of those who read it by some blocks.
+// The text of a packed source: one thread unpacks it, ahead of those who read it by some blocks. Where none can be
+// started, who reads unpacks up to there first: slower, and the same text.
 #pragma once
 
 #include <cstdint>

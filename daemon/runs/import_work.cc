@@ -141,8 +141,9 @@ int64_t ImportPlan::total_bytes() const {
 
 Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
-  // The name of the run's folder, while what comes into it is read.
-  std::future<Status> named = std::async(std::launch::async, [&] { return files.SyncFolder(layout.RunsFolder()); });
+  // The name of the run's folder, while what comes into it is read; where no thread can be started, behind that.
+  std::future<Status> named =
+      std::async(std::launch::async | std::launch::deferred, [&] { return files.SyncFolder(layout.RunsFolder()); });
   Read read;
   Imported& imported = read.imported;
   ImportProgress before{.total_bytes = plan.total_bytes()};

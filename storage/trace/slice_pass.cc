@@ -168,7 +168,9 @@ class Pass {
     std::swap(nested_, gathered_);
     cluster_ = cluster;
     is_last_of_cluster_ = is_last;
-    const auto how = nested_.rows() < kRowsWorthAThread ? std::launch::deferred : std::launch::async;
+    // Where no thread can be started it is nested when it is awaited.
+    const auto how =
+        nested_.rows() < kRowsWorthAThread ? std::launch::deferred : std::launch::async | std::launch::deferred;
     nesting_done_ = std::async(how, [this] { return nested_.Nest(nesting_, levels_); });
     gathered_.Clear();
     return WriteReady();

@@ -9,7 +9,10 @@
 #include <future>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <set>
+
+#include "tests/fakes/base/no_more_threads.h"
 
 namespace kprof {
 namespace {
@@ -88,6 +91,40 @@ TEST(WorkerPool, StandsBackAsFarAsItIsTold) {
   ASSERT_TRUE(
       pool.Submit([&] { niceness.set_value(::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()))); }).ok());
   EXPECT_EQ(niceness.get_future().get(), std::max(3, ours));
+}
+
+TEST(WorkerPool, RefusesAJobWhereNoThreadCanBeStartedAndTriesAgainWithTheNext) {
+  std::optional<NoMoreThreads> none(std::in_place);
+  WorkerPool pool({.threads = 2});
+  std::atomic<int> done = 0;
+  const Status refused = pool.Submit([&] { ++done; });
+  EXPECT_EQ(refused.code(), ErrorCode::kQueueFull);
+  EXPECT_EQ(refused.why(), "no thread can be started");
+  EXPECT_NE(refused.remedy(), "");
+  none.reset();
+  EXPECT_TRUE(pool.Submit([&] { done += 10; }).ok());
+  pool.End();
+  EXPECT_EQ(done, 10);
+}
+
+TEST(WorkerPool, TheThreadsThatItHasDoTheWorkWhereNoFurtherOneCanBeStarted) {
+  WorkerPool pool({.threads = 2});
+  std::latch begun(1);
+  std::latch go_on(1);
+  std::atomic<int> done = 0;
+  ASSERT_TRUE(pool.Submit([&] {
+                    begun.count_down();
+                    go_on.wait();
+                  })
+                  .ok());
+  begun.wait();
+  {
+    const NoMoreThreads none;
+    EXPECT_TRUE(pool.Submit([&] { ++done; }).ok());
+  }
+  go_on.count_down();
+  pool.End();
+  EXPECT_EQ(done, 1);
 }
 
 TEST(WorkerPool, RefusesWhatComesWhenItHasEnded) {

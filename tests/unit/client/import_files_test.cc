@@ -12,8 +12,11 @@
 namespace kprof::cli {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
 
 class ImportFilesTest : public testing::Test {
  protected:
@@ -23,10 +26,10 @@ class ImportFilesTest : public testing::Test {
   }
   static std::vector<std::string> Names(const std::vector<std::string>& paths) {
     std::vector<std::string> names;
-    Result<std::vector<ImportFile>> files = OpenImportFiles(paths);
-    EXPECT_TRUE(files.ok()) << files.status().ToString();
-    if (!files.ok()) return names;
-    for (const ImportFile& file : *files) names.push_back(file.name);
+    Result<ImportFiles> opened = OpenImportFiles(paths);
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    if (!opened.ok()) return names;
+    for (const ImportFile& file : opened->files) names.push_back(file.name);
     return names;
   }
 
@@ -37,7 +40,7 @@ TEST_F(ImportFilesTest, OpensWhatIsNamedInItsOrder) {
   const std::string b = Write("b.json", "12345");
   const std::string a = Write("a.trace");
   EXPECT_THAT(Names({b, a}), ElementsAre("b.json", "a.trace"));
-  const std::vector<ImportFile> files = *OpenImportFiles({b});
+  const std::vector<ImportFile> files = (*OpenImportFiles({b})).files;
   EXPECT_TRUE(files[0].is_regular);
   EXPECT_FALSE(files[0].of_folder);
   EXPECT_EQ(files[0].size_bytes, 5);
@@ -55,13 +58,46 @@ TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {
     Write("job/" + std::string(rank) + "/trace.json");
   }
   std::filesystem::create_directory_symlink(folder_ / "job", folder_ / "job/again");
-  const std::vector<ImportFile> files = *OpenImportFiles({folder_ / "job"});
+  const std::vector<ImportFile> files = (*OpenImportFiles({folder_ / "job"})).files;
   ASSERT_EQ(files.size(), 2u);
   EXPECT_TRUE(files[0].of_folder);
   EXPECT_EQ(files[0].name, "trace.json");
   EXPECT_EQ(files[0].told_name, "rank0/trace.json");
   EXPECT_EQ(files[1].told_name, "rank1/trace.json");
-  EXPECT_EQ(OpenImportFiles({files[1].path})->front().told_name, "rank1/trace.json");
+  EXPECT_EQ(OpenImportFiles({files[1].path})->files.front().told_name, "rank1/trace.json");
+}
+
+TEST_F(ImportFilesTest, TellsOfTheArchivesThatItPassedOverAndOfNothingElse) {
+  std::filesystem::create_directory(folder_ / "in");
+  for (const char* name :
+       {"a.json", "b.tar.gz", "in/a.zip", "c.json.xz", "d.tgz", "README", "e.txt", "f.py", "g.log", "h.gz", ".zip"}) {
+    Write(name);
+  }
+  std::filesystem::create_directory(folder_ / "i.zip");
+  const ImportFiles opened = *OpenImportFiles({folder_ / ""});
+  EXPECT_EQ(opened.files.size(), 1u);
+  EXPECT_THAT(opened.archives,
+              ElementsAre(folder_ / "b.tar.gz", folder_ / "c.json.xz", folder_ / "d.tgz", folder_ / "in/a.zip"));
+  EXPECT_THAT(PassedOver(opened.archives)[0],
+              AllOf(StartsWith("passed over: "), HasSubstr("b.tar.gz: archives are not opened; unpack it first")));
+  EXPECT_TRUE(OpenImportFiles({folder_ / "a.json"})->archives.empty());
+}
+
+TEST_F(ImportFilesTest, NamesOfManyArchivesTheFirst) {
+  const std::vector<std::string> many(1000, "a.zip");
+  EXPECT_EQ(PassedOver(many).size(), 11u);
+  EXPECT_THAT(PassedOver(many).back(), HasSubstr("990 more"));
+  EXPECT_THAT(PassedOver({}), IsEmpty());
+}
+
+TEST_F(ImportFilesTest, AFolderOfArchivesAloneSaysToUnpackThem) {
+  Write("a.tar");
+  const Status one = OpenImportFiles({folder_ / ""}).status();
+  EXPECT_EQ(one.code(), ErrorCode::kUsage);
+  EXPECT_THAT(one.ToString(), AllOf(HasSubstr("a.tar"), HasSubstr("unpack it first")));
+  Write("b.7z");
+  EXPECT_THAT(OpenImportFiles({folder_ / ""}).status().ToString(),
+              AllOf(HasSubstr("a.tar and 1 more"), HasSubstr("unpack them first")));
 }
 
 TEST_F(ImportFilesTest, SaysWhatCannotBeRead) {
@@ -88,7 +124,7 @@ TEST_F(ImportFilesTest, RefusesAFileThatIsGivenTwiceAndNamesBothPlaces) {
 }
 
 TEST_F(ImportFilesTest, TellsWhatIsNoFile) {
-  EXPECT_FALSE(OpenImportFiles({"/dev/null"})->front().is_regular);
+  EXPECT_FALSE(OpenImportFiles({"/dev/null"})->files.front().is_regular);
 }
 
 }  // namespace

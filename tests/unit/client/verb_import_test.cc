@@ -8,6 +8,7 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 // There is no side socket here: all files are sent.
 class VerbImportTest : public VerbsFixture {
@@ -65,6 +66,17 @@ TEST_F(VerbImportTest, SendsEachFileAndSaysHowItIsToBeRead) {
   EXPECT_EQ(import.format(), "kineto");
   EXPECT_EQ(import.labels().at("k"), "v");
   EXPECT_TRUE(import.keep_sources() && import.again() && import.shared() && import.attached());
+}
+
+TEST_F(VerbImportTest, NamesTheArchivesOfAFolderAndSendsTheTraces) {
+  folder_.Put("a.json", "a");
+  folder_.Put("b.tar.gz", "b");
+  folder_.Put("notes.txt", "c");
+  AnswerImports(Done());
+  EXPECT_EQ(Kprofctl({"import", folder_.Path("")}), 0);
+  EXPECT_EQ(sources_.size(), 1u);
+  EXPECT_THAT(notes_, HasSubstr("b.tar.gz: archives are not opened; unpack it first\n"));
+  EXPECT_THAT(notes_, Not(HasSubstr("notes.txt")));
 }
 
 TEST_F(VerbImportTest, TheRankOfOneFileIsSaidAndOfSeveralRefused) {

@@ -47,6 +47,21 @@ TEST_F(IngestProcessTest, WhatItSaysIsReceived) {
   }
 }
 
+TEST_F(IngestProcessTest, WhatItPrintsIsNotOurs) {
+  const UniqueFd log(::memfd_create("log", MFD_CLOEXEC));
+  const UniqueFd before(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  ASSERT_EQ(::dup2(log.get(), STDERR_FILENO), STDERR_FILENO);
+  Result<IngestProcess> process = Start("shout");
+  ASSERT_EQ(::dup2(before.get(), STDERR_FILENO), STDERR_FILENO);
+  ASSERT_TRUE(process.ok()) << process.status().ToString();
+  for (const IngestFrame type : {IngestFrame::kHello, IngestFrame::kString, IngestFrame::kString}) {
+    const Result<std::optional<ReceivedFrame>> frame = process->Receive(10'000);
+    ASSERT_TRUE(frame.ok() && *frame);
+    EXPECT_EQ((*frame)->type, type);
+  }
+  EXPECT_EQ(::lseek(log.get(), 0, SEEK_END), 0);
+}
+
 TEST_F(IngestProcessTest, NothingIsReceivedWhereNothingIsSaid) {
   Result<IngestProcess> process = Start("mute");
   ASSERT_TRUE(process.ok());

@@ -13,6 +13,7 @@
 
 #include "daemon/ingest/source_hash.h"
 #include "storage/base/unique_fd.h"
+#include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/packed.h"
 
 namespace kprof {
@@ -191,6 +192,45 @@ TEST_P(EachPackingTest, ManyReadAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(EachPackingTest, WhereNoThreadCanBeStartedWhoReadsUnpacks) {
+  for (const size_t size : {size_t{0}, size_t{1000}, kTextBlockBytes, 3 * kTextBlockBytes + 1}) {
+    const std::string text = Lines(size);
+    const NoMoreThreads none;
+    OpenPacked(Pack(text), {.blocks_ahead = 1});
+    EXPECT_TRUE(ReadAll() == text) << size;
+    EXPECT_FALSE(text_->WhyCut()) << size;
+    EXPECT_EQ(*text_->FinishHash({}), *HashSource(fd_.get(), {})) << size;
+  }
+}
+
+TEST_P(EachPackingTest, WhereNoThreadCouldBeStartedManyReadAtOnceToo) {
+  const std::string text = Lines(4 * kTextBlockBytes);
+  {
+    const NoMoreThreads none;
+    OpenPacked(Pack(text), {.blocks_ahead = 2});
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      EXPECT_TRUE(Read(static_cast<int64_t>(i) * kBlock, kTextBlockBytes) ==
+                  text.substr(i * kTextBlockBytes, kTextBlockBytes));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(EachPackingTest, WhereNoThreadCanBeStartedACutOneIsKeptUpToThereAndSaysSo) {
+  const std::string text = Lines(kTextBlockBytes + 20'000);
+  const std::string packed = Pack(text);
+  const NoMoreThreads none;
+  OpenPacked(packed.substr(0, packed.size() - 100));
+  const std::string kept = ReadAll();
+  EXPECT_TRUE(text.starts_with(kept));
+  EXPECT_GE(kept.size(), kTextBlockBytes);
+  ASSERT_TRUE(text_->WhyCut());
+  EXPECT_EQ(text_->WhyCut()->code(), ErrorCode::kBadInput);
 }
 
 TEST_P(EachPackingTest, TheHashIsTheSourcesHoweverMuchWasRead) {

@@ -11,6 +11,7 @@
 #include "daemon/ingest/source_hash.h"
 #include "daemon/ingest/unpacker.h"
 #include "storage/base/unique_fd.h"
+#include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/packed.h"
@@ -25,13 +26,17 @@ class SourceReaderTest : public testing::Test {
  protected:
   Result<ReadSourceResult> Read(const std::string& content, const SourceReading& reading = {},
                                 const std::stop_token& stop = {}) {
+    return ReadOn(pool_, content, reading, stop);
+  }
+  Result<ReadSourceResult> ReadOn(WorkerPool& pool, const std::string& content, const SourceReading& reading = {},
+                                  const std::stop_token& stop = {}) {
     part_ = MemoryPart();
     progress_ = {};
     fd_ = UniqueFd(::memfd_create("source", MFD_CLOEXEC));
     KPROF_CHECK(::write(fd_.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
     const SourceFile source = *SourceFile::Open(fd_.get(), "trace.json");
     return ReadSource(
-        source, reading, pool_, part_, [&](int64_t bytes, int64_t) { progress_.push_back(bytes); }, stop);
+        source, reading, pool, part_, [&](int64_t bytes, int64_t) { progress_.push_back(bytes); }, stop);
   }
   Status Failure(const std::string& content, const SourceReading& reading = {}) {
     const Result<ReadSourceResult> read = Read(content, reading);
@@ -57,6 +62,20 @@ TEST_F(SourceReaderTest, APackedSourceIsWhatItIsPlain) {
     EXPECT_EQ(read->warnings, Rows{});
     EXPECT_EQ(read->hash, *HashSource(fd_.get(), {}));
     EXPECT_EQ(progress_.back(), static_cast<int64_t>(packed.size()));
+  }
+}
+
+TEST_F(SourceReaderTest, WhereNoThreadCanBeStartedAllIsReadOnTheCallers) {
+  const std::string trace = "{\"traceEvents\":[" + ManyEvents(50'000) + "]}";
+  ASSERT_TRUE(Read(trace).ok());
+  const Rows plain = part_.Rows(EventKind::kSlice);
+  const NoMoreThreads none;
+  for (const std::string& source : {trace, Gzip(trace)}) {
+    WorkerPool pool({.threads = 2});
+    const Result<ReadSourceResult> read = ReadOn(pool, source);
+    ASSERT_TRUE(read.ok()) << read.status().ToString();
+    EXPECT_TRUE(part_.Rows(EventKind::kSlice) == plain);
+    EXPECT_EQ(read->warnings, Rows{});
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "daemon/runs/run_metrics.h"
 #include "storage/base/sha256.h"
+#include "tests/fakes/base/no_more_threads.h"
 #include "tests/unit/runs/imports_fixture.h"
 
 namespace kprof {
@@ -43,6 +44,11 @@ TEST_F(ImportsTest, AreDoneWithTheirTrace) {
   EXPECT_THAT(row.trust, IsEmpty());
   EXPECT_THAT(FilesOf(row.id), ElementsAre("trace.trace.db"));
   EXPECT_EQ(*ReadWholeFile(disk_.files, layout().TracePartPath(row.id, "trace"), 100), "bytes");
+}
+
+TEST_F(ImportsTest, AreDoneAlsoWhereNoThreadCanBeStarted) {
+  const NoMoreThreads none;
+  EXPECT_EQ(Ended(Import(Of({Source("a.json", "bytes")}))).state, RunState::kDone);
 }
 
 TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {

@@ -11,6 +11,7 @@
 #include "storage/trace/event_time.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace/slice_nesting.h"
+#include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/sample_part.h"
 
@@ -209,6 +210,19 @@ TEST_F(SlicePassTest, ManyRowsInSeveralClustersGetTheSameDepths) {
     ASSERT_EQ(Read(), expected) << at_once;
     EXPECT_GT(in_levels_, 0);
   }
+}
+
+TEST_F(SlicePassTest, WhereNoThreadCanBeStartedTheDepthsAreTheSame) {
+  std::mt19937_64 random(7);
+  const Slices slices = RandomSlices(random, 60'000, 0, 1'000'000'000, 3'000);
+  Add(slices, 10'000);
+  ASSERT_EQ(*Make(), 0);
+  const Depths depths = Read();
+  Clear();
+  Add(slices, 10'000);
+  const NoMoreThreads none;
+  ASSERT_EQ(*Make({.rows_at_once = 20'000}), 0);
+  EXPECT_TRUE(Read() == depths);
 }
 
 TEST_F(SlicePassTest, ATrackOverTheLimitGetsNoDepthsAndTheOthersGetTheirs) {
