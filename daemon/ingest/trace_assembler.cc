@@ -117,7 +117,7 @@ Status TraceAssembler::Finish() {
   RETURN_IF_ERROR(Begin());
   RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
   RETURN_IF_ERROR(FlushFull(1));
-  if (in_order_) RETURN_IF_ERROR(levels_.Finish());
+  if (nests_here_) RETURN_IF_ERROR(levels_.Finish());
   RETURN_IF_ERROR(totals_.Finish());
   for (const EncodedSegment& segment : totals_made_) RETURN_IF_ERROR(part_.AddSegment(segment));
   RETURN_IF_ERROR(counter_levels_.Finish());
@@ -263,7 +263,7 @@ Status TraceAssembler::FinishFlush(Flushing& flushing, Status status) {
   }
   std::vector<EncodedSegment> segments;
   for (size_t i = 0; i < flushing.segments.size(); ++i) segments.push_back(flushing.Wait(i));
-  if (status.ok() && flushing.kind == EventKind::kSlice && in_order_) {
+  if (status.ok() && flushing.kind == EventKind::kSlice && nests_here_) {
     const auto encode_depths = [&](size_t first) {
       for (size_t i = first; i < segments.size(); i += 2) {
         flushing.maker.EncodeAlso(i, EventColumn::kDepth, segments[i]);
@@ -277,28 +277,30 @@ Status TraceAssembler::FinishFlush(Flushing& flushing, Status status) {
   return status;
 }
 
-// As long as each track goes on where it ended.
+// As long as each track goes on where it ended, and the levels go for what comes.
 Status TraceAssembler::AddDepths(EventRows& rows, const std::vector<uint32_t>& order) {
-  if (!in_order_) return OkStatus();
+  if (!nests_here_) return OkStatus();
   const std::vector<int64_t>& times = rows.of(EventColumn::kTime);
   const std::vector<int64_t>& durations = rows.of(EventColumn::kDuration);
   const std::vector<int64_t>& tracks = rows.of(EventColumn::kTrack);
   const std::vector<int64_t>& names = rows.of(EventColumn::kName);
   last_slices_.resize(tracks_.size());
-  for (size_t row = 0; row < rows.size() && in_order_; ++row) {
+  for (size_t row = 0; row < rows.size() && nests_here_; ++row) {
     const LastSlice& last = last_slices_[static_cast<size_t>(tracks[row])];
-    in_order_ = times[row] > last.time || (times[row] == last.time && durations[row] <= last.duration);
+    nests_here_ = times[row] > last.time || (times[row] == last.time && durations[row] <= last.duration);
   }
-  if (!in_order_) return OkStatus();
+  if (!nests_here_) return OkStatus();
   std::vector<int64_t>& depths = rows.of(EventColumn::kDepth);
   depths.resize(rows.size());
   for (const uint32_t row : order) {
     last_slices_[static_cast<size_t>(tracks[row])] = {times[row], durations[row]};
     depths[row] = nesting_.Add(times[row], durations[row], tracks[row]);
   }
-  return levels_.Add(order, [&](uint32_t row) {
+  RETURN_IF_ERROR(levels_.Add(order, [&](uint32_t row) {
     return DetailSlice{times[row], durations[row], tracks[row], depths[row], names[row]};
-  });
+  }));
+  nests_here_ = !levels_.IsTooCoarse();
+  return OkStatus();
 }
 
 // The second on the pool, if it takes it.

@@ -65,7 +65,7 @@ class TraceAssembler {
   int64_t ends_early() const { return spans_.ends_early(); }
   int64_t ends_misnamed() const { return spans_.ends_misnamed(); }
   // Slices that are in more others than are kept open (SliceNesting::crowded), as far as their depths were found here.
-  int64_t crowded_slices() const { return in_order_ ? nesting_.crowded() : 0; }
+  int64_t crowded_slices() const { return nests_here_ ? nesting_.crowded() : 0; }
   // That began while too many others were open, and have no end for that.
   int64_t spans_given_up() const { return spans_.given_up(); }
 
@@ -112,8 +112,9 @@ class TraceAssembler {
   SliceTotals totals_;
   std::vector<EncodedSegment> totals_made_;  // on their way to the part
   CounterLevels counter_levels_;
-  // So far every slice came after those of its track that were written before.
-  bool in_order_ = true;
+  // So far every slice came after those of its track that were written before, and the levels of detail that were
+  // chosen by the first go for the others: else depths and levels are the part's to make, once it has all.
+  bool nests_here_ = true;
   struct LastSlice {
     int64_t time = kNoValue;
     int64_t duration = 0;

@@ -1,7 +1,7 @@
 // Levels of detail of counters: what a part's samples look like from far away. On level n, samples of a track in the
 // same 4^n ns are one row: from the time of the first to that of the last, how many they are, the least, the greatest,
-// the last and the mean of their values. Samples that are no number are on none. Levels are left out as those of
-// slices are (detail_levels.h).
+// the last and the mean of their values. Samples that are no number are on none. A level is left out that
+// has more than half of the rows of the one before, or more than a quarter of the samples, by the first of those.
 //
 // Rows are of different samples each, whatever order those come in: out of order, a stretch of time only has more of
 // them.

@@ -2,14 +2,10 @@
 
 #include <utility>
 
-#include "storage/trace/level_counts.h"
-
 namespace kprof {
 namespace {
 
 constexpr size_t kSlicesToChooseBy = 131'072;
-constexpr size_t kFirstShrinking = 4;
-constexpr size_t kLeastShrinking = 2;
 
 DetailLimits HalfThe(const DetailLimits& limits) {
   return {.lanes = std::max<size_t>(limits.lanes / 2, 1), .lane_places = std::max<size_t>(limits.lane_places / 2, 1)};
@@ -31,39 +27,37 @@ void DetailLevels::RunBoth(size_t rows, const std::function<void(size_t)>& run) 
 Status DetailLevels::AddFirst(const DetailSlice& slice) {
   if (slice.duration_ns == kNoValue) return OkStatus();
   first_[HalfOf(slice)].push_back(slice);
-  return first_[0].size() + first_[1].size() < kSlicesToChooseBy ? OkStatus() : Choose();
+  return first_[0].size() + first_[1].size() < kSlicesToChooseBy ? OkStatus() : ChooseByFirst();
 }
 
-Status DetailLevels::Choose() {
+void DetailLevels::Choose(const std::vector<int>& levels) {
+  levels_ = levels;
+  for (LaneLevels& half : halves_) half.Choose(levels);
+  chosen_ = true;
+}
+
+Status DetailLevels::ChooseByFirst() {
   const size_t slices = first_[0].size() + first_[1].size();
   std::array<LevelCounts, 2> counts;
-  const auto count = [&](size_t half) {
+  RunBoth(slices, [&](size_t half) {
     for (const DetailSlice& slice : first_[half]) counts[half].Add(slice);
-  };
-  const auto add = [&](size_t half) {
+  });
+  LevelChoice::Stretch stretch{.slices = slices, .stands_for = slices};
+  for (size_t level = 0; level < kDetailLevels; ++level) {
+    stretch.rows[level] = counts[0].rows()[level] + counts[1].rows()[level];
+  }
+  choice_.emplace();
+  choice_->Add(stretch);
+  Choose(choice_->Choose());
+  RunBoth(slices, [&](size_t half) {
     for (const DetailSlice& slice : first_[half]) halves_[half].Add(slice);
     first_[half] = {};
-  };
-  RunBoth(slices, count);
-  std::vector<int> kept;
-  size_t shrinking = kFirstShrinking;
-  size_t finer = slices;
-  for (int level = kFinestLevel; level <= kCoarsestLevel; ++level) {
-    const auto at = static_cast<size_t>(level - kFinestLevel);
-    const size_t rows = counts[0].rows()[at] + counts[1].rows()[at];
-    if (rows * shrinking > finer || finer <= 1) continue;
-    kept.push_back(level);
-    finer = rows;
-    shrinking = kLeastShrinking;
-  }
-  for (LaneLevels& half : halves_) half.Choose(kept);
-  RunBoth(slices, add);
-  chosen_ = true;
+  });
   return WriteAll(kMaxSegmentRows);
 }
 
 Status DetailLevels::Finish() {
-  if (!chosen_) RETURN_IF_ERROR(Choose());
+  if (!chosen_) RETURN_IF_ERROR(ChooseByFirst());
   for (LaneLevels& half : halves_) half.EndAll();
   return WriteAll(1);
 }

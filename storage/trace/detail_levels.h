@@ -2,8 +2,9 @@
 // few rows. On level n, slices shorter than 4^n ns that begin in the same 4^n ns of the same track and depth are one
 // row: from the first one's begin to the last one's end, with how many they are, the sum of their durations, and the
 // name of the longest. Longer ones stay as they are. So a window of p pixels, each at least 4^n ns wide, has at most
-// some rows per pixel of each track and depth. A level is left out that has more than half of the rows of the one
-// before, or more than a quarter of the slices: all of them together are then no more than half as many as those.
+// some rows per pixel of each track and depth. Levels that are not worth their rows (level_choice.h) are left out:
+// which those are is seen by the first slices, unless it is told; and slices that come later are looked at here and
+// there, as by them it may turn out that too many were left out.
 //
 // One thread at a time; slices that come together are worked at side by side, those of even depths and those of odd
 // ones. Memory: what is open on so many tracks and depths as the limits say, and up to a segment's rows of each level.
@@ -14,12 +15,14 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace/event_kind.h"
 #include "storage/trace/lane_levels.h"
+#include "storage/trace/level_choice.h"
 
 namespace kprof {
 
@@ -29,6 +32,8 @@ class DetailLevels {
   // Runs both, and returns when both have ended. None: all is done on the caller's thread.
   using Beside = std::function<void(const std::function<void()>&, const std::function<void()>&)>;
   explicit DetailLevels(Write write, Beside beside = nullptr, const DetailLimits& limits = {});
+  // To be made whatever slices come. At most once, before those.
+  void Choose(const std::vector<int>& levels);
 
   // `slice_at(row)` is a DetailSlice, asked for on any thread; those without an end (kNoValue) are in no level. On each
   // track in the order of time.
@@ -37,6 +42,7 @@ class DetailLevels {
     for (; !chosen_ && !rows.empty(); rows = rows.subspan(1)) RETURN_IF_ERROR(AddFirst(slice_at(rows.front())));
     while (!rows.empty()) {
       const std::span<const uint32_t> some = rows.first(std::min(rows.size(), kRowsAtOnce));
+      if (choice_) Sample(some, slice_at);
       if (IsShared(some.size())) {
         RunBoth(some.size(), [&](size_t half) { AddHalf(half, some, slice_at); });
       } else {
@@ -50,9 +56,13 @@ class DetailLevels {
   // All that is left. Once, last.
   Status Finish();
 
+  // Whether, by the slices so far, one was left out without which some of them are drawn from too many rows.
+  bool IsTooCoarse() const { return is_too_coarse_; }
+
  private:
   static constexpr size_t kRowsAtOnce = 131'072;
   static constexpr size_t kRowsToShare = 8'192;  // so many are worth another thread
+  static constexpr size_t kRowsOfSample = 16;    // of so many, one is looked at
 
   static size_t HalfOf(const DetailSlice& slice) { return static_cast<size_t>(slice.depth & 1); }
   void AddOne(const DetailSlice& slice) {
@@ -65,11 +75,28 @@ class DetailLevels {
       if (HalfOf(slice) == half) AddOne(slice);
     }
   }
+  // Rows side by side, elsewhere in each `rows`: those of one track stand together.
+  template <typename SliceAt>
+  void Sample(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    const size_t size = rows.size() / kRowsOfSample;
+    if (size < kRowsToShare / kRowsOfSample) return;
+    LevelCounts counts;
+    LevelChoice::Stretch stretch{.stands_for = rows.size()};
+    for (const uint32_t row : rows.subspan(samples_++ * 7 % kRowsOfSample * size, size)) {
+      const DetailSlice slice = slice_at(row);
+      if (slice.duration_ns == kNoValue) continue;
+      counts.Add(slice);
+      ++stretch.slices;
+    }
+    stretch.rows = counts.rows();
+    choice_->Add(stretch);
+    is_too_coarse_ = choice_->IsTooCoarse(levels_);
+  }
   bool IsShared(size_t rows) const { return beside_ != nullptr && rows >= kRowsToShare; }
   // For each half; side by side where it is about so many rows that it is worth it.
   void RunBoth(size_t rows, const std::function<void(size_t half)>& run) const;
   Status AddFirst(const DetailSlice& slice);
-  Status Choose();
+  Status ChooseByFirst();
   Status WriteAll(size_t least_rows);
 
   const Write write_;
@@ -77,6 +104,10 @@ class DetailLevels {
   std::array<LaneLevels, 2> halves_;               // of even depths, of odd ones
   std::array<std::vector<DetailSlice>, 2> first_;  // of the halves: by these is seen which levels are worth their rows
   bool chosen_ = false;
+  std::vector<int> levels_;
+  std::optional<LevelChoice> choice_;  // none: they were told
+  size_t samples_ = 0;
+  bool is_too_coarse_ = false;
 };
 
 }  // namespace kprof

@@ -38,8 +38,8 @@ void LevelCounts::Add(const DetailSlice& slice) {
   last->second = {slice.time_ns, long_to};
 }
 
-std::array<size_t, kDetailLevels> LevelCounts::rows() const {
-  std::array<size_t, kDetailLevels> rows{};
+LevelRows LevelCounts::rows() const {
+  LevelRows rows{};
   size_t sum = 0;
   for (int level = kCoarsestLevel; level >= kFinestLevel; --level) {
     sum += begun_[static_cast<size_t>(level)];

@@ -13,13 +13,13 @@
 namespace kprof {
 
 constexpr size_t kDetailLevels = kCoarsestLevel - kFinestLevel + 1;
+using LevelRows = std::array<size_t, kDetailLevels>;  // from the finest level on
 
 class LevelCounts {
  public:
   // On each lane in the order of time.
   void Add(const DetailSlice& slice);
-  // From the finest level on.
-  std::array<size_t, kDetailLevels> rows() const;
+  LevelRows rows() const;
 
  private:
   struct Lane {

@@ -15,6 +15,7 @@
 #include "storage/trace/event_time.h"
 #include "storage/trace/slice_group.h"
 #include "storage/trace/slice_nesting.h"
+#include "storage/trace/slice_samples.h"
 
 namespace kprof {
 namespace {
@@ -35,6 +36,9 @@ class Pass {
           made_levels_.push_back(segment);
           return OkStatus();
         }) {}
+
+  // Once, first.
+  void Choose(const std::vector<int>& levels) { levels_.Choose(levels); }
 
   // Whether slices of `later`, all of which begin at `end`, stand behind those of `earlier`, all of which end there, in
   // the order of a trace: so do pieces that were cut of one ordered whole, and pieces of several mostly.
@@ -103,13 +107,7 @@ class Pass {
   }
 
   Result<std::vector<int64_t>> Read(const SliceSegment& segment, EventColumn column) {
-    ASSIGN_OR_RETURN(std::vector<int64_t> values, ReadColumn(db_, PlaceOf(segment.id, column)));
-    if (values.size() != segment.rows) {
-      return Fail(ErrorCode::kStorageBroken, "read segment " + std::to_string(segment.id),
-                  "column " + std::to_string(static_cast<int>(column)) + " has " + std::to_string(values.size()) +
-                      " of its " + std::to_string(segment.rows) + " rows");
-    }
-    return values;
+    return ReadRows(db_, segment, column);
   }
 
   // Groups of tracks, one after the other.
@@ -237,7 +235,9 @@ Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const SliceSegment> seg
   std::sort(sorted.begin(), sorted.end(), [](const SliceSegment& a, const SliceSegment& b) {
     return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
   });
+  ASSIGN_OR_RETURN(const std::vector<int> levels, ChooseLevels(db, sorted, stop));
   Pass pass(db, write, stop, limits);
+  pass.Choose(levels);
   for (size_t first = 0; first < sorted.size();) {
     const std::span<const SliceSegment> from_here = std::span(sorted).subspan(first);
     size_t count = 1;

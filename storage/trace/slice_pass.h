@@ -21,15 +21,9 @@
 #include "storage/base/status.h"
 #include "storage/db.h"
 #include "storage/trace/detail_levels.h"
+#include "storage/trace/slice_segment.h"
 
 namespace kprof {
-
-struct SliceSegment {
-  int64_t id = 0;
-  uint32_t rows = 0;
-  int64_t min_time_ns = 0;
-  int64_t max_time_ns = 0;
-};
 
 struct SlicePassLimits {
   size_t rows_at_once = size_t{2} << 20;

@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 """How long `kprofctl import` takes until a trace is a durable, finished run; beside it, in turns, a bare scan of the same bytes
 by simdjson on one thread (eight fields of each event, nothing kept), and what else reads such files: sqlite3's json_each and
-pandas, each with seven columns only, in memory. Medians. Also the most memory that kprofd and its reader took, and what is
-stored, beside the file and its gzip.
+pandas, each with seven columns only, in memory. Medians. Also the most memory that kprofd and its reader took, what is
+stored, beside the file and its gzip, and how long the stored part takes to answer (bench_trace_questions: the first question
+after opening, and the median of the next five); beside the bars that all these are to be within.
 
-    KPROF_BIN=build/release/bin tests/bench/import_trace.py FILE.json... [--turns 5] [--no-peers]
+    KPROF_BIN=build/release/bin tests/bench/import_trace.py FILE.json... [--turns 5] [--no-peers] [--no-questions]
 
 A large file is made by make_large_trace.py. Each file is read from the page cache; a .gz of it is made beside it, if it is not
 there.
 """
 
 import argparse
+import glob
 import gzip
 import json
 import os
@@ -24,6 +26,7 @@ import time
 
 import bench_support
 from kprof_testing import BIN, KPROFCTL, running_daemon
+from trace_answers import answers, row
 
 SQLITE = """
 CREATE TABLE e AS SELECT value ->> 'ph' AS ph, value ->> 'cat' AS cat, value ->> 'name' AS name, value ->> 'pid' AS pid,
@@ -36,6 +39,11 @@ import json, pandas, sys
 events = json.load(open(sys.argv[1]))["traceEvents"]
 print(len(pandas.DataFrame(events, columns=["ph", "cat", "name", "pid", "tid", "ts", "dur"])))
 """
+
+# Of the questions of bench_trace_questions, and of any tile.
+WARM_MS = {"sum by name, category 'kernel'": 10, "busy union per GPU stream": 20, "count by category": 5,
+           "slices of a correlation": 2}
+TILE_MS = 10
 
 
 class MostMemory:
@@ -94,6 +102,14 @@ def packed(path):
     return target
 
 
+def peers(path):
+    """(name, command) of those that are here."""
+    if shutil.which("sqlite3"):
+        yield "sqlite3 json_each", ["sqlite3", ":memory:", SQLITE.format(path)]
+    if subprocess.run([sys.executable, "-c", "import pandas"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        yield "pandas and json", [sys.executable, "-c", PANDAS, path]
+
+
 def peak_mib(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1)) / 1024
@@ -104,6 +120,7 @@ def main():
     parser.add_argument("files", nargs="+")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--no-questions", action="store_true")
     arguments = parser.parse_args()
     bench_support.print_machine()
     for path in arguments.files:
@@ -112,27 +129,35 @@ def main():
             with open(warm, "rb") as file:
                 while file.read(1 << 22):
                     pass
-        taken = {"bare scan": [], "import": [], "import of .gz": []}
+        taken = {}
         with running_daemon() as daemon, MostMemory(daemon.pid) as memory:
             for _ in range(arguments.turns):
-                taken["bare scan"].append(scan_seconds(path))
+                taken.setdefault("bare scan", []).append(scan_seconds(path))
                 seconds, run = import_seconds(daemon, path)
-                taken["import"].append(seconds)
-                taken["import of .gz"].append(import_seconds(daemon, gz)[0])
+                taken.setdefault("import", []).append(seconds)
+                taken.setdefault("import of .gz", []).append(import_seconds(daemon, gz)[0])
+                for name, command in [] if arguments.no_peers else peers(path):
+                    taken.setdefault(name, []).append(wall(command))
             daemon_mib = peak_mib(daemon.pid)
-        if not arguments.no_peers:
-            if shutil.which("sqlite3"):
-                taken["sqlite3 json_each"] = [wall(["sqlite3", ":memory:", SQLITE.format(path)])]
-            if subprocess.run([sys.executable, "-c", "import pandas"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-                taken["pandas and json"] = [wall([sys.executable, "-c", PANDAS, path])]
+            [part] = glob.glob(os.path.join(daemon.state, "runs", run["id"], "*.trace.db"))
+            told, asked, tiles = ("", {}, {}) if arguments.no_questions else answers(part)
+        print(told)
         size, gz_size, stored = os.path.getsize(path), os.path.getsize(gz), run["trace"]["bytes"]
-        print(f"\n{path}: {size / 1e6:.1f} MB, {gz_size / 1e6:.2f} MB as .gz, {run['trace']['slices']} slices")
-        bare = statistics.median(taken["bare scan"])
-        for name, seconds in taken.items():
-            middle = statistics.median(seconds)
-            print(f"  {name:20} {middle * 1e3:9.1f} ms   {middle / bare:6.2f} of the scan   ({len(seconds)} turns)")
-        print(f"  stored {stored / 1e6:.2f} MB: {stored / gz_size:.2f} of the .gz, {stored / size:.3f} of the JSON")
-        print(f"  most memory: kprofd {daemon_mib:.0f} MiB, its reader {memory.most_kib / 1024:.0f} MiB", flush=True)
+        print(f"{path}: {size / 1e6:.1f} MB, {gz_size / 1e6:.2f} MB as .gz, {run['trace']['slices']} slices")
+        middle = {name: statistics.median(seconds) for name, seconds in taken.items()}
+        for name, seconds in middle.items():
+            row(f"{name} ({len(taken[name])} turns)", seconds * 1e3, "ms")
+        row("import, of the scan", middle["import"] / middle["bare scan"], "", 2)
+        row("import of .gz, of plain", middle["import of .gz"] / middle["import"], "", 1.3)
+        row("most memory of kprofd", daemon_mib * 1.048576, "MB", 200)
+        row("most memory of its reader", memory.most_kib * 1.024e-3, "MB")
+        row("stored", stored / 1e6, "MB")
+        row("stored, of the .gz", stored / gz_size, "", 0.6)
+        for name, (cold, warm) in asked.items():
+            row(f"{name}, cold", cold, "ms")
+            row(f"{name}, warm", warm, "ms", WARM_MS.get(name))
+        for (of, turn), p99 in tiles.items():
+            row(f"{of}, {turn}: p99", p99, "ms", TILE_MS)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import argparse
 import glob
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import time
 import bench_support
 from import_trace import MostMemory, peak_mib
 from kprof_testing import BIN, KPROFCTL, running_daemon
+from trace_answers import answers, row
 
 LONG = 100_000_000
 MOST_MIB = 512
@@ -45,26 +45,6 @@ def imported(daemon, slices):
     return time.perf_counter() - began, json.loads(told)
 
 
-def answers(part, slices):
-    """What bench_trace_questions prints: {question: (cold ms, warm ms)}, and its lines of tiles as {(of, turn): p99 ms}."""
-    options = ["--no-sql"] if slices > MOST_OF_SQL else []
-    told = subprocess.run([os.path.join(BIN, "bench_trace_questions")] + options + [part], check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-    asked, tiles = {}, {}
-    for line in told.splitlines():
-        if found := re.match(r"(.*?) +cold +([0-9.]+) ms +warm +([0-9.]+) ms", line):
-            asked[found.group(1)] = (float(found.group(2)), float(found.group(3)))
-        elif found := re.match(r"[0-9]+ (.*tiles.*), (cold|warm): .*p99 ([0-9.]+) ms", line):
-            tiles[found.group(1), found.group(2)] = float(found.group(3))
-    print(told, flush=True)
-    return asked, tiles
-
-
-def row(what, value, unit, bar=None):
-    verdict = "" if bar is None else f"   bar {bar:6g} {unit:4} {'ok' if value < bar else 'MISSED'}"
-    print(f"  {what:44} {value:10.2f} {unit:4}{verdict}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slices", type=int, default=1_000_000)
@@ -82,7 +62,8 @@ def main():
             shutil.copyfile(part, arguments.keep)
         trace = run["trace"]
         print(f"\n{trace['slices']} slices, {trace['counters']} samples of counters, {trace['tracks']} tracks", flush=True)
-        asked, tiles = answers(part, slices)
+        told, asked, tiles = answers(part, *(["--no-sql"] if slices > MOST_OF_SQL else []))
+        print(told, flush=True)
         print("In short:")
         row("import, with making and packing it", seconds, "s")
         row("stored", trace["bytes"] / 1e6, "MB")

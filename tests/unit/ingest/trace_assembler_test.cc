@@ -324,6 +324,22 @@ TEST_F(TraceAssemblerTest, SlicesInTooManyOthersAreCounted) {
   EXPECT_EQ(Depths().back(), kMostDepth);
 }
 
+// Then the levels are the part's to make, of all slices, and the depths with them.
+TEST_F(TraceAssemblerTest, LevelsThatAreTooCoarseForWhatComesLaterAreGivenUp) {
+  for (const bool grows_dense : {false, true}) {
+    std::string events;
+    int64_t time = 0;  // us
+    for (int64_t i = 0; i < 400'000; ++i) {
+      const bool dense = grows_dense == (i >= 132'000);
+      events += R"({"ph":"X","ts":)" + std::to_string(time) + R"(,"dur":1},)";
+      time += dense ? 1 : 300;
+    }
+    AddAll(events);
+    EXPECT_EQ(Depths().size() == 400'000, !grows_dense);
+    EXPECT_EQ(Rows_(EventKind::kSlice).size(), 400'000u);
+  }
+}
+
 // By hand: in how many others of its track each is, as docs/trace_format.md has it.
 class DepthTest : public testing::Test {
  protected:
