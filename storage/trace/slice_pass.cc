@@ -1,6 +1,7 @@
 #include "storage/trace/slice_pass.h"
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <map>
@@ -20,6 +21,13 @@
 namespace kprof {
 namespace {
 
+// Where no thread can be started, one behind the other.
+void RunBeside(const std::function<void()>& first, const std::function<void()>& second) {
+  std::future<void> beside = std::async(std::launch::async | std::launch::deferred, second);
+  first();
+  beside.get();
+}
+
 // Segments that overlap, and their slices' depths, where they are known.
 struct Cluster {
   std::vector<SliceSegment> segments;
@@ -32,10 +40,16 @@ constexpr size_t kRowsWorthAThread = 8'192;
 class Pass {
  public:
   Pass(Db& db, const DetailLevels::Write& write, const std::stop_token& stop, const SlicePassLimits& limits)
-      : db_(db), write_(write), stop_(stop), limits_(limits), levels_([this](const EncodedSegment& segment) {
-          made_levels_.push_back(segment);
-          return OkStatus();
-        }) {}
+      : db_(db),
+        write_(write),
+        stop_(stop),
+        limits_(limits),
+        levels_(
+            [this](const EncodedSegment& segment) {
+              made_levels_.push_back(segment);
+              return OkStatus();
+            },
+            RunBeside) {}
 
   // Once, first.
   void Choose(const std::vector<int>& levels) { levels_.Choose(levels); }

@@ -3,7 +3,8 @@
 // had: segments that overlap are read together, track by track.
 //
 // The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
-// reads on and writes what is nested; where none can be started, this one nests, too. Of rows themselves
+// reads on and writes what is nested, and has half of the levels made beside it; where none can be started, all is done
+// on this one. Of rows themselves
 // those of some tracks are held: tracks are taken together up to `rows_at_once`, of all that are under way, and each
 // such group reads those segments again that it has rows in; a track that alone has more than `rows_of_track` in
 // segments that all overlap gets no depths there, and is not in the levels. Of segments that overlap 2 bytes are held
