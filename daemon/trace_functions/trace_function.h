@@ -90,5 +90,6 @@ TraceFunction BusyOf();
 TraceFunction GapsOf();
 TraceFunction OverlapOf();
 TraceFunction HistogramOf();
+TraceFunction TilesOf();
 
 }  // namespace kprof

@@ -4,12 +4,11 @@
 //
 // The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
 // reads on and writes what is nested, and has half of the levels made beside it; where none can be started, all is done
-// on this one. Of rows themselves
-// those of some tracks are held: tracks are taken together up to `rows_at_once`, of all that are under way, and each
-// such group reads those segments again that it has rows in; a track that alone has more than `rows_of_track` in
-// segments that all overlap gets no depths there, and is not in the levels. Of segments that overlap 2 bytes are held
-// for each row, and a SlicePiece for each track in each: little where the source was about in the order of time, and
-// growing with the number of its slices where it had no order at all.
+// on this one. Of rows themselves those of some tracks are held: tracks are taken together up to `rows_at_once`, of all
+// that are under way, and each such group reads those segments again that it has rows in; a track that alone has more
+// than `rows_of_track` in segments that all overlap gets no depths there, and is not in the levels. Of segments that
+// overlap 2 bytes are held for each row, and a SlicePiece for each track in each: little where the source was about in
+// the order of time, and growing with the number of its slices where it had no order at all.
 //
 // Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop,
 // and as `write` does.

@@ -168,6 +168,33 @@ TEST_P(SameAnswers, OfSelfTimes) {
             functions_.Ask("SELECT self_ns FROM self_time() WHERE category = 'kernel'"));
 }
 
+TEST_P(SameAnswers, OfTiles) {
+  // Each slice is in one box of its track; from far away, each whose end is known.
+  for (const std::string pixels : {"1", "50", "1000", "65536"}) {
+    const std::string tiles = " FROM tiles(" + pixels + ") ";
+    const std::string counted = pixels == "1" ? "count(s.dur_ns) " : "count(*) ";
+    Expect({("SELECT run, rank, track_id, sum(count)" + tiles + "GROUP BY track_id").c_str(),
+            ("SELECT s.run, t.rank, s.track_id, " + counted + kBoth + "GROUP BY track_id").c_str()});
+    EXPECT_EQ(functions_.Ask("SELECT count(*)" + tiles + "WHERE end_ns < begin_ns OR busy_ns > end_ns - begin_ns"),
+              Lines{"0"});
+    EXPECT_EQ(functions_.Ask("SELECT min(level) > 0" + tiles), Lines{pixels == "1" ? "1" : "0"});
+  }
+  // As it is, where it is one: the widest are.
+  EXPECT_EQ(
+      functions_.Ask("SELECT count(*) FROM tiles(1000) b JOIN slice s ON s.id = b.slice_id WHERE b.count <> 1 OR "
+                     "b.begin_ns <> s.ts_ns OR b.end_ns <> s.ts_ns + coalesce(s.dur_ns, 0) OR b.name <> s.name OR "
+                     "b.track_id <> s.track_id"),
+      Lines{"0"});
+  EXPECT_EQ(functions_.Ask("SELECT max(end_ns - begin_ns), count(slice_id) > 0 FROM tiles(1000) WHERE stream = 7"),
+            AskConnection(trace_.plain(),
+                          "SELECT max(s.dur_ns), 1 FROM slice s JOIN track t ON t.id = s.track_id "
+                          "WHERE t.stream = 7"));
+  Expect(
+      {"SELECT sum(count) FROM tiles(10) WHERE track_kind = 'gpu_stream' AND from_ns = 1000 AND to_ns = 2000",
+       "SELECT count(*) FROM slice s JOIN track t ON t.id = s.track_id WHERE t.kind = 'gpu_stream' AND s.ts_ns < 2000 "
+       "AND (s.ts_ns >= 1000 OR s.ts_ns + s.dur_ns > 1000)"});
+}
+
 INSTANTIATE_TEST_SUITE_P(OfRandomTraces, SameAnswers, ::testing::Values(1, 2, 3));
 
 }  // namespace

@@ -1,0 +1,157 @@
+// tiles(1000): what to draw of slices in so many pixels, track by track (daemon/analysis/slice_tiles.h).
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/analysis/slice_tiles.h"
+#include "daemon/trace_functions/keyed_rows.h"
+#include "daemon/trace_functions/number_argument.h"
+
+namespace kprof {
+namespace {
+
+enum Column { kDepth, kBegin, kEnd, kCount, kBusy, kSlice, kLevel };
+
+constexpr SliceField kShown[] = {SliceField::kRun, SliceField::kRank, SliceField::kTrackId, SliceField::kName};
+constexpr SliceField kOfTrack[] = {SliceField::kRun, SliceField::kPart, SliceField::kRank, SliceField::kTrackId};
+constexpr FunctionColumn kColumns[] = {
+    {.name = "depth", .type = "INTEGER", .which = kDepth},  {.name = "begin_ns", .type = "INTEGER", .which = kBegin},
+    {.name = "end_ns", .type = "INTEGER", .which = kEnd},   {.name = "count", .type = "INTEGER", .which = kCount},
+    {.name = "busy_ns", .type = "INTEGER", .which = kBusy}, {.name = "slice_id", .type = "INTEGER", .which = kSlice},
+    {.name = "level", .type = "INTEGER", .which = kLevel},
+};
+constexpr const char* kArguments[] = {"pixels"};
+constexpr int64_t kMostPixels = 65'536;
+constexpr int64_t kPixelsByDefault = 1'000;
+
+class Tiles final : public FunctionAnswer {
+ public:
+  explicit Tiles(TraceSet& set) : tracks_(set, {std::begin(kOfTrack), std::end(kOfTrack)}) {}
+
+  Status Add(OpenPart& part, const SliceTiles& tiles) {
+    std::map<int64_t, size_t> places;  // of its names
+    for (const TileBox& box : tiles.boxes) {
+      const int64_t track = part.IdOf(box.track);
+      if (boxes_.empty() || last_track_ != track) AddTrack(part, track);
+      const auto [place, is_new] = places.try_emplace(box.name, names_.size());
+      if (is_new) {
+        ASSIGN_OR_RETURN(const PartText text, part.ReadText(box.name));
+        names_.emplace_back(text.view());
+        name_bytes_ += static_cast<int64_t>(sizeof(std::string) + text.size);
+      }
+      const int64_t slice = box.row == kNoValue ? kNoValue : part.IdOf(box.row);
+      boxes_.push_back({box, tracks_.size() - 1, place->second, slice, tiles.level});
+    }
+    return OkStatus();
+  }
+
+  size_t size() const override { return boxes_.size(); }
+  int64_t size_bytes() const override {
+    return tracks_.size_bytes() + name_bytes_ + static_cast<int64_t>(boxes_.size() * sizeof(Box));
+  }
+  bool FieldResult(size_t row, SliceField field, sqlite3_context* out) const override {
+    const Box& box = boxes_[row];
+    if (field != SliceField::kName) return tracks_.Field(box.track, field, out);
+    ResultGroupValue(names_[box.name], out);
+    return true;
+  }
+  void Result(size_t row, int which, sqlite3_context* out) const override {
+    const Box& box = boxes_[row];
+    if (which == kDepth) return sqlite3_result_int64(out, box.tile.depth);
+    if (which == kBegin) return sqlite3_result_int64(out, box.tile.begin_ns);
+    if (which == kEnd) return sqlite3_result_int64(out, box.tile.end_ns);
+    if (which == kCount) return sqlite3_result_int64(out, box.tile.count);
+    if (which == kBusy) return sqlite3_result_int64(out, box.tile.busy_ns);
+    if (which == kLevel) return sqlite3_result_int64(out, box.level);
+    if (box.slice != kNoValue) sqlite3_result_int64(out, box.slice);
+  }
+
+ private:
+  struct Box {
+    TileBox tile;
+    size_t track = 0;  // its row
+    size_t name = 0;
+    int64_t slice = kNoValue;
+    int level = 0;
+  };
+
+  void AddTrack(const OpenPart& part, int64_t track) {
+    GroupKey values;
+    values.emplace_back(part.place().run);
+    values.emplace_back(part.place().part);
+    part.rank() ? values.emplace_back(*part.rank()) : values.emplace_back();
+    values.emplace_back(track);
+    tracks_.Add(std::move(values));
+    last_track_ = track;
+  }
+
+  KeyedRows tracks_;
+  int64_t last_track_ = 0;
+  std::vector<std::string> names_;
+  int64_t name_bytes_ = 0;
+  std::vector<Box> boxes_;
+};
+
+bool IsOfAllSlices(const EventFilter& filter) {
+  return filter.names.empty() && filter.categories.empty() && !filter.accepts_name && !filter.accepts_category &&
+         !filter.first_begin_ns && !filter.last_begin_ns && !filter.least_duration_ns && !filter.most_duration_ns;
+}
+
+// All of the part, where nothing else is said. Nothing: it has no slices.
+std::optional<Viewport> ViewportOf(const TracePart& part, const EventFilter& filter, int64_t pixels) {
+  const std::span<const Segment> segments = part.reader->segments(EventKind::kSlice);
+  if (segments.empty()) return std::nullopt;
+  Viewport viewport{.from_ns = segments[0].min_time_ns, .to_ns = segments[0].max_end_ns};
+  for (const Segment& segment : segments) {
+    viewport.from_ns = std::min(viewport.from_ns, segment.min_time_ns);
+    viewport.to_ns = std::max(viewport.to_ns, segment.max_end_ns);
+  }
+  viewport.from_ns = filter.from_ns.value_or(viewport.from_ns);
+  viewport.to_ns = filter.to_ns.value_or(std::max(viewport.to_ns, viewport.from_ns) + 1);
+  viewport.pixels = static_cast<int>(pixels);
+  for (size_t track = 0; part.tracks != nullptr && track < part.tracks->size(); ++track) {
+    if ((*part.tracks)[track] != 0) viewport.tracks.push_back(static_cast<uint32_t>(track));
+  }
+  return viewport;
+}
+
+Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
+  ASSIGN_OR_RETURN(const int64_t pixels, NumberArgument(call, 0, "pixels", 1, kMostPixels, kPixelsByDefault));
+  const EventFilter& filter = call.slices.filter();
+  if (!IsOfAllSlices(filter)) {
+    return FailCall(call.function, "what is drawn is all slices of a track, and WHERE leaves some out",
+                    "choose by the columns of tracks, and by from_ns and to_ns");
+  }
+  if (filter.from_ns && filter.to_ns && *filter.from_ns >= *filter.to_ns) {
+    return FailCall(call.function, "from_ns is not before to_ns", "give a stretch of time from_ns to to_ns");
+  }
+  const ChosenParts& chosen = call.slices.all();
+  TileLimits left;
+  auto all = std::make_unique<Tiles>(call.set);
+  for (size_t i = 0; i < chosen.parts.size(); ++i) {
+    const std::optional<Viewport> viewport = ViewportOf(chosen.parts[i], filter, pixels);
+    if (!viewport || viewport->from_ns >= viewport->to_ns) continue;
+    ASSIGN_OR_RETURN(const SliceTiles tiles, MakeSliceTiles(*chosen.parts[i].reader, *viewport, call.stop, left));
+    if (!tiles.is_complete) {
+      return FailCall(call.function, "there is more to draw than " + std::to_string(TileLimits().most_boxes) + " boxes",
+                      "take fewer pixels, or fewer tracks: WHERE track_kind = 'gpu_stream'");
+    }
+    left.most_boxes -= tiles.boxes.size();
+    RETURN_IF_ERROR(all->Add(*chosen.open[i], tiles));
+  }
+  return std::unique_ptr<FunctionAnswer>(std::move(all));
+}
+
+}  // namespace
+
+TraceFunction TilesOf() {
+  return {"tiles", std::size(kArguments), ColumnsOf(kShown, kColumns, kArguments), Call,
+          [](FunctionArguments, SliceField field) { return field <= SliceField::kName; }};
+}
+
+}  // namespace kprof
