@@ -45,20 +45,31 @@ Status WorkerPool::Queue(std::function<void()> job) {
     return Fail(ErrorCode::kQueueFull, "start work", std::to_string(queue_.size()) + " jobs are waiting already",
                 "try again in a moment");
   }
-  if (queue_.size() + 1 > idle_ && threads_.size() < options_.threads) AddThread();
-  if (threads_.empty()) {  // nobody would ever take it
+  if (threads_.empty() && !AddThread()) {  // nobody would ever take it
     return Fail(ErrorCode::kQueueFull, "start work", "no thread can be started", "raise the limit of threads");
   }
   queue_.push_back(std::move(job));
-  wake_.notify_one();
+  CallOne();
   return OkStatus();
 }
 
 // Without one more the others do the work, if there are any.
-void WorkerPool::AddThread() {
+bool WorkerPool::AddThread() {
   try {
     threads_.emplace_back([this] { Work(); });
+    return true;
   } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void WorkerPool::CallOne() {
+  if (one_is_called_ || stopping_) return;  // when it stops all are called
+  if (idle_ > 0) {
+    one_is_called_ = true;
+    wake_.notify_one();
+  } else if (threads_.size() < options_.threads) {
+    one_is_called_ = AddThread();
   }
 }
 
@@ -72,9 +83,11 @@ void WorkerPool::Work() {
       ++idle_;
       wake_.wait(mu_, [this]() KPROF_REQUIRES(mu_) { return stopping_ || !queue_.empty(); });
       --idle_;
+      one_is_called_ = false;
       if (queue_.empty()) return;
       job = std::move(queue_.front());
       queue_.pop_front();
+      if (!queue_.empty()) CallOne();
     }
     job();
     jobs_done_.fetch_add(1, std::memory_order_relaxed);

@@ -46,7 +46,10 @@ class WorkerPool {
  private:
   Status Queue(std::function<void()> job) KPROF_REQUIRES(mu_);
   void Work();
-  void AddThread() KPROF_REQUIRES(mu_);
+  bool AddThread() KPROF_REQUIRES(mu_);
+  // Has a thread come for what is queued, if there is one more. It calls the next one: who is called by a thread that
+  // then goes to sleep, beside others, may be put on a processor with one of those, and its own left idle.
+  void CallOne() KPROF_REQUIRES(mu_);
 
   const Options options_;
   std::atomic<int64_t> jobs_done_{0};
@@ -54,7 +57,8 @@ class WorkerPool {
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> queue_ KPROF_GUARDED_BY(mu_);
   bool stopping_ KPROF_GUARDED_BY(mu_) = false;
-  size_t idle_ KPROF_GUARDED_BY(mu_) = 0;  // threads that wait for a job
+  size_t idle_ KPROF_GUARDED_BY(mu_) = 0;             // threads that wait for a job
+  bool one_is_called_ KPROF_GUARDED_BY(mu_) = false;  // and has not come yet
   std::vector<std::thread> threads_ KPROF_GUARDED_BY(mu_);
 };
 

@@ -1,11 +1,10 @@
 #include "storage/trace/detail_levels.h"
 
+#include <numeric>
 #include <utility>
 
 namespace kprof {
 namespace {
-
-constexpr size_t kSlicesToChooseBy = 131'072;
 
 DetailLimits HalfThe(const DetailLimits& limits) {
   return {.lanes = std::max<size_t>(limits.lanes / 2, 1), .lane_places = std::max<size_t>(limits.lane_places / 2, 1)};
@@ -26,8 +25,8 @@ void DetailLevels::RunBoth(size_t rows, const std::function<void(size_t)>& run) 
 
 Status DetailLevels::AddFirst(const DetailSlice& slice) {
   if (slice.duration_ns == kNoValue) return OkStatus();
-  first_[HalfOf(slice)].push_back(slice);
-  return first_[0].size() + first_[1].size() < kSlicesToChooseBy ? OkStatus() : ChooseByFirst();
+  first_.push_back(slice);
+  return first_.size() < kRowsAtOnce ? OkStatus() : ChooseByFirst();
 }
 
 void DetailLevels::Choose(const std::vector<int>& levels) {
@@ -37,23 +36,12 @@ void DetailLevels::Choose(const std::vector<int>& levels) {
 }
 
 Status DetailLevels::ChooseByFirst() {
-  const size_t slices = first_[0].size() + first_[1].size();
-  std::array<LevelCounts, 2> counts;
-  RunBoth(slices, [&](size_t half) {
-    for (const DetailSlice& slice : first_[half]) counts[half].Add(slice);
-  });
-  LevelChoice::Stretch stretch{.slices = slices, .stands_for = slices};
-  for (size_t level = 0; level < kDetailLevels; ++level) {
-    stretch.rows[level] = counts[0].rows()[level] + counts[1].rows()[level];
-  }
-  choice_.emplace();
-  choice_->Add(stretch);
-  Choose(choice_->Choose());
-  RunBoth(slices, [&](size_t half) {
-    for (const DetailSlice& slice : first_[half]) halves_[half].Add(slice);
-    first_[half] = {};
-  });
-  return WriteAll(kMaxSegmentRows);
+  const std::vector<DetailSlice> first = std::exchange(first_, {});
+  std::vector<uint32_t> rows(first.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto slice_at = [&](uint32_t row) { return first[row]; };
+  ChooseBy(rows, slice_at);
+  return AddSome(rows, slice_at);
 }
 
 Status DetailLevels::Finish() {

@@ -39,16 +39,17 @@ class DetailLevels {
   // track in the order of time.
   template <typename SliceAt>
   Status Add(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    if (!chosen_ && first_.empty() && rows.size() >= kRowsAtOnce) {  // enough to choose by, where they are
+      const std::span<const uint32_t> first = rows.first(kRowsAtOnce);
+      ChooseBy(first, slice_at);
+      RETURN_IF_ERROR(AddSome(first, slice_at));
+      rows = rows.subspan(kRowsAtOnce);
+    }
     for (; !chosen_ && !rows.empty(); rows = rows.subspan(1)) RETURN_IF_ERROR(AddFirst(slice_at(rows.front())));
     while (!rows.empty()) {
       const std::span<const uint32_t> some = rows.first(std::min(rows.size(), kRowsAtOnce));
       if (choice_) Sample(some, slice_at);
-      if (IsShared(some.size())) {
-        RunBoth(some.size(), [&](size_t half) { AddHalf(half, some, slice_at); });
-      } else {
-        for (const uint32_t row : some) AddOne(slice_at(row));
-      }
-      RETURN_IF_ERROR(WriteAll(kMaxSegmentRows));
+      RETURN_IF_ERROR(AddSome(some, slice_at));
       rows = rows.subspan(some.size());
     }
     return OkStatus();
@@ -61,8 +62,9 @@ class DetailLevels {
 
  private:
   static constexpr size_t kRowsAtOnce = 131'072;
-  static constexpr size_t kRowsToShare = 8'192;  // so many are worth another thread
-  static constexpr size_t kRowsOfSample = 16;    // of so many, one is looked at
+  static constexpr size_t kRowsToChooseBy = 32'768;  // of a stretch
+  static constexpr size_t kRowsToShare = 8'192;      // so many are worth another thread
+  static constexpr size_t kRowsOfSample = 16;        // of so many, one is looked at
 
   static size_t HalfOf(const DetailSlice& slice) { return static_cast<size_t>(slice.depth & 1); }
   void AddOne(const DetailSlice& slice) {
@@ -75,20 +77,51 @@ class DetailLevels {
       if (HalfOf(slice) == half) AddOne(slice);
     }
   }
-  // Rows side by side, elsewhere in each `rows`: those of one track stand together.
+  // At most kRowsAtOnce.
   template <typename SliceAt>
-  void Sample(std::span<const uint32_t> rows, const SliceAt& slice_at) {
-    const size_t size = rows.size() / kRowsOfSample;
-    if (size < kRowsToShare / kRowsOfSample) return;
+  Status AddSome(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    if (IsShared(rows.size())) {
+      RunBoth(rows.size(), [&](size_t half) { AddHalf(half, rows, slice_at); });
+    } else {
+      for (const uint32_t row : rows) AddOne(slice_at(row));
+    }
+    return WriteAll(kMaxSegmentRows);
+  }
+  // By some of the first and some in their middle, where they are many.
+  template <typename SliceAt>
+  void ChooseBy(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    const size_t stretches = rows.size() < 2 * kRowsToChooseBy ? 1 : 2;
+    const size_t size = stretches == 1 ? rows.size() : kRowsToChooseBy;
+    std::array<LevelChoice::Stretch, 2> seen;
+    RunBoth(rows.size(), [&](size_t i) {
+      if (i >= stretches) return;
+      seen[i] = See(rows.subspan(i * (rows.size() / 2), size), slice_at);
+      seen[i].stands_for = rows.size() / stretches;
+    });
+    choice_.emplace();
+    for (size_t i = 0; i < stretches; ++i) choice_->Add(seen[i]);
+    Choose(choice_->Choose());
+  }
+  template <typename SliceAt>
+  static LevelChoice::Stretch See(std::span<const uint32_t> rows, const SliceAt& slice_at) {
     LevelCounts counts;
-    LevelChoice::Stretch stretch{.stands_for = rows.size()};
-    for (const uint32_t row : rows.subspan(samples_++ * 7 % kRowsOfSample * size, size)) {
+    LevelChoice::Stretch stretch;
+    for (const uint32_t row : rows) {
       const DetailSlice slice = slice_at(row);
       if (slice.duration_ns == kNoValue) continue;
       counts.Add(slice);
       ++stretch.slices;
     }
     stretch.rows = counts.rows();
+    return stretch;
+  }
+  // Rows side by side, elsewhere in each `rows`: those of one track stand together.
+  template <typename SliceAt>
+  void Sample(std::span<const uint32_t> rows, const SliceAt& slice_at) {
+    const size_t size = rows.size() / kRowsOfSample;
+    if (size < kRowsToShare / kRowsOfSample) return;
+    LevelChoice::Stretch stretch = See(rows.subspan(samples_++ * 7 % kRowsOfSample * size, size), slice_at);
+    stretch.stands_for = rows.size();
     choice_->Add(stretch);
     is_too_coarse_ = choice_->IsTooCoarse(levels_);
   }
@@ -101,8 +134,8 @@ class DetailLevels {
 
   const Write write_;
   const Beside beside_;
-  std::array<LaneLevels, 2> halves_;               // of even depths, of odd ones
-  std::array<std::vector<DetailSlice>, 2> first_;  // of the halves: by these is seen which levels are worth their rows
+  std::array<LaneLevels, 2> halves_;  // of even depths, of odd ones
+  std::vector<DetailSlice> first_;    // by these is seen which levels are worth their rows
   bool chosen_ = false;
   std::vector<int> levels_;
   std::optional<LevelChoice> choice_;  // none: they were told
