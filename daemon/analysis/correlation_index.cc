@@ -7,6 +7,7 @@
 #include "daemon/analysis/derived_columns.h"
 #include "daemon/analysis/part_filter.h"
 #include "daemon/analysis/track_runs.h"
+#include "storage/trace/time_order.h"
 
 namespace kprof {
 namespace {
@@ -16,15 +17,18 @@ constexpr size_t kSlicesBetweenStops = 65'536;
 // First the correlations in their order, then the row of each.
 Result<std::vector<int64_t>> MakeIndex(PartReader& reader, const Segment& segment) {
   ASSIGN_OR_RETURN(const DecodedColumn column, reader.ReadOnce(segment, EventColumn::kCorrelation));
-  std::vector<std::pair<int64_t, uint32_t>> found;
+  std::vector<int64_t> correlations;
+  std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < segment.rows; ++row) {
-    if ((*column)[row] != kNoValue) found.emplace_back((*column)[row], row);
+    if ((*column)[row] == kNoValue) continue;
+    correlations.push_back((*column)[row]);
+    rows.push_back(row);
   }
-  std::sort(found.begin(), found.end());
+  const std::vector<uint32_t> order = OrderByTime(correlations, {});  // they ascend in runs, as times do
   std::vector<int64_t> index;
-  index.reserve(2 * found.size());
-  for (const auto& [correlation, row] : found) index.push_back(correlation);
-  for (const auto& [correlation, row] : found) index.push_back(row);
+  index.reserve(2 * order.size());
+  for (const uint32_t i : order) index.push_back(correlations[i]);
+  for (const uint32_t i : order) index.push_back(rows[i]);
   return index;
 }
 

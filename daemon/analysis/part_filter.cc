@@ -241,7 +241,8 @@ Status PartFilter::SelectRange(const Segment& segment, EventColumn column, int64
     SelectNone(selection);
     return OkStatus();
   }
-  if (bounds->min >= least && bounds->max <= most) return OkStatus();
+  const bool tell_of_all = column != EventColumn::kCorrelation;  // not of those without any
+  if (tell_of_all && bounds->min >= least && bounds->max <= most) return OkStatus();
   ASSIGN_OR_RETURN(const DecodedColumn values, reader_->Read(segment, column));
   const int64_t* value = values->data();
   Narrow(segment.rows, selection, [&](uint32_t row) { return value[row] >= least && value[row] <= most; });

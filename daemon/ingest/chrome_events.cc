@@ -18,8 +18,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time
-constexpr int kNone = -1;
-constexpr auto kNotSeen = static_cast<ArgType>(0);  // of a slot that had no value yet
+constexpr int kNone = ChromePlan::kNone;
 
 std::optional<int64_t> TimeOf(const JsonSpan& value) {
   const std::optional<int64_t> nanos = ParseMicros(value.text());
@@ -34,79 +33,7 @@ std::string_view PlaceText(const JsonSpan& value) {
   return !whole.empty() && whole.find_first_not_of("0123456789", whole[0] == '-' ? 1 : 0) == whole.npos ? whole : text;
 }
 
-EventKind KindOf(char phase) {
-  switch (phase) {
-    case 'X':
-      return EventKind::kSlice;
-    case 'i':
-    case 'I':
-      return EventKind::kInstant;
-    case 'C':
-      return EventKind::kCounter;
-    case 's':
-    case 't':
-    case 'f':
-      return EventKind::kFlow;
-    default:
-      return EventKind::kMetadata;
-  }
-}
-
-bool IsAsync(char phase) {
-  return phase == 'b' || phase == 'e' || phase == 'n';
-}
-
-bool IsId2(const EventLayout::Slot& slot) {
-  return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
-}
-
-bool IsEnvironmentSlot(const EventLayout::Slot& slot) {
-  const bool holds_more = slot.kind == JsonKind::kString || slot.kind == JsonKind::kNested;
-  const std::string key = UnescapeJson(slot.key);
-  return holds_more ? EndsInEnvironmentName(key) : IsEnvironmentName(key);
-}
-
 }  // namespace
-
-// What becomes of the slots of a layout whose events have one phase.
-struct ChromeEvents::Plan {
-  struct Arg {
-    int slot = kNone;
-    JsonKind kind = JsonKind::kString;
-    bool is_correlation = false;
-  };
-  std::string phase;
-  EventKind kind = EventKind::kMetadata;
-  int name = kNone;
-  int category = kNone;
-  int time = kNone;
-  int duration = kNone;
-  int pid = kNone;
-  int tid = kNone;
-  int id = kNone;
-  // An id may be more than one value: these are arguments, too, so that all of it comes back.
-  int id2 = kNone;
-  int scope = kNone;
-  int text_correlation = kNone;  // one in quotes
-  std::vector<Arg> args;
-  // Of the last event; often the next one has the same. The types of `slots` are its values'.
-  ArgShape slots;
-  uint32_t shape = kNoArgs;
-  std::vector<LastText> lasts;  // by slot of the layout
-  bool lacks_some = false;      // of its slots some are an environment
-  bool is_told = false;         // metadata that may be about anything (ph M)
-  uint32_t environment = 0;     // the last name that was one of an environment, and one that was none
-  uint32_t no_environment = 0;
-  bool has_track = false;  // of the last event
-  uint32_t pid_text = 0;
-  uint32_t tid_text = 0;
-  uint32_t track = 0;
-  int phase_slot = kNone;
-  // For an event that is odd in one way or another, and in which: often the next one is, too.
-  std::unique_ptr<Plan> odd_plan;
-  Odd odd = Odd::kNothing;
-  std::vector<bool> is_sample;  // by args; of a counter
-};
 
 // What tells things that begin and end apart, or flows, by the numbers of its texts.
 struct ChromeEvents::EventId {
@@ -119,7 +46,7 @@ struct ChromeEvents::EventId {
 
 struct ChromeEvents::Layout {
   int phase = kNone;  // its slot
-  std::vector<Plan> plans;
+  std::vector<ChromePlan> plans;
 };
 
 // Layouts, and what becomes of each.
@@ -135,8 +62,6 @@ ChromeEvents::ChromeEvents(uint32_t source)
     : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
       whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)) {
   batch_.source = source;
-  of_texts_.emplace_back();
-  of_jsons_.emplace_back();
   shapes_.emplace(ArgShape(), kNoArgs);
 }
 
@@ -156,12 +81,14 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
     }
     if (!event) return {known->layouts.is_cut() ? Stopped::kAtCut : Stopped::kAtNoEvent, at};
     AddEvent(*known, *event);
-    with_left_out_ += std::exchange(lacks_some_, false) ? 1 : 0;
+    lacks_some_ |= texts_.TakeLacksSome();
+    with_left_out_ += lacks_some_ ? 1 : 0;
     at = event->end;
   }
 }
 
 TraceBatch ChromeEvents::TakeBatch() {
+  batch_.strings = texts_.TakeNew();
   TraceBatch next;
   next.source = batch_.source;
   // The next one will be about as large.
@@ -173,7 +100,7 @@ TraceBatch ChromeEvents::TakeBatch() {
   return std::exchange(batch_, std::move(next));
 }
 
-ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
+ChromePlan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
   if (known.generation != known.layouts.generation()) {
     known.of_layouts.clear();
     known.generation = known.layouts.generation();
@@ -187,81 +114,18 @@ ChromeEvents::Plan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event
     }
   }
   const std::string_view phase = layout.phase == kNone ? std::string_view() : event.values[layout.phase].text();
-  for (Plan& plan : layout.plans) {
+  for (ChromePlan& plan : layout.plans) {
     if (plan.phase == phase) return plan;
   }
-  layout.plans.push_back(MakePlan(slots, phase, layout.phase, Odd::kNothing));
+  layout.plans.push_back(MakeChromePlan(slots, phase, layout.phase, Odd::kNothing, texts_));
   return layout.plans.back();
 }
 
-ChromeEvents::Plan ChromeEvents::MakePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase,
-                                          int phase_slot, Odd odd) {
-  Plan plan;
-  plan.phase = phase;
-  plan.phase_slot = phase_slot;
-  const char letter = phase.size() == 1 ? phase[0] : '\0';
-  plan.kind = odd == Odd::kTime || odd == Odd::kCounter ? EventKind::kMetadata : KindOf(letter);
-  plan.is_told = letter == 'M';
-  const bool has_id = odd != Odd::kTime && (plan.kind == EventKind::kFlow || IsAsync(letter));
-  if (has_id) {
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (IsId2(slots[i])) plan.id2 = static_cast<int>(i);
-      if (!slots[i].in_args && slots[i].kind == JsonKind::kString && slots[i].key == "scope") {
-        plan.scope = static_cast<int>(i);
-      }
-    }
-  }
-  // Nothing else tells what they were.
-  const bool keeps_id = plan.id2 != kNone || (plan.scope != kNone && plan.kind == EventKind::kFlow);
-  const bool keeps_pid = plan.id2 != kNone && IsAsync(letter);
-  auto field_of = [&](const EventLayout::Slot& slot) -> int* {
-    if (slot.in_args) return nullptr;
-    if (slot.key == "name") return &plan.name;
-    if (slot.key == "cat") return &plan.category;
-    if (slot.key == "pid") return &plan.pid;
-    if (odd == Odd::kTime) return slot.key == "tid" ? &plan.tid : nullptr;
-    if (slot.key == "ts") return &plan.time;
-    if (slot.key == "dur" && plan.kind == EventKind::kSlice && odd != Odd::kDuration) return &plan.duration;
-    if (slot.key == "tid" && !IsAsync(letter)) return &plan.tid;
-    if (slot.key == "id" && has_id) return &plan.id;
-    return nullptr;
-  };
-  if (odd == Odd::kTime && phase_slot != kNone) {  // its letter comes first, where an export looks for it
-    plan.args.push_back({phase_slot, JsonKind::kString, false});
-    plan.slots.push_back({Text("ph"), kNotSeen, true});
-  }
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
-    if (is_phase && odd == Odd::kTime) continue;
-    if (IsEnvironmentSlot(slots[i])) {  // nobody's, whatever it holds
-      plan.lacks_some = true;
-      continue;
-    }
-    int* field = field_of(slots[i]);
-    const bool is_field = field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord;
-    if (is_field) *field = static_cast<int>(i);
-    const bool is_kept_field = is_field && ((keeps_id && field == &plan.id) || (keeps_pid && field == &plan.pid));
-    if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
-      const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
-      const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
-      if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
-      plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
-      plan.slots.push_back({Text(slots[i].key), kNotSeen, !slots[i].in_args});
-      // Of a counter it is part of the name, and stands beside what else it says.
-      if (plan.kind == EventKind::kCounter && !slots[i].in_args && slots[i].key == "id" &&
-          slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
-        plan.id = static_cast<int>(i);
-      }
-    }
-  }
-  plan.lasts.resize(slots.size());
-  return plan;
-}
-
 // The plan beside this one for events that are odd in that way.
-ChromeEvents::Plan& ChromeEvents::OddPlanOf(Plan& plan, const EventLayouts::Event& event, Odd odd) {
+ChromePlan& ChromeEvents::OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd) {
   if (plan.odd_plan == nullptr || plan.odd != odd) {
-    plan.odd_plan = std::make_unique<Plan>(MakePlan(event.layout->slots, plan.phase, plan.phase_slot, odd));
+    plan.odd_plan =
+        std::make_unique<ChromePlan>(MakeChromePlan(event.layout->slots, plan.phase, plan.phase_slot, odd, texts_));
     plan.odd = odd;
   }
   return *plan.odd_plan;
@@ -269,8 +133,9 @@ ChromeEvents::Plan& ChromeEvents::OddPlanOf(Plan& plan, const EventLayouts::Even
 
 void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   ++events_;
-  Plan& plan = PlanOf(known, event);
+  ChromePlan& plan = PlanOf(known, event);
   lacks_some_ = plan.lacks_some;
+  static_cast<void>(texts_.TakeLacksSome());  // of keys
   const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
   const int64_t time_ns = said_ns.value_or(0);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
@@ -289,9 +154,9 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   AddRow(plan, event.values, time_ns, duration_ns, letter);
 }
 
-void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter) {
-  auto text = [&](int slot) { return slot == kNone ? 0 : Text(values[slot].text(), plan.lasts[slot]); };
-  auto place = [&](int slot) { return slot == kNone ? 0 : Text(PlaceText(values[slot]), plan.lasts[slot]); };
+void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter) {
+  auto text = [&](int slot) { return slot == kNone ? 0 : texts_.Text(values[slot].text(), plan.lasts[slot]); };
+  auto place = [&](int slot) { return slot == kNone ? 0 : texts_.Text(PlaceText(values[slot]), plan.lasts[slot]); };
   EventRows& rows = batch_.of(plan.kind);
   const uint32_t pid = place(plan.pid);
   const uint32_t category = text(plan.category);
@@ -299,7 +164,7 @@ void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, i
   rows.of(EventColumn::kTime).push_back(time_ns);
   rows.of(EventColumn::kName).push_back(text(plan.name));
   rows.of(EventColumn::kCategory).push_back(category);
-  if (IsAsync(letter)) {
+  if (plan.is_async) {
     const EventId of = IdOf(plan, values, pid, id);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
   } else {
@@ -330,16 +195,16 @@ void ChromeEvents::AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, i
   AddArgs(plan, values, rows);
 }
 
-ChromeEvents::EventId ChromeEvents::IdOf(const Plan& plan, const JsonSpan* values, uint32_t pid, uint32_t id) {
+ChromeEvents::EventId ChromeEvents::IdOf(const ChromePlan& plan, const JsonSpan* values, uint32_t pid, uint32_t id) {
   EventId of{.pid = pid, .id = id, .text = plan.id == kNone ? std::string_view() : values[plan.id].text()};
-  if (plan.scope != kNone) of.scope = Text(values[plan.scope].text());
+  if (plan.scope != kNone) of.scope = texts_.Text(values[plan.scope].text());
   if (plan.id2 == kNone) return of;
   const std::string_view id2 = values[plan.id2].text();
   ForEachMember(id2.data(), id2.data() + id2.size(), [&](std::string_view key, std::string_view value) {
     const bool is_global = key == "global";
     if ((!is_global && key != "local") || value.empty() || (value[0] != '"' && !BeginsNumber(value[0]))) return true;
     of.text = value[0] == '"' ? value.substr(1, value.size() - 2) : value;
-    of.id = Text(of.text);
+    of.id = texts_.Text(of.text);
     of.pid = is_global ? 0 : pid;
     of.is_local = !is_global;
     return false;
@@ -348,15 +213,15 @@ ChromeEvents::EventId ChromeEvents::IdOf(const Plan& plan, const JsonSpan* value
 }
 
 // Arrows cross processes: their ids are those of the whole trace, but where they say that they are not.
-uint32_t ChromeEvents::FlowId(const Plan& plan, const JsonSpan* values, const EventId& id) {
+uint32_t ChromeEvents::FlowId(const ChromePlan& plan, const JsonSpan* values, const EventId& id) {
   if (id.scope == 0 && !id.is_local) return id.id;
   std::string text;
   if (id.scope != 0) text += std::string(values[plan.scope].text()) + ' ';
   if (id.is_local && plan.pid != kNone) text += std::string(values[plan.pid].text()) + ' ';
-  return Text(text += id.text);
+  return texts_.Text(text += id.text);
 }
 
-bool ChromeEvents::IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text) {
+bool ChromeEvents::IsOfEnvironment(ChromePlan& plan, uint32_t name, std::string_view text) {
   if (name == plan.no_environment) return false;
   if (name == plan.environment) return name != 0;
   const bool is = EndsInEnvironmentName(UnescapeJson(text));
@@ -364,27 +229,27 @@ bool ChromeEvents::IsOfEnvironment(Plan& plan, uint32_t name, std::string_view t
   return is;
 }
 
-void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) {
+void ChromeEvents::AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows) {
   bool same_types = true;
   std::array<int64_t, EventLayouts::kMostSlots> numbers;
   for (size_t i = 0; i < plan.args.size(); ++i) {
-    const Plan::Arg& arg = plan.args[i];
+    const ChromePlan::Arg& arg = plan.args[i];
     const std::string_view text = values[arg.slot].text();
     ArgType type = ArgType::kString;
     switch (arg.kind) {
       case JsonKind::kString:
-        numbers[i] = Text(text, plan.lasts[arg.slot]);
+        numbers[i] = texts_.Text(text, plan.lasts[arg.slot]);
         break;
       case JsonKind::kNested:
         type = ArgType::kJson;
-        numbers[i] = Json(text, plan.lasts[arg.slot]);
+        numbers[i] = texts_.Json(text, plan.lasts[arg.slot]);
         break;
       case JsonKind::kWord:
         type = text == "true"    ? ArgType::kTrue
                : text == "false" ? ArgType::kFalse
                : text == "null"  ? ArgType::kNull
                                  : ArgType::kNumber;
-        numbers[i] = type == ArgType::kNumber ? Text(text) : 0;
+        numbers[i] = type == ArgType::kNumber ? texts_.Text(text) : 0;
         break;
       case JsonKind::kNumber: {
         const std::optional<JsonNumber> number = ParseJsonNumber(text);
@@ -405,7 +270,7 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
           }
         } else {
           type = ArgType::kNumber;
-          numbers[i] = Text(text);
+          numbers[i] = texts_.Text(text);
         }
         break;
       }
@@ -425,15 +290,15 @@ void ChromeEvents::AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows) 
 }
 
 // It stays an argument as it was written: a column of its own says what it is.
-void ChromeEvents::AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows) {
+void ChromeEvents::AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows) {
   const std::optional<int64_t> correlation = ParseWhole(values[plan.text_correlation].text());
   if (correlation) rows.of(EventColumn::kCorrelation).back() = *correlation;
 }
 
 // Each of its arguments that is a number is a sample of a series; what else it says is metadata.
-void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int64_t time_ns) {
+void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns) {
   const JsonSpan* values = event.values;
-  const uint32_t pid = plan.pid == kNone ? 0 : Text(PlaceText(values[plan.pid]));
+  const uint32_t pid = plan.pid == kNone ? 0 : texts_.Text(PlaceText(values[plan.pid]));
   const uint32_t name = CounterName(plan, values);
   EventRows& rows = batch_.of(EventKind::kCounter);
   std::vector<bool> is_sample(plan.args.size());
@@ -455,7 +320,7 @@ void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int
   if (!says_more && std::find(is_sample.begin(), is_sample.end(), true) != is_sample.end()) return;
   if (is_sample != plan.is_sample) plan.odd_plan = nullptr;
   const bool is_new = plan.odd_plan == nullptr || plan.odd != Odd::kCounter;
-  Plan& rest = OddPlanOf(plan, event, Odd::kCounter);
+  ChromePlan& rest = OddPlanOf(plan, event, Odd::kCounter);
   if (is_new) {
     for (size_t i = is_sample.size(); i-- > 0;) {
       if (!is_sample[i]) continue;
@@ -468,61 +333,10 @@ void ChromeEvents::AddCounters(Plan& plan, const EventLayouts::Event& event, int
 }
 
 // As Chrome itself calls a counter that has an id: name[id].
-uint32_t ChromeEvents::CounterName(const Plan& plan, const JsonSpan* values) {
+uint32_t ChromeEvents::CounterName(const ChromePlan& plan, const JsonSpan* values) {
   const std::string_view name = plan.name == kNone ? std::string_view() : values[plan.name].text();
-  if (plan.id == kNone) return Text(name);
-  return Text(std::string(name) + "[" + std::string(values[plan.id].text()) + "]");
-}
-
-uint32_t ChromeEvents::TextPlace(std::string_view text) {
-  const uint32_t at = texts_.Add(text);
-  if (at == of_texts_.size()) {
-    const std::optional<std::string> without = TextWithoutEnvironment(text);
-    const std::string_view kept = without ? *without : text;
-    const bool has_escapes = kept.find('\\') != kept.npos;
-    of_texts_.push_back({NewString(has_escapes ? kEscapedText : kPlainText, kept), without.has_value()});
-  }
-  lacks_some_ |= of_texts_[at].lacks_some;
-  return at;
-}
-
-uint32_t ChromeEvents::Text(std::string_view text) {
-  return of_texts_[TextPlace(text)].number;
-}
-
-uint32_t ChromeEvents::Text(std::string_view text, LastText& last) {
-  if (text == last.text) {
-    lacks_some_ |= last.lacks_some;
-    return last.number;
-  }
-  const uint32_t at = TextPlace(text);
-  last = {texts_.Text(at), of_texts_[at].number, of_texts_[at].lacks_some};
-  return last.number;
-}
-
-uint32_t ChromeEvents::Json(std::string_view text, LastText& last) {
-  if (text == last.text) {
-    lacks_some_ |= last.lacks_some;
-    return last.number;
-  }
-  const uint32_t at = jsons_.Add(text);
-  if (at == of_jsons_.size()) {
-    if (MayNameEnvironment(text)) {
-      const std::string without = WithoutEnvironment(text);
-      of_jsons_.push_back({NewString(kJsonText, without), without != text});
-    } else {
-      of_jsons_.push_back({NewString(kJsonText, text), false});
-    }
-  }
-  lacks_some_ |= of_jsons_[at].lacks_some;
-  last = {jsons_.Text(at), of_jsons_[at].number, of_jsons_[at].lacks_some};
-  return last.number;
-}
-
-uint32_t ChromeEvents::NewString(char prefix, std::string_view text) {
-  batch_.strings.emplace_back(1, prefix);
-  batch_.strings.back() += text;
-  return strings_++;
+  if (plan.id == kNone) return texts_.Text(name);
+  return texts_.Text(std::string(name) + "[" + std::string(values[plan.id].text()) + "]");
 }
 
 uint32_t ChromeEvents::Thread(uint32_t pid, uint32_t tid) {

@@ -18,9 +18,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/ingest/batch_text.h"
+#include "daemon/ingest/chrome_plan.h"
+#include "daemon/ingest/chrome_texts.h"
 #include "daemon/ingest/event_layouts.h"
-#include "storage/trace/string_table.h"
 #include "storage/trace/trace_batch.h"
 
 namespace kprof {
@@ -51,53 +51,28 @@ class ChromeEvents {
   int64_t with_left_out() const { return with_left_out_; }
 
  private:
-  struct Plan;
   struct Known;
   struct Layout;
-  // The text that a slot had the last time: often it has it again.
-  struct LastText {
-    std::string_view text;
-    uint32_t number = 0;
-    bool lacks_some = false;
-  };
-  // The string that a text of the source is; it lacks some of it where an environment was left out.
-  struct KnownText {
-    uint32_t number = 0;
-    bool lacks_some = false;
-  };
-  // In what an event is not as others of its phase: it has no time, or no duration that can be; it is what a counter
-  // says besides its numbers. What would have a column then is an argument, too.
-  enum class Odd : uint8_t { kNothing, kTime, kDuration, kCounter };
-  Plan& PlanOf(Known& known, const EventLayouts::Event& event);
-  Plan MakePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot, Odd odd);
-  Plan& OddPlanOf(Plan& plan, const EventLayouts::Event& event, Odd odd);
+  using Odd = ChromePlan::Odd;
+  ChromePlan& PlanOf(Known& known, const EventLayouts::Event& event);
+  ChromePlan& OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd);
   void AddEvent(Known& known, const EventLayouts::Event& event);
-  void AddRow(Plan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
-  void AddArgs(Plan& plan, const JsonSpan* values, EventRows& rows);
-  void AddTextCorrelation(const Plan& plan, const JsonSpan* values, EventRows& rows);
-  void AddCounters(Plan& plan, const EventLayouts::Event& event, int64_t time_ns);
-  uint32_t CounterName(const Plan& plan, const JsonSpan* values);
-  uint32_t TextPlace(std::string_view text);  // among texts_
-  uint32_t Text(std::string_view text);
-  bool IsOfEnvironment(Plan& plan, uint32_t name, std::string_view text);
-  uint32_t Text(std::string_view text, LastText& last);
-  uint32_t Json(std::string_view text, LastText& last);
-  uint32_t NewString(char prefix, std::string_view text);
+  void AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
+  void AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows);
+  void AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows);
+  void AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns);
+  uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
+  bool IsOfEnvironment(ChromePlan& plan, uint32_t name, std::string_view text);
   struct EventId;
-  EventId IdOf(const Plan& plan, const JsonSpan* values, uint32_t pid, uint32_t id);
-  uint32_t FlowId(const Plan& plan, const JsonSpan* values, const EventId& id);
+  EventId IdOf(const ChromePlan& plan, const JsonSpan* values, uint32_t pid, uint32_t id);
+  uint32_t FlowId(const ChromePlan& plan, const JsonSpan* values, const EventId& id);
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Track(const TrackKey& key);
   uint32_t Shape(const ArgShape& shape);
 
   std::unique_ptr<Known> known_;
   std::unique_ptr<Known> whole_;  // of events with more arguments than a layout has
-  // Texts as they stand in the source, and the number of the string that each is.
-  StringTable texts_;
-  StringTable jsons_;
-  std::vector<KnownText> of_texts_;
-  std::vector<KnownText> of_jsons_;
-  uint32_t strings_ = 1;
+  ChromeTexts texts_;
   std::unordered_map<uint64_t, uint32_t> threads_;
   std::map<TrackKey, uint32_t> tracks_;
   std::map<ArgShape, uint32_t> shapes_;

@@ -10,8 +10,23 @@
 namespace kprof {
 namespace {
 
+// Of those that there are; kNoValue where there are none. Many slices have none, and one of them is looked for by it:
+// so most segments can be passed over.
+int64_t LeastCorrelation(std::span<const int64_t> values) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  int64_t most = kNoValue;
+  for (const int64_t value : values) {
+    if (value != kNoValue) least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  return most == kNoValue ? kNoValue : least;
+}
+
 void AddColumn(EncodedSegment& segment, uint32_t shape, uint32_t column, const std::vector<int64_t>& values) {
   segment.columns.push_back({shape, column, static_cast<uint32_t>(values.size()), EncodeColumn(values)});
+  if (shape == kNoArgs && column == static_cast<uint32_t>(EventColumn::kCorrelation)) {
+    segment.columns.back().encoded.min = LeastCorrelation(values);
+  }
 }
 
 int64_t MaxEnd(const EventRows& rows, std::span<const uint32_t> order) {

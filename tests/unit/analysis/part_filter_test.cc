@@ -91,6 +91,29 @@ TEST(PartFilter, SegmentsThatCannotMatchAreNotSeen) {
   EXPECT_LE(seen, 2u);
 }
 
+// Correlations ascend with time and many slices have none: the one segment that has it is looked at, and of that the
+// one slice.
+TEST(PartFilter, OfACorrelationTheSegmentThatHasItIsSeen) {
+  SampleTrace trace;
+  std::vector<SampleSlice> slices;
+  for (int64_t i = 0; i < 1'000; ++i) {
+    slices.push_back({.time = i, .duration = 1, .name = "x", .category = "y"});
+    if (i % 100 < 3) slices.back().correlation = i / 100;  // of each segment all have one
+  }
+  trace.Add(slices, 100);
+  for (const int64_t correlation : {0, 5, 9, 10}) {
+    EventFilter filter;
+    filter.correlation = correlation;
+    const Result<PartFilter> bound = PartFilter::Bind(filter, trace.part(0), EventKind::kSlice);
+    size_t seen = 0;
+    for (const Segment& segment : trace.part(0).reader->segments(EventKind::kSlice)) seen += *bound->MayMatch(segment);
+    EXPECT_EQ(seen, correlation < 10 ? 1u : 0u);
+    const int64_t first = 100 * correlation;
+    EXPECT_EQ(Found(filter, trace.part(0)),
+              correlation < 10 ? (std::vector<int64_t>{first, first + 1, first + 2}) : std::vector<int64_t>());
+  }
+}
+
 TEST(PartFilter, StopsWhenNobodyWaits) {
   SampleTrace trace;
   trace.Add(RandomSlices(100, 1), 100);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/json_scan.h"
 #include "storage/trace/arg_decimal.h"
 

@@ -109,6 +109,24 @@ TEST(SegmentMaker, WhatHasNoEndEndsWhereItBegins) {
   EXPECT_EQ(segment.max_end_ns, segment.min_time_ns);
 }
 
+TEST(SegmentMaker, BoundsOfCorrelationsAreOfThoseThatThereAre) {
+  using Bounds = std::pair<int64_t, int64_t>;
+  const auto bounds_of = [](const std::vector<int64_t>& correlations) {
+    EventRows rows = RandomSlices(correlations.size(), 7);
+    rows.of(EventColumn::kCorrelation) = correlations;
+    const EncodedSegment segment = SegmentMaker(EventKind::kSlice, rows).Encode(0);
+    for (const EncodedSegment::Column& column : segment.columns) {
+      const bool is_it = column.column == static_cast<uint32_t>(EventColumn::kCorrelation);
+      if (column.shape == kNoArgs && is_it) return Bounds(column.encoded.min, column.encoded.max);
+    }
+    return Bounds();
+  };
+  EXPECT_EQ(bounds_of({7, 3, 9}), Bounds(3, 9));
+  EXPECT_EQ(bounds_of({kNoValue, 3, 9}), Bounds(3, 9));
+  EXPECT_EQ(bounds_of({-5, kNoValue, kNoValue}), Bounds(-5, -5));
+  EXPECT_EQ(bounds_of({kNoValue, kNoValue}), Bounds(kNoValue, kNoValue));
+}
+
 TEST(SegmentMaker, AKindHasItsColumnsAndNoOthers) {
   EventRows rows;
   for (const int64_t i : {0, 1, 2}) {

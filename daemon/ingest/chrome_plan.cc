@@ -1,0 +1,112 @@
+#include "daemon/ingest/chrome_plan.h"
+
+#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/json_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr auto kNotSeen = static_cast<ArgType>(0);  // of a slot that had no value yet
+
+EventKind KindOf(char phase) {
+  switch (phase) {
+    case 'X':
+      return EventKind::kSlice;
+    case 'i':
+    case 'I':
+      return EventKind::kInstant;
+    case 'C':
+      return EventKind::kCounter;
+    case 's':
+    case 't':
+    case 'f':
+      return EventKind::kFlow;
+    default:
+      return EventKind::kMetadata;
+  }
+}
+
+bool IsAsync(char phase) {
+  return phase == 'b' || phase == 'e' || phase == 'n';
+}
+
+bool IsId2(const EventLayout::Slot& slot) {
+  return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
+}
+
+bool IsEnvironmentSlot(const EventLayout::Slot& slot) {
+  const bool holds_more = slot.kind == JsonKind::kString || slot.kind == JsonKind::kNested;
+  const std::string key = UnescapeJson(slot.key);
+  return holds_more ? EndsInEnvironmentName(key) : IsEnvironmentName(key);
+}
+
+}  // namespace
+
+ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
+                          ChromePlan::Odd odd, ChromeTexts& texts) {
+  using Odd = ChromePlan::Odd;
+  constexpr int kNone = ChromePlan::kNone;
+  ChromePlan plan;
+  plan.phase = phase;
+  plan.phase_slot = phase_slot;
+  const char letter = phase.size() == 1 ? phase[0] : '\0';
+  plan.kind = odd == Odd::kTime || odd == Odd::kCounter ? EventKind::kMetadata : KindOf(letter);
+  plan.is_async = plan.kind == EventKind::kMetadata && odd == Odd::kNothing && IsAsync(letter);
+  plan.is_told = letter == 'M';
+  const bool has_id = odd != Odd::kTime && (plan.kind == EventKind::kFlow || IsAsync(letter));
+  if (has_id) {
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (IsId2(slots[i])) plan.id2 = static_cast<int>(i);
+      if (!slots[i].in_args && slots[i].kind == JsonKind::kString && slots[i].key == "scope") {
+        plan.scope = static_cast<int>(i);
+      }
+    }
+  }
+  // Nothing else tells what they were.
+  const bool keeps_id = plan.id2 != kNone || (plan.scope != kNone && plan.kind == EventKind::kFlow);
+  const bool keeps_pid = plan.id2 != kNone && IsAsync(letter);
+  auto field_of = [&](const EventLayout::Slot& slot) -> int* {
+    if (slot.in_args) return nullptr;
+    if (slot.key == "name") return &plan.name;
+    if (slot.key == "cat") return &plan.category;
+    if (slot.key == "pid") return &plan.pid;
+    if (odd == Odd::kTime) return slot.key == "tid" ? &plan.tid : nullptr;
+    if (slot.key == "ts") return &plan.time;
+    if (slot.key == "dur" && plan.kind == EventKind::kSlice && odd != Odd::kDuration) return &plan.duration;
+    if (slot.key == "tid" && !IsAsync(letter)) return &plan.tid;
+    if (slot.key == "id" && has_id) return &plan.id;
+    return nullptr;
+  };
+  if (odd == Odd::kTime && phase_slot != kNone) {  // its letter comes first, where an export looks for it
+    plan.args.push_back({phase_slot, JsonKind::kString, false});
+    plan.slots.push_back({texts.Text("ph"), kNotSeen, true});
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
+    if (is_phase && odd == Odd::kTime) continue;
+    if (IsEnvironmentSlot(slots[i])) {  // nobody's, whatever it holds
+      plan.lacks_some = true;
+      continue;
+    }
+    int* field = field_of(slots[i]);
+    const bool is_field = field != nullptr && slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord;
+    if (is_field) *field = static_cast<int>(i);
+    const bool is_kept_field = is_field && ((keeps_id && field == &plan.id) || (keeps_pid && field == &plan.pid));
+    if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
+      const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
+      const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
+      if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
+      plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
+      plan.slots.push_back({texts.Text(slots[i].key), kNotSeen, !slots[i].in_args});
+      // Of a counter it is part of the name, and stands beside what else it says.
+      if (plan.kind == EventKind::kCounter && !slots[i].in_args && slots[i].key == "id" &&
+          slots[i].kind != JsonKind::kNested && slots[i].kind != JsonKind::kWord) {
+        plan.id = static_cast<int>(i);
+      }
+    }
+  }
+  plan.lasts.resize(slots.size());
+  return plan;
+}
+
+}  // namespace kprof

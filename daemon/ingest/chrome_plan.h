@@ -1,0 +1,67 @@
+// What becomes of a Chrome trace's events that were written in one way (event_layouts.h) and have one letter (`ph`):
+// which of their values is their name, which their time, and which are arguments. The table in docs/trace_format.md, as
+// it is for one of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/ingest/chrome_texts.h"
+#include "daemon/ingest/event_layouts.h"
+#include "storage/trace/arg_shape.h"
+#include "storage/trace/event_kind.h"
+
+namespace kprof {
+
+struct ChromePlan {
+  // In what an event is not as others of its phase: it has no time, or no duration that can be; it is what a counter
+  // says besides its numbers. What would have a column then is an argument, too.
+  enum class Odd : uint8_t { kNothing, kTime, kDuration, kCounter };
+  static constexpr int kNone = -1;  // there is no such slot
+  struct Arg {
+    int slot = kNone;
+    JsonKind kind = JsonKind::kString;
+    bool is_correlation = false;
+  };
+  std::string phase;
+  EventKind kind = EventKind::kMetadata;
+  bool is_async = false;  // on a track of its id
+  int name = kNone;
+  int category = kNone;
+  int time = kNone;
+  int duration = kNone;
+  int pid = kNone;
+  int tid = kNone;
+  int id = kNone;
+  // An id may be more than one value: these are arguments, too, so that all of it comes back.
+  int id2 = kNone;
+  int scope = kNone;
+  int text_correlation = kNone;  // one in quotes
+  std::vector<Arg> args;
+  // Of the last event; often the next one has the same. The types of `slots` are its values'.
+  ArgShape slots;
+  uint32_t shape = kNoArgs;
+  std::vector<ChromeTexts::Last> lasts;  // by slot of the layout
+  bool lacks_some = false;               // of its slots some are an environment
+  bool is_told = false;                  // metadata that may be about anything (ph M)
+  uint32_t environment = 0;              // the last name that was one of an environment, and one that was none
+  uint32_t no_environment = 0;
+  bool has_track = false;  // of the last event
+  uint32_t pid_text = 0;
+  uint32_t tid_text = 0;
+  uint32_t track = 0;
+  int phase_slot = kNone;
+  // For an event that is odd in one way or another, and in which: often the next one is, too.
+  std::unique_ptr<ChromePlan> odd_plan;
+  Odd odd = Odd::kNothing;
+  std::vector<bool> is_sample;  // by args; of a counter
+};
+
+// `phase_slot`: where the letter stands, ChromePlan::kNone where it stands nowhere. `texts` learns the keys.
+ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
+                          ChromePlan::Odd odd, ChromeTexts& texts);
+
+}  // namespace kprof

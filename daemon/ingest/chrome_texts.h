@@ -1,0 +1,67 @@
+// The texts of a Chrome trace's events, each once, by the numbers of a batch's strings (batch_text.h), without what an
+// environment says in them (environment_names.h).
+//
+// One thread. Numbers go on from batch to batch; 0 is the empty text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "storage/trace/string_table.h"
+
+namespace kprof {
+
+class ChromeTexts {
+ public:
+  ChromeTexts();
+
+  // The text that a slot had the last time: often it has it again.
+  struct Last {
+    std::string_view text;
+    uint32_t number = 0;
+    bool lacks_some = false;
+  };
+  // What stood between the quotes of a string.
+  uint32_t Text(std::string_view text) { return Number(of_texts_[TextPlace(text)]); }
+  uint32_t Text(std::string_view text, Last& last) { return text == last.text ? Again(last) : NextText(text, last); }
+  // A list or an object.
+  uint32_t Json(std::string_view text, Last& last) { return text == last.text ? Again(last) : NextJson(text, last); }
+
+  // The strings that are new since the last time.
+  std::vector<std::string> TakeNew() { return std::exchange(new_, {}); }
+  // Whether a text that was asked for since the last time had something of an environment, which was left out.
+  bool TakeLacksSome() { return std::exchange(lacks_some_, false); }
+
+ private:
+  // The string that a text of the source is; it lacks some of it where an environment was left out.
+  struct Known {
+    uint32_t number = 0;
+    bool lacks_some = false;
+  };
+  uint32_t Number(const Known& known) {
+    lacks_some_ |= known.lacks_some;
+    return known.number;
+  }
+  uint32_t Again(const Last& last) {
+    lacks_some_ |= last.lacks_some;
+    return last.number;
+  }
+  uint32_t NextText(std::string_view text, Last& last);
+  uint32_t NextJson(std::string_view text, Last& last);
+  uint32_t TextPlace(std::string_view text);  // among texts_
+  uint32_t NewString(char prefix, std::string_view text);
+
+  // As they stand in the source, and what each is.
+  StringTable texts_;
+  StringTable jsons_;
+  std::vector<Known> of_texts_;
+  std::vector<Known> of_jsons_;
+  uint32_t strings_ = 1;
+  std::vector<std::string> new_;
+  bool lacks_some_ = false;
+};
+
+}  // namespace kprof
