@@ -80,16 +80,31 @@ bool EndsInName(std::string_view step) {
   return IsLastWord(words.back()) || (words.size() > 1 && IsLastWord(words[words.size() - 2] + words.back()));
 }
 
+bool IsBlank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+// Whether a string begins there, also as Python prints one: in single quotes, where a value may stand (not in "it's"),
+// and maybe behind a letter (b'...').
+bool BeginsString(std::string_view json, size_t at) {
+  if (json[at] == '"') return true;
+  if (json[at] != '\'') return false;
+  if (at > 0 && (json[at - 1] == 'b' || json[at - 1] == 'u')) --at;
+  while (at > 0 && IsBlank(json[at - 1])) --at;
+  return at > 0 && std::string_view("{[(,:=").find(json[at - 1]) != std::string_view::npos;
+}
+
 bool BeginsText(char c) {
-  return c == '"' || c == '{' || c == '[';
+  return c == '"' || c == '\'' || c == '{' || c == '[' || c == '(';
 }
 
 // Behind the quote that closes the string that begins at `at`.
 size_t StringEnd(std::string_view json, size_t at) {
+  const char quote = json[at];
   for (++at; at < json.size(); ++at) {
     if (json[at] == '\\') {
       ++at;
-    } else if (json[at] == '"') {
+    } else if (json[at] == quote) {
       return at + 1;
     }
   }
@@ -97,7 +112,7 @@ size_t StringEnd(std::string_view json, size_t at) {
 }
 
 size_t SkipBlank(std::string_view json, size_t at) {
-  while (at < json.size() && (json[at] == ' ' || json[at] == '\n' || json[at] == '\r' || json[at] == '\t')) ++at;
+  while (at < json.size() && IsBlank(json[at])) ++at;
   return at;
 }
 
@@ -106,16 +121,21 @@ size_t SkipMember(std::string_view json, size_t at) {
   int depth = 0;
   while (at < json.size()) {
     const char c = json[at];
-    if (c == '"') {
+    if (BeginsString(json, at)) {
       at = StringEnd(json, at);
       continue;
     }
-    if (depth == 0 && (c == ',' || c == '}' || c == ']')) return at;
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
+    if (depth == 0 && (c == ',' || c == '}' || c == ']' || c == ')')) return at;
+    if (c == '{' || c == '[' || c == '(') ++depth;
+    if (c == '}' || c == ']' || c == ')') --depth;
     ++at;
   }
   return at;
+}
+
+void DropLastComma(std::string& json) {
+  const size_t last = json.find_last_not_of(" \n\r\t");
+  if (last != json.npos && json[last] == ',') json.resize(last);
 }
 
 // What a key says, as far as names of ASCII go.
@@ -168,19 +188,19 @@ std::string Without(std::string_view json, int texts) {
   bool at_key = false;
   for (size_t at = 0; at < json.size();) {
     const char c = json[at];
-    if (c == '"') {
+    if (BeginsString(json, at)) {
       const size_t end = StringEnd(json, at);
       const std::string_view text = json.substr(at, end - at);
       if (at_key && IsEnvironmentMember(text, json, end)) {
         at = SkipMember(json, end);
         if (at < json.size() && json[at] == ',') {
           at = SkipBlank(json, at + 1);
-        } else if (!out.empty() && out.back() == ',') {
-          out.pop_back();
+        } else {
+          DropLastComma(out);
         }
         continue;
       }
-      const bool is_closed = text.size() > 1 && text.back() == '"';
+      const bool is_closed = c == '"' && text.size() > 1 && text.back() == c;
       const std::optional<std::string> without =
           at_key || !is_closed ? std::nullopt : TextWithout(text.substr(1, text.size() - 2), texts);
       at_key = false;

@@ -26,8 +26,8 @@ bool HasEnvironmentWord(std::string_view name);
 // False: no member in this list or object has such a name. Costs next to nothing; for what comes by the million.
 bool MayNameEnvironment(std::string_view json);
 
-// A list or an object without the members of such names, at whatever depth, also in texts that hold JSON. All else
-// stays byte by byte.
+// A list or an object without the members of such names, at whatever depth, also in texts that hold JSON, or a dict as
+// Python prints it. All else stays byte by byte.
 std::string WithoutEnvironment(std::string_view json);
 
 // The same of a text, as it stands between its quotes: a configuration kept as JSON in a string. Nothing where it has

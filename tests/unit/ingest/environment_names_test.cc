@@ -54,6 +54,8 @@ TEST(EnvironmentNamesTest, MembersGoAtAnyDepthAndAllElseStays) {
       {R"([{"a":{"ENV":"x\"y","c":"env"}},"env"])", R"([{"a":{"c":"env"}},"env"])"},
       {R"({"\u0065nv":1,"d":2,"environ":3,"e":4})", R"({"d":2,"e":4})"},
       {R"({"env": 1, "b" : 2})", R"({"b" : 2})"},
+      {"{\"a\": 1, \"env\": {\"S\": 2}}", R"({"a": 1})"},
+      {"{\n  \"a\": 1,\n  \"env\": 2\n}", "{\n  \"a\": 1}"},
       {R"({"a":"env","b":{"c":1}})", R"({"a":"env","b":{"c":1}})"},
       {R"({"worker_env":{"S":1},"my_env": "S=1","num_env":4,"has_env":true})", R"({"num_env":4,"has_env":true})"},
       {R"({"c":"{\"env\":{\"S\":1},\"x\":2}","d":"env"})", R"({"c":"{\"x\":2}","d":"env"})"},
@@ -85,8 +87,29 @@ TEST(EnvironmentNamesTest, OfTextsThatHoldJsonTheMembersGo) {
   }
 }
 
+// As str() of a dict has it.
+TEST(EnvironmentNamesTest, OfDictsThatPythonPrintsTheMembersGo) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({'env': {'A': \"it's }\", 'B': 'C:\\\\'}, 'b': (1, 2)})", R"({'b': (1, 2)})"},
+      {R"({'a': 1, 'env': environ({'PATH': '/bin', 'S': 'x'})})", R"({'a': 1})"},
+      {R"({'a': None, 'worker_env': (('S', 'x'), 1), 'c': b'\\x00{'})", R"({'a': None, 'c': b'\\x00{'})"},
+      {R"([{'cmd': 'it', 'environ': b'S=1', 'n': True}])", R"([{'cmd': 'it', 'n': True}])"},
+      {R"([0] it's {\"env\": \"S=1\"}, isn't it)", R"([0] it's {}, isn't it)"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const std::optional<std::string> without = TextWithoutEnvironment(text);
+    ASSERT_TRUE(without.has_value()) << text;
+    EXPECT_EQ(UnescapeJson(*without), UnescapeJson(expected)) << text;
+  }
+  for (const char* text :
+       {R"({'a': 'env'})", R"({'envelope': 1})", R"([0] it's {env}, isn't it)", R"({'a': "'env': 1"})"}) {
+    EXPECT_FALSE(TextWithoutEnvironment(text).has_value()) << text;
+  }
+}
+
 TEST(EnvironmentNamesTest, TextThatIsCutOffIsNoFault) {
-  for (const char* json : {"", "{", "{\"env", "{\"env\"", "{\"env\":", "{\"env\":\"\\", "}}", "[\"", "{\"env\":{\""}) {
+  for (const char* json : {"'", "{'", "{'env", "{'env'", "{'env':", "{'env':'\\", "{'env': (", "{b'", "", "{", "{\"env",
+                           "{\"env\"", "{\"env\":", "{\"env\":\"\\", "}}", "[\"", "{\"env\":{\""}) {
     WithoutEnvironment(json);
     (void)TextWithoutEnvironment(json);
   }
