@@ -1,6 +1,7 @@
 #include "daemon/exports/export_pipe.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace kprof {
@@ -12,14 +13,20 @@ Status Cancelled() {
 
 }  // namespace
 
-ExportPipe::ExportPipe(Run run)
-    : thread_([this, run = std::move(run)](const std::stop_token& stop) {
-        const ExportWatch watch = {.stop = stop, .progress = [this](const ExportProgress& now) { rows_ = now.rows; }};
-        const Status status = run([&](std::string_view bytes) { return Put(bytes, stop); }, watch);
-        MutexLock lock(mu_);
-        ended_ = status;
-        changed_.notify_all();
-      }) {}
+ExportPipe::ExportPipe(Run run) {
+  auto write = [this, run = std::move(run)](const std::stop_token& stop) {
+    const ExportWatch watch = {.stop = stop, .progress = [this](const ExportProgress& now) { rows_ = now.rows; }};
+    const Status status = run([&](std::string_view bytes) { return Put(bytes, stop); }, watch);
+    MutexLock lock(mu_);
+    ended_ = status;
+    changed_.notify_all();
+  };
+  try {
+    thread_ = std::jthread(std::move(write));
+  } catch (const std::system_error& error) {
+    ended_ = Fail(ErrorCode::kQueueFull, "start a thread that exports it", error.what(), "raise the limit of threads");
+  }
+}
 
 ExportPipe::~ExportPipe() {
   thread_.request_stop();

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "tests/fakes/base/no_more_threads.h"
+
 namespace kprof {
 namespace {
 
@@ -34,6 +36,15 @@ TEST(ExportPipeTest, TellsHowManyRowsAreWritten) {
   EXPECT_EQ(*pipe.Take(10, {}), "x");
   EXPECT_EQ(*pipe.Take(10, {}), "y");
   EXPECT_EQ(pipe.rows(), 7);
+}
+
+TEST(ExportPipeTest, FailsWhereNoThreadCanBeStarted) {
+  const NoMoreThreads none;
+  ExportPipe pipe(WriteThree);
+  const Result<std::string> taken = pipe.Take(10, {});
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.status().code(), ErrorCode::kQueueFull);
+  EXPECT_NE(taken.status().ToString().find("raise the limit of threads"), std::string::npos);
 }
 
 TEST(ExportPipeTest, FailsAsTheExportDoesWhenItsBytesAreTaken) {
