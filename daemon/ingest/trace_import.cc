@@ -24,26 +24,21 @@ Status NotUnderstood() {
 // What is said about one source, put into its part.
 class Import {
  public:
-  Import(const ImportSource& source, const ImportLimits& limits, PartWriter& part, const std::stop_token& stop,
-         const std::function<void(const ImportProgress&)>& progress)
-      : source_(source), limits_(limits), part_(part), stop_(stop), progress_(progress) {}
+  Import(const ImportSource& source, const ImportLimits& limits, int64_t size_bytes, IngestProcess process,
+         PartWriter& part, const std::stop_token& stop, const std::function<void(const ImportProgress&)>& progress)
+      : source_(source),
+        limits_(limits),
+        size_bytes_(size_bytes),
+        process_(std::move(process)),
+        part_(part),
+        stop_(stop),
+        progress_(progress) {}
 
   Status Run() {
-    ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source_.fd, source_.name));
-    size_bytes_ = file.size_bytes();
-    ASSIGN_OR_RETURN(IngestProcess started, IngestProcess::Start(limits_.program, source_.fd,
-                                                                 {.name = source_.name,
-                                                                  .format = source_.format,
-                                                                  .threads = limits_.threads,
-                                                                  .text_bytes = limits_.text_bytes,
-                                                                  .unpacked_bytes = limits_.unpacked_bytes,
-                                                                  .memory_bytes = limits_.memory_bytes},
-                                                                 limits_.own));
-    process_.emplace(std::move(started));
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process_->Receive(kLookMs));
+      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process_.Receive(kLookMs));
       const auto now = std::chrono::steady_clock::now();
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
@@ -56,7 +51,6 @@ class Import {
     return OkStatus();
   }
 
-  int64_t size_bytes() const { return size_bytes_; }
   const IngestDone& done() const { return *done_; }
   std::optional<int64_t> rank() const { return rank_; }
   // Why the source is no trace at all, where that is why Run failed.
@@ -133,21 +127,39 @@ class Import {
 
   const ImportSource& source_;
   const ImportLimits& limits_;
+  const int64_t size_bytes_;
+  IngestProcess process_;  // until the part is finished: its end takes some time
   PartWriter& part_;
   const std::stop_token& stop_;
   const std::function<void(const ImportProgress&)>& progress_;
-  std::optional<IngestProcess> process_;  // until the part is finished: its end takes some time
-  int64_t size_bytes_ = 0;
   bool greeted_ = false;
   std::optional<int64_t> rank_;
   std::optional<IngestDone> done_;
   std::optional<Status> no_trace_;
 };
 
-Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& limits, PartWriter& part,
-                                const std::stop_token& stop,
+Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits) {
+  return IngestProcess::Start(limits.program, source.fd,
+                              {.name = source.name,
+                               .format = source.format,
+                               .threads = limits.threads,
+                               .text_bytes = limits.text_bytes,
+                               .unpacked_bytes = limits.unpacked_bytes,
+                               .memory_bytes = limits.memory_bytes},
+                              limits.own);
+}
+
+Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, const ImportSource& source,
+                                const ImportLimits& limits, const std::stop_token& stop,
                                 const std::function<void(const ImportProgress&)>& progress) {
-  Import import(source, limits, part, stop, progress);
+  ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source.fd, source.name));
+  ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits));
+  // While that starts.
+  const int page_bytes = file.size_bytes() < kSmallSourceBytes ? kSmallPartPageBytes : kPartPageBytes;
+  ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> written,
+                   PartWriter::Create(files, part_path, nullptr, page_bytes));
+  PartWriter& part = *written;
+  Import import(source, limits, file.size_bytes(), std::move(reader), part, stop, progress);
   ImportedPart imported;
   const Status run = import.Run();
   if (!run.ok() && source.may_be_none && import.no_trace()) {
@@ -163,7 +175,7 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
     RETURN_IF_ERROR(part.SetFact("rank", *source.rank_if_unsaid));
   }
   imported.format = import.done().format;
-  imported.source_bytes = import.size_bytes();
+  imported.source_bytes = file.size_bytes();
   imported.source_hash = import.done().hash;
   imported.warnings = import.done().warnings;
   RETURN_IF_ERROR(part.SetFact("source_name", source.name));
@@ -185,11 +197,7 @@ Result<ImportedPart> ImportInto(const ImportSource& source, const ImportLimits& 
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,
                                  const std::function<void(const ImportProgress&)>& progress) {
-  const Result<SourceFile> file = SourceFile::Open(source.fd, source.name);  // where it is none, Import says so
-  const bool is_small = file.ok() && file->size_bytes() < kSmallSourceBytes;
-  ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> part,
-                   PartWriter::Create(files, part_path, nullptr, is_small ? kSmallPartPageBytes : kPartPageBytes));
-  Result<ImportedPart> imported = ImportInto(source, limits, *part, stop, progress);
+  Result<ImportedPart> imported = ImportInto(part_path, files, source, limits, stop, progress);
   if (imported.ok() || imported.status().what().find(source.name) != std::string::npos) return imported;
   return imported.status().In("import " + source.name);
 }
