@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "daemon/ingest/chrome_plan.h"
-#include "daemon/ingest/chrome_texts.h"
 #include "daemon/ingest/event_layouts.h"
+#include "daemon/ingest/event_texts.h"
 #include "storage/trace/trace_batch.h"
 
 namespace kprof {
@@ -72,7 +72,7 @@ class ChromeEvents {
 
   std::unique_ptr<Known> known_;
   std::unique_ptr<Known> whole_;  // of events with more arguments than a layout has
-  ChromeTexts texts_;
+  EventTexts texts_;
   std::unordered_map<uint64_t, uint32_t> threads_;
   std::map<TrackKey, uint32_t> tracks_;
   std::map<ArgShape, uint32_t> shapes_;

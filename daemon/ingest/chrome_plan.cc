@@ -43,7 +43,7 @@ bool IsEnvironmentSlot(const EventLayout::Slot& slot) {
 }  // namespace
 
 ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
-                          ChromePlan::Odd odd, ChromeTexts& texts) {
+                          ChromePlan::Odd odd, EventTexts& texts) {
   using Odd = ChromePlan::Odd;
   constexpr int kNone = ChromePlan::kNone;
   ChromePlan plan;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/ingest/chrome_texts.h"
 #include "daemon/ingest/event_layouts.h"
+#include "daemon/ingest/event_texts.h"
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/event_kind.h"
 
@@ -44,10 +44,10 @@ struct ChromePlan {
   // Of the last event; often the next one has the same. The types of `slots` are its values'.
   ArgShape slots;
   uint32_t shape = kNoArgs;
-  std::vector<ChromeTexts::Last> lasts;  // by slot of the layout
-  bool lacks_some = false;               // of its slots some are an environment
-  bool is_told = false;                  // metadata that may be about anything (ph M)
-  uint32_t environment = 0;              // the last name that was one of an environment, and one that was none
+  std::vector<EventTexts::Last> lasts;  // by slot of the layout
+  bool lacks_some = false;              // of its slots some are an environment
+  bool is_told = false;                 // metadata that may be about anything (ph M)
+  uint32_t environment = 0;             // the last name that was one of an environment, and one that was none
   uint32_t no_environment = 0;
   bool has_track = false;  // of the last event
   uint32_t pid_text = 0;
@@ -62,6 +62,6 @@ struct ChromePlan {
 
 // `phase_slot`: where the letter stands, ChromePlan::kNone where it stands nowhere. `texts` learns the keys.
 ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
-                          ChromePlan::Odd odd, ChromeTexts& texts);
+                          ChromePlan::Odd odd, EventTexts& texts);
 
 }  // namespace kprof

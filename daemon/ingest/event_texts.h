@@ -14,9 +14,9 @@
 
 namespace kprof {
 
-class ChromeTexts {
+class EventTexts {
  public:
-  ChromeTexts();
+  EventTexts();
 
   // The text that a slot had the last time: often it has it again.
   struct Last {

@@ -1,4 +1,4 @@
-#include "daemon/ingest/chrome_texts.h"
+#include "daemon/ingest/event_texts.h"
 
 #include <optional>
 
@@ -7,18 +7,18 @@
 
 namespace kprof {
 
-ChromeTexts::ChromeTexts() {
+EventTexts::EventTexts() {
   of_texts_.emplace_back();
   of_jsons_.emplace_back();
 }
 
-uint32_t ChromeTexts::NextText(std::string_view text, Last& last) {
+uint32_t EventTexts::NextText(std::string_view text, Last& last) {
   const uint32_t at = TextPlace(text);
   last = {texts_.Text(at), of_texts_[at].number, of_texts_[at].lacks_some};
   return Again(last);
 }
 
-uint32_t ChromeTexts::NextJson(std::string_view text, Last& last) {
+uint32_t EventTexts::NextJson(std::string_view text, Last& last) {
   const uint32_t at = jsons_.Add(text);
   if (at == of_jsons_.size()) {
     if (MayNameEnvironment(text)) {
@@ -32,7 +32,7 @@ uint32_t ChromeTexts::NextJson(std::string_view text, Last& last) {
   return Again(last);
 }
 
-uint32_t ChromeTexts::TextPlace(std::string_view text) {
+uint32_t EventTexts::TextPlace(std::string_view text) {
   const uint32_t at = texts_.Add(text);
   if (at == of_texts_.size()) {
     const std::optional<std::string> without = TextWithoutEnvironment(text);
@@ -43,7 +43,7 @@ uint32_t ChromeTexts::TextPlace(std::string_view text) {
   return at;
 }
 
-uint32_t ChromeTexts::NewString(char prefix, std::string_view text) {
+uint32_t EventTexts::NewString(char prefix, std::string_view text) {
   new_.emplace_back(1, prefix);
   new_.back() += text;
   return strings_++;
