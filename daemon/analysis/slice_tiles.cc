@@ -34,6 +34,8 @@ struct Lane {
   size_t narrow = SIZE_MAX;      // the last that is made of what is narrower than a pixel
   int64_t pixel_begin = 0;       // of that one
   int64_t pixel_end = 0;
+
+  bool IsOfPixel(int64_t time) const { return narrow != SIZE_MAX && time >= pixel_begin && time < pixel_end; }
 };
 
 class Tiles {
@@ -139,33 +141,36 @@ class Tiles {
       const TrackRun run = runs[i];
       if (wanted_[run.track] == 0) continue;
       // In order in a part of ours. In another one, what is found is of it all the same.
-      const auto end =
-          static_cast<uint32_t>(std::lower_bound(rows.times + run.first, rows.times + run.end, to_) - rows.times);
-      for (uint32_t row = run.first; row < end; ++row) Add(segment, rows, run.track, row);
+      const int64_t* times = rows.times;
+      const auto within = static_cast<uint32_t>(std::lower_bound(times + run.first, times + run.end, from_) - times);
+      const auto end = static_cast<uint32_t>(std::lower_bound(times + within, times + run.end, to_) - times);
+      for (uint32_t row = run.first; row < within; ++row) {
+        if (EndOf(SafeTime(times[row]), rows.durations[row]) > from_) Add(segment, rows, run.track, row);
+      }
+      for (uint32_t row = within; row < end; ++row) Add(segment, rows, run.track, row);
     }
     return OkStatus();
   }
 
+  // Most are rows that join a pixel of their lane, or are not seen at all: those are looked at first, as they are many.
   void Add(const Segment& segment, const Rows& rows, uint32_t track, uint32_t row) {
     const int64_t begin = SafeTime(rows.times[row]);
     const int64_t end = EndOf(begin, rows.durations[row]);
     if (begin >= to_ || (begin < from_ && end <= from_)) return;
     const bool is_slice = rows.counts == nullptr;
-    TileBox box{.track = track, .begin_ns = begin, .end_ns = end, .count = 1, .name = rows.names[row]};
-    box.depth = std::clamp<int64_t>(rows.depths[row], 0, kMostDepth);
-    if (is_slice) {
-      box.busy_ns = end - begin;
-      box.row = segment.first_row + row;
-    } else {
-      box.count = std::max<int64_t>(rows.counts[row], 1);
-      box.busy_ns = std::max<int64_t>(rows.busy[row], 0);
-    }
-    const uint32_t lane = LaneOf(track, static_cast<size_t>(box.depth));
-    if (lane == kNoLane) {
+    const int64_t depth = std::clamp<int64_t>(rows.depths[row], 0, kMostDepth);
+    const uint32_t number = LaneOf(track, static_cast<size_t>(depth));
+    if (number == kNoLane) {
       tiles_.is_complete = false;
       return;
     }
-    AddTo(lanes_[lane], box);
+    Lane& lane = lanes_[number];
+    TileBox box{.track = track, .depth = depth, .begin_ns = begin, .end_ns = end, .name = rows.names[row]};
+    box.count = is_slice ? 1 : std::max<int64_t>(rows.counts[row], 1);
+    box.busy_ns = is_slice ? end - begin : std::max<int64_t>(rows.busy[row], 0);
+    if (lane.IsOfPixel(std::max(begin, from_)) && end - begin < tiles_.pixel_ns) return Merge(lane, box);
+    if (is_slice) box.row = segment.first_row + row;
+    AddTo(lane, box);
   }
 
   uint32_t LaneOf(uint32_t track, size_t depth) {
@@ -184,18 +189,13 @@ class Tiles {
   }
 
   void AddTo(Lane& lane, const TileBox& box) {
-    const bool is_narrow = box.end_ns - box.begin_ns < tiles_.pixel_ns;
-    const int64_t at = std::max(box.begin_ns, from_);
-    if (is_narrow && lane.narrow != SIZE_MAX && at >= lane.pixel_begin && at < lane.pixel_end) {
-      Merge(lane, box);
-      return;
-    }
     if (boxes_ == limits_.most_boxes) {
       tiles_.is_complete = false;
       return;
     }
     ++boxes_;
-    if (is_narrow) {
+    if (box.end_ns - box.begin_ns < tiles_.pixel_ns) {
+      const int64_t at = std::max(box.begin_ns, from_);
       lane.narrow = lane.boxes.size();
       lane.pixel_begin = at - (at - from_) % tiles_.pixel_ns;
       lane.pixel_end = lane.pixel_begin + tiles_.pixel_ns;
