@@ -4,7 +4,7 @@
 //
 // no_new_privs is not set: a caller's command may run setuid programs as it could anywhere else. But the bounding set
 // is empty, so what those programs get is uid 0 without capabilities. Where systemd runs the command gets a unit
-// instead (transient_service.h), and a foreground capture has all that its caller has.
+// instead (start_supervisor.h), and a foreground capture has all that its caller has.
 //
 // Between fork and exec, in a process with one thread. After a failure the process must end.
 #pragma once

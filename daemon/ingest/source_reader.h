@@ -1,5 +1,5 @@
 // Reads a source into a part: finds out what it is, unpacks it, has it read by the reader of its format, and puts
-// together what that finds. Runs in the process that takes hostile files apart (ingest_worker.h), and in tests.
+// together what that finds. Runs in the process that takes hostile files apart (worker/main.cc), and in tests.
 #pragma once
 
 #include <cstdint>

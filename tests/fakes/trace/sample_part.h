@@ -19,15 +19,15 @@ inline void AppendRow(EventRows& rows, EventKind kind, std::initializer_list<int
 }
 
 // A slice with no more than most tests look at.
-struct SampleSlice {
+struct PlainSlice {
   int64_t time = 0;
   int64_t duration = 0;
   int64_t track = 0;
   int64_t name = 0;
 };
-inline EventRows RowsOf(const std::vector<SampleSlice>& slices) {
+inline EventRows RowsOf(const std::vector<PlainSlice>& slices) {
   EventRows rows;
-  for (const SampleSlice& slice : slices) {
+  for (const PlainSlice& slice : slices) {
     AppendRow(rows, EventKind::kSlice, {slice.time, slice.duration, slice.track, slice.name, 0, kNoArgs, kNoValue});
   }
   return rows;

@@ -161,7 +161,7 @@ TEST_F(PartWriterTest, EndsWhenToldToAndLeavesNothing) {
 // Depths.
 
 // Slices with depths of their own, which no search would find.
-EventRows WithDepths(const std::vector<SampleSlice>& slices, int64_t depth) {
+EventRows WithDepths(const std::vector<PlainSlice>& slices, int64_t depth) {
   EventRows rows = RowsOf(slices);
   rows.of(EventColumn::kDepth).assign(slices.size(), depth);
   return rows;
@@ -193,7 +193,7 @@ TEST_F(PartWriterTest, MakesDepthsAnewWhereNotAllSlicesHaveThem) {
 }
 
 TEST_F(PartWriterTest, LevelsThatAreMadeAnewAreThereOnce) {
-  std::vector<SampleSlice> slices;
+  std::vector<PlainSlice> slices;
   for (int64_t i = 0; i < 100; ++i) slices.push_back({i * 10, 5, 0, 0});
   const std::unique_ptr<PartWriter> writer = Create();
   ASSERT_TRUE(AddRows(*writer, EventKind::kSummary, OneSummary()).ok());

@@ -19,19 +19,19 @@
 namespace kprof {
 namespace {
 
-using Slices = std::vector<SampleSlice>;
+using Slices = std::vector<PlainSlice>;
 // Track, time, duration, depth; sorted. Of slices that are alike nobody can say which one is in the other.
 using Depths = std::vector<std::tuple<int64_t, int64_t, int64_t, int64_t>>;
 
 // By looking at each pair: a slice is one deeper than the last one before it that holds it whole.
 Depths PlainDepths(Slices slices) {
-  std::sort(slices.begin(), slices.end(), [](const SampleSlice& a, const SampleSlice& b) {
+  std::sort(slices.begin(), slices.end(), [](const PlainSlice& a, const PlainSlice& b) {
     return std::tuple(a.track, a.time, -EndOf(a.time, a.duration), a.duration == kNoValue) <
            std::tuple(b.track, b.time, -EndOf(b.time, b.duration), b.duration == kNoValue);
   });
   Depths depths;
   for (size_t i = 0; i < slices.size(); ++i) {
-    const SampleSlice& slice = slices[i];
+    const PlainSlice& slice = slices[i];
     int64_t depth = 0;
     for (size_t j = i; j-- > 0 && depth == 0;) {
       const int64_t end = EndOf(slices[j].time, slices[j].duration);
