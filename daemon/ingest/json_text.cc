@@ -55,6 +55,25 @@ size_t AppendEscapedCode(std::string_view text, size_t at, uint32_t code, std::s
   return at;
 }
 
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20;
+}
+
+void AppendControl(char c, std::string& out) {
+  constexpr char kHex[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  out += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+}
+
+// Of a string in JSON, which tools write with control characters as they are.
+void AppendInString(char c, std::string& out) {
+  if (IsControl(c)) {
+    AppendControl(c, out);
+  } else {
+    out += c;
+  }
+}
+
 }  // namespace
 
 std::string UnescapeJson(std::string_view text) {
@@ -94,27 +113,25 @@ std::string CompactJson(std::string_view text) {
     out += c;
     if (c != '"') continue;
     for (++at; at < text.size(); ++at) {
-      out += text[at];
+      AppendInString(text[at], out);
       if (text[at] == '"') break;
-      if (text[at] == '\\' && at + 1 < text.size()) out += text[++at];
+      if (text[at] != '\\' || at + 1 == text.size()) continue;
+      if (IsControl(text[++at])) out += '\\';  // it escapes nothing
+      AppendInString(text[at], out);
     }
   }
   return out;
 }
 
 void AppendJsonString(std::string& json, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   json += '"';
   for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       json += {'\\', c};
     } else if (c == '\n') {
       json += "\\n";
-    } else if (byte < 0x20) {
-      json += {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
     } else {
-      json += c;
+      AppendInString(c, json);
     }
   }
   json += '"';

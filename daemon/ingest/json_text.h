@@ -16,7 +16,8 @@ namespace kprof {
 // escape that is none stays as it is.
 std::string UnescapeJson(std::string_view text);
 
-// A value without the space around its parts. Strings in it stay as they are written.
+// A value without the space around its parts. Strings in it stay as they are written, but for control
+// characters, which are escaped.
 std::string CompactJson(std::string_view text);
 
 // Appends a text with its quotes. Bytes that are no UTF-8 stay as they are.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "storage/base/readable_text.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace_sql/strict_json.h"
 
 namespace kprof {
 namespace {
@@ -32,44 +32,6 @@ void AppendDecimal(int64_t packed, std::string& json) {
   if (places > size) json.append(places - size, '0');
   const size_t behind = std::min(size, places);
   json.append(end - behind, behind);
-}
-
-bool IsPlain(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c - 0x20) >= 0x5f || c == '"' || c == '\\') return false;
-  }
-  return true;
-}
-
-void AppendEscaped(std::string_view text, std::string& json) {
-  constexpr const char* kHex = "0123456789abcdef";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"':
-      case '\\':
-        json += '\\';
-        json += c;
-        break;
-      case '\n':
-        json += "\\n";
-        break;
-      case '\t':
-        json += "\\t";
-        break;
-      case '\r':
-        json += "\\r";
-        break;
-      default:
-        if (byte >= 0x20) {
-          json += c;
-        } else {
-          json += "\\u00";
-          json += kHex[byte >> 4];
-          json += kHex[byte & 15];
-        }
-    }
-  }
 }
 
 Status AppendValue(SegmentView& view, uint32_t row, uint32_t shape, uint32_t slot, ArgType type, std::string& json) {
@@ -101,8 +63,10 @@ Status AppendValue(SegmentView& view, uint32_t row, uint32_t shape, uint32_t slo
     return OkStatus();
   }
   ASSIGN_OR_RETURN(const PartText text, view.part().ReadText(value));
-  if (type == ArgType::kJson || (type == ArgType::kNumber && IsJsonNumber(text.view()))) {
-    json += IsUtf8(text.view()) ? text.view() : ReadableText(text.view());
+  if (type == ArgType::kJson) {
+    AppendStrictJson(text.view(), json);
+  } else if (type == ArgType::kNumber && IsJsonNumber(text.view())) {
+    json += text.view();
   } else {
     AppendJsonText(text.view(), json);
   }
@@ -110,39 +74,6 @@ Status AppendValue(SegmentView& view, uint32_t row, uint32_t shape, uint32_t slo
 }
 
 }  // namespace
-
-bool IsJsonNumber(std::string_view text) {
-  size_t at = text.starts_with('-') ? 1 : 0;
-  const auto digits = [&] {
-    const size_t from = at;
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
-    return at - from;
-  };
-  const size_t whole = digits();
-  if (whole == 0 || (whole > 1 && text[at - whole] == '0')) return false;
-  if (at < text.size() && text[at] == '.') {
-    ++at;
-    if (digits() == 0) return false;
-  }
-  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
-    ++at;
-    if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
-    if (digits() == 0) return false;
-  }
-  return at == text.size();
-}
-
-void AppendJsonText(std::string_view text, std::string& json) {
-  json += '"';
-  if (IsPlain(text)) {
-    json += text;
-  } else if (IsUtf8(text)) {
-    AppendEscaped(text, json);
-  } else {
-    AppendEscaped(ReadableText(text), json);
-  }
-  json += '"';
-}
 
 Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string& json) {
   ASSIGN_OR_RETURN(const uint32_t shape, view.Shape(row));

@@ -1,10 +1,10 @@
 // The arguments of an event as a JSON object, on one line without spaces, its keys in the order of their slots. Numbers
-// have the digits of the source; bytes that are not UTF-8 are shown as the text \xNN.
+// have the digits of the source; bytes that are not UTF-8 are shown as the text \xNN. It is JSON whatever the source
+// wrote (strict_json.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "storage/base/status.h"
 #include "storage/trace_sql/segment_view.h"
@@ -16,9 +16,5 @@ enum class ArgsOf { kArguments, kEvent };
 
 // Appends to `json`; nothing where there are none.
 Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string& json);
-
-// As a JSON string, with its quotes.
-void AppendJsonText(std::string_view text, std::string& json);
-bool IsJsonNumber(std::string_view text);
 
 }  // namespace kprof

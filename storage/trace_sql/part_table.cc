@@ -1,8 +1,8 @@
 #include <string>
 
-#include "storage/trace_sql/args_json.h"
 #include "storage/trace_sql/listed_table.h"
 #include "storage/trace_sql/sql_result.h"
+#include "storage/trace_sql/strict_json.h"
 
 namespace kprof {
 namespace {

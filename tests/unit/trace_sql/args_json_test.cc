@@ -60,6 +60,13 @@ TEST_F(ArgsJson, IsValidWhateverTheBytesAre) {
               ElementsAre("1|1|\\xff\\xfe ok|h\xc3\xa9"));
 }
 
+TEST_F(ArgsJson, IsValidWhateverListsAndObjectsHold) {
+  const std::vector<MadeArg> args = {{"loss", ArgType::kJson, 0, R"({"train":NaN,"eval":-inf,"ok":-1.5e3})"},
+                                     {"bytes", ArgType::kJson, 0, "[\"\xff\",\"\x01\"]"}};
+  EXPECT_THAT(Ask(args, "SELECT args, json_valid(args), json_extract(args, '$.loss.train') FROM slice"),
+              ElementsAre(R"({"loss":{"train":"NaN","eval":"-inf","ok":-1.5e3},"bytes":["\\xff","\u0001"]}|1|NaN)"));
+}
+
 TEST_F(ArgsJson, TellsWhatStoodBesideTheArgumentsApart) {
   const std::vector<MadeArg> args = {{"tts", ArgType::kInteger, 5, {}, true}, IntegerArg("tts", 6)};
   EXPECT_THAT(Ask(args, "SELECT args, beside, arg(beside, 'tts') FROM slice"), ElementsAre(R"({"tts":6}|{"tts":5}|5)"));
