@@ -41,6 +41,7 @@ Status EventScan::PlanPart(OpenPart& part) {
   next_task_ = 0;
   if (filter_.run.is_active() && !filter_.run.Accepts(part.place().run)) return OkStatus();
   tracks_ = filter_.track.NumbersOf(part.number());
+  correlations_ = filter_.of(EventColumn::kCorrelation).CorrelationsOf(part.number());
   names_.emplace(filter_.text(EventColumn::kName), part, false);
   categories_.emplace(filter_.text(EventColumn::kCategory), part, true);
   RETURN_IF_ERROR(part.CheckTime());
@@ -76,11 +77,10 @@ Result<std::optional<std::vector<int64_t>>> EventScan::LookUpRows(OpenPart& part
     if (ids.list() != nullptr) return Rows(*ids.list());
     if (ids.only()) return Rows(std::vector<int64_t>{*ids.only()});
   }
-  const IntegerFilter& correlation = filter_.of(EventColumn::kCorrelation);
-  if (kind_ != EventKind::kSlice || !correlation.is_active()) return Rows();
-  if (correlation.is_empty()) return Rows(std::vector<int64_t>());
-  if (correlation.list() != nullptr) return part.correlations().Find(part, *correlation.list());
-  if (correlation.only()) return part.correlations().Find(part, {*correlation.only()});
+  if (kind_ != EventKind::kSlice || !correlations_.is_active()) return Rows();
+  if (correlations_.is_empty()) return Rows(std::vector<int64_t>());
+  if (correlations_.list() != nullptr) return part.correlations().Find(part, *correlations_.list());
+  if (correlations_.only()) return part.correlations().Find(part, {*correlations_.only()});
   return Rows();
 }
 
@@ -95,7 +95,7 @@ Result<bool> EventScan::MayHold(OpenPart& part, const Segment& segment) {
     return bounds.has_value() && filter.Touches(bounds->min, bounds->max);
   };
   for (const EventColumn column : kFilteredValues) {
-    ASSIGN_OR_RETURN(const bool may_hold, touches(column, filter_.of(column)));
+    ASSIGN_OR_RETURN(const bool may_hold, touches(column, OfPart(column)));
     if (!may_hold) return false;
   }
   return touches(EventColumn::kTrack, tracks_);
@@ -126,6 +126,14 @@ Status EventScan::KeepValues(EventColumn column, const IntegerFilter& filter) {
   if (!filter.is_active() || chosen_ == 0) return OkStatus();
   ASSIGN_OR_RETURN(const int64_t* values, held_->Column(column));
   return Keep(values, [&](int64_t value) { return filter.Accepts(value); });
+}
+
+Status EventScan::KeepCorrelations() {
+  const IntegerFilter& filter = filter_.of(EventColumn::kCorrelation);
+  if (!filter.is_active() || chosen_ == 0) return OkStatus();
+  const int64_t part = held_->part().number();
+  ASSIGN_OR_RETURN(const int64_t* values, held_->Column(EventColumn::kCorrelation));
+  return Keep(values, [&](int64_t value) { return filter.Accepts(SqlCorrelation(part, value)); });
 }
 
 Status EventScan::KeepTexts(EventColumn column, TextAnswers& answers) {
@@ -198,7 +206,9 @@ Status EventScan::Choose(const Task& task) {
       chosen_ = static_cast<uint32_t>(rows_.size());
     }
   }
-  for (const EventColumn column : kFilteredValues) RETURN_IF_ERROR(KeepValues(column, filter_.of(column)));
+  RETURN_IF_ERROR(KeepValues(EventColumn::kDuration, filter_.of(EventColumn::kDuration)));
+  RETURN_IF_ERROR(KeepValues(EventColumn::kDepth, filter_.of(EventColumn::kDepth)));
+  RETURN_IF_ERROR(KeepCorrelations());
   RETURN_IF_ERROR(KeepTexts(EventColumn::kCategory, *categories_));
   return KeepTexts(EventColumn::kName, *names_);
 }

@@ -51,7 +51,11 @@ class EventScan {
   Result<bool> MayHold(OpenPart& part, const Segment& segment);
   Status Choose(const Task& task);
   Status ChooseByTrackAndTime(const SegmentView& view);
+  const IntegerFilter& OfPart(EventColumn column) const {
+    return column == EventColumn::kCorrelation ? correlations_ : filter_.of(column);
+  }
   Status KeepValues(EventColumn column, const IntegerFilter& filter);
+  Status KeepCorrelations();
   Status KeepTexts(EventColumn column, TextAnswers& answers);
   template <typename Accepts>
   Status Keep(const int64_t* values, const Accepts& accepts);
@@ -62,6 +66,7 @@ class EventScan {
   size_t next_part_ = 0;
   // Of the part that is gone through:
   IntegerFilter tracks_;
+  IntegerFilter correlations_;  // and perhaps some more
   std::optional<TextAnswers> names_;
   std::optional<TextAnswers> categories_;
   std::vector<Task> tasks_;

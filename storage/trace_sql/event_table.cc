@@ -71,6 +71,10 @@ class EventTableScan final : public TraceScan {
     }
   }
   int64_t id() const { return view_->part().IdOf(view_->segment().first_row + row_); }
+  // As SQL has it.
+  int64_t Told(EventField field, int64_t value) const {
+    return field == EventField::kCorrelation ? SqlCorrelation(view_->part().number(), value) : value;
+  }
   Result<int64_t> Value(EventColumn column) {
     ASSIGN_OR_RETURN(const int64_t* values, view_->Column(column));
     return values[row_];
@@ -284,7 +288,7 @@ bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   const std::optional<EventColumn> plain = ColumnOf(field);
   const int64_t* values = plain ? view_->Held(*plain) : nullptr;
   if (values == nullptr) return false;
-  ResultInteger(out, values[row_]);
+  ResultInteger(out, Told(field, values[row_]));
   return true;
 }
 
@@ -310,7 +314,7 @@ Status EventTableScan::Column(int column, sqlite3_context* out) {
     case EventField::kPhase:
       return ColumnPhase(out);
     case EventField::kFlowId:
-      return ColumnText(EventColumn::kFlowId, out);
+      return ColumnFlowId(out);
     case EventField::kSlice: {
       OpenPart& part = view_->part();
       ASSIGN_OR_RETURN(const int64_t slice, part.flows().SliceOf(part, view_->segment().first_row + row_));

@@ -133,4 +133,33 @@ IntegerFilter IntegerFilter::NumbersOf(int64_t part) const {
   return numbers;
 }
 
+IntegerFilter IntegerFilter::CorrelationsOf(int64_t part) const {
+  if (!is_active_ || part == 0) return *this;
+  IntegerFilter own;
+  const int64_t first = FirstSqlCorrelation(part);
+  const int64_t last = first + (kSqlCorrelations - 1);
+  if (any_ || min_ == max_) {
+    std::vector<int64_t> values;
+    for (const int64_t value : any_ ? *any_ : std::vector<int64_t>{min_}) {
+      if (value >= first && value <= last) values.push_back(value - first);
+      if (!IsOfPart(value)) values.push_back(value);
+    }
+    own.KeepOnly(std::move(values));
+    return own;
+  }
+  // What is of the part, what lies below, and above: from the first of these that there are to the last.
+  int64_t least = kMost;
+  int64_t most = kLeast;
+  const auto add = [&](int64_t from, int64_t to) {
+    if (from > to) return;
+    least = std::min(least, from);
+    most = std::max(most, to);
+  };
+  if (max_ >= first && min_ <= last) add(std::max(min_, first) - first, std::min(max_, last) - first);
+  add(min_, std::min(max_, int64_t{-1}));
+  add(std::max(min_, kSqlCorrelations), max_);
+  own.KeepBetween(least, most);
+  return own;
+}
+
 }  // namespace kprof

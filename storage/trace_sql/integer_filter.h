@@ -36,6 +36,8 @@ class IntegerFilter {
   bool Touches(int64_t least, int64_t most) const;
   // The same for the numbers of a part, where this one is for ids of SQL.
   IntegerFilter NumbersOf(int64_t part) const;
+  // The same for a part's own correlations, where this one is for those of SQL; it may accept some more.
+  IntegerFilter CorrelationsOf(int64_t part) const;
 
  private:
   bool IsListed(int64_t value) const;

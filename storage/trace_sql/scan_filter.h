@@ -15,7 +15,7 @@ namespace kprof {
 
 struct ScanFilter {
   TextFilter run;
-  IntegerFilter id;  // of SQL, as is the next one and the parent
+  IntegerFilter id;  // of SQL, as is the next one, the parent, and the correlation
   IntegerFilter track;
   IntegerFilter parent;
   // By IndexOf(column): time, duration, depth, correlation.

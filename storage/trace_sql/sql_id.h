@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "storage/trace/event_kind.h"
+
 namespace kprof {
 
 constexpr int kSqlIdBits = 40;
@@ -18,6 +20,22 @@ constexpr int64_t PartOfSqlId(int64_t id) {
 }
 constexpr int64_t NumberOfSqlId(int64_t id) {
   return id & (kMostSqlRows - 1);
+}
+
+// Correlations as SQL has them: those of different parts never are the same. The part stands above the bits of its own
+// number; those of the first part are as they are, and so is one that does not fit below, whatever its part.
+constexpr int kSqlCorrelationBits = 48;
+constexpr int64_t kSqlCorrelations = int64_t{1} << kSqlCorrelationBits;
+
+constexpr bool IsOfPart(int64_t own_correlation) {
+  return own_correlation >= 0 && own_correlation < kSqlCorrelations;
+}
+constexpr int64_t FirstSqlCorrelation(int64_t part) {
+  return static_cast<int64_t>(static_cast<uint64_t>(part) << kSqlCorrelationBits);
+}
+// kNoValue stays what it is.
+constexpr int64_t SqlCorrelation(int64_t part, int64_t own) {
+  return IsOfPart(own) ? FirstSqlCorrelation(part) | own : own;
 }
 
 }  // namespace kprof

@@ -49,6 +49,12 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM slice WHERE correlation IN (7, 8, 9)",
     "SELECT * FROM slice WHERE correlation > 100 AND correlation < 110",
     "SELECT * FROM slice WHERE correlation IS NULL AND name = 'gemm_1'",
+    "SELECT * FROM slice WHERE correlation = 281474976710663",
+    "SELECT * FROM slice WHERE correlation IN (7, 281474976710663, 281474976710664, 562949953421312, -5)",
+    "SELECT * FROM slice WHERE correlation >= 281474976710700",
+    "SELECT * FROM slice WHERE correlation > 100 AND correlation < 281474976710666",
+    "SELECT * FROM slice WHERE correlation < 0",
+    "SELECT * FROM slice WHERE correlation <= 281474976710655 AND correlation > 115",
     "SELECT * FROM slice WHERE id = 5",
     "SELECT * FROM slice WHERE id = 1099511627780",
     "SELECT * FROM slice WHERE id IN (3, 4, 1099511627776, 99999999, -4)",
@@ -143,6 +149,21 @@ TEST(TraceModule, AnswersAsPlainTablesWould) {
       EXPECT_EQ(Sorted(tables.Ask(sql)), Sorted(AskConnection(trace.plain(), sql))) << sql;
     }
   }
+}
+
+TEST(TraceModule, CorrelationsOfDifferentPartsNeverAreTheSame) {
+  RandomTrace trace;
+  TraceConnection tables(trace.places());
+  EXPECT_THAT(tables.Ask("SELECT count(*) FROM slice a JOIN slice b USING (correlation) WHERE a.id >> 40 <> b.id >> 40 "
+                         "AND a.correlation BETWEEN 0 AND 281474976710655"),
+              ElementsAre("0"));
+  EXPECT_THAT(tables.Ask("SELECT count(*) > 20 FROM slice a JOIN slice b ON a.correlation & 281474976710655 = "
+                         "b.correlation WHERE a.id >> 40 = 1 AND b.id >> 40 = 0"),
+              ElementsAre("1"));
+  EXPECT_THAT(
+      tables.Ask("SELECT count(*) FROM slice WHERE correlation >= 0 AND id >> 40 = 1 AND arg(args, 'correlation') "
+                 "< 281474976710656 AND correlation - arg(args, 'correlation') <> 281474976710656"),
+      ElementsAre("0"));
 }
 
 TEST(TraceModule, GivesRowsInTheOrderOfTheirIds) {
