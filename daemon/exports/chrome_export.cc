@@ -19,6 +19,7 @@
 #include "daemon/exports/track_listing.h"
 #include "daemon/ingest/environment_names.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/flow_id.h"
 
 namespace kprof {
 namespace {
@@ -242,7 +243,11 @@ class PartEvents {
     if (has_own_id) return OkStatus();
     const EventPlace& place = places_[track];
     if (place.family == EventPlace::Family::kAsync) return AppendId(track, category);
-    if (const int64_t flow = rows.Of(EventColumn::kFlowId, row); flow != kNoValue && flow != 0) {
+    const int64_t flow = rows.Of(EventColumn::kFlowId, row);
+    if (flow == kNoValue || flow == 0) return OkStatus();
+    if (IsNumberedFlow(flow)) {
+      AppendDistinctId(NumberedFlowText(flow));
+    } else {
       ASSIGN_OR_RETURN(const std::string_view id, texts_.plain.Text(flow));
       AppendDistinctId(id);
     }

@@ -13,6 +13,7 @@
 #include "daemon/ingest/json_text.h"
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/flow_id.h"
 
 namespace kprof {
 namespace {
@@ -160,12 +161,11 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   EventRows& rows = batch_.of(plan.kind);
   const uint32_t pid = place(plan.pid);
   const uint32_t category = text(plan.category);
-  const uint32_t id = text(plan.id);
   rows.of(EventColumn::kTime).push_back(time_ns);
   rows.of(EventColumn::kName).push_back(text(plan.name));
   rows.of(EventColumn::kCategory).push_back(category);
   if (plan.is_async) {
-    const EventId of = IdOf(plan, values, pid, id);
+    const EventId of = IdOf(plan, values, pid);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
   } else {
     const uint32_t tid = place(plan.tid);
@@ -183,7 +183,7 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
     if (plan.text_correlation != kNone) AddTextCorrelation(plan, values, rows);
   }
   if (plan.kind == EventKind::kFlow) {
-    rows.of(EventColumn::kFlowId).push_back(FlowId(plan, values, IdOf(plan, values, pid, id)));
+    rows.of(EventColumn::kFlowId).push_back(FlowId(plan, values, pid));
   }
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
@@ -195,8 +195,12 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   AddArgs(plan, values, rows);
 }
 
-ChromeEvents::EventId ChromeEvents::IdOf(const ChromePlan& plan, const JsonSpan* values, uint32_t pid, uint32_t id) {
-  EventId of{.pid = pid, .id = id, .text = plan.id == kNone ? std::string_view() : values[plan.id].text()};
+ChromeEvents::EventId ChromeEvents::IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
+  EventId of{.pid = pid};
+  if (plan.id != kNone) {
+    of.text = values[plan.id].text();
+    of.id = texts_.Text(of.text, plan.lasts[plan.id]);
+  }
   if (plan.scope != kNone) of.scope = texts_.Text(values[plan.scope].text());
   if (plan.id2 == kNone) return of;
   const std::string_view id2 = values[plan.id2].text();
@@ -213,8 +217,15 @@ ChromeEvents::EventId ChromeEvents::IdOf(const ChromePlan& plan, const JsonSpan*
 }
 
 // Arrows cross processes: their ids are those of the whole trace, but where they say that they are not.
-uint32_t ChromeEvents::FlowId(const ChromePlan& plan, const JsonSpan* values, const EventId& id) {
-  if (id.scope == 0 && !id.is_local) return id.id;
+int64_t ChromeEvents::FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
+  if (plan.scope == kNone && plan.id2 == kNone) {
+    if (plan.id == kNone) return 0;
+    const std::string_view text = values[plan.id].text();
+    const std::optional<int64_t> numbered = NumberedFlowId(text);
+    return numbered ? *numbered : int64_t{texts_.Text(text, plan.lasts[plan.id])};
+  }
+  const EventId id = IdOf(plan, values, pid);
+  if (id.scope == 0 && !id.is_local) return NumberedFlowId(id.text).value_or(id.id);
   std::string text;
   if (id.scope != 0) text += std::string(values[plan.scope].text()) + ' ';
   if (id.is_local && plan.pid != kNone) text += std::string(values[plan.pid].text()) + ' ';

@@ -64,8 +64,8 @@ class ChromeEvents {
   uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
   bool IsOfEnvironment(ChromePlan& plan, uint32_t name, std::string_view text);
   struct EventId;
-  EventId IdOf(const ChromePlan& plan, const JsonSpan* values, uint32_t pid, uint32_t id);
-  uint32_t FlowId(const ChromePlan& plan, const JsonSpan* values, const EventId& id);
+  EventId IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
+  int64_t FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
   uint32_t Thread(uint32_t pid, uint32_t tid);
   uint32_t Track(const TrackKey& key);
   uint32_t Shape(const ArgShape& shape);

@@ -9,11 +9,12 @@
 #include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/json_text.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/flow_id.h"
 
 namespace kprof {
 namespace {
 
-constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory, EventColumn::kFlowId};
+constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory};
 
 Status TooMany(const char* what, size_t limit, const char* of) {
   return Fail(ErrorCode::kBadInput, what, "it has more than " + std::to_string(limit) + " " + of);
@@ -183,6 +184,9 @@ void TraceAssembler::CountFromBase(std::array<EventRows, kEventKinds>& rows) {
 Status TraceAssembler::Renumber(const Source& source, EventRows& rows) {
   for (const EventColumn column : kStringColumns) {
     for (int64_t& value : rows.of(column)) value = source.strings[static_cast<size_t>(value)];
+  }
+  for (int64_t& value : rows.of(EventColumn::kFlowId)) {
+    if (!IsNumberedFlow(value)) value = source.strings[static_cast<size_t>(value)];
   }
   for (int64_t& value : rows.of(EventColumn::kTrack)) value = source.tracks[static_cast<size_t>(value)];
   for (int64_t& value : rows.of(EventColumn::kShape)) value = source.shapes[static_cast<size_t>(value)];

@@ -15,7 +15,7 @@
 
 namespace kprof {
 
-// Its name, category and id are strings' numbers.
+// Its name and category are strings' numbers; its id is as the column has it (flow_id.h).
 struct FlowPoint {
   int64_t category = 0;
   int64_t name = 0;
@@ -33,7 +33,7 @@ constexpr bool IsFlowPhase(int64_t phase) {
   return phase == 's' || phase == 't' || phase == 'f';
 }
 
-// Flow by flow, by the numbers of their strings; each in the order of time.
+// Flow by flow, by the numbers that they have; each in the order of time.
 void SortByFlow(std::vector<FlowPoint>& points);
 
 // Each step of sorted points, until `see` returns false.

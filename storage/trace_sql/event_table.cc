@@ -84,6 +84,7 @@ class EventTableScan final : public TraceScan {
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
   Status ColumnTrack(sqlite3_context* out);
   Status ColumnText(EventColumn column, sqlite3_context* out);
+  Status ColumnFlowId(sqlite3_context* out);
   Status ColumnPhase(sqlite3_context* out);
   Status ColumnArgs(ArgsOf which, sqlite3_context* out);
 
@@ -237,6 +238,11 @@ Status EventTableScan::ColumnTrack(sqlite3_context* out) {
   return OkStatus();
 }
 
+Status EventTableScan::ColumnFlowId(sqlite3_context* out) {
+  ASSIGN_OR_RETURN(const int64_t flow_id, Value(EventColumn::kFlowId));
+  return ResultFlowId(view_->part(), flow_id, out);
+}
+
 // A letter, or none. One that is no text of its own (a byte of several) is shown as such bytes are.
 Status EventTableScan::ColumnPhase(sqlite3_context* out) {
   ASSIGN_OR_RETURN(const int64_t phase, Value(EventColumn::kPhase));
@@ -327,7 +333,7 @@ Status EventTableScan::Column(int column, sqlite3_context* out) {
       return ColumnArgs(ArgsOf::kEvent, out);
     default: {
       ASSIGN_OR_RETURN(const int64_t value, Value(ColumnOf(field).value()));
-      ResultInteger(out, value);
+      ResultInteger(out, Told(field, value));
       return OkStatus();
     }
   }

@@ -154,7 +154,7 @@ Status FlowScan::Column(int column, sqlite3_context* out) {
     case kCategory:
       return pair().category == 0 ? OkStatus() : text(pair().category);
     case kFlowId:
-      return text(pair().flow_id);
+      return ResultFlowId(*part_, pair().flow_id, out);
     case kFromNs:
       ResultInteger(out, pair().from_ns);
       return OkStatus();

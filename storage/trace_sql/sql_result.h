@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "storage/base/status.h"
 #include "storage/trace/event_kind.h"
+#include "storage/trace/flow_id.h"
 #include "storage/trace_sql/open_part.h"
 
 namespace kprof {
@@ -27,6 +29,15 @@ inline void ResultCopied(sqlite3_context* out, const std::string& text) {
 }
 inline void ResultText(sqlite3_context* out, const PartText& text) {
   sqlite3_result_text64(out, text.bytes, text.size, text.kept ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+inline Status ResultFlowId(OpenPart& part, int64_t flow_id, sqlite3_context* out) {
+  if (IsNumberedFlow(flow_id)) {
+    ResultCopied(out, NumberedFlowText(flow_id));
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(const PartText text, part.ReadText(flow_id));
+  ResultText(out, text);
+  return OkStatus();
 }
 
 }  // namespace kprof

@@ -58,7 +58,7 @@ void WritePart(const std::string& path) {
         if (column == EventColumn::kCategory) value = i % 4 == 0 ? 0 : 3 + i % 2;
         if (column == EventColumn::kShape) value = i % 2;
         if (column == EventColumn::kCorrelation) value = i % 3 == 0 ? kNoValue : i / 2;
-        if (column == EventColumn::kFlowId) value = 6;
+        if (column == EventColumn::kFlowId) value = i % 2 == 0 ? 6 : ~i;
         if (column == EventColumn::kPhase) value = static_cast<unsigned char>("stf"[i % 3]);
         if (column == EventColumn::kValue) value = i << 52;
         rows.of(column).push_back(value);

@@ -14,6 +14,7 @@
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/event_kind.h"
 #include "storage/trace/event_rows.h"
+#include "storage/trace/flow_id.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace/trace_batch.h"
 
@@ -65,7 +66,10 @@ inline std::vector<std::string> TextsOf(EventKind kind, const EventRows& rows, c
     if (has(EventColumn::kCategory)) text += "/" + of.string(value(EventColumn::kCategory));
     if (value(EventColumn::kCorrelation) != kNoValue) text += " #" + std::to_string(value(EventColumn::kCorrelation));
     if (has(EventColumn::kValue)) text += " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue)));
-    if (has(EventColumn::kFlowId)) text += " id " + of.string(value(EventColumn::kFlowId));
+    if (has(EventColumn::kFlowId)) {
+      const int64_t flow_id = value(EventColumn::kFlowId);
+      text += " id " + (IsNumberedFlow(flow_id) ? NumberedFlowText(flow_id) : of.string(flow_id));
+    }
     if (value(EventColumn::kPhase) > 0) text += std::string(" ") + static_cast<char>(value(EventColumn::kPhase));
     if (has(EventColumn::kShape) && value(EventColumn::kShape) != kNoArgs) {
       const auto shape = static_cast<size_t>(value(EventColumn::kShape));

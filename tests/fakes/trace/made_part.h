@@ -13,6 +13,7 @@
 
 #include "storage/base/files.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/flow_id.h"
 #include "storage/trace/part_writer.h"
 #include "storage/trace/segment_maker.h"
 
@@ -81,7 +82,7 @@ class MadePart {
           add(column, std::bit_cast<int64_t>(event.value));
           break;
         case EventColumn::kFlowId:
-          add(column, Number(event.flow));
+          add(column, FlowId(event.flow));
           break;
         case EventColumn::kPhase:
           add(column, event.phase);
@@ -122,6 +123,10 @@ class MadePart {
  private:
   int64_t Number(const std::string& text) {
     return strings_.try_emplace(text, static_cast<int64_t>(strings_.size())).first->second;
+  }
+  int64_t FlowId(const std::string& text) {
+    const std::optional<int64_t> numbered = NumberedFlowId(text);
+    return numbered ? *numbered : Number(text);
   }
   int64_t AddArgs(EventRows& rows, const std::vector<MadeArg>& args) {
     if (args.empty()) return kNoArgs;

@@ -23,6 +23,7 @@
 #include "daemon/ingest/source_reader.h"
 #include "storage/base/unique_fd.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/flow_id.h"
 #include "storage/trace/part_reader.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace/part_writer.h"
@@ -62,8 +63,9 @@ class PartWords {
     switch (column) {
       case EventColumn::kName:
       case EventColumn::kCategory:
-      case EventColumn::kFlowId:
         return "\"" + Text(value) + "\"";
+      case EventColumn::kFlowId:
+        return IsNumberedFlow(value) ? NumberedFlowText(value) : "\"" + Text(value) + "\"";
       case EventColumn::kTrack: {
         const TrackRow& track = part_.tracks()[static_cast<size_t>(value)];
         auto text = [](const auto& of) { return of ? *of : std::string("-"); };

@@ -8,6 +8,7 @@
 #include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/json_scan.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/flow_id.h"
 
 namespace kprof {
 namespace {
@@ -47,7 +48,7 @@ class Reader {
       if (kind == EventKind::kSlice && value(EventColumn::kCorrelation) != kNoValue) {
         text += " #" + std::to_string(value(EventColumn::kCorrelation));
       }
-      if (kind == EventKind::kFlow) text += " id " + Text(value(EventColumn::kFlowId));
+      if (kind == EventKind::kFlow) text += " id " + FlowText(value(EventColumn::kFlowId));
       if (value(EventColumn::kPhase) != kNoValue)
         text += std::string(" ") + static_cast<char>(value(EventColumn::kPhase));
       const auto shape = static_cast<size_t>(value(EventColumn::kShape));
@@ -64,6 +65,8 @@ class Reader {
     const std::string& text = strings_.at(static_cast<size_t>(id));
     return text.starts_with(kPlainText) ? text.substr(1) : text;
   }
+
+  std::string FlowText(int64_t id) const { return IsNumberedFlow(id) ? NumberedFlowText(id) : "'" + Text(id) + "'"; }
 
   std::string TrackText(int64_t track) const {
     const TrackKey& key = tracks_.at(static_cast<size_t>(track));
@@ -219,8 +222,8 @@ TEST(ChromeEvents, AFlowsIdHoldsForAllUnlessItSaysOtherwise) {
     {"ph":"s","name":"n","pid":1,"tid":2,"ts":3,"id2":{"global":"5"}},
     {"ph":"s","name":"n","pid":1,"tid":2,"ts":4,"id":"5","scope":"s"})");
   EXPECT_EQ(reader.Rows(EventKind::kFlow),
-            (Rows{"1000 1:2 n/ id 5 s", R"(2000 1:2 n/ id 1 5 s {*id2={{"local":"5"}})",
-                  R"(3000 1:2 n/ id 5 s {*id2={{"global":"5"}})", "4000 1:2 n/ id s 5 s {*id='5', *scope='s'}"}));
+            (Rows{"1000 1:2 n/ id 5 s", R"(2000 1:2 n/ id '1 5' s {*id2={{"local":"5"}})",
+                  R"(3000 1:2 n/ id 5 s {*id2={{"global":"5"}})", "4000 1:2 n/ id 's 5' s {*id='5', *scope='s'}"}));
 }
 
 TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
