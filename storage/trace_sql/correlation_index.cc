@@ -3,54 +3,110 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace kprof {
+namespace {
+
+constexpr size_t kRowBytes = sizeof(int64_t) + sizeof(uint32_t);
+constexpr size_t kMostHeldRows = (size_t{24} << 20) / kRowBytes;
+constexpr int64_t kMostDropped = 2048;  // segments; each took milliseconds
+
+struct Entry {
+  int64_t correlation;
+  uint32_t row;
+};
+
+}  // namespace
 
 CorrelationIndex::~CorrelationIndex() {
-  sqlite3_free(entries_);
+  for (OfSegment& of : segments_) Drop(of);
 }
 
-Status CorrelationIndex::Make(OpenPart& part) {
-  size_t room = 0;
-  for (const Segment& segment : part.segments(EventKind::kSlice)) {
-    RETURN_IF_ERROR(part.CheckTime());
-    ASSIGN_OR_RETURN(const DecodedColumn correlations, part.Read(segment, EventColumn::kCorrelation));
-    for (uint32_t row = 0; row < segment.rows; ++row) {
-      if ((*correlations)[row] == kNoValue) continue;
-      if (size_ == room) {
-        room = room == 0 ? 1024 : room * 2;
-        auto* moved = static_cast<Entry*>(sqlite3_realloc64(entries_, room * sizeof(Entry)));
-        if (moved == nullptr) {
-          sqlite3_free(std::exchange(entries_, nullptr));
-          has_no_room_ = true;
-          return OkStatus();
-        }
-        entries_ = moved;
-      }
-      entries_[size_++] = {(*correlations)[row], segment.first_row + row};
-    }
+void CorrelationIndex::Drop(OfSegment& of) {
+  sqlite3_free(std::exchange(of.correlations, nullptr));
+  of.rows = nullptr;
+  of.is_made = false;
+  held_rows_ -= std::exchange(of.size, 0);
+}
+
+bool CorrelationIndex::DropOldest() {
+  OfSegment* oldest = nullptr;
+  for (OfSegment& of : segments_) {
+    if (of.is_made && of.size > 0 && (oldest == nullptr || of.asked < oldest->asked)) oldest = &of;
   }
-  std::sort(entries_, entries_ + size_, [](const Entry& a, const Entry& b) {
-    return std::pair(a.correlation, a.row) < std::pair(b.correlation, b.row);
-  });
-  is_made_ = true;
+  if (oldest == nullptr) return false;
+  Drop(*oldest);
+  ++dropped_;
+  return true;
+}
+
+Status CorrelationIndex::List(OpenPart& part) {
+  for (const Segment& segment : part.segments(EventKind::kSlice)) {
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, part.ReadBounds(segment, EventColumn::kCorrelation));
+    if (bounds) segments_.push_back({.segment = &segment, .bounds = *bounds});
+  }
+  is_listed_ = true;
   return OkStatus();
 }
 
-Result<std::optional<std::vector<int64_t>>> CorrelationIndex::Find(OpenPart& part,
-                                                                   const std::vector<int64_t>& correlations) {
-  if (!std::exchange(was_asked_, true) || has_no_room_) return std::optional<std::vector<int64_t>>();
-  if (!is_made_) RETURN_IF_ERROR(Make(part));
-  if (has_no_room_) return std::optional<std::vector<int64_t>>();
-  std::vector<int64_t> rows;
-  for (const int64_t correlation : correlations) {
-    const Entry* entry = std::lower_bound(entries_, entries_ + size_, correlation,
-                                          [](const Entry& a, int64_t wanted) { return a.correlation < wanted; });
-    for (; entry != entries_ + size_ && entry->correlation == correlation; ++entry) rows.push_back(entry->row);
+Result<bool> CorrelationIndex::Make(OpenPart& part, OfSegment& of) {
+  RETURN_IF_ERROR(part.CheckTime());
+  ASSIGN_OR_RETURN(const DecodedColumn correlations, part.Read(*of.segment, EventColumn::kCorrelation));
+  std::vector<Entry> entries;
+  for (uint32_t row = 0; row < of.segment->rows; ++row) {
+    if ((*correlations)[row] != kNoValue) entries.push_back({(*correlations)[row], row});
   }
-  std::sort(rows.begin(), rows.end());
-  return std::optional(std::move(rows));
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.correlation, a.row) < std::pair(b.correlation, b.row);
+  });
+  of.is_made = true;
+  if (entries.empty()) return true;
+  while (held_rows_ + entries.size() > kMostHeldRows && DropOldest()) continue;
+  void* memory = sqlite3_malloc64(entries.size() * kRowBytes);
+  while (memory == nullptr && DropOldest()) memory = sqlite3_malloc64(entries.size() * kRowBytes);
+  if (memory == nullptr) {
+    of.is_made = false;
+    return false;
+  }
+  of.correlations = static_cast<int64_t*>(memory);
+  of.rows = reinterpret_cast<uint32_t*>(of.correlations + entries.size());
+  of.size = entries.size();
+  held_rows_ += of.size;
+  for (size_t i = 0; i < of.size; ++i) {
+    of.correlations[i] = entries[i].correlation;
+    of.rows[i] = entries[i].row;
+  }
+  return true;
+}
+
+Result<bool> CorrelationIndex::Find(OpenPart& part, std::span<const int64_t> correlations, std::vector<Found>& found) {
+  if (!std::exchange(was_asked_, true) || gave_up_) return false;
+  if (!is_listed_) RETURN_IF_ERROR(List(part));
+  const auto touches = [&](const OfSegment& of) {
+    const auto first = std::lower_bound(correlations.begin(), correlations.end(), of.bounds.min);
+    return first != correlations.end() && *first <= of.bounds.max;
+  };
+  ++questions_;
+  for (OfSegment& of : segments_) {
+    if (!touches(of)) continue;
+    of.asked = questions_;
+    if (!of.is_made) {
+      ASSIGN_OR_RETURN(const bool is_made, Make(part, of));
+      gave_up_ = !is_made || dropped_ > kMostDropped;
+      if (!is_made) return false;
+    }
+    std::vector<uint32_t> rows;
+    for (const int64_t correlation : correlations) {
+      const auto [begin, end] = std::equal_range(of.correlations, of.correlations + of.size, correlation);
+      rows.insert(rows.end(), of.rows + (begin - of.correlations), of.rows + (end - of.correlations));
+    }
+    if (rows.empty()) continue;
+    if (correlations.size() > 1) std::sort(rows.begin(), rows.end());
+    found.push_back({of.segment, std::move(rows)});
+  }
+  return true;
 }
 
 }  // namespace kprof

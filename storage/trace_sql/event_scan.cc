@@ -13,7 +13,13 @@ constexpr EventColumn kFilteredValues[] = {EventColumn::kDuration, EventColumn::
 }  // namespace
 
 Status EventScan::Start(ScanFilter filter) {
+  const bool same_texts = filter.text(EventColumn::kName) == filter_.text(EventColumn::kName) &&
+                          filter.text(EventColumn::kCategory) == filter_.text(EventColumn::kCategory);
   filter_ = std::move(filter);
+  if (!same_texts || answers_of_.empty()) {
+    answers_of_.clear();
+    answers_of_.resize(set_.parts().size());
+  }
   next_part_ = 0;
   tasks_.clear();
   next_task_ = 0;
@@ -42,46 +48,57 @@ Status EventScan::PlanPart(OpenPart& part) {
   if (filter_.run.is_active() && !filter_.run.Accepts(part.place().run)) return OkStatus();
   tracks_ = filter_.track.NumbersOf(part.number());
   correlations_ = filter_.of(EventColumn::kCorrelation).CorrelationsOf(part.number());
-  names_.emplace(filter_.text(EventColumn::kName), part, false);
-  categories_.emplace(filter_.text(EventColumn::kCategory), part, true);
+  if (tracks_.is_empty() || correlations_.is_empty()) return OkStatus();
+  auto& answers = answers_of_[static_cast<size_t>(part.number())];
+  if (!answers) {
+    answers.emplace(
+        Answers{{filter_.text(EventColumn::kName), part, false}, {filter_.text(EventColumn::kCategory), part, true}});
+  }
+  answers_ = &*answers;
+  part_ = &part;
   RETURN_IF_ERROR(part.CheckTime());
-  ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> rows, LookUpRows(part));
-  if (rows) {
-    const Segment* last = nullptr;
-    for (const int64_t row : *rows) {
-      const Segment* segment = part.FindSegment(kind_, row);
-      if (segment == nullptr) continue;
-      if (segment != last) tasks_.push_back({segment, std::vector<uint32_t>()});
-      last = segment;
-      tasks_.back().rows->push_back(static_cast<uint32_t>(row - segment->first_row));
-    }
-  } else {
-    for (const Segment& segment : part.segments(kind_)) tasks_.push_back({&segment, std::nullopt});
+  ASSIGN_OR_RETURN(const bool is_looked_up, LookUp(part));
+  if (is_looked_up) return OkStatus();
+  for (const Segment& segment : part.segments(kind_)) {
+    ASSIGN_OR_RETURN(const bool may_hold, MayHold(part, segment));
+    if (may_hold) tasks_.push_back({&segment, std::nullopt});
   }
-  size_t kept = 0;
-  for (Task& task : tasks_) {
-    ASSIGN_OR_RETURN(const bool may_hold, MayHold(part, *task.segment));
-    if (may_hold) std::swap(tasks_[kept++], task);
-  }
-  tasks_.resize(kept);
-  held_.reset();
-  if (!tasks_.empty()) held_.emplace(part, *tasks_[0].segment);
   return OkStatus();
 }
 
-Result<std::optional<std::vector<int64_t>>> EventScan::LookUpRows(OpenPart& part) {
-  using Rows = std::optional<std::vector<int64_t>>;
+void EventScan::AddRows(OpenPart& part, const std::vector<int64_t>& rows) {
+  for (const int64_t row : rows) {
+    const Segment* segment = part.FindSegment(kind_, row);
+    if (segment == nullptr) continue;
+    if (tasks_.empty() || tasks_.back().segment != segment) tasks_.push_back({segment, std::vector<uint32_t>()});
+    tasks_.back().rows->push_back(static_cast<uint32_t>(row - segment->first_row));
+  }
+}
+
+Result<bool> EventScan::LookUp(OpenPart& part) {
   const IntegerFilter ids = filter_.id.NumbersOf(part.number());
   if (ids.is_active()) {
-    if (ids.is_empty()) return Rows(std::vector<int64_t>());
-    if (ids.list() != nullptr) return Rows(*ids.list());
-    if (ids.only()) return Rows(std::vector<int64_t>{*ids.only()});
+    if (ids.is_empty()) return true;
+    if (ids.list() != nullptr) {
+      AddRows(part, *ids.list());
+      return true;
+    }
+    if (ids.only()) {
+      AddRows(part, {*ids.only()});
+      return true;
+    }
   }
-  if (kind_ != EventKind::kSlice || !correlations_.is_active()) return Rows();
-  if (correlations_.is_empty()) return Rows(std::vector<int64_t>());
-  if (correlations_.list() != nullptr) return part.correlations().Find(part, *correlations_.list());
-  if (correlations_.only()) return part.correlations().Find(part, {*correlations_.only()});
-  return Rows();
+  if (kind_ != EventKind::kSlice || !correlations_.is_active()) return false;
+  const std::optional<int64_t> only = correlations_.only();
+  const bool is_listed = correlations_.list() != nullptr;
+  if (!is_listed && !only) return false;
+  std::vector<CorrelationIndex::Found> found;
+  ASSIGN_OR_RETURN(
+      const bool is_found,
+      part.correlations().Find(part, is_listed ? std::span(*correlations_.list()) : std::span(&*only, 1), found));
+  if (!is_found) return false;
+  for (CorrelationIndex::Found& of : found) tasks_.push_back({of.segment, std::move(of.rows)});
+  return true;
 }
 
 Result<bool> EventScan::MayHold(OpenPart& part, const Segment& segment) {
@@ -126,6 +143,20 @@ Status EventScan::KeepValues(EventColumn column, const IntegerFilter& filter) {
   if (!filter.is_active() || chosen_ == 0) return OkStatus();
   ASSIGN_OR_RETURN(const int64_t* values, held_->Column(column));
   return Keep(values, [&](int64_t value) { return filter.Accepts(value); });
+}
+
+void EventScan::KeepIds(const Task& task) {
+  const IntegerFilter ids = filter_.id.NumbersOf(part_->number());
+  const int64_t first_row = task.segment->first_row;
+  if (!ids.is_active() || (ids.min() <= first_row && ids.max() >= first_row + task.segment->rows - 1)) return;
+  if (is_all_) {
+    rows_.resize(chosen_);
+    for (uint32_t row = 0; row < chosen_; ++row) rows_[row] = row;
+    is_all_ = false;
+  }
+  rows_.resize(chosen_);
+  std::erase_if(rows_, [&](uint32_t row) { return !ids.Accepts(first_row + row); });
+  chosen_ = static_cast<uint32_t>(rows_.size());
 }
 
 Status EventScan::KeepCorrelations() {
@@ -180,9 +211,9 @@ Status EventScan::ChooseByTrackAndTime(const SegmentView& view) {
 }
 
 Status EventScan::Choose(const Task& task) {
-  OpenPart& part = held_->part();
+  OpenPart& part = *part_;
   RETURN_IF_ERROR(part.CheckTime());
-  if (&held_->segment() != task.segment) held_.emplace(part, *task.segment);
+  if (!held_ || &held_->part() != &part || &held_->segment() != task.segment) held_.emplace(part, *task.segment);
   is_all_ = !task.rows.has_value();
   chosen_ = task.segment->rows;
   if (task.rows) {
@@ -192,25 +223,13 @@ Status EventScan::Choose(const Task& task) {
     RETURN_IF_ERROR(KeepValues(EventColumn::kTime, filter_.of(EventColumn::kTime)));
   } else {
     RETURN_IF_ERROR(ChooseByTrackAndTime(*held_));
-    // A range of ids; single ones were looked up.
-    const IntegerFilter ids = filter_.id.NumbersOf(part.number());
-    const int64_t first_row = task.segment->first_row;
-    if (ids.is_active() && !(ids.min() <= first_row && ids.max() >= first_row + task.segment->rows - 1)) {
-      if (is_all_) {
-        rows_.resize(chosen_);
-        for (uint32_t row = 0; row < chosen_; ++row) rows_[row] = row;
-        is_all_ = false;
-      }
-      rows_.resize(chosen_);
-      std::erase_if(rows_, [&](uint32_t row) { return !ids.Accepts(first_row + row); });
-      chosen_ = static_cast<uint32_t>(rows_.size());
-    }
   }
+  KeepIds(task);
   RETURN_IF_ERROR(KeepValues(EventColumn::kDuration, filter_.of(EventColumn::kDuration)));
   RETURN_IF_ERROR(KeepValues(EventColumn::kDepth, filter_.of(EventColumn::kDepth)));
   RETURN_IF_ERROR(KeepCorrelations());
-  RETURN_IF_ERROR(KeepTexts(EventColumn::kCategory, *categories_));
-  return KeepTexts(EventColumn::kName, *names_);
+  RETURN_IF_ERROR(KeepTexts(EventColumn::kCategory, answers_->categories));
+  return KeepTexts(EventColumn::kName, answers_->names);
 }
 
 }  // namespace kprof

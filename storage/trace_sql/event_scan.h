@@ -39,6 +39,11 @@ class EventScan {
   uint32_t row() const { return is_all_ ? at_ : rows_[at_]; }
 
  private:
+  // To the conditions with texts.
+  struct Answers {
+    TextAnswers names;
+    TextAnswers categories;
+  };
   // A segment to look at, with the only rows of it that may be meant.
   struct Task {
     const Segment* segment;
@@ -47,7 +52,9 @@ class EventScan {
 
   Status ToNextSegment();
   Status PlanPart(OpenPart& part);
-  Result<std::optional<std::vector<int64_t>>> LookUpRows(OpenPart& part);
+  // Puts into tasks_ what is found by its id or correlation. False where nothing can be looked up.
+  Result<bool> LookUp(OpenPart& part);
+  void AddRows(OpenPart& part, const std::vector<int64_t>& rows);
   Result<bool> MayHold(OpenPart& part, const Segment& segment);
   Status Choose(const Task& task);
   Status ChooseByTrackAndTime(const SegmentView& view);
@@ -57,18 +64,19 @@ class EventScan {
   Status KeepValues(EventColumn column, const IntegerFilter& filter);
   Status KeepCorrelations();
   Status KeepTexts(EventColumn column, TextAnswers& answers);
+  void KeepIds(const Task& task);
   template <typename Accepts>
   Status Keep(const int64_t* values, const Accepts& accepts);
 
   TraceSet& set_;
   const EventKind kind_;
   ScanFilter filter_;
+  std::vector<std::optional<Answers>> answers_of_;  // by the parts' numbers, as long as those conditions are the same
   size_t next_part_ = 0;
-  // Of the part that is gone through:
+  OpenPart* part_ = nullptr;  // that is gone through; of it:
   IntegerFilter tracks_;
   IntegerFilter correlations_;  // and perhaps some more
-  std::optional<TextAnswers> names_;
-  std::optional<TextAnswers> categories_;
+  Answers* answers_ = nullptr;
   std::vector<Task> tasks_;
   size_t next_task_ = 0;
   // Of the segment:

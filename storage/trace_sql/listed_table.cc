@@ -1,5 +1,6 @@
 #include "storage/trace_sql/listed_table.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ class ListedScan final : public TraceScan {
     }
     part_ = 0;
     number_ = 0;
+    BeginPart();
     return ToAccepted();
   }
   bool AtEnd() const override { return part_ == set_.parts().size(); }
@@ -46,14 +48,30 @@ class ListedScan final : public TraceScan {
   ListedRow row() const { return {set_.parts()[part_].get(), number_}; }
 
   Status ToAccepted() {
-    for (; part_ < set_.parts().size(); ++part_, number_ = 0) {
+    while (part_ < set_.parts().size()) {
       RETURN_IF_ERROR(set_.parts()[part_]->CheckTime());
-      const size_t rows = table_.rows(*set_.parts()[part_]);
-      for (; number_ < rows; ++number_) {
+      for (; number_ < end_; ++number_) {
         if (Accepts(row())) return OkStatus();
       }
+      ++part_;
+      BeginPart();
     }
     return OkStatus();
+  }
+  // Of its rows, those between the least and the greatest id that may be.
+  void BeginPart() {
+    if (part_ == set_.parts().size()) return;
+    const OpenPart& part = *set_.parts()[part_];
+    number_ = 0;
+    end_ = table_.rows(part);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].role != ColumnRole::kId || !integers_[i].is_active()) continue;
+      const IntegerFilter numbers = integers_[i].NumbersOf(part.number());
+      if (numbers.is_empty()) end_ = 0;
+      const auto most = static_cast<int64_t>(end_) - 1;
+      number_ = static_cast<size_t>(std::clamp<int64_t>(numbers.min(), 0, most + 1));
+      end_ = static_cast<size_t>(std::min(numbers.max(), most) + 1);
+    }
   }
   bool Accepts(const ListedRow& row) const {
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -71,6 +89,7 @@ class ListedScan final : public TraceScan {
   std::vector<TextFilter> texts_;
   size_t part_ = 0;
   size_t number_ = 0;
+  size_t end_ = 0;
 };
 
 }  // namespace

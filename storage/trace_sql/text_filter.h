@@ -23,12 +23,15 @@ class TextFilter {
   bool is_active() const { return !tests_.empty(); }
   bool is_empty() const { return is_empty_; }
   bool Accepts(std::string_view text) const;
+  // The same conditions.
+  bool operator==(const TextFilter& other) const { return tests_ == other.tests_ && is_empty_ == other.is_empty_; }
 
  private:
   struct Test {
     ScanOp op = ScanOp::kEqual;
     std::set<std::string, std::less<>> any;
     std::string pattern;
+    bool operator==(const Test& other) const { return op == other.op && any == other.any && pattern == other.pattern; }
   };
   std::vector<Test> tests_;
   bool is_empty_ = false;

@@ -5,8 +5,8 @@
 //
 // Of each step: a ProfilerStep on the main thread, in it modules, operators in each other and calls of the runtime; the
 // same backwards on the thread of autograd; what a loader does on one of its own; then the kernels, copies and
-// collectives that the calls started, on three streams, with the calls' correlations; and samples of two counters. On
-// each track in the order of time. The same bytes for the same seed and number.
+// collectives that the calls started, on three streams, with the calls' correlations, and an arrow to each from its
+// call; and samples of two counters. On each track in the order of time. The same bytes for the same seed and number.
 #include <unistd.h>
 
 #include <cerrno>
@@ -158,6 +158,23 @@ class Writer {
     text_ += ", \"cbid\": 211, \"correlation\": ";
     Number(correlation_);
     text_ += "}}";
+    FlowPoint("s", 4711, tid, begin_ns, correlation_);
+  }
+
+  // An end of the arrow from a call to what it started.
+  void FlowPoint(std::string_view phase, int pid, int tid, int64_t time_ns, int64_t correlation) {
+    text_ += ",\n{\"ph\": \"";
+    text_ += phase;
+    text_ += "\", \"id\": ";
+    Number(correlation);
+    text_ += ", \"pid\": ";
+    Number(pid);
+    text_ += ", \"tid\": ";
+    Number(tid);
+    text_ += ", \"ts\": ";
+    Microseconds(time_ns);
+    text_ += ", \"cat\": \"ac2g\", \"name\": \"ac2g\"";
+    text_ += phase == "f" ? ", \"bp\": \"e\"}" : "}";
   }
 
   // An operator, in it another one, in that a call, which starts a kernel. Returns when it ends.
@@ -254,6 +271,7 @@ class Writer {
     text_ += ", \"bytes\": ";
     Number(static_cast<int64_t>(Pick(1 << 22)));
     text_ += "}}";
+    FlowPoint("f", 0, launch.stream, begin_ns, launch.correlation);
   }
 
   void WriteKernel(const Launch& launch, int64_t begin_ns, int64_t end_ns) {
@@ -276,6 +294,7 @@ class Writer {
     text_ += ", 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": ";
     Number(static_cast<int64_t>(Pick(100)));
     text_ += "}}";
+    FlowPoint("f", 0, launch.stream, begin_ns, launch.correlation);
   }
 
   void WriteCounters(int64_t begin_ns, int64_t end_ns) {

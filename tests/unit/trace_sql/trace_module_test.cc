@@ -77,6 +77,10 @@ constexpr const char* kQuestions[] = {
     "SELECT c.id, p.id FROM slice p JOIN slice c ON c.parent_id = p.id WHERE p.name = 'gemm_2'",
     "SELECT a.id, b.id FROM slice a JOIN slice b ON b.run = a.run AND b.correlation = a.correlation AND b.id <> a.id",
     "SELECT a.id, b.id FROM slice a JOIN slice b USING (correlation) WHERE a.depth = 0 AND b.depth = 1",
+    ("SELECT a.id, b.id FROM slice a JOIN slice b ON b.correlation = a.correlation AND b.id > 300 AND b.ts_ns > 5000 "
+     "AND "
+     "b.category = 'kernel' AND b.track_id IN (1, 2)"),
+    "SELECT a.id, (SELECT group_concat(b.id) FROM slice b WHERE b.correlation IN (a.correlation, 3, 9)) FROM slice a",
     "SELECT s.id, t.name FROM slice s JOIN track t ON t.id = s.track_id WHERE t.kind = 'gpu_stream'",
     "SELECT s.id, t.name FROM track t LEFT JOIN slice s ON s.track_id = t.id AND s.dur_ns > 2900",
     ("SELECT a.id, b.id FROM slice a JOIN slice b ON b.track_id = a.track_id AND b.ts_ns > a.ts_ns AND "
