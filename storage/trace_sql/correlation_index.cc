@@ -45,7 +45,9 @@ bool CorrelationIndex::DropOldest() {
 Status CorrelationIndex::List(OpenPart& part) {
   for (const Segment& segment : part.segments(EventKind::kSlice)) {
     ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, part.ReadBounds(segment, EventColumn::kCorrelation));
-    if (bounds) segments_.push_back({.segment = &segment, .bounds = *bounds});
+    if (!bounds) continue;
+    segments_.push_back({.segment = &segment});
+    bounds_.push_back(*bounds);
   }
   is_listed_ = true;
   return OkStatus();
@@ -58,9 +60,8 @@ Result<bool> CorrelationIndex::Make(OpenPart& part, OfSegment& of) {
   for (uint32_t row = 0; row < of.segment->rows; ++row) {
     if ((*correlations)[row] != kNoValue) entries.push_back({(*correlations)[row], row});
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.correlation, a.row) < std::pair(b.correlation, b.row);
-  });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.correlation < b.correlation; });
   of.is_made = true;
   if (entries.empty()) return true;
   while (held_rows_ + entries.size() > kMostHeldRows && DropOldest()) continue;
@@ -84,13 +85,11 @@ Result<bool> CorrelationIndex::Make(OpenPart& part, OfSegment& of) {
 Result<bool> CorrelationIndex::Find(OpenPart& part, std::span<const int64_t> correlations, std::vector<Found>& found) {
   if (!std::exchange(was_asked_, true) || gave_up_) return false;
   if (!is_listed_) RETURN_IF_ERROR(List(part));
-  const auto touches = [&](const OfSegment& of) {
-    const auto first = std::lower_bound(correlations.begin(), correlations.end(), of.bounds.min);
-    return first != correlations.end() && *first <= of.bounds.max;
-  };
+  if (correlations.empty()) return true;
   ++questions_;
-  for (OfSegment& of : segments_) {
-    if (!touches(of)) continue;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    if (bounds_[i].min > correlations.back() || bounds_[i].max < correlations.front()) continue;
+    OfSegment& of = segments_[i];
     of.asked = questions_;
     if (!of.is_made) {
       ASSIGN_OR_RETURN(const bool is_made, Make(part, of));

@@ -35,7 +35,6 @@ class CorrelationIndex {
   // Those of a segment by their correlation, and by row where that is the same.
   struct OfSegment {
     const Segment* segment = nullptr;
-    ColumnBounds bounds{};
     bool is_made = false;
     int64_t* correlations = nullptr;  // SQLite's memory, for the rows, too
     uint32_t* rows = nullptr;
@@ -52,6 +51,7 @@ class CorrelationIndex {
   bool is_listed_ = false;
   bool gave_up_ = false;
   std::vector<OfSegment> segments_;
+  std::vector<ColumnBounds> bounds_;  // of each, side by side: every question looks at all of them
   size_t held_rows_ = 0;
   int64_t questions_ = 0;
   int64_t dropped_ = 0;
