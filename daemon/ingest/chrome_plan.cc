@@ -95,6 +95,9 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
     if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
       const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
       const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
+      if (is_correlation) {  // of two of that name the last one counts
+        for (ChromePlan::Arg& before : plan.args) before.is_correlation = false;
+      }
       if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
       plan.slots.push_back({texts.Text(slots[i].key), kNotSeen, !slots[i].in_args});
