@@ -40,6 +40,7 @@ Status EventScan::PlanPart(OpenPart& part) {
   tasks_.clear();
   next_task_ = 0;
   if (filter_.run.is_active() && !filter_.run.Accepts(part.place().run)) return OkStatus();
+  if (filter_.part.is_active() && !filter_.part.Accepts(part.place().part)) return OkStatus();
   tracks_ = filter_.track.NumbersOf(part.number());
   names_.emplace(filter_.text(EventColumn::kName), part, false);
   categories_.emplace(filter_.text(EventColumn::kCategory), part, true);
