@@ -19,6 +19,7 @@ namespace kprof {
 namespace {
 
 constexpr uint32_t kNotAsked = UINT32_MAX;
+constexpr int64_t kGroupBytes = sizeof(Aggregate) + 64;  // and of its place in a map
 
 struct Totals {
   int64_t count = 0;
@@ -48,6 +49,7 @@ struct PartTotals {
   GroupNumbers groups;
   std::vector<Totals> totals;
   std::vector<uint32_t> results;  // of each group: which of those of all parts it is
+  int64_t counted_bytes = 0;      // of its groups
 };
 
 // Rows one after the other are mostly of one group; adding up in one place would have each wait for the one before.
@@ -88,13 +90,13 @@ Status GatherDurations(PartReader& reader, const Segment& segment, const RowSele
 class Question {
  public:
   Question(TraceParts parts, const AggregateRequest& request, const StopSignal& stop)
-      : parts_(parts), request_(request), stop_(stop) {}
+      : parts_(parts), request_(request), stop_(stop), memory_(request.take_memory) {}
 
   Status AddUp() {
     for (size_t at = 0; at < parts_.size(); ++at) {
       ASSIGN_OR_RETURN(PartFilter filter, PartFilter::Bind(request_.filter, parts_[at], request_.kind));
       of_parts_.push_back(std::make_unique<PartTotals>(
-          PartTotals{std::move(filter), GroupNumbers(parts_[at], at, request_.by, request_.most_groups), {}, {}}));
+          PartTotals{std::move(filter), GroupNumbers(parts_[at], at, request_.by, request_.most_groups), {}, {}, 0}));
       RETURN_IF_ERROR(AddUp(*parts_[at].reader, *of_parts_.back()));
     }
     return Merge();
@@ -175,8 +177,7 @@ class Question {
       ASSIGN_OR_RETURN(const bool is_known, part.groups.CountWhole(segment, count));
       if (is_known) return OkStatus();
     }
-    RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
-    part.totals.resize(part.groups.size());
+    RETURN_IF_ERROR(Number(segment, selection, part));
     if (!request_.durations) {
       Count(groups_, part.totals);
       return OkStatus();
@@ -186,9 +187,16 @@ class Question {
     return OkStatus();
   }
 
-  Status AddTotals(PartReader& reader, const Segment& segment, const RowSelection& selection, PartTotals& part) {
+  Status Number(const Segment& segment, const RowSelection& selection, PartTotals& part) {
     RETURN_IF_ERROR(part.groups.Number(segment, selection, groups_));
+    const int64_t bytes = part.groups.size_bytes() + static_cast<int64_t>(part.groups.size() * sizeof(Totals));
+    RETURN_IF_ERROR(memory_.Grow(bytes - std::exchange(part.counted_bytes, bytes)));
     part.totals.resize(part.groups.size());
+    return OkStatus();
+  }
+
+  Status AddTotals(PartReader& reader, const Segment& segment, const RowSelection& selection, PartTotals& part) {
+    RETURN_IF_ERROR(Number(segment, selection, part));
     TotalRows rows;
     RETURN_IF_ERROR(GatherValues(reader, segment, EventColumn::kCount, selection, rows.counts));
     if (request_.durations) {
@@ -225,8 +233,12 @@ class Question {
         const Totals& totals = part->totals[group];
         if (totals.count == 0) continue;
         ASSIGN_OR_RETURN(GroupKey key, part->groups.KeyOf(group));
+        const int64_t bytes = SizeOfKey(key);
         const auto [found, is_new] = numbers.try_emplace(std::move(key), static_cast<uint32_t>(results_.size()));
-        if (is_new) results_.emplace_back().key = found->first;
+        if (is_new) {
+          RETURN_IF_ERROR(memory_.Grow(bytes + kGroupBytes));
+          results_.emplace_back();
+        }
         if (results_.size() > request_.most_groups) {
           return Fail(ErrorCode::kUsage, "group events of a trace",
                       "there are more than " + std::to_string(request_.most_groups) + " groups",
@@ -242,6 +254,10 @@ class Question {
         to.ended += totals.ended;
         to.sum_ns = SaturatingSum(to.sum_ns, totals.sum);
       }
+    }
+    while (!numbers.empty()) {
+      auto group = numbers.extract(numbers.begin());
+      results_[group.mapped()].key = std::move(group.key());
     }
     return OkStatus();
   }
@@ -288,6 +304,7 @@ class Question {
   const TraceParts parts_;
   const AggregateRequest& request_;
   const StopSignal& stop_;
+  MemoryCharge memory_;
   std::vector<std::unique_ptr<PartTotals>> of_parts_;
   std::vector<Aggregate> results_;
   std::vector<uint32_t> groups_;

@@ -5,7 +5,7 @@
 // of slices that are asked for whole, and of which the part has totals (total_stretches.h), over those instead: then
 // only the stretches at the edges of a time asked for are decoded. With percentiles one pass over all more for each
 // `most_values` of them. Fails with kStorageBroken where a part is, kUsage where
-// there are too many groups, kCancelled.
+// there are too many groups, as take_memory does, kCancelled.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "daemon/analysis/event_filter.h"
 #include "daemon/analysis/group_numbers.h"
 #include "daemon/analysis/trace_part.h"
+#include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 #include "storage/trace/event_kind.h"
 
@@ -34,6 +35,7 @@ struct AggregateRequest {
   size_t top = SIZE_MAX;
   size_t most_groups = 1 << 20;  // in each part, and in all
   size_t most_values = 8 << 20;  // 64 MiB
+  TakeMemory take_memory{};      // for groups and their keys, as they grow
 };
 
 struct Aggregate {

@@ -190,6 +190,27 @@ Status GroupNumbers::BrokenString(const Segment& segment, int64_t string) const 
                         ", which is none");
 }
 
+int64_t SizeOfKey(const GroupKey& key) {
+  auto bytes = static_cast<int64_t>(sizeof(GroupKey) + key.size() * sizeof(GroupValue));
+  for (const GroupValue& value : key) {
+    if (const auto* text = std::get_if<std::string>(&value)) bytes += static_cast<int64_t>(text->size());
+  }
+  return bytes;
+}
+
+int64_t GroupNumbers::size_bytes() const {
+  constexpr size_t kLookedUp = 48;  // an entry of a hash table
+  size_t bytes = 0;
+  for (const Seen* seen : {&categories_, &names_}) {
+    bytes += seen->near.size() * sizeof(seen->near[0]) + seen->far.size() * kLookedUp +
+             seen->all.size() * sizeof(seen->all[0]);
+  }
+  for (const Pairs* pairs : {&with_category_, &with_name_}) {
+    bytes += pairs->numbers.size() * kLookedUp + pairs->all.size() * sizeof(pairs->all[0]);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 size_t GroupNumbers::size() const {
   if (by_name_) return by_track_ || by_category_ ? with_name_.all.size() : names_.all.size();
   if (by_category_) return by_track_ ? with_category_.all.size() : categories_.all.size();

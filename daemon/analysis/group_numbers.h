@@ -26,6 +26,8 @@ enum class GroupBy : uint8_t { kName, kCategory, kTrack, kTrackName, kTrackKind,
 // A text, a number, or nothing (a track without a device). Of kTrack: TrackKey.
 using GroupValue = std::variant<std::monostate, int64_t, std::string>;
 using GroupKey = std::vector<GroupValue>;
+// What it takes in memory, about.
+int64_t SizeOfKey(const GroupKey& key);
 
 // Tracks of two parts are never one: what stands for a track is the place of its part among those asked, and its
 // number.
@@ -53,6 +55,8 @@ class GroupNumbers {
   Result<bool> CountWhole(const Segment& segment, const std::function<void(uint32_t group, int64_t rows)>& see);
 
   size_t size() const;
+  // What it holds in memory, about.
+  int64_t size_bytes() const;
   // In the order of `by`.
   Result<GroupKey> KeyOf(uint32_t group);
 

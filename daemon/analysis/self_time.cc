@@ -127,6 +127,8 @@ class PartSelfTimes {
 }  // namespace
 
 Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequest& request, const StopSignal& stop) {
+  constexpr int64_t kGroupBytes = sizeof(SelfTime) + 64;  // and of its place in a map
+  MemoryCharge memory(request.take_memory);
   std::map<GroupKey, SelfTime> all;
   for (size_t at = 0; at < parts.size(); ++at) {
     ASSIGN_OR_RETURN(PartFilter filter, PartFilter::Bind(request.filter, parts[at], EventKind::kSlice));
@@ -136,16 +138,20 @@ Result<std::vector<SelfTime>> FindSelfTimes(TraceParts parts, const SelfTimeRequ
       const SelfTime& time = part.times()[group];
       if (time.count == 0) continue;
       ASSIGN_OR_RETURN(GroupKey key, part.KeyOf(group));
-      SelfTime& to = all[std::move(key)];
+      const int64_t bytes = SizeOfKey(key);
+      const auto [place, is_new] = all.try_emplace(std::move(key));
+      if (is_new) RETURN_IF_ERROR(memory.Grow(bytes + kGroupBytes));
+      SelfTime& to = place->second;
       to.count += time.count;
       to.sum_ns = SaturatingSum(to.sum_ns, time.sum_ns);
       to.self_ns = SaturatingSum(to.self_ns, time.self_ns);
     }
   }
   std::vector<SelfTime> found;
-  for (auto& [key, time] : all) {
-    time.key = key;
-    found.push_back(std::move(time));
+  while (!all.empty()) {
+    auto group = all.extract(all.begin());
+    group.mapped().key = std::move(group.key());
+    found.push_back(std::move(group.mapped()));
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const SelfTime& a, const SelfTime& b) { return a.self_ns > b.self_ns; });

@@ -12,6 +12,7 @@
 #include "daemon/analysis/event_filter.h"
 #include "daemon/analysis/group_numbers.h"
 #include "daemon/analysis/trace_part.h"
+#include "storage/base/memory_charge.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -21,6 +22,7 @@ struct SelfTimeRequest {
   std::vector<GroupBy> by;
   size_t top = SIZE_MAX;
   size_t most_groups = 1 << 20;
+  TakeMemory take_memory{};  // for groups' keys, as they grow
 };
 
 struct SelfTime {

@@ -54,10 +54,15 @@ Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
   request.filter = call.slices.filter();
   request.by = question.by;
   request.most_groups = kMostGroupsOfCall;
+  request.take_memory = call.set.terms().take_memory;
+  MemoryCharge memory(request.take_memory);  // of the rows until they are an answer
   auto times = std::make_unique<SelfTimes>(call.set, question.keys);
   for (const ChosenParts& parts : question.asked) {
     ASSIGN_OR_RETURN(std::vector<SelfTime> found, FindSelfTimes(parts.parts, request, call.stop));
-    for (SelfTime& time : found) times->Add(ValuesOf(question, parts, std::move(time.key)), time);
+    for (SelfTime& time : found) {
+      RETURN_IF_ERROR(memory.Grow(SizeOfKey(time.key) + static_cast<int64_t>(sizeof(SelfTime))));
+      times->Add(ValuesOf(question, parts, std::move(time.key)), time);
+    }
   }
   return std::unique_ptr<FunctionAnswer>(std::move(times));
 }

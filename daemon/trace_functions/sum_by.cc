@@ -74,6 +74,8 @@ Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
   request.order = request.durations ? Measure::kSum : Measure::kCount;
   request.most_groups = kMostGroupsOfCall;
   request.most_values = kMostValues;
+  request.take_memory = call.set.terms().take_memory;
+  MemoryCharge memory(request.take_memory);  // of the rows until they are an answer
   if (call.costly >> kP50 != 0) request.percentiles.assign(std::begin(kPercentiles), std::end(kPercentiles));
   auto sums = std::make_unique<Sums>(call.set, question.keys);
   for (const ChosenParts& parts : question.asked) {
@@ -81,6 +83,7 @@ Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
     for (Aggregate& sum : found) {
       // The operator's one group of nothing is there for a question without keys alone.
       if (sum.count == 0 && !question.keys.empty()) continue;
+      RETURN_IF_ERROR(memory.Grow(SizeOfKey(sum.key) + static_cast<int64_t>(sizeof(Aggregate))));
       GroupKey values = ValuesOf(question, parts, std::move(sum.key));
       sums->Add(std::move(values), std::move(sum));
     }

@@ -2,7 +2,7 @@
 // that runs the user's SQL; everything else about it (what is allowed, limits) stays with the sandbox.
 //
 // On the thread of the query, one at a time. Its work is within the query's budget; SQLite's memory counts as the
-// query's, but for what it takes within a MemoryQuota::Pause.
+// query's, but for what it takes within a MemoryQuota::Pause; other memory where it is asked for (MemoryQuota::Take).
 #pragma once
 
 #include <sqlite3.h>
@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "storage/base/status.h"
+#include "storage/sandbox/memory_quota.h"
 #include "storage/sandbox/work_budget.h"
 
 namespace kprof {
@@ -29,8 +30,9 @@ class GuestTables {
   // Functions that come with them, in lower case. They only compute from their arguments.
   virtual std::span<const std::string_view> functions() const = 0;
 
-  // Adds them to the connection, which is closed before this ends. Called once, before there is an authorizer.
-  virtual Status Offer(sqlite3* user, WorkBudget& budget) = 0;
+  // Adds them to the connection, which is closed before this ends. Called once, before there is an authorizer. Budget
+  // and memory outlive this.
+  virtual Status Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) = 0;
   // The first failure of reading them; SQLite reports only its code. kCancelled is the budget's.
   virtual const Status& status() const = 0;
 };

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <atomic>
+#include <string>
 #include <utility>
 
 namespace kprof {
@@ -66,7 +67,7 @@ MemoryQuota::Pause::~Pause() {
 }
 
 MemoryQuota::~MemoryQuota() {
-  all_used_bytes.fetch_sub(used_bytes_, std::memory_order_relaxed);
+  all_used_bytes.fetch_sub(used_bytes_ + parts_bytes_, std::memory_order_relaxed);
 }
 
 bool MemoryQuota::IsInstalled() {
@@ -84,6 +85,43 @@ bool MemoryQuota::Allows(int64_t more_bytes) noexcept {
     return false;
   }
   return true;
+}
+
+namespace {
+
+Status TooMuch(int64_t limit_bytes) {
+  return Fail(ErrorCode::kUsage, "hold an answer",
+              "it needs more than " + std::to_string(limit_bytes) + " bytes of memory",
+              "ask about fewer rows, or group by what has fewer or shorter values");
+}
+
+Status Crowded() {
+  return Fail(
+      ErrorCode::kQueueFull, "hold an answer",
+      "all queries together need more than " + std::to_string(MemoryQuota::kAllQuotasBytes) + " bytes of memory",
+      "try again in a moment");
+}
+
+}  // namespace
+
+Status MemoryQuota::Take(int64_t bytes) {
+  if (bytes > 0 && !Allows(bytes)) {
+    if (used_bytes_ + bytes > limit_bytes_) return TooMuch(limit_bytes_);
+    if (crowded_) return Crowded();
+    return Fail(ErrorCode::kCancelled, "hold an answer", "the query has ended");
+  }
+  Count(bytes);
+  return OkStatus();
+}
+
+Status MemoryQuota::TakeOfParts(int64_t bytes) {
+  if (bytes > 0) {
+    if (parts_bytes_ + bytes > limit_bytes_ * kPartsTimes) return TooMuch(limit_bytes_ * kPartsTimes);
+    if (all_used_bytes.load(std::memory_order_relaxed) + bytes > kAllQuotasBytes) return Crowded();
+  }
+  parts_bytes_ += bytes;
+  all_used_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  return OkStatus();
 }
 
 void MemoryQuota::Count(int64_t difference_bytes) noexcept {

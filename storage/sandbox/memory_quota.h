@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "storage/base/status.h"
 #include "storage/sandbox/work_budget.h"
 
 namespace kprof {
@@ -56,6 +57,14 @@ class MemoryQuota {
   // False when SQLite was in use before main, so that quotas do not work; queries must not be run then.
   static bool IsInstalled();
 
+  // Counts memory that is not SQLite's, before it is taken; less than zero gives it back. Fails where it is refused,
+  // with kUsage, kQueueFull or kCancelled.
+  Status Take(int64_t bytes);
+  // The same for what is found out of whole parts of traces, which does not depend on what is asked: it may be
+  // kPartsTimes as much as the rest.
+  static constexpr int64_t kPartsTimes = 4;
+  Status TakeOfParts(int64_t bytes);
+
   // True once memory was refused for want of memory (not of time).
   bool exceeded() const { return exceeded_; }
   // True once memory was refused because all others have too much of it.
@@ -72,6 +81,7 @@ class MemoryQuota {
   WorkBudget& budget_;
   int64_t used_bytes_ = 0;
   int64_t peak_bytes_ = 0;
+  int64_t parts_bytes_ = 0;
   int64_t requests_ = 0;
   bool exceeded_ = false;
   bool crowded_ = false;

@@ -26,7 +26,7 @@ const TraceTable& CounterTable() {
       .rows_between = [](TraceSet& set, int64_t from_ns,
                          int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
       .open = [](TraceSet& set) { return OpenEventTable(set, kKind, kFields); },
-      .groups = true,
+      .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
   };
   return kTable;
 }

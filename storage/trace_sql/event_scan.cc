@@ -46,6 +46,7 @@ Status EventScan::PlanPart(OpenPart& part) {
   tasks_.clear();
   next_task_ = 0;
   if (filter_.run.is_active() && !filter_.run.Accepts(part.place().run)) return OkStatus();
+  if (filter_.part.is_active() && !filter_.part.Accepts(part.place().part)) return OkStatus();
   tracks_ = filter_.track.NumbersOf(part.number());
   correlations_ = filter_.of(EventColumn::kCorrelation).CorrelationsOf(part.number());
   if (tracks_.is_empty() || correlations_.is_empty()) return OkStatus();

@@ -18,74 +18,93 @@
 namespace kprof {
 namespace {
 
+constexpr size_t kMostViews = 32;      // of segments whose rows come in another order
+constexpr size_t kMostParents = 4096;  // whose places are looked up
+
+bool IsOfPart(EventField field) {
+  return field == EventField::kRun || field == EventField::kPart;
+}
+
+// Whether it is one number of a row, of which what is shown can be made.
+bool IsNumber(EventField field) {
+  return !IsOfPart(field) && field != EventField::kId && field != EventField::kArgs && field != EventField::kBeside;
+}
+
 class EventTableScan final : public TraceScan {
  public:
   EventTableScan(TraceSet& set, EventKind kind, std::span<const EventField> fields)
       : set_(set), kind_(kind), fields_(fields), scan_(set, kind) {}
 
   Status Start(std::span<const ScanCondition> conditions, const Order& order) override {
-    ScanFilter filter;
-    for (const ScanCondition& condition : conditions) Add(condition, filter);
-    wanted_parent_ = filter.parent;
+    filter_ = {};
+    for (const ScanCondition& condition : conditions) Add(condition, filter_);
     args_of_ = {};
     parents_of_ = nullptr;
+    views_.clear();
     grouped_.reset();
-    RETURN_IF_ERROR(NarrowToChildren(filter));
-    RETURN_IF_ERROR(scan_.Start(std::move(filter)));
+    RETURN_IF_ERROR(NarrowToChildren(filter_));
+    if (order.grouped_by >= 0) return Group(order);
+    RETURN_IF_ERROR(scan_.Start(filter_));
     RETURN_IF_ERROR(SkipOthersChildren());
-    if (order.grouped_by >= 0) RETURN_IF_ERROR(Group(order));
     Take();
     return OkStatus();
   }
-  bool AtEnd() const override { return view_ == nullptr; }
+  bool AtEnd() const override { return at_end_; }
   bool NextAtHand() override {
     if (grouped_) {
-      ++at_;
-    } else if (wanted_parent_.is_active() || !scan_.NextAtHand()) {
+      grouped_->Next();
+      needs_window_ = grouped_->NeedsWindow();
+      if (needs_window_) return false;
+    } else if (filter_.parent.is_active() || !scan_.NextAtHand()) {
       return false;
     }
     Take();
     return true;
   }
   Status Next() override {
-    RETURN_IF_ERROR(scan_.Next());
-    RETURN_IF_ERROR(SkipOthersChildren());
+    if (std::exchange(needs_window_, false)) {
+      RETURN_IF_ERROR(FillWindow());
+    } else {
+      RETURN_IF_ERROR(scan_.Next());
+      RETURN_IF_ERROR(SkipOthersChildren());
+    }
     Take();
     return OkStatus();
   }
-  int64_t RowId() const override { return id(); }
+  Result<int64_t> RowId() const override {
+    if (segment_ != nullptr) return id();
+    return Fail(ErrorCode::kUsage, "number rows", "one stands for several here", "name the column id");
+  }
   bool ColumnAtHand(int column, sqlite3_context* out) override;
   Status Column(int column, sqlite3_context* out) override;
 
  private:
   void Add(const ScanCondition& condition, ScanFilter& filter) const;
   Status Group(const Order& order);
+  Status FillWindow();
+  template <typename See>
+  Status ForEachRow(const See& see);
   // The row that is read from now on; none at the end.
   void Take() {
-    if (grouped_) {
-      view_ = at_ < grouped_->size() ? &grouped_->view(at_) : nullptr;
-      if (view_ != nullptr) row_ = grouped_->row(at_);
-    } else {
-      view_ = scan_.AtEnd() ? nullptr : &scan_.view();
-      if (view_ != nullptr) row_ = scan_.row();
-    }
+    if (grouped_) return TakeGrouped();
+    at_end_ = scan_.AtEnd();
+    if (at_end_) return;
+    view_ = &scan_.view();
+    part_ = &view_->part();
+    segment_ = &view_->segment();
+    row_ = scan_.row();
   }
-  int64_t id() const { return view_->part().IdOf(view_->segment().first_row + row_); }
-  // As SQL has it.
-  int64_t Told(EventField field, int64_t value) const {
-    return field == EventField::kCorrelation ? SqlCorrelation(view_->part().number(), value) : value;
-  }
-  Result<int64_t> Value(EventColumn column) {
-    ASSIGN_OR_RETURN(const int64_t* values, view_->Column(column));
-    return values[row_];
-  }
+  void TakeGrouped();
+  int64_t id() const { return part_->IdOf(segment_->first_row + row_); }
+  // Of the row's segment.
+  SegmentView& View();
+  // The number that a field is made of, kNoValue or a text's number for one; REQUIRES: IsNumber.
+  Result<int64_t> Number(EventField field, SegmentView& view, uint32_t row);
+  Status ResultOf(EventField field, OpenPart& part, int64_t number, sqlite3_context* out) const;
+  static bool ResultAtHand(EventField field, const OpenPart& part, int64_t number, sqlite3_context* out);
   Status NarrowToChildren(ScanFilter& filter);
   Status SkipOthersChildren();
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
-  Status ColumnTrack(sqlite3_context* out);
-  Status ColumnText(EventColumn column, sqlite3_context* out);
-  Status ColumnFlowId(sqlite3_context* out);
-  Status ColumnPhase(sqlite3_context* out);
   Status ColumnArgs(ArgsOf which, sqlite3_context* out);
 
   struct Place {
@@ -98,21 +117,59 @@ class EventTableScan final : public TraceScan {
   const EventKind kind_;
   const std::span<const EventField> fields_;
   EventScan scan_;
+  ScanFilter filter_;
   std::optional<GroupedEvents> grouped_;  // else rows are read as scan_ finds them
-  size_t at_ = 0;                         // among the grouped
-  SegmentView* view_ = nullptr;           // null: at the end
+  EventField grouped_by_ = EventField::kName;
+  std::vector<EventField> kept_;  // of the grouped: which numbers are kept of each row
+  std::vector<int> kept_at_;      // by column: where among them, or -1
+  bool needs_window_ = false;
+  // The row:
+  bool at_end_ = true;
+  OpenPart* part_ = nullptr;
+  const Segment* segment_ = nullptr;  // null: it stands for several
   uint32_t row_ = 0;
-  IntegerFilter wanted_parent_;
+  SegmentView* view_ = nullptr;                      // null: not found yet
+  std::vector<std::unique_ptr<SegmentView>> views_;  // that rows of the grouped were read of, the last ones last
   Place args_of_;  // what args_ was made of: arg(args, ...) asks for the same several times
   std::string args_;
   const Segment* parents_of_ = nullptr;
   DecodedColumn parents_;
 };
 
+// The column that a field is, as it is; nothing for those that are made of several.
+std::optional<EventColumn> ColumnOf(EventField field) {
+  switch (field) {
+    case EventField::kTrackId:
+      return EventColumn::kTrack;
+    case EventField::kTime:
+      return EventColumn::kTime;
+    case EventField::kDuration:
+      return EventColumn::kDuration;
+    case EventField::kName:
+      return EventColumn::kName;
+    case EventField::kCategory:
+      return EventColumn::kCategory;
+    case EventField::kDepth:
+      return EventColumn::kDepth;
+    case EventField::kCorrelation:
+      return EventColumn::kCorrelation;
+    case EventField::kValue:
+      return EventColumn::kValue;
+    case EventField::kPhase:
+      return EventColumn::kPhase;
+    case EventField::kFlowId:
+      return EventColumn::kFlowId;
+    default:
+      return std::nullopt;
+  }
+}
+
 void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) const {
   switch (fields_[static_cast<size_t>(condition.column)]) {
     case EventField::kRun:
       return filter.run.Add(condition);
+    case EventField::kPart:
+      return filter.part.Add(condition);
     case EventField::kId:
       return filter.id.Add(condition);
     case EventField::kTrackId:
@@ -136,66 +193,162 @@ void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) con
   }
 }
 
-// The children of one slice lie on its track, within its time, one level below it.
+// The children of a slice lie on its track, within its time, one level below it; those of several on their tracks,
+// within the time of all of them.
 Status EventTableScan::NarrowToChildren(ScanFilter& filter) {
   if (!filter.parent.is_active()) return OkStatus();
-  const std::optional<int64_t> id = filter.parent.only();
-  if (!id) return OkStatus();
-  const int64_t part_number = PartOfSqlId(*id);
-  const int64_t row = NumberOfSqlId(*id);
-  const bool is_here = part_number >= 0 && part_number < static_cast<int64_t>(set_.parts().size());
-  const Segment* segment = is_here ? set_.parts()[static_cast<size_t>(part_number)]->FindSegment(kind_, row) : nullptr;
-  if (segment == nullptr) {
+  std::vector<int64_t> parents;
+  if (filter.parent.is_empty()) {
+  } else if (filter.parent.list() != nullptr) {
+    parents = *filter.parent.list();
+  } else if (filter.parent.only()) {
+    parents.push_back(*filter.parent.only());
+  } else {
+    return OkStatus();
+  }
+  if (parents.size() > kMostParents) return OkStatus();
+  std::vector<int64_t> tracks;
+  std::vector<int64_t> depths;
+  int64_t begin_ns = INT64_MAX;
+  int64_t end_ns = INT64_MIN;
+  for (const int64_t id : parents) {
+    const int64_t part_number = PartOfSqlId(id);
+    const int64_t row = NumberOfSqlId(id);
+    if (part_number < 0 || part_number >= static_cast<int64_t>(set_.parts().size())) continue;
+    OpenPart& part = *set_.parts()[static_cast<size_t>(part_number)];
+    const Segment* segment = part.FindSegment(kind_, row);
+    if (segment == nullptr) continue;
+    RETURN_IF_ERROR(part.CheckTime());
+    const auto at = static_cast<size_t>(row - segment->first_row);
+    const auto value = [&](EventColumn column) -> Result<int64_t> {
+      ASSIGN_OR_RETURN(const DecodedColumn values, part.Read(*segment, column));
+      return (*values)[at];
+    };
+    ASSIGN_OR_RETURN(const int64_t track, value(EventColumn::kTrack));
+    ASSIGN_OR_RETURN(const int64_t time_ns, value(EventColumn::kTime));
+    ASSIGN_OR_RETURN(const int64_t duration_ns, value(EventColumn::kDuration));
+    ASSIGN_OR_RETURN(const int64_t depth, value(EventColumn::kDepth));
+    if (depth < 0 || depth == INT64_MAX) continue;
+    int64_t ends_ns = INT64_MAX;
+    if (duration_ns >= 0 && __builtin_add_overflow(time_ns, duration_ns, &ends_ns)) ends_ns = INT64_MAX;
+    tracks.push_back(part.IdOf(track));
+    depths.push_back(depth + 1);
+    begin_ns = std::min(begin_ns, std::max(time_ns, INT64_MIN + 1));
+    end_ns = std::max(end_ns, ends_ns);
+  }
+  if (tracks.empty()) {
     filter.id.KeepOnly({});
     return OkStatus();
   }
-  OpenPart& part = *set_.parts()[static_cast<size_t>(part_number)];
-  const auto at = static_cast<size_t>(row - segment->first_row);
-  const auto value = [&](EventColumn column) -> Result<int64_t> {
-    ASSIGN_OR_RETURN(const DecodedColumn values, part.Read(*segment, column));
-    return (*values)[at];
-  };
-  ASSIGN_OR_RETURN(const int64_t track, value(EventColumn::kTrack));
-  ASSIGN_OR_RETURN(const int64_t time_ns, value(EventColumn::kTime));
-  ASSIGN_OR_RETURN(const int64_t duration_ns, value(EventColumn::kDuration));
-  ASSIGN_OR_RETURN(const int64_t depth, value(EventColumn::kDepth));
-  if (depth < 0 || depth == INT64_MAX) {
-    filter.id.KeepOnly({});
-    return OkStatus();
-  }
-  int64_t end_ns = INT64_MAX;
-  if (duration_ns >= 0 && __builtin_add_overflow(time_ns, duration_ns, &end_ns)) end_ns = INT64_MAX;
-  filter.track.KeepOnly({part.IdOf(track)});
-  filter.of(EventColumn::kTime).KeepBetween(std::max(time_ns, INT64_MIN + 1), end_ns);
-  filter.of(EventColumn::kDepth).KeepOnly({depth + 1});
+  filter.track.KeepOnly(std::move(tracks));
+  filter.of(EventColumn::kTime).KeepBetween(begin_ns, end_ns);
+  filter.of(EventColumn::kDepth).KeepOnly(std::move(depths));
   return OkStatus();
 }
 
 Status EventTableScan::SkipOthersChildren() {
-  if (!wanted_parent_.is_active()) return OkStatus();
+  if (!filter_.parent.is_active()) return OkStatus();
   while (!scan_.AtEnd()) {
     ASSIGN_OR_RETURN(const int64_t parent, ParentOf(scan_.view(), scan_.row()));
-    if (wanted_parent_.Accepts(parent)) return OkStatus();
+    if (filter_.parent.Accepts(parent)) return OkStatus();
     RETURN_IF_ERROR(scan_.Next());
   }
   return OkStatus();
 }
 
-Status EventTableScan::Group(const Order& order) {
-  const EventField field = fields_[static_cast<size_t>(order.grouped_by)];
-  grouped_.emplace(field == EventField::kRun       ? GroupKey::kRun
-                   : field == EventField::kTrackId ? GroupKey::kTrack
-                   : field == EventField::kName    ? GroupKey::kName
-                                                   : GroupKey::kCategory,
-                   order);
-  at_ = 0;
+// All rows there are, until `see` says false.
+template <typename See>
+Status EventTableScan::ForEachRow(const See& see) {
+  RETURN_IF_ERROR(scan_.Start(filter_));
+  RETURN_IF_ERROR(SkipOthersChildren());
   while (!scan_.AtEnd()) {
-    RETURN_IF_ERROR(grouped_->Add(scan_.view(), scan_.row()));
-    if (!wanted_parent_.is_active() && scan_.NextAtHand()) continue;
+    ASSIGN_OR_RETURN(const bool goes_on, see(scan_.view(), scan_.row()));
+    if (!goes_on) return OkStatus();
+    if (!filter_.parent.is_active() && scan_.NextAtHand()) continue;
     RETURN_IF_ERROR(scan_.Next());
     RETURN_IF_ERROR(SkipOthersChildren());
   }
-  return grouped_->Finish();
+  return OkStatus();
+}
+
+GroupedBy GroupedByOf(EventField field) {
+  switch (field) {
+    case EventField::kRun:
+      return GroupedBy::kRun;
+    case EventField::kPart:
+      return GroupedBy::kPart;
+    case EventField::kTrackId:
+      return GroupedBy::kTrack;
+    case EventField::kName:
+      return GroupedBy::kName;
+    default:
+      return GroupedBy::kCategory;
+  }
+}
+
+Status EventTableScan::Group(const Order& order) {
+  grouped_by_ = fields_[static_cast<size_t>(order.grouped_by)];
+  kept_.clear();
+  kept_at_.assign(fields_.size(), -1);
+  for (const int column : order.read) {
+    const EventField field = fields_[static_cast<size_t>(column)];
+    if (!IsNumber(field)) continue;
+    kept_at_[static_cast<size_t>(column)] = static_cast<int>(kept_.size());
+    kept_.push_back(field);
+  }
+  grouped_.emplace(GroupedByOf(grouped_by_), order, kept_.size(), set_.terms().take_memory);
+  RETURN_IF_ERROR(ForEachRow([this](SegmentView& view, uint32_t row) -> Result<bool> {
+    RETURN_IF_ERROR(grouped_->Count(view, row));
+    return true;
+  }));
+  RETURN_IF_ERROR(grouped_->Order());
+  if (grouped_->NeedsWindow()) RETURN_IF_ERROR(FillWindow());
+  Take();
+  return OkStatus();
+}
+
+Status EventTableScan::FillWindow() {
+  RETURN_IF_ERROR(grouped_->BeginWindow());
+  views_.clear();
+  RETURN_IF_ERROR(ForEachRow([this](SegmentView& view, uint32_t row) -> Result<bool> {
+    ASSIGN_OR_RETURN(int64_t * kept, grouped_->Put(view, row));
+    if (kept == nullptr) return true;
+    for (const EventField field : kept_) {
+      ASSIGN_OR_RETURN(*kept++, Number(field, view, row));
+    }
+    return !grouped_->IsFull();
+  }));
+  if (grouped_->IsFull()) return OkStatus();
+  return Fail(ErrorCode::kStorageBroken, "bring rows together", "there are fewer than a moment ago");
+}
+
+void EventTableScan::TakeGrouped() {
+  at_end_ = grouped_->AtEnd();
+  if (at_end_) return;
+  if (grouped_->is_one_each()) {
+    part_ = grouped_->group_value().part;
+    segment_ = nullptr;
+    return;
+  }
+  const GroupedEvents::Place place = grouped_->place();
+  part_ = place.part;
+  segment_ = place.segment;
+  row_ = place.row;
+  view_ = nullptr;
+}
+
+SegmentView& EventTableScan::View() {
+  if (view_ != nullptr) return *view_;
+  const auto found =
+      std::find_if(views_.rbegin(), views_.rend(), [this](const auto& view) { return &view->segment() == segment_; });
+  if (found != views_.rend()) {
+    view_ = found->get();
+    return *view_;
+  }
+  if (views_.size() >= kMostViews) views_.erase(views_.begin());
+  views_.push_back(std::make_unique<SegmentView>(*part_, *segment_));
+  view_ = views_.back().get();
+  return *view_;
 }
 
 // Its id of SQL, or kNoValue.
@@ -208,29 +361,29 @@ Result<int64_t> EventTableScan::ParentOf(const SegmentView& view, uint32_t row) 
   return parent == kNoValue ? kNoValue : view.part().IdOf(parent);
 }
 
-Status EventTableScan::ColumnText(EventColumn column, sqlite3_context* out) {
-  ASSIGN_OR_RETURN(const int64_t number, Value(column));
-  if (number == 0 && column == EventColumn::kCategory) return OkStatus();
-  ASSIGN_OR_RETURN(const PartText text, view_->part().ReadText(number));
-  ResultText(out, text);
-  return OkStatus();
-}
-
 Status EventTableScan::ColumnArgs(ArgsOf which, sqlite3_context* out) {
   const Place place{id(), which};
   if (!(place == args_of_)) {
     args_of_ = {};
     args_.clear();
-    RETURN_IF_ERROR(AppendArgsJson(*view_, row_, which, args_));
+    RETURN_IF_ERROR(AppendArgsJson(View(), row_, which, args_));
     args_of_ = place;
   }
   if (!args_.empty()) ResultCopied(out, args_);
   return OkStatus();
 }
 
-Status EventTableScan::ColumnTrack(sqlite3_context* out) {
-  ASSIGN_OR_RETURN(const int64_t track, Value(EventColumn::kTrack));
-  const OpenPart& part = view_->part();
+Result<int64_t> EventTableScan::Number(EventField field, SegmentView& view, uint32_t row) {
+  if (field == EventField::kParent) return ParentOf(view, row);
+  if (field == EventField::kSlice) {
+    OpenPart& part = view.part();
+    return part.flows().SliceOf(part, view.segment().first_row + row);
+  }
+  ASSIGN_OR_RETURN(const int64_t* values, view.Column(ColumnOf(field).value()));
+  return values[row];
+}
+
+Status ResultTrack(const OpenPart& part, int64_t track, sqlite3_context* out) {
   if (track < 0 || track >= static_cast<int64_t>(part.facts().tracks().size())) {
     return part.Broken("it has no track " + std::to_string(track));
   }
@@ -238,111 +391,139 @@ Status EventTableScan::ColumnTrack(sqlite3_context* out) {
   return OkStatus();
 }
 
-Status EventTableScan::ColumnFlowId(sqlite3_context* out) {
-  ASSIGN_OR_RETURN(const int64_t flow_id, Value(EventColumn::kFlowId));
-  return ResultFlowId(view_->part(), flow_id, out);
-}
-
 // A letter, or none. One that is no text of its own (a byte of several) is shown as such bytes are.
-Status EventTableScan::ColumnPhase(sqlite3_context* out) {
-  ASSIGN_OR_RETURN(const int64_t phase, Value(EventColumn::kPhase));
+Status ResultPhase(const OpenPart& part, int64_t phase, sqlite3_context* out) {
   if (phase == 0) return OkStatus();
   if (phase < -128 || phase > 255) {  // a byte, as one with a sign or without
-    return view_->part().Broken("segment " + std::to_string(view_->segment().id) + " has a row of phase " +
-                                std::to_string(phase) + ", which is no letter");
+    return part.Broken("it has a row of phase " + std::to_string(phase) + ", which is no letter");
   }
   const auto letter = static_cast<char>(phase);
   ResultCopied(out, ReadableText(std::string_view(&letter, 1)));
   return OkStatus();
 }
 
-// The column that a field is, as it is; nothing for those that are made of several.
-std::optional<EventColumn> ColumnOf(EventField field) {
+Status EventTableScan::ResultOf(EventField field, OpenPart& part, int64_t number, sqlite3_context* out) const {
   switch (field) {
-    case EventField::kTime:
-      return EventColumn::kTime;
-    case EventField::kDuration:
-      return EventColumn::kDuration;
-    case EventField::kDepth:
-      return EventColumn::kDepth;
+    case EventField::kTrackId:
+      return ResultTrack(part, number, out);
+    case EventField::kName:
+    case EventField::kCategory: {
+      if (number == 0 && field == EventField::kCategory) return OkStatus();
+      ASSIGN_OR_RETURN(const PartText text, part.ReadText(number));
+      ResultText(out, text);
+      return OkStatus();
+    }
+    case EventField::kFlowId:
+      return ResultFlowId(part, number, out);
+    case EventField::kValue:
+      sqlite3_result_double(out, std::bit_cast<double>(number));
+      return OkStatus();
     case EventField::kCorrelation:
-      return EventColumn::kCorrelation;
+      ResultInteger(out, SqlCorrelation(part.number(), number));
+      return OkStatus();
+    case EventField::kPhase:
+      return ResultPhase(part, number, out);
+    case EventField::kSlice:
+      ResultInteger(out, number == kNoValue ? kNoValue : part.IdOf(number));
+      return OkStatus();
     default:
-      return std::nullopt;
+      ResultInteger(out, number);
+      return OkStatus();
   }
 }
 
-// What takes no reading, and so cannot fail: most values of most queries.
+// What takes no reading, and so cannot fail; false for others.
+bool EventTableScan::ResultAtHand(EventField field, const OpenPart& part, int64_t number, sqlite3_context* out) {
+  switch (field) {
+    case EventField::kName:
+    case EventField::kCategory: {
+      if (number == 0 && field == EventField::kCategory) return true;
+      const PartText* text = part.HeldText(number);
+      if (text != nullptr) ResultText(out, *text);
+      return text != nullptr;
+    }
+    case EventField::kTrackId:
+      if (static_cast<uint64_t>(number) >= part.facts().tracks().size()) return false;
+      sqlite3_result_int64(out, part.IdOf(number));
+      return true;
+    case EventField::kTime:
+    case EventField::kDuration:
+    case EventField::kDepth:
+    case EventField::kParent:
+      ResultInteger(out, number);
+      return true;
+    case EventField::kCorrelation:
+      ResultInteger(out, SqlCorrelation(part.number(), number));
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Most values of most queries.
 bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
-  if (field == EventField::kRun) {
-    ResultKept(out, view_->part().place().run);
+  if (IsOfPart(field)) {
+    ResultKept(out, field == EventField::kRun ? part_->place().run : part_->place().part);
     return true;
+  }
+  if (grouped_) {
+    if (field == grouped_by_) {
+      const TextPlace& value = grouped_->group_value();
+      return ResultAtHand(field, *value.part, value.number, out);
+    }
+    const int kept = kept_at_[static_cast<size_t>(column)];
+    if (kept >= 0) return ResultAtHand(field, *part_, grouped_->values()[kept], out);
   }
   if (field == EventField::kId) {
     sqlite3_result_int64(out, id());
     return true;
   }
-  if (field == EventField::kName || field == EventField::kCategory) {
-    const bool is_name = field == EventField::kName;
-    const int64_t* numbers = view_->Held(is_name ? EventColumn::kName : EventColumn::kCategory);
-    if (numbers == nullptr || (numbers[row_] == 0 && !is_name)) return numbers != nullptr;
-    const PartText* text = view_->part().HeldText(numbers[row_]);
-    if (text != nullptr) ResultText(out, *text);
-    return text != nullptr;
-  }
   const std::optional<EventColumn> plain = ColumnOf(field);
-  const int64_t* values = plain ? view_->Held(*plain) : nullptr;
-  if (values == nullptr) return false;
-  ResultInteger(out, Told(field, values[row_]));
-  return true;
+  const int64_t* values = plain && view_ != nullptr ? view_->Held(*plain) : nullptr;
+  return values != nullptr && ResultAtHand(field, *part_, values[row_], out);
 }
 
 Status EventTableScan::Column(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
-  switch (field) {
-    case EventField::kTrackId:
-      return ColumnTrack(out);
-    case EventField::kName:
-      return ColumnText(EventColumn::kName, out);
-    case EventField::kCategory:
-      return ColumnText(EventColumn::kCategory, out);
-    case EventField::kParent: {
-      ASSIGN_OR_RETURN(const int64_t parent, ParentOf(*view_, row_));
-      ResultInteger(out, parent);
-      return OkStatus();
-    }
-    case EventField::kValue: {
-      ASSIGN_OR_RETURN(const int64_t bits, Value(EventColumn::kValue));
-      sqlite3_result_double(out, std::bit_cast<double>(bits));
-      return OkStatus();
-    }
-    case EventField::kPhase:
-      return ColumnPhase(out);
-    case EventField::kFlowId:
-      return ColumnFlowId(out);
-    case EventField::kSlice: {
-      OpenPart& part = view_->part();
-      ASSIGN_OR_RETURN(const int64_t slice, part.flows().SliceOf(part, view_->segment().first_row + row_));
-      ResultInteger(out, slice == kNoValue ? kNoValue : part.IdOf(slice));
-      return OkStatus();
-    }
-    case EventField::kArgs:
-      return ColumnArgs(ArgsOf::kArguments, out);
-    case EventField::kBeside:
-      return ColumnArgs(ArgsOf::kEvent, out);
-    default: {
-      ASSIGN_OR_RETURN(const int64_t value, Value(ColumnOf(field).value()));
-      ResultInteger(out, Told(field, value));
-      return OkStatus();
-    }
+  if (grouped_ && field == grouped_by_) {
+    const TextPlace& value = grouped_->group_value();
+    return ResultOf(field, *value.part, value.number, out);
   }
+  if (segment_ == nullptr) return RowId().status();
+  if (field == EventField::kArgs) return ColumnArgs(ArgsOf::kArguments, out);
+  if (field == EventField::kBeside) return ColumnArgs(ArgsOf::kEvent, out);
+  const int kept = grouped_ ? kept_at_[static_cast<size_t>(column)] : -1;
+  if (kept >= 0) return ResultOf(field, *part_, grouped_->values()[kept], out);
+  ASSIGN_OR_RETURN(const int64_t number, Number(field, View(), row_));
+  return ResultOf(field, *part_, number, out);
 }
 
 }  // namespace
 
 std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields) {
   return std::make_unique<EventTableScan>(set, kind, fields);
+}
+
+int64_t EventGroups(TraceSet& set, EventKind kind, std::span<const EventField> fields, int column) {
+  const EventField field = fields[static_cast<size_t>(column)];
+  constexpr int64_t kFewTexts = 1 << 16;
+  int64_t groups = 0;
+  for (const auto& part : set.parts()) {
+    int64_t more = 1;
+    if (field == EventField::kTrackId) {
+      more = static_cast<int64_t>(part->facts().tracks().size());
+    } else if (!IsOfPart(field)) {
+      more = part->facts().strings_end();
+      // Most of many are texts of arguments.
+      if (more > kFewTexts) {
+        const Result<int64_t> count = part->CountTexts(kind, ColumnOf(field).value());
+        more = count.ok() ? *count : INT64_MAX / 2;
+      }
+    }
+    if (__builtin_add_overflow(groups, more, &groups)) return INT64_MAX;
+  }
+  return groups;
 }
 
 int64_t EventRowsBetween(TraceSet& set, EventKind kind, int64_t from_ns, int64_t to_ns) {

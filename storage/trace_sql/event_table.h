@@ -12,6 +12,7 @@ namespace kprof {
 
 enum class EventField {
   kRun,
+  kPart,
   kId,
   kTrackId,
   kTime,
@@ -31,6 +32,9 @@ enum class EventField {
 
 // `fields`: what the table's columns are, one each; lives as long as the program.
 std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields);
+
+// How many different values one of the columns has, at most.
+int64_t EventGroups(TraceSet& set, EventKind kind, std::span<const EventField> fields, int column);
 
 int64_t EventRowsBetween(TraceSet& set, EventKind kind, int64_t from_ns, int64_t to_ns);
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "storage/base/memory_charge.h"
 #include "storage/trace/flow_binder.h"
 #include "storage/trace/flow_chains.h"
 #include "storage/trace_sql/segment_view.h"
@@ -48,13 +49,15 @@ class BindingPoints {
   std::unordered_map<uint32_t, std::optional<uint32_t>> slots_;
 };
 
-Result<std::vector<FlowPoint>> ReadPoints(OpenPart& part) {
+Result<std::vector<FlowPoint>> ReadPoints(OpenPart& part, MemoryCharge& memory) {
   if (part.rows(EventKind::kFlow) > kMostFlowPoints) {
     return Fail(ErrorCode::kUsage, "find the flows of trace part " + part.place().path,
                 "it has more than " + std::to_string(kMostFlowPoints) + " points of flows",
                 "ask without flow, and without the slice of flow_point");
   }
+  RETURN_IF_ERROR(memory.Grow(part.rows(EventKind::kFlow) * static_cast<int64_t>(sizeof(FlowPoint))));
   std::vector<FlowPoint> points;
+  points.reserve(static_cast<size_t>(part.rows(EventKind::kFlow)));
   BindingPoints binding(part);
   for (const Segment& segment : part.segments(EventKind::kFlow)) {
     SegmentView view(part, segment);
@@ -89,10 +92,12 @@ Result<std::vector<FlowPoint>> ReadPoints(OpenPart& part) {
 }
 
 // Those of which the part does not say it get the slices that they touch.
-Status Bind(OpenPart& part, std::vector<FlowPoint>& points) {
+Status Bind(OpenPart& part, std::vector<FlowPoint>& points, MemoryCharge& memory) {
   const auto unbound =
       std::partition(points.begin(), points.end(), [](const FlowPoint& point) { return point.slice != kNoValue; });
   if (unbound == points.end()) return OkStatus();
+  // Each waits in a binder of its track.
+  RETURN_IF_ERROR(memory.Grow((points.end() - unbound) * static_cast<int64_t>(sizeof(FlowPoint))));
   std::sort(unbound, points.end(), [](const FlowPoint& a, const FlowPoint& b) {
     return std::pair(a.time_ns, a.row) < std::pair(b.time_ns, b.row);
   });
@@ -124,12 +129,25 @@ FlowPair PairOf(const FlowPoint& from, const FlowPoint& to) {
 
 Result<std::span<const FlowPair>> FlowPairs::Read(OpenPart& part) {
   if (is_made_) return std::span<const FlowPair>(pairs_);
-  ASSIGN_OR_RETURN(std::vector<FlowPoint> points, ReadPoints(part));
-  RETURN_IF_ERROR(Bind(part, points));
+  MemoryCharge memory(part.terms().take_part_memory);
+  ASSIGN_OR_RETURN(std::vector<FlowPoint> points, ReadPoints(part, memory));
+  {
+    MemoryCharge binding(part.terms().take_part_memory);
+    RETURN_IF_ERROR(Bind(part, points, binding));
+  }
   RETURN_IF_ERROR(part.CheckTime());
+  kept_memory_.emplace(part.terms().take_part_memory);
+  RETURN_IF_ERROR(kept_memory_->Grow(part.rows(EventKind::kFlow) * static_cast<int64_t>(sizeof(slice_of_[0]))));
   slice_of_.assign(static_cast<size_t>(part.rows(EventKind::kFlow)), kNoValue);
   for (const FlowPoint& point : points) slice_of_[static_cast<size_t>(point.row)] = point.slice;
   SortByFlow(points);
+  size_t steps = 0;
+  ForEachFlowStep(points, [&steps](const FlowPoint&, const FlowPoint&) {
+    ++steps;
+    return true;
+  });
+  RETURN_IF_ERROR(kept_memory_->Grow(static_cast<int64_t>(steps * (sizeof(FlowPair) + 2 * sizeof(by_from_[0])))));
+  pairs_.reserve(steps);
   ForEachFlowStep(points, [this](const FlowPoint& from, const FlowPoint& to) {
     pairs_.push_back(PairOf(from, to));
     return true;

@@ -48,7 +48,7 @@ class FlowScan final : public TraceScan {
     if (++at_ < found_.size()) return OkStatus();
     return ToPartWithSome();
   }
-  int64_t RowId() const override { return part_->IdOf(pair().from_point); }
+  Result<int64_t> RowId() const override { return part_->IdOf(pair().from_point); }
   Status Column(int column, sqlite3_context* out) override;
 
  private:
@@ -106,7 +106,7 @@ class FlowScan final : public TraceScan {
         ASSIGN_OR_RETURN(const bool accepts, categories.Accepts(pair.category));
         if (!accepts) return OkStatus();
       }
-      found_.push_back(at);
+      found_.push_back(static_cast<uint32_t>(at));
       return OkStatus();
     };
     if (from.is_active() && from.only()) {
@@ -125,7 +125,7 @@ class FlowScan final : public TraceScan {
   size_t next_part_ = 0;
   OpenPart* part_ = nullptr;
   std::span<const FlowPair> pairs_;
-  std::vector<size_t> found_;  // of the part's pairs
+  std::vector<uint32_t> found_;  // of the part's pairs
   size_t at_ = 0;
 };
 
@@ -141,7 +141,7 @@ Status FlowScan::Column(int column, sqlite3_context* out) {
       ResultKept(out, part_->place().run);
       return OkStatus();
     case kId:
-      ResultInteger(out, RowId());
+      ResultInteger(out, part_->IdOf(pair().from_point));
       return OkStatus();
     case kFromSlice:
       slice(pair().from_slice);

@@ -142,7 +142,7 @@ IntegerFilter IntegerFilter::CorrelationsOf(int64_t part) const {
     std::vector<int64_t> values;
     for (const int64_t value : any_ ? *any_ : std::vector<int64_t>{min_}) {
       if (value >= first && value <= last) values.push_back(value - first);
-      if (!IsOfPart(value)) values.push_back(value);
+      if (!FitsSqlCorrelation(value)) values.push_back(value);
     }
     own.KeepOnly(std::move(values));
     return own;

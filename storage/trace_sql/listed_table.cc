@@ -38,7 +38,7 @@ class ListedScan final : public TraceScan {
     ++number_;
     return ToAccepted();
   }
-  int64_t RowId() const override { return set_.parts()[part_]->IdOf(static_cast<int64_t>(number_)); }
+  Result<int64_t> RowId() const override { return set_.parts()[part_]->IdOf(static_cast<int64_t>(number_)); }
   Status Column(int column, sqlite3_context* out) override {
     table_.result(row(), column, out);
     return OkStatus();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/base/memory_charge.h"
 #include "storage/trace_sql/correlation_index.h"
 #include "storage/trace_sql/flow_pairs.h"
 #include "storage/trace_sql/slice_parents.h"
@@ -89,6 +90,25 @@ Result<PartText> OpenPart::ReadText(int64_t id) {
     held_texts_[static_cast<size_t>(id)] = held;
   }
   return held;
+}
+
+Result<int64_t> OpenPart::CountTexts(EventKind kind, EventColumn column) {
+  if (const auto found = text_counts_.find({kind, column}); found != text_counts_.end()) return found->second;
+  const auto end = static_cast<uint64_t>(reader_->strings_end());
+  MemoryCharge charge(terms_.take_memory);
+  RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(end / 8)));
+  std::vector<bool> seen(end);
+  int64_t count = 0;
+  for (const Segment& segment : segments(kind)) {
+    RETURN_IF_ERROR(CheckTime());
+    ASSIGN_OR_RETURN(const DecodedColumn texts, Read(segment, column));
+    for (const int64_t text : *texts) {
+      if (static_cast<uint64_t>(text) >= end || seen[static_cast<size_t>(text)]) continue;
+      seen[static_cast<size_t>(text)] = true;
+      ++count;
+    }
+  }
+  return text_counts_[{kind, column}] = count;
 }
 
 Result<const std::vector<TrackStretch>*> OpenPart::ReadTracks(const Segment& segment) {

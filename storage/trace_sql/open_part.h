@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -75,6 +77,8 @@ class OpenPart {
     const PartText* text = may_be ? &held_texts_[static_cast<size_t>(id)] : nullptr;
     return text != nullptr && text->kept ? text : nullptr;
   }
+  // How many different numbers of texts a column has: read once, where it is asked for.
+  Result<int64_t> CountTexts(EventKind kind, EventColumn column);
   // Where tracks lie in a segment of a kind with times.
   Result<const std::vector<TrackStretch>*> ReadTracks(const Segment& segment);
   CorrelationIndex& correlations() { return *correlations_; }
@@ -99,6 +103,7 @@ class OpenPart {
   std::vector<PartText> held_texts_;  // by number, of the lowest ones
   size_t text_bytes_ = 0;
   std::string last_text_;
+  std::map<std::pair<EventKind, EventColumn>, int64_t> text_counts_;
   std::unordered_map<int64_t, std::vector<TrackStretch>> tracks_;
   const std::unique_ptr<CorrelationIndex> correlations_;
   const std::unique_ptr<SliceParents> parents_;

@@ -28,13 +28,15 @@ std::span<const std::string_view> QueryTraces::functions() const {
   return kFunctions;
 }
 
-Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget) {
+Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) {
   ReadingTerms terms{.must_end = [&budget] { return budget.IsSpent(); },
                      .aside =
                          [](const std::function<void()>& read) {
                            const MemoryQuota::Pause pause;
                            read();
-                         }};
+                         },
+                     .take_memory = [&memory](int64_t bytes) { return memory.Take(bytes); },
+                     .take_part_memory = [&memory](int64_t bytes) { return memory.TakeOfParts(bytes); }};
   set_ = std::make_unique<TraceSet>(pool_, std::move(terms));
   for (const TracePlace& place : places_) {
     if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");

@@ -22,7 +22,7 @@ class QueryTraces final : public GuestTables {
 
   std::span<const GuestTable> tables() const override { return tables_; }
   std::span<const std::string_view> functions() const override;
-  Status Offer(sqlite3* user, WorkBudget& budget) override;
+  Status Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) override;
   const Status& status() const override;
 
  private:

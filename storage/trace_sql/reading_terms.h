@@ -2,9 +2,12 @@
 // fills them in; by default there are none.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
+
+#include "storage/base/memory_charge.h"
 
 namespace kprof {
 
@@ -14,6 +17,10 @@ struct ReadingTerms {
   // Runs what reads a part's file: its pages are bounded by themselves, and are no memory of the query's. Null: as it
   // is.
   std::function<void(const std::function<void()>&)> aside{};
+  // For what is made of parts and is not SQLite's. Null: there is no limit.
+  TakeMemory take_memory{};
+  // The same for what is found out of a whole part, which may be more.
+  TakeMemory take_part_memory{};
 
   bool MustEnd() const { return must_end && must_end(); }
   template <typename Work>

@@ -15,6 +15,7 @@ namespace kprof {
 
 struct ScanFilter {
   TextFilter run;
+  TextFilter part;   // its name
   IntegerFilter id;  // of SQL, as is the next one, the parent, and the correlation
   IntegerFilter track;
   IntegerFilter parent;

@@ -14,8 +14,9 @@ constexpr double kListed = 25;  // values of an IN, as SQLite guesses, too
 constexpr double kAlike = 4;    // rows of one correlation, children of one slice
 constexpr double kStartCost = 20;
 constexpr double kScanCost = 0.1;  // of a row looked at and passed over, where one that is handed out is 1
-// Rows brought together by their values are held in memory, all of them.
-constexpr int64_t kMostGrouped = 4 << 20;
+// Of each different value of a column that rows are brought together by there is something in memory. More of them are
+// SQLite's to sort, which it does on the disk.
+constexpr int64_t kMostGroups = 1 << 18;
 
 std::optional<ScanOp> OpOf(int op) {
   switch (op) {
@@ -113,7 +114,7 @@ bool IsExact(sqlite3_index_info* info, int constraint, ColumnRole role, ScanOp o
 }
 
 // Whether rows can come in the order that is asked for; the word for it.
-std::string PlanOrder(const TraceTable& table, int64_t rows, sqlite3_index_info* info) {
+std::string PlanOrder(const TraceTable& table, TraceSet& set, sqlite3_index_info* info) {
   if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0) return {};
   const auto& order = info->aOrderBy[0];
   const TraceColumn& column = table.columns[static_cast<size_t>(order.iColumn)];
@@ -124,14 +125,17 @@ std::string PlanOrder(const TraceTable& table, int64_t rows, sqlite3_index_info*
   }
   const bool can_group =
       column.role == ColumnRole::kText || column.role == ColumnRole::kTrack || column.role == ColumnRole::kRun;
-  if (!table.groups || !can_group || rows > kMostGrouped) return {};
+  if (table.groups == nullptr || !can_group || table.groups(set, order.iColumn) > kMostGroups) return {};
   info->orderByConsumed = 1;
   // One row of each value will do only where nothing else of a row is looked at: by what is compared outside, too.
   const bool one_each = distinct == 2 && info->colUsed == sqlite3_uint64{1} << order.iColumn;
-  return std::string(one_each                         ? "distinct"
-                     : distinct == 1 || distinct == 2 ? "group"
-                                                      : "order") +
-         (order.desc != 0 ? "-desc:" : ":") + column.name;
+  std::string plan = one_each ? "distinct" : distinct == 1 || distinct == 2 ? "group" : "order";
+  plan += std::string(order.desc != 0 ? "-desc:" : ":") + column.name;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const bool is_read = (info->colUsed >> i & 1) != 0 && static_cast<int>(i) != order.iColumn;
+    if (is_read) plan += std::string(" +") + table.columns[i].name;
+  }
+  return plan;
 }
 
 }  // namespace
@@ -166,7 +170,7 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
     const int64_t between = times.is_empty() ? 0 : table.rows_between(set, times.min(), times.max());
     estimate.Narrow(static_cast<double>(between) / static_cast<double>(all));
   }
-  const std::string order = PlanOrder(table, all, info);
+  const std::string order = PlanOrder(table, set, info);
   if (!order.empty()) plan += (plan.empty() ? "" : " ") + order;
   if (estimate.is_one) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, estimate.rows));
@@ -188,6 +192,8 @@ ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {
     const std::optional<ScanWord> condition = ReadScanWord(word);
     if (condition) {
       read.conditions.push_back({find(condition->column), condition->op, {}});
+    } else if (word.starts_with('+')) {
+      read.order.read.push_back(find(word.substr(1)));
     } else {
       read.order.grouped_by = find(word.substr(word.find(':') + 1));
       read.order.one_each = word.starts_with("distinct");

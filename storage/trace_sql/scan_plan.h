@@ -1,7 +1,7 @@
 // How SQLite's questions about a table are planned: which conditions go inside, and what rows and time that takes. The
 // plan is text, so that EXPLAIN QUERY PLAN shows it: "ts_ns>= ts_ns< name:glob", each word a condition whose value is
 // the next argument; behind them, where rows come in the order of a column, "group:name", "distinct:name" or
-// "order-desc:name".
+// "order-desc:name", and "+ts_ns" for each other column that is then read.
 #pragma once
 
 #include <sqlite3.h>

@@ -20,11 +20,12 @@ constexpr TraceColumn kColumns[] = {
     {"correlation", "INTEGER", ColumnRole::kCorrelation},
     {"args", "TEXT", ColumnRole::kNone},
     {"beside", "TEXT", ColumnRole::kNone},
+    {"part", "TEXT", ColumnRole::kRun, true},
 };
-constexpr EventField kFields[] = {EventField::kRun,         EventField::kId,       EventField::kTrackId,
-                                  EventField::kTime,        EventField::kDuration, EventField::kName,
-                                  EventField::kCategory,    EventField::kDepth,    EventField::kParent,
-                                  EventField::kCorrelation, EventField::kArgs,     EventField::kBeside};
+constexpr EventField kFields[] = {
+    EventField::kRun,  EventField::kId,       EventField::kTrackId, EventField::kTime,   EventField::kDuration,
+    EventField::kName, EventField::kCategory, EventField::kDepth,   EventField::kParent, EventField::kCorrelation,
+    EventField::kArgs, EventField::kBeside,   EventField::kPart};
 static_assert(std::size(kColumns) == std::size(kFields));
 
 }  // namespace
@@ -37,7 +38,7 @@ const TraceTable& SliceTable() {
       .rows_between = [](TraceSet& set, int64_t from_ns,
                          int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
       .open = [](TraceSet& set) { return OpenEventTable(set, kKind, kFields); },
-      .groups = true,
+      .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
   };
   return kTable;
 }

@@ -27,7 +27,7 @@ constexpr int64_t NumberOfSqlId(int64_t id) {
 constexpr int kSqlCorrelationBits = 48;
 constexpr int64_t kSqlCorrelations = int64_t{1} << kSqlCorrelationBits;
 
-constexpr bool IsOfPart(int64_t own_correlation) {
+constexpr bool FitsSqlCorrelation(int64_t own_correlation) {
   return own_correlation >= 0 && own_correlation < kSqlCorrelations;
 }
 constexpr int64_t FirstSqlCorrelation(int64_t part) {
@@ -35,7 +35,7 @@ constexpr int64_t FirstSqlCorrelation(int64_t part) {
 }
 // kNoValue stays what it is.
 constexpr int64_t SqlCorrelation(int64_t part, int64_t own) {
-  return IsOfPart(own) ? FirstSqlCorrelation(part) | own : own;
+  return FitsSqlCorrelation(own) ? FirstSqlCorrelation(part) | own : own;
 }
 
 }  // namespace kprof

@@ -49,7 +49,8 @@ int Told(sqlite3_vtab* table, const Status& status) {
 std::string Declaration(const TraceTable& table) {
   std::string sql;
   for (const TraceColumn& column : table.columns) {
-    sql += std::string(sql.empty() ? "" : ", ") + "\"" + column.name + "\" " + column.type;
+    sql += std::string(sql.empty() ? "" : ", ") + "\"" + column.name + "\" " + column.type +
+           (column.is_hidden ? " HIDDEN" : "");
   }
   return "CREATE TABLE x(" + sql + ")";
 }
@@ -123,7 +124,9 @@ int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int column) noex
 }
 
 int RowId(sqlite3_vtab_cursor* base, sqlite3_int64* id) noexcept {
-  *id = Of(base).scan->RowId();
+  const Result<int64_t> found = Of(base).scan->RowId();
+  if (!found.ok()) return Told(base->pVtab, found.status());
+  *id = *found;
   return SQLITE_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/trace_sql/scan_condition.h"
@@ -19,7 +20,7 @@ namespace kprof {
 enum class ColumnRole : uint8_t {
   kNone,         // its conditions are SQLite's alone
   kPlain,        // an integer
-  kRun,          // a text, the same for all rows of a part
+  kRun,          // a text, the same for all rows of a part: of its run, or its own
   kText,         // a text with a number
   kId,           // tells rows apart
   kTrack,        // an id of a track
@@ -32,6 +33,7 @@ struct TraceColumn {
   const char* name;
   const char* type;  // INTEGER, REAL or TEXT
   ColumnRole role = ColumnRole::kNone;
+  bool is_hidden = false;  // not in SELECT *
 };
 
 // One reading of a table's rows.
@@ -39,17 +41,19 @@ class TraceScan {
  public:
   virtual ~TraceScan() = default;
   // From the first row that may meet the conditions on; may be called again. `grouped_by`: a column in whose order rows
-  // must come, or -1; `one_each`: one row for each value of it will do. (For GROUP BY alone it would do that equal
+  // must come, or -1; `read`: the columns beside it that are read then, and no others; `one_each`: one row for each
+  // value of it will do. (For GROUP BY alone it would do that equal
   // values come together; but SQLite 3.40 says the same where ORDER BY follows that wants no more than that order.)
   struct Order {
     int grouped_by = -1;
     bool one_each = false;
     bool is_descending = false;
+    std::vector<int> read;
   };
   virtual Status Start(std::span<const ScanCondition> conditions, const Order& order) = 0;
   virtual bool AtEnd() const = 0;
   virtual Status Next() = 0;
-  virtual int64_t RowId() const = 0;
+  virtual Result<int64_t> RowId() const = 0;
   virtual Status Column(int column, sqlite3_context* out) = 0;
   // The same where it takes no reading and cannot fail, without the cost of a Status; else they do nothing and are
   // false.
@@ -65,7 +69,9 @@ struct TraceTable {
   int64_t (*rows)(TraceSet& set);
   int64_t (*rows_between)(TraceSet& set, int64_t from_ns, int64_t to_ns);  // null: it has no times
   std::unique_ptr<TraceScan> (*open)(TraceSet& set);
-  bool groups = false;  // whether it can give rows in the order of a text, of tracks or of runs
+  // Null where it cannot give rows in the order of a text, of tracks or of runs; else how many different values there
+  // are at most of such a column. May read all of it.
+  int64_t (*groups)(TraceSet& set, int column) = nullptr;
 };
 
 // The tables there are.

@@ -6,7 +6,7 @@
 namespace kprof {
 namespace {
 
-enum Column { kRun, kId, kKind, kName, kDevice, kStream, kPid, kTid, kRank, kProcess, kSortIndex };
+enum Column { kRun, kId, kKind, kName, kDevice, kStream, kPid, kTid, kRank, kProcess, kSortIndex, kPart };
 
 constexpr TraceColumn kColumns[] = {
     {"run", "TEXT", ColumnRole::kRun},
@@ -20,6 +20,7 @@ constexpr TraceColumn kColumns[] = {
     {"rank", "INTEGER", ColumnRole::kPlain},
     {"process", "TEXT"},
     {"sort_index", "INTEGER"},
+    {"part", "TEXT", ColumnRole::kRun},
 };
 
 const TrackRow& Track(const ListedRow& row) {
@@ -40,7 +41,16 @@ int64_t Integer(const ListedRow& row, int column) {
 }
 
 const std::string& Text(const ListedRow& row, int column) {
-  return column == kRun ? row.part->place().run : column == kKind ? Track(row).kind : Track(row).name;
+  switch (column) {
+    case kRun:
+      return row.part->place().run;
+    case kPart:
+      return row.part->place().part;
+    case kKind:
+      return Track(row).kind;
+    default:
+      return Track(row).name;
+  }
 }
 
 void ResultMaybe(sqlite3_context* out, const std::optional<std::string>& text) {
@@ -51,6 +61,7 @@ void Result(const ListedRow& row, int column, sqlite3_context* out) {
   const TrackRow& track = Track(row);
   switch (column) {
     case kRun:
+    case kPart:
     case kKind:
     case kName:
       return ResultKept(out, Text(row, column));

@@ -1,6 +1,7 @@
 -- Where does a stream stand still for longest?
-SELECT after, before, gap_ns FROM (
-  SELECT name AS before, lag(name) OVER w AS after, ts_ns - lag(ts_ns + dur_ns) OVER w AS gap_ns
-  FROM slice WHERE track_id IN (SELECT id FROM track WHERE stream = 7 AND rank = 0)
-  WINDOW w AS (ORDER BY ts_ns))
-WHERE gap_ns > 0 ORDER BY gap_ns DESC LIMIT 3
+SELECT part, stream, idle_from_ns, before, ts_ns - idle_from_ns AS gap_ns FROM (
+  SELECT t.part, t.stream, s.name AS before, s.ts_ns, max(s.ts_ns + s.dur_ns) OVER (
+    PARTITION BY t.id ORDER BY s.ts_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS idle_from_ns
+  FROM track t JOIN slice s ON s.track_id = t.id
+  WHERE t.kind = 'gpu_stream' AND s.category IS NOT 'gpu_user_annotation')
+ORDER BY gap_ns DESC, part, stream LIMIT 3

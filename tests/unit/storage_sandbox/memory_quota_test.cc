@@ -62,6 +62,23 @@ TEST(MemoryQuota, RefusesWhatIsTooMuchForAllTogether) {
   sqlite3_free(memory);
 }
 
+TEST(MemoryQuota, CountsOtherMemoryWhereItIsAskedFor) {
+  WorkBudget budget(1000, {});
+  MemoryQuota quota(100'000, budget);
+  EXPECT_TRUE(quota.Take(90'000).ok());
+  EXPECT_EQ(quota.Take(20'000).code(), ErrorCode::kUsage);
+  EXPECT_EQ(quota.used_bytes(), 90'000);
+  {
+    MemoryQuota::Scope scope(quota);
+    EXPECT_EQ(sqlite3_malloc(20'000), nullptr);
+  }
+  EXPECT_TRUE(quota.TakeOfParts(300'000).ok());
+  EXPECT_EQ(quota.TakeOfParts(200'000).code(), ErrorCode::kUsage);
+  EXPECT_TRUE(quota.TakeOfParts(-300'000).ok());
+  EXPECT_TRUE(quota.Take(-90'000).ok());
+  EXPECT_EQ(quota.used_bytes(), 0);
+}
+
 TEST(MemoryQuota, EndsWhenTimeIsUp) {
   WorkBudget spent(0, {});
   MemoryQuota quota(1 << 30, spent);

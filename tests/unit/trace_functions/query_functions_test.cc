@@ -5,6 +5,7 @@
 
 #include <stop_token>
 
+#include "daemon/trace_functions/function_module.h"
 #include "daemon/trace_functions/trace_function.h"
 #include "storage/trace_sql/query_traces.h"
 #include "tests/unit/trace_sql/made_job.h"
@@ -82,6 +83,40 @@ TEST_F(QueryFunctionsTest, TakeOfTheQuerysMemoryWhatTheyHold) {
   EXPECT_EQ(status.code(), ErrorCode::kUsage);
   EXPECT_THAT(status.ToString(), HasSubstr("memory"));
   EXPECT_TRUE(Ask(many).status.ok());
+}
+
+// The keys of groups are texts, which may be long.
+TEST(FunctionMemory, IsAskedForBeforeItIsTaken) {
+  const TemporaryFolder folder;
+  MadePart part(64);
+  part.AddTrack({});
+  for (int i = 0; i < 200; ++i) {
+    const std::string name = std::to_string(i) + std::string(20'000, 'x');
+    part.Add(EventKind::kSlice, {.time_ns = 2 * i, .duration_ns = 1, .track = 0, .name = name});
+  }
+  part.Write(folder / "a.trace.db");
+  int64_t taken = 0;
+  int64_t limit = 1 << 20;
+  const TakeMemory take = [&](int64_t bytes) {
+    if (taken + bytes > limit) return Fail(ErrorCode::kUsage, "hold an answer", "it is too much");
+    taken += bytes;
+    return OkStatus();
+  };
+  ColumnCache columns(64 << 20);
+  PartPool pool(columns);
+  TraceSet set(pool, {.take_memory = take});
+  ASSERT_TRUE(set.Add({"r1", "a", folder / "a.trace.db", {}}).ok());
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &db), SQLITE_OK);
+  EXPECT_TRUE(RegisterTraceFunctions(db, set).ok());
+  for (const char* sql : {"SELECT count(*) FROM sum_by('name')", "SELECT count(*) FROM self_time('name')"}) {
+    limit = 1 << 20;
+    EXPECT_THAT(AskConnection(db, sql), ElementsAre(HasSubstr("hold an answer: it is too much"))) << sql;
+    EXPECT_EQ(taken, 0) << sql;
+    limit = 64 << 20;
+    EXPECT_THAT(AskConnection(db, sql), ElementsAre("200")) << sql;
+  }
+  sqlite3_close(db);
 }
 
 // A warm query opens nothing: what one left is there for the next.

@@ -43,6 +43,8 @@ class Step {
     Launch(at + 700 * kUs, compute_, 60 * kUs, "Memcpy DtoH", "gpu_memcpy",
            {IntegerArg("bytes", 131072 * (number + 1)),
             {"memory bandwidth (GB/s)", ArgType::kDecimal, *PackDecimal({218 + number, 2}), {}}});
+    // What the profiler draws over a stream is no work of it.
+    Slice(compute_, at + 80 * kUs, 710 * kUs, "ProfilerStep#" + std::to_string(number), "gpu_user_annotation");
     MadeEvent forward{.time_ns = at + 400 * kUs, .track = thread_, .name = "fwdbwd", .category = "fwdbwd"};
     forward.flow = std::to_string(number);
     part_.Add(EventKind::kFlow, forward);

@@ -6,6 +6,8 @@
 #include <stop_token>
 
 #include "storage/sandbox/user_query.h"
+#include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/trace/made_part.h"
 #include "tests/unit/storage_sandbox/sandbox_catalog.h"
 #include "tests/unit/trace_sql/random_trace.h"
 
@@ -97,17 +99,79 @@ TEST_F(QueryTraces, EndAtTheTimeLimitAlsoWithinATable) {
   EXPECT_EQ(AskTraces("SELECT count(*) FROM slice", {}, stop.get_token()).status.code(), ErrorCode::kCancelled);
 }
 
-TEST_F(QueryTraces, TakeOfTheQuerysMemoryWhatTheyBringTogether) {
-  QueryLimits limits;
-  limits.memory_bytes = 1 << 20;
+TEST_F(QueryTraces, BringAnyNumberOfRowsTogetherInTheMemoryThereIs) {
+  QueryLimits large;
+  large.row_limit = 100'000;
+  QueryLimits small = large;
+  small.memory_bytes = 2 << 20;
   std::vector<TracePlace> many;
   for (int i = 0; i < 60; ++i) many.push_back({"r" + std::to_string(i), "a", trace_.path("a"), {}});
-  EXPECT_TRUE(AskPlaces(many, "SELECT count(*) FROM slice", limits).status.ok());
-  const Status grouped = AskPlaces(many, "SELECT name, count(*) FROM slice GROUP BY name", limits).status;
-  EXPECT_EQ(grouped.code(), ErrorCode::kUsage);
-  EXPECT_THAT(grouped.ToString(), HasSubstr("memory"));
-  limits.memory_bytes = 8 << 20;
-  EXPECT_THAT(AskPlaces(many, "SELECT name, count(*) FROM slice GROUP BY name", limits).rows, Not(IsEmpty()));
+  for (const char* sql : {"SELECT name, count(*), sum(dur_ns), min(id), max(ts_ns) FROM slice GROUP BY name",
+                          "SELECT track_id, count(*), sum(depth) FROM slice GROUP BY track_id",
+                          "SELECT name, id FROM slice ORDER BY name DESC", "SELECT DISTINCT category FROM slice",
+                          "SELECT run, count(category), sum(parent_id) FROM slice GROUP BY run"}) {
+    const Answer all = AskPlaces(many, sql, large);
+    EXPECT_TRUE(all.status.ok()) << all.Text();
+    EXPECT_THAT(all.rows, Not(IsEmpty()));
+    const Answer pieces = AskPlaces(many, sql, small);
+    EXPECT_TRUE(pieces.status.ok()) << sql << ": " << pieces.Text();
+    EXPECT_EQ(pieces.rows, all.rows) << sql;
+  }
+}
+
+// Long ones differ behind what is looked at first, and the same text is in both parts.
+TEST_F(QueryTraces, BringLongTextsTogetherInTheOrderOfTheirBytes) {
+  const TemporaryFolder folder;
+  std::vector<TracePlace> places;
+  for (const int of : {0, 1}) {
+    MadePart part(8);
+    part.AddTrack({});
+    for (int i = 0; i < 40; ++i) {
+      const std::string name = std::string(static_cast<size_t>(i % 4) * 45'000, 'x') + std::to_string(i % (10 + of));
+      part.Add(EventKind::kSlice, {.time_ns = i, .duration_ns = 1, .track = 0, .name = name});
+    }
+    places.push_back({"r1", std::to_string(of), folder / (std::to_string(of) + ".trace.db"), {}});
+    part.Write(places.back().path);
+  }
+  const Answer grouped = AskPlaces(places, "SELECT length(name), substr(name, -2), count(*) FROM slice GROUP BY name");
+  const Answer sorted =
+      AskPlaces(places, "SELECT length(name), substr(name, -2), count(*) FROM slice GROUP BY name || ''");
+  EXPECT_EQ(grouped.rows, sorted.rows) << grouped.Text();
+  EXPECT_GT(grouped.rows.size(), 20u);
+}
+
+TEST_F(QueryTraces, TakeTheQuerysMemoryForFlowsBeforeTheyFindThem) {
+  const TemporaryFolder folder;
+  MadePart part(4096);
+  part.AddTrack({});
+  for (int i = 0; i < 60'000; ++i) {
+    MadeEvent point{.time_ns = i, .track = 0, .name = "flow", .category = "ac2g"};
+    point.flow = std::to_string(i / 2);
+    point.phase = i % 2 == 0 ? 's' : 'f';
+    part.Add(EventKind::kFlow, point);
+  }
+  const std::vector<TracePlace> places = {{"r1", "a", folder / "a.trace.db", {}}};
+  part.Write(places[0].path);
+  QueryLimits limits;
+  EXPECT_THAT(AskPlaces(places, "SELECT count(*) FROM flow", limits).rows, ElementsAre("30000"));
+  limits.memory_bytes = 1400 << 10;
+  for (const char* sql : {"SELECT count(*) FROM flow", "SELECT count(slice) FROM flow_point"}) {
+    const Answer answer = AskPlaces(places, sql, limits);
+    EXPECT_EQ(answer.status.code(), ErrorCode::kUsage) << answer.Text();
+    EXPECT_THAT(answer.status.ToString(), HasSubstr("bytes of memory"));
+  }
+}
+
+// Also of a part that has no rank.
+TEST_F(QueryTraces, SayWhichPartTracksAndSlicesAreOf) {
+  EXPECT_THAT(AskTraces("SELECT r.part, count(*) FROM trace r JOIN track t ON t.run = r.run AND t.part = r.part "
+                        "GROUP BY r.part")
+                  .rows,
+              ElementsAre("a|5", "b|5"));
+  EXPECT_EQ(AskTraces("SELECT part, count(*) FROM slice GROUP BY part").rows,
+            AskTraces("SELECT part, slices FROM trace ORDER BY part").rows);
+  EXPECT_EQ(AskTraces("SELECT count(*) FROM slice WHERE part = 'b'").rows,
+            AskTraces("SELECT slices FROM trace WHERE part = 'b'").rows);
 }
 
 TEST_F(QueryTraces, SayWhichPartIsBroken) {

@@ -217,14 +217,30 @@ TEST(TraceModule, ShowsInThePlanWhatIsHandedInside) {
   EXPECT_THAT(tables.Plan("SELECT name FROM slice WHERE run = 'a' AND track_id IN (1, 2)"),
               ElementsAre("SCAN slice VIRTUAL TABLE INDEX 0:run= track_id=any"));
   EXPECT_THAT(tables.Plan("SELECT name, sum(dur_ns) FROM slice GROUP BY name"),
-              ElementsAre("SCAN slice VIRTUAL TABLE INDEX 0:group:name"));
+              ElementsAre("SCAN slice VIRTUAL TABLE INDEX 0:group:name +dur_ns"));
   EXPECT_THAT(tables.Plan("SELECT DISTINCT category FROM slice"),
               Contains("SCAN slice VIRTUAL TABLE INDEX 0:distinct:category"));
   EXPECT_THAT(tables.Plan("SELECT args FROM metadata WHERE ts_ns >= 5 AND name = 'a' AND track_id = 2 AND phase = 'M'"),
               ElementsAre("SCAN metadata VIRTUAL TABLE INDEX 0:ts_ns>= name= track_id="));
   EXPECT_THAT(
       tables.Plan("SELECT category, count(*) FROM flow_point WHERE run = 'a' AND flow_id = '7' GROUP BY category"),
-      ElementsAre("SCAN flow_point VIRTUAL TABLE INDEX 0:run= group:category"));
+      ElementsAre("SCAN flow_point VIRTUAL TABLE INDEX 0:run= group:category +run +flow_id"));
+}
+
+TEST(TraceModule, LeavesToSqliteToSortWhatHasTooManyValues) {
+  const TemporaryFolder folder;
+  MadePart part(kMaxSegmentRows);
+  part.AddTrack({});
+  for (int i = 0; i < 270'000; ++i) {
+    part.Add(EventKind::kSlice,
+             {.time_ns = 2 * i, .duration_ns = 1, .track = 0, .name = std::to_string(i), .category = "one"});
+  }
+  part.Write(folder / "a.trace.db");
+  TraceConnection tables({{"r1", "a", folder / "a.trace.db", {}}});
+  EXPECT_THAT(tables.Plan("SELECT name, count(*) FROM slice GROUP BY name"), Contains(HasSubstr("TEMP B-TREE")));
+  EXPECT_THAT(tables.Ask("SELECT name, count(*) FROM slice GROUP BY name LIMIT 2"), ElementsAre("0|1", "1|1"));
+  EXPECT_THAT(tables.Plan("SELECT category, count(*) FROM slice GROUP BY category"),
+              ElementsAre(HasSubstr("group:category")));
 }
 
 TEST(TraceModule, PlansJoinsSoThatFewRowsAreLookedAt) {
@@ -256,6 +272,9 @@ TEST(TraceModule, DecodesOnlyWhatIsUsed) {
   EXPECT_LE(read("SELECT count(*) FROM slice WHERE ts_ns BETWEEN 1000 AND 1001"), 2 * 2);
   EXPECT_EQ(read("SELECT dur_ns FROM slice WHERE id = 77"), 1);
   EXPECT_EQ(read("SELECT count(*) FROM slice WHERE run = 'nope'"), 0);
+  EXPECT_EQ(read("SELECT count(*) FROM slice WHERE part = 'nope'"), 0);
+  EXPECT_EQ(read("SELECT count(*) FROM (SELECT NULL AS id) a JOIN slice b ON b.parent_id = a.id"), 0);
+  EXPECT_LT(read("SELECT count(*) FROM slice WHERE parent_id IN (70, 71)"), 2 * segments);
   EXPECT_EQ(read("SELECT count(*) FROM flow_point"), 0);
   EXPECT_EQ(read("SELECT phase FROM flow_point WHERE id = 7"), 1);
   EXPECT_EQ(read("SELECT name FROM metadata WHERE id = 7"), 1);
