@@ -168,12 +168,10 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   }
   RETURN_IF_ERROR(run);
   imported.rank = import.rank();
-  if (source.rank && !imported.rank) {
-    imported.rank = source.rank;
-    RETURN_IF_ERROR(part.SetFact("rank", *source.rank));
-  } else if (source.rank_if_unsaid && !imported.rank) {
-    RETURN_IF_ERROR(part.SetFact("rank", *source.rank_if_unsaid));
-  }
+  const bool is_said = imported.rank.has_value();
+  if (!is_said) imported.rank = source.rank;
+  imported.told_rank = imported.rank ? imported.rank : source.rank_if_unsaid;
+  if (!is_said && imported.told_rank) RETURN_IF_ERROR(part.SetFact("rank", *imported.told_rank));
   imported.format = import.done().format;
   imported.source_bytes = file.size_bytes();
   imported.source_hash = import.done().hash;

@@ -23,7 +23,7 @@ struct ImportSource {
   std::string name;  // as its owner calls it: the last step of its path; what messages call it
   std::string format = "auto";
   std::optional<int64_t> rank;                 // what the source says of itself does not count then
-  std::optional<int64_t> rank_if_unsaid = {};  // for who reads the part alone; ImportedPart does not have it
+  std::optional<int64_t> rank_if_unsaid = {};  // which it is likely to get then: ImportedPart::told_rank
   bool may_be_none = false;                    // that it is no trace at all is then no failure: ImportedPart::no_trace
 };
 
@@ -46,9 +46,10 @@ struct ImportProgress {
 
 // What there is of it, for the catalog.
 struct ImportedPart {
-  std::optional<Status> no_trace;  // why the source is none; all else is empty then, and there is no part
-  std::string format;              // that it was read as
-  std::optional<int64_t> rank;
+  std::optional<Status> no_trace;    // why the source is none; all else is empty then, and there is no part
+  std::string format;                // that it was read as
+  std::optional<int64_t> rank;       // as it was asked for, or the source says
+  std::optional<int64_t> told_rank;  // which the part says that it is
   int64_t source_bytes = 0;
   std::string source_hash;  // source_hash.h
   int64_t bytes = 0;        // of the part

@@ -197,6 +197,21 @@ class ImportTest(OwnDaemonTest):
         self.assertIn(run["state"], ("preparing", "running"))
         return ctl, run["id"]
 
+    def test_each_part_says_the_rank_that_the_run_gives_it(self):
+        def of_rank(rank, step):
+            return json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": [
+                {"ph": "X", "name": f"step {step}", "pid": 1, "tid": 1, "ts": step, "dur": 1}]}).encode()
+        paths = [self.write("a.json", of_rank(4, 1)), self.write("b.json", of_rank(4, 2)),
+                 self.write("worker2.json", chrome_trace(3)), self.write("c.json", chrome_trace(4))]
+        run = self.daemon.ctl.json("import", *paths)["id"]
+        told = {}
+        for name in self.files_of(run):
+            with sqlite3.connect(os.path.join(self.daemon.run_folder(run), name)) as part:
+                told[name] = part.execute("SELECT value FROM fact WHERE name = 'rank'").fetchall()
+        self.assertEqual(told, {f"rank{rank}.trace.db": [(rank,)] for rank in (0, 1, 2, 4)})
+        rows = self.daemon.ctl.json("query", "SELECT rank, source, slices FROM trace ORDER BY rank")["rows"]
+        self.assertEqual(rows, [[0, "b.json", 1], [1, "c.json", 4], [2, "worker2.json", 3], [4, "a.json", 1]])
+
     def test_a_cancelled_import_leaves_nothing(self):
         ctl, run = self.start_large()
         self.daemon.ctl.run("cancel", run)

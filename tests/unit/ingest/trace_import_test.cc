@@ -125,6 +125,23 @@ TEST_F(TraceImportTest, TheRankThatIsSaidStandsAboveTheSources) {
   EXPECT_EQ(Part().facts.at("rank"), "6");
 }
 
+TEST_F(TraceImportTest, ARankThatNobodySaysIsTheLikelyOneInThePartAlone) {
+  const auto import = [&](const std::string& content) {
+    const UniqueFd fd = Make(content);
+    return *ImportTrace({.fd = fd.get(), .name = "trace.json", .rank_if_unsaid = 5}, limits_, *files_, path_, {},
+                        [](const ImportProgress&) {});
+  };
+  const ImportedPart unsaid = import("[]");
+  EXPECT_EQ(unsaid.rank, std::nullopt);
+  EXPECT_EQ(unsaid.told_rank, 5);
+  EXPECT_EQ(Part().facts.at("rank"), "5");
+  std::filesystem::remove(path_);
+  const ImportedPart said = import(R"({"distributedInfo":{"rank":3},"traceEvents":[]})");
+  EXPECT_EQ(said.rank, 3);
+  EXPECT_EQ(said.told_rank, 3);
+  EXPECT_EQ(Part().facts.at("rank"), "3");
+}
+
 TEST_F(TraceImportTest, ACutSourceIsKeptUpToThereAndSaysSo) {
   const Result<ImportedPart> imported = Import(R"([{"ph":"i","ts":1},{"ph":"i","ts)");
   ASSERT_TRUE(imported.ok());

@@ -61,6 +61,24 @@ TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
   EXPECT_THAT(row.trust[0].message, HasSubstr("b.json"));
 }
 
+TEST_F(ImportsTest, WriteIntoEachPartTheRankThatTheRunGivesIt) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "rank 0"), Source("b.json", "x"), Source("worker3.json", "y"),
+                                      Source("c.json", "rank 0 again"), Source("d.json", "z", 7)})));
+  ASSERT_THAT(row.trace, SizeIs(5));
+  // The others said so themselves, or were told so before they were read.
+  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source3.trace.db", std::optional<int64_t>(2))));
+  for (const TracePartRow& part : row.trace) {
+    EXPECT_EQ(part.bytes == kBytesWithRank, part.name == "rank2") << part.name;
+    EXPECT_EQ(part.name, "rank" + std::to_string(part.rank.value_or(-1)));
+  }
+}
+
+TEST_F(ImportsTest, TakeFromAPartTheRankThatItHasNotInTheEnd) {
+  const RunRow row = Ended(Import(Of({Found("worker3.json", "x"), Found("settings.json", "none")})));
+  EXPECT_EQ(row.trace.at(0).name, "trace");
+  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source0.trace.db", std::nullopt)));
+}
+
 TEST_F(ImportsTest, SayInTheirTrustWhatWentWrong) {
   const RunRow row = Ended(Import(Of({Source("a.json", "warn")})));
   EXPECT_EQ(row.state, RunState::kDone);
