@@ -18,7 +18,10 @@ namespace {
 
 constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
-constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", "chrome", "nsys-sqlite"};
+// What sources are read as: Kineto's traces are Chrome's.
+constexpr std::string_view kChrome = "chrome";
+constexpr std::string_view kNsys = "nsys-sqlite";
+constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", kChrome, kNsys};
 
 // What a reader gives, on its way into the part.
 class Filling : public BatchSink {
@@ -150,13 +153,13 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
   const bool is_nsys =
-      reading.format == "nsys-sqlite" || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
+      reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
   Result<std::string> hash =
       is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
   if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
-  result.format = is_nsys ? "nsys-sqlite" : "chrome";
+  result.format = is_nsys ? kNsys : kChrome;
   result.hash = *std::move(hash);
   result.warnings = filling.TakeWarnings();
   return result;
@@ -164,6 +167,11 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
 
 std::span<const std::string_view> SourceFormats() {
   return kFormats;
+}
+
+std::optional<std::string> FormatReadAs(std::string_view format) {
+  if (format == kFormats[0]) return std::nullopt;
+  return std::string(format == kNsys ? kNsys : kChrome);
 }
 
 }  // namespace kprof

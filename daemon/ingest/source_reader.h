@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -40,5 +41,8 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
 
 // The formats by name, "auto" first.
 std::span<const std::string_view> SourceFormats();
+
+// ReadSourceResult::format of a source that is asked to be read as `format`; nothing where its bytes decide.
+std::optional<std::string> FormatReadAs(std::string_view format);
 
 }  // namespace kprof

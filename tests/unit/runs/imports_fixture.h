@@ -107,7 +107,7 @@ class ImportsFixture : public RunsFixture {
     }
     RETURN_IF_ERROR(files.Rename(path + ".partial", path));
     ImportedPart part;
-    part.format = "kineto";
+    part.format = "chrome";
     part.rank = source.rank;
     if (!part.rank && bytes.starts_with("rank ")) part.rank = std::stoll(bytes.substr(5));
     part.told_rank = part.rank ? part.rank : source.rank_if_unsaid;

@@ -39,7 +39,7 @@ TEST_F(ImportsTest, AreDoneWithTheirTrace) {
   ASSERT_THAT(row.trace, SizeIs(1));
   EXPECT_EQ(row.trace[0].name, "trace");
   EXPECT_EQ(row.trace[0].source_name, "a.json");
-  EXPECT_EQ(row.trace[0].source_format, "kineto");
+  EXPECT_EQ(row.trace[0].source_format, "chrome");
   EXPECT_EQ(row.trace[0].slices, 3);
   EXPECT_THAT(row.trust, IsEmpty());
   EXPECT_THAT(FilesOf(row.id), ElementsAre("trace.trace.db"));
@@ -173,6 +173,18 @@ TEST_F(ImportsTest, OfTheSameBytesAreTheRunThatIsThere) {
   ImportRequest again = Of({Source("c.json", "more"), Source("d.json", "bytes")});
   again.again = true;
   EXPECT_NE(Import(again), first);
+}
+
+TEST_F(ImportsTest, OfTheSameBytesAreTheSameWhateverFormatWasAskedForIfTheyAreReadAsThat) {
+  const std::string first = Import(Of({Source("a.json", "bytes")}));
+  ASSERT_TRUE(HasEnded(first));
+  for (const auto& [format, is_same] : {std::pair("chrome", true), {"kineto", true}, {"nsys-sqlite", false}}) {
+    ImportRequest request = Of({Source("a.json", "bytes")});
+    request.format = format;
+    const Result<SubmittedImport> submitted = SubmitImport(std::move(request));
+    ASSERT_TRUE(submitted.ok());
+    EXPECT_EQ(submitted->existing, is_same) << format;
+  }
 }
 
 TEST_F(ImportsTest, OfOtherBytesOfTheSameSizeAreNew) {
