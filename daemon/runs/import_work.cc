@@ -77,13 +77,15 @@ std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
 // meant it.
 Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
   const std::vector<TracePartRow>& parts = read.imported.trace;
-  const auto told_name = [&](size_t part) { return plan.sources[read.sources[part]].told_name; };
-  const auto said_rank = [&](size_t part) { return parts[part].rank ? parts[part].rank : RankInName(told_name(part)); };
+  const auto told_name = [&](size_t part) -> const std::string& { return plan.sources[read.sources[part]].told_name; };
   const auto events = [&](size_t part) { return parts[part].slices + parts[part].instants + parts[part].counters; };
   const size_t last = parts.size() - 1;
   for (size_t i = 0; i < last; ++i) {
-    if (parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
-    if (said_rank(i) && said_rank(last) && said_rank(i) != said_rank(last)) continue;
+    if (parts[last].source_hash.empty() || parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
+    const std::vector<std::optional<int64_t>> named = RanksInNames({told_name(i), told_name(last)});
+    const std::optional<int64_t> one = parts[i].rank ? parts[i].rank : named[0];
+    const std::optional<int64_t> other = parts[last].rank ? parts[last].rank : named[1];
+    if (one && other && one != other) continue;
     const auto quoted = [&](size_t part) { return "'" + ClippedText(told_name(part), 200) + "'"; };
     return Fail(ErrorCode::kBadInput, "import", quoted(i) + " and " + quoted(last) + " have the same bytes",
                 "give one of them: each file becomes a rank of the run");
