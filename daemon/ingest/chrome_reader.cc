@@ -260,7 +260,7 @@ class Reading {
       RETURN_IF_ERROR(sink_.Progress(text_.SourceBytesAt(from_bytes), events_));
     }
     if (const std::optional<Status> cut = text_.WhyCut()) {
-      sink_.Warn("all of its trace was read, but it cannot be unpacked to its end: " + cut->why());
+      sink_.Warn("all of its trace was read, but it cannot be read to its end: " + cut->why());
     }
     return OkStatus();
   }
@@ -272,8 +272,7 @@ class Reading {
     const std::string at = "byte " + std::to_string(last.end_bytes);
     if (const std::optional<Status> cut = is_closed ? std::nullopt : text_.WhyCut()) {
       if (events_ == 0) return cut->In("read it");
-      sink_.Warn("it cannot be unpacked beyond " + at + " of its text: " + cut->why() +
-                 "; what is whole before was kept");
+      sink_.Warn("it cannot be read beyond " + at + " of its text: " + cut->why() + "; what is whole before was kept");
       if (!ends_skipping) return OkStatus();
     }
     if (events_ == 0 && !skipped_.empty()) {

@@ -131,8 +131,12 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
     return sniffed == 0 && cut ? *cut : NoKnownFormat();
   }
   RETURN_IF_ERROR(ReadChrome(*text, pool, filling, {.readers = reading.threads}));
+  const bool was_cut = text->WhyCut().has_value();  // of which the reader has warned
+  ASSIGN_OR_RETURN(std::string hash, text->FinishHash(stop));
+  const std::optional<Status> cut = text->WhyCut();
+  if (hash.empty() && cut && !was_cut) filling.Warn("all of its trace was read; " + cut->why());
   RETURN_IF_ERROR(filling.Finish());
-  return text->FinishHash(stop);
+  return hash;
 }
 
 Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
@@ -140,7 +144,11 @@ Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const
   if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
-  return HashSource(source, stop);
+  ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
+  if (hash.empty()) {  // what was read of a database that changed is none
+    return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it became shorter while it was read");
+  }
+  return hash;
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct SourceReading {
 
 struct ReadSourceResult {
   std::string format;  // that it was read as
-  std::string hash;    // source_hash.h
+  std::string hash;    // source_hash.h; empty: it became shorter while it was read
   std::vector<std::string> warnings;
 };
 

@@ -51,7 +51,7 @@ struct ImportedPart {
   std::optional<int64_t> rank;       // as it was asked for, or the source says
   std::optional<int64_t> told_rank;  // which the part says that it is
   int64_t source_bytes = 0;
-  std::string source_hash;  // source_hash.h
+  std::string source_hash;  // source_hash.h; empty: it became shorter while it was read
   int64_t bytes = 0;        // of the part
   int64_t slices = 0;
   int64_t instants = 0;
@@ -64,7 +64,8 @@ struct ImportedPart {
 // Into `part_path`, which must end in kTracePartEnding (storage/layout.h). Fails with kBadInput, naming the source and
 // the byte, where it is nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a
 // format that there is not. A source that ends early, or is broken somewhere, is kept up to there, with a warning that
-// says at which byte. `progress` is called on this thread, some times a second.
+// says at which byte; so is one that becomes shorter while it is read. `progress` is called on this thread, some times
+// a second.
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,
                                  const std::function<void(const ImportProgress&)>& progress);

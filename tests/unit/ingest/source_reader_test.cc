@@ -196,7 +196,7 @@ TEST_F(SourceReaderTest, WhatIsWrongWithAPackedSourceBehindItsTraceIsTold) {
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 2000u);
     ASSERT_EQ(read->warnings.size(), 1u) << why;
-    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be unpacked to its end: "));
+    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be read to its end: "));
     EXPECT_TRUE(read->warnings[0].ends_with(why)) << read->warnings[0];
   }
 }
