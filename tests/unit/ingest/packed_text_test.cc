@@ -262,6 +262,28 @@ TEST_F(PackedTextTest, AZstdWithAWindowOfGigabytesIsRefused) {
   EXPECT_TRUE(text_->WhyCut());
 }
 
+// A frame that readers skip, with whatever its tool says there.
+std::string SkippableFrame(char kind, const std::string& content) {
+  const auto size = static_cast<uint32_t>(content.size());
+  std::string frame{static_cast<char>(0x50 | kind), '\x2a', '\x4d', '\x18'};
+  for (int i = 0; i < 4; ++i) frame += static_cast<char>(size >> (8 * i) & 0xff);
+  return frame + content;
+}
+
+TEST_F(PackedTextTest, FramesOfAZstdThatAreToBeSkippedAreNoText) {
+  const std::string a = Lines(1000);
+  const std::string b = Lines(kTextBlockBytes + 7);
+  const std::string source = SkippableFrame(0, "1234") + Zstd(a) + SkippableFrame(15, std::string(100'000, 'x')) +
+                             SkippableFrame(7, "") + Zstd(b) + SkippableFrame(3, "end");
+  EXPECT_TRUE(LooksLikeZstd(source));
+  Open(source, MakeZstdUnpacker());
+  EXPECT_TRUE(ReadAll() == a + b);
+  EXPECT_FALSE(text_->WhyCut());
+  Open(source.substr(0, source.size() - 1), MakeZstdUnpacker());
+  EXPECT_TRUE(ReadAll() == a + b);
+  EXPECT_TRUE(text_->WhyCut());
+}
+
 TEST_F(PackedTextTest, WhatToolsMakeIsKnownByItsFirstBytes) {
   const std::string gzip = Gzip("text");
   const std::string zstd = Zstd("text");
@@ -269,7 +291,9 @@ TEST_F(PackedTextTest, WhatToolsMakeIsKnownByItsFirstBytes) {
   EXPECT_FALSE(LooksLikeGzip(zstd));
   EXPECT_TRUE(LooksLikeZstd(zstd));
   EXPECT_FALSE(LooksLikeZstd(gzip));
-  for (const std::string none : {"", "\x1f", "\x28\xb5\x2f", "{}"}) {
+  EXPECT_TRUE(LooksLikeZstd(std::string("\x50\x2a\x4d\x18", 4)));
+  EXPECT_TRUE(LooksLikeZstd(std::string("\x5f\x2a\x4d\x18", 4)));
+  for (const std::string none : {"", "\x1f", "\x28\xb5\x2f", "{}", "\x60\x2a\x4d\x18", "\x5f\x2a\x4d"}) {
     EXPECT_FALSE(LooksLikeGzip(none));
     EXPECT_FALSE(LooksLikeZstd(none));
   }
