@@ -267,6 +267,27 @@ TEST(ChromeReader, WhyATextThatCannotBeUnpackedEndsIsSaid) {
   }
 }
 
+TEST(ChromeReader, TwoListsOfEventsInOneObjectAreReadAsOne) {
+  for (const std::string between : {",", " , \n"}) {
+    const ReadBack read = Read(R"({"traceEvents":[{"ph":"i","ts":1}])" + between +
+                               R"("traceEvents": [{"ph":"i","ts":2},{"ph":"i","ts":3}],"a":1})");
+    EXPECT_TRUE(read.status.ok());
+    EXPECT_EQ(read.sink.rows.size(), 3u);
+    EXPECT_EQ(read.sink.warnings, Rows{});
+    EXPECT_EQ(read.sink.facts.count("source.a"), 1u);
+  }
+}
+
+TEST(ChromeReader, AnotherListOfEventsThatComesBehindOtherMembersIsTold) {
+  const std::string begin = R"({"traceEvents":[{"ph":"i","ts":1}],"a":1,"traceEvents":[)";
+  const std::string at = std::to_string(begin.size());
+  EXPECT_EQ(Read(begin + R"({"ph":"i","ts":2}],"b":1})").sink.warnings,
+            Rows{"another list of events begins behind other members at byte " + at + ": it was not read"});
+  EXPECT_EQ(Read(begin + R"({"ph":"i","ts":2})").sink.warnings,
+            Rows{"another list of events begins behind other members at byte " + at +
+                 ": it was not read, nor what stands behind it"});
+}
+
 TEST(ChromeReader, WhatIsCutOffBehindTheEventsIsSaid) {
   const ReadBack read = Read(R"({"traceEvents":[{"ph":"i","ts":1}],"a":1,"b":[)");
   EXPECT_TRUE(read.status.ok());
