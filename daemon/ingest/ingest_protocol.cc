@@ -67,6 +67,7 @@ std::string EncodeIngestRequest(const IngestRequest& request) {
   message.Add(request.text_bytes);
   message.Add(request.unpacked_bytes);
   message.Add(request.memory_bytes);
+  message.Add(request.cpu_seconds);
   return message.Take();
 }
 
@@ -79,6 +80,7 @@ std::optional<IngestRequest> DecodeIngestRequest(std::string_view bytes) {
   message.Read(request.text_bytes);
   message.Read(request.unpacked_bytes);
   message.Read(request.memory_bytes);
+  message.Read(request.cpu_seconds);
   if (!message.Ok()) return std::nullopt;
   return request;
 }

@@ -1,5 +1,6 @@
 #include "daemon/ingest/trace_import.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr int64_t kSmallSourceBytes = 256 << 10;
 constexpr int kLookMs = 100;  // how long a request to stop may wait
+constexpr int64_t kCpuSecondsAtLeast = 600;
+constexpr int64_t kCpuSecondsOfMiB = 5;  // of the source
+constexpr int64_t kCpuSecondsOf100MiBOfText = 25;
 
 Status NotUnderstood() {
   return Fail(ErrorCode::kInternal, "hear from kprof-ingest", "it says what is not to be understood",
@@ -138,14 +142,15 @@ class Import {
   std::optional<Status> no_trace_;
 };
 
-Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits) {
+Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits, int64_t size_bytes) {
   return IngestProcess::Start(limits.program, source.fd,
                               {.name = source.name,
                                .format = source.format,
                                .threads = limits.threads,
                                .text_bytes = limits.text_bytes,
                                .unpacked_bytes = limits.unpacked_bytes,
-                               .memory_bytes = limits.memory_bytes},
+                               .memory_bytes = limits.memory_bytes,
+                               .cpu_seconds = MostCpuSeconds(size_bytes, limits.unpacked_bytes)},
                               limits.own);
 }
 
@@ -153,7 +158,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
                                 const ImportLimits& limits, const std::stop_token& stop,
                                 const std::function<void(const ImportProgress&)>& progress) {
   ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source.fd, source.name));
-  ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits));
+  ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits, file.size_bytes()));
   // While that starts.
   const int page_bytes = file.size_bytes() < kSmallSourceBytes ? kSmallPartPageBytes : kPartPageBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> written,
@@ -191,6 +196,12 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
 }
 
 }  // namespace
+
+int64_t MostCpuSeconds(int64_t source_bytes, int64_t unpacked_bytes) {
+  const int64_t of_source = (source_bytes >> 20) * kCpuSecondsOfMiB;
+  const int64_t of_text = (std::max(source_bytes, unpacked_bytes) >> 20) / 100 * kCpuSecondsOf100MiBOfText;
+  return kCpuSecondsAtLeast + std::min(of_source, of_text);
+}
 
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,

@@ -38,6 +38,10 @@ struct ImportLimits {
   std::string made_by;         // kprofd's version, for the part; empty: nobody's
 };
 
+// How many seconds of processors the reader of such a source may take, of all its threads together: some ten times what
+// was measured of the slowest. A packed source holds more text than its size, but no more than may be unpacked.
+int64_t MostCpuSeconds(int64_t source_bytes, int64_t unpacked_bytes);
+
 struct ImportProgress {
   int64_t bytes = 0;        // of the source, as it is on disk
   int64_t total_bytes = 0;  // its size

@@ -50,7 +50,7 @@ Result<IngestRequest> ReadRequest(int fd) {
 Result<ReadSourceResult> Read(FrameSink& sink) {
   ASSIGN_OR_RETURN(const IngestRequest request, ReadRequest(kIngestChannelFd));
   ASSIGN_OR_RETURN(const SourceFile source, SourceFile::Open(kIngestSourceFd, request.name));
-  RETURN_IF_ERROR(EnterSandbox(request.memory_bytes));
+  RETURN_IF_ERROR(EnterSandbox(request.memory_bytes, request.cpu_seconds));
   WorkerPool pool({.threads = request.threads});
   auto last = std::chrono::steady_clock::time_point();
   const auto progress = [&](int64_t bytes, int64_t events) {

@@ -217,6 +217,14 @@ TEST_F(TraceImportTest, ASourceThatBecomesShorterMeanwhileIsKeptUpToThereAndSays
   EXPECT_EQ(imported->source_hash, "");
 }
 
+TEST(TraceImport, AReaderHasTimeBySizeUpToWhatTextThereMayBe) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  EXPECT_EQ(MostCpuSeconds(0, 64 * kGiB), 600);
+  EXPECT_EQ(MostCpuSeconds(kGiB, 64 * kGiB), 600 + 1024 * 5);
+  EXPECT_EQ(MostCpuSeconds(8 * kGiB, 64 * kGiB), 600 + 65'536 / 100 * 25);
+  EXPECT_EQ(MostCpuSeconds(100 * kGiB, 64 * kGiB), 600 + 102'400 / 100 * 25);  // not packed, that is
+}
+
 TEST_F(TraceImportTest, ACancelledOneLeavesNothing) {
   std::stop_source stop;
   on_progress_ = [&] { stop.request_stop(); };
