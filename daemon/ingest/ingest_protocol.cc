@@ -64,7 +64,6 @@ std::string EncodeIngestRequest(const IngestRequest& request) {
   message.Add(request.name);
   message.Add(request.format);
   message.Add(request.threads);
-  message.Add(request.text_bytes);
   message.Add(request.unpacked_bytes);
   message.Add(request.memory_bytes);
   message.Add(request.cpu_seconds);
@@ -77,7 +76,6 @@ std::optional<IngestRequest> DecodeIngestRequest(std::string_view bytes) {
   message.Read(request.name);
   message.Read(request.format);
   message.Read(request.threads);
-  message.Read(request.text_bytes);
   message.Read(request.unpacked_bytes);
   message.Read(request.memory_bytes);
   message.Read(request.cpu_seconds);

@@ -50,7 +50,6 @@ struct IngestRequest {
   std::string name;
   std::string format;
   uint32_t threads = 2;
-  int64_t text_bytes = 0;
   int64_t unpacked_bytes = 0;
   int64_t memory_bytes = 0;
   int64_t cpu_seconds = 0;

@@ -28,7 +28,13 @@ class Filling : public BatchSink {
  public:
   Filling(PartSink& part, WorkerPool& pool, const SourceReading& reading, const SourceProgress& progress,
           const std::stop_token& stop)
-      : part_(part), progress_(progress), stop_(stop), assembler_(part, pool, {.text_bytes = reading.text_bytes}) {}
+      : part_(part),
+        progress_(progress),
+        stop_(stop),
+        assembler_(part, pool,
+                   {.text_bytes = reading.limits.text_bytes,
+                    .tracks = reading.limits.tracks,
+                    .shapes = reading.limits.shapes}) {}
 
   Status Take(TraceBatch batch) override { return assembler_.Add(std::move(batch)); }
 
@@ -130,7 +136,8 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
     const std::optional<Status> cut = text->WhyCut();
     return sniffed == 0 && cut ? *cut : NoKnownFormat();
   }
-  RETURN_IF_ERROR(ReadChrome(*text, pool, filling, {.readers = reading.threads}));
+  RETURN_IF_ERROR(
+      ReadChrome(*text, pool, filling, {.readers = reading.threads, .most_event_bytes = reading.limits.event_bytes}));
   const bool was_cut = text->WhyCut().has_value();  // of which the reader has warned
   ASSIGN_OR_RETURN(std::string hash, text->FinishHash(stop));
   const std::optional<Status> cut = text->WhyCut();

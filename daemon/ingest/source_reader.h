@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
+#include "daemon/ingest/reading_limits.h"
 #include "daemon/ingest/source_file.h"
 #include "storage/base/status.h"
 #include "storage/trace/part_sink.h"
@@ -20,8 +21,8 @@ namespace kprof {
 
 struct SourceReading {
   std::string format = "auto";
-  size_t threads = 2;                       // of the pool
-  int64_t text_bytes = int64_t{192} << 20;  // of all different texts
+  size_t threads = 2;  // of the pool
+  ReadingLimits limits = {};
   int64_t unpacked_bytes = int64_t{64} << 30;
 };
 

@@ -42,7 +42,9 @@ class Import {
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process_.Receive(kLookMs));
+      Result<std::optional<ReceivedFrame>> received = process_.Receive(kLookMs);
+      if (!received.ok()) return WhyEnded(received.status());
+      const std::optional<ReceivedFrame>& frame = *received;
       const auto now = std::chrono::steady_clock::now();
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
@@ -66,7 +68,9 @@ class Import {
     switch (frame.type) {
       case IngestFrame::kString: {
         const std::optional<NumberedText> text = DecodeString(frame.message);
-        return text ? part_.AddString(text->id, text->text) : NotUnderstood();
+        if (!text) return NotUnderstood();
+        text_bytes_ += static_cast<int64_t>(text->text.size());
+        return part_.AddString(text->id, text->text);
       }
       case IngestFrame::kTrack: {
         const std::optional<TrackRow> track = DecodeTrack(frame.message);
@@ -74,7 +78,9 @@ class Import {
       }
       case IngestFrame::kShape: {
         const std::optional<NumberedShape> shape = DecodeShape(frame.message);
-        return shape ? part_.AddShape(shape->id, shape->shape) : NotUnderstood();
+        if (!shape) return NotUnderstood();
+        ++shapes_;
+        return part_.AddShape(shape->id, shape->shape);
       }
       case IngestFrame::kSegment: {
         const std::optional<EncodedSegment> segment = DecodeSegment(frame.message);
@@ -102,6 +108,15 @@ class Import {
       default:
         return NotUnderstood();
     }
+  }
+
+  // Of one that had too little memory nobody says for what: but what came of it before does.
+  Status WhyEnded(const Status& why) const {
+    if (why.remedy() != kMoreMemory) return why;
+    return Fail(why.code(), why.what(),
+                why.why() + "; by then it had " + std::to_string(text_bytes_ >> 20) + " MiB of different texts, and " +
+                    std::to_string(shapes_) + " kinds of argument lists",
+                why.remedy());
   }
 
   Status TakeFailure(const Status& failure) {
@@ -138,6 +153,8 @@ class Import {
   const std::function<void(const ImportProgress&)>& progress_;
   bool greeted_ = false;
   std::optional<int64_t> rank_;
+  int64_t text_bytes_ = 0;
+  int64_t shapes_ = 0;
   std::optional<IngestDone> done_;
   std::optional<Status> no_trace_;
 };
@@ -147,7 +164,6 @@ Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits
                               {.name = source.name,
                                .format = source.format,
                                .threads = limits.threads,
-                               .text_bytes = limits.text_bytes,
                                .unpacked_bytes = limits.unpacked_bytes,
                                .memory_bytes = limits.memory_bytes,
                                .cpu_seconds = MostCpuSeconds(size_bytes, limits.unpacked_bytes)},

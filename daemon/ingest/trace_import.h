@@ -32,7 +32,6 @@ struct ImportLimits {
   OwnChildren* own = nullptr;  // where its process is entered, if anywhere
   uint32_t threads = 2;
   int64_t memory_bytes = int64_t{1} << 30;  // of address space, most of which is never touched
-  int64_t text_bytes = int64_t{192} << 20;  // of all different texts of a source together
   int64_t unpacked_bytes = int64_t{64} << 30;
   int64_t silent_ms = 60'000;  // without a word from it, it is ended
   std::string made_by;         // kprofd's version, for the part; empty: nobody's

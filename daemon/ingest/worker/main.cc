@@ -15,6 +15,7 @@
 #include "daemon/ingest/frame_sink.h"
 #include "daemon/ingest/ingest_process.h"
 #include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/reading_limits.h"
 #include "daemon/ingest/source_file.h"
 #include "daemon/ingest/source_reader.h"
 #include "daemon/ingest/worker/sandbox.h"
@@ -62,7 +63,7 @@ Result<ReadSourceResult> Read(FrameSink& sink) {
   };
   const SourceReading reading{.format = request.format,
                               .threads = request.threads,
-                              .text_bytes = request.text_bytes,
+                              .limits = ReadingLimitsFor(request.memory_bytes),
                               .unpacked_bytes = request.unpacked_bytes};
   return ReadSource(source, reading, pool, sink, progress, {});
 }

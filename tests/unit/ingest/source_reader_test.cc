@@ -267,8 +267,8 @@ TEST_F(SourceReaderTest, AnNsightExportCountsFromTheStartOfItsCapture) {
 }
 
 TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {
-  const Status status =
-      Failure("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(2 << 20, 'x') + "\"}]", {.text_bytes = 1 << 20});
+  const Status status = Failure("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(2 << 20, 'x') + "\"}]",
+                                {.limits = {.text_bytes = 1 << 20}});
   EXPECT_EQ(status.code(), ErrorCode::kBadInput);
   EXPECT_NE(status.why().find("more than 1 MiB"), std::string::npos);
 }
