@@ -102,6 +102,7 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
     return parts;
   }
   std::vector<std::string_view> names;
+  names.reserve(sources.size());
   for (const SourceRank& source : sources) names.push_back(source.name);
   const std::vector<std::optional<int64_t>> in_names = RanksInNames(names);
   FreeRanks ranks;

@@ -125,8 +125,8 @@ TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
 }
 
 TEST(ChromeFrame, AnotherListOfEventsBehindIsNoMemberButKnown) {
-  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X"}],"b":2})"), "a=1 b=2 events from 23 closed before 40");
-  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X")"), "a=1 events from 23 open");
+  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X"}],"b":2})"), "a=1 b=2 events from 22 closed before 40");
+  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X")"), "a=1 events from 22 open");
   EXPECT_EQ(ReadBehind(R"(,"a":{"traceEvents":[]},"traceEvents":1})"),
             "a={\"traceEvents\":[]} traceEvents=1 closed before 40");
 }

@@ -292,14 +292,35 @@ TEST_F(TraceImportTest, AReaderThatIsNotThereIsSaid) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // without a sandbox there is no limit of memory
 TEST_F(TraceImportTest, ASourceThatTakesMoreMemoryThanItMayFails) {
-  limits_.memory_bytes = 64 << 20;
-  const Result<ImportedPart> imported =
-      Import("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(60 << 20, 'x') + "\"}]");
+  limits_.memory_bytes = 24 << 20;
+  const Result<ImportedPart> imported = Import("[" + ManyEvents(300'000) + "]");
   ASSERT_FALSE(imported.ok());
   EXPECT_EQ(imported.status().code(), ErrorCode::kBadInput);
-  EXPECT_NE(imported.status().why().find("more memory than an import may have"), std::string::npos)
+  EXPECT_NE(
+      imported.status().why().find("more memory than an import may have; by then it had 0 MiB of different texts"),
+      std::string::npos)
       << imported.status().ToString();
   EXPECT_EQ(Left(), Rows{});
+}
+
+TEST_F(TraceImportTest, WithLessMemoryLessOfWhatDiffersIsTakenAndALargeEventSkipped) {
+  limits_.memory_bytes = 320 << 20;
+  const std::string large = R"({"ph":"i","ts":1,"name":")" + std::string(40 << 20, 'x') + "\"}";
+  Result<ImportedPart> imported = Import("[" + large + R"(,{"ph":"i","ts":2}])");
+  ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+  EXPECT_EQ(imported->instants, 1);
+  ASSERT_EQ(imported->warnings.size(), 1u);
+  EXPECT_NE(imported->warnings[0].find("is larger than one may be"), std::string::npos) << imported->warnings[0];
+  std::filesystem::remove(path_);
+  std::string shapes = "[";
+  for (int i = 0; i < 200'000; ++i) {
+    shapes += R"({"ph":"i","ts":1,"args":{"k)" + std::to_string(i) + "\":1}},";
+  }
+  imported = Import(shapes + "]");
+  ASSERT_FALSE(imported.ok());
+  EXPECT_NE(imported.status().why().find(" kinds of argument lists"), std::string::npos)
+      << imported.status().ToString();
+  EXPECT_EQ(imported.status().why().find("more memory"), std::string::npos) << imported.status().ToString();
 }
 
 TEST_F(TraceImportTest, OneTextOfSixtyMebibytesIsRead) {
