@@ -49,6 +49,7 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/known_time.h"
 #include "storage/catalog/run_list.h"
+#include "storage/trace/part_rank.h"
 
 namespace kprof {
 namespace {
@@ -130,7 +131,7 @@ struct Daemon::Parts {
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
   HeldSources sources{loop};
-  ImportWays imports{ImportTrace, LimitsOf(config), sources, importing, hashing};
+  ImportWays imports{ImportTrace, SetPartRank, LimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<WithdrawnRights> rights;
   IoLoop::Timer enforce_again;      // io loop

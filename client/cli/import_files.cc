@@ -22,7 +22,7 @@ constexpr int kMostFolders = 16;  // in each other
 constexpr std::string_view kEndings[] = {".json", ".json.gz", ".json.zst", ".sqlite", ".nsys-rep"};
 constexpr std::string_view kArchiveEndings[] = {".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst",
                                                 ".zip", ".7z",     ".rar", ".bz2",     ".xz"};
-constexpr size_t kMostNamed = 10;  // archives
+constexpr size_t kMostNamed = 10;  // of what is passed over for one reason
 
 template <size_t n>
 bool EndsWithOneOf(std::string_view name, const std::string_view (&endings)[n]) {
@@ -36,6 +36,12 @@ Status CannotRead(int error, const std::string& path) {
   return FailErrno(error, act);
 }
 
+// False also where nothing is: opening it says so.
+bool IsSpecial(const std::string& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+}
+
 bool IsLink(const std::string& path) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode);
@@ -44,6 +50,7 @@ bool IsLink(const std::string& path) {
 struct Found {
   std::vector<std::string> traces;
   std::vector<std::string> archives;
+  std::vector<std::string> not_regular;
 };
 
 Status AddFilesOf(const std::string& folder, int depth, Found& found) {
@@ -58,7 +65,7 @@ Status AddFilesOf(const std::string& folder, int depth, Found& found) {
     if (name == "." || name == "..") continue;
     const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
     if (!IsFolder(path)) {
-      if (LooksLikeTrace(std::string(name))) found.traces.push_back(path);
+      if (LooksLikeTrace(std::string(name))) (IsSpecial(path) ? found.not_regular : found.traces).push_back(path);
       if (LooksLikeArchive(std::string(name))) found.archives.push_back(path);
     } else if (!IsLink(path)) {
       RETURN_IF_ERROR(AddFilesOf(path, depth + 1, found));
@@ -67,8 +74,14 @@ Status AddFilesOf(const std::string& folder, int depth, Found& found) {
   return OkStatus();
 }
 
-Status NoTraceIn(const std::string& folder, const std::vector<std::string>& archives) {
+Status NoTraceIn(const std::string& folder, const Found& found) {
   const std::string act = "import the folder " + TerminalText(folder);
+  const std::vector<std::string>& archives = found.archives;
+  if (archives.empty() && !found.not_regular.empty()) {
+    return Fail(ErrorCode::kUsage, act,
+                "there is no trace in it but what is no regular file: " + TerminalText(found.not_regular.front()),
+                "name it");
+  }
   if (archives.empty()) {
     return Fail(
         ErrorCode::kUsage, act, "there is no trace in it",
@@ -86,7 +99,8 @@ Result<Found> FilesOf(const std::string& folder) {
   RETURN_IF_ERROR(AddFilesOf(folder, 0, found));
   std::sort(found.traces.begin(), found.traces.end());
   std::sort(found.archives.begin(), found.archives.end());
-  if (found.traces.empty()) return NoTraceIn(folder, found.archives);
+  std::sort(found.not_regular.begin(), found.not_regular.end());
+  if (found.traces.empty()) return NoTraceIn(folder, found);
   return found;
 }
 
@@ -102,16 +116,30 @@ Result<ImportFile> Open(const std::string& path) {
     file.told_name = path.substr(before == path.npos ? 0 : before + 1);
   }
   file.fd = UniqueFd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+                              : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.fd.valid()) return CannotRead(errno, standard ? "standard input" : path);
   struct stat about {};
   if (::fstat(file.fd.get(), &about) != 0) return CannotRead(errno, path);
   // Of standard input what is left is meant, wherever it stands.
   file.is_regular = S_ISREG(about.st_mode) && !standard;
-  if (file.is_regular) file.size_bytes = about.st_size;
+  if (file.is_regular) {
+    file.size_bytes = about.st_size;
+    ::fcntl(file.fd.get(), F_SETFL, ::fcntl(file.fd.get(), F_GETFL) & ~O_NONBLOCK);  // it may be handed over
+  }
   file.device = about.st_dev;
   file.inode = about.st_ino;
   return file;
+}
+
+void AddLines(const std::vector<std::string>& paths, const std::string& why, const std::string& remedy_for_one,
+              const std::string& remedy_for_more, std::vector<std::string>& lines) {
+  for (size_t i = 0; i < std::min(paths.size(), kMostNamed); ++i) {
+    lines.push_back("passed over: " + TerminalText(paths[i]) + ": " + why + "; " + remedy_for_one);
+  }
+  if (paths.size() > kMostNamed) {
+    lines.push_back("passed over: " + std::to_string(paths.size() - kMostNamed) + " more: " + why + "; " +
+                    remedy_for_more);
+  }
 }
 
 // Each would be a rank of its own.
@@ -140,22 +168,17 @@ bool LooksLikeArchive(const std::string& name) {
   return EndsWithOneOf(name, kArchiveEndings);
 }
 
-std::vector<std::string> PassedOver(const std::vector<std::string>& archives) {
+std::vector<std::string> PassedOver(const ImportFiles& opened) {
   std::vector<std::string> lines;
-  for (size_t i = 0; i < std::min(archives.size(), kMostNamed); ++i) {
-    lines.push_back("passed over: " + TerminalText(archives[i]) + ": archives are not opened; unpack it first");
-  }
-  if (archives.size() > kMostNamed) {
-    lines.push_back("passed over: " + std::to_string(archives.size() - kMostNamed) +
-                    " more: archives are not opened; unpack them first");
-  }
+  AddLines(opened.archives, "archives are not opened", "unpack it first", "unpack them first", lines);
+  AddLines(opened.not_regular, "of a folder only regular files are read", "name it", "name them", lines);
   return lines;
 }
 
 Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
   ImportFiles opened;
   for (const std::string& given : paths) {
-    Found found{.traces = {given}, .archives = {}};
+    Found found{.traces = {given}, .archives = {}, .not_regular = {}};
     const bool is_folder = given != "-" && IsFolder(given);
     if (is_folder) {
       ASSIGN_OR_RETURN(found, FilesOf(given));
@@ -166,6 +189,7 @@ Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
       opened.files.push_back(std::move(file));
     }
     opened.archives.insert(opened.archives.end(), found.archives.begin(), found.archives.end());
+    opened.not_regular.insert(opened.not_regular.end(), found.not_regular.begin(), found.not_regular.end());
   }
   RETURN_IF_ERROR(CheckNoneTwice(opened.files));
   return opened;

@@ -28,17 +28,19 @@ bool LooksLikeTrace(const std::string& name);
 // Whether it is an archive by its name, which may hold traces and is not opened: .tar, .tar.gz, .tgz, .zip, .xz...
 bool LooksLikeArchive(const std::string& name);
 
-// What is to be said of archives that were passed over: a line for each of them, the first ten.
-std::vector<std::string> PassedOver(const std::vector<std::string>& archives);
-
 struct ImportFiles {
   std::vector<ImportFile> files;
-  std::vector<std::string> archives;  // that were in folders beside them: their paths
+  // That were in folders beside them: their paths.
+  std::vector<std::string> archives;
+  std::vector<std::string> not_regular;  // pipes, sockets and devices that are called as traces are
 };
+
+// What is to be said of those that were passed over: a line for each of a kind, the first ten.
+std::vector<std::string> PassedOver(const ImportFiles& opened);
 
 // In the order of `paths`, those of a folder and of the folders in it by their names (those in links to folders not).
 // Fails with kUsage for a folder without any, and where two are the same file; and as the first file does that cannot
-// be opened; says which.
+// be opened; says which. Waits for nobody: a pipe that is named is open, and need have no writer yet.
 Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths);
 
 }  // namespace kprof::cli

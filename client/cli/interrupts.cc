@@ -1,5 +1,6 @@
 #include "client/cli/interrupts.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -61,6 +62,15 @@ int Interrupts::fd() const {
 }
 int Interrupts::first() const {
   return g_first;
+}
+
+bool Interrupts::WaitReadable(int fd) const {
+  std::array<pollfd, 2> waits = {pollfd{fd, POLLIN, 0}, pollfd{g_event, POLLIN, 0}};
+  while (g_first == 0) {
+    // A signal wakes it, too, and is seen.
+    if (::poll(waits.data(), waits.size(), -1) > 0 && waits[0].revents != 0) return g_first == 0;
+  }
+  return false;
 }
 
 }  // namespace kprof::cli

@@ -3,6 +3,8 @@
 // send several (the kernel and the shell one each), and nobody is left who is in a hurry. What was ignored when the
 // process began (nohup, a script's `&`) stays ignored.
 //
+// Calls that wait go on after a signal (SA_RESTART), but for poll and its like: who waits, waits with WaitReadable.
+//
 // Signals are the process's, so there is one at a time; before and after it they do what they did. Needs no thread and
 // starts none.
 #pragma once
@@ -21,6 +23,9 @@ class Interrupts {
   int fd() const;
   // The first signal's number, 0 before it.
   int first() const;
+  // Waits until `fd` can be read from without waiting (at its end, too), however long that takes. Whether it can: not
+  // from the first signal on.
+  bool WaitReadable(int fd) const;
 };
 
 }  // namespace kprof::cli

@@ -37,10 +37,10 @@ class SentFile {
     std::string bytes(kChunkBytes, '\0');
     ssize_t got = 0;
     do {
+      if (!file_.is_regular && !interrupts_.WaitReadable(file_.fd.get())) return Interrupted();
       got = file_.is_regular ? ::pread(file_.fd.get(), bytes.data(), bytes.size(), sent_bytes_)
                              : ::read(file_.fd.get(), bytes.data(), bytes.size());
-    } while (got < 0 && errno == EINTR && interrupts_.first() == 0);
-    if (got < 0 && interrupts_.first() != 0) return Interrupted();
+    } while (got < 0 && (errno == EAGAIN || errno == EINTR));
     if (got < 0) return FailErrno(errno, "read " + TerminalText(file_.path));
     bytes.resize(static_cast<size_t>(got));
     sent_bytes_ += got;
@@ -59,6 +59,8 @@ class SentFile {
 
 Result<std::string> Send(const ImportFile& file, KprofClient& client, const VerbContext& context,
                          const Interrupts& interrupts) {
+  // The daemon does not wait long for more.
+  if (!file.is_regular && !interrupts.WaitReadable(file.fd.get())) return Interrupted();
   ProgressLine line(context.output, ProgressAllowed(context.output));
   SentFile sent(file, line, interrupts);
   v1::UploadSourceRequest::Header header;
@@ -82,7 +84,7 @@ Result<std::string> Bring(const ImportFile& file, KprofClient& client, const Ver
 Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContext& context,
                                         const Interrupts& interrupts) {
   ASSIGN_OR_RETURN(const ImportFiles opened, OpenImportFiles(args.files));
-  for (const std::string& line : PassedOver(opened.archives)) context.output.Note(line);
+  for (const std::string& line : PassedOver(opened)) context.output.Note(line);
   const std::vector<ImportFile>& files = opened.files;
   if (args.rank && files.size() > 1) {
     return Fail(ErrorCode::kUsage, "import", "--rank is for one file, and there are " + std::to_string(files.size()),

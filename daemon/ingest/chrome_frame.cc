@@ -12,6 +12,7 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kFirstBytes = 256 << 10;
+constexpr std::string_view kEvents = "traceEvents";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 struct Window {
@@ -61,7 +62,7 @@ const char* FindEvents(const char* at, const Window& window,
     if (*at != ':') break;
     at = SkipSpace(at + 1);
     if (at >= window.end()) return nullptr;
-    if (key == "traceEvents" && *at == '[') return at + 1;
+    if (key == kEvents && *at == '[') return at + 1;
     const char* value_end = FindValueEnd(at, window.end());
     if (value_end == nullptr || value_end >= window.end()) return nullptr;
     before.emplace_back(key, std::string_view(at, static_cast<size_t>(value_end - at)));
@@ -104,14 +105,14 @@ Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const 
   }
 }
 
-Result<std::optional<int64_t>> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
-                                               const SeeMember& see) {
+Result<ChromeFrameBehind> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
+                                          const SeeMember& see) {
   for (int64_t size = kFirstBytes;; size *= 4) {
     ASSIGN_OR_RETURN(Window window, ReadWindow(text, from_bytes, size));
     const char* at = SkipSpace(window.begin());
-    const auto behind = [&](const char* brace) { return std::optional(from_bytes + (brace + 1 - window.begin())); };
-    if (at < window.end() && *at == '}') return behind(at);
-    if (at < window.end() && *at != ',') return std::optional<int64_t>();
+    const auto offset_of = [&](const char* place) { return from_bytes + (place - window.begin()); };
+    if (at < window.end() && *at == '}') return ChromeFrameBehind{offset_of(at + 1), std::nullopt};
+    if (at < window.end() && *at != ',') return ChromeFrameBehind{};
     if (at < window.end()) window.bytes[static_cast<size_t>(at - window.begin())] = '{';  // as an object of its own
     std::vector<std::pair<std::string_view, std::string_view>> members;
     const char* last = at;
@@ -121,10 +122,27 @@ Result<std::optional<int64_t>> ReadFrameBehind(TextSource& text, int64_t from_by
       return true;
     });
     if (!is_closed && !window.is_all && size < most_bytes) continue;
-    for (const auto& [key, value] : members) RETURN_IF_ERROR(see(key, value));
-    if (!is_closed) return std::optional<int64_t>();
-    return behind(SkipSpace(last == at ? at + 1 : last));
+    ChromeFrameBehind behind;
+    for (const auto& [key, value] : members) {
+      if (key != kEvents || !value.starts_with('[')) RETURN_IF_ERROR(see(key, value));
+    }
+    members.clear();
+    bool broken = false;
+    const char* events = at < window.end() ? FindEvents(at + 1, window, members, broken) : nullptr;
+    if (events != nullptr) behind.more_events_bytes = offset_of(events);
+    if (is_closed) behind.end_bytes = offset_of(SkipSpace(last == at ? at + 1 : last) + 1);
+    return behind;
   }
+}
+
+const char* FindNextEvents(std::string_view text) {
+  const auto take = [&](std::string_view what) {
+    const size_t at = text.find_first_not_of(" \n\r\t");
+    if (at == text.npos || !text.substr(at).starts_with(what)) return false;
+    text.remove_prefix(at + what.size());
+    return true;
+  };
+  return take(",") && take("\"traceEvents\"") && take(":") && take("[") ? text.data() : nullptr;
 }
 
 }  // namespace kprof

@@ -23,9 +23,18 @@ using SeeMember = std::function<Status(std::string_view key, std::string_view va
 // cannot be unpacked so far.
 Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const SeeMember& see);
 
-// From behind the bracket that closes the list. Where the object ends; nothing where it is not closed, or goes on
-// beyond `most_bytes`.
-Result<std::optional<int64_t>> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
-                                               const SeeMember& see);
+struct ChromeFrameBehind {
+  std::optional<int64_t> end_bytes;  // where the object ends; none: it is not closed, or goes on beyond the most
+  std::optional<int64_t>
+      more_events_bytes;  // behind the bracket that opens another list of events: `see` is not shown it
+};
+
+// From behind the bracket that closes the list.
+Result<ChromeFrameBehind> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
+                                          const SeeMember& see);
+
+// Where behind the bracket that closes the list the next member is another list of events: behind its bracket. Null
+// where it is not, or not within `text`.
+const char* FindNextEvents(std::string_view text);
 
 }  // namespace kprof

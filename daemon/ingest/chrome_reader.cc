@@ -224,6 +224,8 @@ class Reading {
     const size_t at = text.find_first_not_of(kBlank);
     if (at == text.npos) return Behind{};
     if (frame.is_list && text[at] == '[') return Behind{false, true, from_bytes + static_cast<int64_t>(at) + 1};
+    const char* events = frame.is_list ? nullptr : FindNextEvents(text);
+    if (events != nullptr) return Behind{false, true, from_bytes + (events - text.data())};
     if (skipped_.empty()) return Behind{};
     const size_t next = text.find_first_not_of(kBlank, at + 1);
     const bool is_end = text[at] == '}' ? next == text.npos : text[at] == ',' && next != text.npos && text[next] == '"';
@@ -234,15 +236,21 @@ class Reading {
   // What stands behind the list.
   Status ReadBehind(int64_t from_bytes, const ChromeFrame& frame, const SeeMember& see) {
     if (!frame.is_list) {
-      ASSIGN_OR_RETURN(const std::optional<int64_t> end_bytes,
+      ASSIGN_OR_RETURN(const ChromeFrameBehind behind,
                        ReadFrameBehind(text_, from_bytes, options_.most_event_bytes, see));
-      if (!end_bytes) {
+      if (behind.more_events_bytes) {
+        sink_.Warn("another list of events begins behind other members at byte " +
+                   std::to_string(*behind.more_events_bytes) + ": it was not read" +
+                   (behind.end_bytes ? "" : ", nor what stands behind it"));
+        if (!behind.end_bytes) return OkStatus();
+      }
+      if (!behind.end_bytes) {
         const std::optional<Status> cut = text_.WhyCut();
         sink_.Warn("what stands behind its events, from byte " + std::to_string(from_bytes) +
                    " on, is cut off or no JSON: of that, what is whole was read" + (cut ? "; " + cut->why() : ""));
         return OkStatus();
       }
-      from_bytes = *end_bytes;
+      from_bytes = *behind.end_bytes;
     }
     pieces_.End();  // they would read what is released here
     std::vector<char> bytes(kRestBytes);
@@ -260,7 +268,7 @@ class Reading {
       RETURN_IF_ERROR(sink_.Progress(text_.SourceBytesAt(from_bytes), events_));
     }
     if (const std::optional<Status> cut = text_.WhyCut()) {
-      sink_.Warn("all of its trace was read, but it cannot be unpacked to its end: " + cut->why());
+      sink_.Warn("all of its trace was read, but it cannot be read to its end: " + cut->why());
     }
     return OkStatus();
   }
@@ -272,8 +280,7 @@ class Reading {
     const std::string at = "byte " + std::to_string(last.end_bytes);
     if (const std::optional<Status> cut = is_closed ? std::nullopt : text_.WhyCut()) {
       if (events_ == 0) return cut->In("read it");
-      sink_.Warn("it cannot be unpacked beyond " + at + " of its text: " + cut->why() +
-                 "; what is whole before was kept");
+      sink_.Warn("it cannot be read beyond " + at + " of its text: " + cut->why() + "; what is whole before was kept");
       if (!ends_skipping) return OkStatus();
     }
     if (events_ == 0 && !skipped_.empty()) {

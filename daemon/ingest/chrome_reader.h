@@ -4,7 +4,8 @@
 //
 // What is whole is kept: a text that ends early is read up to there, and where something is no event, or larger than
 // one may be, reading goes on with the next one; warnings say at which bytes. Lists one behind the other are read as
-// one; what else stands behind a trace is not, with a warning.
+// one, and so are members "traceEvents"; what else stands behind a trace is not, nor a list of events behind other
+// members, with a warning.
 #pragma once
 
 #include <cstddef>

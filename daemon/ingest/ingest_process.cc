@@ -153,8 +153,12 @@ Status IngestProcess::WhyEnded() {
   ::kill(pid_, SIGKILL);  // one that only closed its socket
   const int status = Wait();
   if (WIFEXITED(status) && WEXITSTATUS(status) == kIngestOutOfMemory) {
-    return Fail(ErrorCode::kBadInput, "read it", "that takes more memory than an import may have",
-                "raise [import] memory_megabytes");
+    return Fail(ErrorCode::kBadInput, "read it", "that takes more memory than an import may have", kMoreMemory);
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+    return Fail(ErrorCode::kBadInput, "read it",
+                "that takes more time of processors than an import of its size may have: docs/import.md says how much",
+                "report it, with the file if that may be shown");
   }
   const std::string how =
       WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));

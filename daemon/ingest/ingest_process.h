@@ -19,7 +19,8 @@ namespace kprof {
 
 constexpr int kIngestChannelFd = 3;
 constexpr int kIngestSourceFd = 4;
-constexpr int kIngestOutOfMemory = 77;  // its exit status then
+constexpr int kIngestOutOfMemory = 77;                                  // its exit status then
+constexpr const char* kMoreMemory = "raise [import] memory_megabytes";  // the remedy
 
 class IngestProcess {
  public:

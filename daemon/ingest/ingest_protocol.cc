@@ -64,9 +64,9 @@ std::string EncodeIngestRequest(const IngestRequest& request) {
   message.Add(request.name);
   message.Add(request.format);
   message.Add(request.threads);
-  message.Add(request.text_bytes);
   message.Add(request.unpacked_bytes);
   message.Add(request.memory_bytes);
+  message.Add(request.cpu_seconds);
   return message.Take();
 }
 
@@ -76,9 +76,9 @@ std::optional<IngestRequest> DecodeIngestRequest(std::string_view bytes) {
   message.Read(request.name);
   message.Read(request.format);
   message.Read(request.threads);
-  message.Read(request.text_bytes);
   message.Read(request.unpacked_bytes);
   message.Read(request.memory_bytes);
+  message.Read(request.cpu_seconds);
   if (!message.Ok()) return std::nullopt;
   return request;
 }

@@ -17,7 +17,7 @@
 
 namespace kprof {
 
-constexpr uint32_t kIngestProtocol = 1;
+constexpr uint32_t kIngestProtocol = 2;
 constexpr size_t kMostFrameBytes = 256 << 20;
 constexpr size_t kFrameHeadBytes = 5;
 
@@ -50,9 +50,9 @@ struct IngestRequest {
   std::string name;
   std::string format;
   uint32_t threads = 2;
-  int64_t text_bytes = 0;
   int64_t unpacked_bytes = 0;
   int64_t memory_bytes = 0;
+  int64_t cpu_seconds = 0;
 };
 std::string EncodeIngestRequest(const IngestRequest& request);
 std::optional<IngestRequest> DecodeIngestRequest(std::string_view message);

@@ -92,7 +92,10 @@ class PackedText : public TextSource {
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
       RETURN_IF_ERROR(ReadSource().status());
     }
-    return hash_.Finish();
+    if (!shorter_) return hash_.Finish();
+    const std::scoped_lock lock(mu_);
+    if (!cut_) cut_ = shorter_;
+    return std::string();
   }
 
  private:
@@ -111,7 +114,7 @@ class PackedText : public TextSource {
     }
   }
 
-  // The next block of the source, hashed; none at its end.
+  // The next block of the source, hashed; what there is of it where the source became shorter; none at its end.
   Result<std::span<const char>> ReadSource() {
     source_.resize(kHashBlockBytes);
     const auto offset = static_cast<int64_t>(hashed_ * kHashBlockBytes);
@@ -119,9 +122,10 @@ class PackedText : public TextSource {
     const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - offset));
     const std::span<char> block(source_.data(), size);
     ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(offset, block));
-    if (got < size) return Fail(ErrorCode::kBadInput, "read " + file_.name(), "it became shorter while it was read");
-    hash_.AddBlock(hashed_++, block);
-    return std::span<const char>(block);
+    if (got < size) shorter_ = file_.WhyShorter(offset + static_cast<int64_t>(got));
+    hash_.AddBlock(hashed_, block);
+    hashed_ = got < size ? hash_.blocks() : hashed_ + 1;
+    return std::span<const char>(block.first(got));
   }
 
   // Without a thread that does.
@@ -181,6 +185,7 @@ class PackedText : public TextSource {
     unpacked_bytes_ += static_cast<int64_t>(filled);
     const auto read = std::min(static_cast<int64_t>(hashed_ * kHashBlockBytes), file_.size_bytes());
     const auto source = read - static_cast<int64_t>(in_.size());
+    if (!cut && filled < kTextBlockBytes && shorter_) cut = shorter_;
     if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
       cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
     }
@@ -228,7 +233,8 @@ class PackedText : public TextSource {
   const PackedTextLimits limits_;
   // Of the unpacking thread, and of who finishes when that has ended; without one, of who holds unpacking_.
   SourceHash hash_;
-  size_t hashed_ = 0;  // blocks of the source that were read
+  size_t hashed_ = 0;              // blocks of the source that were read
+  std::optional<Status> shorter_;  // once it is seen that the source is
   std::vector<char> source_;
   std::span<const char> in_;  // of source_, what is not unpacked yet
   bool source_ended_ = false;

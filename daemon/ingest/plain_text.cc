@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "daemon/ingest/source_hash.h"
@@ -11,22 +12,24 @@ namespace {
 
 class PlainText : public TextSource {
  public:
-  explicit PlainText(const SourceFile& file) : file_(file), hash_(file.size_bytes()), hashed_(hash_.blocks()) {}
+  explicit PlainText(const SourceFile& file)
+      : file_(file), hash_(file.size_bytes()), hashed_(hash_.blocks()), end_bytes_(file.size_bytes()) {}
 
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override {
-    const int64_t rest = std::max<int64_t>(0, file_.size_bytes() - offset_bytes);
+    const int64_t rest = std::max<int64_t>(0, end_bytes_ - offset_bytes);
     if (rest < static_cast<int64_t>(out.size())) out = out.first(static_cast<size_t>(rest));
     ASSIGN_OR_RETURN(const size_t size, file_.ReadAt(offset_bytes, out));
-    if (size < out.size()) {
-      return Fail(ErrorCode::kBadInput, "read " + file_.name(), "it became shorter while it was read");
-    }
-    HashBlock(offset_bytes, out);
+    if (size < out.size()) EndAt(offset_bytes + static_cast<int64_t>(size));
+    HashBlock(offset_bytes, out.first(size));
     return size;
   }
 
   void Release(int64_t) override {}
   int64_t SourceBytesAt(int64_t offset_bytes) override { return std::min(offset_bytes, file_.size_bytes()); }
-  std::optional<Status> WhyCut() override { return std::nullopt; }
+  std::optional<Status> WhyCut() override {
+    const int64_t end_bytes = end_bytes_;
+    return end_bytes < file_.size_bytes() ? std::optional(file_.WhyShorter(end_bytes)) : std::nullopt;
+  }
 
   Result<std::string> FinishHash(const std::stop_token& stop) override {
     std::vector<char> block;
@@ -34,13 +37,18 @@ class PlainText : public TextSource {
       if (hashed_[i]) continue;
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
       block.resize(kHashBlockBytes);
-      ASSIGN_OR_RETURN(size_t size, ReadAt(static_cast<int64_t>(i * kHashBlockBytes), block));
-      static_cast<void>(size);
+      RETURN_IF_ERROR(ReadAt(static_cast<int64_t>(i * kHashBlockBytes), block).status());
     }
-    return hash_.Finish();
+    return end_bytes_ < file_.size_bytes() ? std::string() : hash_.Finish();
   }
 
  private:
+  // It became shorter: the text ends there, also if it grows again.
+  void EndAt(int64_t offset_bytes) {
+    int64_t before = end_bytes_;
+    while (offset_bytes < before && !end_bytes_.compare_exchange_weak(before, offset_bytes)) {
+    }
+  }
   // Whole blocks are hashed as they come by.
   void HashBlock(int64_t offset_bytes, std::span<const char> bytes) {
     if (offset_bytes % static_cast<int64_t>(kHashBlockBytes) != 0) return;
@@ -54,6 +62,7 @@ class PlainText : public TextSource {
   const SourceFile& file_;
   SourceHash hash_;
   std::vector<std::atomic<bool>> hashed_;
+  std::atomic<int64_t> end_bytes_;  // of the text
 };
 
 }  // namespace

@@ -15,6 +15,12 @@ Result<SourceFile> SourceFile::Open(int fd, std::string name) {
   return SourceFile(fd, std::move(name), status.st_size);
 }
 
+Status SourceFile::WhyShorter(int64_t end_bytes) const {
+  return Fail(ErrorCode::kBadInput, "read " + name_,
+              "it became shorter while it was read: of its " + std::to_string(size_bytes_) + " bytes only " +
+                  std::to_string(end_bytes) + " were there");
+}
+
 Result<size_t> SourceFile::ReadAt(int64_t offset_bytes, std::span<char> out) const {
   size_t done = 0;
   while (done < out.size()) {

@@ -22,6 +22,8 @@ class SourceFile {
   int64_t size_bytes() const { return size_bytes_; }
   // Fills `out` from there on; fewer bytes at its end, none behind it.
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) const;
+  // Why nothing is read behind `end_bytes`, which is less than it had at first.
+  Status WhyShorter(int64_t end_bytes) const;
 
  private:
   SourceFile(int fd, std::string name, int64_t size_bytes) : fd_(fd), name_(std::move(name)), size_bytes_(size_bytes) {}

@@ -37,7 +37,7 @@ class SourceHash {
   std::vector<Hash> blocks_;
 };
 
-// Of the whole file. Blocks.
+// Of the whole file; empty where it becomes shorter meanwhile. Blocks.
 Result<std::string> HashSource(const SourceFile& source, const std::stop_token& stop);
 Result<std::string> HashSource(int fd, const std::stop_token& stop);
 

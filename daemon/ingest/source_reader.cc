@@ -18,14 +18,23 @@ namespace {
 
 constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
-constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", "chrome", "nsys-sqlite"};
+// What sources are read as: Kineto's traces are Chrome's.
+constexpr std::string_view kChrome = "chrome";
+constexpr std::string_view kNsys = "nsys-sqlite";
+constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", kChrome, kNsys};
 
 // What a reader gives, on its way into the part.
 class Filling : public BatchSink {
  public:
   Filling(PartSink& part, WorkerPool& pool, const SourceReading& reading, const SourceProgress& progress,
           const std::stop_token& stop)
-      : part_(part), progress_(progress), stop_(stop), assembler_(part, pool, {.text_bytes = reading.text_bytes}) {}
+      : part_(part),
+        progress_(progress),
+        stop_(stop),
+        assembler_(part, pool,
+                   {.text_bytes = reading.limits.text_bytes,
+                    .tracks = reading.limits.tracks,
+                    .shapes = reading.limits.shapes}) {}
 
   Status Take(TraceBatch batch) override { return assembler_.Add(std::move(batch)); }
 
@@ -127,9 +136,14 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
     const std::optional<Status> cut = text->WhyCut();
     return sniffed == 0 && cut ? *cut : NoKnownFormat();
   }
-  RETURN_IF_ERROR(ReadChrome(*text, pool, filling, {.readers = reading.threads}));
+  RETURN_IF_ERROR(
+      ReadChrome(*text, pool, filling, {.readers = reading.threads, .most_event_bytes = reading.limits.event_bytes}));
+  const bool was_cut = text->WhyCut().has_value();  // of which the reader has warned
+  ASSIGN_OR_RETURN(std::string hash, text->FinishHash(stop));
+  const std::optional<Status> cut = text->WhyCut();
+  if (hash.empty() && cut && !was_cut) filling.Warn("all of its trace was read; " + cut->why());
   RETURN_IF_ERROR(filling.Finish());
-  return text->FinishHash(stop);
+  return hash;
 }
 
 Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
@@ -137,7 +151,11 @@ Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const
   if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
-  return HashSource(source, stop);
+  ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
+  if (hash.empty()) {  // what was read of a database that changed is none
+    return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it became shorter while it was read");
+  }
+  return hash;
 }
 
 }  // namespace
@@ -150,13 +168,13 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
   const bool is_nsys =
-      reading.format == "nsys-sqlite" || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
+      reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
   Result<std::string> hash =
       is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
   if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
-  result.format = is_nsys ? "nsys-sqlite" : "chrome";
+  result.format = is_nsys ? kNsys : kChrome;
   result.hash = *std::move(hash);
   result.warnings = filling.TakeWarnings();
   return result;
@@ -164,6 +182,11 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
 
 std::span<const std::string_view> SourceFormats() {
   return kFormats;
+}
+
+std::optional<std::string> FormatReadAs(std::string_view format) {
+  if (format == kFormats[0]) return std::nullopt;
+  return std::string(format == kNsys ? kNsys : kChrome);
 }
 
 }  // namespace kprof

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
+#include "daemon/ingest/reading_limits.h"
 #include "daemon/ingest/source_file.h"
 #include "storage/base/status.h"
 #include "storage/trace/part_sink.h"
@@ -19,14 +21,14 @@ namespace kprof {
 
 struct SourceReading {
   std::string format = "auto";
-  size_t threads = 2;                       // of the pool
-  int64_t text_bytes = int64_t{192} << 20;  // of all different texts
+  size_t threads = 2;  // of the pool
+  ReadingLimits limits = {};
   int64_t unpacked_bytes = int64_t{64} << 30;
 };
 
 struct ReadSourceResult {
   std::string format;  // that it was read as
-  std::string hash;    // source_hash.h
+  std::string hash;    // source_hash.h; empty: it became shorter while it was read
   std::vector<std::string> warnings;
 };
 
@@ -40,5 +42,8 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
 
 // The formats by name, "auto" first.
 std::span<const std::string_view> SourceFormats();
+
+// ReadSourceResult::format of a source that is asked to be read as `format`; nothing where its bytes decide.
+std::optional<std::string> FormatReadAs(std::string_view format);
 
 }  // namespace kprof

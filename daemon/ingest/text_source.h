@@ -24,10 +24,11 @@ class TextSource {
   // How much of the file was read for the text up to there, about.
   virtual int64_t SourceBytesAt(int64_t offset_bytes) = 0;
 
-  // When all readers are done. Why the text ends before its source does: a damaged or a cut file. Nothing where it does
-  // not.
+  // When all readers are done. Why the text ends before its source does: a damaged or a cut file, or one that becomes
+  // shorter while it is read. Nothing where it does not.
   virtual std::optional<Status> WhyCut() = 0;
-  // Of the whole source (source_hash.h), what was never read included.
+  // Of the whole source (source_hash.h), what was never read included. Empty where it became shorter meanwhile: WhyCut
+  // says so then.
   virtual Result<std::string> FinishHash(const std::stop_token& stop) = 0;
 };
 

@@ -16,8 +16,11 @@ namespace {
 
 constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory};
 
+// ReadingLimits.
+constexpr const char* kRemedy = "where [import] memory_megabytes is less than 1024, raise it";
+
 Status TooMany(const char* what, size_t limit, const char* of) {
-  return Fail(ErrorCode::kBadInput, what, "it has more than " + std::to_string(limit) + " " + of);
+  return Fail(ErrorCode::kBadInput, what, "it has more than " + std::to_string(limit) + " " + of, kRemedy);
 }
 
 void AppendTo(std::vector<int64_t>& to, std::vector<int64_t>& from) {
@@ -133,7 +136,8 @@ Result<uint32_t> TraceAssembler::String(std::string_view text) {
   if (number < size) return number;
   if (strings_.size_bytes() > limits_.text_bytes) {
     return Fail(ErrorCode::kBadInput, "keep its texts",
-                "its different names and texts are more than " + std::to_string(limits_.text_bytes >> 20) + " MiB");
+                "its different names and texts are more than " + std::to_string(limits_.text_bytes >> 20) + " MiB",
+                kRemedy);
   }
   RETURN_IF_ERROR(part_.AddString(number, text));
   return number;

@@ -1,5 +1,6 @@
 #include "daemon/ingest/trace_import.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr int64_t kSmallSourceBytes = 256 << 10;
 constexpr int kLookMs = 100;  // how long a request to stop may wait
+constexpr int64_t kCpuSecondsAtLeast = 600;
+constexpr int64_t kCpuSecondsOfMiB = 5;  // of the source
+constexpr int64_t kCpuSecondsOf100MiBOfText = 25;
 
 Status NotUnderstood() {
   return Fail(ErrorCode::kInternal, "hear from kprof-ingest", "it says what is not to be understood",
@@ -38,7 +42,9 @@ class Import {
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, process_.Receive(kLookMs));
+      Result<std::optional<ReceivedFrame>> received = process_.Receive(kLookMs);
+      if (!received.ok()) return WhyEnded(received.status());
+      const std::optional<ReceivedFrame>& frame = *received;
       const auto now = std::chrono::steady_clock::now();
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
@@ -62,7 +68,9 @@ class Import {
     switch (frame.type) {
       case IngestFrame::kString: {
         const std::optional<NumberedText> text = DecodeString(frame.message);
-        return text ? part_.AddString(text->id, text->text) : NotUnderstood();
+        if (!text) return NotUnderstood();
+        text_bytes_ += static_cast<int64_t>(text->text.size());
+        return part_.AddString(text->id, text->text);
       }
       case IngestFrame::kTrack: {
         const std::optional<TrackRow> track = DecodeTrack(frame.message);
@@ -70,7 +78,9 @@ class Import {
       }
       case IngestFrame::kShape: {
         const std::optional<NumberedShape> shape = DecodeShape(frame.message);
-        return shape ? part_.AddShape(shape->id, shape->shape) : NotUnderstood();
+        if (!shape) return NotUnderstood();
+        ++shapes_;
+        return part_.AddShape(shape->id, shape->shape);
       }
       case IngestFrame::kSegment: {
         const std::optional<EncodedSegment> segment = DecodeSegment(frame.message);
@@ -98,6 +108,15 @@ class Import {
       default:
         return NotUnderstood();
     }
+  }
+
+  // Of one that had too little memory nobody says for what: but what came of it before does.
+  Status WhyEnded(const Status& why) const {
+    if (why.remedy() != kMoreMemory) return why;
+    return Fail(why.code(), why.what(),
+                why.why() + "; by then it had " + std::to_string(text_bytes_ >> 20) + " MiB of different texts, and " +
+                    std::to_string(shapes_) + " kinds of argument lists",
+                why.remedy());
   }
 
   Status TakeFailure(const Status& failure) {
@@ -134,18 +153,20 @@ class Import {
   const std::function<void(const ImportProgress&)>& progress_;
   bool greeted_ = false;
   std::optional<int64_t> rank_;
+  int64_t text_bytes_ = 0;
+  int64_t shapes_ = 0;
   std::optional<IngestDone> done_;
   std::optional<Status> no_trace_;
 };
 
-Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits) {
+Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits, int64_t size_bytes) {
   return IngestProcess::Start(limits.program, source.fd,
                               {.name = source.name,
                                .format = source.format,
                                .threads = limits.threads,
-                               .text_bytes = limits.text_bytes,
                                .unpacked_bytes = limits.unpacked_bytes,
-                               .memory_bytes = limits.memory_bytes},
+                               .memory_bytes = limits.memory_bytes,
+                               .cpu_seconds = MostCpuSeconds(size_bytes, limits.unpacked_bytes)},
                               limits.own);
 }
 
@@ -153,7 +174,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
                                 const ImportLimits& limits, const std::stop_token& stop,
                                 const std::function<void(const ImportProgress&)>& progress) {
   ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source.fd, source.name));
-  ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits));
+  ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits, file.size_bytes()));
   // While that starts.
   const int page_bytes = file.size_bytes() < kSmallSourceBytes ? kSmallPartPageBytes : kPartPageBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> written,
@@ -168,12 +189,10 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   }
   RETURN_IF_ERROR(run);
   imported.rank = import.rank();
-  if (source.rank && !imported.rank) {
-    imported.rank = source.rank;
-    RETURN_IF_ERROR(part.SetFact("rank", *source.rank));
-  } else if (source.rank_if_unsaid && !imported.rank) {
-    RETURN_IF_ERROR(part.SetFact("rank", *source.rank_if_unsaid));
-  }
+  const bool is_said = imported.rank.has_value();
+  if (!is_said) imported.rank = source.rank;
+  imported.told_rank = imported.rank ? imported.rank : source.rank_if_unsaid;
+  if (!is_said && imported.told_rank) RETURN_IF_ERROR(part.SetFact("rank", *imported.told_rank));
   imported.format = import.done().format;
   imported.source_bytes = file.size_bytes();
   imported.source_hash = import.done().hash;
@@ -193,6 +212,12 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
 }
 
 }  // namespace
+
+int64_t MostCpuSeconds(int64_t source_bytes, int64_t unpacked_bytes) {
+  const int64_t of_source = (source_bytes >> 20) * kCpuSecondsOfMiB;
+  const int64_t of_text = (std::max(source_bytes, unpacked_bytes) >> 20) / 100 * kCpuSecondsOf100MiBOfText;
+  return kCpuSecondsAtLeast + std::min(of_source, of_text);
+}
 
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,

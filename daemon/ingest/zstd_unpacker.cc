@@ -46,8 +46,11 @@ class ZstdUnpacker : public Unpacker {
 
 }  // namespace
 
+// A frame of text, or one that says something beside it and is skipped (pzstd begins with one): those have 16 magics.
 bool LooksLikeZstd(std::span<const char> first) {
-  return std::string_view(first.data(), first.size()).starts_with("\x28\xb5\x2f\xfd");
+  const std::string_view magic(first.data(), std::min<size_t>(first.size(), 4));
+  if (magic == "\x28\xb5\x2f\xfd") return true;
+  return magic.size() == 4 && (magic[0] & 0xf0) == 0x50 && magic.substr(1) == "\x2a\x4d\x18";
 }
 
 std::unique_ptr<Unpacker> MakeZstdUnpacker() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source_reader.h"
 #include "daemon/runs/audit_log.h"
 #include "storage/catalog/earlier_import.h"
 #include "storage/catalog/run_list.h"
@@ -106,7 +107,8 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     std::vector<WantedSource> wanted;
     for (const ImportPlan::Source& source : plan_->sources) {
       ASSIGN_OR_RETURN(std::string hash, HashSource(source.held.fd.get(), stop_));
-      wanted.push_back({std::move(hash), plan_->format, source.rank});
+      if (hash.empty()) return std::optional<RunRow>();  // it becomes shorter as we look: it is no other file's like
+      wanted.push_back({std::move(hash), FormatReadAs(plan_->format), source.rank});
     }
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop_));
     return FindImport(*reader, row_.uid, std::move(wanted), plan_->keep_sources);

@@ -64,7 +64,8 @@ Status OfSource(const Status& status, const std::string& name) {
 // What was found of the sources: those that are traces, one for each of `imported.trace`, and why the others are none.
 struct Read {
   Imported imported;
-  std::vector<size_t> sources;  // their numbers in the plan
+  std::vector<size_t> sources;                     // their numbers in the plan
+  std::vector<std::optional<int64_t>> told_ranks;  // what the parts say that they are
   std::vector<TrustReason> left_out;
 };
 
@@ -76,13 +77,15 @@ std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
 // meant it.
 Status CheckNoCopy(const ImportPlan& plan, const Read& read) {
   const std::vector<TracePartRow>& parts = read.imported.trace;
-  const auto told_name = [&](size_t part) { return plan.sources[read.sources[part]].told_name; };
-  const auto said_rank = [&](size_t part) { return parts[part].rank ? parts[part].rank : RankInName(told_name(part)); };
+  const auto told_name = [&](size_t part) -> const std::string& { return plan.sources[read.sources[part]].told_name; };
   const auto events = [&](size_t part) { return parts[part].slices + parts[part].instants + parts[part].counters; };
   const size_t last = parts.size() - 1;
   for (size_t i = 0; i < last; ++i) {
-    if (parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
-    if (said_rank(i) && said_rank(last) && said_rank(i) != said_rank(last)) continue;
+    if (parts[last].source_hash.empty() || parts[i].source_hash != parts[last].source_hash || events(i) == 0) continue;
+    const std::vector<std::optional<int64_t>> named = RanksInNames({told_name(i), told_name(last)});
+    const std::optional<int64_t> one = parts[i].rank ? parts[i].rank : named[0];
+    const std::optional<int64_t> other = parts[last].rank ? parts[last].rank : named[1];
+    if (one && other && one != other) continue;
     const auto quoted = [&](size_t part) { return "'" + ClippedText(told_name(part), 200) + "'"; };
     return Fail(ErrorCode::kBadInput, "import", quoted(i) + " and " + quoted(last) + " have the same bytes",
                 "give one of them: each file becomes a rank of the run");
@@ -98,8 +101,19 @@ Status NoneIsATrace(const std::vector<TrustReason>& left_out) {
   return Fail(ErrorCode::kBadInput, "import", std::move(why), "name a folder with traces in it, or the files");
 }
 
-// From the numbers that they had while nobody knew their ranks.
-Status NameParts(Files& files, const Layout& layout, const std::string& run_id, const ImportPlan& plan, Read& read) {
+// Which ranks they would be if no source said of itself which it is: most do not, and then no part is written twice.
+std::vector<std::optional<int64_t>> LikelyRanks(const ImportPlan& plan) {
+  std::vector<SourceRank> sources;
+  for (const ImportPlan::Source& source : plan.sources) sources.push_back({source.told_name, source.rank});
+  std::vector<std::optional<int64_t>> ranks;
+  for (const PartRank& part : RanksOf(sources)) ranks.push_back(part.rank);
+  return ranks;
+}
+
+// From the numbers that they had while nobody knew their ranks. Whoever gets a part alone finds in it the rank that it
+// has here.
+Status NameParts(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
+                 const ImportPlan& plan, Read& read) {
   Imported& imported = read.imported;
   std::vector<SourceRank> sources;
   for (size_t i = 0; i < imported.trace.size(); ++i) {
@@ -111,7 +125,11 @@ Status NameParts(Files& files, const Layout& layout, const std::string& run_id, 
     row.name = parts[i].part;
     row.rank = parts[i].rank;
     if (!parts[i].warning.empty()) AddWarnings(row.source_name, {parts[i].warning}, imported.trust);
-    RETURN_IF_ERROR(files.Rename(FileAt(layout, run_id, read.sources[i]), layout.TracePartPath(run_id, row.name)));
+    const std::string path = FileAt(layout, run_id, read.sources[i]);
+    if (read.told_ranks[i] != row.rank) {
+      ASSIGN_OR_RETURN(row.bytes, ways.set_rank(files, path, row.rank));
+    }
+    RETURN_IF_ERROR(files.Rename(path, layout.TracePartPath(run_id, row.name)));
   }
   return OkStatus();
 }
@@ -147,6 +165,7 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
   Read read;
   Imported& imported = read.imported;
   ImportProgress before{.total_bytes = plan.total_bytes()};
+  const std::vector<std::optional<int64_t>> likely_ranks = LikelyRanks(plan);
   for (size_t i = 0; i < plan.sources.size(); ++i) {
     const ImportPlan::Source& source = plan.sources[i];
     if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "import '" + source.name + "'", "it was stopped");
@@ -156,9 +175,8 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
       now.events = before.events + of_source.events;
       progress(now);
     };
-    const std::optional<int64_t> of_name = plan.sources.size() > 1 ? RankInName(source.told_name) : std::nullopt;
     Result<ImportedPart> part =
-        ways.import({source.held.fd.get(), source.name, plan.format, source.rank, of_name, source.may_be_none},
+        ways.import({source.held.fd.get(), source.name, plan.format, source.rank, likely_ranks[i], source.may_be_none},
                     ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
     if (!part.ok()) return OfSource(part.status(), source.name);
     before.bytes += source.held.size_bytes;
@@ -168,12 +186,13 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
     }
     before.events = now.events;
     read.sources.push_back(i);
+    read.told_ranks.push_back(part->told_rank);
     imported.trace.push_back(RowOf(plan, source, *part));
     RETURN_IF_ERROR(CheckNoCopy(plan, read));
     AddWarnings(source.name, part->warnings, imported.trust);
   }
   if (imported.trace.empty()) return NoneIsATrace(read.left_out);
-  RETURN_IF_ERROR(NameParts(files, layout, run_id, plan, read));
+  RETURN_IF_ERROR(NameParts(ways, files, layout, run_id, plan, read));
   KeepFew(imported.trust);
   imported.trust.insert(imported.trust.end(), read.left_out.begin(), read.left_out.end());  // each of them is named
   if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, read));

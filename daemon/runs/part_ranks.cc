@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <map>
+#include <set>
 
 namespace kprof {
 namespace {
@@ -21,8 +22,8 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// The number at `at`, behind at most one of "-_= ".
-std::optional<int64_t> NumberAt(std::string_view text, size_t at) {
+// The number at `at`, behind at most one of "-_= ". `at` is then behind it.
+std::optional<int64_t> TakeNumber(std::string_view text, size_t& at) {
   if (at < text.size() && std::string_view("-_= ").find(text[at]) != std::string_view::npos) ++at;
   size_t end = at;
   int64_t number = 0;
@@ -31,7 +32,25 @@ std::optional<int64_t> NumberAt(std::string_view text, size_t at) {
     number = number * 10 + (text[end++] - '0');
   }
   if (end == at) return std::nullopt;
+  at = end;
   return number;
+}
+
+std::optional<NamedRank> RankInWords(std::string_view text) {
+  std::optional<NamedRank> found;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (at > 0 && (IsLetter(text[at - 1]) || IsDigit(text[at - 1]))) continue;
+    for (const std::string_view word : {"rank", "worker", "r"}) {
+      if (text.compare(at, word.size(), word) != 0) continue;
+      const bool is_behind_r = word == "r";
+      size_t end = at + word.size();
+      const std::optional<int64_t> number = TakeNumber(text, end);
+      const bool is_word = end == text.size() || !IsLetter(text[end]);
+      if (number && (!is_behind_r || (is_word && (!found || found->is_behind_r)))) found = {*number, is_behind_r};
+      break;
+    }
+  }
+  return found;
 }
 
 class FreeRanks {
@@ -51,24 +70,28 @@ class FreeRanks {
 
 }  // namespace
 
-std::optional<int64_t> RankInName(std::string_view name) {
+std::optional<NamedRank> RankInName(std::string_view name) {
   const size_t slash = name.rfind('/');
-  if (slash != name.npos) {
-    const std::optional<int64_t> of_file = RankInName(name.substr(slash + 1));
-    const std::string_view folders = name.substr(0, slash);
-    return of_file ? of_file : RankInName(folders.substr(folders.rfind('/') + 1));
+  if (slash == name.npos) return RankInWords(Lower(name));
+  const std::optional<NamedRank> of_file = RankInName(name.substr(slash + 1));
+  const std::string_view folders = name.substr(0, slash);
+  return of_file ? of_file : RankInName(folders.substr(folders.rfind('/') + 1));
+}
+
+std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names) {
+  std::vector<std::optional<NamedRank>> named;
+  std::set<int64_t> behind_r;
+  bool are_different = true;
+  for (const std::string_view name : names) {
+    const std::optional<NamedRank>& rank = named.emplace_back(RankInName(name));
+    if (rank && rank->is_behind_r) are_different &= behind_r.insert(rank->rank).second;
   }
-  const std::string text = Lower(name);
-  std::optional<int64_t> found;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (at > 0 && (IsLetter(text[at - 1]) || IsDigit(text[at - 1]))) continue;
-    for (const std::string_view word : {"rank", "worker", "r"}) {
-      if (text.compare(at, word.size(), word) != 0) continue;
-      if (std::optional<int64_t> number = NumberAt(text, at + word.size())) found = number;
-      break;
-    }
+  std::vector<std::optional<int64_t>> ranks;
+  for (const std::optional<NamedRank>& rank : named) {
+    const bool counts = rank && (are_different || !rank->is_behind_r);
+    ranks.push_back(counts ? std::optional(rank->rank) : std::nullopt);
   }
-  return found;
+  return ranks;
 }
 
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
@@ -78,9 +101,13 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
     parts[0].part = sources[0].rank ? "rank" + std::to_string(*sources[0].rank) : "trace";
     return parts;
   }
+  std::vector<std::string_view> names;
+  names.reserve(sources.size());
+  for (const SourceRank& source : sources) names.push_back(source.name);
+  const std::vector<std::optional<int64_t>> in_names = RanksInNames(names);
   FreeRanks ranks;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const std::optional<int64_t> wanted = sources[i].rank ? sources[i].rank : RankInName(sources[i].name);
+    const std::optional<int64_t> wanted = sources[i].rank ? sources[i].rank : in_names[i];
     if (!wanted) continue;
     if (ranks.Take(*wanted, sources[i].name)) {
       parts[i].rank = wanted;

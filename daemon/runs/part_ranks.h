@@ -9,10 +9,17 @@
 
 namespace kprof {
 
-// The number behind "rank", "worker" or a single "r" in a file's name, at the beginning of a word: 34 for
-// "rank-34.json", "worker34.pt.trace.json", "r34". The last one counts. Of "rank3/trace.json", where the name has none,
-// it is its folder's.
-std::optional<int64_t> RankInName(std::string_view name);
+// The number behind "rank" or "worker" in a file's name, at the beginning of a word: 34 for "rank-34.json",
+// "worker34.pt.trace.json"; else that behind an "r" with which it is a word of its own: "r34.json", "trace-r34_1.json".
+// The last one counts. Of "rank3/trace.json", where the name has none, it is its folder's.
+struct NamedRank {
+  int64_t rank = 0;
+  bool is_behind_r = false;  // which may be a size or a version as well
+};
+std::optional<NamedRank> RankInName(std::string_view name);
+
+// Of all sources of an import. Where the same number stands behind the "r" of two of them, that is no rank in any.
+std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names);
 
 struct SourceRank {
   std::string name;             // of the source

@@ -1,6 +1,7 @@
 #include "storage/catalog/earlier_import.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "storage/catalog/run_reader.h"
@@ -20,15 +21,24 @@ SELECT DISTINCT run_id FROM trace_parts INDEXED BY trace_parts_by_source
 WHERE uid = ?1 AND source_hash = ?2 ORDER BY run_id DESC LIMIT 100
 )sql";
 
+void Sort(std::vector<WantedSource>& sources) {
+  std::sort(sources.begin(), sources.end(), [](const WantedSource& a, const WantedSource& b) {
+    return std::tie(a.hash, a.asked_rank) < std::tie(b.hash, b.asked_rank);
+  });
+}
+
 bool IsOf(const RunRow& run, const std::vector<WantedSource>& sorted, bool kept) {
   if (run.state != RunState::kDone || run.tool != "import" || run.trace.size() != sorted.size()) return false;
   std::vector<WantedSource> has;
   for (const TracePartRow& part : run.trace) {
     if (kept && FindArtifact(run, part.source_artifact) == nullptr) return false;
-    has.push_back({part.source_hash, part.asked_format, part.asked_rank});
+    has.push_back({part.source_hash, part.source_format, part.asked_rank});
   }
-  std::sort(has.begin(), has.end());
-  return has == sorted;
+  Sort(has);
+  return std::equal(has.begin(), has.end(), sorted.begin(), [](const WantedSource& one, const WantedSource& wanted) {
+    return one.hash == wanted.hash && one.asked_rank == wanted.asked_rank &&
+           (!wanted.format || one.format == wanted.format);
+  });
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Result<bool> HasSourcesOfSizes(Db& db, uint32_t uid, const std::vector<int64_t>&
 
 Result<std::optional<RunRow>> FindImport(Db& db, uint32_t uid, std::vector<WantedSource> sources, bool kept) {
   if (sources.empty()) return std::optional<RunRow>();
-  std::sort(sources.begin(), sources.end());
+  Sort(sources);
   std::vector<std::string> ids;
   Statement select(db, kSelectWithSource);
   select.Bind(1, int64_t{uid}).BindText(2, sources.front().hash);

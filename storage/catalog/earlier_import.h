@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -14,12 +13,9 @@
 namespace kprof {
 
 struct WantedSource {
-  std::string hash;  // as in TracePartRow
-  std::string asked_format;
+  std::string hash;                   // as in TracePartRow, and below
+  std::optional<std::string> format;  // that it is read as; none: whatever it was read as is right
   std::optional<int64_t> asked_rank;
-  auto AsTuple() const { return std::tie(hash, asked_format, asked_rank); }
-  bool operator==(const WantedSource& other) const { return AsTuple() == other.AsTuple(); }
-  bool operator<(const WantedSource& other) const { return AsTuple() < other.AsTuple(); }
 };
 
 // Whether each of these sizes is that of a source which the owner has imported: else there is no need to hash any.

@@ -15,11 +15,11 @@ struct TracePartRow {
   std::string source_name;    // bytes: as its owner calls the file that it was made of
   std::string source_format;  // that it was read as
   int64_t source_bytes = 0;
-  std::string source_hash;      // ingest/source_hash.h: its size, '-', a hash; empty: of no file
+  std::string source_hash;      // ingest/source_hash.h: its size, '-', a hash; empty: of no file that was read whole
   std::string source_artifact;  // the artifact that is the source; empty: it is not kept
-  std::string asked_format;     // as the import asked for it, as is the rank: another wish is another import
-  std::optional<int64_t> asked_rank;
-  int64_t bytes = 0;  // of the file
+  std::string asked_format;     // as the import asked for it, as is the rank
+  std::optional<int64_t> asked_rank;  // another wish is another import
+  int64_t bytes = 0;                  // of the file
   int64_t slices = 0;
   int64_t instants = 0;
   int64_t counters = 0;

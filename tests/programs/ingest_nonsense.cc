@@ -67,6 +67,7 @@ int main() {
   Send(IngestFrame::kString, EncodeString(0, ""));
   if (word == "crash") std::abort();
   if (word == "leave") return 3;
+  if (word == "slow") std::raise(SIGXCPU);
   if (word == "shout" && ::write(STDERR_FILENO, "of its own\n", 11) == 11) Send(IngestFrame::kString, "said");
   if (word == "poor") return kIngestOutOfMemory;
   if (word == "hang") ::pause();

@@ -27,6 +27,7 @@
 namespace {
 
 constexpr int64_t kMemoryBytes = int64_t{256} << 20;
+constexpr int64_t kCpuSeconds = 60;
 
 void Say(const std::string& what, bool done) {
   const std::string line = what + "\t" + (done ? "done" : "refused") + "\n";
@@ -41,13 +42,24 @@ bool HasMemory(int64_t bytes) {
   return true;
 }
 
+// `limits`: of /proc/self/limits.
+bool HasCpuLimit(int limits) {
+  std::string text(4096, '\0');
+  const ssize_t got = ::pread(limits, text.data(), text.size(), 0);
+  text.resize(static_cast<size_t>(got < 0 ? 0 : got));
+  const std::string name = "Max cpu time";
+  const size_t at = text.find(name);
+  return at != std::string::npos && std::strtoll(text.c_str() + at + name.size(), nullptr, 10) == kCpuSeconds;
+}
+
 }  // namespace
 
 int main() {
   const pid_t parent = ::getppid();
   const pid_t own = ::getpid();
   const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  if (!kprof::EnterSandbox(kMemoryBytes).ok()) return 2;
+  const int limits = ::open("/proc/self/limits", O_RDONLY | O_CLOEXEC);
+  if (!kprof::EnterSandbox(kMemoryBytes, kCpuSeconds).ok()) return 2;
 
   Say("open a file", ::open("/etc/passwd", O_RDONLY) >= 0);
   Say("open a file to write", ::open("/tmp/kprof_ingest_sandbox", O_WRONLY | O_CREAT, 0600) >= 0);
@@ -76,6 +88,7 @@ int main() {
     const rlimit more{RLIM_INFINITY, RLIM_INFINITY};
     return ::setrlimit(RLIMIT_AS, &more) == 0;
   }());
+  Say("have its time of processors and no more", HasCpuLimit(limits));
   Say("look for a file", ::access("/etc/passwd", F_OK) == 0);
   Say("remove a file", ::unlink("/tmp/kprof_ingest_sandbox") == 0);
   Say("have more memory than its limit", HasMemory(2 * kMemoryBytes));

@@ -20,6 +20,13 @@ def chrome_trace(slices):
     return json.dumps({"schemaVersion": 1, "traceEvents": events}, separators=(",", ":")).encode()
 
 
+def catches(pid, number):
+    """Whether a process has a handler for a signal."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        [caught] = [int(line.split()[1], 16) for line in status if line.startswith("SigCgt")]
+    return bool(caught >> (number - 1) & 1)
+
+
 class ImportTest(OwnDaemonTest):
     def setUp(self):
         super().setUp()
@@ -197,6 +204,21 @@ class ImportTest(OwnDaemonTest):
         self.assertIn(run["state"], ("preparing", "running"))
         return ctl, run["id"]
 
+    def test_each_part_says_the_rank_that_the_run_gives_it(self):
+        def of_rank(rank, step):
+            return json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": [
+                {"ph": "X", "name": f"step {step}", "pid": 1, "tid": 1, "ts": step, "dur": 1}]}).encode()
+        paths = [self.write("a.json", of_rank(4, 1)), self.write("b.json", of_rank(4, 2)),
+                 self.write("worker2.json", chrome_trace(3)), self.write("c.json", chrome_trace(4))]
+        run = self.daemon.ctl.json("import", *paths)["id"]
+        told = {}
+        for name in self.files_of(run):
+            with sqlite3.connect(os.path.join(self.daemon.run_folder(run), name)) as part:
+                told[name] = part.execute("SELECT value FROM fact WHERE name = 'rank'").fetchall()
+        self.assertEqual(told, {f"rank{rank}.trace.db": [(rank,)] for rank in (0, 1, 2, 4)})
+        rows = self.daemon.ctl.json("query", "SELECT rank, source, slices FROM trace ORDER BY rank")["rows"]
+        self.assertEqual(rows, [[0, "b.json", 1], [1, "c.json", 4], [2, "worker2.json", 3], [4, "a.json", 1]])
+
     def test_a_cancelled_import_leaves_nothing(self):
         ctl, run = self.start_large()
         self.daemon.ctl.run("cancel", run)
@@ -209,6 +231,33 @@ class ImportTest(OwnDaemonTest):
         self.assertEqual(ctl.wait(timeout=LIMIT_S), EXIT["cancelled"])
         self.assertEqual(self.daemon.ctl.show(run)["state"], "cancelled")
         self.assert_nothing_is_left_of(run)
+
+    def test_a_pipe_is_waited_for_and_ctrl_c_ends_that(self):
+        path = os.path.join(self.files, "pipe.json")
+        os.mkfifo(path)
+        silent, keep_open = os.pipe()
+        self.addCleanup(os.close, keep_open)
+        for source, stdin in ((path, subprocess.DEVNULL), ("-", silent)):
+            ctl = self.daemon.ctl.start("import", source, stdin=stdin)
+            self.addCleanup(ctl.communicate)
+            self.addCleanup(ctl.kill)
+            wait_until(lambda ctl=ctl: catches(ctl.pid, signal.SIGINT), "kprofctl to mind signals")
+            ctl.send_signal(signal.SIGINT)
+            self.assertEqual(ctl.wait(timeout=LIMIT_S), EXIT["cancelled"])
+        os.close(silent)
+        self.assertEqual(self.daemon.ctl.json("runs")["runs"], [])
+        ctl = self.daemon.ctl.start("--json", "import", path)
+        with open(path, "wb") as pipe:  # once there is a reader
+            pipe.write(chrome_trace(100_000))
+        out, _ = ctl.communicate(timeout=LIMIT_S)
+        self.assertEqual(json.loads(out)["trace"]["slices"], 100_000)
+
+    def test_of_a_folder_pipes_are_passed_over(self):
+        os.mkfifo(os.path.join(self.files, "pipe.json"))
+        self.write("a.json", chrome_trace(3))
+        ran = self.daemon.ctl.run("--json", "import", self.files)
+        self.assertEqual(ran.json["trace"]["slices"], 3)
+        self.assertIn("pipe.json: of a folder only regular files are read", str(ran.err))
 
     def test_a_killed_daemon_leaves_nothing_half_done(self):
         _, run = self.start_large("--detach")

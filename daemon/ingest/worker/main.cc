@@ -15,6 +15,7 @@
 #include "daemon/ingest/frame_sink.h"
 #include "daemon/ingest/ingest_process.h"
 #include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/reading_limits.h"
 #include "daemon/ingest/source_file.h"
 #include "daemon/ingest/source_reader.h"
 #include "daemon/ingest/worker/sandbox.h"
@@ -50,7 +51,7 @@ Result<IngestRequest> ReadRequest(int fd) {
 Result<ReadSourceResult> Read(FrameSink& sink) {
   ASSIGN_OR_RETURN(const IngestRequest request, ReadRequest(kIngestChannelFd));
   ASSIGN_OR_RETURN(const SourceFile source, SourceFile::Open(kIngestSourceFd, request.name));
-  RETURN_IF_ERROR(EnterSandbox(request.memory_bytes));
+  RETURN_IF_ERROR(EnterSandbox(request.memory_bytes, request.cpu_seconds));
   WorkerPool pool({.threads = request.threads});
   auto last = std::chrono::steady_clock::time_point();
   const auto progress = [&](int64_t bytes, int64_t events) {
@@ -62,7 +63,7 @@ Result<ReadSourceResult> Read(FrameSink& sink) {
   };
   const SourceReading reading{.format = request.format,
                               .threads = request.threads,
-                              .text_bytes = request.text_bytes,
+                              .limits = ReadingLimitsFor(request.memory_bytes),
                               .unpacked_bytes = request.unpacked_bytes};
   return ReadSource(source, reading, pool, sink, progress, {});
 }

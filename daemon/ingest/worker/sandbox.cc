@@ -26,8 +26,6 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #error "which system calls there are is not known for this processor"
 #endif
 
-constexpr uint32_t kMostCpuSeconds = 24 * 60 * 60;
-
 // Of what a computation with threads and memory needs.
 constexpr int kAllowed[] = {__NR_read,
                             __NR_pread64,
@@ -111,17 +109,17 @@ int64_t AddressSpaceBytes() {
 }
 
 // A unit's own filter may not let limits be set: its MemoryMax holds then.
-void Limit(int what, rlim_t most) {
-  const rlimit limit{most, most};
+void Limit(int what, rlim_t most, rlim_t beyond = 0) {
+  const rlimit limit{most, most + beyond};
   static_cast<void>(::setrlimit(static_cast<__rlimit_resource>(what), &limit));
 }
 
 }  // namespace
 
-Status EnterSandbox(int64_t memory_bytes) {
+Status EnterSandbox(int64_t memory_bytes, int64_t cpu_seconds) {
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_FSIZE, 0);
-  Limit(RLIMIT_CPU, kMostCpuSeconds);
+  Limit(RLIMIT_CPU, static_cast<rlim_t>(cpu_seconds), 1);  // the second one is SIGKILL's, which says nothing
 #if defined(KPROF_SANITIZED)
   static_cast<void>(memory_bytes);
   static_cast<void>(AddressSpaceBytes);

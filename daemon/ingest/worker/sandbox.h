@@ -8,7 +8,8 @@
 
 namespace kprof {
 
-// For good, for all threads to come. Before there are any. `memory_bytes` of address space beside what is taken by now.
-Status EnterSandbox(int64_t memory_bytes);
+// For good, for all threads to come. Before there are any. `memory_bytes` of address space beside what is taken by now;
+// `cpu_seconds` of all threads together, from the start of the process: then SIGXCPU ends it.
+Status EnterSandbox(int64_t memory_bytes, int64_t cpu_seconds);
 
 }  // namespace kprof

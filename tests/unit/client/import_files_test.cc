@@ -1,5 +1,6 @@
 #include "client/cli/import_files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -78,13 +79,14 @@ TEST_F(ImportFilesTest, TellsOfTheArchivesThatItPassedOverAndOfNothingElse) {
   EXPECT_EQ(opened.files.size(), 1u);
   EXPECT_THAT(opened.archives,
               ElementsAre(folder_ / "b.tar.gz", folder_ / "c.json.xz", folder_ / "d.tgz", folder_ / "in/a.zip"));
-  EXPECT_THAT(PassedOver(opened.archives)[0],
+  EXPECT_THAT(PassedOver(opened)[0],
               AllOf(StartsWith("passed over: "), HasSubstr("b.tar.gz: archives are not opened; unpack it first")));
   EXPECT_TRUE(OpenImportFiles({folder_ / "a.json"})->archives.empty());
 }
 
 TEST_F(ImportFilesTest, NamesOfManyArchivesTheFirst) {
-  const std::vector<std::string> many(1000, "a.zip");
+  ImportFiles many;
+  many.archives.assign(1000, "a.zip");
   EXPECT_EQ(PassedOver(many).size(), 11u);
   EXPECT_THAT(PassedOver(many).back(), HasSubstr("990 more"));
   EXPECT_THAT(PassedOver({}), IsEmpty());
@@ -125,6 +127,28 @@ TEST_F(ImportFilesTest, RefusesAFileThatIsGivenTwiceAndNamesBothPlaces) {
 
 TEST_F(ImportFilesTest, TellsWhatIsNoFile) {
   EXPECT_FALSE(OpenImportFiles({"/dev/null"})->files.front().is_regular);
+}
+
+TEST_F(ImportFilesTest, WaitsForNoWriterOfAPipe) {
+  ASSERT_EQ(::mkfifo((folder_ / "a.json").c_str(), 0600), 0);
+  EXPECT_FALSE(OpenImportFiles({folder_ / "a.json"})->files.front().is_regular);
+}
+
+TEST_F(ImportFilesTest, OpensFilesSoThatReadingThemWaits) {
+  const ImportFiles opened = *OpenImportFiles({Write("a.json")});
+  EXPECT_EQ(::fcntl(opened.files.front().fd.get(), F_GETFL) & O_NONBLOCK, 0);
+}
+
+TEST_F(ImportFilesTest, PassesOverWhatOfAFolderIsNoRegularFile) {
+  ASSERT_EQ(::mkfifo((folder_ / "b.json").c_str(), 0600), 0);
+  const Status none = OpenImportFiles({folder_ / ""}).status();
+  EXPECT_EQ(none.code(), ErrorCode::kUsage);
+  EXPECT_THAT(none.ToString(), HasSubstr("b.json"));
+  std::filesystem::create_symlink(Write("a.trace"), folder_ / "c.json");
+  const ImportFiles opened = *OpenImportFiles({folder_ / ""});
+  EXPECT_EQ(opened.files.size(), 1u);
+  EXPECT_THAT(PassedOver(opened), ElementsAre("passed over: " + (folder_ / "b.json") +
+                                              ": of a folder only regular files are read; name it"));
 }
 
 }  // namespace

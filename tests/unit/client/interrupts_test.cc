@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <thread>
+
+#include "storage/base/unique_fd.h"
 
 namespace kprof::cli {
 namespace {
@@ -56,6 +61,32 @@ TEST_F(InterruptsTest, LeaveSignalsAsTheyWere) {
   { Interrupts interrupts(8); }
   std::raise(SIGINT);
   EXPECT_EQ(seen, 1);
+}
+
+TEST_F(InterruptsTest, EndTheWaitForWhatIsNotThereYet) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const UniqueFd in(ends[0]);
+  UniqueFd out(ends[1]);
+  Interrupts interrupts(8);
+  ASSERT_EQ(::write(out.get(), "x", 1), 1);
+  EXPECT_TRUE(interrupts.WaitReadable(in.get()));
+  char byte = 0;
+  ASSERT_EQ(::read(in.get(), &byte, 1), 1);
+  std::thread user([waiting = ::pthread_self()] { ::pthread_kill(waiting, SIGINT); });
+  EXPECT_FALSE(interrupts.WaitReadable(in.get()));
+  user.join();
+  out.Reset();
+  EXPECT_FALSE(interrupts.WaitReadable(in.get()));  // nor later
+}
+
+TEST_F(InterruptsTest, DoNotMindThatAPipeEnds) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const UniqueFd in(ends[0]);
+  UniqueFd(ends[1]).Reset();
+  Interrupts interrupts(8);
+  EXPECT_TRUE(interrupts.WaitReadable(in.get()));
 }
 
 void InterruptTwice() {

@@ -30,12 +30,13 @@ Before ReadBefore(const std::string& source, int64_t most = kMost) {
 std::string ReadBehind(const std::string& source, int64_t from = 0, int64_t most = kMost) {
   MemoryText text(source);
   std::string members;
-  const Result<std::optional<int64_t>> closed =
+  const Result<ChromeFrameBehind> behind =
       ReadFrameBehind(text, from, most, [&](std::string_view key, std::string_view value) {
         members += std::string(key) + "=" + std::string(value) + " ";
         return OkStatus();
       });
-  return members + (*closed ? "closed before " + std::to_string(**closed) : "open");
+  if (behind->more_events_bytes) members += "events from " + std::to_string(*behind->more_events_bytes) + " ";
+  return members + (behind->end_bytes ? "closed before " + std::to_string(*behind->end_bytes) : "open");
 }
 
 TEST(ChromeFrame, AnObjectsEventsBeginBehindTheirBracket) {
@@ -121,6 +122,23 @@ TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
   EXPECT_EQ(ReadBehind("x}"), "open");
   EXPECT_EQ(ReadBehind(R"(,"a":1,"b":[2)"), "a=1 open");
   EXPECT_EQ(ReadBehind(R"(,"a":1 2})"), "a=1 open");
+}
+
+TEST(ChromeFrame, AnotherListOfEventsBehindIsNoMemberButKnown) {
+  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X"}],"b":2})"), "a=1 b=2 events from 22 closed before 40");
+  EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X")"), "a=1 events from 22 open");
+  EXPECT_EQ(ReadBehind(R"(,"a":{"traceEvents":[]},"traceEvents":1})"),
+            "a={\"traceEvents\":[]} traceEvents=1 closed before 40");
+}
+
+TEST(ChromeFrame, ThatTheNextMemberIsAnotherListOfEventsIsSeen) {
+  for (const std::string_view text : {R"(,"traceEvents":[)", " ,\n\"traceEvents\" :\t[{\"ph\""}) {
+    EXPECT_EQ(FindNextEvents(text), text.data() + text.find('[') + 1);
+  }
+  for (const std::string_view text :
+       {"", ",", R"("traceEvents":[)", R"(,"a":1,"traceEvents":[)", R"(,"traceEvents":)"}) {
+    EXPECT_EQ(FindNextEvents(text), nullptr) << text;
+  }
 }
 
 TEST(ChromeFrame, ManyBytesBehindAreReadUpToTheLimit) {

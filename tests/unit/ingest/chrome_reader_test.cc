@@ -255,17 +255,37 @@ TEST(ChromeReader, WithoutOneWholeEventThereIsNoTrace) {
 TEST(ChromeReader, WhyATextThatCannotBeUnpackedEndsIsSaid) {
   const Status cut = Fail(ErrorCode::kBadInput, "unpack gzip", "its checksum is of other bytes");
   ReadBack read = Read(R"([{"ph":"i","ts":1},{"ph":)", {}, 2, cut);
-  EXPECT_EQ(read.sink.warnings,
-            Rows{"it cannot be unpacked beyond byte 19 of its text: its checksum is of other bytes; "
-                 "what is whole before was kept"});
+  EXPECT_EQ(read.sink.warnings, Rows{"it cannot be read beyond byte 19 of its text: its checksum is of other bytes; "
+                                     "what is whole before was kept"});
   read = Read(R"([{"ph":)", {}, 2, cut);
   EXPECT_EQ(read.status.code(), ErrorCode::kBadInput);
   EXPECT_NE(read.status.ToString().find("its checksum is of other bytes"), std::string::npos);
   for (const std::string trace : {R"([{"ph":"i","ts":1}])", R"({"traceEvents":[{"ph":"i","ts":1}]})"}) {
     read = Read(trace, {}, 2, cut);  // what is missing is none of the trace
     EXPECT_EQ(read.sink.warnings,
-              Rows{"all of its trace was read, but it cannot be unpacked to its end: its checksum is of other bytes"});
+              Rows{"all of its trace was read, but it cannot be read to its end: its checksum is of other bytes"});
   }
+}
+
+TEST(ChromeReader, TwoListsOfEventsInOneObjectAreReadAsOne) {
+  for (const std::string between : {",", " , \n"}) {
+    const ReadBack read = Read(R"({"traceEvents":[{"ph":"i","ts":1}])" + between +
+                               R"("traceEvents": [{"ph":"i","ts":2},{"ph":"i","ts":3}],"a":1})");
+    EXPECT_TRUE(read.status.ok());
+    EXPECT_EQ(read.sink.rows.size(), 3u);
+    EXPECT_EQ(read.sink.warnings, Rows{});
+    EXPECT_EQ(read.sink.facts.count("source.a"), 1u);
+  }
+}
+
+TEST(ChromeReader, AnotherListOfEventsThatComesBehindOtherMembersIsTold) {
+  const std::string begin = R"({"traceEvents":[{"ph":"i","ts":1}],"a":1,"traceEvents":[)";
+  const std::string at = std::to_string(begin.size());
+  EXPECT_EQ(Read(begin + R"({"ph":"i","ts":2}],"b":1})").sink.warnings,
+            Rows{"another list of events begins behind other members at byte " + at + ": it was not read"});
+  EXPECT_EQ(Read(begin + R"({"ph":"i","ts":2})").sink.warnings,
+            Rows{"another list of events begins behind other members at byte " + at +
+                 ": it was not read, nor what stands behind it"});
 }
 
 TEST(ChromeReader, WhatIsCutOffBehindTheEventsIsSaid) {

@@ -80,8 +80,10 @@ TEST_F(IngestProcessTest, AFrameThatComesByteByByteHoldsUpNobody) {
 }
 
 TEST_F(IngestProcessTest, HowItEndedIsSaid) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"crash", "(SIGABRT)"}, {"leave", "ended with status 3"}, {"poor", "more memory than an import may have"}};
+  const std::pair<const char*, const char*> cases[] = {{"crash", "(SIGABRT)"},
+                                                       {"leave", "ended with status 3"},
+                                                       {"poor", "more memory than an import may have"},
+                                                       {"slow", "more time of processors"}};
   for (const auto& [word, why] : cases) {
     Result<IngestProcess> process = Start(word);
     ASSERT_TRUE(process.ok());

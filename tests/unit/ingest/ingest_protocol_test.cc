@@ -65,13 +65,13 @@ TEST(IngestProtocol, AFrameLargerThanMayBeIsRefusedBeforeItIsThere) {
 
 TEST(IngestProtocol, MessagesAreReadAsTheyWereSent) {
   const std::optional<IngestRequest> request = DecodeIngestRequest(EncodeIngestRequest(
-      {.name = "a", .format = "b", .threads = 3, .text_bytes = 4, .unpacked_bytes = 5, .memory_bytes = 6}));
+      {.name = "a", .format = "b", .threads = 3, .unpacked_bytes = 5, .memory_bytes = 6, .cpu_seconds = 7}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->name + request->format, "ab");
   EXPECT_EQ(request->threads, 3u);
-  EXPECT_EQ(request->text_bytes, 4);
   EXPECT_EQ(request->unpacked_bytes, 5);
   EXPECT_EQ(request->memory_bytes, 6);
+  EXPECT_EQ(request->cpu_seconds, 7);
 
   const std::string odd("a\0\xff", 3);
   EXPECT_EQ(DecodeString(EncodeString(UINT32_MAX, odd))->text, odd);

@@ -262,6 +262,28 @@ TEST_F(PackedTextTest, AZstdWithAWindowOfGigabytesIsRefused) {
   EXPECT_TRUE(text_->WhyCut());
 }
 
+// A frame that readers skip, with whatever its tool says there.
+std::string SkippableFrame(char kind, const std::string& content) {
+  const auto size = static_cast<uint32_t>(content.size());
+  std::string frame{static_cast<char>(0x50 | kind), '\x2a', '\x4d', '\x18'};
+  for (int i = 0; i < 4; ++i) frame += static_cast<char>(size >> (8 * i) & 0xff);
+  return frame + content;
+}
+
+TEST_F(PackedTextTest, FramesOfAZstdThatAreToBeSkippedAreNoText) {
+  const std::string a = Lines(1000);
+  const std::string b = Lines(kTextBlockBytes + 7);
+  const std::string source = SkippableFrame(0, "1234") + Zstd(a) + SkippableFrame(15, std::string(100'000, 'x')) +
+                             SkippableFrame(7, "") + Zstd(b) + SkippableFrame(3, "end");
+  EXPECT_TRUE(LooksLikeZstd(source));
+  Open(source, MakeZstdUnpacker());
+  EXPECT_TRUE(ReadAll() == a + b);
+  EXPECT_FALSE(text_->WhyCut());
+  Open(source.substr(0, source.size() - 1), MakeZstdUnpacker());
+  EXPECT_TRUE(ReadAll() == a + b);
+  EXPECT_TRUE(text_->WhyCut());
+}
+
 TEST_F(PackedTextTest, WhatToolsMakeIsKnownByItsFirstBytes) {
   const std::string gzip = Gzip("text");
   const std::string zstd = Zstd("text");
@@ -269,7 +291,9 @@ TEST_F(PackedTextTest, WhatToolsMakeIsKnownByItsFirstBytes) {
   EXPECT_FALSE(LooksLikeGzip(zstd));
   EXPECT_TRUE(LooksLikeZstd(zstd));
   EXPECT_FALSE(LooksLikeZstd(gzip));
-  for (const std::string none : {"", "\x1f", "\x28\xb5\x2f", "{}"}) {
+  EXPECT_TRUE(LooksLikeZstd(std::string("\x50\x2a\x4d\x18", 4)));
+  EXPECT_TRUE(LooksLikeZstd(std::string("\x5f\x2a\x4d\x18", 4)));
+  for (const std::string none : {"", "\x1f", "\x28\xb5\x2f", "{}", "\x60\x2a\x4d\x18", "\x5f\x2a\x4d"}) {
     EXPECT_FALSE(LooksLikeGzip(none));
     EXPECT_FALSE(LooksLikeZstd(none));
   }
@@ -318,19 +342,36 @@ TEST_F(PackedTextTest, AnUnpackerThatMakesNothingEndsTheText) {
   EXPECT_TRUE(text_->WhyCut());
 }
 
-TEST_F(PackedTextTest, ASourceThatBecomesShorterFails) {
-  const std::string packed = Gzip(Lines(200'000)) + std::string(kHashBlockBytes, '\0');
-  fd_ = UniqueFd(::memfd_create("source", MFD_CLOEXEC));
-  ASSERT_EQ(::write(fd_.get(), packed.data(), packed.size()), static_cast<ssize_t>(packed.size()));
-  file_.emplace(*SourceFile::Open(fd_.get(), "trace.json.gz"));
-  ASSERT_EQ(::ftruncate(fd_.get(), 1000), 0);
-  text_ = OpenPackedText(*file_, MakeGzipUnpacker());
-  char byte = 0;
-  const Result<size_t> got = text_->ReadAt(0, {&byte, 1});
-  ASSERT_FALSE(got.ok());
-  EXPECT_EQ(got.status().code(), ErrorCode::kBadInput);
-  EXPECT_NE(got.status().ToString().find("trace.json.gz: it became shorter"), std::string::npos);
-  EXPECT_FALSE(text_->FinishHash({}).ok());
+TEST_P(EachPackingTest, OneThatBecomesShorterIsKeptUpToThereAndSaysSo) {
+  const std::string text = Lines(3'000'000);
+  const std::string packed = Pack(text);
+  const std::string source = packed + std::string(kHashBlockBytes, '\0');
+  for (const size_t size : {packed.size() / 2, size_t{0}}) {
+    fd_ = UniqueFd(::memfd_create("source", MFD_CLOEXEC));
+    ASSERT_EQ(::write(fd_.get(), source.data(), source.size()), static_cast<ssize_t>(source.size()));
+    file_.emplace(*SourceFile::Open(fd_.get(), "trace.json.gz"));
+    ASSERT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(size)), 0);
+    text_ = OpenPackedText(*file_, GetParam().unpacker());
+    const std::string kept = ReadAll();
+    EXPECT_TRUE(text.starts_with(kept));
+    EXPECT_EQ(kept.empty(), size == 0);
+    ASSERT_TRUE(text_->WhyCut());
+    EXPECT_EQ(text_->WhyCut()->code(), ErrorCode::kBadInput);
+    EXPECT_EQ(text_->WhyCut()->why(), "it became shorter while it was read: of its " + std::to_string(source.size()) +
+                                          " bytes only " + std::to_string(size) + " were there");
+    EXPECT_EQ(*text_->FinishHash({}), "");
+  }
+}
+
+TEST_F(PackedTextTest, OneThatBecomesShorterBehindItsTextHasNoHash) {
+  const std::string source = Gzip("text") + std::string(9 * kHashBlockBytes, '\0');
+  std::atomic<int64_t> made = 0;
+  Open(source, std::make_unique<Endless>(made), {.blocks_ahead = 1});
+  EXPECT_EQ(Read(0, 1), "x");
+  ASSERT_EQ(::ftruncate(fd_.get(), 5 * kHashBlockBytes), 0);
+  EXPECT_FALSE(text_->WhyCut());
+  EXPECT_EQ(*text_->FinishHash({}), "");
+  EXPECT_TRUE(text_->WhyCut());
 }
 
 TEST_F(PackedTextTest, OnceStoppedTheHashIsCancelled) {

@@ -49,16 +49,26 @@ TEST_F(PlainTextTest, IsTheFileAsItIs) {
   EXPECT_EQ(text_->SourceBytesAt(400), 10);
 }
 
-TEST_F(PlainTextTest, AFileThatBecomesShorterIsNoTextAnyMore) {
+TEST_F(PlainTextTest, AFileThatBecomesShorterEndsThereAndSaysSo) {
   Open("0123456789");
   ASSERT_EQ(::ftruncate(fd_.get(), 5), 0);
   EXPECT_EQ(Read(0, 5), "01234");
-  std::string out(6, '?');
-  const Result<size_t> got = text_->ReadAt(0, out);
-  ASSERT_FALSE(got.ok());
-  EXPECT_EQ(got.status().code(), ErrorCode::kBadInput);
-  EXPECT_NE(got.status().ToString().find("trace.json: it became shorter"), std::string::npos);
-  EXPECT_FALSE(text_->FinishHash({}).ok());
+  EXPECT_FALSE(text_->WhyCut());  // nobody knows yet
+  EXPECT_EQ(Read(0, 6), "01234");
+  ASSERT_TRUE(text_->WhyCut());
+  EXPECT_EQ(text_->WhyCut()->ToString(),
+            "read trace.json: it became shorter while it was read: of its 10 bytes only 5 were there");
+  ASSERT_EQ(::pwrite(fd_.get(), "0123456789", 10, 0), 10);  // what comes later does not count
+  EXPECT_EQ(Read(4, 6), "4");
+  EXPECT_EQ(*text_->FinishHash({}), "");
+}
+
+TEST_F(PlainTextTest, AFileThatBecomesShorterWhereNobodyReadsHasNoHash) {
+  Open(std::string(2 * kHashBlockBytes, 'x'));
+  Read(0, kHashBlockBytes);
+  ASSERT_EQ(::ftruncate(fd_.get(), kHashBlockBytes + 1), 0);
+  EXPECT_EQ(*text_->FinishHash({}), "");
+  EXPECT_TRUE(text_->WhyCut());
 }
 
 TEST_F(PlainTextTest, AFileThatBecomesLongerEndsWhereItDid) {

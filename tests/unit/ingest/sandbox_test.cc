@@ -61,8 +61,9 @@ TEST_F(SandboxTest, NothingOutsideIsReached) {
 }
 
 TEST_F(SandboxTest, ComputingWorks) {
-  for (const char* what : {"signal itself", "read a descriptor that it has", "have memory up to its limit",
-                           "compute with threads", "learn that there is no more memory"}) {
+  for (const char* what :
+       {"signal itself", "have its time of processors and no more", "read a descriptor that it has",
+        "have memory up to its limit", "compute with threads", "learn that there is no more memory"}) {
     EXPECT_EQ(tries_[what], "done") << what;
   }
 }

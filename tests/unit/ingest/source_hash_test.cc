@@ -76,6 +76,14 @@ TEST(SourceHash, OnceStoppedItIsCancelled) {
   EXPECT_EQ(hash.status().code(), ErrorCode::kCancelled);
 }
 
+TEST(SourceHash, OfAFileThatBecomesShorterThereIsNone) {
+  const UniqueFd fd = FileOf("12345");
+  const Result<SourceFile> file = SourceFile::Open(fd.get(), "trace.json");
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ(::ftruncate(fd.get(), 4), 0);
+  EXPECT_EQ(*HashSource(*file, {}), "");
+}
+
 TEST(SourceHash, WhatCannotBeReadFails) {
   EXPECT_FALSE(HashSource(-1, {}).ok());
   const UniqueFd directory(::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -196,7 +196,7 @@ TEST_F(SourceReaderTest, WhatIsWrongWithAPackedSourceBehindItsTraceIsTold) {
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 2000u);
     ASSERT_EQ(read->warnings.size(), 1u) << why;
-    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be unpacked to its end: "));
+    EXPECT_TRUE(read->warnings[0].starts_with("all of its trace was read, but it cannot be read to its end: "));
     EXPECT_TRUE(read->warnings[0].ends_with(why)) << read->warnings[0];
   }
 }
@@ -267,8 +267,8 @@ TEST_F(SourceReaderTest, AnNsightExportCountsFromTheStartOfItsCapture) {
 }
 
 TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {
-  const Status status =
-      Failure("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(2 << 20, 'x') + "\"}]", {.text_bytes = 1 << 20});
+  const Status status = Failure("[{\"ph\":\"i\",\"ts\":1,\"name\":\"" + std::string(2 << 20, 'x') + "\"}]",
+                                {.limits = {.text_bytes = 1 << 20}});
   EXPECT_EQ(status.code(), ErrorCode::kBadInput);
   EXPECT_NE(status.why().find("more than 1 MiB"), std::string::npos);
 }

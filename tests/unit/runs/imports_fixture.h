@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
 
 #include "daemon/ingest/source_hash.h"
 #include "tests/unit/runs/runs_fixture.h"
@@ -19,6 +20,10 @@ class ImportsFixture : public RunsFixture {
     import_ = [this](const ImportSource& source, const ImportLimits&, Files& files, const std::string& path,
                      const std::stop_token& stop,
                      const OnImportProgress& progress) { return Read(source, files, path, stop, progress); };
+    set_rank_ = [this](Files&, const std::string& path, std::optional<int64_t> rank) -> Result<int64_t> {
+      set_ranks_[path.substr(path.rfind('/') + 1)] = rank;
+      return kBytesWithRank;
+    };
   }
 
   // A file of the client's, handed over. "bad": nothing that can be read; "none": no trace at all; "wait": is read
@@ -71,6 +76,8 @@ class ImportsFixture : public RunsFixture {
     return names;
   }
 
+  static constexpr int64_t kBytesWithRank = 12'345;
+  std::map<std::string, std::optional<int64_t>> set_ranks_;  // of parts that said another one: by what they were called
   std::atomic<int> reading_{0};
   std::atomic<bool> go_on_{false};
 
@@ -100,9 +107,10 @@ class ImportsFixture : public RunsFixture {
     }
     RETURN_IF_ERROR(files.Rename(path + ".partial", path));
     ImportedPart part;
-    part.format = "kineto";
+    part.format = "chrome";
     part.rank = source.rank;
     if (!part.rank && bytes.starts_with("rank ")) part.rank = std::stoll(bytes.substr(5));
+    part.told_rank = part.rank ? part.rank : source.rank_if_unsaid;
     if (bytes == "warn") part.warnings = {"it ends early, at byte 4"};
     part.source_bytes = part.bytes = size;
     part.slices = 3;

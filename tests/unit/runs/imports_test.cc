@@ -39,7 +39,7 @@ TEST_F(ImportsTest, AreDoneWithTheirTrace) {
   ASSERT_THAT(row.trace, SizeIs(1));
   EXPECT_EQ(row.trace[0].name, "trace");
   EXPECT_EQ(row.trace[0].source_name, "a.json");
-  EXPECT_EQ(row.trace[0].source_format, "kineto");
+  EXPECT_EQ(row.trace[0].source_format, "chrome");
   EXPECT_EQ(row.trace[0].slices, 3);
   EXPECT_THAT(row.trust, IsEmpty());
   EXPECT_THAT(FilesOf(row.id), ElementsAre("trace.trace.db"));
@@ -59,6 +59,24 @@ TEST_F(ImportsTest, OfSeveralSourcesHaveAPartForEachRank) {
   ASSERT_THAT(row.trust, SizeIs(1));
   EXPECT_EQ(row.trust[0].code, "source_incomplete");
   EXPECT_THAT(row.trust[0].message, HasSubstr("b.json"));
+}
+
+TEST_F(ImportsTest, WriteIntoEachPartTheRankThatTheRunGivesIt) {
+  const RunRow row = Ended(Import(Of({Source("a.json", "rank 0"), Source("b.json", "x"), Source("worker3.json", "y"),
+                                      Source("c.json", "rank 0 again"), Source("d.json", "z", 7)})));
+  ASSERT_THAT(row.trace, SizeIs(5));
+  // The others said so themselves, or were told so before they were read.
+  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source3.trace.db", std::optional<int64_t>(2))));
+  for (const TracePartRow& part : row.trace) {
+    EXPECT_EQ(part.bytes == kBytesWithRank, part.name == "rank2") << part.name;
+    EXPECT_EQ(part.name, "rank" + std::to_string(part.rank.value_or(-1)));
+  }
+}
+
+TEST_F(ImportsTest, TakeFromAPartTheRankThatItHasNotInTheEnd) {
+  const RunRow row = Ended(Import(Of({Found("worker3.json", "x"), Found("settings.json", "none")})));
+  EXPECT_EQ(row.trace.at(0).name, "trace");
+  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source0.trace.db", std::nullopt)));
 }
 
 TEST_F(ImportsTest, SayInTheirTrustWhatWentWrong) {
@@ -155,6 +173,18 @@ TEST_F(ImportsTest, OfTheSameBytesAreTheRunThatIsThere) {
   ImportRequest again = Of({Source("c.json", "more"), Source("d.json", "bytes")});
   again.again = true;
   EXPECT_NE(Import(again), first);
+}
+
+TEST_F(ImportsTest, OfTheSameBytesAreTheSameWhateverFormatWasAskedForIfTheyAreReadAsThat) {
+  const std::string first = Import(Of({Source("a.json", "bytes")}));
+  ASSERT_TRUE(HasEnded(first));
+  for (const auto& [format, is_same] : {std::pair("chrome", true), {"kineto", true}, {"nsys-sqlite", false}}) {
+    ImportRequest request = Of({Source("a.json", "bytes")});
+    request.format = format;
+    const Result<SubmittedImport> submitted = SubmitImport(std::move(request));
+    ASSERT_TRUE(submitted.ok());
+    EXPECT_EQ(submitted->existing, is_same) << format;
+  }
 }
 
 TEST_F(ImportsTest, OfOtherBytesOfTheSameSizeAreNew) {

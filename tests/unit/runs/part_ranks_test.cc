@@ -24,8 +24,28 @@ TEST(RankInName, IsTheNumberBehindRankWorkerOrR) {
       {"rank3/worker4.json", 4},
       {"rank3/gpu/trace.json", std::nullopt},
       {"/rank3/trace.json", 3},
+      {"trace-r3.pt.trace.json", 3},
+      {"trace_r_3_gpu.json", 3},
+      {"r3x.json", std::nullopt},
+      {"r3_r4.json", 4},
+      {"rank7_r50.json", 7},
+      {"r50_rank7.json", 7},
+      {"rank3/r4.json", 4},
   };
-  for (const auto& [name, rank] : cases) EXPECT_EQ(RankInName(name), rank) << name;
+  for (const auto& [name, rank] : cases) {
+    const std::optional<NamedRank> named = RankInName(name);
+    EXPECT_EQ(named ? std::optional(named->rank) : std::nullopt, rank) << name;
+  }
+}
+
+TEST(RanksInNames, AreNoneBehindAnRWhereTwoHaveTheSame) {
+  using Ranks = std::vector<std::optional<int64_t>>;
+  const std::optional<int64_t> none;
+  EXPECT_EQ(RanksInNames({"r50_resnet_a.json", "r50_resnet_b.json"}), (Ranks{none, none}));
+  EXPECT_EQ(RanksInNames({"r50_resnet_a.json", "r50_resnet_b.json", "r101_resnet.json", "rank3.json"}),
+            (Ranks{none, none, none, 3}));
+  EXPECT_EQ(RanksInNames({"r0.json", "r1.json", "x.json"}), (Ranks{0, 1, none}));
+  EXPECT_EQ(RanksInNames({"rank3_a.json", "rank3_b.json", "r5.json"}), (Ranks{3, 3, 5}));
 }
 
 std::string Text(const std::vector<PartRank>& parts) {
@@ -43,6 +63,10 @@ TEST(RanksOf, TakesWhatIsKnownThenTheNameThenTheOrder) {
   EXPECT_EQ(Text(RanksOf({{"x.json", std::nullopt}, {"rank0.json", 5}, {"rank1.json", std::nullopt}})),
             "rank0 rank5 rank1 ");
   EXPECT_EQ(Text(RanksOf({{"x", std::nullopt}, {"y", std::nullopt}, {"r0", std::nullopt}})), "rank1 rank2 rank0 ");
+}
+
+TEST(RanksOf, TakesNoRankFromNamesThatHaveTheSameBehindAnR) {
+  EXPECT_EQ(Text(RanksOf({{"r50_resnet_a.json", std::nullopt}, {"r50_resnet_b.json", std::nullopt}})), "rank0 rank1 ");
 }
 
 TEST(RanksOf, GivesOneThatSaysAnothersRankTheLowestThatIsLeftAndWarns) {

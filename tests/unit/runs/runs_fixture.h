@@ -51,7 +51,7 @@ class RunsFixture {
     parts.boot_id = boot_id_;
     sources_ = std::make_unique<HeldSources>(*loop_);
     import_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = import_threads_});
-    imports_ = std::make_unique<ImportWays>(ImportWays{import_, {}, *sources_, *import_pool_, *workers_});
+    imports_ = std::make_unique<ImportWays>(ImportWays{import_, set_rank_, {}, *sources_, *import_pool_, *workers_});
     if (import_) parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
@@ -171,6 +171,7 @@ class RunsFixture {
   std::string boot_id_ = "this-boot";
   bool system_mode_ = false;   // clients and the helper start commands
   ImportWays::Import import_;  // none: nothing is imported
+  ImportWays::SetRank set_rank_;
   size_t import_threads_ = 0;  // 0: within the loop
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;

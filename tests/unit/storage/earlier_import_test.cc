@@ -18,7 +18,7 @@ class EarlierImportTest : public RunRowsTest {
       TracePartRow part;
       part.name = "rank" + std::to_string(run.trace.size());
       part.source_hash = hash;
-      part.asked_format = "auto";
+      part.source_format = "chrome";
       run.trace.push_back(part);
     }
     return run;
@@ -43,25 +43,26 @@ TEST_F(EarlierImportTest, FindsTheNewestOfTheSameSourcesInAnyOrder) {
   Insert(Import("a", {"10-aa", "200-bb"}));
   Insert(Import("b", {"200-bb", "10-aa"}));
   Insert(Import("c", {"10-aa"}));
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}, {"200-bb", "auto", {}}}), "b");
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}}), "c");
-  EXPECT_EQ(Found({{"200-bb", "auto", {}}}), "");
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}, {"10-aa", "auto", {}}}), "");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}, {"200-bb", {}, {}}}), "b");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}}), "c");
+  EXPECT_EQ(Found({{"200-bb", {}, {}}}), "");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}, {"10-aa", {}, {}}}), "");
 }
 
-TEST_F(EarlierImportTest, IsAnotherOneWhenAnotherFormatOrRankWasAskedFor) {
+TEST_F(EarlierImportTest, IsAnotherOneWhenItIsReadAsAnotherFormatOrAnotherRankWasAskedFor) {
   Insert(Import("a", {"10-aa"}));
-  EXPECT_EQ(Found({{"10-aa", "kineto", {}}}), "");
-  EXPECT_EQ(Found({{"10-aa", "auto", 3}}), "");
+  EXPECT_EQ(Found({{"10-aa", "chrome", {}}}), "a");
+  EXPECT_EQ(Found({{"10-aa", "nsys-sqlite", {}}}), "");
+  EXPECT_EQ(Found({{"10-aa", {}, 3}}), "");
 }
 
 TEST_F(EarlierImportTest, FindsNothingOfOthersNorWhatIsNotDone) {
   RunRow failed = Import("a", {"10-aa"});
   failed.state = RunState::kFailed;
   Insert(failed);
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}}), "");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}}), "");
   Insert(Import("b", {"10-aa"}));
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}}, false, 1001), "");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}}, false, 1001), "");
 }
 
 TEST_F(EarlierImportTest, FindsOneThatHasKeptItsSourcesWhereThatIsWanted) {
@@ -70,8 +71,8 @@ TEST_F(EarlierImportTest, FindsOneThatHasKeptItsSourcesWhereThatIsWanted) {
   kept.artifacts = {{"a.json", 10, std::string(64, '0')}};
   Insert(kept);
   Insert(Import("b", {"10-aa"}));
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}}, true), "a");
-  EXPECT_EQ(Found({{"10-aa", "auto", {}}}, false), "b");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}}, true), "a");
+  EXPECT_EQ(Found({{"10-aa", {}, {}}}, false), "b");
 }
 
 }  // namespace
