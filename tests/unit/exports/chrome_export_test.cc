@@ -273,6 +273,22 @@ TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
   EXPECT_NE(exported.find("\"args\":{\"kept\":{\"x\":1}}"), std::string::npos) << exported;
 }
 
+TEST_F(ChromeExportTest, SoDoVariablesThatAnImportKeeps) {
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"env":{"NCCL_ALGO":"Ring"},"num_envs":8,"traceEvents":[)"
+      R"({"ph":"X","name":"a","ts":1,"args":{"env":{"NCCL_ALGO":"Ring"},"env_NCCL_ALGO":"Ring","env_RANK":1,"x":1}},)"
+      R"({"ph":"X","name":"b","ts":2,"args":{"c":"{\"env\":{\"NCCL_ALGO\":\"Ring\"}}","d":{"env":["NCCL_ALGO=Ring"]}}},)"
+      R"({"ph":"X","name":"c","ts":3,"args":{"env":"CartPole-v1","env_ids":[0,1]}}]})");
+  EXPECT_EQ(part->TextFact("source.env"), R"({"NCCL_ALGO":"Ring"})");
+  for (const char* format : {"chrome", "perfetto", "csv"}) {
+    EXPECT_EQ(Export(format, *part).find("NCCL"), std::string::npos) << format;
+  }
+  const std::string exported = Export("chrome", *part);
+  for (const char* expected : {R"("args":{"x":1})", R"("num_envs":8)", R"("env":"CartPole-v1","env_ids":[0,1])"}) {
+    EXPECT_NE(exported.find(expected), std::string::npos) << expected << " in " << exported;
+  }
+}
+
 TEST_F(ChromeExportTest, SeveralPartsHaveProcessesAndFlowsOfTheirOwn) {
   const std::string source = R"({"distributedInfo":{"rank":RANK},"baseTimeNanoseconds":BASE,"traceEvents":[)"
                              R"({"ph":"M","name":"process_name","pid":7,"args":{"name":"python"}},)"

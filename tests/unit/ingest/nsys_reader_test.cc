@@ -534,6 +534,12 @@ CREATE TABLE ANALYSIS_FILE (id, filename, contentId, globalPid);
 INSERT INTO ANALYSIS_FILE VALUES (1, '/home/secret-user/environment', 50, 1);
 INSERT INTO StringIds VALUES (50, 'secret-output'), (51, 'secret-thread');
 INSERT INTO ProcessStreams VALUES (1, 50, 50);
+CREATE TABLE ANALYSIS_DETAILS (duration, env, user, hostName, config);
+INSERT INTO ANALYSIS_DETAILS VALUES (3, 'A=secret', 'secret', 'secret', '{"env":{"A":"secret"}}');
+CREATE TABLE NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, jsonTextId, jsonText);
+INSERT INTO StringIds VALUES (52, '{"env":{"A":"secret"},"k":2}');
+INSERT INTO NVTX_EVENTS VALUES (1, 5, 59, 1, 'r', 0, 52, '{"env":{"A":"secret","RANK":"1"}}'),
+  (6, 7, 59, 1, 'env={''A'': ''secret''}', 0, NULL, NULL);
 CREATE TABLE TARGET_INFO_NIC_INFO (guid, name);
 INSERT INTO TARGET_INFO_NIC_INFO VALUES ('secret-guid', 'mlx5_0');
 )";
@@ -553,6 +559,12 @@ TEST(NsysReader, TellsNothingThatNobodyMaySee) {
   ASSERT_EQ(read.Of("launches").size(), 1u);
   EXPECT_EQ(read.Of("launches")[0].args, (std::map<std::string, std::string>{{"kept", "told"}}));
   EXPECT_EQ(read.facts.at("source.system"), "[[\"CpuCores\",\"2\"]]");
+  EXPECT_EQ(read.facts.at("source.analysis"), R"([{"duration":3,"config":"{}"}])");
+  ASSERT_EQ(read.Of("nvtx").size(), 2u);
+  EXPECT_EQ(read.Of("nvtx")[0].Arg("jsonText"), R"({"env":{"RANK":"1"}})");
+  EXPECT_EQ(read.Of("nvtx")[0].Arg("jsonTextId"), R"({"k":2})");
+  EXPECT_EQ(read.Of("nvtx")[1].name, "env={}");
+  EXPECT_EQ(read.facts.at("left_out_of_texts"), "3");
   EXPECT_EQ(read.facts.at("source.nics"), "[{\"name\":\"mlx5_0\"}]");
   EXPECT_EQ(read.facts.at("source.capture"),
             "[[\"CAPTURE_EVENT_TYPE\",\"Cuda\"],[\"CAPTURE_EVENT_TYPE\",\"NvtxEvents\"],[\"PROCESS_0:COLLECT_CUDA_"
