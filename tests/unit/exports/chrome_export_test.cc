@@ -259,6 +259,18 @@ TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
                   R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":7.5,"dur":1}]})");
 }
 
+TEST_F(ChromeExportTest, HalvesOfSurrogatePairsReadBackEachAsItself) {
+  const std::string source =
+      R"({"traceEvents":[{"ph":"X","name":"a\ud800","pid":1,"tid":1,"ts":0,"dur":1},)"
+      R"({"ph":"X","name":"a\udc00","pid":1,"tid":1,"ts":2,"dur":1,"args":{"k\udfff":"\ude00"}},)"
+      R"({"ph":"X","name":"\ud83d\ude00","pid":1,"tid":1,"ts":4,"dur":1}]})";
+  ExpectReadsBack(source);
+  const std::string exported = Export("chrome", *Import(source));
+  for (const char* expected : {R"("name":"a\ud800")", R"("name":"a\udc00")", R"({"k\udfff":"\ude00"})"}) {
+    EXPECT_NE(exported.find(expected), std::string::npos) << exported;
+  }
+}
+
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
   const std::unique_ptr<PartReader> part = Import(
       R"({"deviceProperties":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
