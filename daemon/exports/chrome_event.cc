@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 
 #include "daemon/exports/json_bytes.h"
-#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/environment_text.h"
 
 namespace kprof {
 namespace {
@@ -17,18 +18,16 @@ constexpr std::string_view kCorrelationKey = "correlation";
 
 std::string Quoted(std::string_view text) {
   std::string out;
-  AppendJsonText(out, text);
+  const std::optional<std::string> without = TextWithoutEnvironment(text, EnvironmentKept::kNone);
+  AppendJsonText(out, without ? *without : text);
   return out;
 }
 
 std::string Raw(std::string_view text) {
   std::string out;
-  AppendRawJson(out, text.starts_with('{') || text.starts_with('[') ? WithoutEnvironment(text) : text);
+  AppendRawJson(
+      out, text.starts_with('{') || text.starts_with('[') ? WithoutEnvironment(text, EnvironmentKept::kNone) : text);
   return out;
-}
-
-bool HoldsMore(ArgType type) {
-  return type == ArgType::kString || type == ArgType::kJson;
 }
 
 bool IsWord(ArgType type) {
@@ -99,13 +98,13 @@ ChromeTexts::ChromeTexts(PartReader& part)
     : quoted(part, Quoted),
       raw(part, Raw),
       plain(part, [](std::string_view text) { return std::string(text); }),
-      environment(part, [](std::string_view text) { return std::string(EndsInEnvironmentName(text) ? text : ""); }) {}
+      left_out(part) {}
 
 void ChromeTexts::Trim() {
   quoted.Trim();
   raw.Trim();
   plain.Trim();
-  environment.Trim();
+  left_out.Trim();
 }
 
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
@@ -127,7 +126,8 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(slot.key));
     const bool is_of_event = std::find(kEventKeys.begin(), kEventKeys.end(), key) != kEventKeys.end();
     const bool is_taken = slot.of_event && is_of_event && !IsWord(slot.type);
-    of.is_left_out.push_back(HoldsMore(slot.type) ? EndsInEnvironmentName(key) : IsEnvironmentName(key));
+    ASSIGN_OR_RETURN(const bool may_be_left_out, texts.left_out.MayBe(slot.key));
+    of.may_be_left_out.push_back(may_be_left_out);
     const bool is_id = slot.of_event && ((key == "id" && is_taken && (has_id2 || has_scope)) ||
                                          (key == "id2" && slot.type == ArgType::kJson) || (key == "pid" && has_id2));
     of.is_of_id.push_back(is_id);
@@ -164,7 +164,11 @@ Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, cons
     in_args = false;
   };
   for (size_t i = from; i < to; ++i) {
-    if (shape.is_left_out[i] || (of.without_id && shape.is_of_id[i])) continue;
+    if (of.without_id && shape.is_of_id[i]) continue;
+    if (shape.may_be_left_out[i]) {
+      ASSIGN_OR_RETURN(const bool is_left_out, texts.left_out.Is(args[i]));
+      if (is_left_out) continue;
+    }
     if (args[i].slot.of_event) close();
     out += args[i].slot.of_event || in_args ? "," : ",\"args\":{";
     in_args = !args[i].slot.of_event;
@@ -184,8 +188,8 @@ Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args
                         ChromeTexts& texts) {
   out += '{';
   for (const SegmentRows::Arg& arg : args) {
-    ASSIGN_OR_RETURN(const std::string_view environment, texts.environment.Text(arg.slot.key));
-    if (!environment.empty() && (HoldsMore(arg.slot.type) || IsEnvironmentName(environment))) continue;
+    ASSIGN_OR_RETURN(const bool is_left_out, texts.left_out.Is(arg));
+    if (is_left_out) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
     if (out.back() != '{') out += ',';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));

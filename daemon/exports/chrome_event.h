@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/exports/left_out_args.h"
 #include "daemon/exports/part_texts.h"
 #include "daemon/exports/segment_rows.h"
 #include "storage/base/status.h"
@@ -25,7 +26,7 @@ struct ChromeTexts {
   PartTexts quoted;
   PartTexts raw;  // of values that are no strings
   PartTexts plain;
-  PartTexts environment;  // of keys: empty where the key is not that of an environment
+  LeftOutArgs left_out;
 };
 
 // What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys
@@ -34,10 +35,10 @@ struct ChromeShape {
   size_t in_first = 0;         // so many slots fit into one event
   bool needs_two = false;      // a slice of it reads back as itself from a begin and an end alone
   bool is_correlated = false;  // has the event's correlation as an import reads it: among its arguments, by that name
-  bool names_correlation = false;  // has an argument of that name, whatever it is
-  std::vector<bool> is_left_out;   // by slot: an environment
-  std::vector<bool> is_disguised;  // by slot: its key is that of a part of an event
-  std::vector<bool> is_thread;     // by slot: it is one for what is on a thread only
+  bool names_correlation = false;     // has an argument of that name, whatever it is
+  std::vector<bool> may_be_left_out;  // by slot
+  std::vector<bool> is_disguised;     // by slot: its key is that of a part of an event
+  std::vector<bool> is_thread;        // by slot: it is one for what is on a thread only
   // By slot: where it is of an event with an id, it is that id or of it (id2, what goes with it, id with a scope).
   std::vector<bool> is_of_id;
 

@@ -17,7 +17,7 @@
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
 #include "daemon/exports/track_listing.h"
-#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/environment_text.h"
 #include "storage/trace/event_time.h"
 #include "storage/trace/flow_id.h"
 
@@ -37,10 +37,11 @@ std::string AsMember(std::string_view key, std::string_view value) {
   AppendJsonText(out, key);
   out += ':';
   const bool is_text = value.size() > 1 && value.front() == '"' && value.back() == '"';
+  const std::string without = WithoutEnvironment(value, EnvironmentKept::kNone);
   if (is_text) {
-    out += value;
+    out += without;
   } else {
-    AppendRawJson(out, WithoutEnvironment(value));
+    AppendRawJson(out, without);
   }
   return out;
 }
@@ -370,8 +371,8 @@ void AppendMembers(std::string& out, std::span<const ExportPart> parts, const Ch
   for (const auto& [name, value] : first.facts()) {
     if (!name.starts_with(kSourceFact)) continue;
     const std::string_view key = std::string_view(name).substr(kSourceFact.size());
-    bool is_left_out =
-        IsEnvironmentName(key) || key == "traceEvents" || key == "kprofTimeZeroNs" || key == "kprofTracks";
+    bool is_left_out = key == "traceEvents" || key == "kprofTimeZeroNs" || key == "kprofTracks";
+    is_left_out |= HasEnvironmentWord(key) && !KeptOfEnvironment(key, value, EnvironmentKept::kNone);
     is_left_out |= parts.size() > 1 && (key == "baseTimeNanoseconds" || key == "distributedInfo");
     for (const auto& [part, rank] : parts) is_left_out |= part->TextFact(name) != value;
     if (is_left_out) continue;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "storage/trace/arg_decimal.h"
 
@@ -34,12 +35,39 @@ void AppendWithPoint(std::string& out, int64_t digits, size_t places) {
   out += all.substr(whole);
 }
 
+constexpr char kHex[] = "0123456789abcdef";
+
+// Half of a surrogate pair, as an import keeps it: its three bytes. Nothing where there is none.
+std::optional<unsigned> SurrogateAt(std::string_view text, size_t at) {
+  if (at > text.size() || text.size() - at < 3 || text[at] != '\xed') return std::nullopt;
+  const auto middle = static_cast<unsigned char>(text[at + 1]);
+  const auto last = static_cast<unsigned char>(text[at + 2]);
+  if (middle < 0xa0 || middle > 0xbf || (last & 0xc0) != 0x80) return std::nullopt;
+  return 0xd000U | (middle & 0x3fU) << 6 | (last & 0x3fU);
+}
+
+// The two halves one behind the other would read back as one letter of four bytes.
+bool IsOfPair(std::string_view text, size_t at, unsigned code) {
+  const bool is_high = code < 0xdc00;
+  const std::optional<unsigned> other =
+      is_high ? SurrogateAt(text, at + 3) : SurrogateAt(text, at - std::min<size_t>(at, 3));
+  return other && (*other < 0xdc00) != is_high && (is_high || at >= 3);
+}
+
 }  // namespace
 
 void AppendJsonText(std::string& out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\xed') {
+      if (const std::optional<unsigned> code = SurrogateAt(text, i); code && !IsOfPair(text, i, *code)) {
+        out += "\\u";
+        for (int shift = 12; shift >= 0; shift -= 4) out += kHex[*code >> shift & 15];
+        i += 2;
+        continue;
+      }
+    }
     if (c == '"' || c == '\\') {
       out += {'\\', c};
     } else if (static_cast<unsigned char>(c) < 0x20) {

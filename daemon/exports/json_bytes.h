@@ -9,7 +9,7 @@
 
 namespace kprof {
 
-// Quoted. What is not to stand in a string is escaped, all other bytes stay.
+// Quoted. What is not to stand in a string is escaped, and so is half of a surrogate pair; all other bytes stay.
 void AppendJsonText(std::string& out, std::string_view text);
 void AppendInteger(std::string& out, int64_t value);
 // Nanoseconds as microseconds, without needless zeros: 1.5.

@@ -6,15 +6,11 @@
 #include <string>
 
 #include "daemon/exports/json_bytes.h"
-#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/environment_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
-
-bool HoldsMore(ArgType type) {
-  return type == ArgType::kString || type == ArgType::kJson;
-}
 
 constexpr uint32_t kPacket = 1;
 constexpr uint32_t kClockSnapshot = 6;
@@ -81,9 +77,14 @@ double DecimalOf(int64_t packed) {
 PerfettoPackets::PerfettoPackets(PartReader& part, uint32_t sequence, ExportOutput& output)
     : sequence_(sequence),
       output_(output),
-      texts_(part, ReadableText),
-      values_(part, [](std::string_view text) { return ReadableText(WithoutEnvironment(text)); }),
-      environment_(part, [](std::string_view text) { return std::string(EndsInEnvironmentName(text) ? text : ""); }) {}
+      texts_(part,
+             [](std::string_view text) {
+               const std::optional<std::string> without = TextWithoutEnvironment(text, EnvironmentKept::kNone);
+               return ReadableText(without ? *without : text);
+             }),
+      values_(part,
+              [](std::string_view text) { return ReadableText(WithoutEnvironment(text, EnvironmentKept::kNone)); }),
+      left_out_(part) {}
 
 void PerfettoPackets::ClearState() {
   names_.clear();
@@ -116,7 +117,7 @@ void PerfettoPackets::AddClocks(uint64_t trace_ns, uint64_t unix_ns) {
 void PerfettoPackets::Begin(uint64_t time_ns, PerfettoEvent type, uint64_t track) {
   texts_.Trim();
   values_.Trim();
-  environment_.Trim();
+  left_out_.Trim();
   if (names_.size() + categories_.size() + keys_.size() > kMostInterned) ClearState();
   time_ns_ = time_ns;
   event_.Clear();
@@ -161,8 +162,8 @@ void PerfettoPackets::AddFlow(uint64_t id, bool is_last) {
 
 Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t correlation) {
   for (const SegmentRows::Arg& arg : args) {
-    ASSIGN_OR_RETURN(const std::string_view environment, environment_.Text(arg.slot.key));
-    if (!environment.empty() && (HoldsMore(arg.slot.type) || IsEnvironmentName(environment))) continue;
+    ASSIGN_OR_RETURN(const bool is_left_out, left_out_.Is(arg));
+    if (is_left_out) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
     if (key == kCorrelationKey) correlation = kNoValue;
     piece_.Clear();

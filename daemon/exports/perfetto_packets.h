@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "daemon/exports/export_sink.h"
+#include "daemon/exports/left_out_args.h"
 #include "daemon/exports/part_texts.h"
 #include "daemon/exports/proto_bytes.h"
 #include "daemon/exports/segment_rows.h"
@@ -50,9 +51,9 @@ class PerfettoPackets {
 
   const uint32_t sequence_;
   ExportOutput& output_;
-  PartTexts texts_;        // as UTF-8
-  PartTexts values_;       // lists and objects
-  PartTexts environment_;  // of keys: empty where the key is not that of an environment
+  PartTexts texts_;   // as UTF-8
+  PartTexts values_;  // lists and objects
+  LeftOutArgs left_out_;
   std::unordered_set<int64_t> names_;
   std::unordered_set<int64_t> categories_;
   std::unordered_set<int64_t> keys_;

@@ -1,9 +1,11 @@
 #include "daemon/ingest/batch_builder.h"
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "daemon/ingest/batch_text.h"
+#include "daemon/ingest/environment_text.h"
 #include "daemon/ingest/json_text.h"
 #include "storage/trace/arg_decimal.h"
 
@@ -20,7 +22,15 @@ BatchBuilder::BatchBuilder(BatchSink& sink) : sink_(sink) {}
 
 uint32_t BatchBuilder::Text(std::string_view text) {
   const uint32_t id = texts_.Add(text);
-  if (id == of_texts_.size()) of_texts_.push_back(NewString(kPlainText, text, {false, id}));
+  if (id < of_texts_.size()) return of_texts_[id];
+  of_texts_.push_back(0);
+  if (const std::optional<std::string> without = TextWithoutEnvironment(text)) {
+    ++changed_texts_;
+    const uint32_t number = Text(*without);
+    of_texts_[id] = number;
+  } else {
+    of_texts_[id] = NewString(kPlainText, text, {false, id});
+  }
   return of_texts_[id];
 }
 

@@ -35,7 +35,8 @@ class BatchBuilder {
 
   BatchSink& sink() { return sink_; }
 
-  // Numbers of strings. The text of the second is JSON.
+  // Numbers of strings. Of the first without what an environment says in it (environment_text.h); the text of the
+  // second is JSON of the reader's own making.
   uint32_t Text(std::string_view text);
   uint32_t Json(std::string_view json);
   // A new track: `key` was not given before. The row's id is filled in.
@@ -60,6 +61,8 @@ class BatchBuilder {
   Status Give();
 
   int64_t events() const { return events_; }
+  // Of the different texts, those of which something was left out.
+  int64_t changed_texts() const { return changed_texts_; }
 
  private:
   EventRows& AddRow(EventKind kind, const Event& event);
@@ -87,6 +90,7 @@ class BatchBuilder {
   size_t rows_ = 0;
   size_t text_bytes_ = 0;
   int64_t events_ = 0;
+  int64_t changed_texts_ = 0;
 };
 
 }  // namespace kprof

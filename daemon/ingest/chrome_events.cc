@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/environment_text.h"
 #include "daemon/ingest/json_number.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time
 constexpr int kNone = ChromePlan::kNone;
+constexpr auto kLeftOut = static_cast<ArgType>(0);  // the type of a slot whose value is not kept
 
 std::optional<int64_t> TimeOf(const JsonSpan& value) {
   const std::optional<int64_t> nanos = ParseMicros(value.text());
@@ -187,12 +188,7 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   }
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
-  if (plan.is_told && plan.name != kNone && IsOfEnvironment(plan, text(plan.name), values[plan.name].text())) {
-    rows.of(EventColumn::kShape).push_back(kNoArgs);
-    lacks_some_ |= !plan.args.empty();
-    return;
-  }
-  AddArgs(plan, values, rows);
+  AddArgs(plan, values, rows, plan.name == kNone ? EnvironmentEvent::kNone : plan.lasts[plan.name].event);
 }
 
 ChromeEvents::EventId ChromeEvents::IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
@@ -232,21 +228,52 @@ int64_t ChromeEvents::FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t 
   return texts_.Text(text += id.text);
 }
 
-bool ChromeEvents::IsOfEnvironment(ChromePlan& plan, uint32_t name, std::string_view text) {
-  if (name == plan.no_environment) return false;
-  if (name == plan.environment) return name != 0;
-  const bool is = EndsInEnvironmentName(UnescapeJson(text));
-  (is ? plan.environment : plan.no_environment) = name;
-  return is;
+// What of an argument is left without an environment; of kSome the number of the string that it is.
+ChromeEvents::Left ChromeEvents::LeftOf(ChromePlan& plan, size_t arg, const JsonSpan* values, EnvironmentEvent of,
+                                        int64_t& number) {
+  const ChromePlan::Arg& each = plan.args[arg];
+  const std::string_view text = values[each.slot].text();
+  const bool is_nested = each.kind == JsonKind::kNested;
+  const bool holds_more = is_nested || each.kind == JsonKind::kString;
+  if (each.is_of_environment) {
+    const std::optional<uint32_t> kept = texts_.OfEnvironment(plan.keys[each.slot], is_nested, text);
+    number = kept.value_or(0);
+    return kept ? Left::kSome : Left::kNone;
+  }
+  if (each.slot == plan.pair_value && plan.pair_name != kNone) {
+    EventTexts::Last& name = plan.lasts[plan.pair_name];
+    static_cast<void>(texts_.Text(values[plan.pair_name].text(), name));
+    if (name.event != EnvironmentEvent::kNone && HoldsSettings(text)) return Left::kNone;
+  }
+  if (of == EnvironmentEvent::kNone) return Left::kAll;
+  if (plan.is_told && of >= EnvironmentEvent::kLast) return Left::kNone;
+  if (plan.slots[arg].of_event && !(is_nested && plan.has_whole_args)) return Left::kAll;
+  const bool is_whole = of == EnvironmentEvent::kWhole;
+  if (!holds_more) return is_whole && each.is_variable ? Left::kNone : Left::kAll;
+  const bool is_list = is_nested && text.starts_with('[');
+  const bool goes = is_nested ? (is_whole || !is_list) && HoldsSettings(text)
+                              : !text.empty() && (is_whole || each.is_variable || HoldsSettings(text));
+  return goes ? Left::kNone : Left::kAll;
 }
 
-void ChromeEvents::AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows) {
+void ChromeEvents::AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows, EnvironmentEvent of) {
   bool same_types = true;
+  const bool may_lack_some = plan.may_lack_some || of != EnvironmentEvent::kNone;
   std::array<int64_t, EventLayouts::kMostSlots> numbers;
   for (size_t i = 0; i < plan.args.size(); ++i) {
     const ChromePlan::Arg& arg = plan.args[i];
     const std::string_view text = values[arg.slot].text();
     ArgType type = ArgType::kString;
+    if (may_lack_some) {
+      const Left left = LeftOf(plan, i, values, of, numbers[i]);
+      if (left != Left::kAll) {
+        lacks_some_ |= left == Left::kNone;
+        type = left == Left::kNone ? kLeftOut : arg.kind == JsonKind::kNested ? ArgType::kJson : ArgType::kString;
+        same_types &= type == plan.slots[i].type;
+        plan.slots[i].type = type;
+        continue;
+      }
+    }
     switch (arg.kind) {
       case JsonKind::kString:
         numbers[i] = texts_.Text(text, plan.lasts[arg.slot]);
@@ -289,14 +316,32 @@ void ChromeEvents::AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& 
     same_types &= type == plan.slots[i].type;
     plan.slots[i].type = type;
   }
-  if (!same_types) plan.shape = Shape(plan.slots);
+  if (!same_types) {
+    ArgShape kept = plan.slots;
+    std::erase_if(kept, [](const ArgSlot& slot) { return slot.type == kLeftOut; });
+    plan.leaves_out = kept.size() < plan.slots.size();
+    plan.shape = Shape(kept);
+  }
   rows.of(EventColumn::kShape).push_back(plan.shape);
   if (plan.shape == kNoArgs) return;
   if (rows.args.size() <= plan.shape) rows.args.resize(plan.shape + 1);
+  if (plan.leaves_out) return AddNumbers(plan, numbers.data(), rows);
   std::vector<std::vector<int64_t>>& columns = rows.args[plan.shape];
   columns.resize(plan.slots.size());
   for (size_t i = 0; i < plan.slots.size(); ++i) {
     if (HasColumn(plan.slots[i].type)) columns[i].push_back(numbers[i]);
+  }
+}
+
+// Where some of its slots are left out.
+void ChromeEvents::AddNumbers(const ChromePlan& plan, const int64_t* numbers, EventRows& rows) const {
+  std::vector<std::vector<int64_t>>& columns = rows.args[plan.shape];
+  size_t column = 0;
+  for (size_t i = 0; i < plan.slots.size(); ++i) {
+    if (plan.slots[i].type == kLeftOut) continue;
+    if (columns.size() <= column) columns.resize(column + 1);
+    if (HasColumn(plan.slots[i].type)) columns[column].push_back(numbers[i]);
+    ++column;
   }
 }
 

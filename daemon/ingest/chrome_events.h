@@ -1,8 +1,8 @@
 // Makes rows of the events of a Chrome trace, in batches, as one thread of several that each read a piece of it. What
 // an event's letter (`ph`) becomes is the table in docs/trace_format.md.
 //
-// What is called an environment (environment_names.h) is in no batch: members, arguments, members of these, and the
-// arguments of metadata of that name.
+// What is of an environment (environment_text.h) is in no batch: of members, arguments, members of these, and of the
+// arguments of an event of such a name.
 //
 // Leaves to who puts the pieces together: the strings, which are as they stand in the text (batch_text.h); and the ends
 // of what begins and ends in events of their own: their rows are among the batch's metadata, by their phase.
@@ -58,11 +58,13 @@ class ChromeEvents {
   ChromePlan& OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
-  void AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows);
+  void AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows, EnvironmentEvent of);
+  void AddNumbers(const ChromePlan& plan, const int64_t* numbers, EventRows& rows) const;
+  enum class Left : uint8_t { kAll, kSome, kNone };
+  Left LeftOf(ChromePlan& plan, size_t arg, const JsonSpan* values, EnvironmentEvent of, int64_t& number);
   void AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns);
   uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
-  bool IsOfEnvironment(ChromePlan& plan, uint32_t name, std::string_view text);
   struct EventId;
   EventId IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
   int64_t FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t pid);

@@ -2,6 +2,7 @@
 
 #include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/json_text.h"
+#include "daemon/ingest/kept_environment.h"
 
 namespace kprof {
 namespace {
@@ -34,10 +35,14 @@ bool IsId2(const EventLayout::Slot& slot) {
   return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
 }
 
-bool IsEnvironmentSlot(const EventLayout::Slot& slot) {
-  const bool holds_more = slot.kind == JsonKind::kString || slot.kind == JsonKind::kNested;
+bool HoldsMore(const EventLayout::Slot& slot) {
+  return slot.kind == JsonKind::kString || slot.kind == JsonKind::kNested;
+}
+
+// A variable's value, where it is a number or a word.
+bool IsVariableSlot(const EventLayout::Slot& slot) {
   const std::string key = UnescapeJson(slot.key);
-  return holds_more ? EndsInEnvironmentName(key) : IsEnvironmentName(key);
+  return !HoldsMore(slot) && IsVariableName(VariableOf(key)) && !IsKeptEnvironment(VariableOf(key), "");
 }
 
 }  // namespace
@@ -81,10 +86,11 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
     plan.args.push_back({phase_slot, JsonKind::kString, false});
     plan.slots.push_back({texts.Text("ph"), kNotSeen, true});
   }
+  plan.keys.resize(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
     if (is_phase && odd == Odd::kTime) continue;
-    if (IsEnvironmentSlot(slots[i])) {  // nobody's, whatever it holds
+    if (IsVariableSlot(slots[i])) {
       plan.lacks_some = true;
       continue;
     }
@@ -99,7 +105,11 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
         for (ChromePlan::Arg& before : plan.args) before.is_correlation = false;
       }
       if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
-      plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation});
+      const std::string key = UnescapeJson(slots[i].key);
+      const bool is_of_environment = HoldsMore(slots[i]) && HasEnvironmentWord(key);
+      if (is_of_environment) plan.keys[i] = key;
+      plan.may_lack_some |= is_of_environment;
+      plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation, is_of_environment, IsVariableName(key)});
       plan.slots.push_back({texts.Text(slots[i].key), kNotSeen, !slots[i].in_args});
       // Of a counter it is part of the name, and stands beside what else it says.
       if (plan.kind == EventKind::kCounter && !slots[i].in_args && slots[i].key == "id" &&
@@ -108,6 +118,14 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
       }
     }
   }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    plan.has_whole_args |= !slots[i].in_args && slots[i].kind == JsonKind::kNested && slots[i].key == "args";
+    if (!slots[i].in_args || !HoldsMore(slots[i])) continue;
+    if (slots[i].key == "value" || slots[i].key == "values") plan.pair_value = static_cast<int>(i);
+    if (slots[i].kind == JsonKind::kString && (slots[i].key == "name" || slots[i].key == "key"))
+      plan.pair_name = static_cast<int>(i);
+  }
+  plan.may_lack_some |= plan.pair_name != kNone && plan.pair_value != kNone;
   plan.lasts.resize(slots.size());
   return plan;
 }

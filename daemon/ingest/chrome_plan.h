@@ -25,6 +25,8 @@ struct ChromePlan {
     int slot = kNone;
     JsonKind kind = JsonKind::kString;
     bool is_correlation = false;
+    bool is_of_environment = false;  // by its key
+    bool is_variable = false;        // it is called as one: HOME
   };
   std::string phase;
   EventKind kind = EventKind::kMetadata;
@@ -47,8 +49,14 @@ struct ChromePlan {
   std::vector<EventTexts::Last> lasts;  // by slot of the layout
   bool lacks_some = false;              // of its slots some are an environment
   bool is_told = false;                 // metadata that may be about anything (ph M)
-  uint32_t environment = 0;             // the last name that was one of an environment, and one that was none
-  uint32_t no_environment = 0;
+  bool has_whole_args = false;          // all its arguments are one value
+  // Of its arguments some may be an environment: they are looked at one by one.
+  bool may_lack_some = false;
+  bool leaves_out = false;        // of the last event some were: their slots are of no type
+  std::vector<std::string> keys;  // of those that are of an environment, by slot of the layout
+  // {"name": "environment", "value": ...}
+  int pair_name = kNone;
+  int pair_value = kNone;
   bool has_track = false;  // of the last event
   uint32_t pid_text = 0;
   uint32_t tid_text = 0;

@@ -1,37 +1,47 @@
-// What no reader keeps and no export lets out: the environment of who was profiled, under whatever name a source has
-// it. Of Nsight Systems exports a few variables are kept (kept_environment.h); they do not leave either.
+// By which names what a source says is of an environment: that of who was profiled, which no reader keeps and no export
+// lets out. What of a value goes is environment_text.h's; of each import a few variables are kept (kept_environment.h),
+// which do not leave either.
 //
 // Pure; any thread.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <cstdint>
 #include <string_view>
 
 namespace kprof {
 
-// A fact, a member or an argument of that name is left out. Upper and lower case are the same here, and so are words
-// together, with - and with _ between them. Of a name that is a path (metadata.env.HOME) each step counts.
-bool IsEnvironmentName(std::string_view name);
+// For what comes often: false where no word of a text can be one.
+bool MayHaveEnvironmentWord(std::string_view text);
 
-// The same, and where the last word of such a name is one: worker_env, userEnvironment, my_env_vars. For what holds a
-// text, a list or an object: a number is no environment (num_env), nor is what only begins with that word
-// (environment_id), or counts them (num_envs).
-bool EndsInEnvironmentName(std::string_view name);
+enum class EnvironmentName : uint8_t {
+  kNone,
+  kWord,       // one of its words says so (env, rank_env_map, EnvironmentBlock, env_id): what it holds decides
+  kVariables,  // it names variables: environ, env_vars, envp
+  kVariable,   // or one of them: env_HOME, metadata.env.AWS_SECRET_ACCESS_KEY
+};
 
-// The same where any of its words is one (UNKNOWN_ENV, processEnv): for names of tables and their columns. Those of
-// arguments are asked for as a whole: num_envs counts what a robot is trained in.
-bool HasEnvironmentWord(std::string_view name);
+// Words end at what is no letter, and where a capital or a number begins; upper and lower case are the same, but in
+// env_HOME, whose variable is in upper case.
+EnvironmentName EnvironmentNameOf(std::string_view name);
 
-// False: no member in this list or object has such a name. Costs next to nothing; for what comes by the million.
-bool MayNameEnvironment(std::string_view json);
+// Any but kNone: of tables and their columns, nobody asks what they hold.
+inline bool HasEnvironmentWord(std::string_view name) {
+  return EnvironmentNameOf(name) != EnvironmentName::kNone;
+}
 
-// A list or an object without the members of such names, at whatever depth, also in texts that hold JSON, or a dict as
-// Python prints it. All else stays byte by byte.
-std::string WithoutEnvironment(std::string_view json);
+// Of a name that is kVariable: HOME. Empty of others.
+std::string_view VariableOf(std::string_view name);
+// HOME, not home: of those a number is one's value, too.
+bool IsVariableName(std::string_view name);
 
-// The same of a text, as it stands between its quotes: a configuration kept as JSON in a string. Nothing where it has
-// no such member, which costs next to nothing to tell of what is no JSON.
-std::optional<std::string> TextWithoutEnvironment(std::string_view quoted);
+// Of events, whose arguments may be variables.
+enum class EnvironmentEvent : uint8_t {
+  kNone,
+  kWord,  // one of its words says so, as env_step: what its arguments are decides
+  kLast,  // the last one: worker_env
+  kWhole  // environment, os.environ, process_env
+};
+// Names of functions and of files are none, whatever they call theirs.
+EnvironmentEvent EnvironmentEventOf(std::string_view name);
 
 }  // namespace kprof

@@ -7,8 +7,6 @@
 namespace kprof {
 namespace {
 
-constexpr uint32_t kReplacement = 0xfffd;
-
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -51,7 +49,7 @@ size_t AppendEscapedCode(std::string_view text, size_t at, uint32_t code, std::s
     AppendUtf8(0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00), out);
     return at + 6;
   }
-  AppendUtf8(code >= 0xd800 && code < 0xe000 ? kReplacement : code, out);
+  AppendUtf8(code, out);
   return at;
 }
 

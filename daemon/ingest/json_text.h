@@ -12,8 +12,8 @@
 
 namespace kprof {
 
-// What stands between the quotes of a string, without escapes, as UTF-8; half of a surrogate pair becomes U+FFFD, an
-// escape that is none stays as it is.
+// What stands between the quotes of a string, without escapes, as UTF-8; half of a surrogate pair becomes the three
+// bytes that it would have if it were a letter, which are no UTF-8, an escape that is none stays as it is.
 std::string UnescapeJson(std::string_view text);
 
 // A value without the space around its parts. Strings in it stay as they are written, but for control

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/environment_text.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/personal_names.h"
@@ -75,10 +75,15 @@ std::optional<std::string> KeptMembers(std::string_view object, int depth) {
   return kept + '}';
 }
 
+// The variables that are kept, of a list or an object of them, and numbers.
+std::optional<std::string> KeptEnvironment(std::string_view key, std::string_view value) {
+  if (value.front() == '"') return std::nullopt;
+  return KeptOfEnvironment(key, CompactJson(value));
+}
+
 std::optional<std::string> KeptAt(std::string_view key, std::string_view value, int depth) {
-  if (value.empty() || IsEnvironmentName(key)) return std::nullopt;
-  const bool holds_more = value.front() == '"' || value.front() == '[' || value.front() == '{';
-  if (holds_more && EndsInEnvironmentName(key)) return std::nullopt;
+  if (value.empty()) return std::nullopt;
+  if (HasEnvironmentWord(key)) return KeptEnvironment(key, value);
   if (std::binary_search(std::begin(kKept), std::end(kKept), key)) return WithoutEnvironment(CompactJson(value));
   if (value.front() == '"' || value.front() == '[' || IsPersonalName(key)) return std::nullopt;
   if (value.front() == '{') return KeptMembers(value, depth);

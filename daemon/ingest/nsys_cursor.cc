@@ -1,5 +1,6 @@
 #include "daemon/ingest/nsys_cursor.h"
 
+#include <charconv>
 #include <cmath>
 
 #include "daemon/ingest/environment_names.h"
@@ -24,6 +25,16 @@ EventArg RealArg(BatchBuilder& batch, uint32_t key, double value) {
     if (decimal) return {key, ArgType::kDecimal, *decimal};
   }
   return {key, ArgType::kNumber, batch.Text(text)};
+}
+
+template <typename Value>
+std::optional<Value> ParseAll(std::string_view text) {
+  const size_t begin = text.find_first_not_of(' ');
+  if (begin == text.npos) return std::nullopt;
+  Value value{};
+  const char* text_end = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data() + begin, text_end, value);
+  return error == std::errc() && end == text_end ? std::optional(value) : std::nullopt;
 }
 
 std::string HexOf(std::string_view bytes) {
@@ -84,15 +95,47 @@ Status NsysCursor::Finish() {
   }
   if (untimed_ > 0) {
     source_.batch.sink().Warn(of_rows + std::to_string(untimed_) + " of " + std::to_string(rows_) +
-                              " rows have no time and are left out");
+                              " rows have no time, or none that can be, and are left out");
+  }
+  if (valueless_ > 0) {
+    source_.batch.sink().Warn(of_rows + std::to_string(valueless_) + " of " + std::to_string(rows_) +
+                              " rows have no value and are left out");
   }
   return OkStatus();
 }
 
+std::optional<double> NsysCursor::Number(int column) const {
+  if (column < 0) return std::nullopt;
+  const int type = query_.Type(column);
+  if (type == SQLITE_TEXT) return ParseAll<double>(query_.Text(column));
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? std::optional(query_.Real(column)) : std::nullopt;
+}
+
 std::optional<int64_t> NsysCursor::Time(int column) const {
-  if (IsNull(column) || query_.Type(column) != SQLITE_INTEGER) return std::nullopt;
-  const int64_t time_ns = query_.Integer(column);
-  return time_ns > -kMostTimeNs && time_ns < kMostTimeNs ? std::optional(time_ns) : std::nullopt;
+  if (column < 0) return std::nullopt;
+  const int type = query_.Type(column);
+  std::optional<int64_t> time_ns;
+  if (type == SQLITE_INTEGER) {
+    time_ns = query_.Integer(column);
+  } else if (type == SQLITE_TEXT) {
+    time_ns = ParseAll<int64_t>(query_.Text(column));
+  }
+  if (!time_ns) {
+    const std::optional<double> number = Number(column);
+    if (number && std::abs(*number) < static_cast<double>(kMostTimeNs)) time_ns = std::llround(*number);
+  }
+  return time_ns && *time_ns > -kMostTimeNs && *time_ns < kMostTimeNs ? time_ns : std::nullopt;
+}
+
+// What refers to something is a whole number, whatever it is stored as.
+std::optional<int64_t> NsysCursor::Id(int column, int type) const {
+  if (type == SQLITE_TEXT) {
+    if (const std::optional<int64_t> id = ParseAll<int64_t>(query_.Text(column))) return id;
+  }
+  const std::optional<double> number = Number(column);
+  const bool is_whole =
+      number && std::abs(*number) < static_cast<double>(kMostTimeNs) && std::trunc(*number) == *number;
+  return is_whole ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
 }
 
 int64_t NsysCursor::Duration(int64_t start_ns, int column) const {
@@ -145,6 +188,9 @@ void NsysCursor::AddIntegerArg(std::string_view key, int64_t value) {
 
 EventArg NsysCursor::ArgOf(int column, int type) {
   Column& of = columns_[static_cast<size_t>(column)];
+  if ((type == SQLITE_FLOAT || type == SQLITE_TEXT) && (of.target != Target::kNothing || of.is_correlation)) {
+    if (const std::optional<int64_t> id = Id(column, type)) return ArgOfInteger(of, *id);
+  }
   switch (type) {
     case SQLITE_INTEGER:
       return ArgOfInteger(of, query_.Integer(column));

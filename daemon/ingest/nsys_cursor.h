@@ -42,11 +42,14 @@ class NsysCursor {
   int64_t Integer(int column) const { return column < 0 ? 0 : query_.Integer(column); }
   int64_t IntegerOr(int column, int64_t other) const { return IsNull(column) ? other : query_.Integer(column); }
   std::string_view Text(int column) const { return column < 0 ? std::string_view() : query_.Text(column); }
-  double Real(int column) const { return column < 0 ? 0 : query_.Real(column); }
-  // In ns; nothing where it is NULL, or so far off that no two could be subtracted.
+  // Whatever it is stored as; nothing where it is none.
+  std::optional<double> Number(int column) const;
+  // In ns, the nearest; nothing where it is no number, or so far off that no two could be subtracted.
   std::optional<int64_t> Time(int column) const;
   // Counts the row as one that has no time, and so is no event.
   void SkipUntimed() { ++untimed_; }
+  // Or no value.
+  void SkipValueless() { ++valueless_; }
   // How long from `start_ns` to the time in that column; kNoValue where that is not known.
   int64_t Duration(int64_t start_ns, int column) const;
 
@@ -78,6 +81,7 @@ class NsysCursor {
     EventArg last_arg;
   };
   EventArg ArgOf(int column, int type);  // SQLite's
+  std::optional<int64_t> Id(int column, int type) const;
   EventArg ArgOfInteger(Column& column, int64_t value);
 
   NsysSource& source_;
@@ -87,6 +91,7 @@ class NsysCursor {
   std::vector<EventArg> args_;
   int64_t rows_ = 0;
   int64_t untimed_ = 0;
+  int64_t valueless_ = 0;
   Status status_;
 };
 

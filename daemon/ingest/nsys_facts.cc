@@ -4,13 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/ingest/environment_text.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/kept_environment.h"
 #include "daemon/ingest/nsys_column_targets.h"
+#include "daemon/ingest/personal_names.h"
 
 namespace kprof {
 namespace {
@@ -23,7 +26,7 @@ constexpr int64_t kMostPairs = 100'000;
 struct TableFact {
   std::string_view fact;
   std::string_view table;
-  std::vector<std::string_view> columns;  // empty: all
+  std::vector<std::string_view> columns;  // empty: all but those of an environment, a user, a host or a command line
 };
 const TableFact kTables[] = {
     {"source.gpu", "TARGET_INFO_GPU", {}},
@@ -176,8 +179,11 @@ void AppendValue(std::string& json, NsysSource& source, const NsysQuery& row, in
     case SQLITE_FLOAT:
       json += std::isfinite(row.Real(column)) ? ShortestNumber(row.Real(column)) : "null";
       return;
-    case SQLITE_TEXT:
-      return AppendJsonString(json, row.Text(column).substr(0, kLongestValue));
+    case SQLITE_TEXT: {
+      const std::optional<std::string> without = TextWithoutEnvironment(row.Text(column));
+      const std::string_view text = without ? std::string_view(*without) : row.Text(column);
+      return AppendJsonString(json, text.substr(0, kLongestValue));
+    }
     default:
       json += "null";
   }
@@ -190,7 +196,8 @@ std::string TableJson(NsysSource& source, const NsysTable& table, const std::vec
     std::string object;
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const NsysColumn& column = table.columns[i];
-      const bool wanted = columns.empty() || std::find(columns.begin(), columns.end(), column.name) != columns.end();
+      const bool wanted = columns.empty() ? !HasEnvironmentWord(column.name) && !IsPersonalName(column.name)
+                                          : std::find(columns.begin(), columns.end(), column.name) != columns.end();
       if (!wanted || rows.IsNull(static_cast<int>(i))) continue;
       object += object.empty() ? '{' : ',';
       AppendJsonString(object, column.name);
@@ -246,13 +253,21 @@ std::string EnvironmentJson(NsysSource& source) {
   return json.empty() ? json : json + ']';
 }
 
+bool IsWhole(const NsysQuery& row, int column) {
+  const int type = row.Type(column);
+  if (type == SQLITE_FLOAT)
+    return std::abs(row.Real(column)) < 9e18 && std::trunc(row.Real(column)) == row.Real(column);
+  if (type != SQLITE_TEXT) return type == SQLITE_INTEGER;
+  return std::to_string(row.Integer(column)) == row.Text(column);
+}
+
 // Times count from the start of the capture, as they do in the source, whether or not it says when that was.
 Status SetBase(NsysSource& source) {
   RETURN_IF_ERROR(source.batch.sink().SetFact("time_zero_ns", 0));
   const NsysTable* table = source.database.Find("TARGET_INFO_SESSION_START_TIME");
   if (table != nullptr && table->Has("utcEpochNs")) {
     NsysQuery rows = source.database.Query("SELECT \"utcEpochNs\" FROM \"TARGET_INFO_SESSION_START_TIME\" NOT INDEXED");
-    if (rows.Next() && rows.Type(0) == SQLITE_INTEGER) {
+    if (rows.Next() && IsWhole(rows, 0)) {
       RETURN_IF_ERROR(source.batch.sink().SetFact("base_unix_ns", rows.Integer(0)));
       return source.batch.sink().SetFact("clock", "unix");
     }

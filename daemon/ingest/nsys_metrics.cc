@@ -81,8 +81,13 @@ Status ReadNsysGpuMetrics(NsysSource& source, const NsysTable& table) {
   const int value = row.Find("value");
   while (row.Next()) {
     const std::optional<int64_t> time_ns = row.Time(timestamp);
-    if (!time_ns || row.IsNull(value)) {
+    if (!time_ns) {
       row.SkipUntimed();
+      continue;
+    }
+    const std::optional<double> sample = row.Number(value);
+    if (!sample) {
+      row.SkipValueless();
       continue;
     }
     const MetricId id{row.Integer(type), row.Integer(metric)};
@@ -99,7 +104,7 @@ Status ReadNsysGpuMetrics(NsysSource& source, const NsysTable& table) {
                                    id.first & 0xff))
                   .first;
     }
-    source.batch.AddCounter(*time_ns, track->second, row.Real(value));
+    source.batch.AddCounter(*time_ns, track->second, *sample);
   }
   return row.Finish();
 }

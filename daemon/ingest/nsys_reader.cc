@@ -137,6 +137,8 @@ Status ReadNsys(const SourceFile& file, BatchSink& sink) {
   RETURN_IF_ERROR(SetNsysFacts(source));
   RETURN_IF_ERROR(ReadTables(source, plan));
   RETURN_IF_ERROR(source.batch.Give());
+  if (source.batch.changed_texts() > 0)
+    RETURN_IF_ERROR(sink.SetFact("left_out_of_texts", source.batch.changed_texts()));
   WarnOfRest(source, plan);
   return sink.Progress(file.size_bytes(), source.batch.events());
 }

@@ -17,13 +17,17 @@ std::string SkippedPlace::Sentence() const {
 void AddSkippedPlace(std::vector<SkippedPlace>& places, const SkippedPlace& place) {
   if (!places.empty() && places.back().events_before == place.events_before) {
     places.back().end_bytes = place.end_bytes;
+    places.back().stretches += place.stretches;
   } else {
     places.push_back(place);
   }
 }
 
 void SkippedText::Add(const SkippedPlace& place) {
-  if (last_ && last_->events_before == place.events_before) return GoOnTo(place.end_bytes);
+  if (last_ && last_->events_before == place.events_before) {
+    last_->stretches += place.stretches;
+    return GoOnTo(place.end_bytes);
+  }
   if (last_ && told_.size() < kMostTold) {
     told_.push_back(*last_);
   } else if (last_) {
@@ -35,8 +39,9 @@ void SkippedText::Add(const SkippedPlace& place) {
 
 void SkippedText::Warn(BatchSink& sink, bool with_last) const {
   auto tell = [&](const SkippedPlace& place) {
-    sink.Warn("bytes " + std::to_string(place.begin_bytes) + " to " + std::to_string(place.end_bytes) +
-              " are skipped: " + place.Sentence());
+    sink.Warn("bytes " + std::to_string(place.begin_bytes) + " to " + std::to_string(place.end_bytes) + " are skipped" +
+              (place.stretches > 1 ? ", in " + std::to_string(place.stretches) + " stretches" : "") + ": " +
+              place.Sentence());
   };
   for (const SkippedPlace& place : told_) tell(place);
   if (with_last && last_) tell(*last_);

@@ -20,6 +20,7 @@ struct SkippedPlace {
   int64_t end_bytes = 0;  // where reading goes on
   Why why = Why::kNoEvent;
   int64_t events_before = 0;  // that were read
+  int64_t stretches = 1;      // one behind the other, each of something that is no event
 
   // "what stands at byte 79 is no event"
   std::string Sentence() const;

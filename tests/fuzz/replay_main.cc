@@ -1,5 +1,6 @@
-// In place of libFuzzer, where there is none: feeds a fuzz target with the files named, and those in the folders named,
-// once each. A target that finds something aborts, after the name of the file that did it.
+// In place of libFuzzer, where there is none: feeds a fuzz target with nothing, as libFuzzer does first, and with the
+// files named, and those in the folders named, once each. A target that finds something aborts, after the name of the
+// file that did it.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,9 @@ int main(int argc, char** argv) {
     for (const auto& entry : fs::directory_iterator(argv[i])) paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
+  std::fprintf(stderr, "nothing\n");
+  const uint8_t none = 0;
+  LLVMFuzzerTestOneInput(&none, 0);
   for (const std::string& path : paths) {
     std::fprintf(stderr, "%s\n", path.c_str());
     std::ifstream file(path, std::ios::binary);

@@ -259,6 +259,18 @@ TEST_F(ChromeExportTest, TimesBeforeTheBaseReadBack) {
                   R"({"ph":"X","name":"b","pid":1,"tid":1,"ts":7.5,"dur":1}]})");
 }
 
+TEST_F(ChromeExportTest, HalvesOfSurrogatePairsReadBackEachAsItself) {
+  const std::string source =
+      R"({"traceEvents":[{"ph":"X","name":"a\ud800","pid":1,"tid":1,"ts":0,"dur":1},)"
+      R"({"ph":"X","name":"a\udc00","pid":1,"tid":1,"ts":2,"dur":1,"args":{"k\udfff":"\ude00"}},)"
+      R"({"ph":"X","name":"\ud83d\ude00","pid":1,"tid":1,"ts":4,"dur":1}]})";
+  ExpectReadsBack(source);
+  const std::string exported = Export("chrome", *Import(source));
+  for (const char* expected : {R"("name":"a\ud800")", R"("name":"a\udc00")", R"({"k\udfff":"\ude00"})"}) {
+    EXPECT_NE(exported.find(expected), std::string::npos) << exported;
+  }
+}
+
 TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
   const std::unique_ptr<PartReader> part = Import(
       R"({"deviceProperties":{"name":"n","Environment":{"SECRET":"1"}},"env_vars":{"SECRET":"2"},"traceEvents":[)"
@@ -271,6 +283,22 @@ TEST_F(ChromeExportTest, AnEnvironmentStaysBehind) {
   EXPECT_NE(exported.find("\"deviceProperties\":{\"name\":\"n\"}"), std::string::npos) << exported;
   EXPECT_NE(exported.find("\"kept\":{\"y\":1}"), std::string::npos) << exported;
   EXPECT_NE(exported.find("\"args\":{\"kept\":{\"x\":1}}"), std::string::npos) << exported;
+}
+
+TEST_F(ChromeExportTest, SoDoVariablesThatAnImportKeeps) {
+  const std::unique_ptr<PartReader> part = Import(
+      R"({"env":{"NCCL_ALGO":"Ring"},"num_envs":8,"traceEvents":[)"
+      R"({"ph":"X","name":"a","ts":1,"args":{"env":{"NCCL_ALGO":"Ring"},"env_NCCL_ALGO":"Ring","env_RANK":1,"x":1}},)"
+      R"({"ph":"X","name":"b","ts":2,"args":{"c":"{\"env\":{\"NCCL_ALGO\":\"Ring\"}}","d":{"env":["NCCL_ALGO=Ring"]}}},)"
+      R"({"ph":"X","name":"c","ts":3,"args":{"env":"CartPole-v1","env_ids":[0,1]}}]})");
+  EXPECT_EQ(part->TextFact("source.env"), R"({"NCCL_ALGO":"Ring"})");
+  for (const char* format : {"chrome", "perfetto", "csv"}) {
+    EXPECT_EQ(Export(format, *part).find("NCCL"), std::string::npos) << format;
+  }
+  const std::string exported = Export("chrome", *part);
+  for (const char* expected : {R"("args":{"x":1})", R"("num_envs":8)", R"("env":"CartPole-v1","env_ids":[0,1])"}) {
+    EXPECT_NE(exported.find(expected), std::string::npos) << expected << " in " << exported;
+  }
 }
 
 TEST_F(ChromeExportTest, SeveralPartsHaveProcessesAndFlowsOfTheirOwn) {

@@ -24,6 +24,24 @@ TEST(JsonBytesTest, MicrosecondsAreExact) {
   }
 }
 
+// So that what was JSON is JSON again.
+TEST(JsonBytesTest, HalvesOfSurrogatePairsAreEscaped) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"a\xed\xa0\x80", R"("a\ud800")"},
+      {"\xed\xbf\xbf!", R"("\udfff!")"},
+      {"\xed\xb8\x80\xed\xa0\xbd", R"("\ude00\ud83d")"},
+      {"\xed\xa0\xbd\xed\xb8\x80", "\"\xed\xa0\xbd\xed\xb8\x80\""},
+      {"\xed\x9f\xbf\xed", "\"\xed\x9f\xbf\xed\""},
+      {"\xed\xa0", "\"\xed\xa0\""},
+      {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},
+  };
+  for (const auto& [text, expected] : cases) {
+    std::string out;
+    AppendJsonText(out, text);
+    EXPECT_EQ(out, expected);
+  }
+}
+
 TEST(JsonBytesTest, TextThatIsNoJsonBecomesAString) {
   const std::pair<const char*, const char*> cases[] = {{"{}", "{}"},   {"[1]", "[1]"},     {"1e5", "1e5"},
                                                        {"}", "\"}\""}, {"a,b", "\"a,b\""}, {"", "\"\""}};

@@ -236,7 +236,44 @@ TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
   reader.Add(R"({"ph":"M","name":"environment","args":{"S":"1"}},{"ph":"M","name":"labels","args":{"k":1}},
     {"ph":"M","name":"env","args":{"k":1}},{"ph":"C","name":"c","ts":1,"args":{"env":1,"k":2}})");
   EXPECT_EQ(reader.Rows(EventKind::kMetadata), (Rows{"0 : environment/ M", "0 : labels/ M {k=1}", "0 : env/ M"}));
-  EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"1000 counter :c:k 2.000000"});
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter :c:env 1.000000", "1000 counter :c:k 2.000000"}));
+}
+
+TEST(ChromeEvents, OfEventsThatAreCalledAnEnvironmentTheArgumentsAreLeftOut) {
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"environment","ts":1,"s":"g","args":{"A":"S","n":1,"PORT":80,"x":{"A":"S"}}},
+    {"ph":"i","name":"environ","ts":2,"args":{"http_proxy":"S"}},{"ph":"i","name":"env\u0073","ts":3,"args":{"A":"S"}},
+    {"ph":"i","name":"env_step","ts":4,"args":{"A":"S","x":"y","l":["float"],"t":"A=S","d":{"A":"S"}}},
+    {"ph":"i","name":"gym/env.py(1): env","ts":5,"args":{"x":"y"}},{"ph":"i","name":"a","ts":6,"args":{"A":"b"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant), (Rows{"1000 : environment/ {*s='g', n=1}", "2000 : environ/",
+                                                    "3000 : \\env\\u0073/", "4000 : env_step/ {x='y', l={[\"float\"]}",
+                                                    "5000 : gym/env.py(1): env/ {x='y'}", "6000 : a/ {A='b'}"}));
+  reader.Add(R"({"ph":"C","name":"environment","ts":7,"args":{"A":"S","n":2}},
+    {"ph":"N","name":"Environment","id":1,"ts":8,"args":{"snapshot":{"A":"S"}}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"7000 counter :environment:n 2.000000"});
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), (Rows{"7000 : environment/ C", "8000 : Environment/ N {*id=1}"}));
+}
+
+TEST(ChromeEvents, OfAPairThatIsAnEnvironmentTheValueIsLeftOut) {
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"a","ts":1,"args":{"name":"env","value":["A=S"],"x":1}},
+    {"ph":"i","name":"a","ts":2,"args":{"name":"lr","value":["a=b"],"x":1}},
+    {"ph":"i","name":"a","ts":3,"args":{"name":"env","value":["1"],"x":1}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant),
+            (Rows{"1000 : a/ {name='env', x=1}", R"(2000 : a/ {name='lr', value={["a=b"], x=1})",
+                  "3000 : a/ {name='env', x=1}"}));
+}
+
+TEST(ChromeEvents, WhatOfAnEnvironmentIsNoneStaysAndSoDoWhatVariablesAreListed) {
+  Reader reader;
+  reader.Add(R"({"ph":"i","name":"a","ts":1,"args":{"env":"CartPole-v1","environment":"prod","env_ids":[0,1]}},
+    {"ph":"i","name":"a","ts":2,"args":{"env":"A=S","environment":"prod","env_ids":["A=S"]}},
+    {"ph":"i","name":"a","ts":3,"args":{"env":{"NCCL_ALGO":"Ring","A":"S"},"env_RANK":1,"env_PORT":80}},
+    {"ph":"i","name":"a","ts":4,"args":{"env":{"NCCL_ALGO":"Ring","A":"S"},"env_RANK":1,"env_PORT":80}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant),
+            (Rows{"1000 : a/ {env='CartPole-v1', environment='prod', env_ids={[0,1]}", "2000 : a/ {environment='prod'}",
+                  R"(3000 : a/ {env={{"NCCL_ALGO":"Ring"}, env_RANK=1})",
+                  R"(4000 : a/ {env={{"NCCL_ALGO":"Ring"}, env_RANK=1})"}));
 }
 
 TEST(ChromeEvents, WhatIsOnlyPartlyCalledAnEnvironmentIsLeftOutWhereItIsNoNumber) {
@@ -250,11 +287,11 @@ TEST(ChromeEvents, WhatIsOnlyPartlyCalledAnEnvironmentIsLeftOutWhereItIsNoNumber
 TEST(ChromeEvents, OfHowManySomethingWasLeftOutIsCounted) {
   ChromeEvents events(1);
   const std::string text =
-      R"({"ph":"i","ts":1,"args":{"env":{"S":1},"b":{"env":1}}},{"ph":"i","ts":2,"args":{"b":{"x":1}}},)"
-      R"({"ph":"i","ts":3,"args":{"b":{"env":1}}},{"ph":"i","ts":4,"args":{"b":{"env":1}}},)"
-      R"({"ph":"i","ts":5,"args":{"c":"{\"env\":1}"}},{"ph":"i","ts":6,"args":{"c":"{\"env\":1}"}},)"
-      R"({"ph":"i","ts":7,"args":{"c":"x"}},{"ph":"M","name":"env","args":{"S":1}},{"ph":"C","ts":8,"args":{"env":1}},)"
-      R"({"ph":"i","ts":"none","env":1},{"ph":"M","name":"labels","args":{"S":1}}])" +
+      R"({"ph":"i","ts":1,"args":{"env":{"S":1},"b":{"env":"S=1"}}},{"ph":"i","ts":2,"args":{"b":{"x":1}}},)"
+      R"({"ph":"i","ts":3,"args":{"b":{"env":"S=1"}}},{"ph":"i","ts":4,"args":{"b":{"env":"S=1"}}},)"
+      R"({"ph":"i","ts":5,"args":{"c":"{\"env\":[\"\"]}"}},{"ph":"i","ts":6,"args":{"c":"{\"env\":[\"\"]}"}},)"
+      R"({"ph":"i","ts":7,"args":{"c":"x"}},{"ph":"M","name":"env","args":{"S":1}},{"ph":"C","ts":8,"args":{"env":"S=1"}},)"
+      R"({"ph":"i","ts":"none","env":"S=1"},{"ph":"M","name":"labels","args":{"S":1}}])" +
       std::string(kScanSlackBytes, '\0');
   const char* end = text.data() + text.size() - kScanSlackBytes;
   events.Add(text.data(), end, end);

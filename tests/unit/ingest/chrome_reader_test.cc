@@ -180,6 +180,16 @@ TEST(ChromeReader, AnyDepthIsKept) {
   EXPECT_EQ(read.sink.warnings, Rows{});
 }
 
+TEST(ChromeReader, WhatIsSkippedOneBehindTheOtherIsCounted) {
+  for (const int64_t piece_bytes : {20, 50, 1 << 20}) {
+    const ReadBack read =
+        Read(R"([{"ph":"i","ts":1},{"ph" "X"},7,{"ph":"i",},[],"x",{"ph":"i","ts":2}])", {.piece_bytes = piece_bytes});
+    EXPECT_EQ(read.sink.rows.size(), 2u);
+    EXPECT_EQ(read.sink.warnings,
+              Rows{"bytes 19 to 50 are skipped, in 5 stretches: what stands at byte 19 is no event"});
+  }
+}
+
 TEST(ChromeReader, OfManyPlacesThatAreSkippedTheFirstAreNamed) {
   std::string events = R"({"ph":"i","ts":1})";
   for (int i = 0; i < 30; ++i) events += R"(,1,{"ph":"i","ts":2})";

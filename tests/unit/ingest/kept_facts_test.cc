@@ -35,10 +35,17 @@ TEST(KeptFacts, OfObjectsTheMembersThatAreKept) {
 
 TEST(KeptFacts, EnvironmentsAreNotWhateverTheyHold) {
   for (const char* key : {"env", "env_vars", "Environment Variables", "metadata.env.HOME"}) {
-    for (const char* value : {"1", "\"TOKEN=s5\"", "[\"A=1\"]", R"({"A":1})"}) {
+    for (const char* value : {"\"TOKEN=s5\"", "\"prod\"", "[\"A=1\"]", R"({"A":1})"}) {
       EXPECT_EQ(Kept(key, value), "(nothing)") << key;
     }
   }
+  EXPECT_EQ(Kept("env_PORT", "80"), "(nothing)");
+}
+
+TEST(KeptFacts, OfEnvironmentsNumbersAndListedVariablesAre) {
+  EXPECT_EQ(Kept("num_envs", "8"), "8");
+  EXPECT_EQ(Kept("env", R"({"NCCL_ALGO": "Ring", "A": "s"})"), R"({"NCCL_ALGO":"Ring"})");
+  EXPECT_EQ(Kept("job", R"({"environ": ["RANK=1", "A=s"]})"), R"({"environ":["RANK=1"]})");
 }
 
 TEST(KeptFacts, WhatIsCutOffOrTooDeepIsNoFault) {

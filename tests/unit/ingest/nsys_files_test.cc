@@ -254,7 +254,8 @@ TEST_F(NsysFiles, TracksAreNamed) {
   EXPECT_TRUE(sample.Arg("callchain").starts_with("[\""));
 }
 
-// In names, begins and durations of all that it has. It takes the kernels' short names and the calls' full ones.
+// In names, begins, durations, threads and streams of all that it has, and in the numbers of calls. It takes the
+// kernels' short names and the calls' full ones, and calls what is on a thread or a stream by its table.
 TEST_F(NsysFiles, AgreesWithThePublicConversion) {
   READ_OR_SKIP("t4_power_iteration.sqlite");
   const std::string path = DataPath("t4_power_iteration.chrome.json.gz");
@@ -277,33 +278,53 @@ TEST_F(NsysFiles, AgreesWithThePublicConversion) {
   const auto text = [&](int64_t number) {
     return number == 0 ? std::string() : batch.strings[static_cast<size_t>(number) - 1].substr(1);
   };
-  using Row = std::tuple<std::string, std::string, int64_t, int64_t>;  // category, name, start, duration
+  // Category, name, start, duration, pid, tid, correlationId.
+  using Row = std::tuple<std::string, std::string, int64_t, int64_t, std::string, std::string, int64_t>;
+  constexpr int64_t kNoId = -1;
   std::multiset<Row> theirs;
+  std::map<int64_t, size_t> of_shapes;  // that were seen
   for (size_t i = 0; i < slices.size(); ++i) {
+    const int64_t shape = slices.of(EventColumn::kShape)[i];
+    const size_t row_of_shape = of_shapes[shape]++;
+    int64_t id = kNoId;
+    for (size_t slot = 0; shape != kNoArgs && slot < batch.shapes[static_cast<size_t>(shape) - 1].size(); ++slot) {
+      if (text(batch.shapes[static_cast<size_t>(shape) - 1][slot].key) == "correlationId")
+        id = slices.args[static_cast<size_t>(shape)][slot][row_of_shape];
+    }
     const std::string category = text(slices.of(EventColumn::kCategory)[i]);
     if (category == "nvtx-kernel") continue;  // ranges once more, over their kernels
+    const TrackKey& track = batch.tracks[static_cast<size_t>(slices.of(EventColumn::kTrack)[i])];
     theirs.emplace(category, text(slices.of(EventColumn::kName)[i]), slices.of(EventColumn::kTime)[i],
-                   slices.of(EventColumn::kDuration)[i]);
+                   slices.of(EventColumn::kDuration)[i], text(track.pid), text(track.tid), id);
   }
   std::multiset<Row> ours;
   for (const RecordedEvent& event : batches_.events) {
     if (event.kind != EventKind::kSlice) continue;
     if (event.category == "kernel") {
-      ours.emplace("cuda", event.Arg("shortName"), event.time_ns, event.duration_ns);
-    } else if (event.category == "cuda_runtime" || event.category == "cuda_driver") {
-      const std::string name = event.Has("nameId") ? event.Arg("nameId") : event.name;
-      ours.emplace("cuda_api", name, event.time_ns, event.duration_ns);
-    } else if (event.category == "nvtx") {
-      ours.emplace("nvtx", event.name, event.time_ns, event.duration_ns);
+      ours.emplace("cuda", event.Arg("shortName"), event.time_ns, event.duration_ns,
+                   "Device " + std::to_string(event.track.device.value_or(-1)),
+                   "CUDA API " + std::to_string(event.track.stream.value_or(-1)), kNoId);
+      continue;
     }
+    const bool is_call = event.category == "cuda_runtime" || event.category == "cuda_driver";
+    if (!is_call && event.category != "nvtx") continue;
+    EXPECT_EQ(event.track.pid, "9946");  // the only process: host 0
+    const std::string name = is_call && event.Has("nameId") ? event.Arg("nameId") : event.name;
+    ours.emplace(is_call ? "cuda_api" : "nvtx", name, event.time_ns, event.duration_ns, "Host 0",
+                 (is_call ? "CUDA API " : "NVTX ") + event.track.tid.value_or("none"),
+                 is_call ? std::atoll(event.Arg("correlationId").c_str()) : kNoId);
   }
   EXPECT_EQ(theirs.size(), 3689U + 7417U + 786U);
-  EXPECT_EQ(ours.size(), theirs.size());
-  std::vector<Row> only_theirs;
-  std::set_difference(theirs.begin(), theirs.end(), ours.begin(), ours.end(), std::back_inserter(only_theirs));
-  for (const auto& [category, name, start_ns, duration_ns] : only_theirs) {
-    ADD_FAILURE() << category << " " << name << " at " << start_ns << " for " << duration_ns;
-  }
+  const auto only = [](const std::multiset<Row>& of, const std::multiset<Row>& others, const char* whose) {
+    std::vector<Row> rows;
+    std::set_difference(of.begin(), of.end(), others.begin(), others.end(), std::back_inserter(rows));
+    for (const auto& [category, row, start_ns, duration_ns, pid, tid, id] : rows) {
+      ADD_FAILURE() << "only " << whose << ": " << category << " " << row << " at " << start_ns << " for "
+                    << duration_ns << " on " << pid << ", " << tid << ", " << id;
+    }
+  };
+  only(theirs, ours, "theirs");
+  only(ours, theirs, "ours");
 }
 
 }  // namespace

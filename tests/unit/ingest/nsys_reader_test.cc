@@ -227,14 +227,15 @@ INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (1, 2, 0, 1, 4294967295, 
   EXPECT_FALSE(read.events[5].track.stream);
 }
 
-TEST(NsysReader, WhatIsNoIntegerIsNoTime) {
+TEST(NsysReader, WhatIsNoNumberIsNoTime) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, bytes);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES ('abc', 5, 1), (1.5, 5, 1), (3, 'x', 1), (4, 5, 1);)");
-  ASSERT_EQ(read.events.size(), 2U);
-  EXPECT_EQ(read.events[0].time_ns, 3);
-  EXPECT_EQ(read.events[0].duration_ns, kNoValue);
-  EXPECT_EQ(read.events[1].time_ns, 4);
+  ASSERT_EQ(read.events.size(), 3U);
+  EXPECT_EQ(read.events[0].time_ns, 2);
+  EXPECT_EQ(read.events[1].time_ns, 3);
+  EXPECT_EQ(read.events[1].duration_ns, kNoValue);
+  EXPECT_EQ(read.events[2].time_ns, 4);
 }
 
 TEST(NsysReader, StreamsOfTwoContextsAreTwoTracks) {
@@ -395,7 +396,8 @@ TEST(NsysReader, MetricsAreCounters) {
 CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, sourceId, typeName, metricId, metricName);
 INSERT INTO TARGET_INFO_GPU_METRICS VALUES (258, 1, 'General Metrics', 4, 'SMs Active [Throughput %]');
 CREATE TABLE GPU_METRICS (timestamp, typeId, metricId, value);
-INSERT INTO GPU_METRICS VALUES (10, 258, 4, 97), (20, 258, 4, 3), (20, 258, 5, 1);
+INSERT INTO GPU_METRICS VALUES (10, 258, 4, '97'), (20, 258, 4, 3), (20, 258, 5, 1.0),
+  (30, 258, 5, NULL), (31, 258, 5, 'no'), (NULL, 258, 5, 1);
 CREATE TABLE GENERIC_EVENTS (rawTimestamp, timestamp, typeId, data);
 INSERT INTO GENERIC_EVENTS VALUES (1, 30, 6, '{"a": {"b": [1, 2]}, "watts" : 212.5, "text": "x", "n": -3}'),
     (1, 31, 6, '{"a": '), (1, 32, 6, NULL);)");
@@ -413,6 +415,10 @@ INSERT INTO GENERIC_EVENTS VALUES (1, 30, 6, '{"a": {"b": [1, 2]}, "watts" : 212
   EXPECT_EQ(counters[3].value, 212.5);
   EXPECT_EQ(counters[4].value, -3);
   EXPECT_EQ(read.Of("generic").size(), 3U);
+  const std::vector<std::string> warnings = {
+      "GPU_METRICS: 1 of 6 rows have no time, or none that can be, and are left out",
+      "GPU_METRICS: 2 of 6 rows have no value and are left out"};
+  EXPECT_EQ(read.warnings, warnings);
 }
 
 TEST(NsysReader, OverheadLiesBesideItsThread) {
@@ -494,7 +500,43 @@ INSERT INTO OSRT_API VALUES (NULL, 5, 10), (9223372036854775807, 5, 10), (-3, -5
   EXPECT_EQ(read.events[0].duration_ns, kNoValue);
   EXPECT_EQ(read.events[0].Arg("end"), "-5");
   EXPECT_EQ(read.events[1].duration_ns, 2);
-  EXPECT_EQ(read.warnings, std::vector<std::string>{"OSRT_API: 2 of 4 rows have no time and are left out"});
+  EXPECT_EQ(read.warnings,
+            std::vector<std::string>{"OSRT_API: 2 of 4 rows have no time, or none that can be, and are left out"});
+}
+
+TEST(NsysReader, NumbersOfAnyTypeAreTimesAndIds) {
+  const RecordedBatches read = Read(std::string(R"(
+CREATE TABLE DIAGNOSTIC_EVENT (timestamp, text);
+INSERT INTO DIAGNOSTIC_EVENT VALUES (5.0, 'a'), ('6', 'b'), ('7.4', 'c'), (' 8', 'd'), ('x', 'no'), ('', 'no'), (x'31', 'no'),
+  (1e300, 'no'), ('1e300', 'no'), ('9223372036854775808', 'no'), (9e999, 'no'), ('nan', 'no'), ('-2e0', 'e');
+CREATE TABLE OSRT_API (start, end, nameId, callchainId, correlationId);
+INSERT INTO OSRT_API VALUES ('1', 9.0, 10.0, NULL, NULL), (2.6, '9', '10', NULL, NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, )") +
+                                    kT101 + R"(, 4.0, '4'), (1, 2, )" + kT101 + R"(, '5', 4.0);
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs);
+INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES ('1754324972242076786');)");
+  const std::vector<RecordedEvent> said = read.Of("diagnostic");
+  ASSERT_EQ(said.size(), 5u);
+  const std::pair<const char*, int64_t> expected[] = {{"a", 5}, {"b", 6}, {"c", 7}, {"d", 8}, {"e", -2}};
+  for (size_t i = 0; i < said.size(); ++i) {
+    EXPECT_EQ(said[i].name, expected[i].first);
+    EXPECT_EQ(said[i].time_ns, expected[i].second);
+  }
+  EXPECT_EQ(read.warnings, std::vector<std::string>{
+                               "DIAGNOSTIC_EVENT: 8 of 13 rows have no time, or none that can be, and are left out"});
+  ASSERT_EQ(read.Of("os_runtime").size(), 2u);
+  for (const RecordedEvent& call : read.Of("os_runtime")) EXPECT_EQ(call.name, "read");
+  EXPECT_EQ(read.Of("os_runtime")[0].duration_ns, 8);
+  EXPECT_EQ(read.Of("os_runtime")[1].duration_ns, 6);
+  ASSERT_EQ(read.Of("cuda_runtime").size(), 2u);
+  EXPECT_EQ(read.Of("cuda_runtime")[0].correlation, 4);
+  EXPECT_EQ(read.Of("cuda_runtime")[1].correlation, 5);
+  for (const RecordedEvent& call : read.Of("cuda_runtime")) {
+    EXPECT_EQ(call.name, "cudaLaunchKernel");
+    EXPECT_EQ(call.Arg("nameId"), "cudaLaunchKernel_v7000");
+  }
+  EXPECT_EQ(read.facts.at("base_unix_ns"), "1754324972242076786");
 }
 
 TEST(NsysReader, ValuesOfAnyTypeAreKept) {
@@ -534,6 +576,12 @@ CREATE TABLE ANALYSIS_FILE (id, filename, contentId, globalPid);
 INSERT INTO ANALYSIS_FILE VALUES (1, '/home/secret-user/environment', 50, 1);
 INSERT INTO StringIds VALUES (50, 'secret-output'), (51, 'secret-thread');
 INSERT INTO ProcessStreams VALUES (1, 50, 50);
+CREATE TABLE ANALYSIS_DETAILS (duration, env, user, hostName, config);
+INSERT INTO ANALYSIS_DETAILS VALUES (3, 'A=secret', 'secret', 'secret', '{"env":{"A":"secret"}}');
+CREATE TABLE NVTX_EVENTS (start, end, eventType, globalTid, text, domainId, jsonTextId, jsonText);
+INSERT INTO StringIds VALUES (52, '{"env":{"A":"secret"},"k":2}');
+INSERT INTO NVTX_EVENTS VALUES (1, 5, 59, 1, 'r', 0, 52, '{"env":{"A":"secret","RANK":"1"}}'),
+  (6, 7, 59, 1, 'env={''A'': ''secret''}', 0, NULL, NULL);
 CREATE TABLE TARGET_INFO_NIC_INFO (guid, name);
 INSERT INTO TARGET_INFO_NIC_INFO VALUES ('secret-guid', 'mlx5_0');
 )";
@@ -553,6 +601,12 @@ TEST(NsysReader, TellsNothingThatNobodyMaySee) {
   ASSERT_EQ(read.Of("launches").size(), 1u);
   EXPECT_EQ(read.Of("launches")[0].args, (std::map<std::string, std::string>{{"kept", "told"}}));
   EXPECT_EQ(read.facts.at("source.system"), "[[\"CpuCores\",\"2\"]]");
+  EXPECT_EQ(read.facts.at("source.analysis"), R"([{"duration":3,"config":"{}"}])");
+  ASSERT_EQ(read.Of("nvtx").size(), 2u);
+  EXPECT_EQ(read.Of("nvtx")[0].Arg("jsonText"), R"({"env":{"RANK":"1"}})");
+  EXPECT_EQ(read.Of("nvtx")[0].Arg("jsonTextId"), R"({"k":2})");
+  EXPECT_EQ(read.Of("nvtx")[1].name, "env={}");
+  EXPECT_EQ(read.facts.at("left_out_of_texts"), "3");
   EXPECT_EQ(read.facts.at("source.nics"), "[{\"name\":\"mlx5_0\"}]");
   EXPECT_EQ(read.facts.at("source.capture"),
             "[[\"CAPTURE_EVENT_TYPE\",\"Cuda\"],[\"CAPTURE_EVENT_TYPE\",\"NvtxEvents\"],[\"PROCESS_0:COLLECT_CUDA_"
