@@ -1,7 +1,7 @@
 // make_fuzz_seeds FOLDER: writes the seeds that are bytes, made by our own encoders and writers, into
 // FOLDER/launch_protocol_fuzz, FOLDER/launch_spool_fuzz, FOLDER/output_log_fuzz, FOLDER/helper_protocol_fuzz,
-// FOLDER/trace_part_fuzz, FOLDER/chrome_reader_fuzz, FOLDER/ingest_protocol_fuzz and FOLDER/unpacker_fuzz. The same
-// bytes each time:
+// FOLDER/trace_part_fuzz, FOLDER/hostile_part_fuzz, FOLDER/chrome_reader_fuzz, FOLDER/ingest_protocol_fuzz and
+// FOLDER/unpacker_fuzz. The same bytes each time:
 //
 //   build/release/bin/make_fuzz_seeds tests/fuzz/seeds
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -355,6 +356,20 @@ void MakePartSeeds(const SeedFolder& folder) {
   folder.Add("columns_of_zeros", '\x02' + over_value(30, 0, 9, 40) + over_value(30, 1, 9, 8) + over_value(30, 7, 9, 0));
 }
 
+// Inputs of hostile_part_fuzz.cc: those of trace_part_fuzz.cc, and some changes at once, here and there.
+void MakeHostilePartSeeds(const SeedFolder& folder) {
+  MakePartSeeds(folder);
+  std::mt19937_64 random(4);
+  for (int seed = 0; seed < 24; ++seed) {
+    std::string changes = "\x02";
+    for (int change = 0; change < 4; ++change) {
+      const uint64_t number = random() % 3 == 0 ? random() : random() % 64;
+      changes += Number(random() % 36, 1) + Number(random() % 64, 1) + Number(random() % 10, 1) + Number(number, 8);
+    }
+    folder.Add("changes_" + std::to_string(seed), changes);
+  }
+}
+
 // The first byte: how large a piece is, less 16.
 void MakeReaderSeeds(const SeedFolder& folder) {
   for (const ChromeSample& sample : ChromeSamples()) {
@@ -423,6 +438,7 @@ int main(int argc, char** argv) {
   kprof::MakeLogSeeds({argv[1], "output_log_fuzz"});
   kprof::MakeHelperSeeds({argv[1], "helper_protocol_fuzz"});
   kprof::MakePartSeeds({argv[1], "trace_part_fuzz"});
+  kprof::MakeHostilePartSeeds({argv[1], "hostile_part_fuzz"});
   kprof::MakeReaderSeeds({argv[1], "chrome_reader_fuzz"});
   kprof::MakeIngestSeeds({argv[1], "ingest_protocol_fuzz"});
   kprof::MakeUnpackerSeeds({argv[1], "unpacker_fuzz"});
