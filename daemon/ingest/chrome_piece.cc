@@ -54,10 +54,17 @@ Status ChromePieceReader::Fill(int64_t begin_bytes, int64_t size_bytes) {
   return OkStatus();
 }
 
+// Of lists one behind the other a piece is read again from where each of them begins.
+bool ChromePieceReader::Holds(int64_t begin_bytes, int64_t size_bytes) const {
+  const int64_t held_end = offset_bytes_ + static_cast<int64_t>(size_);
+  return size_ > 0 && begin_bytes >= offset_bytes_ && begin_bytes <= held_end &&
+         (at_end_ || begin_bytes + size_bytes <= held_end);
+}
+
 Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_bytes, bool is_begin) {
   const int64_t from = std::max<int64_t>(0, first_bytes - kBackBytes);
   int64_t size = limit_bytes - from + kTailBytes;
-  RETURN_IF_ERROR(Fill(from, size));
+  if (!Holds(from, size)) RETURN_IF_ERROR(Fill(from, size));
   const auto place = [&](int64_t offset) {
     return begin() + std::clamp<int64_t>(offset - offset_bytes_, 0, static_cast<int64_t>(size_));
   };

@@ -48,6 +48,7 @@ class ChromePieceReader {
 
  private:
   Status Fill(int64_t begin_bytes, int64_t size_bytes);
+  bool Holds(int64_t begin_bytes, int64_t size_bytes) const;
   const char* begin() const { return bytes_.data(); }
   const char* end() const { return bytes_.data() + size_; }
 
