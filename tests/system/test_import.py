@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from kprof_testing import EXIT, LIMIT_S, OwnDaemonTest, children_of, temporary_folder, wait_until
+from kprof_testing import EXIT, LIMIT_S, OwnDaemonTest, as_in_a_terminal, children_of, temporary_folder, wait_until
 
 
 def chrome_trace(slices):
@@ -194,7 +194,7 @@ class ImportTest(OwnDaemonTest):
 
     def start_large(self, *options):
         """A large one that is being read, and its id. Its reader stands still, so that it is not faster than we."""
-        ctl = self.daemon.ctl.start("--json", "import", self.large(), *options)
+        ctl = self.daemon.ctl.start("--json", "import", self.large(), *options, preexec_fn=as_in_a_terminal)
         self.addCleanup(ctl.communicate)
         self.addCleanup(ctl.kill)
 
@@ -238,7 +238,7 @@ class ImportTest(OwnDaemonTest):
         silent, keep_open = os.pipe()
         self.addCleanup(os.close, keep_open)
         for source, stdin in ((path, subprocess.DEVNULL), ("-", silent)):
-            ctl = self.daemon.ctl.start("import", source, stdin=stdin)
+            ctl = self.daemon.ctl.start("import", source, stdin=stdin, preexec_fn=as_in_a_terminal)
             self.addCleanup(ctl.communicate)
             self.addCleanup(ctl.kill)
             wait_until(lambda ctl=ctl: catches(ctl.pid, signal.SIGINT), "kprofctl to mind signals")

@@ -138,6 +138,7 @@ class RpcFixture {
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   StorageLimits storage_limits_;
   ConnectionLimits server_limits_;
+  ImportWays::SetRank set_rank_ = [](auto&&...) -> Result<int64_t> { return 5; };
   ImportWays::Import import_ = [](auto&&...) -> Result<ImportedPart> {
     return Fail(ErrorCode::kBadInput, "import", "this test reads nothing");
   };
@@ -161,7 +162,7 @@ class RpcFixture {
     audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
     RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
     sources_ = std::make_unique<HeldSources>(*loop_);
-    imports_ = std::make_unique<ImportWays>(ImportWays{import_, {}, {}, *sources_, *bulk_, *bulk_});
+    imports_ = std::make_unique<ImportWays>(ImportWays{import_, set_rank_, {}, *sources_, *bulk_, *bulk_});
     run_parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
