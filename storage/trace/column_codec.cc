@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <vector>
 
 #include "storage/trace/bit_packing.h"
 #include "storage/trace/byte_planes.h"
+#include "storage/trace/number_bytes.h"
+#include "storage/trace/value_deltas.h"
+#include "storage/trace/value_runs.h"
 
 namespace kprof {
 namespace {
@@ -15,32 +17,6 @@ namespace {
 constexpr size_t kRunRows = 16;
 // Planes have to be smaller than packed bits by a fifth: they take three times as long to read.
 constexpr double kPlanesGain = 0.8;
-
-// Differences wrap around, so that any two values have one.
-uint64_t Difference(int64_t a, int64_t b) {
-  return static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
-}
-
-uint64_t ZigZag(uint64_t difference) {
-  return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
-}
-
-uint64_t UnZigZag(uint64_t folded) {
-  return (folded >> 1) ^ (uint64_t{0} - (folded & 1));
-}
-
-void AppendNumber(uint64_t number, std::string& out) {
-  char bytes[sizeof(number)];
-  std::memcpy(bytes, &number, sizeof(number));
-  out.append(bytes, sizeof(number));
-}
-
-bool TakeNumber(std::string_view& bytes, uint64_t& number) {
-  if (bytes.size() < sizeof(number)) return false;
-  std::memcpy(&number, bytes.data(), sizeof(number));
-  bytes.remove_prefix(sizeof(number));
-  return true;
-}
 
 // What one pass over a column tells.
 struct Shape {
@@ -62,57 +38,6 @@ Shape ShapeOf(std::span<const int64_t> values) {
     shape.offset_bits += static_cast<uint64_t>(std::bit_width(Difference(values[i], shape.min)));
   }
   return shape;
-}
-
-// A number: the least; then the values less that.
-std::vector<uint64_t> Offsets(std::span<const int64_t> values, int64_t min) {
-  std::vector<uint64_t> offsets(values.size());
-  for (size_t i = 0; i < values.size(); ++i) offsets[i] = Difference(values[i], min);
-  return offsets;
-}
-
-// A number: the first; then what each adds to the one before, folded so that small ones are small whatever their sign.
-std::vector<uint64_t> Deltas(std::span<const int64_t> values) {
-  std::vector<uint64_t> deltas(values.size());
-  for (size_t i = 1; i < values.size(); ++i) deltas[i] = ZigZag(Difference(values[i], values[i - 1]));
-  return deltas;
-}
-
-// A number: how many runs; the length less one of each, packed; their values less the least, packed, after that.
-std::string EncodeRuns(std::span<const int64_t> values, int64_t min) {
-  std::vector<uint64_t> lengths;
-  std::vector<uint64_t> offsets;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0 && values[i] == values[i - 1]) {
-      ++lengths.back();
-    } else {
-      lengths.push_back(0);
-      offsets.push_back(Difference(values[i], min));
-    }
-  }
-  std::string bytes;
-  AppendNumber(lengths.size(), bytes);
-  AppendPacked(lengths, bytes);
-  AppendNumber(static_cast<uint64_t>(min), bytes);
-  AppendPacked(offsets, bytes);
-  return bytes;
-}
-
-bool DecodeRuns(std::string_view bytes, std::span<int64_t> out) {
-  uint64_t runs = 0;
-  if (!TakeNumber(bytes, runs) || runs > out.size()) return false;
-  std::vector<uint64_t> lengths(runs);
-  std::vector<uint64_t> offsets(runs);
-  uint64_t min = 0;
-  if (!TakePacked(bytes, lengths) || !TakeNumber(bytes, min) || !TakePacked(bytes, offsets)) return false;
-  size_t at = 0;
-  for (size_t run = 0; run < runs; ++run) {
-    if (lengths[run] >= out.size() - at) return false;
-    const size_t length = lengths[run] + 1;
-    std::fill_n(out.begin() + static_cast<ptrdiff_t>(at), length, static_cast<int64_t>(min + offsets[run]));
-    at += length;
-  }
-  return at == out.size() && bytes.empty();
 }
 
 // Its memory is asked for once.

@@ -22,9 +22,9 @@ class SameFlows : public ExportsTest {
   // "id name category from_ns -> to_ns: from_slice -> to_slice", sorted.
   static std::string Word(PartReader& part, const FlowPoint& from, const FlowPoint& to) {
     const auto row = [](int64_t slice) { return slice == kNoValue ? std::string("NULL") : std::to_string(slice); };
-    return (IsNumberedFlow(to.flow_id) ? NumberedFlowText(to.flow_id) : *part.ReadString(to.flow_id)) + "|" + *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" +
-           std::to_string(from.time_ns) + "|" + std::to_string(to.time_ns) + "|" + row(from.slice) + "|" +
-           row(to.slice);
+    return (IsNumberedFlow(to.flow_id) ? NumberedFlowText(to.flow_id) : *part.ReadString(to.flow_id)) + "|" +
+           *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" + std::to_string(from.time_ns) + "|" +
+           std::to_string(to.time_ns) + "|" + row(from.slice) + "|" + row(to.slice);
   }
 
   static Lines OfSql(const PartReader& part) {

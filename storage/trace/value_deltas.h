@@ -1,0 +1,41 @@
+// Values as what each adds to the one before, and as what each is above the least: small numbers without a sign, for
+// codecs that give small numbers few bits.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kprof {
+
+// Differences wrap around, so that any two values have one.
+constexpr uint64_t Difference(int64_t a, int64_t b) {
+  return static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+}
+
+// Small ones are small whatever their sign.
+constexpr uint64_t ZigZag(uint64_t difference) {
+  return (difference << 1) ^ (uint64_t{0} - (difference >> 63));
+}
+
+constexpr uint64_t UnZigZag(uint64_t folded) {
+  return (folded >> 1) ^ (uint64_t{0} - (folded & 1));
+}
+
+// The first is 0.
+inline std::vector<uint64_t> Deltas(std::span<const int64_t> values) {
+  std::vector<uint64_t> deltas(values.size());
+  for (size_t i = 1; i < values.size(); ++i) deltas[i] = ZigZag(Difference(values[i], values[i - 1]));
+  return deltas;
+}
+
+inline std::vector<uint64_t> Offsets(std::span<const int64_t> values, int64_t min) {
+  std::vector<uint64_t> offsets(values.size());
+  for (size_t i = 0; i < values.size(); ++i) offsets[i] = Difference(values[i], min);
+  return offsets;
+}
+
+}  // namespace kprof
