@@ -7,9 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/base/readable_text.h"
 #include "storage/trace_sql/args_json.h"
+#include "storage/trace_sql/child_search.h"
 #include "storage/trace_sql/event_scan.h"
+#include "storage/trace_sql/event_values.h"
 #include "storage/trace_sql/flow_pairs.h"
 #include "storage/trace_sql/grouped_events.h"
 #include "storage/trace_sql/slice_parents.h"
@@ -18,17 +19,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostViews = 32;      // of segments whose rows come in another order
-constexpr size_t kMostParents = 4096;  // whose places are looked up
-
-bool IsOfPart(EventField field) {
-  return field == EventField::kRun || field == EventField::kPart;
-}
-
-// Whether it is one number of a row, of which what is shown can be made.
-bool IsNumber(EventField field) {
-  return !IsOfPart(field) && field != EventField::kId && field != EventField::kArgs && field != EventField::kBeside;
-}
+constexpr size_t kMostViews = 32;  // of segments whose rows come in another order
 
 class EventTableScan final : public TraceScan {
  public:
@@ -42,7 +33,7 @@ class EventTableScan final : public TraceScan {
     parents_of_ = nullptr;
     views_.clear();
     grouped_.reset();
-    RETURN_IF_ERROR(NarrowToChildren(filter_));
+    RETURN_IF_ERROR(NarrowToChildren(set_, kind_, filter_));
     if (order.grouped_by >= 0) return Group(order);
     RETURN_IF_ERROR(scan_.Start(filter_));
     RETURN_IF_ERROR(SkipOthersChildren());
@@ -100,9 +91,6 @@ class EventTableScan final : public TraceScan {
   SegmentView& View();
   // The number that a field is made of, kNoValue or a text's number for one; REQUIRES: IsNumber.
   Result<int64_t> Number(EventField field, SegmentView& view, uint32_t row);
-  Status ResultOf(EventField field, OpenPart& part, int64_t number, sqlite3_context* out) const;
-  static bool ResultAtHand(EventField field, const OpenPart& part, int64_t number, sqlite3_context* out);
-  Status NarrowToChildren(ScanFilter& filter);
   Status SkipOthersChildren();
   Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
   Status ColumnArgs(ArgsOf which, sqlite3_context* out);
@@ -136,34 +124,6 @@ class EventTableScan final : public TraceScan {
   DecodedColumn parents_;
 };
 
-// The column that a field is, as it is; nothing for those that are made of several.
-std::optional<EventColumn> ColumnOf(EventField field) {
-  switch (field) {
-    case EventField::kTrackId:
-      return EventColumn::kTrack;
-    case EventField::kTime:
-      return EventColumn::kTime;
-    case EventField::kDuration:
-      return EventColumn::kDuration;
-    case EventField::kName:
-      return EventColumn::kName;
-    case EventField::kCategory:
-      return EventColumn::kCategory;
-    case EventField::kDepth:
-      return EventColumn::kDepth;
-    case EventField::kCorrelation:
-      return EventColumn::kCorrelation;
-    case EventField::kValue:
-      return EventColumn::kValue;
-    case EventField::kPhase:
-      return EventColumn::kPhase;
-    case EventField::kFlowId:
-      return EventColumn::kFlowId;
-    default:
-      return std::nullopt;
-  }
-}
-
 void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) const {
   switch (fields_[static_cast<size_t>(condition.column)]) {
     case EventField::kRun:
@@ -191,59 +151,6 @@ void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) con
     default:
       KPROF_CHECK(false);
   }
-}
-
-// The children of a slice lie on its track, within its time, one level below it; those of several on their tracks,
-// within the time of all of them.
-Status EventTableScan::NarrowToChildren(ScanFilter& filter) {
-  if (!filter.parent.is_active()) return OkStatus();
-  std::vector<int64_t> parents;
-  if (filter.parent.is_empty()) {
-  } else if (filter.parent.list() != nullptr) {
-    parents = *filter.parent.list();
-  } else if (filter.parent.only()) {
-    parents.push_back(*filter.parent.only());
-  } else {
-    return OkStatus();
-  }
-  if (parents.size() > kMostParents) return OkStatus();
-  std::vector<int64_t> tracks;
-  std::vector<int64_t> depths;
-  int64_t begin_ns = INT64_MAX;
-  int64_t end_ns = INT64_MIN;
-  for (const int64_t id : parents) {
-    const int64_t part_number = PartOfSqlId(id);
-    const int64_t row = NumberOfSqlId(id);
-    if (part_number < 0 || part_number >= static_cast<int64_t>(set_.parts().size())) continue;
-    OpenPart& part = *set_.parts()[static_cast<size_t>(part_number)];
-    const Segment* segment = part.FindSegment(kind_, row);
-    if (segment == nullptr) continue;
-    RETURN_IF_ERROR(part.CheckTime());
-    const auto at = static_cast<size_t>(row - segment->first_row);
-    const auto value = [&](EventColumn column) -> Result<int64_t> {
-      ASSIGN_OR_RETURN(const DecodedColumn values, part.Read(*segment, column));
-      return (*values)[at];
-    };
-    ASSIGN_OR_RETURN(const int64_t track, value(EventColumn::kTrack));
-    ASSIGN_OR_RETURN(const int64_t time_ns, value(EventColumn::kTime));
-    ASSIGN_OR_RETURN(const int64_t duration_ns, value(EventColumn::kDuration));
-    ASSIGN_OR_RETURN(const int64_t depth, value(EventColumn::kDepth));
-    if (depth < 0 || depth == INT64_MAX) continue;
-    int64_t ends_ns = INT64_MAX;
-    if (duration_ns >= 0 && __builtin_add_overflow(time_ns, duration_ns, &ends_ns)) ends_ns = INT64_MAX;
-    tracks.push_back(part.IdOf(track));
-    depths.push_back(depth + 1);
-    begin_ns = std::min(begin_ns, std::max(time_ns, INT64_MIN + 1));
-    end_ns = std::max(end_ns, ends_ns);
-  }
-  if (tracks.empty()) {
-    filter.id.KeepOnly({});
-    return OkStatus();
-  }
-  filter.track.KeepOnly(std::move(tracks));
-  filter.of(EventColumn::kTime).KeepBetween(begin_ns, end_ns);
-  filter.of(EventColumn::kDepth).KeepOnly(std::move(depths));
-  return OkStatus();
 }
 
 Status EventTableScan::SkipOthersChildren() {
@@ -383,83 +290,6 @@ Result<int64_t> EventTableScan::Number(EventField field, SegmentView& view, uint
   return values[row];
 }
 
-Status ResultTrack(const OpenPart& part, int64_t track, sqlite3_context* out) {
-  if (track < 0 || track >= static_cast<int64_t>(part.facts().tracks().size())) {
-    return part.Broken("it has no track " + std::to_string(track));
-  }
-  sqlite3_result_int64(out, part.IdOf(track));
-  return OkStatus();
-}
-
-// A letter, or none. One that is no text of its own (a byte of several) is shown as such bytes are.
-Status ResultPhase(const OpenPart& part, int64_t phase, sqlite3_context* out) {
-  if (phase == 0) return OkStatus();
-  if (phase < -128 || phase > 255) {  // a byte, as one with a sign or without
-    return part.Broken("it has a row of phase " + std::to_string(phase) + ", which is no letter");
-  }
-  const auto letter = static_cast<char>(phase);
-  ResultCopied(out, ReadableText(std::string_view(&letter, 1)));
-  return OkStatus();
-}
-
-Status EventTableScan::ResultOf(EventField field, OpenPart& part, int64_t number, sqlite3_context* out) const {
-  switch (field) {
-    case EventField::kTrackId:
-      return ResultTrack(part, number, out);
-    case EventField::kName:
-    case EventField::kCategory: {
-      if (number == 0 && field == EventField::kCategory) return OkStatus();
-      ASSIGN_OR_RETURN(const PartText text, part.ReadText(number));
-      ResultText(out, text);
-      return OkStatus();
-    }
-    case EventField::kFlowId:
-      return ResultFlowId(part, number, out);
-    case EventField::kValue:
-      sqlite3_result_double(out, std::bit_cast<double>(number));
-      return OkStatus();
-    case EventField::kCorrelation:
-      ResultInteger(out, SqlCorrelation(part.number(), number));
-      return OkStatus();
-    case EventField::kPhase:
-      return ResultPhase(part, number, out);
-    case EventField::kSlice:
-      ResultInteger(out, number == kNoValue ? kNoValue : part.IdOf(number));
-      return OkStatus();
-    default:
-      ResultInteger(out, number);
-      return OkStatus();
-  }
-}
-
-// What takes no reading, and so cannot fail; false for others.
-bool EventTableScan::ResultAtHand(EventField field, const OpenPart& part, int64_t number, sqlite3_context* out) {
-  switch (field) {
-    case EventField::kName:
-    case EventField::kCategory: {
-      if (number == 0 && field == EventField::kCategory) return true;
-      const PartText* text = part.HeldText(number);
-      if (text != nullptr) ResultText(out, *text);
-      return text != nullptr;
-    }
-    case EventField::kTrackId:
-      if (static_cast<uint64_t>(number) >= part.facts().tracks().size()) return false;
-      sqlite3_result_int64(out, part.IdOf(number));
-      return true;
-    case EventField::kTime:
-    case EventField::kDuration:
-    case EventField::kDepth:
-    case EventField::kParent:
-      ResultInteger(out, number);
-      return true;
-    case EventField::kCorrelation:
-      ResultInteger(out, SqlCorrelation(part.number(), number));
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Most values of most queries.
 bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
@@ -470,10 +300,10 @@ bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   if (grouped_) {
     if (field == grouped_by_) {
       const TextPlace& value = grouped_->group_value();
-      return ResultAtHand(field, *value.part, value.number, out);
+      return ResultHeldValue(field, *value.part, value.number, out);
     }
     const int kept = kept_at_[static_cast<size_t>(column)];
-    if (kept >= 0) return ResultAtHand(field, *part_, grouped_->values()[kept], out);
+    if (kept >= 0) return ResultHeldValue(field, *part_, grouped_->values()[kept], out);
   }
   if (field == EventField::kId) {
     sqlite3_result_int64(out, id());
@@ -481,22 +311,22 @@ bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
   }
   const std::optional<EventColumn> plain = ColumnOf(field);
   const int64_t* values = plain && view_ != nullptr ? view_->Held(*plain) : nullptr;
-  return values != nullptr && ResultAtHand(field, *part_, values[row_], out);
+  return values != nullptr && ResultHeldValue(field, *part_, values[row_], out);
 }
 
 Status EventTableScan::Column(int column, sqlite3_context* out) {
   const EventField field = fields_[static_cast<size_t>(column)];
   if (grouped_ && field == grouped_by_) {
     const TextPlace& value = grouped_->group_value();
-    return ResultOf(field, *value.part, value.number, out);
+    return ResultValue(field, *value.part, value.number, out);
   }
   if (segment_ == nullptr) return RowId().status();
   if (field == EventField::kArgs) return ColumnArgs(ArgsOf::kArguments, out);
   if (field == EventField::kBeside) return ColumnArgs(ArgsOf::kEvent, out);
   const int kept = grouped_ ? kept_at_[static_cast<size_t>(column)] : -1;
-  if (kept >= 0) return ResultOf(field, *part_, grouped_->values()[kept], out);
+  if (kept >= 0) return ResultValue(field, *part_, grouped_->values()[kept], out);
   ASSIGN_OR_RETURN(const int64_t number, Number(field, View(), row_));
-  return ResultOf(field, *part_, number, out);
+  return ResultValue(field, *part_, number, out);
 }
 
 }  // namespace

@@ -6,29 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "storage/trace_sql/event_field.h"
 #include "storage/trace_sql/trace_table.h"
 
 namespace kprof {
-
-enum class EventField {
-  kRun,
-  kPart,
-  kId,
-  kTrackId,
-  kTime,
-  kDuration,
-  kName,
-  kCategory,
-  kDepth,
-  kParent,
-  kCorrelation,
-  kValue,
-  kPhase,
-  kFlowId,
-  kSlice,  // that a flow point touches, found out where the part does not say it
-  kArgs,
-  kBeside,  // what stood in the event itself, beside its arguments
-};
 
 // `fields`: what the table's columns are, one each; lives as long as the program.
 std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields);
