@@ -9,6 +9,7 @@
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/kept_environment.h"
+#include "daemon/ingest/printed_text.h"
 
 namespace kprof {
 namespace {
@@ -16,11 +17,6 @@ namespace {
 constexpr int kMostTexts = 4;  // JSON in a text in JSON in a text
 constexpr int kMostDepth = 8;  // of what is looked through for variables that are kept
 constexpr size_t kLongestWord = 256;
-constexpr std::string_view kBrackets = "{[(";
-
-bool IsBlank(char c) {
-  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
 
 bool IsUpper(char c) {
   return c >= 'A' && c <= 'Z';
@@ -28,87 +24,6 @@ bool IsUpper(char c) {
 
 bool IsOfName(char c) {
   return IsUpper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-char CloserOf(char bracket) {
-  return bracket == '{' ? '}' : bracket == '[' ? ']' : ')';
-}
-
-bool IsBracket(char c) {
-  return kBrackets.find(c) != kBrackets.npos;
-}
-
-bool IsCloser(char c) {
-  return c == '}' || c == ']' || c == ')';
-}
-
-bool HasBracket(std::string_view text) {
-  return text.find('{') != text.npos || text.find('[') != text.npos || text.find('(') != text.npos;
-}
-
-bool HasQuote(std::string_view text) {
-  return text.find('"') != text.npos || text.find('\'') != text.npos;
-}
-
-// Whether a string begins there, also as Python prints one: in single quotes, where a value may stand (not in "it's"),
-// and maybe behind a letter (b'...').
-bool BeginsString(std::string_view json, size_t at) {
-  if (json[at] == '"') return true;
-  if (json[at] != '\'') return false;
-  if (at > 0 && (json[at - 1] == 'b' || json[at - 1] == 'u')) --at;
-  while (at > 0 && IsBlank(json[at - 1])) --at;
-  return at > 0 && std::string_view("{[(,:=").find(json[at - 1]) != std::string_view::npos;
-}
-
-// Behind the quote that closes the string that begins at `at`.
-size_t StringEnd(std::string_view json, size_t at) {
-  const char quote = json[at];
-  for (++at; at < json.size(); ++at) {
-    if (json[at] == '\\') {
-      ++at;
-    } else if (json[at] == quote) {
-      return at + 1;
-    }
-  }
-  return json.size();
-}
-
-size_t SkipBlank(std::string_view json, size_t at) {
-  while (at < json.size() && IsBlank(json[at])) ++at;
-  return at;
-}
-
-// Behind the value at `at`, and the space behind that: at a comma, or at what closes the object.
-size_t SkipMember(std::string_view json, size_t at) {
-  int depth = 0;
-  while (at < json.size()) {
-    const char c = json[at];
-    if (BeginsString(json, at)) {
-      at = StringEnd(json, at);
-      continue;
-    }
-    if (depth == 0 && (c == ',' || IsCloser(c))) return at;
-    if (IsBracket(c)) ++depth;
-    if (IsCloser(c)) --depth;
-    ++at;
-  }
-  return at;
-}
-
-// Behind what closes the bracket at `at`.
-size_t SkipNest(std::string_view json, size_t at) {
-  int depth = 0;
-  while (at < json.size()) {
-    if (BeginsString(json, at)) {
-      at = StringEnd(json, at);
-      continue;
-    }
-    if (IsBracket(json[at])) ++depth;
-    if (IsCloser(json[at])) --depth;
-    ++at;
-    if (depth == 0) return at;
-  }
-  return at;
 }
 
 void DropLastComma(std::string& json) {
