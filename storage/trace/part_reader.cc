@@ -236,8 +236,11 @@ Result<std::optional<ColumnBounds>> PartReader::ReadBounds(const Segment& segmen
     Statement select(db_, kBounds);
     select.Bind(1, ColumnId(segment.id, 0, 1)).Bind(2, ColumnId(segment.id, 0, kEventColumns));
     while (select.Next()) {
-      const auto at = static_cast<size_t>(select.Integer(0) % kMostShapeSlots) - 1;
-      bounds[at] = ColumnBounds{select.Integer(1), select.Integer(2)};
+      const int64_t column = select.Integer(0) - ColumnId(segment.id, 0, 0);
+      if (column < 1 || column > static_cast<int64_t>(kEventColumns)) {  // a file whose order is broken gives any
+        return Broken("the columns of segment " + std::to_string(segment.id) + " are in no order");
+      }
+      bounds[static_cast<size_t>(column - 1)] = ColumnBounds{select.Integer(1), select.Integer(2)};
     }
     if (!select.status().ok()) return OfPart(select.status(), "read trace part " + path_);
     const Result<int64_t> checksum = ChecksumColumns(db_, segment.id);
