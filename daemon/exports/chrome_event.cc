@@ -111,6 +111,8 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
   ChromeShape of;
   of.in_first = shape.size();
   bool says_correlation = false;
+  bool says_in_words = false;
+  size_t said = shape.size();  // the slot that is the correlation
   bool args_ended = false;
   bool has_args = false;
   bool has_id2 = false;
@@ -135,7 +137,8 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     of.is_thread.push_back(key == "tid");
     of.needs_two |= is_taken && key == "dur";
     const bool names_correlation = !slot.of_event && key == kCorrelationKey;
-    of.names_correlation |= names_correlation;
+    says_in_words |= names_correlation && (slot.type == ArgType::kString || slot.type == ArgType::kDecimal);
+    if (!slot.of_event && slot.type == ArgType::kCorrelation) said = i;
     of.is_correlated |= names_correlation && slot.type == ArgType::kCorrelation;
     // As an argument of an X an import would take it for the event's.
     says_correlation |= names_correlation && (slot.type == ArgType::kInteger || slot.type == ArgType::kString ||
@@ -149,6 +152,10 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
   of.needs_two |= says_correlation || of.in_first < shape.size();
+  of.adds_correlation = !of.is_correlated && !says_in_words;
+  of.said_correlation = ",\"kprofCorrelation\":";
+  ASSIGN_OR_RETURN(const std::string_view said_key, texts.quoted.Text(said == shape.size() ? 0 : shape[said].key));
+  of.said_correlation += said_key;
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();

@@ -262,13 +262,14 @@ class PartEvents {
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
     const int64_t of_row = rows.Of(EventColumn::kCorrelation, row);
-    const int64_t correlation = shape->names_correlation ? kNoValue : of_row;
+    const int64_t correlation = shape->adds_correlation ? of_row : kNoValue;
     const bool is_async = IsAsync(rows, row);
     const bool is_whole = shape->is_correlated || of_row != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
     if (!is_async && is_whole) {
       RETURN_IF_ERROR(BeginRow('X', rows, row, args, false));
       if (duration_ns != kNoValue) AppendTime("dur", duration_ns);
       RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), correlation, texts_));
+      if (correlation != kNoValue) out() += shape->said_correlation;
       out() += '}';
       return OkStatus();
     }
@@ -342,6 +343,7 @@ class PartEvents {
     out() += '"';
     out() += kNoCategory;
     out() += place_json_[track];
+    if (!number_) out() += ",\"kprofAdded\":1";  // of several parts in one file they are what the source says
     out() += ",\"args\":{";
   }
 

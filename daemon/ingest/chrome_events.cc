@@ -47,7 +47,10 @@ struct ChromeEvents::EventId {
 };
 
 struct ChromeEvents::Layout {
-  int phase = kNone;  // its slot
+  int phase = kNone;        // its slot
+  int correlation = kNone;  // that of what says which of its arguments that is
+  std::string said_name;    // the last one there, and what it says
+  SaidCorrelation said;
   std::vector<ChromePlan> plans;
 };
 
@@ -102,6 +105,20 @@ TraceBatch ChromeEvents::TakeBatch() {
   return std::exchange(batch_, std::move(next));
 }
 
+// The slots stay what they are for one name; the values are looked at each time.
+SaidCorrelation ChromeEvents::SaidOf(Layout& layout, const EventLayouts::Event& event) {
+  const std::string_view name = event.values[layout.correlation].text();
+  if (layout.said == SaidCorrelation() || layout.said_name != name) {
+    layout.said_name = name;
+    layout.said = FindSaidCorrelation(event.layout->slots, layout.correlation, name);
+  }
+  if (layout.said.added == kNone) return {};
+  const std::string_view added = event.values[layout.said.added].text();
+  const std::optional<JsonNumber> number = ParseJsonNumber(added);
+  const bool is_one = layout.said.named == kNone || event.values[layout.said.named].text() == added;
+  return number && number->is_integer && is_one ? layout.said : SaidCorrelation();
+}
+
 ChromePlan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
   if (known.generation != known.layouts.generation()) {
     known.of_layouts.clear();
@@ -114,20 +131,23 @@ ChromePlan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event)
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!slots[i].in_args && slots[i].key == "ph") layout.phase = static_cast<int>(i);
     }
+    layout.correlation = FindCorrelationMember(slots);
   }
   const std::string_view phase = layout.phase == kNone ? std::string_view() : event.values[layout.phase].text();
+  const bool may_say = layout.correlation != kNone && phase == "X";
+  const SaidCorrelation said = may_say ? SaidOf(layout, event) : SaidCorrelation();
   for (ChromePlan& plan : layout.plans) {
-    if (plan.phase == phase) return plan;
+    if (plan.phase == phase && (!may_say || plan.said == said)) return plan;
   }
-  layout.plans.push_back(MakeChromePlan(slots, phase, layout.phase, Odd::kNothing, texts_));
+  layout.plans.push_back(MakeChromePlan(slots, phase, layout.phase, Odd::kNothing, said, texts_));
   return layout.plans.back();
 }
 
 // The plan beside this one for events that are odd in that way.
 ChromePlan& ChromeEvents::OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd) {
   if (plan.odd_plan == nullptr || plan.odd != odd) {
-    plan.odd_plan =
-        std::make_unique<ChromePlan>(MakeChromePlan(event.layout->slots, plan.phase, plan.phase_slot, odd, texts_));
+    plan.odd_plan = std::make_unique<ChromePlan>(
+        MakeChromePlan(event.layout->slots, plan.phase, plan.phase_slot, odd, plan.said, texts_));
     plan.odd = odd;
   }
   return *plan.odd_plan;
@@ -141,9 +161,12 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
   const int64_t time_ns = said_ns.value_or(0);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
-  if (!said_ns && letter != 'M') {  // which alone may have none
-    ++untimed_;
-    return AddRow(OddPlanOf(plan, event, Odd::kTime), event.values, 0, kNoValue, 'M');
+  if (!said_ns) {
+    if (letter != 'M') {  // which alone may have none
+      ++untimed_;
+      return AddRow(OddPlanOf(plan, event, Odd::kTime), event.values, 0, kNoValue, 'M');
+    }
+    if (plan.is_added) return AddTold(plan, event.values);
   }
   if (plan.kind == EventKind::kCounter) return AddCounters(plan, event, time_ns);
   int64_t duration_ns = kNoValue;
@@ -189,6 +212,19 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
   AddArgs(plan, values, rows, plan.name == kNone ? EnvironmentEvent::kNone : plan.lasts[plan.name].event);
+}
+
+// It makes no track, as it is of none that has no events.
+void ChromeEvents::AddTold(ChromePlan& plan, const JsonSpan* values) {
+  auto text = [&](int slot) { return slot == kNone ? 0 : texts_.Text(values[slot].text(), plan.lasts[slot]); };
+  auto place = [&](int slot) { return slot == kNone ? 0 : texts_.Text(PlaceText(values[slot]), plan.lasts[slot]); };
+  ToldName told{{TrackKey::Family::kThread, place(plan.pid), place(plan.tid), 0, 0}, text(plan.name)};
+  told.name = text(plan.told_name);
+  if (plan.told_sort_index != kNone) {
+    const std::optional<JsonNumber> number = ParseJsonNumber(values[plan.told_sort_index].text());
+    if (number && number->is_integer) told.sort_index = number->digits;
+  }
+  batch_.told_names.push_back(told);
 }
 
 ChromeEvents::EventId ChromeEvents::IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {

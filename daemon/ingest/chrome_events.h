@@ -54,10 +54,12 @@ class ChromeEvents {
   struct Known;
   struct Layout;
   using Odd = ChromePlan::Odd;
+  static SaidCorrelation SaidOf(Layout& layout, const EventLayouts::Event& event);
   ChromePlan& PlanOf(Known& known, const EventLayouts::Event& event);
   ChromePlan& OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
+  void AddTold(ChromePlan& plan, const JsonSpan* values);
   void AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows, EnvironmentEvent of);
   void AddNumbers(const ChromePlan& plan, const int64_t* numbers, EventRows& rows) const;
   enum class Left : uint8_t { kAll, kSome, kNone };

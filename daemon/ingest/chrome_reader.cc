@@ -206,6 +206,7 @@ class Reading {
   Status TakeNumbersOf(ChromePiece& piece) {
     TraceBatch batch = std::move(piece.batch);
     batch.rows = {};
+    batch.told_names.clear();
     return sink_.Take(std::move(batch));
   }
 

@@ -46,40 +46,21 @@ class ChromeExportTest : public ExportsTest {
     std::sort(tracks.begin(), tracks.end());
     return tracks;
   }
-  static std::vector<std::string> WithoutMetadata(std::vector<std::string> words) {
-    std::erase_if(words, [](const std::string& line) { return line.starts_with("metadata"); });
-    return words;
-  }
-  // As an export writes it: a slice's correlation is an argument of that name, the last one.
-  static std::string WithCorrelation(std::string line) {
-    if (!line.starts_with("slice ") || line.find("correlation=correlation ") != line.npos) return line;
-    const std::string other_name = "Id=correlation ";
-    if (const size_t at = line.find(other_name); at != line.npos) line.replace(at, other_name.size(), "Id=integer ");
-    const size_t category_end = line.find("\"  ");  // the correlation follows
-    const size_t number = category_end + 3;
-    const std::string value = line.substr(number, line.find(' ', number) - number);
-    if (category_end == line.npos || value == "?") return line;
-    if (line.back() != '}') line += " {}";
-    line.insert(line.size() - 1, "correlation=correlation " + value + ", ");
-    return line;
-  }
-  // All but what docs/exports.md says.
+  // All rows and tracks, and all facts but what a Chrome trace is by itself.
   void ExpectNsightReadsBack(const std::string& source) {
     const std::unique_ptr<PartReader> first = Import(source, {{"source_format", "nsys-sqlite"}});
     const std::string exported = Export("chrome", *first);
     ExpectIsChromeTrace(exported);
     const std::unique_ptr<PartReader> second = Import(exported);
     EXPECT_EQ(TracksOf(*second), TracksOf(*first));
-    std::vector<std::string> expected = WithoutMetadata(Words(*first));
-    for (std::string& line : expected) line = WithCorrelation(line);
-    std::sort(expected.begin(), expected.end());
-    const std::vector<std::string> words = WithoutMetadata(Words(*second));
+    const std::vector<std::string> expected = Words(*first);
+    const std::vector<std::string> words = Words(*second);
     ASSERT_EQ(words.size(), expected.size());
     const auto [word, expected_word] = std::mismatch(words.begin(), words.end(), expected.begin());
     if (word != words.end()) FAIL() << *word << " instead of " << *expected_word;
     std::map<std::string, std::string> facts = FactsOf(*first);
     std::map<std::string, std::string> facts_again = FactsOf(*second);
-    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "rows.metadata", "base_source_ns"}) {
+    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "base_source_ns"}) {
       facts.erase(other);
       facts_again.erase(other);
     }
@@ -330,7 +311,7 @@ TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
   const std::string exported = Export("chrome", *part);
   ExpectIsChromeTrace(exported);
   for (const char* expected : {R"("name":"process_name","cat":"","pid":2568473,)",
-                               R"("pid":2568473,"tid":2568473,"args":{"name":"climate_train_u"})",
+                               R"("pid":2568473,"tid":2568473,"kprofAdded":1,"args":{"name":"climate_train_u"})",
                                R"("tid":"OS runtime of climate_train_u")", R"("baseTimeNanoseconds":1763851018)"}) {
     EXPECT_NE(exported.find(expected), std::string::npos) << expected;
   }
@@ -395,9 +376,7 @@ TEST_F(ChromeExportTest, AnNsightExportWithTimesBeforeItsStartReadsBackButForWha
   const std::string exported = Export("chrome", *part);
   EXPECT_EQ(exported.find("\"ts\":-"), std::string::npos);
   const std::unique_ptr<PartReader> again = Import(exported);
-  std::vector<std::string> words = Words(*again);
-  std::erase_if(words, [](const std::string& word) { return word.starts_with("metadata"); });  // names of tracks
-  EXPECT_EQ(words, Words(*part));
+  EXPECT_EQ(Words(*again), Words(*part));
   EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
   EXPECT_EQ(part->IntegerFact("base_source_ns"), 0);
   EXPECT_EQ(again->IntegerFact("base_source_ns"), 6000);
@@ -414,6 +393,23 @@ TEST_F(ChromeExportTest, ReadsBackNsightWithoutKernels) {
 }
 TEST_F(ChromeExportTest, ReadsBackNsightPowerIteration) {
   ExpectNsightFileReadsBack("t4_power_iteration.sqlite");
+}
+
+// As other programs leave an export that know the events alone.
+TEST_F(ChromeExportTest, NamesThatItAddsAreTakenFromEventsWhereTheListOfTracksIsMissing) {
+  const std::unique_ptr<PartReader> first = Import(std::string(
+      R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1},{"ph":"C","name":"m","pid":7,"ts":1,"args":{"v":1}}],)"
+      R"("kprofTracks":[{"of":"thread","pid":"1","tid":"2","track":{"kind":"cpu_thread","name":"main","pid":"1","tid":"2",)"
+      R"("process":"p","sort_index":-4}},)"
+      R"({"of":"counter","pid":"7","name":"m","series":"v","track":{"kind":"counter","name":"m v","pid":"7","process":"q"}}]})"));
+  std::string exported = Export("chrome", *first);
+  EXPECT_NE(exported.find(R"({"ph":"M","name":"process_name","cat":"","pid":7,"kprofAdded":1,"args":{"name":"q"}})"),
+            std::string::npos)
+      << exported;
+  exported.replace(exported.find("kprofTracks"), 11, "otherTracks");
+  const std::unique_ptr<PartReader> second = Import(exported);
+  EXPECT_EQ(TracksOf(*second), TracksOf(*first));
+  EXPECT_EQ(Words(*second), Words(*first));
 }
 
 TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
@@ -433,7 +429,7 @@ TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
     })) << expected;
   }
   const std::unique_ptr<PartReader> second = Import(Export("chrome", *first));
-  EXPECT_EQ(WithoutMetadata(Words(*second)), WithoutMetadata(words));
+  EXPECT_EQ(Words(*second), words);
   EXPECT_EQ(TracksOf(*second), TracksOf(*first));
 }
 

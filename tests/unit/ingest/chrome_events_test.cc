@@ -57,6 +57,17 @@ class Reader {
     return out;
   }
 
+  // What tells of threads without being a row: "what pid:tid name sort_index".
+  std::vector<std::string> Told() const {
+    std::vector<std::string> out;
+    for (const ToldName& told : batch_.told_names) {
+      out.push_back(Text(told.what) + " " + Text(told.thread.pid) + ":" + Text(told.thread.tid) + " " +
+                    Text(told.name) + " " + (told.sort_index ? std::to_string(*told.sort_index) : "-"));
+    }
+    return out;
+  }
+  size_t tracks() const { return tracks_.size(); }
+
   const ChromeEvents& events() const { return events_; }
   size_t stopped_at = 0;
 
@@ -407,6 +418,68 @@ TEST(ChromeEvents, KnowsWhatIsCutFromWhatIsNoEvent) {
        {"x", "{1", "{\"a\" 1", "{\"a\":x}", "{\"a\":1]", "{\"a\":\"b\" c", "{\"a\":nully", "}"}) {
     EXPECT_EQ(reader.Add(none).why, ChromeEvents::Stopped::kAtNoEvent) << none;
   }
+}
+
+// docs/exports.md: what an export added for other readers goes, and the argument that it names is the correlation.
+TEST(ChromeEvents, ACorrelationThatAnExportAddedIsNoArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1,"args":{"correlationId":11,"k":1,"correlation":11},"kprofCorrelation":"correlationId"},
+         {"ph":"X","name":"b","ts":2,"args":{"correlationId":12,"k":1,"correlation":12},"kprofCorrelation":"correlationId"},
+         {"ph":"X","name":"c","ts":3,"args":{"k":1,"correlation":13},"kprofCorrelation":""},
+         {"ph":"X","name":"d","ts":4,"args":{"k":14,"correlation":14},"kprofCorrelation":"k"},
+         {"ph":"X","name":"e","ts":5,"args":{"correlation":"x","\u00e4":15,"correlation":15},"kprofCorrelation":"\u00e4"},
+         {"ph":"X","name":"f","ts":6,"dur":-1,"args":{"i":16,"correlation":16},"kprofCorrelation":"i"},
+         {"ph":"X","name":"g","ts":7,"args":{"correlation":17,"correlation":17},"kprofCorrelation":"correlation"})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (std::vector<std::string>{"1000+? : a/ #11 {correlationId=#, k=1}",
+                                      "2000+? : b/ #12 {correlationId=#, k=1}", "3000+? : c/ #13 {k=1}",
+                                      "4000+? : d/ #14 {k=#}", "5000+? : e/ #15 {correlation='x', \\\\u00e4=#}",
+                                      "6000+? : f/ #16 {*dur=-1, i=#}", "7000+? : g/ #17 {correlation=#}"}));
+}
+
+TEST(ChromeEvents, WhatIsNotSoOfACorrelationIsAnArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1,"args":{"i":11,"correlation":12},"kprofCorrelation":"i"},
+         {"ph":"X","name":"b","ts":2,"args":{"i":11,"correlation":11},"kprofCorrelation":"j"},
+         {"ph":"X","name":"c","ts":3,"args":{"i":1.5,"correlation":1.5},"kprofCorrelation":"i"},
+         {"ph":"X","name":"d","ts":4,"args":{"i":1},"kprofCorrelation":"i"},
+         {"ph":"X","name":"e","ts":5,"args":{"i":11,"correlation":11},"kprofCorrelation":"i"},
+         {"ph":"i","name":"f","ts":6,"args":{"i":1,"correlation":1},"kprofCorrelation":"i"},
+         {"ph":"X","name":"g","ts":7,"args":{"correlation":1},"kprofCorrelation":7})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (std::vector<std::string>{"1000+? : a/ #12 {i=11, correlation=#, *kprofCorrelation='i'}",
+                                      "2000+? : b/ #11 {i=11, correlation=#, *kprofCorrelation='j'}",
+                                      "3000+? : c/ {i=15e-1, correlation=15e-1, *kprofCorrelation='i'}",
+                                      "4000+? : d/ {i=1, *kprofCorrelation='i'}", "5000+? : e/ #11 {i=#}",
+                                      "7000+? : g/ #1 {correlation=#, *kprofCorrelation=7}"}));
+  EXPECT_EQ(reader.Rows(EventKind::kInstant),
+            std::vector<std::string>{"6000 : f/ {i=1, correlation=1, *kprofCorrelation='i'}"});
+}
+
+TEST(ChromeEvents, MetadataThatAnExportAddedIsNoRow) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"M","name":"process_name","cat":"","pid":1,"kprofAdded":1,"args":{"name":"p"}},
+         {"ph":"M","name":"thread_name","cat":"","pid":1,"tid":"t","kprofAdded":1,"args":{"name":"n"}},
+         {"ph":"M","name":"thread_sort_index","cat":"","pid":1,"tid":"t","kprofAdded":1,"args":{"sort_index":-3}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), std::vector<std::string>());
+  EXPECT_EQ(reader.Told(),
+            (std::vector<std::string>{"process_name 1: p -", "thread_name 1:t n -", "thread_sort_index 1:t  -3"}));
+  EXPECT_EQ(reader.tracks(), 0u);
+}
+
+TEST(ChromeEvents, MetadataThatSaysMoreIsARow) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"M","name":"process_name","ts":1,"pid":1,"kprofAdded":1,"args":{"name":"p"}},
+         {"ph":"M","name":"process_name","pid":1,"kprofAdded":1,"args":{"name":"p","more":1}},
+         {"ph":"M","name":"process_name","pid":1,"kprofAdded":"1","args":{"name":"p"}},
+         {"ph":"i","name":"process_name","ts":1,"kprofAdded":1,"args":{"name":"p"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata).size(), 3u);
+  EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);
+  EXPECT_TRUE(reader.Told().empty());
 }
 
 }  // namespace
