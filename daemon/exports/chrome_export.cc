@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/exports/async_id.h"
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
 #include "daemon/exports/distributed_info.h"
@@ -147,7 +148,15 @@ class PartEvents {
     ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
     const std::string_view id = place.IdOf(text);
     if (!id.empty()) AppendDistinctId(id);
-    listing_.SeeAsync(track, text);
+    return OkStatus();
+  }
+
+  Status SeeAsync(uint32_t track, int64_t category, std::span<const SegmentRows::Arg> args) {
+    ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
+    if (number_ || !listing_.IsNewAsync(track, text)) return OkStatus();
+    const std::string of(text);
+    ASSIGN_OR_RETURN(AsyncId id, AsyncIdOf(args, texts_));
+    listing_.AddAsync(track, of, std::move(id));
     return OkStatus();
   }
 
@@ -240,6 +249,7 @@ class PartEvents {
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args));
     RETURN_IF_ERROR(AppendText("cat", category, args));
     AppendPlace(track, has_own_id);
+    if (places_[track].family == EventPlace::Family::kAsync) RETURN_IF_ERROR(SeeAsync(track, category, args));
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
     if (has_own_id) return OkStatus();
     const EventPlace& place = places_[track];

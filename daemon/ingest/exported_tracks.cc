@@ -80,6 +80,7 @@ class Tracks {
     if (*family == TrackKey::Family::kThread) key.tid = Text(TextIn(members, "tid"));
     if (*family == TrackKey::Family::kAsync) key.name = Text(TextIn(members, "cat"));
     if (*family == TrackKey::Family::kAsync) key.series = Text(TextIn(members, "id"));
+    if (*family == TrackKey::Family::kAsync) key.tid = Text(TextIn(members, "scope"));
     if (*family == TrackKey::Family::kCounter) key.name = Text(TextIn(members, "name"));
     if (*family == TrackKey::Family::kCounter) key.series = Text(TextIn(members, "series"));
     batch_.told_tracks.push_back({key, std::move(row)});

@@ -433,6 +433,30 @@ TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
   EXPECT_EQ(TracksOf(*second), TracksOf(*first));
 }
 
+// Each is known by all that its events' ids are, and what is said of one makes no other.
+TEST_F(ChromeExportTest, TracksOfIdsWithAScopeOrOfSeveralValuesReadBack) {
+  const std::string events = R"({"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":3}},)"
+                             R"({"ph":"b","cat":"c","name":"n","pid":1,"ts":1,"id":9,"scope":"s"},)"
+                             R"({"ph":"e","cat":"c","name":"n","pid":1,"ts":2,"id":9,"scope":"s"},)"
+                             R"({"ph":"b","cat":"c","name":"n","pid":1,"ts":3,"id":9,"scope":"t"},)"
+                             R"({"ph":"n","cat":"c","name":"n","pid":1,"ts":4,"id2":{"local":"0x5"},"id":8},)"
+                             R"({"ph":"n","cat":"c","name":"n","pid":1,"ts":5,"id2":{"global":"\u00e4"},"scope":"s"},)"
+                             R"({"ph":"e","cat":"c","name":"alone","pid":"p","ts":6,"id2":{"local":6}})";
+  const std::string names =
+      R"({"of":"async","pid":"1","cat":"c","id":"0x5","track":{"kind":"async","name":"local","pid":"other"}},)"
+      R"({"of":"async","pid":"","cat":"c","id":"\u00e4","scope":"s","track":{"kind":"async","name":"global"}},)"
+      R"({"of":"async","pid":"p","cat":"c","id":"6","track":{"kind":"async","name":"c 6","pid":"p","device":2}})";
+  for (const std::string& list : {std::string(), names}) {
+    const std::unique_ptr<PartReader> first =
+        Import("{\"traceEvents\":[" + events + "],\"kprofTracks\":[" + list + "]}");
+    EXPECT_EQ(first->tracks().size(), 6u);
+    const std::string exported = Export("chrome", *first);
+    const std::unique_ptr<PartReader> second = Import(exported);
+    EXPECT_EQ(TracksOf(*second), TracksOf(*first)) << exported;
+    EXPECT_EQ(Words(*second), Words(*first)) << exported;
+  }
+}
+
 TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
   std::stop_source stop;

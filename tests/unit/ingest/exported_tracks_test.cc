@@ -35,9 +35,10 @@ TEST(ExportedTracks, EachIsKnownByWhatItsEventsHave) {
       Words(R"([ {"of":"thread","pid":"1","tid":"GPU 0","track":{"kind":"gpu_stream","name":"n","pid":"1","tid":"7",)"
             R"("process":"p\"q","device":0,"stream":-2,"sort_index":3}},)"
             R"({"of":"async","pid":"1","cat":"nvtx","id":"ranges","track":{"kind":"async","name":"ranges"}} , )"
+            R"({"of":"async","pid":"","cat":"c","id":"9","scope":"s","track":{"kind":"async","name":"a"}},)"
             R"({"of":"counter","pid":"1","name":"m","series":"v","track":{"kind":"counter","name":"m","device":1}}])"),
       (Lines{"1 1 GPU 0 '' '': gpu_stream n 1 7 p\"q 0 -2 3", "2 1 '' nvtx ranges: async ranges - - - - - -",
-             "3 1 '' m v: counter m - - - 1 - -"}));
+             "2 '' s c 9: async a - - - - - -", "3 1 '' m v: counter m - - - 1 - -"}));
 }
 
 TEST(ExportedTracks, WhatIsNoTrackIsPassedOver) {
