@@ -34,39 +34,6 @@ bool IsWord(ArgType type) {
   return type == ArgType::kNull || type == ArgType::kTrue || type == ArgType::kFalse || type == ArgType::kJson;
 }
 
-Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts) {
-  switch (arg.slot.type) {
-    case ArgType::kNull:
-      out += "null";
-      break;
-    case ArgType::kFalse:
-      out += "false";
-      break;
-    case ArgType::kTrue:
-      out += "true";
-      break;
-    case ArgType::kInteger:
-    case ArgType::kCorrelation:
-      AppendInteger(out, arg.value);
-      break;
-    case ArgType::kDecimal:
-      AppendDecimal(out, arg.value);
-      break;
-    case ArgType::kNumber:
-    case ArgType::kJson: {
-      ASSIGN_OR_RETURN(const std::string_view text, texts.raw.Text(arg.value));
-      out += text;
-      break;
-    }
-    case ArgType::kString: {
-      ASSIGN_OR_RETURN(const std::string_view text, texts.quoted.Text(arg.value));
-      out += text;
-      break;
-    }
-  }
-  return OkStatus();
-}
-
 // With its first letter escaped: the same key for readers, but not for an import, which takes such keys as they stand.
 void AppendDisguised(std::string& out, std::string_view quoted) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -105,6 +72,39 @@ void ChromeTexts::Trim() {
   raw.Trim();
   plain.Trim();
   left_out.Trim();
+}
+
+Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts) {
+  switch (arg.slot.type) {
+    case ArgType::kNull:
+      out += "null";
+      break;
+    case ArgType::kFalse:
+      out += "false";
+      break;
+    case ArgType::kTrue:
+      out += "true";
+      break;
+    case ArgType::kInteger:
+    case ArgType::kCorrelation:
+      AppendInteger(out, arg.value);
+      break;
+    case ArgType::kDecimal:
+      AppendDecimal(out, arg.value);
+      break;
+    case ArgType::kNumber:
+    case ArgType::kJson: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.raw.Text(arg.value));
+      out += text;
+      break;
+    }
+    case ArgType::kString: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.quoted.Text(arg.value));
+      out += text;
+      break;
+    }
+  }
+  return OkStatus();
 }
 
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {

@@ -61,6 +61,9 @@ struct ChromeArgsOf {
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
                   size_t to, int64_t correlation, ChromeTexts& texts, const ChromeArgsOf& of = {});
 
+// As JSON.
+Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts);
+
 // The arguments alone, as an object; those that stood beside among them.
 Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
                         ChromeTexts& texts);

@@ -316,7 +316,11 @@ class PartEvents {
     out() += ",\"args\":{";
     AppendJsonText(out(), places_[track].series);
     out() += ':';
-    AppendDouble(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    if (const std::span<const SegmentRows::Arg> written = rows.Args(row); !written.empty()) {
+      RETURN_IF_ERROR(AppendValue(out(), written[0], texts_));
+    } else {
+      AppendSample(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    }
     out() += "}}";
     return OkStatus();
   }

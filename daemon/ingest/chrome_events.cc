@@ -63,9 +63,10 @@ struct ChromeEvents::Known {
   std::vector<Layout> of_layouts;  // by number
 };
 
-ChromeEvents::ChromeEvents(uint32_t source)
+ChromeEvents::ChromeEvents(uint32_t source, size_t sample_text_bytes)
     : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
-      whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)) {
+      whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)),
+      sample_text_bytes_(sample_text_bytes) {
   batch_.source = source;
   shapes_.emplace(ArgShape(), kNoArgs);
 }
@@ -396,18 +397,19 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
   std::vector<bool> is_sample(plan.args.size());
   bool says_more = plan.tid != kNone || (plan.category != kNone && !values[plan.category].text().empty());
   for (size_t i = 0; i < plan.args.size(); ++i) {
-    std::string_view text = values[plan.args[i].slot].text();
-    if (text.starts_with('+')) text.remove_prefix(1);  // of an infinity
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (plan.slots[i].of_event || error != std::errc() || end != text.data() + text.size()) {
+    const std::string_view text = values[plan.args[i].slot].text();
+    const std::optional<CounterSample> sample =
+        plan.slots[i].of_event ? std::nullopt : ReadCounterSample(text, plan.args[i].kind == JsonKind::kString);
+    if (!sample) {
       says_more |= plan.args[i].slot != plan.id;
       continue;
     }
     is_sample[i] = true;
     rows.of(EventColumn::kTime).push_back(time_ns);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key}));
-    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
+    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample->value));
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
+    if (sample->written) AddSampleText(*sample, text, rows);
   }
   if (!says_more && std::find(is_sample.begin(), is_sample.end(), true) != is_sample.end()) return;
   if (is_sample != plan.is_sample) plan.odd_plan = nullptr;
@@ -422,6 +424,26 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
     plan.is_sample = std::move(is_sample);
   }
   AddRow(rest, values, time_ns, kNoValue, 'C');
+}
+
+// Of the last sample: how it was written.
+void ChromeEvents::AddSampleText(const CounterSample& sample, std::string_view text, EventRows& rows) {
+  int64_t column = sample.column;
+  if (IsStringNumber(*sample.written)) {
+    const uint32_t strings = texts_.size();
+    if (text.size() > sample_text_bytes_) {
+      ++rounded_;
+      return;
+    }
+    column = texts_.Text(text);
+    if (column >= strings) sample_text_bytes_ -= text.size();
+  }
+  uint32_t& shape = sample_shapes_[static_cast<size_t>(*sample.written)];
+  if (shape == kNoArgs) shape = Shape({{texts_.Text(kSampleKey), *sample.written, false}});
+  rows.of(EventColumn::kShape).back() = shape;
+  if (rows.args.size() <= shape) rows.args.resize(shape + 1);
+  rows.args[shape].resize(1);
+  rows.args[shape][0].push_back(column);
 }
 
 // As Chrome itself calls a counter that has an id: name[id].

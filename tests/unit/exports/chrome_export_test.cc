@@ -176,6 +176,25 @@ TEST_F(ChromeExportTest, WhatCountersSayBesidesTheirNumbersReadsBack) {
       R"({"ph":"C","name":"none","pid":1,"ts":4,"args":{}},{"ph":"C","name":"v[","pid":1,"ts":5,"id":7,"args":{"a b":2.5}})"));
 }
 
+TEST_F(ChromeExportTest, SamplesReadBackAsTheyWereWritten) {
+  const std::string source = List(
+      R"({"ph":"C","name":"m","pid":1,"ts":1,"args":{"v":9007199254740993}},{"ph":"C","name":"m","pid":1,"ts":2,"args":{"v":7}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":3,"args":{"v":18446744073709551615}},{"ph":"C","name":"m","pid":1,"ts":4,"args":{"v":"7"}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":5,"args":{"v":"nan","w":1000000}},{"ph":"C","name":"m","pid":1,"ts":6,"args":{"v":1e400}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":7,"args":{"v":1.10,"w":0.00001}})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  const std::string exported = Export("chrome", *part);
+  for (const char* sample :
+       {R"("ts":1,"args":{"v":9007199254740993}})", R"("ts":2,"args":{"v":7}})",
+        R"("ts":3,"args":{"v":18446744073709551615}})", R"("ts":4,"args":{"v":"7"}})", R"("ts":5,"args":{"v":"nan"}})",
+        R"("ts":5,"args":{"w":1000000}})", R"("ts":6,"args":{"v":1e400}})", R"("ts":7,"args":{"v":1.10}})",
+        R"("ts":7,"args":{"w":0.00001}})"}) {
+    EXPECT_NE(exported.find(sample), std::string::npos) << sample << " in " << exported;
+  }
+  ExpectReadsBack(List(R"({"ph":"C","name":"m","ts":1,"args":{"a":NaN,"b":nan,"c":-Infinity,"d":inf}})"), false);
+}
+
 TEST_F(ChromeExportTest, EventsWithoutATimeReadBack) {
   ExpectReadsBack(
       List(R"({"ph":"X","name":"a","ts":1,"dur":1},{"ph":"X","name":"b","pid":3,"tid":4,"dur":5,"args":{"k":1}},)"
@@ -361,7 +380,8 @@ TEST_F(ChromeExportTest, AMadeNsightExportReadsBack) {
       "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (1, 1, 'GPU Active [Throughput %]'), (2, 1, 'GPU Active [Throughput "
       "%]');"
       "CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);"
-      "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70);"));
+      "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70),"
+      " (2001, 1, 1, 9007199254740993), (2002, 1, 1, '7'), (2003, 1, 1, 1.25), (2004, 1, 1, 9e999);"));
 }
 
 // Viewers know no times before 0: all of them are moved, and what was the capture's start is a time above 0.

@@ -16,6 +16,8 @@ namespace {
 // Reads events and keeps what their batches say, in words.
 class Reader {
  public:
+  explicit Reader(size_t sample_text_bytes = ChromeEvents::kMostSampleTextBytes) : events_(0, sample_text_bytes) {}
+
   ChromeEvents::Stop Add(const std::string& text) {
     const std::string padded = text + std::string(kScanSlackBytes, '\0');
     const ChromeEvents::Stop stop =
@@ -41,7 +43,9 @@ class Reader {
       }
       text += " " + TrackText(value(EventColumn::kTrack));
       if (kind == EventKind::kCounter) {
-        out.push_back(text + " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue))));
+        const auto shape = static_cast<size_t>(value(EventColumn::kShape));
+        out.push_back(text + " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue))) +
+                      ArgText(rows, shape, next));
         continue;
       }
       text += " " + Text(value(EventColumn::kName)) + "/" + Text(value(EventColumn::kCategory));
@@ -134,7 +138,7 @@ class Reader {
     return text + "}";
   }
 
-  ChromeEvents events_{0};
+  ChromeEvents events_;
   TraceBatch batch_;
   std::vector<std::string> strings_{""};
   std::vector<TrackKey> tracks_;
@@ -358,8 +362,9 @@ TEST(ChromeEvents, WhatACounterSaysBesidesItsNumbersIsMetadata) {
       R"({"ph":"C","name":"m","ts":1,"pid":1,"tid":3,"cat":"c","args":{"v":1,"note":"x","n":null,"o":{"x":1}},"tts":5},)"
       R"({"ph":"C","name":"m","ts":2,"pid":1,"tid":3,"cat":"c","args":{"v":1e999,"note":"2","n":nan,"o":{"x":1}},"tts":5},)"
       R"({"ph":"C","name":"none","ts":3},{"ph":"C","name":"plain","ts":4,"args":{"v":+inf}})");
-  EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter 1:m:v 1.000000", "2000 counter 1:m:note 2.000000",
-                                                    "2000 counter 1:m:n nan", "4000 counter :plain:v inf"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter 1:m:v 1.000000", "2000 counter 1:m:note 2.000000 {value='2'}",
+                  "2000 counter 1:m:n nan {value=number nan}", "4000 counter :plain:v inf {value=number +inf}"}));
   EXPECT_EQ(reader.Rows(EventKind::kMetadata),
             (Rows{"1000 1:3 m/c C {note='x', n=null, o={{\"x\":1}, *tts=5}",
                   "2000 1:3 m/c C {v=number 1e999, o={{\"x\":1}, *tts=5}", "3000 : none/ C"}));
@@ -418,6 +423,30 @@ TEST(ChromeEvents, KnowsWhatIsCutFromWhatIsNoEvent) {
        {"x", "{1", "{\"a\" 1", "{\"a\":x}", "{\"a\":1]", "{\"a\":\"b\" c", "{\"a\":nully", "}"}) {
     EXPECT_EQ(reader.Add(none).why, ChromeEvents::Stopped::kAtNoEvent) << none;
   }
+}
+
+TEST(ChromeEvents, SamplesThatADoubleDoesNotSayHaveAnArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"C","name":"m","pid":1,"ts":1,"args":{"a":1.5,"b":9007199254740993,"c":"7","d":1.10}},
+         {"ph":"C","name":"m","pid":1,"ts":2,"args":{"a":2.50,"b":7,"c":"7","d":18446744073709551615}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter 1:m:a 1.500000", "1000 counter 1:m:b 9007199254740992.000000 {value=9007199254740993}",
+                  "1000 counter 1:m:c 7.000000 {value='7'}", "1000 counter 1:m:d 1.100000 {value=110e-2}",
+                  "2000 counter 1:m:a 2.500000 {value=250e-2}", "2000 counter 1:m:b 7.000000",
+                  "2000 counter 1:m:c 7.000000 {value='7'}",
+                  "2000 counter 1:m:d 18446744073709551616.000000 {value=number 18446744073709551615}"}));
+}
+
+TEST(ChromeEvents, TextsOfSamplesHaveABound) {
+  Reader reader(5);
+  reader.Add(
+      R"({"ph":"C","ts":1,"args":{"v":"123"}},{"ph":"C","ts":2,"args":{"v":"124"}},{"ph":"C","ts":3,"args":{"v":1.0}},
+         {"ph":"C","ts":4,"args":{"v":"7"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter ::v 123.000000 {value='123'}", "2000 counter ::v 124.000000",
+                  "3000 counter ::v 1.000000 {value=10e-1}", "4000 counter ::v 7.000000 {value='7'}"}));
+  EXPECT_EQ(reader.events().rounded(), 1);
 }
 
 // docs/exports.md: what an export added for other readers goes, and the argument that it names is the correlation.
