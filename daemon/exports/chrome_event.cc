@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "daemon/exports/json_bytes.h"
 #include "daemon/ingest/environment_text.h"
@@ -191,22 +192,16 @@ Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, cons
   return OkStatus();
 }
 
-Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
-                        ChromeTexts& texts) {
-  out += '{';
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, bool of_event, ChromeTexts& texts) {
+  bool has_some = false;
   for (const SegmentRows::Arg& arg : args) {
+    if (arg.slot.of_event != of_event) continue;
     ASSIGN_OR_RETURN(const bool is_left_out, texts.left_out.Is(arg));
     if (is_left_out) continue;
-    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
-    if (out.back() != '{') out += ',';
+    out += std::exchange(has_some, true) ? ',' : '{';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
-    if (key == kCorrelationKey) correlation = kNoValue;
   }
-  if (correlation != kNoValue) {
-    if (out.back() != '{') out += ',';
-    AppendCorrelation(out, correlation);
-  }
-  out += '}';
+  if (has_some) out += '}';
   return OkStatus();
 }
 

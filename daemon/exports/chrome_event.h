@@ -64,8 +64,7 @@ Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, cons
 // As JSON.
 Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts);
 
-// The arguments alone, as an object; those that stood beside among them.
-Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
-                        ChromeTexts& texts);
+// The arguments alone, or what stood beside them, as an object; nothing where there is none.
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, bool of_event, ChromeTexts& texts);
 
 }  // namespace kprof
