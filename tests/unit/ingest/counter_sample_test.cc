@@ -18,7 +18,7 @@ std::string Read(const std::string& text, bool is_text = false) {
   const auto sample = ReadCounterSample(std::string_view(padded.data(), text.size()), is_text);
   if (!sample) return "-";
   CounterTextBuffer buffer;
-  const std::string said(CounterText(sample->value, buffer));
+  std::string said(CounterText(sample->value, buffer));
   if (!sample->written) return said;
   switch (*sample->written) {
     case ArgType::kInteger:
