@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "daemon/exports/json_bytes.h"
 #include "daemon/ingest/environment_text.h"
@@ -32,39 +33,6 @@ std::string Raw(std::string_view text) {
 
 bool IsWord(ArgType type) {
   return type == ArgType::kNull || type == ArgType::kTrue || type == ArgType::kFalse || type == ArgType::kJson;
-}
-
-Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts) {
-  switch (arg.slot.type) {
-    case ArgType::kNull:
-      out += "null";
-      break;
-    case ArgType::kFalse:
-      out += "false";
-      break;
-    case ArgType::kTrue:
-      out += "true";
-      break;
-    case ArgType::kInteger:
-    case ArgType::kCorrelation:
-      AppendInteger(out, arg.value);
-      break;
-    case ArgType::kDecimal:
-      AppendDecimal(out, arg.value);
-      break;
-    case ArgType::kNumber:
-    case ArgType::kJson: {
-      ASSIGN_OR_RETURN(const std::string_view text, texts.raw.Text(arg.value));
-      out += text;
-      break;
-    }
-    case ArgType::kString: {
-      ASSIGN_OR_RETURN(const std::string_view text, texts.quoted.Text(arg.value));
-      out += text;
-      break;
-    }
-  }
-  return OkStatus();
 }
 
 // With its first letter escaped: the same key for readers, but not for an import, which takes such keys as they stand.
@@ -107,10 +75,45 @@ void ChromeTexts::Trim() {
   left_out.Trim();
 }
 
+Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts) {
+  switch (arg.slot.type) {
+    case ArgType::kNull:
+      out += "null";
+      break;
+    case ArgType::kFalse:
+      out += "false";
+      break;
+    case ArgType::kTrue:
+      out += "true";
+      break;
+    case ArgType::kInteger:
+    case ArgType::kCorrelation:
+      AppendInteger(out, arg.value);
+      break;
+    case ArgType::kDecimal:
+      AppendDecimal(out, arg.value);
+      break;
+    case ArgType::kNumber:
+    case ArgType::kJson: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.raw.Text(arg.value));
+      out += text;
+      break;
+    }
+    case ArgType::kString: {
+      ASSIGN_OR_RETURN(const std::string_view text, texts.quoted.Text(arg.value));
+      out += text;
+      break;
+    }
+  }
+  return OkStatus();
+}
+
 Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
   ChromeShape of;
   of.in_first = shape.size();
   bool says_correlation = false;
+  bool says_in_words = false;
+  size_t said = shape.size();  // the slot that is the correlation
   bool args_ended = false;
   bool has_args = false;
   bool has_id2 = false;
@@ -135,7 +138,8 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     of.is_thread.push_back(key == "tid");
     of.needs_two |= is_taken && key == "dur";
     const bool names_correlation = !slot.of_event && key == kCorrelationKey;
-    of.names_correlation |= names_correlation;
+    says_in_words |= names_correlation && (slot.type == ArgType::kString || slot.type == ArgType::kDecimal);
+    if (!slot.of_event && slot.type == ArgType::kCorrelation) said = i;
     of.is_correlated |= names_correlation && slot.type == ArgType::kCorrelation;
     // As an argument of an X an import would take it for the event's.
     says_correlation |= names_correlation && (slot.type == ArgType::kInteger || slot.type == ArgType::kString ||
@@ -149,6 +153,10 @@ Result<ChromeShape> ChromeShapeOf(const ArgShape& shape, ChromeTexts& texts) {
     if (is_second && of.in_first == shape.size()) of.in_first = i;
   }
   of.needs_two |= says_correlation || of.in_first < shape.size();
+  of.adds_correlation = !of.is_correlated && !says_in_words;
+  of.said_correlation = ",\"kprofCorrelation\":";
+  ASSIGN_OR_RETURN(const std::string_view said_key, texts.quoted.Text(said == shape.size() ? 0 : shape[said].key));
+  of.said_correlation += said_key;
   if (of.is_correlated) {
     of.needs_two = false;
     of.in_first = shape.size();
@@ -184,22 +192,16 @@ Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, cons
   return OkStatus();
 }
 
-Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
-                        ChromeTexts& texts) {
-  out += '{';
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, bool of_event, ChromeTexts& texts) {
+  bool has_some = false;
   for (const SegmentRows::Arg& arg : args) {
+    if (arg.slot.of_event != of_event) continue;
     ASSIGN_OR_RETURN(const bool is_left_out, texts.left_out.Is(arg));
     if (is_left_out) continue;
-    ASSIGN_OR_RETURN(const std::string_view key, texts.plain.Text(arg.slot.key));
-    if (out.back() != '{') out += ',';
+    out += std::exchange(has_some, true) ? ',' : '{';
     RETURN_IF_ERROR(AppendMember(out, arg, false, texts));
-    if (key == kCorrelationKey) correlation = kNoValue;
   }
-  if (correlation != kNoValue) {
-    if (out.back() != '{') out += ',';
-    AppendCorrelation(out, correlation);
-  }
-  out += '}';
+  if (has_some) out += '}';
   return OkStatus();
 }
 

@@ -35,7 +35,9 @@ struct ChromeShape {
   size_t in_first = 0;         // so many slots fit into one event
   bool needs_two = false;      // a slice of it reads back as itself from a begin and an end alone
   bool is_correlated = false;  // has the event's correlation as an import reads it: among its arguments, by that name
-  bool names_correlation = false;     // has an argument of that name, whatever it is
+  // It says that to no import, which is told: what stands behind its arguments then.
+  bool adds_correlation = false;
+  std::string said_correlation;
   std::vector<bool> may_be_left_out;  // by slot
   std::vector<bool> is_disguised;     // by slot: its key is that of a part of an event
   std::vector<bool> is_thread;        // by slot: it is one for what is on a thread only
@@ -59,8 +61,10 @@ struct ChromeArgsOf {
 Status AppendArgs(std::string& out, std::span<const SegmentRows::Arg> args, const ChromeShape& shape, size_t from,
                   size_t to, int64_t correlation, ChromeTexts& texts, const ChromeArgsOf& of = {});
 
-// The arguments alone, as an object; those that stood beside among them.
-Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, int64_t correlation,
-                        ChromeTexts& texts);
+// As JSON.
+Status AppendValue(std::string& out, const SegmentRows::Arg& arg, ChromeTexts& texts);
+
+// The arguments alone, or what stood beside them, as an object; nothing where there is none.
+Status AppendArgsObject(std::string& out, std::span<const SegmentRows::Arg> args, bool of_event, ChromeTexts& texts);
 
 }  // namespace kprof

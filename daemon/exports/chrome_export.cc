@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/exports/async_id.h"
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
 #include "daemon/exports/distributed_info.h"
@@ -147,7 +148,15 @@ class PartEvents {
     ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
     const std::string_view id = place.IdOf(text);
     if (!id.empty()) AppendDistinctId(id);
-    listing_.SeeAsync(track, text);
+    return OkStatus();
+  }
+
+  Status SeeAsync(uint32_t track, int64_t category, std::span<const SegmentRows::Arg> args) {
+    ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
+    if (number_ || !listing_.IsNewAsync(track, text)) return OkStatus();
+    const std::string of(text);
+    ASSIGN_OR_RETURN(AsyncId id, AsyncIdOf(args, texts_));
+    listing_.AddAsync(track, of, std::move(id));
     return OkStatus();
   }
 
@@ -240,6 +249,7 @@ class PartEvents {
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args));
     RETURN_IF_ERROR(AppendText("cat", category, args));
     AppendPlace(track, has_own_id);
+    if (places_[track].family == EventPlace::Family::kAsync) RETURN_IF_ERROR(SeeAsync(track, category, args));
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
     if (has_own_id) return OkStatus();
     const EventPlace& place = places_[track];
@@ -262,13 +272,14 @@ class PartEvents {
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
     const int64_t duration_ns = rows.Of(EventColumn::kDuration, row);
     const int64_t of_row = rows.Of(EventColumn::kCorrelation, row);
-    const int64_t correlation = shape->names_correlation ? kNoValue : of_row;
+    const int64_t correlation = shape->adds_correlation ? of_row : kNoValue;
     const bool is_async = IsAsync(rows, row);
     const bool is_whole = shape->is_correlated || of_row != kNoValue || (duration_ns != kNoValue && !shape->needs_two);
     if (!is_async && is_whole) {
       RETURN_IF_ERROR(BeginRow('X', rows, row, args, false));
       if (duration_ns != kNoValue) AppendTime("dur", duration_ns);
       RETURN_IF_ERROR(AppendArgs(out(), args, *shape, 0, args.size(), correlation, texts_));
+      if (correlation != kNoValue) out() += shape->said_correlation;
       out() += '}';
       return OkStatus();
     }
@@ -305,7 +316,11 @@ class PartEvents {
     out() += ",\"args\":{";
     AppendJsonText(out(), places_[track].series);
     out() += ':';
-    AppendDouble(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    if (const std::span<const SegmentRows::Arg> written = rows.Args(row); !written.empty()) {
+      RETURN_IF_ERROR(AppendValue(out(), written[0], texts_));
+    } else {
+      AppendSample(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    }
     out() += "}}";
     return OkStatus();
   }
@@ -342,6 +357,7 @@ class PartEvents {
     out() += '"';
     out() += kNoCategory;
     out() += place_json_[track];
+    if (!number_) out() += ",\"kprofAdded\":1";  // of several parts in one file they are what the source says
     out() += ",\"args\":{";
   }
 

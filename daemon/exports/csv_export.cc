@@ -1,5 +1,6 @@
 #include "daemon/exports/csv_export.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kHeader =
-    "rank,track,process,kind,device,stream,ts_ns,dur_ns,name,category,depth,correlation,args\r\n";
+    "rank,track,process,kind,device,stream,ts_ns,dur_ns,name,category,depth,correlation,args,beside\r\n";
 
 void AppendField(std::string& out, std::string_view text) {
   const bool has_edge = !text.empty() && (text.front() == ' ' || text.back() == ' ');
@@ -72,10 +73,11 @@ Status WritePart(const ExportPart& of_rank, std::optional<int64_t> rank_if_unkno
       const int64_t correlation = rows.Of(EventColumn::kCorrelation, row);
       AppendNumber(out, rows.Of(EventColumn::kDepth, row));
       AppendNumber(out, correlation);
-      out += ',';
-      if (rows.shape(row) != kNoArgs) {
+      const std::span<const SegmentRows::Arg> args = rows.Args(row);
+      for (const bool of_event : {false, true}) {
         json.clear();
-        RETURN_IF_ERROR(AppendArgsObject(json, rows.Args(row), kNoValue, texts));
+        RETURN_IF_ERROR(AppendArgsObject(json, args, of_event, texts));
+        out += ',';
         AppendField(out, json);
       }
       out += "\r\n";

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/counter_text.h"
 
 namespace kprof {
 namespace {
@@ -95,10 +96,9 @@ void AppendDecimal(std::string& out, int64_t packed) {
   AppendWithPoint(out, decimal.digits, static_cast<size_t>(decimal.places));
 }
 
-void AppendDouble(std::string& out, double value) {
-  std::array<char, 40> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  const std::string_view number(text.data(), static_cast<size_t>(end - text.data()));
+void AppendSample(std::string& out, double value) {
+  CounterTextBuffer buffer;
+  const std::string_view number = CounterText(value, buffer);
   if (std::isfinite(value)) {
     out += number;
   } else {

@@ -16,8 +16,8 @@ void AppendInteger(std::string& out, int64_t value);
 void AppendMicros(std::string& out, int64_t nanos);
 // Of arg_decimal.h: as many places as it has.
 void AppendDecimal(std::string& out, int64_t packed);
-// As short as reads back as the same; one that JSON does not know, as a string.
-void AppendDouble(std::string& out, double value);
+// As counter_text.h has it; one that JSON does not know, as a string.
+void AppendSample(std::string& out, double value);
 
 // As JSON, in any reader: digits without needless zeros, few enough for all.
 bool IsPlainInteger(std::string_view text);

@@ -36,10 +36,10 @@ TrackListing::TrackListing(std::span<const TrackRow> tracks, const std::vector<E
   }
 }
 
-void TrackListing::AddAsync(uint32_t track, std::string_view category) {
+void TrackListing::AddAsync(uint32_t track, std::string_view category, AsyncId id) {
   if (last_category_.size() <= track) last_category_.resize(places_.size());
   last_category_[track] = category;
-  if (async_.size() < kMostAsync) async_.emplace(track, category);
+  if (async_.size() < kMostAsync) async_.try_emplace({track, std::string(category)}, std::move(id));
 }
 
 bool TrackListing::IsAsItsEventsSay(size_t track, const std::string& name) const {
@@ -65,32 +65,34 @@ void TrackListing::AppendTrack(std::string& json, size_t track) const {
 
 std::string TrackListing::Json() const {
   std::string json;
-  const auto begin = [&](std::string_view family, size_t track) {
+  const auto begin = [&](std::string_view family, std::string_view pid) {
     json += json.empty() ? "[\n{" : ",\n{";
     AppendMember(json, "of", family);
-    AppendMember(json, "pid", places_[track].pid);
+    AppendMember(json, "pid", pid);
   };
   for (size_t track = 0; track < places_.size() && json.size() < kMostBytes; ++track) {
     const EventPlace& place = places_[track];
     if (place.family == EventPlace::Family::kThread) {
-      begin("thread", track);
+      begin("thread", place.pid);
       AppendMember(json, "tid", place.tid);
       AppendTrack(json, track);
     }
     if (place.family == EventPlace::Family::kCounter && !IsAsItsEventsSay(track, Joined(place.name, place.series))) {
-      begin("counter", track);
+      begin("counter", place.pid);
       AppendMember(json, "name", place.name);
       AppendMember(json, "series", place.series);
       AppendTrack(json, track);
     }
   }
-  for (const auto& [track, category] : async_) {
+  for (const auto& [event, of] : async_) {
     if (json.size() >= kMostBytes) break;
-    const std::string id(places_[track].IdOf(category));
+    const auto& [track, category] = event;
+    const std::string id = of.id.value_or(std::string(places_[track].IdOf(category)));
     if (IsAsItsEventsSay(track, Joined(category, id))) continue;
-    begin("async", track);
+    begin("async", of.pid.value_or(places_[track].pid));
     AppendMember(json, "cat", category);
     AppendMember(json, "id", id);
+    if (!of.scope.empty()) AppendMember(json, "scope", of.scope);
     AppendTrack(json, track);
   }
   if (!json.empty()) json += "\n]";

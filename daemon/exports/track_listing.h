@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/exports/async_id.h"
 #include "daemon/exports/event_places.h"
 #include "storage/trace/track_row.h"
 
@@ -28,25 +28,25 @@ class TrackListing {
   // Both must outlive it; a place for each track.
   TrackListing(std::span<const TrackRow> tracks, const std::vector<EventPlace>& places);
 
-  // An event of an async track, which is known by its events' category.
-  void SeeAsync(uint32_t track, std::string_view category) {
-    if (track < last_category_.size() && last_category_[track] == category) return;
-    AddAsync(track, category);
+  // Whether an event of an async track, which is known by its events' category, is the first after one of another.
+  bool IsNewAsync(uint32_t track, std::string_view category) const {
+    return track >= last_category_.size() || last_category_[track] != category;
   }
+  // Of such an event.
+  void AddAsync(uint32_t track, std::string_view category, AsyncId id);
 
   // A list; nothing where there is none to list. All threads, and what else is more than its events say.
   std::string Json() const;
 
  private:
-  void AddAsync(uint32_t track, std::string_view category);
   bool IsAsItsEventsSay(size_t track, const std::string& name) const;
   void AppendTrack(std::string& json, size_t track) const;
 
   const std::span<const TrackRow> tracks_;
   const std::vector<EventPlace>& places_;
-  std::map<std::string_view, std::string_view> processes_;  // names by pid, as the first track has them
-  std::vector<std::optional<std::string>> last_category_;   // by track
-  std::set<std::pair<uint32_t, std::string>> async_;        // with their categories
+  std::map<std::string_view, std::string_view> processes_;     // names by pid, as the first track has them
+  std::vector<std::optional<std::string>> last_category_;      // by track
+  std::map<std::pair<uint32_t, std::string>, AsyncId> async_;  // with their categories
 };
 
 }  // namespace kprof

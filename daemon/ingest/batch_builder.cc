@@ -69,11 +69,12 @@ void BatchBuilder::AddMetadata(const Event& event) {
   AddRow(EventKind::kMetadata, event).of(EventColumn::kPhase).push_back('M');
 }
 
-void BatchBuilder::AddCounter(int64_t time_ns, uint32_t track, double value) {
+void BatchBuilder::AddCounter(int64_t time_ns, uint32_t track, double value, std::span<const EventArg> written) {
   EventRows& rows = batch_.of(EventKind::kCounter);
   rows.of(EventColumn::kTime).push_back(time_ns);
   rows.of(EventColumn::kTrack).push_back(track);
   rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
+  AddArgs(rows, written);
   ++rows_;
   ++events_;
 }
@@ -84,7 +85,17 @@ EventRows& BatchBuilder::AddRow(EventKind kind, const Event& event) {
   rows.of(EventColumn::kTrack).push_back(event.track);
   rows.of(EventColumn::kName).push_back(event.name);
   rows.of(EventColumn::kCategory).push_back(event.category);
-  std::span<const EventArg> args = event.args;
+  AddArgs(rows, event.args);
+  ++rows_;
+  ++events_;
+  return rows;
+}
+
+void BatchBuilder::AddArgs(EventRows& rows, std::span<const EventArg> args) {
+  if (args.empty()) {
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
+    return;
+  }
   EventArg json;
   if (shapes_.size() > kMostShapes) {
     json = AsJson(args);
@@ -100,9 +111,6 @@ EventRows& BatchBuilder::AddRow(EventKind kind, const Event& event) {
       if (HasColumn(args[i].type)) columns[i].push_back(args[i].value);
     }
   }
-  ++rows_;
-  ++events_;
-  return rows;
 }
 
 uint32_t BatchBuilder::ShapeOf(std::span<const EventArg> args) {

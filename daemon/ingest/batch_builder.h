@@ -53,7 +53,8 @@ class BatchBuilder {
   void AddSlice(const Event& event, int64_t duration_ns, int64_t correlation);
   void AddInstant(const Event& event);
   void AddMetadata(const Event& event);  // of phase M
-  void AddCounter(int64_t time_ns, uint32_t track, double value);
+  // `written`: how its source wrote the value, one argument, where that is not the double's text.
+  void AddCounter(int64_t time_ns, uint32_t track, double value, std::span<const EventArg> written = {});
 
   // To be called between events, often: costs nothing unless a batch is full.
   Status GiveFull() { return rows_ < kRowsPerBatch && text_bytes_ < kTextBytesPerBatch ? OkStatus() : Give(); }
@@ -65,6 +66,7 @@ class BatchBuilder {
   int64_t changed_texts() const { return changed_texts_; }
 
  private:
+  void AddArgs(EventRows& rows, std::span<const EventArg> args);
   EventRows& AddRow(EventKind kind, const Event& event);
   // Which of the two tables has a string's text.
   struct Place {

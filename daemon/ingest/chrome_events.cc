@@ -47,7 +47,10 @@ struct ChromeEvents::EventId {
 };
 
 struct ChromeEvents::Layout {
-  int phase = kNone;  // its slot
+  int phase = kNone;        // its slot
+  int correlation = kNone;  // that of what says which of its arguments that is
+  std::string said_name;    // the last one there, and what it says
+  SaidCorrelation said;
   std::vector<ChromePlan> plans;
 };
 
@@ -60,9 +63,10 @@ struct ChromeEvents::Known {
   std::vector<Layout> of_layouts;  // by number
 };
 
-ChromeEvents::ChromeEvents(uint32_t source)
+ChromeEvents::ChromeEvents(uint32_t source, size_t sample_text_bytes)
     : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
-      whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)) {
+      whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)),
+      sample_text_bytes_(sample_text_bytes) {
   batch_.source = source;
   shapes_.emplace(ArgShape(), kNoArgs);
 }
@@ -102,6 +106,20 @@ TraceBatch ChromeEvents::TakeBatch() {
   return std::exchange(batch_, std::move(next));
 }
 
+// The slots stay what they are for one name; the values are looked at each time.
+SaidCorrelation ChromeEvents::SaidOf(Layout& layout, const EventLayouts::Event& event) {
+  const std::string_view name = event.values[layout.correlation].text();
+  if (layout.said == SaidCorrelation() || layout.said_name != name) {
+    layout.said_name = name;
+    layout.said = FindSaidCorrelation(event.layout->slots, layout.correlation, name);
+  }
+  if (layout.said.added == kNone) return {};
+  const std::string_view added = event.values[layout.said.added].text();
+  const std::optional<JsonNumber> number = ParseJsonNumber(added);
+  const bool is_one = layout.said.named == kNone || event.values[layout.said.named].text() == added;
+  return number && number->is_integer && is_one ? layout.said : SaidCorrelation();
+}
+
 ChromePlan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event) {
   if (known.generation != known.layouts.generation()) {
     known.of_layouts.clear();
@@ -114,20 +132,23 @@ ChromePlan& ChromeEvents::PlanOf(Known& known, const EventLayouts::Event& event)
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!slots[i].in_args && slots[i].key == "ph") layout.phase = static_cast<int>(i);
     }
+    layout.correlation = FindCorrelationMember(slots);
   }
   const std::string_view phase = layout.phase == kNone ? std::string_view() : event.values[layout.phase].text();
+  const bool may_say = layout.correlation != kNone && phase == "X";
+  const SaidCorrelation said = may_say ? SaidOf(layout, event) : SaidCorrelation();
   for (ChromePlan& plan : layout.plans) {
-    if (plan.phase == phase) return plan;
+    if (plan.phase == phase && (!may_say || plan.said == said)) return plan;
   }
-  layout.plans.push_back(MakeChromePlan(slots, phase, layout.phase, Odd::kNothing, texts_));
+  layout.plans.push_back(MakeChromePlan(slots, phase, layout.phase, Odd::kNothing, said, texts_));
   return layout.plans.back();
 }
 
 // The plan beside this one for events that are odd in that way.
 ChromePlan& ChromeEvents::OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd) {
   if (plan.odd_plan == nullptr || plan.odd != odd) {
-    plan.odd_plan =
-        std::make_unique<ChromePlan>(MakeChromePlan(event.layout->slots, plan.phase, plan.phase_slot, odd, texts_));
+    plan.odd_plan = std::make_unique<ChromePlan>(
+        MakeChromePlan(event.layout->slots, plan.phase, plan.phase_slot, odd, plan.said, texts_));
     plan.odd = odd;
   }
   return *plan.odd_plan;
@@ -141,9 +162,12 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
   const int64_t time_ns = said_ns.value_or(0);
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
-  if (!said_ns && letter != 'M') {  // which alone may have none
-    ++untimed_;
-    return AddRow(OddPlanOf(plan, event, Odd::kTime), event.values, 0, kNoValue, 'M');
+  if (!said_ns) {
+    if (letter != 'M') {  // which alone may have none
+      ++untimed_;
+      return AddRow(OddPlanOf(plan, event, Odd::kTime), event.values, 0, kNoValue, 'M');
+    }
+    if (plan.is_added) return AddTold(plan, event.values);
   }
   if (plan.kind == EventKind::kCounter) return AddCounters(plan, event, time_ns);
   int64_t duration_ns = kNoValue;
@@ -189,6 +213,19 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
   AddArgs(plan, values, rows, plan.name == kNone ? EnvironmentEvent::kNone : plan.lasts[plan.name].event);
+}
+
+// It makes no track, as it is of none that has no events.
+void ChromeEvents::AddTold(ChromePlan& plan, const JsonSpan* values) {
+  auto text = [&](int slot) { return slot == kNone ? 0 : texts_.Text(values[slot].text(), plan.lasts[slot]); };
+  auto place = [&](int slot) { return slot == kNone ? 0 : texts_.Text(PlaceText(values[slot]), plan.lasts[slot]); };
+  ToldName told{{TrackKey::Family::kThread, place(plan.pid), place(plan.tid), 0, 0}, text(plan.name)};
+  told.name = text(plan.told_name);
+  if (plan.told_sort_index != kNone) {
+    const std::optional<JsonNumber> number = ParseJsonNumber(values[plan.told_sort_index].text());
+    if (number && number->is_integer) told.sort_index = number->digits;
+  }
+  batch_.told_names.push_back(told);
 }
 
 ChromeEvents::EventId ChromeEvents::IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
@@ -360,18 +397,19 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
   std::vector<bool> is_sample(plan.args.size());
   bool says_more = plan.tid != kNone || (plan.category != kNone && !values[plan.category].text().empty());
   for (size_t i = 0; i < plan.args.size(); ++i) {
-    std::string_view text = values[plan.args[i].slot].text();
-    if (text.starts_with('+')) text.remove_prefix(1);  // of an infinity
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (plan.slots[i].of_event || error != std::errc() || end != text.data() + text.size()) {
+    const std::string_view text = values[plan.args[i].slot].text();
+    const std::optional<CounterSample> sample =
+        plan.slots[i].of_event ? std::nullopt : ReadCounterSample(text, plan.args[i].kind == JsonKind::kString);
+    if (!sample) {
       says_more |= plan.args[i].slot != plan.id;
       continue;
     }
     is_sample[i] = true;
     rows.of(EventColumn::kTime).push_back(time_ns);
     rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key}));
-    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
+    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample->value));
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
+    if (sample->written) AddSampleText(*sample, text, rows);
   }
   if (!says_more && std::find(is_sample.begin(), is_sample.end(), true) != is_sample.end()) return;
   if (is_sample != plan.is_sample) plan.odd_plan = nullptr;
@@ -386,6 +424,26 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
     plan.is_sample = std::move(is_sample);
   }
   AddRow(rest, values, time_ns, kNoValue, 'C');
+}
+
+// Of the last sample: how it was written.
+void ChromeEvents::AddSampleText(const CounterSample& sample, std::string_view text, EventRows& rows) {
+  int64_t column = sample.column;
+  if (IsStringNumber(*sample.written)) {
+    const uint32_t strings = texts_.size();
+    if (text.size() > sample_text_bytes_) {
+      ++rounded_;
+      return;
+    }
+    column = texts_.Text(text);
+    if (column >= strings) sample_text_bytes_ -= text.size();
+  }
+  uint32_t& shape = sample_shapes_[static_cast<size_t>(*sample.written)];
+  if (shape == kNoArgs) shape = Shape({{texts_.Text(kSampleKey), *sample.written, false}});
+  rows.of(EventColumn::kShape).back() = shape;
+  if (rows.args.size() <= shape) rows.args.resize(shape + 1);
+  rows.args[shape].resize(1);
+  rows.args[shape][0].push_back(column);
 }
 
 // As Chrome itself calls a counter that has an id: name[id].

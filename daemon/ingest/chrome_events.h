@@ -10,6 +10,8 @@
 // Each thread its own.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "daemon/ingest/chrome_plan.h"
+#include "daemon/ingest/counter_sample.h"
 #include "daemon/ingest/event_layouts.h"
 #include "daemon/ingest/event_texts.h"
 #include "storage/trace/trace_batch.h"
@@ -27,7 +30,10 @@ namespace kprof {
 
 class ChromeEvents {
  public:
-  explicit ChromeEvents(uint32_t source);
+  static constexpr size_t kMostSampleTextBytes = size_t{8} << 20;
+
+  // `sample_text_bytes`: of different samples of counters that only their text says; further ones are doubles alone.
+  explicit ChromeEvents(uint32_t source, size_t sample_text_bytes = kMostSampleTextBytes);
   ~ChromeEvents();
 
   enum class Stopped : uint8_t { kAtLimit, kAtBracket, kAtNoEvent, kAtCut, kAtTooMany };
@@ -49,21 +55,26 @@ class ChromeEvents {
   int64_t untimed() const { return untimed_; }
   // Of them, those of which something was left out, as it is called an environment.
   int64_t with_left_out() const { return with_left_out_; }
+  // Of samples of counters, those of which just the double was kept, though it does not say all.
+  int64_t rounded() const { return rounded_; }
 
  private:
   struct Known;
   struct Layout;
   using Odd = ChromePlan::Odd;
+  static SaidCorrelation SaidOf(Layout& layout, const EventLayouts::Event& event);
   ChromePlan& PlanOf(Known& known, const EventLayouts::Event& event);
   ChromePlan& OddPlanOf(ChromePlan& plan, const EventLayouts::Event& event, Odd odd);
   void AddEvent(Known& known, const EventLayouts::Event& event);
   void AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time_ns, int64_t duration_ns, char letter);
+  void AddTold(ChromePlan& plan, const JsonSpan* values);
   void AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& rows, EnvironmentEvent of);
   void AddNumbers(const ChromePlan& plan, const int64_t* numbers, EventRows& rows) const;
   enum class Left : uint8_t { kAll, kSome, kNone };
   Left LeftOf(ChromePlan& plan, size_t arg, const JsonSpan* values, EnvironmentEvent of, int64_t& number);
   void AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns);
+  void AddSampleText(const CounterSample& sample, std::string_view text, EventRows& rows);
   uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
   struct EventId;
   EventId IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
@@ -82,7 +93,10 @@ class ChromeEvents {
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
-  bool lacks_some_ = false;  // the event that is being added
+  int64_t rounded_ = 0;
+  size_t sample_text_bytes_;                             // that are left
+  std::array<uint32_t, kArgTypes + 1> sample_shapes_{};  // by type; 0: none yet
+  bool lacks_some_ = false;                              // the event that is being added
 };
 
 }  // namespace kprof

@@ -30,8 +30,9 @@ const char* FindOddValueEnd(const char* begin, const char* at, const char* end) 
 
 }  // namespace
 
-ChromePieceReader::ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes)
-    : text_(text), most_event_bytes_(most_event_bytes), events_(source) {
+ChromePieceReader::ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes,
+                                     size_t sample_text_bytes)
+    : text_(text), most_event_bytes_(most_event_bytes), events_(source, sample_text_bytes) {
   bytes_.reserve(static_cast<size_t>(kBackBytes + piece_bytes + kTailBytes) + kScanSlackBytes);
 }
 
@@ -74,6 +75,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   const int64_t events_before = events_.events();
   const int64_t untimed_before = events_.untimed();
   const int64_t with_left_out_before = events_.with_left_out();
+  const int64_t rounded_before = events_.rounded();
   piece.has_text_end = at_end_ && offset_of(end()) <= limit_bytes;
   const int64_t last_bytes = piece.has_text_end ? offset_of(end()) : limit_bytes;
   const char* at = place(first_bytes);
@@ -132,6 +134,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   piece.events = events_.events() - events_before;
   piece.untimed = events_.untimed() - untimed_before;
   piece.with_left_out = events_.with_left_out() - with_left_out_before;
+  piece.rounded = events_.rounded() - rounded_before;
   piece.batch = events_.TakeBatch();
   return piece;
 }

@@ -32,6 +32,7 @@ struct ChromePiece {
   int64_t events = 0;
   int64_t untimed = 0;
   int64_t with_left_out = 0;
+  int64_t rounded = 0;
   TraceBatch batch;
 };
 
@@ -39,7 +40,8 @@ class ChromePieceReader {
  public:
   static constexpr int64_t kBackBytes = kBeforeEventBytes;  // before a piece, that are looked at
 
-  ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes);
+  ChromePieceReader(TextSource& text, uint32_t source, int64_t piece_bytes, int64_t most_event_bytes,
+                    size_t sample_text_bytes = ChromeEvents::kMostSampleTextBytes);
 
   // The events that begin in [first_bytes, limit_bytes). `is_begin`: one begins at first_bytes, or something else that
   // may stand in the list; else the first one is looked for. What cannot be read is skipped: a value that is no event

@@ -1,5 +1,8 @@
 #include "daemon/ingest/chrome_plan.h"
 
+#include <algorithm>
+#include <array>
+
 #include "daemon/ingest/environment_names.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/kept_environment.h"
@@ -7,6 +10,7 @@
 namespace kprof {
 namespace {
 
+constexpr std::string_view kCorrelation = "correlation";
 constexpr auto kNotSeen = static_cast<ArgType>(0);  // of a slot that had no value yet
 
 EventKind KindOf(char phase) {
@@ -31,6 +35,31 @@ bool IsAsync(char phase) {
   return phase == 'b' || phase == 'e' || phase == 'n';
 }
 
+constexpr std::string_view kSaidCorrelation = "kprofCorrelation";
+constexpr std::string_view kAdded = "kprofAdded";
+
+// Metadata without a time that an export of ours made up says this alone.
+void FindAdded(const std::vector<EventLayout::Slot>& slots, ChromePlan& plan) {
+  constexpr std::array<std::string_view, 5> kParts = {"ph", "name", "cat", "pid", "tid"};
+  bool is_marked = false;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const EventLayout::Slot& slot = slots[i];
+    const bool is_number = slot.kind == JsonKind::kNumber;
+    const bool is_text = slot.kind == JsonKind::kString;
+    if (slot.in_args && slot.key == "name" && is_text) {
+      plan.told_name = static_cast<int>(i);
+    } else if (slot.in_args && slot.key == "sort_index" && is_number) {
+      plan.told_sort_index = static_cast<int>(i);
+    } else if (!slot.in_args && slot.key == kAdded && is_number) {
+      is_marked = true;
+    } else if (slot.in_args || (!is_number && !is_text) ||
+               std::find(kParts.begin(), kParts.end(), slot.key) == kParts.end()) {
+      return;
+    }
+  }
+  plan.is_added = is_marked;
+}
+
 bool IsId2(const EventLayout::Slot& slot) {
   return !slot.in_args && slot.kind == JsonKind::kNested && slot.key == "id2";
 }
@@ -48,7 +77,7 @@ bool IsVariableSlot(const EventLayout::Slot& slot) {
 }  // namespace
 
 ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
-                          ChromePlan::Odd odd, EventTexts& texts) {
+                          ChromePlan::Odd odd, const SaidCorrelation& said, EventTexts& texts) {
   using Odd = ChromePlan::Odd;
   constexpr int kNone = ChromePlan::kNone;
   ChromePlan plan;
@@ -58,6 +87,10 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
   plan.kind = odd == Odd::kTime || odd == Odd::kCounter ? EventKind::kMetadata : KindOf(letter);
   plan.is_async = plan.kind == EventKind::kMetadata && odd == Odd::kNothing && IsAsync(letter);
   plan.is_told = letter == 'M';
+  if (plan.is_told) FindAdded(slots, plan);
+  const bool is_said = plan.kind == EventKind::kSlice && said.added != kNone;
+  plan.said = said;
+  if (is_said && said.named == kNone) plan.text_correlation = said.added;
   const bool has_id = odd != Odd::kTime && (plan.kind == EventKind::kFlow || IsAsync(letter));
   if (has_id) {
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -90,6 +123,7 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
     if (is_phase && odd == Odd::kTime) continue;
+    if (is_said && (static_cast<int>(i) == said.member || static_cast<int>(i) == said.added)) continue;
     if (IsVariableSlot(slots[i])) {
       plan.lacks_some = true;
       continue;
@@ -99,8 +133,10 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
     if (is_field) *field = static_cast<int>(i);
     const bool is_kept_field = is_field && ((keeps_id && field == &plan.id) || (keeps_pid && field == &plan.pid));
     if ((!is_field || is_kept_field) && (!is_phase || phase.size() != 1)) {
-      const bool may_correlate = plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == "correlation";
-      const bool is_correlation = may_correlate && slots[i].kind == JsonKind::kNumber;
+      const bool may_correlate =
+          plan.kind == EventKind::kSlice && slots[i].in_args && slots[i].key == kCorrelation && !is_said;
+      const bool is_correlation =
+          (may_correlate && slots[i].kind == JsonKind::kNumber) || (is_said && static_cast<int>(i) == said.named);
       if (is_correlation) {  // of two of that name the last one counts
         for (ChromePlan::Arg& before : plan.args) before.is_correlation = false;
       }
@@ -128,6 +164,29 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
   plan.may_lack_some |= plan.pair_name != kNone && plan.pair_value != kNone;
   plan.lasts.resize(slots.size());
   return plan;
+}
+
+int FindCorrelationMember(const std::vector<EventLayout::Slot>& slots) {
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].in_args && slots[i].kind == JsonKind::kString && slots[i].key == kSaidCorrelation) {
+      return static_cast<int>(i);
+    }
+  }
+  return ChromePlan::kNone;
+}
+
+SaidCorrelation FindSaidCorrelation(const std::vector<EventLayout::Slot>& slots, int member, std::string_view name) {
+  const auto last_called = [&](std::string_view key, size_t end) {
+    for (size_t i = end; i-- > 0;) {
+      if (slots[i].in_args && slots[i].kind == JsonKind::kNumber && slots[i].key == key) return static_cast<int>(i);
+    }
+    return ChromePlan::kNone;
+  };
+  SaidCorrelation said{.member = member, .added = last_called(kCorrelation, slots.size())};
+  if (said.added == ChromePlan::kNone) return {};
+  if (name.empty()) return said;
+  said.named = last_called(name, name == kCorrelation ? static_cast<size_t>(said.added) : slots.size());
+  return said.named == ChromePlan::kNone ? SaidCorrelation() : said;
 }
 
 }  // namespace kprof

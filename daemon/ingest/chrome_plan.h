@@ -16,6 +16,15 @@
 
 namespace kprof {
 
+// What an export of ours says of the correlation of a slice: which of its arguments it added for other readers, and
+// which one is the correlation (docs/exports.md). By slots; each none where nothing is said.
+struct SaidCorrelation {
+  int member = -1;
+  int added = -1;
+  int named = -1;  // none where no argument is
+  bool operator==(const SaidCorrelation&) const = default;
+};
+
 struct ChromePlan {
   // In what an event is not as others of its phase: it has no time, or no duration that can be; it is what a counter
   // says besides its numbers. What would have a column then is an argument, too.
@@ -41,7 +50,8 @@ struct ChromePlan {
   // An id may be more than one value: these are arguments, too, so that all of it comes back.
   int id2 = kNone;
   int scope = kNone;
-  int text_correlation = kNone;  // one in quotes
+  int text_correlation = kNone;  // one in quotes, or one that is no argument
+  SaidCorrelation said;
   std::vector<Arg> args;
   // Of the last event; often the next one has the same. The types of `slots` are its values'.
   ArgShape slots;
@@ -49,7 +59,10 @@ struct ChromePlan {
   std::vector<EventTexts::Last> lasts;  // by slot of the layout
   bool lacks_some = false;              // of its slots some are an environment
   bool is_told = false;                 // metadata that may be about anything (ph M)
-  bool has_whole_args = false;          // all its arguments are one value
+  bool is_added = false;                // metadata that an export of ours made up: it is no row
+  int told_name = kNone;
+  int told_sort_index = kNone;
+  bool has_whole_args = false;  // all its arguments are one value
   // Of its arguments some may be an environment: they are looked at one by one.
   bool may_lack_some = false;
   bool leaves_out = false;        // of the last event some were: their slots are of no type
@@ -70,6 +83,12 @@ struct ChromePlan {
 
 // `phase_slot`: where the letter stands, ChromePlan::kNone where it stands nowhere. `texts` learns the keys.
 ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
-                          ChromePlan::Odd odd, EventTexts& texts);
+                          ChromePlan::Odd odd, const SaidCorrelation& said, EventTexts& texts);
+
+// What an X says whose slot `member` is that of its correlation and has the value `name`; of no account unless the
+// values of what is added and what is named are one integer.
+SaidCorrelation FindSaidCorrelation(const std::vector<EventLayout::Slot>& slots, int member, std::string_view name);
+// The slot of an event that says so, ChromePlan::kNone where there is none.
+int FindCorrelationMember(const std::vector<EventLayout::Slot>& slots);
 
 }  // namespace kprof

@@ -33,7 +33,7 @@ class PiecesAhead {
       : text_(text), pool_(pool), options_(options) {
     for (size_t i = 0; i < options.readers; ++i) {
       free_.push_back(std::make_unique<ChromePieceReader>(text, static_cast<uint32_t>(i + 1), options.piece_bytes,
-                                                          options.most_event_bytes));
+                                                          options.most_event_bytes, options.sample_text_bytes));
     }
   }
   ~PiecesAhead() { End(); }
@@ -126,6 +126,11 @@ class Reading {
       sink_.Warn(std::to_string(untimed_) + " events have no time, or one of more than 73 years: kept as metadata");
     if (unknown_ > 0)
       sink_.Warn(std::to_string(unknown_) + " events are of a \"ph\" that is not known: kept as metadata");
+    if (rounded_ > 0) {
+      sink_.Warn(
+          std::to_string(rounded_) +
+          " samples of counters are kept as doubles alone: too many different ones have more digits, or are texts");
+    }
     if (with_left_out_ > 0) RETURN_IF_ERROR(sink_.SetFact("left_out_of_events", with_left_out_));
     return facts_.Finish(first_time_ns_);
   }
@@ -173,7 +178,8 @@ class Reading {
 
   Result<ChromePiece> ReadAgain(int64_t first_bytes, int64_t limit_bytes, bool is_begin) {
     if (again_ == nullptr) {
-      again_ = std::make_unique<ChromePieceReader>(text_, 0, options_.piece_bytes, options_.most_event_bytes);
+      again_ = std::make_unique<ChromePieceReader>(text_, 0, options_.piece_bytes, options_.most_event_bytes,
+                                                   options_.sample_text_bytes);
     }
     return again_->Read(first_bytes, limit_bytes, is_begin);
   }
@@ -188,6 +194,7 @@ class Reading {
     events_ += piece.events;
     untimed_ += piece.untimed;
     with_left_out_ += piece.with_left_out;
+    rounded_ += piece.rounded;
     for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
       if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
     }
@@ -206,6 +213,7 @@ class Reading {
   Status TakeNumbersOf(ChromePiece& piece) {
     TraceBatch batch = std::move(piece.batch);
     batch.rows = {};
+    batch.told_names.clear();
     return sink_.Take(std::move(batch));
   }
 
@@ -313,6 +321,7 @@ class Reading {
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
+  int64_t rounded_ = 0;
   int64_t unknown_ = 0;  // whose phase says nothing here
   PiecesAhead pieces_;
 };

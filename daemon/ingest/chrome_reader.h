@@ -15,6 +15,7 @@
 
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/batch_sink.h"
+#include "daemon/ingest/chrome_events.h"
 #include "daemon/ingest/text_source.h"
 #include "storage/base/status.h"
 
@@ -24,6 +25,8 @@ struct ChromeReaderOptions {
   size_t readers = 2;  // side by side, on the pool's threads
   int64_t piece_bytes = 4 << 20;
   int64_t most_event_bytes = int64_t{64} << 20;  // of one event, and of all that stands beside them
+  // Of different samples of counters that are more than their doubles, each reader's.
+  size_t sample_text_bytes = ChromeEvents::kMostSampleTextBytes;
 };
 
 // Fails with kNotFound where it is no such text: no list of events is in it, or one of other things; kBadInput where

@@ -37,6 +37,9 @@ class EventTexts {
   // Nothing where all of it goes.
   std::optional<uint32_t> OfEnvironment(std::string_view key, bool is_json, std::string_view text);
 
+  // Of strings so far, each once.
+  uint32_t size() const { return strings_; }
+
   // The strings that are new since the last time.
   std::vector<std::string> TakeNew() { return std::exchange(new_, {}); }
   // Whether a text that was asked for since the last time had something of an environment, which was left out.

@@ -80,13 +80,12 @@ class Tracks {
     if (*family == TrackKey::Family::kThread) key.tid = Text(TextIn(members, "tid"));
     if (*family == TrackKey::Family::kAsync) key.name = Text(TextIn(members, "cat"));
     if (*family == TrackKey::Family::kAsync) key.series = Text(TextIn(members, "id"));
+    if (*family == TrackKey::Family::kAsync) key.tid = Text(TextIn(members, "scope"));
     if (*family == TrackKey::Family::kCounter) key.name = Text(TextIn(members, "name"));
     if (*family == TrackKey::Family::kCounter) key.series = Text(TextIn(members, "series"));
-    row.id = static_cast<uint32_t>(batch_.tracks.size());
-    batch_.tracks.push_back(key);
-    batch_.known_tracks.push_back(std::move(row));
+    batch_.told_tracks.push_back({key, std::move(row)});
   }
-  size_t size() const { return batch_.tracks.size(); }
+  size_t size() const { return batch_.told_tracks.size(); }
   TraceBatch Take() { return std::move(batch_); }
 
  private:

@@ -15,7 +15,7 @@ namespace kprof {
 // Further ones are passed over.
 constexpr size_t kMostExportedTracks = 1 << 18;
 
-// A batch without rows, of no reader's source.
+// A batch without rows and tracks, of no reader's source.
 TraceBatch ReadExportedTracks(std::string_view json);
 
 }  // namespace kprof

@@ -9,6 +9,7 @@
 #include "daemon/ingest/nsys_column_targets.h"
 #include "daemon/ingest/personal_names.h"
 #include "storage/trace/arg_decimal.h"
+#include "storage/trace/counter_text.h"
 
 namespace kprof {
 namespace {
@@ -109,6 +110,19 @@ std::optional<double> NsysCursor::Number(int column) const {
   const int type = query_.Type(column);
   if (type == SQLITE_TEXT) return ParseAll<double>(query_.Text(column));
   return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? std::optional(query_.Real(column)) : std::nullopt;
+}
+
+std::optional<CounterSample> NsysCursor::Sample(int column) const {
+  const std::optional<double> number = Number(column);
+  if (!number) return std::nullopt;
+  CounterSample sample{*number, std::nullopt, 0};
+  const int type = query_.Type(column);
+  if (type == SQLITE_TEXT || !std::isfinite(*number)) sample.written = ArgType::kString;
+  if (type == SQLITE_INTEGER && !IsCounterText({query_.Integer(column), 0})) {
+    sample.written = ArgType::kInteger;
+    sample.column = query_.Integer(column);
+  }
+  return sample;
 }
 
 std::optional<int64_t> NsysCursor::Time(int column) const {

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/ingest/counter_sample.h"
 #include "daemon/ingest/nsys_source.h"
 
 namespace kprof {
@@ -44,6 +45,8 @@ class NsysCursor {
   std::string_view Text(int column) const { return column < 0 ? std::string_view() : query_.Text(column); }
   // Whatever it is stored as; nothing where it is none.
   std::optional<double> Number(int column) const;
+  // The same as one is kept, of numbers that are stored as such and of others.
+  std::optional<CounterSample> Sample(int column) const;
   // In ns, the nearest; nothing where it is no number, or so far off that no two could be subtracted.
   std::optional<int64_t> Time(int column) const;
   // Counts the row as one that has no time, and so is no event.

@@ -1,7 +1,7 @@
 #include "daemon/ingest/nsys_metrics.h"
 
-#include <charconv>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +38,14 @@ std::map<MetricId, MetricName> ReadNames(NsysDatabase& database) {
   return names;
 }
 
+void AddSample(BatchBuilder& batch, int64_t time_ns, uint32_t track, const CounterSample& sample,
+               std::string_view text) {
+  if (!sample.written) return batch.AddCounter(time_ns, track, sample.value);
+  const EventArg written{batch.Text(kSampleKey), *sample.written,
+                         IsStringNumber(*sample.written) ? int64_t{batch.Text(text)} : sample.column};
+  batch.AddCounter(time_ns, track, sample.value, std::span(&written, 1));
+}
+
 // Calls `take` with the name and the value of each number that is a field of a JSON object, itself not in another.
 template <typename Take>
 void TakeNumbers(std::string json, const Take& take) {
@@ -59,9 +67,8 @@ void TakeNumbers(std::string json, const Take& take) {
     const char* const value_end = value < end ? FindValueEnd(value, end) : nullptr;
     if (value_end == nullptr) return;
     if (BeginsNumber(*value)) {
-      double number = 0;
-      const auto [stop, error] = std::from_chars(value, value_end, number);
-      if (error == std::errc() && stop == value_end) take(std::string_view(key, key_end), number);
+      const std::string_view text(value, value_end);
+      if (const auto sample = ReadCounterSample(text, false)) take(std::string_view(key, key_end), *sample, text);
     }
     at = SkipSpace(value_end);
     if (at >= end || *at != ',') return;
@@ -85,7 +92,7 @@ Status ReadNsysGpuMetrics(NsysSource& source, const NsysTable& table) {
       row.SkipUntimed();
       continue;
     }
-    const std::optional<double> sample = row.Number(value);
+    const std::optional<CounterSample> sample = row.Sample(value);
     if (!sample) {
       row.SkipValueless();
       continue;
@@ -104,7 +111,7 @@ Status ReadNsysGpuMetrics(NsysSource& source, const NsysTable& table) {
                                    id.first & 0xff))
                   .first;
     }
-    source.batch.AddCounter(*time_ns, track->second, *sample);
+    AddSample(source.batch, *time_ns, track->second, *sample, row.Text(value));
   }
   return row.Finish();
 }
@@ -124,9 +131,10 @@ Status ReadNsysGenericEvents(NsysSource& source, const NsysTable& table) {
     const std::string name = "generic event " + std::to_string(row.Integer(type));
     const uint32_t track = source.tracks.OfProcess(NsysTracks::kNone, "other", name);
     source.batch.AddInstant({*time_ns, track, source.batch.Text(name), category, row.Args()});
-    TakeNumbers(std::string(row.Text(data)), [&](std::string_view field, double number) {
-      source.batch.AddCounter(*time_ns, source.tracks.Counter(field, name, std::nullopt), number);
-    });
+    TakeNumbers(std::string(row.Text(data)),
+                [&](std::string_view field, const CounterSample& sample, std::string_view text) {
+                  AddSample(source.batch, *time_ns, source.tracks.Counter(field, name, std::nullopt), sample, text);
+                });
   }
   return row.Finish();
 }

@@ -41,14 +41,15 @@ Status ReadNsysDiagnostics(NsysSource& source, const NsysTable& table) {
   const int timestamp = row.Take("timestamp");
   const int text = row.Take("text");
   const uint32_t category = source.batch.Text("diagnostic");
-  const uint32_t track = source.tracks.OfProcess(NsysTracks::kNone, "other", "diagnostics");
+  std::optional<uint32_t> track;  // there is none without events
   while (row.Next()) {
     const std::optional<int64_t> time_ns = row.Time(timestamp);
     if (!time_ns) {
       row.SkipUntimed();
       continue;
     }
-    source.batch.AddInstant({*time_ns, track, row.ResolvedNumber(text), category, row.Args()});
+    if (!track) track = source.tracks.OfProcess(NsysTracks::kNone, "other", "diagnostics");
+    source.batch.AddInstant({*time_ns, *track, row.ResolvedNumber(text), category, row.Args()});
   }
   return row.Finish();
 }

@@ -16,6 +16,7 @@
 namespace kprof {
 namespace {
 
+constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers
 constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
 // What sources are read as: Kineto's traces are Chrome's.
@@ -136,8 +137,11 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
     const std::optional<Status> cut = text->WhyCut();
     return sniffed == 0 && cut ? *cut : NoKnownFormat();
   }
-  RETURN_IF_ERROR(
-      ReadChrome(*text, pool, filling, {.readers = reading.threads, .most_event_bytes = reading.limits.event_bytes}));
+  const auto sample_text_bytes = static_cast<size_t>(reading.limits.text_bytes / kShareOfSamples);
+  RETURN_IF_ERROR(ReadChrome(*text, pool, filling,
+                             {.readers = reading.threads,
+                              .most_event_bytes = reading.limits.event_bytes,
+                              .sample_text_bytes = sample_text_bytes}));
   const bool was_cut = text->WhyCut().has_value();  // of which the reader has warned
   ASSIGN_OR_RETURN(std::string hash, text->FinishHash(stop));
   const std::optional<Status> cut = text->WhyCut();

@@ -80,12 +80,12 @@ Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
     ASSIGN_OR_RETURN(const uint32_t number, String(TextOfBatch(text)));
     source.strings.push_back(number);
   }
-  for (TrackKey key : batch.tracks) {
-    key.pid = source.strings[key.pid];
-    key.tid = source.strings[key.tid];
-    key.name = source.strings[key.name];
-    key.series = source.strings[key.series];
-    ASSIGN_OR_RETURN(const uint32_t number, Track(key));
+  const auto key_here = [&](const TrackKey& key) {
+    return TrackKey{key.family, source.strings[key.pid], source.strings[key.tid], source.strings[key.name],
+                    source.strings[key.series]};
+  };
+  for (const TrackKey& key : batch.tracks) {
+    ASSIGN_OR_RETURN(const uint32_t number, Track(key_here(key)));
     source.tracks.push_back(number);
   }
   for (ArgShape shape : batch.shapes) {
@@ -96,6 +96,13 @@ Status TraceAssembler::AddNumbersOf(const TraceBatch& batch) {
   for (TrackRow track : batch.known_tracks) {
     track.id = source.tracks[track.id];
     facts_.SeeKnown(track);
+  }
+  for (const ToldTrack& told : batch.told_tracks) facts_.SeeTold({key_here(told.key), told.row});
+  for (ToldName told : batch.told_names) {
+    told.thread = key_here(told.thread);
+    told.what = source.strings[told.what];
+    told.name = source.strings[told.name];
+    facts_.SeeTold(told);
   }
   return OkStatus();
 }

@@ -118,6 +118,17 @@ void TrackFacts::SeeKnown(const TrackRow& track) {
   known_[track.id] = track;
 }
 
+void TrackFacts::SeeTold(const ToldTrack& told) {
+  told_tracks_[told.key] = told.row;
+}
+
+void TrackFacts::SeeTold(const ToldName& told) {
+  const std::string_view what = strings_.Text(told.what);
+  if (what == "process_name") process_names_[told.thread.pid] = strings_.Text(told.name);
+  if (what == "thread_name") told_names_[told.thread].name = strings_.Text(told.name);
+  if (what == "thread_sort_index") told_names_[told.thread].sort_index = told.sort_index;
+}
+
 bool TrackFacts::IsOfGpu(uint32_t category) {
   if (gpu_categories_.size() <= category) gpu_categories_.resize(strings_.size());
   int8_t& known = gpu_categories_[category];
@@ -159,8 +170,17 @@ TrackRow TrackFacts::Describe(uint32_t id) const {
   const auto known = known_.find(id);
   if (known != known_.end()) return known->second;
   const TrackKey& key = tracks_[id];
+  if (const auto told = told_tracks_.find(key); told != told_tracks_.end()) {
+    TrackRow track = told->second;
+    track.id = id;
+    return track;
+  }
   const auto found = facts_.find(id);
   Fact fact = found == facts_.end() ? Fact{} : found->second;
+  if (const auto told = told_names_.find(key); told != told_names_.end()) {
+    if (!fact.name) fact.name = told->second.name;
+    if (!fact.sort_index) fact.sort_index = told->second.sort_index;
+  }
   if (const auto labels = process_labels_.find(key.pid); !IsKnown(id) && labels != process_labels_.end()) {
     fact.is_gpu = labels->second.starts_with("GPU");  // one on which nothing ran
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ class TrackFacts {
   void SeeMetadata(const EventRows& metadata);
   // What a reader itself says of a track, by the part's number; it stands above what its events say.
   void SeeKnown(const TrackRow& track);
+  // The same of those with such a key; the last one counts.
+  void SeeTold(const ToldTrack& told);
+  void SeeTold(const ToldName& told);
 
   // Of the track with that number.
   TrackRow Describe(uint32_t id) const;
@@ -57,6 +61,8 @@ class TrackFacts {
   std::unordered_map<uint32_t, std::string> process_labels_;
   std::unordered_map<uint32_t, int64_t> process_sort_indexes_;
   std::unordered_map<uint32_t, TrackRow> known_;
+  std::map<TrackKey, TrackRow> told_tracks_;
+  std::map<TrackKey, Fact> told_names_;
   std::vector<int8_t> gpu_categories_;  // by string: 0 not asked yet, 1 it is none, 2 it is one
 };
 

@@ -7,7 +7,7 @@ using enum EventColumn;
 
 constexpr EventColumn kSliceColumns[] = {kTime, kDuration, kTrack, kName, kCategory, kShape, kCorrelation};
 constexpr EventColumn kInstantColumns[] = {kTime, kTrack, kName, kCategory, kShape};
-constexpr EventColumn kCounterColumns[] = {kTime, kTrack, kValue};
+constexpr EventColumn kCounterColumns[] = {kTime, kTrack, kShape, kValue};
 constexpr EventColumn kFlowColumns[] = {kTime, kTrack, kName, kCategory, kShape, kFlowId, kPhase};
 constexpr EventColumn kMetadataColumns[] = {kTime, kTrack, kName, kCategory, kShape, kPhase};
 constexpr EventColumn kSummaryColumns[] = {kTime, kDuration, kTrack, kName, kDepth, kCount, kBusy, kLevel};

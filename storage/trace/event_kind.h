@@ -28,7 +28,7 @@ enum class EventColumn : uint8_t {
   kCategory = 5,     //
   kShape = 6,        // of the arguments: arg_shape.h; 0 is no arguments
   kCorrelation = 7,  // with what on another track it belongs together; or kNoValue
-  kValue = 8,        // the bits of a double
+  kValue = 8,        // the bits of a double; a counter's only argument is how its source wrote it: counter_text.h
   kFlowId = 9,       // flow_id.h
   kPhase = 10,       // the letter of a trace event's phase, where the kind has several
   kDepth = 11,       // in how many slices of its track it is; made by who writes the part

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -34,6 +35,20 @@ struct TrackKey {
   }
 };
 
+// What a list beside the events says that a track is, if they are on such a one.
+struct ToldTrack {
+  TrackKey key;
+  TrackRow row;  // its id is of no account
+};
+
+// What an event says of a thread and its process, whether or not anything is on it, that is itself no row.
+struct ToldName {
+  TrackKey thread;
+  uint32_t what = 0;  // the event's name: thread_name
+  uint32_t name = 0;
+  std::optional<int64_t> sort_index;
+};
+
 struct TraceBatch {
   uint32_t source = 0;
   std::vector<std::string> strings;
@@ -43,6 +58,9 @@ struct TraceBatch {
   // Of tracks of this source, by their numbers there (TrackRow::id): what its reader itself knows them to be. Of others
   // the events tell.
   std::vector<TrackRow> known_tracks;
+  // These make no tracks.
+  std::vector<ToldTrack> told_tracks;
+  std::vector<ToldName> told_names;
 
   EventRows& of(EventKind kind) { return rows[IndexOf(kind)]; }
 };

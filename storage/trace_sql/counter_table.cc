@@ -8,12 +8,12 @@ namespace {
 constexpr EventKind kKind = EventKind::kCounter;
 
 constexpr TraceColumn kColumns[] = {
-    {"run", "TEXT", ColumnRole::kRun},
-    {"track_id", "INTEGER", ColumnRole::kTrack},
-    {"ts_ns", "INTEGER", ColumnRole::kTime},
-    {"value", "REAL", ColumnRole::kNone},
+    {"run", "TEXT", ColumnRole::kRun},       {"track_id", "INTEGER", ColumnRole::kTrack},
+    {"ts_ns", "INTEGER", ColumnRole::kTime}, {"value", "REAL", ColumnRole::kNone},
+    {"args", "TEXT", ColumnRole::kNone},
 };
-constexpr EventField kFields[] = {EventField::kRun, EventField::kTrackId, EventField::kTime, EventField::kValue};
+constexpr EventField kFields[] = {EventField::kRun, EventField::kTrackId, EventField::kTime, EventField::kValue,
+                                  EventField::kArgs};
 static_assert(std::size(kColumns) == std::size(kFields));
 
 }  // namespace

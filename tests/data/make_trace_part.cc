@@ -50,6 +50,7 @@ void AddNames(PartWriter& part) {
                             {4, ArgType::kFalse, false},
                             {4, ArgType::kTrue, false},
                             {4, ArgType::kCorrelation, false}}));
+  Require(part.AddShape(3, {{4, ArgType::kDecimal, false}}));
 }
 
 // A thousand steps with two kernels each, in two pieces that overlap in time; of the values there are some for each
@@ -83,7 +84,12 @@ void AddOthers(PartWriter& part) {
   Append(instants, EventKind::kInstant, {5, 0, 7, 0, 0});
   Add(part, EventKind::kInstant, instants, 100);
   EventRows counters;
-  for (int64_t i = 0; i < 10; ++i) Append(counters, EventKind::kCounter, {i * 100, 2, 0x4059000000000000 + i});
+  counters.args.resize(4);
+  counters.args[3].resize(1);
+  for (int64_t i = 0; i < 10; ++i) {
+    Append(counters, EventKind::kCounter, {i * 100, 2, i % 5 == 0 ? 3 : 0, 0x4059000000000000 + i});
+    if (i % 5 == 0) counters.args[3][0].push_back(1000 * 16 + 1 + i);
+  }
   Add(part, EventKind::kCounter, counters, 4);
   CounterLevels levels([&](const EncodedSegment& segment) { return part.AddSegment(segment); });
   Require(levels.Add(counters, std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));

@@ -18,7 +18,7 @@ class BatchTexts : public BatchSink {
   Status Take(TraceBatch batch) override {
     if (++takes == fail_at_take) return Fail(ErrorCode::kStorageFull, "keep it", "there is no room");
     Source& source = sources_[batch.source];
-    known_tracks += batch.known_tracks.size();
+    told_tracks += batch.told_tracks.size();
     for (const std::string& text : batch.strings) source.strings.push_back(TextOfBatch(text));
     source.tracks.insert(source.tracks.end(), batch.tracks.begin(), batch.tracks.end());
     source.shapes.insert(source.shapes.end(), batch.shapes.begin(), batch.shapes.end());
@@ -59,7 +59,7 @@ class BatchTexts : public BatchSink {
   std::vector<std::string> rows;  // in the order in which they came
   std::map<std::string, std::string> facts;
   std::vector<std::string> warnings;
-  size_t known_tracks = 0;
+  size_t told_tracks = 0;
   int64_t bytes_behind = 0;
   int64_t events = 0;
   int takes = 0;

@@ -81,7 +81,8 @@ inline std::vector<EventRows> SampleRows() {
   EventRows& instants = rows[IndexOf(EventKind::kInstant)];
   instants.args = {{}, {}, {{}, {}}};
   AppendRow(instants, EventKind::kInstant, {5, 1, 1, 2, 2});
-  for (int64_t i = 0; i < 3; ++i) AppendRow(rows[IndexOf(EventKind::kCounter)], EventKind::kCounter, {i, 2, i * 1000});
+  for (int64_t i = 0; i < 3; ++i)
+    AppendRow(rows[IndexOf(EventKind::kCounter)], EventKind::kCounter, {i, 2, 0, i * 1000});
   AppendRow(rows[IndexOf(EventKind::kFlow)], EventKind::kFlow, {7, 0, 1, 2, 0, 4, 's'});
   AppendRow(rows[IndexOf(EventKind::kMetadata)], EventKind::kMetadata, {0, 1, 1, 0, 0, 'M'});
   return rows;

@@ -29,6 +29,7 @@ PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, 
   for (const Sample& sample : samples) {
     rows.of(EventColumn::kTime).push_back(sample.time);
     rows.of(EventColumn::kTrack).push_back(sample.track);
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
     rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample.value));
   }
   part.AddRows(EventKind::kCounter, rows, segment_rows);

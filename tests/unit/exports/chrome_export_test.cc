@@ -46,40 +46,21 @@ class ChromeExportTest : public ExportsTest {
     std::sort(tracks.begin(), tracks.end());
     return tracks;
   }
-  static std::vector<std::string> WithoutMetadata(std::vector<std::string> words) {
-    std::erase_if(words, [](const std::string& line) { return line.starts_with("metadata"); });
-    return words;
-  }
-  // As an export writes it: a slice's correlation is an argument of that name, the last one.
-  static std::string WithCorrelation(std::string line) {
-    if (!line.starts_with("slice ") || line.find("correlation=correlation ") != line.npos) return line;
-    const std::string other_name = "Id=correlation ";
-    if (const size_t at = line.find(other_name); at != line.npos) line.replace(at, other_name.size(), "Id=integer ");
-    const size_t category_end = line.find("\"  ");  // the correlation follows
-    const size_t number = category_end + 3;
-    const std::string value = line.substr(number, line.find(' ', number) - number);
-    if (category_end == line.npos || value == "?") return line;
-    if (line.back() != '}') line += " {}";
-    line.insert(line.size() - 1, "correlation=correlation " + value + ", ");
-    return line;
-  }
-  // All but what docs/exports.md says.
+  // All rows and tracks, and all facts but what a Chrome trace is by itself.
   void ExpectNsightReadsBack(const std::string& source) {
     const std::unique_ptr<PartReader> first = Import(source, {{"source_format", "nsys-sqlite"}});
     const std::string exported = Export("chrome", *first);
     ExpectIsChromeTrace(exported);
     const std::unique_ptr<PartReader> second = Import(exported);
     EXPECT_EQ(TracksOf(*second), TracksOf(*first));
-    std::vector<std::string> expected = WithoutMetadata(Words(*first));
-    for (std::string& line : expected) line = WithCorrelation(line);
-    std::sort(expected.begin(), expected.end());
-    const std::vector<std::string> words = WithoutMetadata(Words(*second));
+    const std::vector<std::string> expected = Words(*first);
+    const std::vector<std::string> words = Words(*second);
     ASSERT_EQ(words.size(), expected.size());
     const auto [word, expected_word] = std::mismatch(words.begin(), words.end(), expected.begin());
     if (word != words.end()) FAIL() << *word << " instead of " << *expected_word;
     std::map<std::string, std::string> facts = FactsOf(*first);
     std::map<std::string, std::string> facts_again = FactsOf(*second);
-    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "rows.metadata", "base_source_ns"}) {
+    for (const char* other : {"source_format", "source.baseTimeNanoseconds", "base_source_ns"}) {
       facts.erase(other);
       facts_again.erase(other);
     }
@@ -193,6 +174,25 @@ TEST_F(ChromeExportTest, WhatCountersSayBesidesTheirNumbersReadsBack) {
       R"({"ph":"C","name":"m","pid":1,"tid":2,"ts":1,"id":"a","cat":"c","tts":4,"args":{"v":1,"note":"x","o":{"x":1},"s":"12"}},)"
       R"({"ph":"C","name":"m","pid":1,"ts":2,"id":"b","args":{"v":2}},{"ph":"C","name":"none","pid":1,"ts":3,"args":{"t":"x"}},)"
       R"({"ph":"C","name":"none","pid":1,"ts":4,"args":{}},{"ph":"C","name":"v[","pid":1,"ts":5,"id":7,"args":{"a b":2.5}})"));
+}
+
+TEST_F(ChromeExportTest, SamplesReadBackAsTheyWereWritten) {
+  const std::string source = List(
+      R"({"ph":"C","name":"m","pid":1,"ts":1,"args":{"v":9007199254740993}},{"ph":"C","name":"m","pid":1,"ts":2,"args":{"v":7}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":3,"args":{"v":18446744073709551615}},{"ph":"C","name":"m","pid":1,"ts":4,"args":{"v":"7"}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":5,"args":{"v":"nan","w":1000000}},{"ph":"C","name":"m","pid":1,"ts":6,"args":{"v":1e400}},)"
+      R"({"ph":"C","name":"m","pid":1,"ts":7,"args":{"v":1.10,"w":0.00001}})");
+  ExpectReadsBack(source);
+  const std::unique_ptr<PartReader> part = Import(source);
+  const std::string exported = Export("chrome", *part);
+  for (const char* sample :
+       {R"("ts":1,"args":{"v":9007199254740993}})", R"("ts":2,"args":{"v":7}})",
+        R"("ts":3,"args":{"v":18446744073709551615}})", R"("ts":4,"args":{"v":"7"}})", R"("ts":5,"args":{"v":"nan"}})",
+        R"("ts":5,"args":{"w":1000000}})", R"("ts":6,"args":{"v":1e400}})", R"("ts":7,"args":{"v":1.10}})",
+        R"("ts":7,"args":{"w":0.00001}})"}) {
+    EXPECT_NE(exported.find(sample), std::string::npos) << sample << " in " << exported;
+  }
+  ExpectReadsBack(List(R"({"ph":"C","name":"m","ts":1,"args":{"a":NaN,"b":nan,"c":-Infinity,"d":inf}})"), false);
 }
 
 TEST_F(ChromeExportTest, EventsWithoutATimeReadBack) {
@@ -330,7 +330,7 @@ TEST_F(ChromeExportTest, AnNsightExportHasNamesAndABase) {
   const std::string exported = Export("chrome", *part);
   ExpectIsChromeTrace(exported);
   for (const char* expected : {R"("name":"process_name","cat":"","pid":2568473,)",
-                               R"("pid":2568473,"tid":2568473,"args":{"name":"climate_train_u"})",
+                               R"("pid":2568473,"tid":2568473,"kprofAdded":1,"args":{"name":"climate_train_u"})",
                                R"("tid":"OS runtime of climate_train_u")", R"("baseTimeNanoseconds":1763851018)"}) {
     EXPECT_NE(exported.find(expected), std::string::npos) << expected;
   }
@@ -380,7 +380,8 @@ TEST_F(ChromeExportTest, AMadeNsightExportReadsBack) {
       "INSERT INTO TARGET_INFO_GPU_METRICS VALUES (1, 1, 'GPU Active [Throughput %]'), (2, 1, 'GPU Active [Throughput "
       "%]');"
       "CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);"
-      "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70);"));
+      "INSERT INTO GPU_METRICS VALUES (1000, 1, 1, 50), (1001, 2, 1, 60), (2000, 1, 1, 70),"
+      " (2001, 1, 1, 9007199254740993), (2002, 1, 1, '7'), (2003, 1, 1, 1.25), (2004, 1, 1, 9e999);"));
 }
 
 // Viewers know no times before 0: all of them are moved, and what was the capture's start is a time above 0.
@@ -395,9 +396,7 @@ TEST_F(ChromeExportTest, AnNsightExportWithTimesBeforeItsStartReadsBackButForWha
   const std::string exported = Export("chrome", *part);
   EXPECT_EQ(exported.find("\"ts\":-"), std::string::npos);
   const std::unique_ptr<PartReader> again = Import(exported);
-  std::vector<std::string> words = Words(*again);
-  std::erase_if(words, [](const std::string& word) { return word.starts_with("metadata"); });  // names of tracks
-  EXPECT_EQ(words, Words(*part));
+  EXPECT_EQ(Words(*again), Words(*part));
   EXPECT_EQ(again->IntegerFact("base_unix_ns"), part->IntegerFact("base_unix_ns"));
   EXPECT_EQ(part->IntegerFact("base_source_ns"), 0);
   EXPECT_EQ(again->IntegerFact("base_source_ns"), 6000);
@@ -414,6 +413,23 @@ TEST_F(ChromeExportTest, ReadsBackNsightWithoutKernels) {
 }
 TEST_F(ChromeExportTest, ReadsBackNsightPowerIteration) {
   ExpectNsightFileReadsBack("t4_power_iteration.sqlite");
+}
+
+// As other programs leave an export that know the events alone.
+TEST_F(ChromeExportTest, NamesThatItAddsAreTakenFromEventsWhereTheListOfTracksIsMissing) {
+  const std::unique_ptr<PartReader> first = Import(std::string(
+      R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":2,"ts":1},{"ph":"C","name":"m","pid":7,"ts":1,"args":{"v":1}}],)"
+      R"("kprofTracks":[{"of":"thread","pid":"1","tid":"2","track":{"kind":"cpu_thread","name":"main","pid":"1","tid":"2",)"
+      R"("process":"p","sort_index":-4}},)"
+      R"({"of":"counter","pid":"7","name":"m","series":"v","track":{"kind":"counter","name":"m v","pid":"7","process":"q"}}]})"));
+  std::string exported = Export("chrome", *first);
+  EXPECT_NE(exported.find(R"({"ph":"M","name":"process_name","cat":"","pid":7,"kprofAdded":1,"args":{"name":"q"}})"),
+            std::string::npos)
+      << exported;
+  exported.replace(exported.find("kprofTracks"), 11, "otherTracks");
+  const std::unique_ptr<PartReader> second = Import(exported);
+  EXPECT_EQ(TracksOf(*second), TracksOf(*first));
+  EXPECT_EQ(Words(*second), Words(*first));
 }
 
 TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
@@ -433,8 +449,32 @@ TEST_F(ChromeExportTest, TracksReadBackAsTheyAre) {
     })) << expected;
   }
   const std::unique_ptr<PartReader> second = Import(Export("chrome", *first));
-  EXPECT_EQ(WithoutMetadata(Words(*second)), WithoutMetadata(words));
+  EXPECT_EQ(Words(*second), words);
   EXPECT_EQ(TracksOf(*second), TracksOf(*first));
+}
+
+// Each is known by all that its events' ids are, and what is said of one makes no other.
+TEST_F(ChromeExportTest, TracksOfIdsWithAScopeOrOfSeveralValuesReadBack) {
+  const std::string events = R"({"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":3}},)"
+                             R"({"ph":"b","cat":"c","name":"n","pid":1,"ts":1,"id":9,"scope":"s"},)"
+                             R"({"ph":"e","cat":"c","name":"n","pid":1,"ts":2,"id":9,"scope":"s"},)"
+                             R"({"ph":"b","cat":"c","name":"n","pid":1,"ts":3,"id":9,"scope":"t"},)"
+                             R"({"ph":"n","cat":"c","name":"n","pid":1,"ts":4,"id2":{"local":"0x5"},"id":8},)"
+                             R"({"ph":"n","cat":"c","name":"n","pid":1,"ts":5,"id2":{"global":"\u00e4"},"scope":"s"},)"
+                             R"({"ph":"e","cat":"c","name":"alone","pid":"p","ts":6,"id2":{"local":6}})";
+  const std::string names =
+      R"({"of":"async","pid":"1","cat":"c","id":"0x5","track":{"kind":"async","name":"local","pid":"other"}},)"
+      R"({"of":"async","pid":"","cat":"c","id":"\u00e4","scope":"s","track":{"kind":"async","name":"global"}},)"
+      R"({"of":"async","pid":"p","cat":"c","id":"6","track":{"kind":"async","name":"c 6","pid":"p","device":2}})";
+  for (const std::string& list : {std::string(), names}) {
+    const std::unique_ptr<PartReader> first =
+        Import("{\"traceEvents\":[" + events + "],\"kprofTracks\":[" + list + "]}");
+    EXPECT_EQ(first->tracks().size(), 6u);
+    const std::string exported = Export("chrome", *first);
+    const std::unique_ptr<PartReader> second = Import(exported);
+    EXPECT_EQ(TracksOf(*second), TracksOf(*first)) << exported;
+    EXPECT_EQ(Words(*second), Words(*first)) << exported;
+  }
 }
 
 TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {

@@ -16,6 +16,8 @@ namespace {
 // Reads events and keeps what their batches say, in words.
 class Reader {
  public:
+  explicit Reader(size_t sample_text_bytes = ChromeEvents::kMostSampleTextBytes) : events_(0, sample_text_bytes) {}
+
   ChromeEvents::Stop Add(const std::string& text) {
     const std::string padded = text + std::string(kScanSlackBytes, '\0');
     const ChromeEvents::Stop stop =
@@ -41,7 +43,9 @@ class Reader {
       }
       text += " " + TrackText(value(EventColumn::kTrack));
       if (kind == EventKind::kCounter) {
-        out.push_back(text + " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue))));
+        const auto shape = static_cast<size_t>(value(EventColumn::kShape));
+        out.push_back(text + " " + std::to_string(std::bit_cast<double>(value(EventColumn::kValue))) +
+                      ArgText(rows, shape, next));
         continue;
       }
       text += " " + Text(value(EventColumn::kName)) + "/" + Text(value(EventColumn::kCategory));
@@ -56,6 +60,17 @@ class Reader {
     }
     return out;
   }
+
+  // What tells of threads without being a row: "what pid:tid name sort_index".
+  std::vector<std::string> Told() const {
+    std::vector<std::string> out;
+    for (const ToldName& told : batch_.told_names) {
+      out.push_back(Text(told.what) + " " + Text(told.thread.pid) + ":" + Text(told.thread.tid) + " " +
+                    Text(told.name) + " " + (told.sort_index ? std::to_string(*told.sort_index) : "-"));
+    }
+    return out;
+  }
+  size_t tracks() const { return tracks_.size(); }
 
   const ChromeEvents& events() const { return events_; }
   size_t stopped_at = 0;
@@ -123,7 +138,7 @@ class Reader {
     return text + "}";
   }
 
-  ChromeEvents events_{0};
+  ChromeEvents events_;
   TraceBatch batch_;
   std::vector<std::string> strings_{""};
   std::vector<TrackKey> tracks_;
@@ -347,8 +362,9 @@ TEST(ChromeEvents, WhatACounterSaysBesidesItsNumbersIsMetadata) {
       R"({"ph":"C","name":"m","ts":1,"pid":1,"tid":3,"cat":"c","args":{"v":1,"note":"x","n":null,"o":{"x":1}},"tts":5},)"
       R"({"ph":"C","name":"m","ts":2,"pid":1,"tid":3,"cat":"c","args":{"v":1e999,"note":"2","n":nan,"o":{"x":1}},"tts":5},)"
       R"({"ph":"C","name":"none","ts":3},{"ph":"C","name":"plain","ts":4,"args":{"v":+inf}})");
-  EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter 1:m:v 1.000000", "2000 counter 1:m:note 2.000000",
-                                                    "2000 counter 1:m:n nan", "4000 counter :plain:v inf"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter 1:m:v 1.000000", "2000 counter 1:m:note 2.000000 {value='2'}",
+                  "2000 counter 1:m:n nan {value=number nan}", "4000 counter :plain:v inf {value=number +inf}"}));
   EXPECT_EQ(reader.Rows(EventKind::kMetadata),
             (Rows{"1000 1:3 m/c C {note='x', n=null, o={{\"x\":1}, *tts=5}",
                   "2000 1:3 m/c C {v=number 1e999, o={{\"x\":1}, *tts=5}", "3000 : none/ C"}));
@@ -407,6 +423,92 @@ TEST(ChromeEvents, KnowsWhatIsCutFromWhatIsNoEvent) {
        {"x", "{1", "{\"a\" 1", "{\"a\":x}", "{\"a\":1]", "{\"a\":\"b\" c", "{\"a\":nully", "}"}) {
     EXPECT_EQ(reader.Add(none).why, ChromeEvents::Stopped::kAtNoEvent) << none;
   }
+}
+
+TEST(ChromeEvents, SamplesThatADoubleDoesNotSayHaveAnArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"C","name":"m","pid":1,"ts":1,"args":{"a":1.5,"b":9007199254740993,"c":"7","d":1.10}},
+         {"ph":"C","name":"m","pid":1,"ts":2,"args":{"a":2.50,"b":7,"c":"7","d":18446744073709551615}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter 1:m:a 1.500000", "1000 counter 1:m:b 9007199254740992.000000 {value=9007199254740993}",
+                  "1000 counter 1:m:c 7.000000 {value='7'}", "1000 counter 1:m:d 1.100000 {value=110e-2}",
+                  "2000 counter 1:m:a 2.500000 {value=250e-2}", "2000 counter 1:m:b 7.000000",
+                  "2000 counter 1:m:c 7.000000 {value='7'}",
+                  "2000 counter 1:m:d 18446744073709551616.000000 {value=number 18446744073709551615}"}));
+}
+
+TEST(ChromeEvents, TextsOfSamplesHaveABound) {
+  Reader reader(5);
+  reader.Add(
+      R"({"ph":"C","ts":1,"args":{"v":"123"}},{"ph":"C","ts":2,"args":{"v":"124"}},{"ph":"C","ts":3,"args":{"v":1.0}},
+         {"ph":"C","ts":4,"args":{"v":"7"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kCounter),
+            (Rows{"1000 counter ::v 123.000000 {value='123'}", "2000 counter ::v 124.000000",
+                  "3000 counter ::v 1.000000 {value=10e-1}", "4000 counter ::v 7.000000 {value='7'}"}));
+  EXPECT_EQ(reader.events().rounded(), 1);
+}
+
+// docs/exports.md: what an export added for other readers goes, and the argument that it names is the correlation.
+TEST(ChromeEvents, ACorrelationThatAnExportAddedIsNoArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1,"args":{"correlationId":11,"k":1,"correlation":11},"kprofCorrelation":"correlationId"},
+         {"ph":"X","name":"b","ts":2,"args":{"correlationId":12,"k":1,"correlation":12},"kprofCorrelation":"correlationId"},
+         {"ph":"X","name":"c","ts":3,"args":{"k":1,"correlation":13},"kprofCorrelation":""},
+         {"ph":"X","name":"d","ts":4,"args":{"k":14,"correlation":14},"kprofCorrelation":"k"},
+         {"ph":"X","name":"e","ts":5,"args":{"correlation":"x","\u00e4":15,"correlation":15},"kprofCorrelation":"\u00e4"},
+         {"ph":"X","name":"f","ts":6,"dur":-1,"args":{"i":16,"correlation":16},"kprofCorrelation":"i"},
+         {"ph":"X","name":"g","ts":7,"args":{"correlation":17,"correlation":17},"kprofCorrelation":"correlation"})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (std::vector<std::string>{"1000+? : a/ #11 {correlationId=#, k=1}",
+                                      "2000+? : b/ #12 {correlationId=#, k=1}", "3000+? : c/ #13 {k=1}",
+                                      "4000+? : d/ #14 {k=#}", "5000+? : e/ #15 {correlation='x', \\\\u00e4=#}",
+                                      "6000+? : f/ #16 {*dur=-1, i=#}", "7000+? : g/ #17 {correlation=#}"}));
+}
+
+TEST(ChromeEvents, WhatIsNotSoOfACorrelationIsAnArgument) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"X","name":"a","ts":1,"args":{"i":11,"correlation":12},"kprofCorrelation":"i"},
+         {"ph":"X","name":"b","ts":2,"args":{"i":11,"correlation":11},"kprofCorrelation":"j"},
+         {"ph":"X","name":"c","ts":3,"args":{"i":1.5,"correlation":1.5},"kprofCorrelation":"i"},
+         {"ph":"X","name":"d","ts":4,"args":{"i":1},"kprofCorrelation":"i"},
+         {"ph":"X","name":"e","ts":5,"args":{"i":11,"correlation":11},"kprofCorrelation":"i"},
+         {"ph":"i","name":"f","ts":6,"args":{"i":1,"correlation":1},"kprofCorrelation":"i"},
+         {"ph":"X","name":"g","ts":7,"args":{"correlation":1},"kprofCorrelation":7})");
+  EXPECT_EQ(reader.Rows(EventKind::kSlice),
+            (std::vector<std::string>{"1000+? : a/ #12 {i=11, correlation=#, *kprofCorrelation='i'}",
+                                      "2000+? : b/ #11 {i=11, correlation=#, *kprofCorrelation='j'}",
+                                      "3000+? : c/ {i=15e-1, correlation=15e-1, *kprofCorrelation='i'}",
+                                      "4000+? : d/ {i=1, *kprofCorrelation='i'}", "5000+? : e/ #11 {i=#}",
+                                      "7000+? : g/ #1 {correlation=#, *kprofCorrelation=7}"}));
+  EXPECT_EQ(reader.Rows(EventKind::kInstant),
+            std::vector<std::string>{"6000 : f/ {i=1, correlation=1, *kprofCorrelation='i'}"});
+}
+
+TEST(ChromeEvents, MetadataThatAnExportAddedIsNoRow) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"M","name":"process_name","cat":"","pid":1,"kprofAdded":1,"args":{"name":"p"}},
+         {"ph":"M","name":"thread_name","cat":"","pid":1,"tid":"t","kprofAdded":1,"args":{"name":"n"}},
+         {"ph":"M","name":"thread_sort_index","cat":"","pid":1,"tid":"t","kprofAdded":1,"args":{"sort_index":-3}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata), std::vector<std::string>());
+  EXPECT_EQ(reader.Told(),
+            (std::vector<std::string>{"process_name 1: p -", "thread_name 1:t n -", "thread_sort_index 1:t  -3"}));
+  EXPECT_EQ(reader.tracks(), 0u);
+}
+
+TEST(ChromeEvents, MetadataThatSaysMoreIsARow) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"M","name":"process_name","ts":1,"pid":1,"kprofAdded":1,"args":{"name":"p"}},
+         {"ph":"M","name":"process_name","pid":1,"kprofAdded":1,"args":{"name":"p","more":1}},
+         {"ph":"M","name":"process_name","pid":1,"kprofAdded":"1","args":{"name":"p"}},
+         {"ph":"i","name":"process_name","ts":1,"kprofAdded":1,"args":{"name":"p"}})");
+  EXPECT_EQ(reader.Rows(EventKind::kMetadata).size(), 3u);
+  EXPECT_EQ(reader.Rows(EventKind::kInstant).size(), 1u);
+  EXPECT_TRUE(reader.Told().empty());
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ TEST_F(ChromeFactsTest, TracksOfAnExportAreNoFactAndAreTakenOnce) {
   ASSERT_TRUE(facts_.See("kprofTracks", "[" + track + "]").ok());
   ASSERT_TRUE(facts_.See("kprofTracks", "[" + track + "," + track + "]").ok());
   EXPECT_TRUE(sink_.facts.empty());
-  EXPECT_EQ(sink_.known_tracks, 1u);
+  EXPECT_EQ(sink_.told_tracks, 1u);
 }
 
 TEST_F(ChromeFactsTest, TheBaseIsWhatTheSourceSays) {

@@ -15,10 +15,9 @@ std::vector<std::string> Words(const std::string& json) {
   const auto text = [&](uint32_t number) {
     return number == 0 ? std::string("''") : TextOfBatch(batch.strings.at(number - 1));
   };
-  EXPECT_EQ(batch.tracks.size(), batch.known_tracks.size());
+  EXPECT_TRUE(batch.tracks.empty());
   std::vector<std::string> words;
-  for (const TrackRow& row : batch.known_tracks) {
-    const TrackKey& key = batch.tracks.at(row.id);
+  for (const auto& [key, row] : batch.told_tracks) {
     std::string line = std::to_string(static_cast<int>(key.family));
     for (const uint32_t number : {key.pid, key.tid, key.name, key.series}) line += " " + text(number);
     line += ": " + row.kind + " " + row.name;
@@ -36,9 +35,10 @@ TEST(ExportedTracks, EachIsKnownByWhatItsEventsHave) {
       Words(R"([ {"of":"thread","pid":"1","tid":"GPU 0","track":{"kind":"gpu_stream","name":"n","pid":"1","tid":"7",)"
             R"("process":"p\"q","device":0,"stream":-2,"sort_index":3}},)"
             R"({"of":"async","pid":"1","cat":"nvtx","id":"ranges","track":{"kind":"async","name":"ranges"}} , )"
+            R"({"of":"async","pid":"","cat":"c","id":"9","scope":"s","track":{"kind":"async","name":"a"}},)"
             R"({"of":"counter","pid":"1","name":"m","series":"v","track":{"kind":"counter","name":"m","device":1}}])"),
       (Lines{"1 1 GPU 0 '' '': gpu_stream n 1 7 p\"q 0 -2 3", "2 1 '' nvtx ranges: async ranges - - - - - -",
-             "3 1 '' m v: counter m - - - 1 - -"}));
+             "2 '' s c 9: async a - - - - - -", "3 1 '' m v: counter m - - - 1 - -"}));
 }
 
 TEST(ExportedTracks, WhatIsNoTrackIsPassedOver) {
@@ -66,7 +66,7 @@ TEST(ExportedTracks, MoreThanThereMayBeArePassedOver) {
   for (size_t i = 0; i <= kMostExportedTracks; ++i) {
     json += std::string(i == 0 ? "" : ",") + R"({"of":"thread","track":{"kind":"other"}})";
   }
-  EXPECT_EQ(ReadExportedTracks(json + "]").tracks.size(), kMostExportedTracks);
+  EXPECT_EQ(ReadExportedTracks(json + "]").told_tracks.size(), kMostExportedTracks);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(OldPartV1Test, HasItsTracks) {
 }
 
 TEST_F(OldPartV1Test, HasItsShapes) {
-  ASSERT_EQ(reader_->shapes().size(), 3u);
+  ASSERT_EQ(reader_->shapes().size(), 4u);
   for (int type = 4; type <= 8; ++type) {
     EXPECT_EQ(reader_->shapes()[1][static_cast<size_t>(type - 4)].type, static_cast<ArgType>(type));
   }
@@ -79,6 +79,7 @@ TEST_F(OldPartV1Test, HasItsRows) {
   EXPECT_EQ(std::accumulate(times.begin(), times.end(), int64_t{0}), 1'483'703'497);
   EXPECT_EQ(Read(EventKind::kInstant, EventColumn::kName), Values{7});
   EXPECT_EQ(Read(EventKind::kCounter, EventColumn::kTime), (Values{0, 100, 200, 300, 400, 500, 600, 700, 800, 900}));
+  EXPECT_EQ(Read(EventKind::kCounter, EventColumn::kShape), (Values{3, 0, 0, 0, 0, 3, 0, 0, 0, 0}));
   EXPECT_EQ(Read(EventKind::kFlow, EventColumn::kPhase), (Values{'s', 'f'}));
   EXPECT_EQ(Read(EventKind::kMetadata, EventColumn::kTrack), Values{0});
 }
@@ -88,6 +89,11 @@ TEST_F(OldPartV1Test, HasItsArguments) {
   std::sort(decimals.begin(), decimals.end());
   ASSERT_EQ(decimals.size(), 1000u);
   for (size_t step = 0; step < 1000; ++step) EXPECT_EQ(decimals[step], static_cast<int64_t>(step * 16 + 1));
+}
+
+TEST_F(OldPartV1Test, HasHowItsSamplesWereWritten) {
+  EXPECT_EQ(*(*reader_->ReadArg(reader_->segments(EventKind::kCounter)[0], 3, 0)), Values{16'001});
+  EXPECT_EQ(*(*reader_->ReadArg(reader_->segments(EventKind::kCounter)[1], 3, 0)), Values{16'006});
 }
 
 TEST_F(OldPartV1Test, HasItsDepths) {

@@ -132,10 +132,11 @@ TEST(SegmentMaker, AKindHasItsColumnsAndNoOthers) {
   for (const int64_t i : {0, 1, 2}) {
     rows.of(EventColumn::kTime).push_back(i);
     rows.of(EventColumn::kTrack).push_back(5);
+    rows.of(EventColumn::kShape).push_back(kNoArgs);
     rows.of(EventColumn::kValue).push_back(i * 100);
   }
   const EncodedSegment segment = SegmentMaker(EventKind::kCounter, rows).Encode(0);
-  ASSERT_EQ(segment.columns.size(), 3u);
+  ASSERT_EQ(segment.columns.size(), 4u);
   EXPECT_EQ(Decoded(segment, EventColumn::kValue), (std::vector<int64_t>{0, 100, 200}));
 }
 

@@ -65,6 +65,8 @@ inline MadePart RandomPart(uint64_t seed, size_t count, bool in_order) {
     if (event.correlation != kNoValue) event.args.push_back({"correlation", ArgType::kCorrelation, 0, {}});
     part.Add(EventKind::kSlice, event);
     event.value = static_cast<double>(below(1000)) / 8;
+    event.args.clear();
+    if (n % 3 == 0) event.args = {{"value", ArgType::kDecimal, *PackDecimal({n * 10, 1}), {}}};
     if (below(4) == 0) part.Add(EventKind::kCounter, event);
     if (!in_order && below(count / 3 + 1) == 0) part.Cut();
   }
