@@ -26,7 +26,6 @@
 #include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/self_time.h"
 #include "daemon/analysis/slice_tiles.h"
-#include "daemon/analysis/slice_tree.h"
 #include "daemon/trace_functions/function_module.h"
 #include "storage/trace_sql/trace_module.h"
 

@@ -1,5 +1,5 @@
-// Flows are found in three ways: all of a part at once for SQL, some for a view, and group by group while an export is
-// written. All have the same ones.
+// Flows are found in two ways: all of a part at once for SQL, and group by group while an export is written. Both have
+// the same ones.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -7,7 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/analysis/flow_arrows.h"
 #include "daemon/exports/flow_binding.h"
 #include "storage/trace/flow_chains.h"
 #include "tests/unit/exports/exports_fixture.h"
@@ -29,22 +28,6 @@ class SameFlows : public ExportsTest {
   static Lines OfSql(const PartReader& part) {
     return Sorted(TraceConnection({{"r", "x", part.path(), {}}})
                       .Ask("SELECT flow_id, name, category, from_ns, to_ns, from_slice, to_slice FROM flow"));
-  }
-
-  static Lines OfAnalysis(PartReader& part) {
-    SliceTree tree(part);
-    Lines lines;
-    const Status status = FindFlowArrows(PartOf(part), {}, tree, {}, [&](const FlowArrow& arrow) {
-      FlowPoint from;
-      from.time_ns = arrow.from.time_ns;
-      from.slice = arrow.from.slice.value_or(kNoValue);
-      FlowPoint to{.category = arrow.category, .name = arrow.name, .flow_id = arrow.id, .time_ns = arrow.to.time_ns};
-      to.slice = arrow.to.slice.value_or(kNoValue);
-      lines.push_back(Word(part, from, to));
-      return true;
-    });
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return Sorted(lines);
   }
 
   static Lines OfExports(PartReader& part) {
@@ -70,7 +53,6 @@ class SameFlows : public ExportsTest {
   static void ExpectSame(PartReader& part, size_t at_least) {
     const Lines expected = OfSql(part);
     EXPECT_GE(expected.size(), at_least);
-    EXPECT_EQ(OfAnalysis(part), expected);
     EXPECT_EQ(OfExports(part), expected);
   }
 };
