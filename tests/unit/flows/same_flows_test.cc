@@ -9,6 +9,7 @@
 
 #include "daemon/exports/flow_binding.h"
 #include "storage/trace/flow_chains.h"
+#include "storage/trace/flow_id.h"
 #include "tests/unit/exports/exports_fixture.h"
 #include "tests/unit/trace_sql/trace_connection.h"
 
@@ -20,7 +21,8 @@ class SameFlows : public ExportsTest {
   // "id name category from_ns -> to_ns: from_slice -> to_slice", sorted.
   static std::string Word(PartReader& part, const FlowPoint& from, const FlowPoint& to) {
     const auto row = [](int64_t slice) { return slice == kNoValue ? std::string("NULL") : std::to_string(slice); };
-    return *part.ReadString(to.flow_id) + "|" + *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" +
+    const std::string id = IsNumberedFlow(to.flow_id) ? NumberedFlowText(to.flow_id) : *part.ReadString(to.flow_id);
+    return id + "|" + *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" +
            std::to_string(from.time_ns) + "|" + std::to_string(to.time_ns) + "|" + row(from.slice) + "|" +
            row(to.slice);
   }
