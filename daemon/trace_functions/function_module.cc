@@ -40,6 +40,7 @@ struct Cursor {
   std::unique_ptr<FunctionAnswer> answer;
   std::unique_ptr<void, FreeMemory> counted;
   size_t row = 0;
+  bool is_first_window = true;
 };
 
 const Offered& OfferedBy(sqlite3_vtab* table) {
@@ -149,12 +150,13 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* given, int count, sqlite3
     if (!FillValues(cursor.read.conditions[i].test, values[i])) return SQLITE_NOMEM;
   }
   cursor.row = 0;
-  if (cursor.answer != nullptr && cursor.made_of == cursor.read.conditions &&
+  if (cursor.answer != nullptr && cursor.is_first_window && cursor.made_of == cursor.read.conditions &&
       cursor.made_costly == cursor.read.costly) {
     return SQLITE_OK;
   }
   cursor.answer.reset();
   cursor.counted.reset();
+  cursor.is_first_window = true;
   auto answer = offered.set->terms().Aside([&] { return Call(offered, cursor.read); });
   if (!answer.ok()) return Told(base->pVtab, answer.status());
   cursor.answer = *std::move(answer);
@@ -165,7 +167,16 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* given, int count, sqlite3
 }
 
 int Next(sqlite3_vtab_cursor* base) noexcept {
-  ++Of(base).row;
+  Cursor& cursor = Of(base);
+  if (++cursor.row < cursor.answer->size()) return SQLITE_OK;
+  const Result<bool> more = OfferedBy(base->pVtab).set->terms().Aside([&] { return cursor.answer->NextWindow(); });
+  if (!more.ok()) {
+    cursor.answer.reset();
+    return Told(base->pVtab, more.status());
+  }
+  if (!*more) return SQLITE_OK;
+  cursor.row = 0;
+  cursor.is_first_window = false;
   return SQLITE_OK;
 }
 

@@ -100,8 +100,9 @@ int PlanCall(const TraceFunction& function, int64_t slices, sqlite3_index_info* 
     if (!function.columns[i].is_costly || !is_read) continue;
     plan += (plan.empty() ? "+" : " +") + std::string(function.columns[i].name);
   }
-  info->estimatedRows = static_cast<sqlite3_int64>(kRows);
-  info->estimatedCost = kRows + static_cast<double>(slices) * kCostOfSlice;
+  const double rows = std::max(kRows, static_cast<double>(slices) * function.rows_of_slice);
+  info->estimatedRows = static_cast<sqlite3_int64>(rows);
+  info->estimatedCost = rows + static_cast<double>(slices) * kCostOfSlice;
   return SQLITE_OK;
 }
 

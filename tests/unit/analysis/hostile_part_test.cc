@@ -5,7 +5,7 @@
 
 #include "daemon/analysis/aggregate.h"
 #include "daemon/analysis/busy_time.h"
-#include "daemon/analysis/correlation_index.h"
+#include "daemon/analysis/correlated_slices.h"
 #include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/duration_histogram.h"
 #include "daemon/analysis/self_time.h"
@@ -79,9 +79,11 @@ void AskAll(const TracePart& part) {
     }
     is_answer(CountDurations(parts, {.filter = filter}, {}).status());
     is_answer(CountDurations(parts, {.filter = filter, .width_ns = 3, .first_ns = 1}, {}).status());
-    is_answer(JoinCorrelated(part, {.from = filter, .to = {}}, {}, [](const CorrelatedPair&) { return true; }));
+    std::vector<CorrelatedPair> pairs;
+    const auto joined = CorrelatedSlices::Make(part, part, {.from = filter, .to = {}});
+    is_answer(joined.status());
+    if (joined.ok()) is_answer((*joined)->Next(1'000, {}, pairs));
   }
-  is_answer(FindCorrelated(*part.reader, 5, 10, {}).status());
   for (const int pixels : {1, 7, 1'000}) {
     for (const int64_t to : {int64_t{900}, INT64_MAX}) {
       is_answer(MakeSliceTiles(*part.reader, {.from_ns = 0, .to_ns = to, .pixels = pixels, .tracks = {}}, {}).status());
