@@ -13,7 +13,8 @@ constexpr int64_t kPixelsByDefault = 1'000;
 
 bool IsOfAllEvents(const EventFilter& filter) {
   return filter.names.empty() && filter.categories.empty() && !filter.accepts_name && !filter.accepts_category &&
-         !filter.first_begin_ns && !filter.last_begin_ns && !filter.least_duration_ns && !filter.most_duration_ns;
+         !filter.first_begin_ns && !filter.last_begin_ns && !filter.least_duration_ns && !filter.most_duration_ns &&
+         filter.not_durations_ns.empty() && !filter.only_without_end;
 }
 
 }  // namespace

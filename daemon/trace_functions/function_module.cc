@@ -185,6 +185,19 @@ int AtEnd(sqlite3_vtab_cursor* base) noexcept {
   return cursor.answer == nullptr || cursor.row >= cursor.answer->size() ? 1 : 0;
 }
 
+// What can be written in place of what no call is handed.
+std::string RemedyFor(SliceField field, const std::string& column) {
+  const bool has_key = WordsOf(field).key != nullptr;
+  std::string remedy = has_key ? "make it a key, or compare it with " : "compare it with ";
+  if (!IsText(field)) {
+    return remedy + "numbers: =, <>, <, <=, >, >=, BETWEEN, IS NULL, joined by AND; for IS NOT NULL, >= 0";
+  }
+  remedy += "texts: =, <>, IN, GLOB, LIKE, IS NULL, joined by AND; for IS NOT NULL, GLOB '*'";
+  if (!has_key) return remedy;
+  const std::string sums = " IN (SELECT " + column + " FROM sum_by('" + WordsOf(field).key + "') WHERE " + column;
+  return remedy + "; for NOT IN, <> with each; for NOT LIKE or NOT GLOB, " + column + sums + " NOT LIKE '...')";
+}
+
 int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int at) noexcept {
   const Cursor& cursor = Of(base);
   const TraceFunction& function = *OfferedBy(base->pVtab).function;
@@ -202,12 +215,8 @@ int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int at) noexcept
                 FailCall(function.name, std::string(column.name) + " is an argument", "write it within the brackets"));
   }
   const auto field = static_cast<SliceField>(column.which);
-  const char* key = WordsOf(field).key;
-  return Told(base->pVtab,
-              FailCall(function.name, std::string(column.name) + " has no value in its rows",
-                       std::string(key != nullptr ? "make it a key, or compare it" : "compare it") + " with " +
-                           (IsText(field) ? "texts: =, IN, GLOB, LIKE" : "numbers: =, <, <=, >, >=, BETWEEN") +
-                           ", joined by AND"));
+  return Told(base->pVtab, FailCall(function.name, std::string(column.name) + " has no value in its rows",
+                                    RemedyFor(field, column.name)));
 }
 
 // Rows have no numbers: SQLite would ask for them to try the parts of an OR one by one, and each part is a call of its

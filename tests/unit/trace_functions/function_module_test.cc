@@ -55,8 +55,18 @@ TEST_F(FunctionModule, SaysWhatIsWrongWithACall) {
       {"SELECT * FROM sum_by('name') WHERE device = 'x'", "device is compared with what is no number",
        "without quotes"},
       {"SELECT category FROM sum_by('name')", "category has no value in its rows", "make it a key"},
-      {"SELECT * FROM sum_by('name') WHERE upper(category) = 'KERNEL'", "category has no value", "=, IN, GLOB, LIKE"},
+      {"SELECT * FROM sum_by('name') WHERE upper(category) = 'KERNEL'", "category has no value",
+       "=, <>, IN, GLOB, LIKE"},
       {"SELECT * FROM sum_by('name') WHERE ts_ns IN (1, 2)", "ts_ns has no value", "BETWEEN"},
+      {"SELECT * FROM sum_by('name') WHERE ts_ns <> 5", "ts_ns has no value", "BETWEEN"},
+      {"SELECT * FROM sum_by('name') WHERE category <> 5", "category is compared with what is no text", "quotes"},
+      {"SELECT * FROM sum_by('name') WHERE stream IS NOT 'a'", "stream is compared with what is no number", "quotes"},
+      {"SELECT * FROM sum_by('name') WHERE category IS NOT NULL", "category has no value", "GLOB '*'"},
+      {"SELECT * FROM sum_by('name') WHERE stream IS NOT NULL", "stream has no value", ">= 0"},
+      {"SELECT * FROM sum_by('name') WHERE category NOT IN ('a', 'b')", "category has no value", "<> with each"},
+      {"SELECT * FROM sum_by('name') WHERE category NOT LIKE 'k%'", "category has no value",
+       "category IN (SELECT category FROM sum_by('category') WHERE category NOT LIKE '...')"},
+      {"SELECT * FROM tiles() WHERE dur_ns IS NULL", "WHERE leaves some out", "columns of tracks"},
       {"SELECT by FROM sum_by('name')", "by is an argument", "brackets"},
       {"SELECT rowid FROM sum_by('name')", "not numbered", "UNION ALL"},
   };
@@ -73,6 +83,30 @@ TEST_F(FunctionModule, RefusesAnOrOfWhatItIsAbout) {
               ElementsAre("2"));
 }
 
+// As the remedy has it.
+TEST_F(FunctionModule, LeavesOutByAListOfWhatThereIs) {
+  EXPECT_EQ(functions_.Ask("SELECT count FROM sum_by() WHERE category IN (SELECT category FROM sum_by('category') "
+                           "WHERE category NOT LIKE 'k%')"),
+            AskConnection(trace_.plain(), "SELECT count(*) FROM slice WHERE category NOT LIKE 'k%'"));
+}
+
+TEST_F(FunctionModule, DoesNotCountAnnotationsWhereACategoryIsLeftOut) {
+  TemporaryFolder folder;
+  MadePart part;
+  part.AddTrack({.kind = "gpu_stream"});
+  part.Add(EventKind::kSlice, {.time_ns = 0, .duration_ns = 100, .name = "step", .category = "gpu_user_annotation"});
+  part.Add(EventKind::kSlice, {.time_ns = 10, .duration_ns = 5, .name = "k", .category = "kernel"});
+  part.Add(EventKind::kSlice, {.time_ns = 20, .duration_ns = 3, .name = "copy", .category = "gpu_memcpy"});
+  part.Write(folder / "a.trace.db");
+  FunctionConnection functions({{"r", "a", folder / "a.trace.db", {}}});
+  const auto busy = [&](const std::string& where) {
+    return functions.Ask("SELECT busy_ns FROM busy() WHERE " + where);
+  };
+  EXPECT_THAT(busy("category <> 'gpu_memcpy'"), ElementsAre("5"));
+  EXPECT_THAT(busy("category IS NOT 'none'"), ElementsAre("8"));
+  EXPECT_THAT(busy("category <> 'kernel' AND category GLOB 'gpu*'"), ElementsAre("100"));
+}
+
 TEST_F(FunctionModule, ShowsWhatACallIsHanded) {
   EXPECT_THAT(
       functions_.Plan("SELECT key, count FROM sum_by('name') WHERE category = 'kernel' AND ts_ns >= 5 AND ts_ns < 9"),
@@ -80,6 +114,9 @@ TEST_F(FunctionModule, ShowsWhatACallIsHanded) {
   EXPECT_THAT(
       functions_.Plan("SELECT key, sum_ns, p99_ns FROM sum_by('name') WHERE name GLOB 'a*' AND stream IN (7, 9)"),
       ElementsAre("SCAN sum_by VIRTUAL TABLE INDEX 0:stream=any by= name>= name< name:glob +sum_ns +p99_ns"));
+  EXPECT_THAT(functions_.Plan("SELECT key, count FROM sum_by('name') WHERE category <> 'a' AND stream IS NULL AND "
+                              "rank IS NOT 3"),
+              ElementsAre("SCAN sum_by VIRTUAL TABLE INDEX 0:stream:null by= rank:isnot category<>"));
   EXPECT_THAT(functions_.Plan("SELECT * FROM busy"), ElementsAre("SCAN busy VIRTUAL TABLE INDEX 0:"));
 }
 

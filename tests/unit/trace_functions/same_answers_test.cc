@@ -79,13 +79,36 @@ TEST_P(SameAnswers, OfSumsOfWhatMeetsConditions) {
                                 "s.category GLOB 'k?rn*l'",
                                 "s.category >= 'cpu' AND s.category < 'd'",
                                 "s.category = 'KERNEL' COLLATE NOCASE",
-                                "s.category > 'CPU_OP' COLLATE NOCASE"}) {
+                                "s.category > 'CPU_OP' COLLATE NOCASE",
+                                "s.category <> 'kernel'",
+                                "s.category IS 'kernel'",
+                                "s.category IS NOT 'kernel'",
+                                "s.category IS NULL",
+                                "s.category IS NOT 'cpu_op' AND s.category GLOB '*'",
+                                "s.category <> 'kernel' AND s.category GLOB '*'",
+                                "s.name <> 'gemm_3' AND s.name <> 'Copy_1'",
+                                "s.name <> 'gemm_3' COLLATE NOCASE AND s.name IN ('gemm_3', 'gemm_4')",
+                                "s.run <> 'run1'",
+                                "s.dur_ns IS NULL",
+                                "s.dur_ns <> 5 AND s.dur_ns < 8",
+                                "s.dur_ns IS NOT 5",
+                                "s.dur_ns IS 5",
+                                "t.stream IS NULL",
+                                "t.stream >= 0",
+                                "t.stream <> 7",
+                                "t.stream <> 7.5",
+                                "t.stream IS NOT 7",
+                                "t.stream IS NOT 7 AND t.stream >= 0 AND t.device <> 9",
+                                "t.rank IS NULL",
+                                "t.rank IS NOT 0",
+                                "t.process IS NULL",
+                                "t.process <> 'x'"}) {
     SCOPED_TRACE(condition);
     std::string inside = condition;
     for (const char* prefix : {"s.", "t."}) {
       for (size_t at = inside.find(prefix); at != std::string::npos; at = inside.find(prefix, at)) inside.erase(at, 2);
     }
-    const bool is_key_needed = inside.find("<>") != std::string::npos;
+    const bool is_key_needed = inside.find("<> name") != std::string::npos;
     const std::string keys = is_key_needed ? "'name', 'category'" : "'name'";
     const std::string sql = is_key_needed ? "SELECT name, sum(count), sum(sum_ns) FROM sum_by(" + keys + ") WHERE " +
                                                 inside + " GROUP BY name"
