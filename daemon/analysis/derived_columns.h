@@ -8,12 +8,10 @@
 namespace kprof {
 
 constexpr uint32_t kTrackRunsColumn = PartReader::kFirstDerived;
-constexpr uint32_t kCorrelationsColumn = PartReader::kFirstDerived + 1;  // correlation_index.h
-constexpr uint32_t kOutlastingColumn = PartReader::kFirstDerived + 2;    // outlasting_rows.h
-constexpr uint32_t kParentsColumn = PartReader::kFirstDerived + 3;       // slice_tree.h
-constexpr uint32_t kCategoriesColumn = PartReader::kFirstDerived + 4;    // category_rows.h
-constexpr uint32_t kRareRowsColumn = PartReader::kFirstDerived + 5;      // selected_values.h
-constexpr uint32_t kTotalRowsColumn = PartReader::kFirstDerived + 6;     // total_stretches.h
+constexpr uint32_t kOutlastingColumn = PartReader::kFirstDerived + 1;    // outlasting_rows.h
+constexpr uint32_t kCategoriesColumn = PartReader::kFirstDerived + 2;    // category_rows.h
+constexpr uint32_t kRareRowsColumn = PartReader::kFirstDerived + 3;      // selected_values.h
+constexpr uint32_t kTotalRowsColumn = PartReader::kFirstDerived + 4;     // total_stretches.h
 constexpr uint32_t kRareValuesColumns = PartReader::kFirstDerived + 16;  // the same; and the number of the column
 
 }  // namespace kprof

@@ -33,10 +33,13 @@ struct EventFilter {
   // What else is asked of them; each different text is tried once in each part. Null: nothing.
   std::function<bool(std::string_view)> accepts_name;
   std::function<bool(std::string_view)> accepts_category;
+  bool categories_are_left_out = false;  // accepts_category says which ones are not asked for, and no more
 
   // Of those whose end is known.
   std::optional<int64_t> least_duration_ns;
   std::optional<int64_t> most_duration_ns;
+  std::vector<int64_t> not_durations_ns;  // that are not asked for; those whose end is not known are
+  bool only_without_end = false;          // those whose end is not known
 
   std::optional<int64_t> correlation;
 };

@@ -98,6 +98,8 @@ Result<PartFilter> PartFilter::Bind(const EventFilter& filter, const TracePart& 
   bound.to_ns_ = filter.to_ns;
   bound.least_duration_ = filter.least_duration_ns;
   bound.most_duration_ = filter.most_duration_ns;
+  bound.not_durations_ = filter.not_durations_ns;
+  bound.only_without_end_ = filter.only_without_end;
   bound.correlation_ = filter.correlation;
   bound.first_begin_ = filter.first_begin_ns;
   bound.last_begin_ = filter.last_begin_ns;
@@ -163,6 +165,7 @@ Result<bool> PartFilter::MayMatch(const Segment& segment) const {
   if (categories_) RETURN_IF_ERROR(check(EventColumn::kCategory, categories_->least(), categories_->most(), may));
   if (names_) RETURN_IF_ERROR(check(EventColumn::kName, names_->least(), names_->most(), may));
   if (correlation_) RETURN_IF_ERROR(check(EventColumn::kCorrelation, *correlation_, *correlation_, may));
+  if (only_without_end_) RETURN_IF_ERROR(check(EventColumn::kDuration, std::numeric_limits<int64_t>::min(), -1, may));
   if (least_duration_ || most_duration_) {
     RETURN_IF_ERROR(check(EventColumn::kDuration, std::max<int64_t>(least_duration_.value_or(0), 0),
                           most_duration_.value_or(std::numeric_limits<int64_t>::max()), may));
@@ -183,10 +186,7 @@ Status PartFilter::Select(const Segment& segment, RowSelection& selection) const
   if (names_ && !IsEmpty(selection)) {
     RETURN_IF_ERROR(SelectSet(segment, EventColumn::kName, *names_, selection));
   }
-  if ((least_duration_ || most_duration_) && !IsEmpty(selection)) {
-    RETURN_IF_ERROR(SelectRange(segment, EventColumn::kDuration, std::max<int64_t>(least_duration_.value_or(0), 0),
-                                most_duration_.value_or(std::numeric_limits<int64_t>::max()), selection));
-  }
+  if (AsksDurations() && !IsEmpty(selection)) RETURN_IF_ERROR(SelectDurations(segment, selection));
   const bool all_begin_then = segment.min_time_ns >= first_begin_.value_or(segment.min_time_ns) &&
                               segment.max_time_ns <= last_begin_.value_or(segment.max_time_ns);
   if (!all_begin_then && !IsEmpty(selection)) {
@@ -246,6 +246,24 @@ Status PartFilter::SelectRange(const Segment& segment, EventColumn column, int64
   ASSIGN_OR_RETURN(const DecodedColumn values, reader_->Read(segment, column));
   const int64_t* value = values->data();
   Narrow(segment.rows, selection, [&](uint32_t row) { return value[row] >= least && value[row] <= most; });
+  return OkStatus();
+}
+
+Status PartFilter::SelectDurations(const Segment& segment, RowSelection& selection) const {
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  if (least_duration_ || most_duration_) {
+    RETURN_IF_ERROR(SelectRange(segment, EventColumn::kDuration, std::max<int64_t>(least_duration_.value_or(0), 0),
+                                most_duration_.value_or(kLast), selection));
+  }
+  if (only_without_end_ && !IsEmpty(selection)) {
+    RETURN_IF_ERROR(SelectRange(segment, EventColumn::kDuration, std::numeric_limits<int64_t>::min(), -1, selection));
+  }
+  if (not_durations_.empty() || IsEmpty(selection)) return OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader_->ReadBounds(segment, EventColumn::kDuration));
+  if (!bounds) return OkStatus();
+  ASSIGN_OR_RETURN(const DecodedColumn values, reader_->Read(segment, EventColumn::kDuration));
+  const int64_t* value = values->data();
+  Narrow(segment.rows, selection, [&](uint32_t row) { return !IsIn(not_durations_, value[row]); });
   return OkStatus();
 }
 

@@ -51,9 +51,7 @@ class PartFilter {
 
   // Whether totals (total_stretches.h) can tell what is asked for: it is of slices, and asks for nothing that a total
   // does not have.
-  bool TakesTotals() const {
-    return kind_ == EventKind::kSlice && !least_duration_ && !most_duration_ && !correlation_;
-  }
+  bool TakesTotals() const { return kind_ == EventKind::kSlice && !AsksDurations() && !correlation_; }
   // Whether all rows of these times begin within those asked for: then ForOne of totals selects as it does of slices.
   bool HasTimesOf(const Segment& totals) const {
     return (!from_ns_ || totals.min_time_ns >= *from_ns_) && (!to_ns_ || totals.max_time_ns < *to_ns_) &&
@@ -64,11 +62,15 @@ class PartFilter {
  private:
   PartFilter(PartReader& reader, EventKind kind) : reader_(&reader), kind_(kind) {}
   Status BindTracks(const EventFilter& filter, const TracePart& part);
+  bool AsksDurations() const {
+    return least_duration_ || most_duration_ || only_without_end_ || !not_durations_.empty();
+  }
   bool HasRange() const { return from_ns_ || to_ns_; }
   Status SelectTracks(const Segment& segment, RowSelection& selection) const;
   Status SelectTimes(const Segment& segment, RowSelection& selection) const;
   Status SelectRange(const Segment& segment, EventColumn column, int64_t least, int64_t most,
                      RowSelection& selection) const;
+  Status SelectDurations(const Segment& segment, RowSelection& selection) const;
   Status SelectCategories(const Segment& segment, RowSelection& selection) const;
   Status SelectSet(const Segment& segment, EventColumn column, const NumberSet& set, RowSelection& selection) const;
 
@@ -86,6 +88,8 @@ class PartFilter {
   std::optional<NumberSet> categories_;
   std::optional<int64_t> least_duration_;
   std::optional<int64_t> most_duration_;
+  std::vector<int64_t> not_durations_;
+  bool only_without_end_ = false;
   std::optional<int64_t> correlation_;
 };
 

@@ -40,6 +40,7 @@ struct Cursor {
   std::unique_ptr<FunctionAnswer> answer;
   std::unique_ptr<void, FreeMemory> counted;
   size_t row = 0;
+  bool is_first_window = true;
 };
 
 const Offered& OfferedBy(sqlite3_vtab* table) {
@@ -149,12 +150,13 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* given, int count, sqlite3
     if (!FillValues(cursor.read.conditions[i].test, values[i])) return SQLITE_NOMEM;
   }
   cursor.row = 0;
-  if (cursor.answer != nullptr && cursor.made_of == cursor.read.conditions &&
+  if (cursor.answer != nullptr && cursor.is_first_window && cursor.made_of == cursor.read.conditions &&
       cursor.made_costly == cursor.read.costly) {
     return SQLITE_OK;
   }
   cursor.answer.reset();
   cursor.counted.reset();
+  cursor.is_first_window = true;
   auto answer = offered.set->terms().Aside([&] { return Call(offered, cursor.read); });
   if (!answer.ok()) return Told(base->pVtab, answer.status());
   cursor.answer = *std::move(answer);
@@ -165,13 +167,35 @@ int Filter(sqlite3_vtab_cursor* base, int, const char* given, int count, sqlite3
 }
 
 int Next(sqlite3_vtab_cursor* base) noexcept {
-  ++Of(base).row;
+  Cursor& cursor = Of(base);
+  if (++cursor.row < cursor.answer->size()) return SQLITE_OK;
+  const Result<bool> more = OfferedBy(base->pVtab).set->terms().Aside([&] { return cursor.answer->NextWindow(); });
+  if (!more.ok()) {
+    cursor.answer.reset();
+    return Told(base->pVtab, more.status());
+  }
+  if (!*more) return SQLITE_OK;
+  cursor.row = 0;
+  cursor.is_first_window = false;
   return SQLITE_OK;
 }
 
 int AtEnd(sqlite3_vtab_cursor* base) noexcept {
   const Cursor& cursor = Of(base);
   return cursor.answer == nullptr || cursor.row >= cursor.answer->size() ? 1 : 0;
+}
+
+// What can be written in place of what no call is handed.
+std::string RemedyFor(SliceField field, const std::string& column) {
+  const bool has_key = WordsOf(field).key != nullptr;
+  std::string remedy = has_key ? "make it a key, or compare it with " : "compare it with ";
+  if (!IsText(field)) {
+    return remedy + "numbers: =, <>, <, <=, >, >=, BETWEEN, IS NULL, joined by AND; for IS NOT NULL, >= 0";
+  }
+  remedy += "texts: =, <>, IN, GLOB, LIKE, IS NULL, joined by AND; for IS NOT NULL, GLOB '*'";
+  if (!has_key) return remedy;
+  const std::string sums = " IN (SELECT " + column + " FROM sum_by('" + WordsOf(field).key + "') WHERE " + column;
+  return remedy + "; for NOT IN, <> with each; for NOT LIKE or NOT GLOB, " + column + sums + " NOT LIKE '...')";
 }
 
 int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int at) noexcept {
@@ -191,12 +215,8 @@ int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int at) noexcept
                 FailCall(function.name, std::string(column.name) + " is an argument", "write it within the brackets"));
   }
   const auto field = static_cast<SliceField>(column.which);
-  const char* key = WordsOf(field).key;
-  return Told(base->pVtab,
-              FailCall(function.name, std::string(column.name) + " has no value in its rows",
-                       std::string(key != nullptr ? "make it a key, or compare it" : "compare it") + " with " +
-                           (IsText(field) ? "texts: =, IN, GLOB, LIKE" : "numbers: =, <, <=, >, >=, BETWEEN") +
-                           ", joined by AND"));
+  return Told(base->pVtab, FailCall(function.name, std::string(column.name) + " has no value in its rows",
+                                    RemedyFor(field, column.name)));
 }
 
 // Rows have no numbers: SQLite would ask for them to try the parts of an OR one by one, and each part is a call of its

@@ -1,5 +1,5 @@
 // Functions of traces as SQLite's table-valued ones. A call is made when its first row is asked for, and made again
-// only with other values; its rows are kept until then, and count as the query's memory.
+// only with other values, or where its rows came in windows; they are kept until then, and count as the query's memory.
 //
 // A failure is SQLITE_ERROR with our words as SQLite's message; TraceSet::status has it whole.
 #pragma once

@@ -6,7 +6,7 @@
 // which are taken too, or it would try the pattern again.
 //
 // Conditions on the fields of slices say what a call is about, so they are met when its rows are there: SQLite does not
-// try them again, and cannot.
+// try them again, and cannot; but for those that leave out, of what the rows have.
 #pragma once
 
 #include <sqlite3.h>

@@ -81,6 +81,16 @@ void ResultGroupValue(const GroupValue& value, sqlite3_context* out) {
   if (const auto* text = std::get_if<std::string>(&value)) ResultCopied(out, *text);
 }
 
+bool ResultOfTrack(const OpenPart& part, uint32_t track, SliceField field, sqlite3_context* out) {
+  if (!IsOfTrack(field)) return false;
+  if (field == SliceField::kTrackId) {
+    sqlite3_result_int64(out, part.IdOf(track));
+  } else {
+    ResultGroupValue(ValueOfTrack(part, part.facts().tracks()[track], field), out);
+  }
+  return true;
+}
+
 void KeyedRows::Add(GroupKey values) {
   size_bytes_ += static_cast<int64_t>(sizeof(GroupKey) + values.size() * sizeof(GroupValue));
   for (const GroupValue& value : values) {
@@ -105,9 +115,8 @@ bool KeyedRows::Field(size_t row, SliceField field, sqlite3_context* out) const 
   const auto track = std::find(fields_.begin(), fields_.end(), SliceField::kTrackId);
   if (track == fields_.end() || !IsOfTrack(field)) return false;
   const int64_t id = std::get<int64_t>(rows_[row][static_cast<size_t>(track - fields_.begin())]);
-  const OpenPart& part = *set_.parts()[static_cast<size_t>(PartOfSqlId(id))];
-  ResultGroupValue(ValueOfTrack(part, part.facts().tracks()[static_cast<size_t>(NumberOfSqlId(id))], field), out);
-  return true;
+  return ResultOfTrack(*set_.parts()[static_cast<size_t>(PartOfSqlId(id))], static_cast<uint32_t>(NumberOfSqlId(id)),
+                       field, out);
 }
 
 }  // namespace kprof

@@ -23,6 +23,8 @@ Result<std::vector<SliceField>> ReadKeys(const char* function, FunctionArguments
 bool HasKeyField(FunctionArguments arguments, SliceField field);
 
 void ResultGroupValue(const GroupValue& value, sqlite3_context* out);
+// What a track says, or its part. False: it is no field of tracks.
+bool ResultOfTrack(const OpenPart& part, uint32_t track, SliceField field, sqlite3_context* out);
 
 class KeyedRows {
  public:

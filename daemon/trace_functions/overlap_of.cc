@@ -6,6 +6,7 @@
 
 #include "daemon/trace_functions/busy_keys.h"
 #include "daemon/trace_functions/slice_words.h"
+#include "daemon/trace_functions/text_argument.h"
 
 namespace kprof {
 namespace {
@@ -49,18 +50,9 @@ class Overlaps final : public FunctionAnswer {
   std::vector<OverlapTime> times_;
 };
 
-// Null where it is not given.
-Result<const std::string*> TextArgument(const FunctionCall& call, int at) {
-  const std::optional<ScanCell>& argument = call.arguments[static_cast<size_t>(at)];
-  if (!argument) return static_cast<const std::string*>(nullptr);
-  const auto* text = std::get_if<std::string>(&*argument);
-  if (text != nullptr) return text;
-  return FailCall(call.function, std::string(kArguments[at]) + " is no text", "write it in single quotes");
-}
-
 Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
-  ASSIGN_OR_RETURN(const std::string* one, TextArgument(call, kOneWords));
-  ASSIGN_OR_RETURN(const std::string* other, TextArgument(call, kOtherWords));
+  ASSIGN_OR_RETURN(const std::string* one, TextArgument(call, kOneWords, kArguments[kOneWords]));
+  ASSIGN_OR_RETURN(const std::string* other, TextArgument(call, kOtherWords, kArguments[kOtherWords]));
   ASSIGN_OR_RETURN(const BusyKey key, ReadBusyKey(call, kBy, SliceField::kPart));
   if (one == nullptr) {
     return FailCall(call.function, "it is not said of what", "write overlap('nccl*'), or overlap('nccl*', '*gemm*')");

@@ -8,18 +8,13 @@
 #include <utility>
 
 #include "daemon/analysis/name_pattern.h"
+#include "daemon/trace_functions/number_test.h"
 #include "daemon/trace_functions/text_test.h"
-#include "storage/trace_sql/integer_filter.h"
 
 namespace kprof {
 namespace {
 
 constexpr size_t kFields = static_cast<size_t>(SliceField::kToNs) + 1;
-
-bool IsNumber(const ScanCell& cell) {
-  return std::holds_alternative<std::monostate>(cell) || std::holds_alternative<int64_t>(cell) ||
-         std::holds_alternative<double>(cell);
-}
 
 // The numbers that are left of those from 0 or a time on; nothing where there is no such bound.
 std::optional<int64_t> Least(const IntegerFilter& filter) {
@@ -34,17 +29,15 @@ std::optional<int64_t> Most(const IntegerFilter& filter) {
 }  // namespace
 
 struct SliceChoice::Tests {
-  std::array<IntegerFilter, kFields> integers;
+  std::array<NumberTest, kFields> integers;
   std::array<TextTest, kFields> texts;
 
-  const IntegerFilter& integer(SliceField field) const { return integers[static_cast<size_t>(field)]; }
+  const NumberTest& integer(SliceField field) const { return integers[static_cast<size_t>(field)]; }
   const TextTest& text(SliceField field) const { return texts[static_cast<size_t>(field)]; }
   bool Accepts(SliceField field, const std::string& value) const {
     return !text(field).is_active() || text(field).Accepts(value);
   }
-  bool Accepts(SliceField field, std::optional<int64_t> value) const {
-    return integer(field).Accepts(value.value_or(kNoValue));
-  }
+  bool Accepts(SliceField field, std::optional<int64_t> value) const { return integer(field).Accepts(value); }
   bool AskTracks() const {
     return integer(SliceField::kTrackId).is_active() || integer(SliceField::kDevice).is_active() ||
            integer(SliceField::kStream).is_active() || text(SliceField::kTrackKind).is_active() ||
@@ -57,32 +50,29 @@ Result<SliceChoice> SliceChoice::Make(const char* function, TraceSet& set, std::
   Tests tests;
   for (const SliceCondition& condition : conditions) {
     const SliceField field = condition.field;
-    const std::vector<ScanCell>& values = condition.test.values;
     const char* column = WordsOf(field).column;
     if (IsText(field)) {
       RETURN_IF_ERROR(
           tests.texts[static_cast<size_t>(field)].Add(function, column, condition.test, condition.ignores_case));
       continue;
     }
-    if (!std::all_of(values.begin(), values.end(), IsNumber)) {
-      return Fail(ErrorCode::kUsage, function, std::string(column) + " is compared with what is no number",
-                  "write a number, without quotes");
-    }
-    tests.integers[static_cast<size_t>(field)].Add(condition.test);
+    RETURN_IF_ERROR(tests.integers[static_cast<size_t>(field)].Add(function, column, condition.test));
   }
   SliceChoice choice;
   EventFilter& filter = choice.filter_;
-  filter.from_ns = Least(tests.integer(SliceField::kFromNs));
-  filter.to_ns = Most(tests.integer(SliceField::kToNs));
-  filter.first_begin_ns = Least(tests.integer(SliceField::kTimeNs));
-  filter.last_begin_ns = Most(tests.integer(SliceField::kTimeNs));
-  const IntegerFilter& durations = tests.integer(SliceField::kDurationNs);
-  if (durations.is_active()) {
-    filter.least_duration_ns = std::max<int64_t>(durations.min(), 0);
-    filter.most_duration_ns = durations.max();
+  filter.from_ns = Least(tests.integer(SliceField::kFromNs).range());
+  filter.to_ns = Most(tests.integer(SliceField::kToNs).range());
+  filter.first_begin_ns = Least(tests.integer(SliceField::kTimeNs).range());
+  filter.last_begin_ns = Most(tests.integer(SliceField::kTimeNs).range());
+  const NumberTest& durations = tests.integer(SliceField::kDurationNs);
+  if (!durations.accepts_null()) {
+    filter.least_duration_ns = std::max<int64_t>(durations.range().min(), 0);
+    filter.most_duration_ns = durations.range().max();
   }
-  bool is_nothing = false;
-  for (const IntegerFilter& test : tests.integers) is_nothing |= test.is_empty();
+  filter.not_durations_ns = durations.left_out();
+  filter.only_without_end = !durations.accepts_values();
+  bool is_nothing = !tests.integer(SliceField::kTimeNs).accepts_values();
+  for (const NumberTest& test : tests.integers) is_nothing |= !test.accepts_null() && !test.accepts_values();
   // Names in a list are looked up; what else there is, is tried on all.
   const auto narrow = [&](SliceField field, std::vector<std::string>& listed,
                           std::function<bool(std::string_view)>& accepts) {
@@ -101,15 +91,20 @@ Result<SliceChoice> SliceChoice::Make(const char* function, TraceSet& set, std::
     }
   };
   narrow(SliceField::kName, filter.names, filter.accepts_name);
-  narrow(SliceField::kCategory, filter.categories, filter.accepts_category);
-  // The empty category is none: NULL, which meets no condition.
-  if (filter.accepts_category) {
-    filter.accepts_category = [accepts = std::move(filter.accepts_category)](std::string_view text) {
-      return !text.empty() && accepts(text);
-    };
+  // The empty category is none: NULL.
+  const TextTest& category = tests.text(SliceField::kCategory);
+  if (category.is_active() && category.accepts_null()) {
+    filter.accepts_category = TextTest::Within(category, stop);
+  } else {
+    narrow(SliceField::kCategory, filter.categories, filter.accepts_category);
+    std::erase(filter.categories, "");
+    is_nothing |= category.listed() != nullptr && filter.categories.empty();
   }
-  std::erase(filter.categories, "");
-  is_nothing |= tests.text(SliceField::kCategory).listed() != nullptr && filter.categories.empty();
+  if (filter.accepts_category) {
+    filter.categories_are_left_out = category.only_leaves_out();
+    filter.accepts_category = [accepts = std::move(filter.accepts_category), with_none = category.accepts_null()](
+                                  std::string_view text) { return text.empty() ? with_none : accepts(text); };
+  }
   if (!is_nothing) choice.ChooseParts(set, tests);
   return choice;
 }
@@ -134,7 +129,7 @@ void SliceChoice::ChooseTracks(OpenPart& part, const Tests& tests) {
           tests.Accepts(SliceField::kTrackKind, track.kind) && tests.Accepts(SliceField::kTrackName, track.name) &&
           tests.Accepts(SliceField::kDevice, track.device) && tests.Accepts(SliceField::kStream, track.stream) &&
           (track.process ? tests.Accepts(SliceField::kProcess, *track.process)
-                         : !tests.text(SliceField::kProcess).is_active());
+                         : tests.text(SliceField::kProcess).accepts_null());
       mask->push_back(has ? 1 : 0);
     }
     if (std::find(mask->begin(), mask->end(), 1) == mask->end()) return;

@@ -94,6 +94,7 @@ Result<EventFilter> WithWords(const char* function, const EventFilter& filter, c
       break;
     case SliceField::kCategory:
       narrowed.accepts_category = Both(filter.accepts_category, read.value, true, stop);
+      narrowed.categories_are_left_out = false;
       break;
     case SliceField::kTrackKind:
       narrowed.track_kinds = {read.value};

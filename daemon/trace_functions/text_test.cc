@@ -26,7 +26,11 @@ Status TextTest::Add(const char* function, const char* column, const ScanConditi
     }
     values.insert(*text);
   }
-  const bool is_pattern = condition.op == ScanOp::kGlob || condition.op == ScanOp::kLike;
+  const std::optional<ScanOp> op = nulls_.Add(condition);
+  if (!nulls_.accepts_values()) listed_.emplace();
+  only_leaves_out_ = only_leaves_out_ && nulls_.accepts_values() && (!op || op == ScanOp::kNotEqual);
+  if (!op) return OkStatus();
+  const bool is_pattern = op == ScanOp::kGlob || op == ScanOp::kLike;
   if (is_pattern && !values.empty()) {
     if (values.begin()->size() > kLongestPattern) {
       return Fail(
@@ -35,9 +39,9 @@ Status TextTest::Add(const char* function, const char* column, const ScanConditi
           "make it shorter");
     }
   }
-  const bool is_list = condition.op == ScanOp::kEqual || condition.op == ScanOp::kAny;
+  const bool is_list = op == ScanOp::kEqual || op == ScanOp::kAny;
   if (!values.empty() && (!is_list || (ignores_case && values.size() == 1))) {
-    others_.push_back({condition.op, *values.begin(), ignores_case});
+    others_.push_back({*op, *values.begin(), ignores_case});
   } else if (listed_) {
     std::erase_if(*listed_, [&](const std::string& text) { return values.count(text) == 0; });
   } else {
@@ -60,6 +64,8 @@ bool TextTest::Other::Accepts(const std::string& value) const {
       return order < 0;
     case ScanOp::kAtMost:
       return order <= 0;
+    case ScanOp::kNotEqual:
+      return order != 0;
     default:
       return order == 0;
   }

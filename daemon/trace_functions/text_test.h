@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/analysis/stop_signal.h"
+#include "daemon/trace_functions/null_test.h"
 #include "storage/base/status.h"
 #include "storage/trace_sql/scan_condition.h"
 
@@ -21,7 +22,11 @@ class TextTest {
   // a pattern.
   Status Add(const char* function, const char* column, const ScanCondition& condition, bool ignores_case);
 
-  bool is_active() const { return listed_.has_value() || !others_.empty(); }
+  bool is_active() const { return nulls_.is_active(); }
+  // Whether a row without a text is left.
+  bool accepts_null() const { return nulls_.accepts_null(); }
+  // Says only what is not asked for.
+  bool only_leaves_out() const { return only_leaves_out_; }
   // The only ones that there may be, each of which is accepted; null: any may be.
   const std::set<std::string, std::less<>>* listed() const { return listed_ ? &*listed_ : nullptr; }
   bool Accepts(std::string_view text) const;
@@ -40,6 +45,8 @@ class TextTest {
 
   std::optional<std::set<std::string, std::less<>>> listed_;
   std::vector<Other> others_;  // but = and IN
+  NullTest nulls_;
+  bool only_leaves_out_ = true;
 };
 
 }  // namespace kprof

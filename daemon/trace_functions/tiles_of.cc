@@ -1,5 +1,4 @@
 // tiles(1000): what to draw of slices in so many pixels, track by track (daemon/analysis/slice_tiles.h).
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -9,8 +8,8 @@
 #include <vector>
 
 #include "daemon/analysis/slice_tiles.h"
+#include "daemon/trace_functions/call_viewport.h"
 #include "daemon/trace_functions/keyed_rows.h"
-#include "daemon/trace_functions/number_argument.h"
 
 namespace kprof {
 namespace {
@@ -26,8 +25,6 @@ constexpr FunctionColumn kColumns[] = {
     {.name = "level", .type = "INTEGER", .which = kLevel},
 };
 constexpr const char* kArguments[] = {"pixels"};
-constexpr int64_t kMostPixels = 65'536;
-constexpr int64_t kPixelsByDefault = 1'000;
 
 class Tiles final : public FunctionAnswer {
  public:
@@ -97,45 +94,15 @@ class Tiles final : public FunctionAnswer {
   std::vector<Box> boxes_;
 };
 
-bool IsOfAllSlices(const EventFilter& filter) {
-  return filter.names.empty() && filter.categories.empty() && !filter.accepts_name && !filter.accepts_category &&
-         !filter.first_begin_ns && !filter.last_begin_ns && !filter.least_duration_ns && !filter.most_duration_ns;
-}
-
-// All of the part, where nothing else is said. Nothing: it has no slices.
-std::optional<Viewport> ViewportOf(const TracePart& part, const EventFilter& filter, int64_t pixels) {
-  const std::span<const Segment> segments = part.reader->segments(EventKind::kSlice);
-  if (segments.empty()) return std::nullopt;
-  Viewport viewport{.from_ns = segments[0].min_time_ns, .to_ns = segments[0].max_end_ns};
-  for (const Segment& segment : segments) {
-    viewport.from_ns = std::min(viewport.from_ns, segment.min_time_ns);
-    viewport.to_ns = std::max(viewport.to_ns, segment.max_end_ns);
-  }
-  viewport.from_ns = filter.from_ns.value_or(viewport.from_ns);
-  viewport.to_ns = filter.to_ns.value_or(std::max(viewport.to_ns, viewport.from_ns) + 1);
-  viewport.pixels = static_cast<int>(pixels);
-  for (size_t track = 0; part.tracks != nullptr && track < part.tracks->size(); ++track) {
-    if ((*part.tracks)[track] != 0) viewport.tracks.push_back(static_cast<uint32_t>(track));
-  }
-  return viewport;
-}
-
 Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
-  ASSIGN_OR_RETURN(const int64_t pixels, NumberArgument(call, 0, "pixels", 1, kMostPixels, kPixelsByDefault));
-  const EventFilter& filter = call.slices.filter();
-  if (!IsOfAllSlices(filter)) {
-    return FailCall(call.function, "what is drawn is all slices of a track, and WHERE leaves some out",
-                    "choose by the columns of tracks, and by from_ns and to_ns");
-  }
-  if (filter.from_ns && filter.to_ns && *filter.from_ns >= *filter.to_ns) {
-    return FailCall(call.function, "from_ns is not before to_ns", "give a stretch of time from_ns to to_ns");
-  }
+  ASSIGN_OR_RETURN(const int64_t pixels, PixelsOf(call, "slices"));
   const ChosenParts& chosen = call.slices.all();
   TileLimits left;
   auto all = std::make_unique<Tiles>(call.set);
   for (size_t i = 0; i < chosen.parts.size(); ++i) {
-    const std::optional<Viewport> viewport = ViewportOf(chosen.parts[i], filter, pixels);
-    if (!viewport || viewport->from_ns >= viewport->to_ns) continue;
+    const std::optional<Viewport> viewport =
+        ViewportOf(chosen.parts[i], EventKind::kSlice, call.slices.filter(), pixels);
+    if (!viewport) continue;
     ASSIGN_OR_RETURN(const SliceTiles tiles, MakeSliceTiles(*chosen.parts[i].reader, *viewport, call.stop, left));
     if (!tiles.is_complete) {
       return FailCall(call.function, "there is more to draw than " + std::to_string(TileLimits().most_boxes) + " boxes",

@@ -26,8 +26,8 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const SliceField> shown, std::sp
 }
 
 std::span<const TraceFunction> TraceFunctions() {
-  static const TraceFunction kFunctions[] = {SumBy(),     SelfTimeBy(),  BusyOf(), GapsOf(),
-                                             OverlapOf(), HistogramOf(), TilesOf()};
+  static const TraceFunction kFunctions[] = {SumBy(),       SelfTimeBy(), BusyOf(),         GapsOf(),      OverlapOf(),
+                                             HistogramOf(), TilesOf(),    CounterTilesOf(), CorrelatedOf()};
   return kFunctions;
 }
 

@@ -49,12 +49,15 @@ struct FunctionCall {
   const StopSignal& stop;
 };
 
-// The rows that a call gave.
+// The rows that a call gave: all at once or, where they are many, in windows.
 class FunctionAnswer {
  public:
   virtual ~FunctionAnswer() = default;
   virtual size_t size() const = 0;
-  // What it holds in memory, about.
+  // Goes on to the next window: from then on rows are its. False: there is none, and the last one stays. Within
+  // TraceSet's terms().Aside.
+  virtual kprof::Result<bool> NextWindow() { return false; }
+  // What it holds in memory, about, and has not asked the query for by itself.
   virtual int64_t size_bytes() const = 0;
   virtual void Result(size_t row, int which, sqlite3_context* out) const = 0;
   // False where its rows have no such field.
@@ -69,6 +72,7 @@ struct TraceFunction {
   Result<std::unique_ptr<FunctionAnswer>> (*call)(const FunctionCall& call);
   // Whether rows of such a call have that field.
   bool (*has_field)(FunctionArguments arguments, SliceField field);
+  double rows_of_slice = 0;  // for who plans: how many rows there are for each slice, where they are many
 };
 
 // Fails with "sum_by: <why>; <remedy>".
@@ -91,5 +95,7 @@ TraceFunction GapsOf();
 TraceFunction OverlapOf();
 TraceFunction HistogramOf();
 TraceFunction TilesOf();
+TraceFunction CounterTilesOf();
+TraceFunction CorrelatedOf();
 
 }  // namespace kprof

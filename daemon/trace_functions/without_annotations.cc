@@ -1,5 +1,7 @@
 #include "daemon/trace_functions/without_annotations.h"
 
+#include <utility>
+
 namespace kprof {
 namespace {
 
@@ -8,8 +10,11 @@ constexpr std::string_view kAnnotation = "gpu_user_annotation";
 }  // namespace
 
 EventFilter WithoutAnnotations(EventFilter filter) {
-  if (!filter.categories.empty() || filter.accepts_category) return filter;
-  filter.accepts_category = [](std::string_view category) { return category != kAnnotation; };
+  const bool asks_for_some = filter.accepts_category && !filter.categories_are_left_out;
+  if (!filter.categories.empty() || asks_for_some) return filter;
+  filter.accepts_category = [others = std::move(filter.accepts_category)](std::string_view category) {
+    return category != kAnnotation && (!others || others(category));
+  };
   return filter;
 }
 

@@ -5,7 +5,8 @@
 namespace kprof {
 namespace {
 
-constexpr std::array<std::string_view, 8> kTexts = {"=", "=any", ">", ">=", "<", "<=", ":glob", ":like"};
+constexpr std::array<std::string_view, 12> kTexts = {
+    "=", "=any", ">", ">=", "<", "<=", ":glob", ":like", "<>", ":is", ":isnot", ":null"};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // A condition on a column that SQLite hands to a table, with its value. In the text of a plan it is a word: the
-// column's name and one of these: = =any > >= < <= :glob :like.
+// column's name and one of these: = =any > >= < <= :glob :like <> :is :isnot :null. The
+// last four are for who leaves out (daemon/trace_functions): tables leave them to SQLite.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace kprof {
 
-enum class ScanOp { kEqual, kAny, kMore, kAtLeast, kLess, kAtMost, kGlob, kLike };
+enum class ScanOp { kEqual, kAny, kMore, kAtLeast, kLess, kAtMost, kGlob, kLike, kNotEqual, kIs, kIsNot, kNull };
 
 // As a plan writes it.
 std::string_view ScanOpText(ScanOp op);
@@ -28,7 +29,7 @@ using ScanCell = std::variant<std::monostate, int64_t, double, std::string, Othe
 struct ScanCondition {
   int column = 0;
   ScanOp op = ScanOp::kEqual;
-  std::vector<ScanCell> values;  // one, or those of kAny
+  std::vector<ScanCell> values;  // one, or those of kAny; of kNull it is NULL
 
   bool operator==(const ScanCondition&) const = default;
 };

@@ -64,6 +64,12 @@ struct Estimate {
   }
 };
 
+// As if each different value were as frequent.
+void ApplyValues(int64_t values, ScanOp op, Estimate& estimate) {
+  const double listed = op == ScanOp::kAny ? kListed : 1;
+  estimate.rows *= std::min(1.0, listed / static_cast<double>(values));
+}
+
 void Apply(ColumnRole role, ScanOp op, TraceSet& set, Estimate& estimate) {
   const double count = op == ScanOp::kAny ? kListed : 1;
   const bool is_equal = op == ScanOp::kEqual || op == ScanOp::kAny;
@@ -160,7 +166,11 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
     plan += (plan.empty() ? "" : " ") + std::string(column.name) + std::string(ScanOpText(*op));
     const std::optional<int64_t> written =
         column.role == ColumnRole::kTime && table.rows_between != nullptr ? WrittenInteger(info, i) : std::nullopt;
-    if (written) {
+    const bool is_equal = *op == ScanOp::kEqual || *op == ScanOp::kAny;
+    const int64_t values = is_equal && table.values != nullptr ? table.values(set, constraint.iColumn) : 0;
+    if (values > 0) {
+      ApplyValues(values, *op, estimate);
+    } else if (written) {
       times.Add({constraint.iColumn, *op, {*written}});
     } else {
       Apply(column.role, *op, set, estimate);

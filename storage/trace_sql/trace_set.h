@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -30,6 +32,13 @@ class TraceSet {
   const ReadingTerms& terms() const { return terms_; }
   int64_t rows(EventKind kind) const;
 
+  // How many different values a column of tracks has, by its number there; found out by `count` when first asked.
+  int64_t TrackValues(int column, const std::function<int64_t()>& count) {
+    const auto [found, is_new] = track_values_.try_emplace(column, 0);
+    if (is_new) found->second = count();
+    return found->second;
+  }
+
   // The first failure of reading, for who is told of it by SQLite's code alone.
   const Status& status() const { return status_; }
   void Keep(const Status& failure) {
@@ -40,6 +49,7 @@ class TraceSet {
   PartPool& pool_;
   const ReadingTerms terms_;
   std::vector<std::unique_ptr<OpenPart>> parts_;
+  std::map<int, int64_t> track_values_;
   Status status_;
 };
 

@@ -72,6 +72,8 @@ struct TraceTable {
   // Null where it cannot give rows in the order of a text, of tracks or of runs; else how many different values there
   // are at most of such a column. May read all of it.
   int64_t (*groups)(TraceSet& set, int column) = nullptr;
+  // How many different values a column has, where that is known; 0: it is not. Null: of none.
+  int64_t (*values)(TraceSet& set, int column) = nullptr;
 };
 
 // The tables there are.

@@ -1,4 +1,6 @@
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "storage/trace_sql/listed_table.h"
 #include "storage/trace_sql/sql_result.h"
@@ -78,6 +80,27 @@ void Result(const ListedRow& row, int column, sqlite3_context* out) {
   }
 }
 
+// Of those that few tracks or all may have alike.
+int64_t CountValues(TraceSet& set, int column) {
+  const bool is_counted = column == kKind || column == kDevice || column == kStream || column == kRank;
+  if (!is_counted) return 0;
+  return set.TrackValues(column, [&] {
+    std::set<int64_t> integers;
+    std::set<std::string_view> texts;
+    for (const auto& part : set.parts()) {
+      for (size_t i = 0; i < part->facts().tracks().size(); ++i) {
+        const ListedRow row{part.get(), i};
+        if (column == kKind) {
+          texts.insert(Text(row, column));
+        } else {
+          integers.insert(Integer(row, column));
+        }
+      }
+    }
+    return static_cast<int64_t>(integers.size() + texts.size());
+  });
+}
+
 constexpr ListedTable kListed{
     .rows = [](const OpenPart& part) { return part.facts().tracks().size(); },
     .integer = Integer,
@@ -99,6 +122,7 @@ const TraceTable& TrackTable() {
           },
       .rows_between = nullptr,
       .open = [](TraceSet& set) { return OpenListedTable(set, kListed, kColumns); },
+      .values = CountValues,
   };
   return kTable;
 }

@@ -22,11 +22,10 @@
 
 #include "daemon/analysis/aggregate.h"
 #include "daemon/analysis/busy_time.h"
-#include "daemon/analysis/correlation_index.h"
+#include "daemon/analysis/correlated_slices.h"
 #include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/self_time.h"
 #include "daemon/analysis/slice_tiles.h"
-#include "daemon/analysis/slice_tree.h"
 #include "daemon/trace_functions/function_module.h"
 #include "storage/trace_sql/trace_module.h"
 
@@ -126,10 +125,20 @@ std::string SelfByName(Trace& trace) {
   return std::to_string(Must(FindSelfTimes(trace.parts, request, {})).size()) + " names";
 }
 
-std::string ByCorrelation(Trace& trace, int64_t correlation) {
-  size_t rows = 0;
-  for (const TracePart& part : trace.parts) rows += Must(FindCorrelated(*part.reader, correlation, 1'000, {})).size();
-  return std::to_string(rows) + " slices of " + std::to_string(correlation);
+std::string LaunchesAndKernels(Trace& trace) {
+  size_t pairs = 0;
+  CorrelationRequest request;
+  request.from.track_kinds = {"cpu_thread"};
+  request.to.categories = {"kernel"};
+  for (const TracePart& part : trace.parts) {
+    const auto joined = Must(CorrelatedSlices::Make(part, part, request));
+    std::vector<CorrelatedPair> window;
+    do {
+      if (!joined->Next(8'192, {}, window).ok()) std::exit(1);
+      pairs += window.size();
+    } while (!window.empty());
+  }
+  return std::to_string(pairs) + " pairs";
 }
 
 int64_t MiddleCorrelation(Trace& trace) {
@@ -194,7 +203,7 @@ void AskTiles(const char* what, char** paths, EventKind kind,
 }
 
 // The same through SQL, as a query does it: each time a connection of its own, and parts from the pool.
-void AskSql(const char* sql, char** paths) {
+void AskSql(const char* name, const char* sql, char** paths) {
   ColumnCache cache(kCacheBytes);
   PartPool pool(cache);
   int64_t rows = 0;
@@ -219,7 +228,7 @@ void AskSql(const char* sql, char** paths) {
   std::vector<double> warm;
   for (int turn = 0; turn < kWarmTurns; ++turn) warm.push_back(MillisecondsOf(ask));
   std::sort(warm.begin(), warm.end());
-  std::printf("cold %8.2f ms   warm %8.2f ms   %lld rows   %s\n", cold, warm[kWarmTurns / 2],
+  std::printf("%-36s cold %8.2f ms   warm %8.2f ms   %lld rows   %s\n", name, cold, warm[kWarmTurns / 2],
               static_cast<long long>(rows), sql);
 }
 
@@ -243,7 +252,8 @@ constexpr const char* kSqlQuestions[] = {"SELECT name, sum(dur_ns) FROM slice GR
                                          "SELECT name, p50_ns, p99_ns FROM sum_by('name')",
                                          "SELECT name, self_ns FROM self_time('name')",
                                          "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'",
-                                         "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'"};
+                                         "SELECT both_ns FROM overlap('nccl*') WHERE category = 'kernel'",
+                                         "SELECT name, avg(delay_ns) FROM correlated() GROUP BY name"};
 
 int main(int count, char** arguments) {
   if (count < 2) {
@@ -263,8 +273,12 @@ int main(int count, char** arguments) {
   Ask("count, sum, p50, p99 of all by name", paths, PercentilesByName);
   Ask("self time by name", paths, SelfByName);
   const int64_t correlation = MiddleCorrelation(*Open(paths));
-  Ask("slices of a correlation", paths, [&](Trace& trace) { return ByCorrelation(trace, correlation); });
-  for (const char* sql : is_sql_asked ? std::span(kSqlQuestions) : std::span<const char* const>()) AskSql(sql, paths);
+  AskSql("slices of a correlation", ("SELECT id FROM slice WHERE correlation = " + std::to_string(correlation)).c_str(),
+         paths);
+  Ask("launches and their kernels", paths, LaunchesAndKernels);
+  for (const char* sql : is_sql_asked ? std::span(kSqlQuestions) : std::span<const char* const>()) {
+    AskSql("", sql, paths);
+  }
   AskTiles("tiles", paths, EventKind::kSlice, DrawSlices);
   AskTiles("tiles of counters", paths, EventKind::kCounter, DrawCounters);
   return 0;

@@ -5,10 +5,9 @@
 
 #include "daemon/analysis/aggregate.h"
 #include "daemon/analysis/busy_time.h"
-#include "daemon/analysis/correlation_index.h"
+#include "daemon/analysis/correlated_slices.h"
 #include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/duration_histogram.h"
-#include "daemon/analysis/flow_arrows.h"
 #include "daemon/analysis/self_time.h"
 #include "daemon/analysis/slice_tiles.h"
 #include "storage/trace/column_codec.h"
@@ -80,19 +79,10 @@ void AskAll(const TracePart& part) {
     }
     is_answer(CountDurations(parts, {.filter = filter}, {}).status());
     is_answer(CountDurations(parts, {.filter = filter, .width_ns = 3, .first_ns = 1}, {}).status());
-    is_answer(JoinCorrelated(part, {.from = filter, .to = {}}, {}, [](const CorrelatedPair&) { return true; }));
-    SliceTree tree(*part.reader);
-    is_answer(FindFlowArrows(part, {.filter = filter}, tree, {}, [](const FlowArrow&) { return true; }));
-  }
-  is_answer(FindCorrelated(*part.reader, 5, 10, {}).status());
-  SliceTree tree(*part.reader);
-  for (int64_t row = 0; row < part.reader->rows(EventKind::kSlice); row += 7) {
-    is_answer(tree.FindParent(row, {}).status());
-    is_answer(tree.FindChildren(row, 10, {}).status());
-  }
-  for (const int64_t time : {INT64_MIN, int64_t{-1}, int64_t{500}, INT64_MAX}) {
-    is_answer(tree.FindAt(1, time, {}).status());
-    is_answer(tree.FindNext(1, time, {}).status());
+    std::vector<CorrelatedPair> pairs;
+    const auto joined = CorrelatedSlices::Make(part, part, {.from = filter, .to = {}});
+    is_answer(joined.status());
+    if (joined.ok()) is_answer((*joined)->Next(1'000, {}, pairs));
   }
   for (const int pixels : {1, 7, 1'000}) {
     for (const int64_t to : {int64_t{900}, INT64_MAX}) {

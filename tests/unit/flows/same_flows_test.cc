@@ -1,5 +1,5 @@
-// Flows are found in three ways: all of a part at once for SQL, some for a view, and group by group while an export is
-// written. All have the same ones.
+// Flows are found in two ways: all of a part at once for SQL, and group by group while an export is written. Both have
+// the same ones.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -7,7 +7,6 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/analysis/flow_arrows.h"
 #include "daemon/exports/flow_binding.h"
 #include "storage/trace/flow_chains.h"
 #include "storage/trace/flow_id.h"
@@ -22,30 +21,15 @@ class SameFlows : public ExportsTest {
   // "id name category from_ns -> to_ns: from_slice -> to_slice", sorted.
   static std::string Word(PartReader& part, const FlowPoint& from, const FlowPoint& to) {
     const auto row = [](int64_t slice) { return slice == kNoValue ? std::string("NULL") : std::to_string(slice); };
-    return (IsNumberedFlow(to.flow_id) ? NumberedFlowText(to.flow_id) : *part.ReadString(to.flow_id)) + "|" +
-           *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" + std::to_string(from.time_ns) + "|" +
-           std::to_string(to.time_ns) + "|" + row(from.slice) + "|" + row(to.slice);
+    const std::string id = IsNumberedFlow(to.flow_id) ? NumberedFlowText(to.flow_id) : *part.ReadString(to.flow_id);
+    return id + "|" + *part.ReadString(to.name) + "|" + *part.ReadString(to.category) + "|" +
+           std::to_string(from.time_ns) + "|" + std::to_string(to.time_ns) + "|" + row(from.slice) + "|" +
+           row(to.slice);
   }
 
   static Lines OfSql(const PartReader& part) {
     return Sorted(TraceConnection({{"r", "x", part.path(), {}}})
                       .Ask("SELECT flow_id, name, category, from_ns, to_ns, from_slice, to_slice FROM flow"));
-  }
-
-  static Lines OfAnalysis(PartReader& part) {
-    SliceTree tree(part);
-    Lines lines;
-    const Status status = FindFlowArrows(PartOf(part), {}, tree, {}, [&](const FlowArrow& arrow) {
-      FlowPoint from;
-      from.time_ns = arrow.from.time_ns;
-      from.slice = arrow.from.slice.value_or(kNoValue);
-      FlowPoint to{.category = arrow.category, .name = arrow.name, .flow_id = arrow.id, .time_ns = arrow.to.time_ns};
-      to.slice = arrow.to.slice.value_or(kNoValue);
-      lines.push_back(Word(part, from, to));
-      return true;
-    });
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return Sorted(lines);
   }
 
   static Lines OfExports(PartReader& part) {
@@ -71,7 +55,6 @@ class SameFlows : public ExportsTest {
   static void ExpectSame(PartReader& part, size_t at_least) {
     const Lines expected = OfSql(part);
     EXPECT_GE(expected.size(), at_least);
-    EXPECT_EQ(OfAnalysis(part), expected);
     EXPECT_EQ(OfExports(part), expected);
   }
 };

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "tests/fakes/trace/made_part.h"
 #include "tests/unit/trace_functions/function_connection.h"
 
 namespace kprof {
@@ -39,6 +42,11 @@ TEST_F(FunctionModule, SaysWhatIsWrongWithACall) {
       {"SELECT * FROM tiles() WHERE dur_ns > 5", "WHERE leaves some out", "from_ns"},
       {"SELECT * FROM tiles() WHERE from_ns = 5 AND to_ns = 5", "from_ns is not before to_ns", "stretch of time"},
       {"SELECT category FROM tiles()", "category has no value", ""},
+      {"SELECT * FROM counter_tiles(0)", "pixels is no number", "from 1 to 65536"},
+      {"SELECT * FROM counter_tiles() WHERE ts_ns > 5", "all samples of a track, and WHERE leaves some out", "from_ns"},
+      {"SELECT * FROM correlated(7)", "correlated: one is no text", "single quotes"},
+      {"SELECT * FROM correlated('stream=x', 'a')", "\"x\" is no stream", "number"},
+      {"SELECT category FROM correlated()", "category has no value", ""},
       {"SELECT * FROM overlap()", "overlap: it is not said of what", "overlap('nccl*')"},
       {"SELECT * FROM overlap('stream=7')", "what is not \"stream=7\" has no name", "say what the other"},
       {"SELECT * FROM overlap('stream=x', 'a')", "\"x\" is no stream", "number"},
@@ -47,8 +55,18 @@ TEST_F(FunctionModule, SaysWhatIsWrongWithACall) {
       {"SELECT * FROM sum_by('name') WHERE device = 'x'", "device is compared with what is no number",
        "without quotes"},
       {"SELECT category FROM sum_by('name')", "category has no value in its rows", "make it a key"},
-      {"SELECT * FROM sum_by('name') WHERE upper(category) = 'KERNEL'", "category has no value", "=, IN, GLOB, LIKE"},
+      {"SELECT * FROM sum_by('name') WHERE upper(category) = 'KERNEL'", "category has no value",
+       "=, <>, IN, GLOB, LIKE"},
       {"SELECT * FROM sum_by('name') WHERE ts_ns IN (1, 2)", "ts_ns has no value", "BETWEEN"},
+      {"SELECT * FROM sum_by('name') WHERE ts_ns <> 5", "ts_ns has no value", "BETWEEN"},
+      {"SELECT * FROM sum_by('name') WHERE category <> 5", "category is compared with what is no text", "quotes"},
+      {"SELECT * FROM sum_by('name') WHERE stream IS NOT 'a'", "stream is compared with what is no number", "quotes"},
+      {"SELECT * FROM sum_by('name') WHERE category IS NOT NULL", "category has no value", "GLOB '*'"},
+      {"SELECT * FROM sum_by('name') WHERE stream IS NOT NULL", "stream has no value", ">= 0"},
+      {"SELECT * FROM sum_by('name') WHERE category NOT IN ('a', 'b')", "category has no value", "<> with each"},
+      {"SELECT * FROM sum_by('name') WHERE category NOT LIKE 'k%'", "category has no value",
+       "category IN (SELECT category FROM sum_by('category') WHERE category NOT LIKE '...')"},
+      {"SELECT * FROM tiles() WHERE dur_ns IS NULL", "WHERE leaves some out", "columns of tracks"},
       {"SELECT by FROM sum_by('name')", "by is an argument", "brackets"},
       {"SELECT rowid FROM sum_by('name')", "not numbered", "UNION ALL"},
   };
@@ -65,6 +83,30 @@ TEST_F(FunctionModule, RefusesAnOrOfWhatItIsAbout) {
               ElementsAre("2"));
 }
 
+// As the remedy has it.
+TEST_F(FunctionModule, LeavesOutByAListOfWhatThereIs) {
+  EXPECT_EQ(functions_.Ask("SELECT count FROM sum_by() WHERE category IN (SELECT category FROM sum_by('category') "
+                           "WHERE category NOT LIKE 'k%')"),
+            AskConnection(trace_.plain(), "SELECT count(*) FROM slice WHERE category NOT LIKE 'k%'"));
+}
+
+TEST_F(FunctionModule, DoesNotCountAnnotationsWhereACategoryIsLeftOut) {
+  TemporaryFolder folder;
+  MadePart part;
+  part.AddTrack({.kind = "gpu_stream"});
+  part.Add(EventKind::kSlice, {.time_ns = 0, .duration_ns = 100, .name = "step", .category = "gpu_user_annotation"});
+  part.Add(EventKind::kSlice, {.time_ns = 10, .duration_ns = 5, .name = "k", .category = "kernel"});
+  part.Add(EventKind::kSlice, {.time_ns = 20, .duration_ns = 3, .name = "copy", .category = "gpu_memcpy"});
+  part.Write(folder / "a.trace.db");
+  FunctionConnection functions({{"r", "a", folder / "a.trace.db", {}}});
+  const auto busy = [&](const std::string& where) {
+    return functions.Ask("SELECT busy_ns FROM busy() WHERE " + where);
+  };
+  EXPECT_THAT(busy("category <> 'gpu_memcpy'"), ElementsAre("5"));
+  EXPECT_THAT(busy("category IS NOT 'none'"), ElementsAre("8"));
+  EXPECT_THAT(busy("category <> 'kernel' AND category GLOB 'gpu*'"), ElementsAre("100"));
+}
+
 TEST_F(FunctionModule, ShowsWhatACallIsHanded) {
   EXPECT_THAT(
       functions_.Plan("SELECT key, count FROM sum_by('name') WHERE category = 'kernel' AND ts_ns >= 5 AND ts_ns < 9"),
@@ -72,6 +114,9 @@ TEST_F(FunctionModule, ShowsWhatACallIsHanded) {
   EXPECT_THAT(
       functions_.Plan("SELECT key, sum_ns, p99_ns FROM sum_by('name') WHERE name GLOB 'a*' AND stream IN (7, 9)"),
       ElementsAre("SCAN sum_by VIRTUAL TABLE INDEX 0:stream=any by= name>= name< name:glob +sum_ns +p99_ns"));
+  EXPECT_THAT(functions_.Plan("SELECT key, count FROM sum_by('name') WHERE category <> 'a' AND stream IS NULL AND "
+                              "rank IS NOT 3"),
+              ElementsAre("SCAN sum_by VIRTUAL TABLE INDEX 0:stream:null by= rank:isnot category<>"));
   EXPECT_THAT(functions_.Plan("SELECT * FROM busy"), ElementsAre("SCAN busy VIRTUAL TABLE INDEX 0:"));
 }
 
@@ -106,7 +151,7 @@ TEST_F(FunctionModule, EndsWithinACallWhenTheQueryMust) {
   for (const char* sql :
        {"SELECT count(*) FROM sum_by('name')", "SELECT p50_ns FROM sum_by('name')", "SELECT * FROM busy",
         "SELECT * FROM gaps('device')", "SELECT * FROM self_time('name')", "SELECT * FROM overlap('gemm*')",
-        "SELECT * FROM histogram()", "SELECT count FROM sum_by() WHERE name GLOB 'g*'"}) {
+        "SELECT * FROM histogram()", "SELECT * FROM correlated()", "SELECT count FROM sum_by() WHERE name GLOB 'g*'"}) {
     FunctionConnection ended(trace_.places(), {.must_end = [] { return true; }});
     EXPECT_EQ(ended.FailureOf(sql), "failed: interrupted") << sql;
     EXPECT_EQ(ended.set().status().code(), ErrorCode::kCancelled) << sql;
@@ -121,6 +166,68 @@ TEST_F(FunctionModule, SaysWhichPartIsBroken) {
   FunctionConnection broken(trace_.places());
   EXPECT_THAT(broken.FailureOf("SELECT sum_ns FROM sum_by('name')"), HasSubstr("b.trace.db"));
   EXPECT_EQ(broken.FailureOf("SELECT sum_ns FROM sum_by('name') WHERE run = 'run1'"), "");
+}
+
+// Of a launch with many kernels, more than a window has: they come twice, and one after the other.
+TEST_F(FunctionModule, GoesThroughRowsThatComeInWindows) {
+  TemporaryFolder folder;
+  MadePart part(500);
+  for (const char* kind : {"cpu_thread", "gpu_stream"}) {
+    TrackRow track;
+    track.kind = kind;
+    part.AddTrack(track);
+  }
+  constexpr int64_t kKernels = 20'000;
+  for (int64_t i = 0; i < 3; ++i) part.Add(EventKind::kSlice, {.time_ns = i, .name = "launch", .correlation = i});
+  for (int64_t i = 0; i < kKernels; ++i) {
+    part.Add(EventKind::kSlice, {.time_ns = 10 + i, .duration_ns = 1, .track = 1, .name = "k", .correlation = i % 2});
+  }
+  part.Write(folder / "a.trace.db");
+  int64_t taken = 0;
+  int64_t most = 0;
+  {
+    FunctionConnection many({{"r", "a", folder / "a.trace.db", {}}, {"s", "a", folder / "a.trace.db", {}}},
+                            {.take_memory = [&](int64_t bytes) {
+                              most = std::max(most, taken += bytes);
+                              return OkStatus();
+                            }});
+    EXPECT_THAT(many.Ask("SELECT count(*), count(DISTINCT to_slice), count(DISTINCT from_slice), sum(delay_ns) / 2, "
+                         "count(DISTINCT correlation) FROM correlated()"),
+                ElementsAre("40000|40000|4|200180000|4"));
+    EXPECT_THAT(many.Ask("WITH n(i) AS (VALUES (1), (2)) SELECT count(*) FROM n CROSS JOIN correlated()"),
+                ElementsAre("80000"));
+    EXPECT_THAT(many.Ask("SELECT count(*) FROM correlated() LIMIT 1"), ElementsAre("40000"));
+    EXPECT_THAT(many.Ask("SELECT from_ts_ns FROM correlated() LIMIT 1"), SizeIs(1));
+  }
+  EXPECT_EQ(taken, 0);
+  EXPECT_GT(most, 1 << 20);
+  EXPECT_LT(most, 4 << 20);
+}
+
+TEST_F(FunctionModule, DrawsCountersAsTheirSamplesAre) {
+  TemporaryFolder folder;
+  MadePart part(100);
+  for (const char* name : {"power", "memory"}) {
+    TrackRow track;
+    track.kind = "counter";
+    track.name = name;
+    part.AddTrack(track);
+  }
+  for (int64_t i = 0; i < 1'000; ++i) {
+    part.Add(EventKind::kCounter, {.time_ns = 10 * i, .track = i % 2, .value = static_cast<double>(i * 7 % 100)});
+  }
+  part.Write(folder / "a.trace.db");
+  FunctionConnection drawn({{"r", "a", folder / "a.trace.db", 3}});
+  EXPECT_EQ(drawn.Ask("SELECT run, part, rank, track_id, track_name, sum(count), min(least), max(most), "
+                      "round(sum(mean * count), 3) FROM counter_tiles(20) GROUP BY track_id"),
+            drawn.Ask("SELECT t.run, t.part, t.rank, t.id, t.name, count(*), min(value), max(value), "
+                      "round(sum(value), 3) FROM counter c JOIN track t ON t.id = c.track_id GROUP BY t.id"));
+  EXPECT_THAT(drawn.Ask("SELECT count(*) FROM counter_tiles(20)"), ElementsAre("40"));
+  EXPECT_THAT(drawn.FailureOf("SELECT name FROM counter_tiles()"), HasSubstr("name has no value"));
+  // What it was at the begin of a stretch comes first; each pixel has the last of its samples.
+  EXPECT_THAT(drawn.Ask("SELECT begin_ns, end_ns, count, least, most, value FROM counter_tiles(2) "
+                        "WHERE track_name = 'power' AND from_ns = 105 AND to_ns = 185 ORDER BY begin_ns"),
+              ElementsAre("105|105|0|NULL|NULL|70.0", "120|140|2|84.0|98.0|98.0", "160|180|2|12.0|26.0|26.0"));
 }
 
 }  // namespace

@@ -79,13 +79,36 @@ TEST_P(SameAnswers, OfSumsOfWhatMeetsConditions) {
                                 "s.category GLOB 'k?rn*l'",
                                 "s.category >= 'cpu' AND s.category < 'd'",
                                 "s.category = 'KERNEL' COLLATE NOCASE",
-                                "s.category > 'CPU_OP' COLLATE NOCASE"}) {
+                                "s.category > 'CPU_OP' COLLATE NOCASE",
+                                "s.category <> 'kernel'",
+                                "s.category IS 'kernel'",
+                                "s.category IS NOT 'kernel'",
+                                "s.category IS NULL",
+                                "s.category IS NOT 'cpu_op' AND s.category GLOB '*'",
+                                "s.category <> 'kernel' AND s.category GLOB '*'",
+                                "s.name <> 'gemm_3' AND s.name <> 'Copy_1'",
+                                "s.name <> 'gemm_3' COLLATE NOCASE AND s.name IN ('gemm_3', 'gemm_4')",
+                                "s.run <> 'run1'",
+                                "s.dur_ns IS NULL",
+                                "s.dur_ns <> 5 AND s.dur_ns < 8",
+                                "s.dur_ns IS NOT 5",
+                                "s.dur_ns IS 5",
+                                "t.stream IS NULL",
+                                "t.stream >= 0",
+                                "t.stream <> 7",
+                                "t.stream <> 7.5",
+                                "t.stream IS NOT 7",
+                                "t.stream IS NOT 7 AND t.stream >= 0 AND t.device <> 9",
+                                "t.rank IS NULL",
+                                "t.rank IS NOT 0",
+                                "t.process IS NULL",
+                                "t.process <> 'x'"}) {
     SCOPED_TRACE(condition);
     std::string inside = condition;
     for (const char* prefix : {"s.", "t."}) {
       for (size_t at = inside.find(prefix); at != std::string::npos; at = inside.find(prefix, at)) inside.erase(at, 2);
     }
-    const bool is_key_needed = inside.find("<>") != std::string::npos;
+    const bool is_key_needed = inside.find("<> name") != std::string::npos;
     const std::string keys = is_key_needed ? "'name', 'category'" : "'name'";
     const std::string sql = is_key_needed ? "SELECT name, sum(count), sum(sum_ns) FROM sum_by(" + keys + ") WHERE " +
                                                 inside + " GROUP BY name"
@@ -193,6 +216,36 @@ TEST_P(SameAnswers, OfTiles) {
       {"SELECT sum(count) FROM tiles(10) WHERE track_kind = 'gpu_stream' AND from_ns = 1000 AND to_ns = 2000",
        "SELECT count(*) FROM slice s JOIN track t ON t.id = s.track_id WHERE t.kind = 'gpu_stream' AND s.ts_ns < 2000 "
        "AND (s.ts_ns >= 1000 OR s.ts_ns + s.dur_ns > 1000)"});
+}
+
+TEST_P(SameAnswers, OfCorrelatedSlices) {
+  const std::string columns =
+      "SELECT run, part, rank, correlation, from_slice, from_track_id, from_ts_ns, from_dur_ns, from_name, to_slice, "
+      "to_track_id, to_ts_ns, to_dur_ns, to_name, delay_ns, stream, track_kind, track_id, name FROM ";
+  const std::string plain =
+      "SELECT b.run, tb.part, tb.rank, a.correlation, a.id, a.track_id, a.ts_ns, a.dur_ns, a.name, b.id, b.track_id, "
+      "b.ts_ns, b.dur_ns, b.name, b.ts_ns - a.ts_ns, tb.stream, tb.kind, tb.id, b.name "
+      "FROM slice a JOIN slice b ON b.correlation = a.correlation AND b.id <> a.id AND b.run = a.run "
+      "JOIN track ta ON ta.id = a.track_id JOIN track tb ON tb.id = b.track_id WHERE ";
+  const std::string launches = "ta.kind = 'cpu_thread' AND tb.kind = 'gpu_stream'";
+  const std::string kernels = "a.category = 'cpu_op' AND b.category = 'kernel'";
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"correlated()", launches},
+      {"correlated('category=cpu_op', 'category=kernel')", kernels},
+      {"correlated('gemm*', 'gemm*')", "a.name GLOB 'gemm*' AND b.name GLOB 'gemm*'"},
+      {"correlated('category=cpu_op', 'category=kernel') WHERE rank = 0", kernels + " AND tb.rank = 0"},
+      {"correlated('category=cpu_op', 'category=kernel') WHERE stream = 7 AND name GLOB 'Copy*'",
+       kernels + " AND tb.stream = 7 AND b.name GLOB 'Copy*'"},
+      {"correlated('category=cpu_op', 'category=kernel') WHERE ts_ns BETWEEN 5000 AND 9000 AND delay_ns > 0",
+       kernels + " AND b.ts_ns BETWEEN 5000 AND 9000 AND b.ts_ns > a.ts_ns"},
+  };
+  // What has no room beside its part's number may be in SQL what another one is.
+  const std::string without = "correlation - 281474976710656 NOT IN (5, 199, 393, 587)";
+  for (const auto& [function, condition] : pairs) {
+    const bool has_where = function.find("WHERE") != std::string::npos;
+    Expect({(columns + function + (has_where ? " AND " : " WHERE ") + without).c_str(),
+            (plain + condition + " AND a." + without).c_str()});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(OfRandomTraces, SameAnswers, ::testing::Values(1, 2, 3));

@@ -307,5 +307,44 @@ TEST(TraceModule, EndsWhenItIsTold) {
   }
 }
 
+// Of one rank, to which all tracks belong: a condition on it narrows nothing.
+TEST(TrackPlan, GoesFromKernelsToTheirLaunches) {
+  TemporaryFolder folder;
+  MadePart part(4096);
+  for (int64_t i = 0; i < 40; ++i) {
+    TrackRow track;
+    track.kind = i < 20 ? "cpu_thread" : "gpu_stream";
+    if (i >= 20) track.stream = i;
+    part.AddTrack(track);
+  }
+  for (int64_t i = 0; i < 20'000; ++i) {
+    const bool is_kernel = i % 2 != 0;
+    part.Add(EventKind::kSlice, {.time_ns = 10 * i,
+                                 .duration_ns = 5,
+                                 .track = is_kernel ? 20 + i % 20 : i % 20,
+                                 .name = "k",
+                                 .category = is_kernel ? "kernel" : "cuda_runtime",
+                                 .correlation = i / 2});
+  }
+  part.Write(folder / "a.trace.db");
+  TraceConnection traces({{"r", "a", folder / "a.trace.db", 0}});
+  const std::string joined =
+      "SELECT count(*) FROM slice k JOIN track t ON t.id = k.track_id JOIN slice r ON r.correlation = k.correlation "
+      "AND r.category = 'cuda_runtime' WHERE t.rank = 0 AND k.category = 'kernel'";
+  EXPECT_THAT(traces.Plan(joined),
+              ElementsAre("SCAN t VIRTUAL TABLE INDEX 0:rank=", "SCAN k VIRTUAL TABLE INDEX 0:category= track_id=",
+                          "SCAN r VIRTUAL TABLE INDEX 0:correlation= category="));
+  // Not both tracks first, and then each kernel once for each track.
+  const std::string of_one_rank =
+      "SELECT count(*) FROM track t JOIN slice k ON k.track_id = t.id JOIN slice r ON r.correlation = k.correlation "
+      "JOIN track rt ON rt.id = r.track_id AND rt.rank = t.rank WHERE t.rank = 0 AND k.category = 'kernel' "
+      "AND r.category = 'cuda_runtime'";
+  EXPECT_THAT(
+      traces.Plan(of_one_rank),
+      ElementsAre("SCAN t VIRTUAL TABLE INDEX 0:rank=", "SCAN k VIRTUAL TABLE INDEX 0:category= track_id=",
+                  "SCAN r VIRTUAL TABLE INDEX 0:category= correlation=", "SCAN rt VIRTUAL TABLE INDEX 0:id= rank="));
+  EXPECT_EQ(traces.Ask(joined), Lines{"10000"});
+}
+
 }  // namespace
 }  // namespace kprof
