@@ -41,6 +41,9 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM self_time('name')",
     "SELECT * FROM histogram(20, 0, 50)",
     "SELECT * FROM tiles(100)",
+    "SELECT * FROM counter_tiles(100)",
+    "SELECT * FROM correlated('category=cpu_op', 'category=kernel')",
+    "SELECT * FROM correlated()",
 };
 
 void AskAll(const std::string& path) {
