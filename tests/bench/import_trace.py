@@ -44,7 +44,11 @@ print(len(pandas.DataFrame(events, columns=["ph", "cat", "name", "pid", "tid", "
 
 # Of the questions of bench_trace_questions, and of any tile.
 WARM_MS = {"sum by name, category 'kernel'": 10, "busy union per GPU stream": 20, "count by category": 5,
-           "slices of a correlation": 2}
+           "slices of a correlation": 2,
+           # The same in SQL.
+           "SELECT name, sum_ns FROM sum_by('name') WHERE category = 'kernel'": 10,
+           "SELECT stream, busy_ns FROM busy('stream') WHERE track_kind = 'gpu_stream'": 20,
+           "SELECT category, count FROM sum_by('category')": 5}
 TILE_MS = 10
 
 

@@ -13,8 +13,8 @@ def answers(part, *options):
                           text=True).stdout
     asked, tiles = {}, {}
     for line in told.splitlines():
-        if found := re.match(r"(.*?) +cold +([0-9.]+) ms +warm +([0-9.]+) ms", line):
-            asked[found.group(1)] = (float(found.group(2)), float(found.group(3)))
+        if found := re.match(r"(.*?) *cold +([0-9.]+) ms +warm +([0-9.]+) ms(?: +[0-9]+ rows +(SELECT.*))?", line):
+            asked[found.group(1) or found.group(4)] = (float(found.group(2)), float(found.group(3)))
         elif found := re.match(r"[0-9]+ (.*tiles.*), (cold|warm): .*p99 ([0-9.]+) ms", line):
             tiles[found.group(1), found.group(2)] = float(found.group(3))
     return told, asked, tiles
@@ -22,4 +22,4 @@ def answers(part, *options):
 
 def row(what, value, unit, bar=None):
     verdict = "" if bar is None else f"   bar {bar:6g} {unit:4} {'ok' if value <= bar else 'MISSED'}"
-    print(f"  {what:44} {value:10.2f} {unit:4}{verdict}")
+    print(f"  {what:76} {value:10.2f} {unit:4}{verdict}")
