@@ -68,7 +68,7 @@ Status AppendValue(SegmentView& view, uint32_t row, uint32_t shape, uint32_t slo
   } else if (type == ArgType::kNumber && IsJsonNumber(text.view())) {
     json += text.view();
   } else {
-    AppendJsonText(text.view(), json);
+    AppendStrictText(text.view(), json);
   }
   return OkStatus();
 }
@@ -84,7 +84,7 @@ Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string
     json += before;
     before = ',';
     ASSIGN_OR_RETURN(const PartText key, view.part().ReadText(slots[slot].key));
-    AppendJsonText(key.view(), json);
+    AppendStrictText(key.view(), json);
     json += ':';
     RETURN_IF_ERROR(AppendValue(view, row, shape, slot, slots[slot].type, json));
   }

@@ -64,9 +64,9 @@ std::string FactsJson(const OpenPart& part) {
   std::string json = "{";
   for (const auto& [name, value] : part.facts().facts()) {
     if (json.size() > 1) json += ',';
-    AppendJsonText(name, json);
+    AppendStrictText(name, json);
     json += ':';
-    AppendJsonText(value, json);
+    AppendStrictText(value, json);
   }
   return json + "}";
 }

@@ -164,7 +164,7 @@ class Rewriter {
     if (word == "true" || word == "false" || word == "null" || IsJsonNumber(word)) {
       json_ += word;
     } else {
-      AppendJsonText(word, json_);
+      AppendStrictText(word, json_);
     }
     at_ = end;
     next_ = Next::kCommaOrEnd;
@@ -185,7 +185,7 @@ void AppendStrictJson(std::string_view text, std::string& json) {
   const size_t before = json.size();
   if (Rewriter(text, json).Run()) return;
   json.resize(before);
-  AppendJsonText(text, json);
+  AppendStrictText(text, json);
 }
 
 bool IsJsonNumber(std::string_view text) {
@@ -209,7 +209,7 @@ bool IsJsonNumber(std::string_view text) {
   return at == text.size();
 }
 
-void AppendJsonText(std::string_view text, std::string& json) {
+void AppendStrictText(std::string_view text, std::string& json) {
   json += '"';
   if (IsPlain(text)) {
     json += text;

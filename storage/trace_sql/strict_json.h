@@ -18,7 +18,7 @@ constexpr size_t kMostJsonNesting = 900;  // SQLite's JSON functions take 1000
 void AppendStrictJson(std::string_view text, std::string& json);
 
 // As a JSON string, with its quotes.
-void AppendJsonText(std::string_view text, std::string& json);
+void AppendStrictText(std::string_view text, std::string& json);
 bool IsJsonNumber(std::string_view text);
 
 }  // namespace kprof

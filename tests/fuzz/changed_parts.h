@@ -71,6 +71,24 @@ class ChangedParts {
   }
   std::string path() const { return folder_ / "fuzzed.trace.db"; }
 
+  // As the input says: how (1 byte), then what. 0: the file; 1: ChangeBytes; 2: ChangeValues. False for any other.
+  bool Make(FuzzBytes& input) const {
+    switch (input.Byte()) {
+      case 0:
+        Put(input.Rest());
+        return true;
+      case 1:
+        ChangeBytes(input);
+        return true;
+      case 2:
+        ChangeValues(input);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+ private:
   void Put(std::string_view content) const {
     std::ofstream file(path(), std::ios::binary | std::ios::trunc);
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
@@ -126,7 +144,6 @@ class ChangedParts {
     SealPart(path());
   }
 
- private:
   // Failures are of no matter: some things cannot be put where the input wants them.
   static void Run(sqlite3* db, const std::string& sql) { sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr); }
 

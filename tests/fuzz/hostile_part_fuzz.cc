@@ -1,7 +1,7 @@
 // Parts that lie, whose checksums are right: every question about them, in SQL, by the operators behind SQL's
 // functions, and every export, is answered or fails; nothing worse.
 //
-// Input: as that of trace_part_fuzz, of a part with events of every kind.
+// Input: as changed_parts.h takes it, of a part with events of every kind.
 #include <sqlite3.h>
 
 #include <cstddef>
@@ -82,19 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;
   static const ChangedParts parts(WriteEveryKind);
   FuzzBytes input(data, size);
-  switch (input.Byte()) {
-    case 0:
-      parts.Put(input.Rest());
-      break;
-    case 1:
-      parts.ChangeBytes(input);
-      break;
-    case 2:
-      parts.ChangeValues(input);
-      break;
-    default:
-      return 0;
-  }
+  if (!parts.Make(input)) return 0;
   AskAll(parts.path());
   ExportAll(parts.path());
   return 0;

@@ -1,11 +1,7 @@
 // Trace parts: whatever a file holds, opening it as a part and reading all of it ends well, or fails as storage broken.
 // And what passes for good holds what it says: each column as many values as its segment has rows.
 //
-// Input: how (1 byte), then
-//   0: the file
-//   1: bytes over those of a small good part: place (2), value (1), again and again
-//   2: values over those of its tables: which (1), which row (1), what to put there (1), the integer (8), again and
-//      again; checksums are put right
+// Input: as changed_parts.h takes it, of a small good part.
 #include <cstddef>
 #include <cstdint>
 
@@ -31,19 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;
   static const ChangedParts parts(WriteSample);
   FuzzBytes input(data, size);
-  switch (input.Byte()) {
-    case 0:
-      parts.Put(input.Rest());
-      break;
-    case 1:
-      parts.ChangeBytes(input);
-      break;
-    case 2:
-      parts.ChangeValues(input);
-      break;
-    default:
-      return 0;
-  }
+  if (!parts.Make(input)) return 0;
   ColumnCache cache(1 << 20);
   const Result<std::unique_ptr<PartReader>> reader = PartReader::Open(parts.path(), cache);
   const Status status = reader.ok() ? ReadAll(**reader) : reader.status();
