@@ -10,7 +10,6 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kLongAgo = std::numeric_limits<int64_t>::min();
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 bool IsBefore(const FlowPoint& a, const FlowPoint& b) {
@@ -19,7 +18,15 @@ bool IsBefore(const FlowPoint& a, const FlowPoint& b) {
 
 }  // namespace
 
-FlowBinding::FlowBinding(PartReader& part) : part_(part), groups_(ClustersOf(part.segments(EventKind::kSlice))) {}
+FlowBinding::FlowBinding(PartReader& part) : part_(part), groups_(ClustersOf(part.segments(EventKind::kSlice))) {
+  std::vector<TimeWindow> times;
+  for (const SegmentCluster& group : groups_) {
+    TimeWindow all{group.front().min_time_ns, group.front().max_time_ns};
+    for (const Segment& segment : group) all.last_ns = std::max(all.last_ns, segment.max_time_ns);
+    times.push_back(all);
+  }
+  windows_ = FlowWindowsOf(times);
+}
 
 bool FlowBinding::IsIn(size_t group, int64_t row) const {
   return group < groups_.size() &&
@@ -68,7 +75,7 @@ Result<FlowBinding::OfGroup> FlowBinding::Next() {
       }
     }
   } else {
-    if (groups_.empty()) RETURN_IF_ERROR(AddPoints(kLongAgo, kNever));
+    if (groups_.empty()) RETURN_IF_ERROR(AddPoints(windows_.front()));
     Finish(sort_out);
   }
   std::sort(of.bound.begin(), of.bound.end(), IsBefore);
@@ -76,13 +83,12 @@ Result<FlowBinding::OfGroup> FlowBinding::Next() {
 }
 
 Status FlowBinding::Pass(size_t group, const FlowBinder::Bound& bound) {
-  const int64_t from = group == 0 ? kLongAgo : groups_[group].front().min_time_ns;
-  const int64_t to = group + 1 == groups_.size() ? kNever : groups_[group + 1].front().min_time_ns;
-  RETURN_IF_ERROR(AddPoints(from, to));
+  RETURN_IF_ERROR(AddPoints(windows_[group]));
   RETURN_IF_ERROR(AddSlices(groups_[group], bound));
+  const int64_t next_ns = group + 1 == groups_.size() ? kNever : groups_[group + 1].front().min_time_ns;
   size_t waiting = 0;
   for (auto& [track, binder] : binders_) {
-    binder.AdvanceTo(to, bound);
+    binder.AdvanceTo(next_ns, bound);
     waiting += binder.waiting();
   }
   if (waiting > kMostWaiting) Finish(bound);
@@ -93,15 +99,15 @@ void FlowBinding::Finish(const FlowBinder::Bound& bound) {
   for (auto& [track, binder] : binders_) binder.Finish(bound);
 }
 
-Status FlowBinding::AddPoints(int64_t from_ns, int64_t to_ns) {
+Status FlowBinding::AddPoints(const TimeWindow& window) {
   std::vector<FlowPoint> points;
   for (const Segment& segment : part_.segments(EventKind::kFlow)) {
-    if (segment.max_time_ns < from_ns || segment.min_time_ns >= to_ns) continue;
+    if (segment.max_time_ns < window.first_ns || segment.min_time_ns > window.last_ns) continue;
     ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part_, segment));
     for (size_t row = 0; row < rows.size(); ++row) {
       const int64_t time_ns = rows.Of(EventColumn::kTime, row);
       const int64_t phase = rows.Of(EventColumn::kPhase, row);
-      if (time_ns < from_ns || time_ns >= to_ns || !IsFlowPhase(phase)) continue;
+      if (!window.Has(time_ns) || !IsFlowPhase(phase)) continue;
       bool says_enclosing = false;
       for (const SegmentRows::Arg& arg : rows.Args(row)) {
         if (!arg.slot.of_event || arg.slot.type != ArgType::kString || arg.slot.key != bp_) continue;

@@ -19,7 +19,7 @@
 
 #include "storage/base/status.h"
 #include "storage/trace/flow_binder.h"
-#include "storage/trace/flow_chains.h"
+#include "storage/trace/flow_windows.h"
 #include "storage/trace/part_reader.h"
 #include "storage/trace/segment_clusters.h"
 
@@ -49,14 +49,15 @@ class FlowBinding {
 
  private:
   Status Pass(size_t group, const FlowBinder::Bound& bound);
-  Status AddPoints(int64_t from_ns, int64_t to_ns);
+  Status AddPoints(const TimeWindow& window);
   Status AddSlices(std::span<const Segment> group, const FlowBinder::Bound& bound);
   void Finish(const FlowBinder::Bound& bound);
   bool IsIn(size_t group, int64_t row) const;
 
   PartReader& part_;
   std::vector<SegmentCluster> groups_;
-  std::optional<int64_t> bp_;  // strings' numbers
+  std::vector<TimeWindow> windows_;  // of their points
+  std::optional<int64_t> bp_;        // strings' numbers
   std::optional<int64_t> e_;
   std::unordered_map<uint32_t, FlowBinder> binders_;  // by track, of those with points
   std::vector<FlowPoint> early_;                      // by the rows of their slices

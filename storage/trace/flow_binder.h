@@ -15,7 +15,7 @@
 #include <functional>
 #include <vector>
 
-#include "storage/trace/flow_chains.h"
+#include "storage/trace/flow_point.h"
 
 namespace kprof {
 

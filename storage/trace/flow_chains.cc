@@ -6,39 +6,36 @@
 namespace kprof {
 namespace {
 
-int OrderOf(char phase) {
-  return phase == 's' ? 0 : phase == 't' ? 1 : 2;
-}
-
-bool IsOfOneFlow(const FlowPoint& a, const FlowPoint& b) {
-  return std::tie(a.category, a.name, a.flow_id) == std::tie(b.category, b.name, b.flow_id);
+bool IsOfOneFlow(const ChainPoint& a, const ChainPoint& b) {
+  return a.flow_id == b.flow_id && a.label == b.label;
 }
 
 }  // namespace
 
-void SortByFlow(std::vector<FlowPoint>& points) {
-  const auto key = [](const FlowPoint& point) {
-    return std::tuple(point.category, point.name, point.flow_id, point.time_ns, OrderOf(point.phase), point.row);
+void SortByFlow(std::vector<ChainPoint>& points) {
+  const auto key = [](const ChainPoint& point) {
+    return std::tuple(uint32_t{point.label}, point.flow_id, point.time_ns, uint32_t{point.phase}, point.row);
   };
-  std::sort(points.begin(), points.end(), [&](const FlowPoint& a, const FlowPoint& b) { return key(a) < key(b); });
+  std::sort(points.begin(), points.end(), [&](const ChainPoint& a, const ChainPoint& b) { return key(a) < key(b); });
 }
 
-void ForEachFlowStep(std::span<const FlowPoint> sorted,
-                     const std::function<bool(const FlowPoint& from, const FlowPoint& to)>& see) {
+void ForEachFlowStep(std::span<const ChainPoint> sorted,
+                     const std::function<bool(const ChainPoint& from, const ChainPoint& to)>& see) {
   for (size_t first = 0; first < sorted.size();) {
     size_t end = first + 1;
     while (end < sorted.size() && IsOfOneFlow(sorted[end], sorted[first])) ++end;
-    const std::span<const FlowPoint> flow = sorted.subspan(first, end - first);
+    const std::span<const ChainPoint> flow = sorted.subspan(first, end - first);
     first = end;
-    if (flow.size() == 2 && flow[0].phase == 'f' && flow[1].phase == 's') {
+    if (flow.size() == 2 && flow[0].phase == ChainPoint::kEnd && flow[1].phase == ChainPoint::kBegin) {
       if (!see(flow[1], flow[0])) return;
       continue;
     }
-    const FlowPoint* before = nullptr;
-    for (const FlowPoint& point : flow) {
-      if (before != nullptr && point.phase != 's' && !see(*before, point)) return;
-      if (point.phase == 's' || (point.phase == 't' && before != nullptr)) before = &point;
-      if (point.phase == 'f') before = nullptr;
+    const ChainPoint* before = nullptr;
+    for (const ChainPoint& point : flow) {
+      const bool begins = point.phase == ChainPoint::kBegin;
+      if (before != nullptr && !begins && !see(*before, point)) return;
+      if (begins || (point.phase == ChainPoint::kStep && before != nullptr)) before = &point;
+      if (point.phase == ChainPoint::kEnd) before = nullptr;
     }
   }
 }

@@ -284,7 +284,9 @@ Result<int64_t> EventTableScan::Number(EventField field, SegmentView& view, uint
   if (field == EventField::kParent) return ParentOf(view, row);
   if (field == EventField::kSlice) {
     OpenPart& part = view.part();
-    return part.flows().SliceOf(part, view.segment().first_row + row);
+    FlowSlices& slices = part.flows().slices();
+    RETURN_IF_ERROR(slices.Make(part));
+    return slices.Of(view.segment().first_row + row);
   }
   ASSIGN_OR_RETURN(const int64_t* values, view.Column(ColumnOf(field).value()));
   return values[row];

@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "storage/trace_sql/flow_pairs.h"
 #include "storage/trace_sql/integer_filter.h"
+#include "storage/trace_sql/segment_view.h"
 #include "storage/trace_sql/sql_result.h"
 #include "storage/trace_sql/text_filter.h"
 #include "storage/trace_sql/trace_table.h"
@@ -26,6 +29,32 @@ constexpr TraceColumn kColumns[] = {
     {"to_point", "INTEGER"},
 };
 
+// A flow point that is read: what its segment says of it.
+class PointView {
+ public:
+  Status MoveTo(OpenPart& part, int64_t point) {
+    const bool is_inside = view_ && &view_->part() == &part && point >= view_->segment().first_row &&
+                           point - view_->segment().first_row < int64_t{view_->rows()};
+    if (!is_inside) {
+      RETURN_IF_ERROR(part.CheckTime());
+      const Segment* segment = part.FindSegment(EventKind::kFlow, point);
+      if (segment == nullptr) return part.Broken("there is no point " + std::to_string(point) + " of flows");
+      view_.emplace(part, *segment);
+    }
+    row_ = static_cast<uint32_t>(point - view_->segment().first_row);
+    return OkStatus();
+  }
+  // REQUIRES: it was moved to one.
+  Result<int64_t> Value(EventColumn column) {
+    ASSIGN_OR_RETURN(const int64_t* values, view_->Column(column));
+    return values[row_];
+  }
+
+ private:
+  std::optional<SegmentView> view_;
+  uint32_t row_ = 0;
+};
+
 class FlowScan final : public TraceScan {
  public:
   explicit FlowScan(TraceSet& set) : set_(set) {}
@@ -39,16 +68,12 @@ class FlowScan final : public TraceScan {
     to_ = {};
     for (const ScanCondition& condition : conditions) Add(condition);
     next_part_ = 0;
-    found_.clear();
-    at_ = 0;
-    return ToPartWithSome();
+    part_ = nullptr;
+    return ToAccepted();
   }
-  bool AtEnd() const override { return at_ == found_.size(); }
-  Status Next() override {
-    if (++at_ < found_.size()) return OkStatus();
-    return ToPartWithSome();
-  }
-  Result<int64_t> RowId() const override { return part_->IdOf(pair().from_point); }
+  bool AtEnd() const override { return part_ == nullptr; }
+  Status Next() override { return ToAccepted(); }
+  Result<int64_t> RowId() const override { return part_->IdOf(pair_.from); }
   Status Column(int column, sqlite3_context* out) override;
 
  private:
@@ -69,64 +94,102 @@ class FlowScan final : public TraceScan {
     }
   }
 
-  const FlowPair& pair() const { return pairs_[found_[at_]]; }
+  FlowPairs& flows() const { return part_->flows(); }
 
-  Status ToPartWithSome() {
-    while (next_part_ < set_.parts().size()) {
+  // The next pair that is accepted; part_ is null where there is none.
+  Status ToAccepted() {
+    while (true) {
+      if (part_ != nullptr) {
+        ToCandidate();
+        if (pair_.from != kNoValue) {
+          ASSIGN_OR_RETURN(const bool accepts, Accepts());
+          if (accepts) return OkStatus();
+          continue;
+        }
+      }
+      if (next_part_ == set_.parts().size()) {
+        part_ = nullptr;
+        return OkStatus();
+      }
       part_ = set_.parts()[next_part_++].get();
-      RETURN_IF_ERROR(Find());
-      if (!found_.empty()) return OkStatus();
+      RETURN_IF_ERROR(BeginPart());
     }
-    found_.clear();
-    at_ = 0;
+  }
+
+  Status BeginPart() {
+    listed_.reset();
+    next_ = std::numeric_limits<int64_t>::max();  // none
+    names_.reset();
+    categories_.reset();
+    if (run_.is_active() && !run_.Accepts(part_->place().run)) return OkStatus();
+    part_id_ = id_.NumbersOf(part_->number());
+    part_from_ = from_.NumbersOf(part_->number());
+    part_to_ = to_.NumbersOf(part_->number());
+    if (part_id_.is_empty() || part_from_.is_empty() || part_to_.is_empty()) return OkStatus();
+    RETURN_IF_ERROR(flows().Make(*part_));
+    names_.emplace(name_, *part_, false);
+    categories_.emplace(category_, *part_, true);
+    next_ = part_id_.is_active() ? std::max<int64_t>(part_id_.min(), 0) : 0;
+    if (part_from_.is_active() && part_from_.only()) {
+      ASSIGN_OR_RETURN(listed_, flows().FindFrom(*part_, *part_from_.only()));
+    } else if (part_to_.is_active() && part_to_.only()) {
+      ASSIGN_OR_RETURN(listed_, flows().FindTo(*part_, *part_to_.only()));
+    }
+    next_ = listed_ ? 0 : next_;
     return OkStatus();
   }
 
-  Status Find() {
-    found_.clear();
-    at_ = 0;
-    if (run_.is_active() && !run_.Accepts(part_->place().run)) return OkStatus();
-    const IntegerFilter from = from_.NumbersOf(part_->number());
-    const IntegerFilter to = to_.NumbersOf(part_->number());
-    const IntegerFilter id = id_.NumbersOf(part_->number());
-    if (from.is_empty() || to.is_empty() || id.is_empty()) return OkStatus();
-    ASSIGN_OR_RETURN(pairs_, part_->flows().Read(*part_));
-    TextAnswers names(name_, *part_, false);
-    TextAnswers categories(category_, *part_, true);
-    const auto consider = [&](size_t at) -> Status {
-      const FlowPair& pair = pairs_[at];
-      if (!id.Accepts(pair.from_point) || !from.Accepts(pair.from_slice) || !to.Accepts(pair.to_slice)) {
-        return OkStatus();
-      }
-      if (name_.is_active()) {
-        ASSIGN_OR_RETURN(const bool accepts, names.Accepts(pair.name));
-        if (!accepts) return OkStatus();
-      }
-      if (category_.is_active()) {
-        ASSIGN_OR_RETURN(const bool accepts, categories.Accepts(pair.category));
-        if (!accepts) return OkStatus();
-      }
-      found_.push_back(static_cast<uint32_t>(at));
-      return OkStatus();
-    };
-    if (from.is_active() && from.only()) {
-      for (const size_t at : part_->flows().FindFrom(*from.only())) RETURN_IF_ERROR(consider(at));
-    } else if (to.is_active() && to.only()) {
-      for (const size_t at : part_->flows().FindTo(*to.only())) RETURN_IF_ERROR(consider(at));
-    } else {
-      for (size_t at = 0; at < pairs_.size(); ++at) RETURN_IF_ERROR(consider(at));
+  // The part's next pair that has not been looked at; none where pair_.from is kNoValue.
+  void ToCandidate() {
+    if (listed_) {
+      pair_ =
+          next_ < static_cast<int64_t>(listed_->size()) ? (*listed_)[static_cast<size_t>(next_++)] : FlowPairs::Pair();
+      return;
     }
-    return OkStatus();
+    const bool is_over = part_id_.is_active() && next_ > part_id_.max();
+    pair_ = is_over || next_ == std::numeric_limits<int64_t>::max() ? FlowPairs::Pair() : flows().NextFrom(next_);
+    next_ = pair_.from == kNoValue ? std::numeric_limits<int64_t>::max() : pair_.from + 1;
+  }
+
+  Result<bool> Accepts() {
+    if (!part_id_.Accepts(pair_.from) || !part_from_.Accepts(flows().SliceOf(pair_.from)) ||
+        !part_to_.Accepts(flows().SliceOf(pair_.to))) {
+      return false;
+    }
+    if (name_.is_active()) {
+      ASSIGN_OR_RETURN(const int64_t name, From(EventColumn::kName));
+      ASSIGN_OR_RETURN(const bool accepts, names_->Accepts(name));
+      if (!accepts) return false;
+    }
+    if (category_.is_active()) {
+      ASSIGN_OR_RETURN(const int64_t category, From(EventColumn::kCategory));
+      ASSIGN_OR_RETURN(const bool accepts, categories_->Accepts(category));
+      if (!accepts) return false;
+    }
+    return true;
+  }
+
+  Result<int64_t> From(EventColumn column) {
+    RETURN_IF_ERROR(from_view_.MoveTo(*part_, pair_.from));
+    return from_view_.Value(column);
+  }
+  Result<int64_t> To(EventColumn column) {
+    RETURN_IF_ERROR(to_view_.MoveTo(*part_, pair_.to));
+    return to_view_.Value(column);
   }
 
   TraceSet& set_;
   TextFilter run_, name_, category_;
   IntegerFilter id_, from_, to_;
   size_t next_part_ = 0;
-  OpenPart* part_ = nullptr;
-  std::span<const FlowPair> pairs_;
-  std::vector<uint32_t> found_;  // of the part's pairs
-  size_t at_ = 0;
+  OpenPart* part_ = nullptr;  // null: at the end
+  // Of the part:
+  IntegerFilter part_id_, part_from_, part_to_;
+  std::optional<TextAnswers> names_, categories_;
+  std::optional<std::vector<FlowPairs::Pair>> listed_;  // else all of them
+  int64_t next_ = 0;                                    // in the list, else the first point of the next pair
+  FlowPairs::Pair pair_;
+  PointView from_view_, to_view_;
 };
 
 Status FlowScan::Column(int column, sqlite3_context* out) {
@@ -141,28 +204,38 @@ Status FlowScan::Column(int column, sqlite3_context* out) {
       ResultKept(out, part_->place().run);
       return OkStatus();
     case kId:
-      ResultInteger(out, part_->IdOf(pair().from_point));
+      ResultInteger(out, part_->IdOf(pair_.from));
       return OkStatus();
     case kFromSlice:
-      slice(pair().from_slice);
+      slice(flows().SliceOf(pair_.from));
       return OkStatus();
     case kToSlice:
-      slice(pair().to_slice);
+      slice(flows().SliceOf(pair_.to));
       return OkStatus();
-    case kName:
-      return text(pair().name);
-    case kCategory:
-      return pair().category == 0 ? OkStatus() : text(pair().category);
-    case kFlowId:
-      return ResultFlowId(*part_, pair().flow_id, out);
-    case kFromNs:
-      ResultInteger(out, pair().from_ns);
+    case kName: {
+      ASSIGN_OR_RETURN(const int64_t name, From(EventColumn::kName));
+      return text(name);
+    }
+    case kCategory: {
+      ASSIGN_OR_RETURN(const int64_t category, From(EventColumn::kCategory));
+      return category == 0 ? OkStatus() : text(category);
+    }
+    case kFlowId: {
+      ASSIGN_OR_RETURN(const int64_t flow_id, From(EventColumn::kFlowId));
+      return ResultFlowId(*part_, flow_id, out);
+    }
+    case kFromNs: {
+      ASSIGN_OR_RETURN(const int64_t from_ns, From(EventColumn::kTime));
+      ResultInteger(out, from_ns);
       return OkStatus();
-    case kToNs:
-      ResultInteger(out, pair().to_ns);
+    }
+    case kToNs: {
+      ASSIGN_OR_RETURN(const int64_t to_ns, To(EventColumn::kTime));
+      ResultInteger(out, to_ns);
       return OkStatus();
+    }
     default:
-      ResultInteger(out, part_->IdOf(pair().to_point));
+      ResultInteger(out, part_->IdOf(pair_.to));
       return OkStatus();
   }
 }

@@ -2,9 +2,11 @@
 // the same ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "daemon/exports/flow_binding.h"
@@ -43,10 +45,21 @@ class SameFlows : public ExportsTest {
       points.insert(points.end(), flows->unbound.begin(), flows->unbound.end());
     }
     EXPECT_EQ(static_cast<int64_t>(points.size()), part.rows(EventKind::kFlow));
-    SortByFlow(points);
+    std::map<std::pair<int64_t, int64_t>, uint32_t> labels;
+    std::vector<ChainPoint> chained;
+    for (const FlowPoint& point : points) {
+      const auto label = labels.try_emplace({point.category, point.name}, static_cast<uint32_t>(labels.size())).first;
+      chained.push_back({.flow_id = point.flow_id,
+                         .time_ns = point.time_ns,
+                         .row = static_cast<uint32_t>(point.row),
+                         .label = label->second,
+                         .phase = ChainPhaseOf(point.phase)});
+    }
+    SortByFlow(chained);
+    std::sort(points.begin(), points.end(), [](const FlowPoint& a, const FlowPoint& b) { return a.row < b.row; });
     Lines lines;
-    ForEachFlowStep(points, [&](const FlowPoint& from, const FlowPoint& to) {
-      lines.push_back(Word(part, from, to));
+    ForEachFlowStep(chained, [&](const ChainPoint& from, const ChainPoint& to) {
+      lines.push_back(Word(part, points[from.row], points[to.row]));
       return true;
     });
     return Sorted(lines);
@@ -113,6 +126,21 @@ TEST_F(SameFlows, OfPointsFarFromTheirSlices) {
   const std::unique_ptr<PartReader> part = Import("[" + events + "]");
   EXPECT_GT(part->segments(EventKind::kSlice).size(), 2u);
   ExpectSame(*part, 400);
+}
+
+// Of one time on both sides of where segments are cut.
+TEST_F(SameFlows, OfPointsAtTheTimesOfSlicesAtACut) {
+  std::string events;
+  for (int i = 0; i < 200'000; ++i) {
+    const std::string at = ",\"pid\":1,\"tid\":" + std::to_string(i % 3) + ",\"ts\":" + std::to_string(i / 1000);
+    events += (i == 0 ? "" : ",\n") + ("{\"ph\":\"X\",\"name\":\"k\",\"dur\":1" + at + "}");
+    if (i % 50 != 0) continue;
+    const std::string flow = R"(,"name":"f","cat":"f","id":)" + std::to_string(i / 50) + at + "}";
+    events += ",\n{\"ph\":\"s\"" + flow + ",\n{\"ph\":\"f\"" + flow;
+  }
+  const std::unique_ptr<PartReader> part = Import("[" + events + "]");
+  EXPECT_GT(part->segments(EventKind::kSlice).size(), 2u);
+  ExpectSame(*part, 4000);
 }
 
 class SameFlowsOfFile : public SameFlows, public testing::WithParamInterface<const char*> {};

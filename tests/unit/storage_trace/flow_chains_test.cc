@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,15 +11,15 @@ namespace {
 
 // Steps of points that are given as "phase time", by those.
 std::vector<std::string> Steps(const std::vector<std::pair<char, int64_t>>& given, size_t most = 100) {
-  std::vector<FlowPoint> points;
+  std::vector<ChainPoint> points;
   for (const auto& [phase, time_ns] : given) {
-    const auto row = static_cast<int64_t>(points.size());
-    points.push_back({.time_ns = time_ns, .row = row, .phase = phase});
+    const auto row = static_cast<uint32_t>(points.size());
+    points.push_back({.time_ns = time_ns, .row = row, .phase = ChainPhaseOf(phase)});
   }
   SortByFlow(points);
   std::vector<std::string> steps;
-  const auto word = [](const FlowPoint& point) { return std::string(1, point.phase) + std::to_string(point.time_ns); };
-  ForEachFlowStep(points, [&](const FlowPoint& from, const FlowPoint& to) {
+  const auto word = [](const ChainPoint& point) { return "stf"[point.phase] + std::to_string(point.time_ns); };
+  ForEachFlowStep(points, [&](const ChainPoint& from, const ChainPoint& to) {
     steps.push_back(word(from) + " " + word(to));
     return steps.size() < most;
   });
@@ -48,16 +47,17 @@ TEST(FlowChains, OneBeginAndOneEndAreAPairWhateverClocksSay) {
   EXPECT_TRUE(Steps({{'s', 1}}).empty());
 }
 
-TEST(FlowChains, OthersOfCategoryNameOrIdAreOtherFlows) {
-  std::vector<FlowPoint> points;
-  for (const auto& [category, name, id] : {std::tuple(1, 1, 1), {2, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
-    points.push_back({.category = category, .name = name, .flow_id = id, .time_ns = 1, .phase = 's'});
-    points.push_back({.category = category, .name = name, .flow_id = id, .time_ns = 2, .phase = 'f'});
+TEST(FlowChains, OthersOfLabelOrIdAreOtherFlows) {
+  std::vector<ChainPoint> points;
+  for (const auto& [label, id] : {std::pair(1u, 1), {2u, 1}, {1u, 2}, {ChainPoint::kMostLabels - 1, 1}}) {
+    points.push_back({.flow_id = id, .time_ns = 1, .label = label, .phase = ChainPoint::kBegin});
+    points.push_back({.flow_id = id, .time_ns = 2, .label = label, .phase = ChainPoint::kEnd});
   }
   SortByFlow(points);
   int steps = 0;
-  ForEachFlowStep(points, [&](const FlowPoint& from, const FlowPoint& to) {
-    EXPECT_EQ(std::tie(from.category, from.name, from.flow_id), std::tie(to.category, to.name, to.flow_id));
+  ForEachFlowStep(points, [&](const ChainPoint& from, const ChainPoint& to) {
+    EXPECT_EQ(from.label, to.label);
+    EXPECT_EQ(from.flow_id, to.flow_id);
     ++steps;
     return true;
   });
