@@ -1,19 +1,16 @@
 #include "daemon/ingest/chrome_events.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "daemon/ingest/environment_text.h"
+#include "daemon/ingest/event_id.h"
 #include "daemon/ingest/json_number.h"
-#include "daemon/ingest/json_scan.h"
-#include "daemon/ingest/json_text.h"
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace/event_time.h"
-#include "storage/trace/flow_id.h"
 
 namespace kprof {
 namespace {
@@ -37,15 +34,6 @@ std::string_view PlaceText(const JsonSpan& value) {
 
 }  // namespace
 
-// What tells things that begin and end apart, or flows, by the numbers of its texts.
-struct ChromeEvents::EventId {
-  uint32_t pid = 0;  // none where the id holds for all processes
-  uint32_t scope = 0;
-  uint32_t id = 0;
-  std::string_view text;
-  bool is_local = false;  // said to hold for its process alone
-};
-
 struct ChromeEvents::Layout {
   int phase = kNone;        // its slot
   int correlation = kNone;  // that of what says which of its arguments that is
@@ -66,10 +54,8 @@ struct ChromeEvents::Known {
 ChromeEvents::ChromeEvents(uint32_t source, size_t sample_text_bytes)
     : known_(std::make_unique<Known>(EventLayouts::Arguments::kEach)),
       whole_(std::make_unique<Known>(EventLayouts::Arguments::kWhole)),
-      sample_text_bytes_(sample_text_bytes) {
-  batch_.source = source;
-  shapes_.emplace(ArgShape(), kNoArgs);
-}
+      batch_(source),
+      counters_(texts_, batch_, sample_text_bytes) {}
 
 ChromeEvents::~ChromeEvents() = default;
 
@@ -91,19 +77,6 @@ ChromeEvents::Stop ChromeEvents::Add(const char* at, const char* limit, const ch
     with_left_out_ += lacks_some_ ? 1 : 0;
     at = event->end;
   }
-}
-
-TraceBatch ChromeEvents::TakeBatch() {
-  batch_.strings = texts_.TakeNew();
-  TraceBatch next;
-  next.source = batch_.source;
-  // The next one will be about as large.
-  for (size_t kind = 0; kind < kEventKinds; ++kind) {
-    for (size_t column = 0; column < kEventColumns; ++column) {
-      next.rows[kind].columns[column].reserve(batch_.rows[kind].columns[column].size());
-    }
-  }
-  return std::exchange(batch_, std::move(next));
 }
 
 // The slots stay what they are for one name; the values are looked at each time.
@@ -190,12 +163,12 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   rows.of(EventColumn::kName).push_back(text(plan.name));
   rows.of(EventColumn::kCategory).push_back(category);
   if (plan.is_async) {
-    const EventId of = IdOf(plan, values, pid);
-    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
+    const EventId of = EventIdOf(plan, values, pid, texts_);
+    rows.of(EventColumn::kTrack).push_back(batch_.Track({TrackKey::Family::kAsync, of.pid, of.scope, category, of.id}));
   } else {
     const uint32_t tid = place(plan.tid);
     if (!plan.has_track || plan.pid_text != pid || plan.tid_text != tid) {
-      plan.track = Thread(pid, tid);
+      plan.track = batch_.Thread(pid, tid);
       plan.pid_text = pid;
       plan.tid_text = tid;
       plan.has_track = true;
@@ -208,7 +181,7 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
     if (plan.text_correlation != kNone) AddTextCorrelation(plan, values, rows);
   }
   if (plan.kind == EventKind::kFlow) {
-    rows.of(EventColumn::kFlowId).push_back(FlowId(plan, values, pid));
+    rows.of(EventColumn::kFlowId).push_back(FlowIdOf(plan, values, pid, texts_));
   }
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
@@ -225,44 +198,7 @@ void ChromeEvents::AddTold(ChromePlan& plan, const JsonSpan* values) {
     const std::optional<JsonNumber> number = ParseJsonNumber(values[plan.told_sort_index].text());
     if (number && number->is_integer) told.sort_index = number->digits;
   }
-  batch_.told_names.push_back(told);
-}
-
-ChromeEvents::EventId ChromeEvents::IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
-  EventId of{.pid = pid};
-  if (plan.id != kNone) {
-    of.text = values[plan.id].text();
-    of.id = texts_.Text(of.text, plan.lasts[plan.id]);
-  }
-  if (plan.scope != kNone) of.scope = texts_.Text(values[plan.scope].text());
-  if (plan.id2 == kNone) return of;
-  const std::string_view id2 = values[plan.id2].text();
-  ForEachMember(id2.data(), id2.data() + id2.size(), [&](std::string_view key, std::string_view value) {
-    const bool is_global = key == "global";
-    if ((!is_global && key != "local") || value.empty() || (value[0] != '"' && !BeginsNumber(value[0]))) return true;
-    of.text = value[0] == '"' ? value.substr(1, value.size() - 2) : value;
-    of.id = texts_.Text(of.text);
-    of.pid = is_global ? 0 : pid;
-    of.is_local = !is_global;
-    return false;
-  });
-  return of;
-}
-
-// Arrows cross processes: their ids are those of the whole trace, but where they say that they are not.
-int64_t ChromeEvents::FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t pid) {
-  if (plan.scope == kNone && plan.id2 == kNone) {
-    if (plan.id == kNone) return 0;
-    const std::string_view text = values[plan.id].text();
-    const std::optional<int64_t> numbered = NumberedFlowId(text);
-    return numbered ? *numbered : int64_t{texts_.Text(text, plan.lasts[plan.id])};
-  }
-  const EventId id = IdOf(plan, values, pid);
-  if (id.scope == 0 && !id.is_local) return NumberedFlowId(id.text).value_or(id.id);
-  std::string text;
-  if (id.scope != 0) text += std::string(values[plan.scope].text()) + ' ';
-  if (id.is_local && plan.pid != kNone) text += std::string(values[plan.pid].text()) + ' ';
-  return texts_.Text(text += id.text);
+  batch_.AddTold(told);
 }
 
 // What of an argument is left without an environment; of kSome the number of the string that it is.
@@ -357,7 +293,7 @@ void ChromeEvents::AddArgs(ChromePlan& plan, const JsonSpan* values, EventRows& 
     ArgShape kept = plan.slots;
     std::erase_if(kept, [](const ArgSlot& slot) { return slot.type == kLeftOut; });
     plan.leaves_out = kept.size() < plan.slots.size();
-    plan.shape = Shape(kept);
+    plan.shape = batch_.Shape(kept);
   }
   rows.of(EventColumn::kShape).push_back(plan.shape);
   if (plan.shape == kNoArgs) return;
@@ -393,7 +329,6 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
   const JsonSpan* values = event.values;
   const uint32_t pid = plan.pid == kNone ? 0 : texts_.Text(PlaceText(values[plan.pid]));
   const uint32_t name = CounterName(plan, values);
-  EventRows& rows = batch_.of(EventKind::kCounter);
   std::vector<bool> is_sample(plan.args.size());
   bool says_more = plan.tid != kNone || (plan.category != kNone && !values[plan.category].text().empty());
   for (size_t i = 0; i < plan.args.size(); ++i) {
@@ -405,11 +340,8 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
       continue;
     }
     is_sample[i] = true;
-    rows.of(EventColumn::kTime).push_back(time_ns);
-    rows.of(EventColumn::kTrack).push_back(Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key}));
-    rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample->value));
-    rows.of(EventColumn::kShape).push_back(kNoArgs);
-    if (sample->written) AddSampleText(*sample, text, rows);
+    const uint32_t track = batch_.Track({TrackKey::Family::kCounter, pid, 0, name, plan.slots[i].key});
+    counters_.Add(time_ns, track, *sample, text);
   }
   if (!says_more && std::find(is_sample.begin(), is_sample.end(), true) != is_sample.end()) return;
   if (is_sample != plan.is_sample) plan.odd_plan = nullptr;
@@ -426,49 +358,11 @@ void ChromeEvents::AddCounters(ChromePlan& plan, const EventLayouts::Event& even
   AddRow(rest, values, time_ns, kNoValue, 'C');
 }
 
-// Of the last sample: how it was written.
-void ChromeEvents::AddSampleText(const CounterSample& sample, std::string_view text, EventRows& rows) {
-  int64_t column = sample.column;
-  if (IsStringNumber(*sample.written)) {
-    const uint32_t strings = texts_.size();
-    if (text.size() > sample_text_bytes_) {
-      ++rounded_;
-      return;
-    }
-    column = texts_.Text(text);
-    if (column >= strings) sample_text_bytes_ -= text.size();
-  }
-  uint32_t& shape = sample_shapes_[static_cast<size_t>(*sample.written)];
-  if (shape == kNoArgs) shape = Shape({{texts_.Text(kSampleKey), *sample.written, false}});
-  rows.of(EventColumn::kShape).back() = shape;
-  if (rows.args.size() <= shape) rows.args.resize(shape + 1);
-  rows.args[shape].resize(1);
-  rows.args[shape][0].push_back(column);
-}
-
 // As Chrome itself calls a counter that has an id: name[id].
 uint32_t ChromeEvents::CounterName(const ChromePlan& plan, const JsonSpan* values) {
   const std::string_view name = plan.name == kNone ? std::string_view() : values[plan.name].text();
   if (plan.id == kNone) return texts_.Text(name);
   return texts_.Text(std::string(name) + "[" + std::string(values[plan.id].text()) + "]");
-}
-
-uint32_t ChromeEvents::Thread(uint32_t pid, uint32_t tid) {
-  const auto [found, is_new] = threads_.try_emplace(uint64_t{pid} << 32 | tid, 0);
-  if (is_new) found->second = Track({TrackKey::Family::kThread, pid, tid, 0, 0});
-  return found->second;
-}
-
-uint32_t ChromeEvents::Track(const TrackKey& key) {
-  const auto [found, is_new] = tracks_.try_emplace(key, static_cast<uint32_t>(tracks_.size()));
-  if (is_new) batch_.tracks.push_back(key);
-  return found->second;
-}
-
-uint32_t ChromeEvents::Shape(const ArgShape& shape) {
-  const auto [found, is_new] = shapes_.try_emplace(shape, static_cast<uint32_t>(shapes_.size()));
-  if (is_new) batch_.shapes.push_back(shape);
-  return found->second;
 }
 
 }  // namespace kprof

@@ -10,18 +10,16 @@
 // Each thread its own.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "daemon/ingest/chrome_batch.h"
 #include "daemon/ingest/chrome_plan.h"
-#include "daemon/ingest/counter_sample.h"
+#include "daemon/ingest/counter_rows.h"
 #include "daemon/ingest/event_layouts.h"
 #include "daemon/ingest/event_texts.h"
 #include "storage/trace/trace_batch.h"
@@ -48,7 +46,7 @@ class ChromeEvents {
   Stop Add(const char* at, const char* limit, const char* end);
 
   // What was added since the last time.
-  TraceBatch TakeBatch();
+  TraceBatch TakeBatch() { return batch_.Take(texts_.TakeNew()); }
 
   int64_t events() const { return events_; }
   // Of them, those whose time is none: they are metadata, with all that they say among their arguments.
@@ -56,7 +54,7 @@ class ChromeEvents {
   // Of them, those of which something was left out, as it is called an environment.
   int64_t with_left_out() const { return with_left_out_; }
   // Of samples of counters, those of which just the double was kept, though it does not say all.
-  int64_t rounded() const { return rounded_; }
+  int64_t rounded() const { return counters_.rounded(); }
 
  private:
   struct Known;
@@ -74,29 +72,17 @@ class ChromeEvents {
   Left LeftOf(ChromePlan& plan, size_t arg, const JsonSpan* values, EnvironmentEvent of, int64_t& number);
   void AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows);
   void AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns);
-  void AddSampleText(const CounterSample& sample, std::string_view text, EventRows& rows);
   uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
-  struct EventId;
-  EventId IdOf(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
-  int64_t FlowId(ChromePlan& plan, const JsonSpan* values, uint32_t pid);
-  uint32_t Thread(uint32_t pid, uint32_t tid);
-  uint32_t Track(const TrackKey& key);
-  uint32_t Shape(const ArgShape& shape);
 
   std::unique_ptr<Known> known_;
   std::unique_ptr<Known> whole_;  // of events with more arguments than a layout has
   EventTexts texts_;
-  std::unordered_map<uint64_t, uint32_t> threads_;
-  std::map<TrackKey, uint32_t> tracks_;
-  std::map<ArgShape, uint32_t> shapes_;
-  TraceBatch batch_;
+  ChromeBatch batch_;
+  CounterRows counters_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
-  int64_t rounded_ = 0;
-  size_t sample_text_bytes_;                             // that are left
-  std::array<uint32_t, kArgTypes + 1> sample_shapes_{};  // by type; 0: none yet
-  bool lacks_some_ = false;                              // the event that is being added
+  bool lacks_some_ = false;  // the event that is being added
 };
 
 }  // namespace kprof
