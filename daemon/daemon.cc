@@ -1,9 +1,11 @@
 #include "daemon/daemon.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
 #include <stop_token>
 #include <string>
@@ -62,7 +64,8 @@ constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be fel
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr int64_t kLookAtPartsMs = 20'000;
-constexpr const char* kSocketName = "kprofd";  // FileDescriptorName= in kprofd.socket
+constexpr auto kKeptColumns = std::chrono::minutes(10);  // of traces, after the last question
+constexpr const char* kSocketName = "kprofd";            // FileDescriptorName= in kprofd.socket
 constexpr mode_t kOwnSocketMode = 0600;
 constexpr mode_t kSystemSocketMode = 0666;  // who connects is told by the socket
 
@@ -409,7 +412,10 @@ void Daemon::Parts::BeginBackgroundWork() {
 
 // Again and again: nobody who asks of a trace is there to close it when it is asked of no more.
 void Daemon::Parts::CloseOldParts() {
-  (void)bulk.Submit([this] { trace_parts.CloseOld(); });
+  (void)bulk.Submit([this] {
+    trace_parts.CloseOld();
+    if (trace_columns.DropOld(ColumnCache::Clock::now() - kKeptColumns) > 0) malloc_trim(0);  // else it stays with us
+  });
   close_parts_again = loop.After(kLookAtPartsMs * kNanosPerMilli, [this] { CloseOldParts(); });
 }
 

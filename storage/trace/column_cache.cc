@@ -1,5 +1,6 @@
 #include "storage/trace/column_cache.h"
 
+#include <iterator>
 #include <utility>
 
 namespace kprof {
@@ -27,21 +28,48 @@ DecodedColumn ColumnCache::Find(const Key& key) {
   const auto found = places_.find(key);
   if (found == places_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
+  found->second->asked = Clock::now();
   return found->second->column;
 }
 
 void ColumnCache::Put(const Key& key, DecodedColumn column) {
   if (BytesOf(column) > budget_bytes_) return;
+  Entries dropped;
   const MutexLock lock(mu_);
   if (places_.count(key) > 0) return;
   size_bytes_ += BytesOf(column);
-  entries_.push_front({key, std::move(column)});
+  entries_.push_front({key, std::move(column), Clock::now()});
   places_.emplace(key, entries_.begin());
-  while (size_bytes_ > budget_bytes_) {
-    size_bytes_ -= BytesOf(entries_.back().column);
-    places_.erase(entries_.back().key);
-    entries_.pop_back();
+  while (size_bytes_ > budget_bytes_) Drop(std::prev(entries_.end()), dropped);
+}
+
+void ColumnCache::Drop(Entries::iterator entry, Entries& dropped) {
+  size_bytes_ -= BytesOf(entry->column);
+  places_.erase(entry->key);
+  dropped.splice(dropped.end(), entries_, entry);
+}
+
+int64_t ColumnCache::DropOld(Clock::time_point since) {
+  Entries dropped;
+  const MutexLock lock(mu_);
+  const int64_t before_bytes = size_bytes_;
+  while (!entries_.empty() && entries_.back().asked < since) Drop(std::prev(entries_.end()), dropped);
+  return before_bytes - size_bytes_;
+}
+
+int64_t ColumnCache::DropPart(const std::string& identity) {
+  Entries dropped;
+  const MutexLock lock(mu_);
+  const int64_t before_bytes = size_bytes_;
+  const auto number = numbers_.find(identity);
+  if (number == numbers_.end()) return 0;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (entry->key.part == number->second) Drop(entry, dropped);
+    entry = next;
   }
+  numbers_.erase(number);
+  return before_bytes - size_bytes_;
 }
 
 int64_t ColumnCache::size_bytes() const {

@@ -58,12 +58,15 @@ void PartPool::CloseBelow(const std::string& folder) {
     return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
   };
   std::list<Idle> closed;
-  const MutexLock lock(mu_);
-  for (auto idle = idle_.begin(); idle != idle_.end();) {
-    const auto next = std::next(idle);
-    if (is_below(idle->reader->path())) closed.splice(closed.end(), idle_, idle);
-    idle = next;
+  {
+    const MutexLock lock(mu_);
+    for (auto idle = idle_.begin(); idle != idle_.end();) {
+      const auto next = std::next(idle);
+      if (is_below(idle->reader->path())) closed.splice(closed.end(), idle_, idle);
+      idle = next;
+    }
   }
+  for (const Idle& idle : closed) columns_.DropPart(idle.reader->identity());
 }
 
 size_t PartPool::idle() const {

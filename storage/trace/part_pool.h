@@ -3,7 +3,7 @@
 //
 // Who may read what is not its business: it is told a path by who has asked that already.
 // A deleted file frees its space when nobody has it open, so: few are kept, none for long, those below a folder that
-// goes are closed with it, and a reader that comes back from a file that has gone is not kept.
+// goes are closed with it, their columns forgotten, and a reader that comes back from a file that has gone is not kept.
 //
 // Any thread. Opening, closing and looking whether a file is there block, without the lock.
 #pragma once

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace kprof {
 namespace {
 
@@ -74,6 +76,33 @@ TEST(ColumnCache, WhatSomebodyHoldsLivesOn) {
   for (int64_t column = 6; column < 10; ++column) cache.Put({1, column}, ColumnOf(1000));
   EXPECT_EQ(cache.Find({1, 5}), nullptr);
   EXPECT_EQ(held->back(), 7);
+}
+
+TEST(ColumnCache, DropsWhatNobodyAsksForAnyMore) {
+  ColumnCache cache(kThree);
+  for (const int64_t column : {1, 2, 3}) cache.Put({1, column}, ColumnOf(1000));
+  EXPECT_EQ(cache.DropOld(ColumnCache::Clock::now() - std::chrono::hours(1)), 0);
+  const auto since = ColumnCache::Clock::now();
+  EXPECT_NE(cache.Find({1, 2}), nullptr);
+  EXPECT_GT(cache.DropOld(since), 2 * 8000);
+  EXPECT_EQ(cache.Find({1, 1}), nullptr);
+  EXPECT_NE(cache.Find({1, 2}), nullptr);
+  EXPECT_EQ(cache.Find({1, 3}), nullptr);
+  EXPECT_GT(cache.DropOld(ColumnCache::Clock::now() + std::chrono::hours(1)), 8000);
+  EXPECT_EQ(cache.size_bytes(), 0);
+}
+
+TEST(ColumnCache, ForgetsAPartThatHasGone) {
+  ColumnCache cache(kThree);
+  const uint64_t a = cache.NumberOf("a");
+  const uint64_t b = cache.NumberOf("b");
+  cache.Put({a, 1}, ColumnOf(1000));
+  cache.Put({b, 1}, ColumnOf(1000));
+  EXPECT_GT(cache.DropPart("a"), 8000);
+  EXPECT_EQ(cache.DropPart("a"), 0);
+  EXPECT_EQ(cache.Find({a, 1}), nullptr);
+  EXPECT_NE(cache.Find({b, 1}), nullptr);
+  EXPECT_NE(cache.NumberOf("a"), a);
 }
 
 }  // namespace

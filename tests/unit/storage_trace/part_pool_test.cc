@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,17 @@ TEST_F(PartPoolTest, ReadsTheFileThatIsThereNow) {
   EXPECT_EQ(Must(pool.Borrow(path_))->rows(EventKind::kSlice), 5);
   std::filesystem::remove(path_);
   EXPECT_EQ(pool.Borrow(path_).status().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(PartPoolTest, ForgetsTheColumnsOfAPartThatGoes) {
+  PartPool pool(columns_);
+  const std::string identity = Must(pool.Borrow(path_))->identity();
+  const ColumnCache::Key key{columns_.NumberOf(identity), 1};
+  columns_.Put(key, std::make_shared<const std::vector<int64_t>>(100));
+  pool.CloseBelow(folder_ / "other");
+  EXPECT_NE(columns_.Find(key), nullptr);
+  pool.CloseBelow(path_);
+  EXPECT_EQ(columns_.Find(key), nullptr);
 }
 
 }  // namespace
