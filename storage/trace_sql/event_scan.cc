@@ -188,14 +188,15 @@ Status EventScan::ChooseByTrackAndTime(const SegmentView& view) {
                         times.max() >= view.segment().max_time_ns;
   const bool by_time = times.is_active() && !is_whole;
   if (!by_time && !tracks_.is_active()) return OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<TrackStretch>* runs, view.part().ReadTracks(view.segment()));
+  ASSIGN_OR_RETURN(const TrackStretches* runs, view.part().ReadTracks(view.segment()));
   const int64_t* values = nullptr;
   if (by_time) {
     ASSIGN_OR_RETURN(values, held_->Column(EventColumn::kTime));
   }
   is_all_ = false;
   rows_.clear();
-  for (const TrackStretch& run : *runs) {
+  const std::optional<int64_t> only = tracks_.is_active() ? tracks_.only() : std::nullopt;
+  for (const TrackStretch& run : only ? runs->Of(*only) : std::span(runs->all)) {
     if (!tracks_.Accepts(run.track)) continue;
     uint32_t begin = run.begin;
     uint32_t end = run.end;

@@ -111,13 +111,21 @@ Result<int64_t> OpenPart::CountTexts(EventKind kind, EventColumn column) {
   return text_counts_[{kind, column}] = count;
 }
 
-Result<const std::vector<TrackStretch>*> OpenPart::ReadTracks(const Segment& segment) {
+std::span<const TrackStretch> TrackStretches::Of(int64_t track) const {
+  if (!by_track) return all;
+  const auto found = std::lower_bound(all.begin(), all.end(), track, [](const TrackStretch& stretch, int64_t wanted) {
+    return stretch.track < wanted;
+  });
+  return found == all.end() ? std::span<const TrackStretch>() : std::span(&*found, 1);
+}
+
+Result<const TrackStretches*> OpenPart::ReadTracks(const Segment& segment) {
   const auto found = tracks_.find(segment.id);
   if (found != tracks_.end()) return &found->second;
   RETURN_IF_ERROR(CheckTime());
   ASSIGN_OR_RETURN(const DecodedColumn tracks, Read(segment, EventColumn::kTrack));
   ASSIGN_OR_RETURN(const DecodedColumn times, Read(segment, EventColumn::kTime));
-  std::vector<TrackStretch> runs;
+  TrackStretches runs;
   const auto known = static_cast<int64_t>(reader_->tracks().size());
   for (uint32_t row = 0; row < segment.rows;) {
     TrackStretch run{(*tracks)[row], row, row + 1, true};
@@ -129,7 +137,8 @@ Result<const std::vector<TrackStretch>*> OpenPart::ReadTracks(const Segment& seg
       run.in_time = run.in_time && (*times)[run.end - 1] <= (*times)[run.end];
     }
     row = run.end;
-    runs.push_back(run);
+    runs.by_track = runs.by_track && (runs.all.empty() || runs.all.back().track < run.track);
+    runs.all.push_back(run);
   }
   return &tracks_.emplace(segment.id, std::move(runs)).first->second;
 }

@@ -36,6 +36,14 @@ struct TrackStretch {
   bool in_time = false;  // in the order of their times
 };
 
+// All of a segment, in the order of their rows.
+struct TrackStretches {
+  std::vector<TrackStretch> all;
+  bool by_track = true;  // which is that of their tracks, too
+  // Those that may be of this track.
+  std::span<const TrackStretch> Of(int64_t track) const;
+};
+
 // A text: `kept` ones live as long as the part, others until the next one is asked for.
 struct PartText {
   const char* bytes = nullptr;  // ends with a zero byte
@@ -80,7 +88,7 @@ class OpenPart {
   // How many different numbers of texts a column has: read once, where it is asked for.
   Result<int64_t> CountTexts(EventKind kind, EventColumn column);
   // Where tracks lie in a segment of a kind with times.
-  Result<const std::vector<TrackStretch>*> ReadTracks(const Segment& segment);
+  Result<const TrackStretches*> ReadTracks(const Segment& segment);
   CorrelationIndex& correlations() { return *correlations_; }
   SliceParents& parents() { return *parents_; }
   FlowPairs& flows() { return *flows_; }
@@ -104,7 +112,7 @@ class OpenPart {
   size_t text_bytes_ = 0;
   std::string last_text_;
   std::map<std::pair<EventKind, EventColumn>, int64_t> text_counts_;
-  std::unordered_map<int64_t, std::vector<TrackStretch>> tracks_;
+  std::unordered_map<int64_t, TrackStretches> tracks_;
   const std::unique_ptr<CorrelationIndex> correlations_;
   const std::unique_ptr<SliceParents> parents_;
   const std::unique_ptr<FlowPairs> flows_;

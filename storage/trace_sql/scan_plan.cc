@@ -13,6 +13,9 @@ namespace {
 constexpr double kListed = 25;  // values of an IN, as SQLite guesses, too
 constexpr double kAlike = 4;    // rows of one correlation, children of one slice
 constexpr double kStartCost = 20;
+constexpr double kRunsOfCatalog = 1000;  // of which a query's are some
+constexpr double kSegmentCost = 2;       // of one that is asked for the rows of a track
+constexpr double kSegmentRows = 65'536;
 constexpr double kScanCost = 0.1;  // of a row looked at and passed over, where one that is handed out is 1
 // Of each different value of a column that rows are brought together by there is something in memory. More of them are
 // SQLite's to sort, which it does on the disk.
@@ -52,6 +55,7 @@ bool IsPushed(ColumnRole role, ScanOp op) {
 struct Estimate {
   double rows = 0;     // handed out
   double scanned = 0;  // looked at
+  double start = kStartCost;
   bool is_one = false;
 
   void Narrow(double part) {
@@ -70,13 +74,14 @@ void ApplyValues(int64_t values, ScanOp op, Estimate& estimate) {
   estimate.rows *= std::min(1.0, listed / static_cast<double>(values));
 }
 
-void Apply(ColumnRole role, ScanOp op, TraceSet& set, Estimate& estimate) {
+// `is_joined`: what it is compared with is in another table.
+void Apply(ColumnRole role, ScanOp op, bool is_joined, TraceSet& set, Estimate& estimate) {
   const double count = op == ScanOp::kAny ? kListed : 1;
   const bool is_equal = op == ScanOp::kEqual || op == ScanOp::kAny;
   const auto parts = static_cast<double>(std::max<size_t>(set.parts().size(), 1));
   switch (role) {
     case ColumnRole::kRun:
-      return estimate.Narrow(std::min(1.0, count / std::max(2.0, parts)));
+      return estimate.Narrow(std::min(1.0, count / std::max(is_joined ? kRunsOfCatalog : 2.0, parts)));
     case ColumnRole::kId:
       if (!is_equal) return estimate.Narrow(0.25);
       estimate.is_one = estimate.is_one || op == ScanOp::kEqual;
@@ -89,6 +94,7 @@ void Apply(ColumnRole role, ScanOp op, TraceSet& set, Estimate& estimate) {
       double tracks = 0;
       for (const auto& part : set.parts()) tracks += static_cast<double>(part->facts().tracks().size());
       const double of_all = is_equal ? std::min(1.0, count / std::max(2.0, tracks)) : 0.25;
+      estimate.start += estimate.scanned / kSegmentRows * kSegmentCost;
       estimate.rows *= of_all;
       estimate.scanned *= std::min(1.0, of_all * 2);
       return;
@@ -102,6 +108,11 @@ void Apply(ColumnRole role, ScanOp op, TraceSet& set, Estimate& estimate) {
       estimate.rows *= is_equal ? 0.1 * count / (count + 1) : 0.3;
       return;
   }
+}
+
+bool IsWritten(sqlite3_index_info* info, int constraint) {
+  sqlite3_value* value = nullptr;
+  return sqlite3_vtab_rhs_value(info, constraint, &value) == SQLITE_OK;
 }
 
 std::optional<int64_t> WrittenInteger(sqlite3_index_info* info, int constraint) {
@@ -173,7 +184,7 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
     } else if (written) {
       times.Add({constraint.iColumn, *op, {*written}});
     } else {
-      Apply(column.role, *op, set, estimate);
+      Apply(column.role, *op, *op == ScanOp::kEqual && !IsWritten(info, i), set, estimate);
     }
   }
   if (times.is_active() && all > 0) {
@@ -184,7 +195,7 @@ void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, 
   if (!order.empty()) plan += (plan.empty() ? "" : " ") + order;
   if (estimate.is_one) info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   info->estimatedRows = static_cast<sqlite3_int64>(std::max(1.0, estimate.rows));
-  info->estimatedCost = kStartCost + estimate.rows + estimate.scanned * kScanCost;
+  info->estimatedCost = estimate.start + estimate.rows + estimate.scanned * kScanCost;
 }
 
 ReadPlan ReadScanPlan(const TraceTable& table, std::string_view plan) {

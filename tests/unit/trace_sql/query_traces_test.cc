@@ -62,6 +62,21 @@ TEST_F(QueryTraces, AreJoinedWithTheCatalog) {
   EXPECT_THAT(answer.rows, ElementsAre(HasSubstr("r1|ncu|"), HasSubstr("r4|ncu|")));
 }
 
+// Not each of many rows with the catalog, which is another connection's.
+TEST_F(QueryTraces, AreLookedUpByTheRunsOfTheCatalog) {
+  const TemporaryFolder folder;
+  MadePart part(4096);
+  part.AddTrack({});
+  for (int i = 0; i < 20'000; ++i) part.Add(EventKind::kSlice, {.time_ns = i, .duration_ns = 1, .track = 0});
+  part.Write(folder / "a.trace.db");
+  const Answer plan =
+      AskPlaces({{"r1", "a", folder / "a.trace.db", {}}},
+                "EXPLAIN QUERY PLAN SELECT r.id, r.tool, count(*), sum(s.dur_ns) FROM run r JOIN slice s "
+                "ON s.run = r.id GROUP BY r.id");
+  EXPECT_TRUE(plan.status.ok()) << plan.Text();
+  EXPECT_THAT(plan.rows, ElementsAre(HasSubstr("SCAN r "), HasSubstr("SCAN s VIRTUAL TABLE INDEX 0:run=")));
+}
+
 TEST_F(QueryTraces, ComeWithTheirFunctions) {
   EXPECT_THAT(AskTraces("SELECT arg(args, 'n') FROM slice WHERE id = 3").rows, SizeIs(1));
   EXPECT_THAT(AskTraces("SELECT ARG('{\"a\":7}', 'a')").rows, ElementsAre("7"));

@@ -346,5 +346,30 @@ TEST(TrackPlan, GoesFromKernelsToTheirLaunches) {
   EXPECT_EQ(traces.Ask(joined), Lines{"10000"});
 }
 
+// Segments whose rows are in the order of tracks, and such that are not; several parts.
+TEST(TraceModule, FindsTheRowsOfOneTrackAmongMany) {
+  const TemporaryFolder folder;
+  constexpr int kTracks = 300;
+  std::vector<TracePlace> places;
+  for (const bool in_order : {true, false}) {
+    MadePart part(512);
+    for (int i = 0; i < kTracks; ++i) part.AddTrack({});
+    for (int i = 0; i < 3 * kTracks; ++i) {
+      const int track = in_order ? i / 3 : i % kTracks * 7 % kTracks;
+      part.Add(EventKind::kSlice, {.time_ns = i, .duration_ns = 1, .track = track, .name = std::to_string(track)});
+    }
+    places.push_back({in_order ? "r1" : "r2", "a", folder / (in_order ? "a.trace.db" : "b.trace.db"), {}});
+    part.Write(places.back().path);
+  }
+  TraceConnection tables(places);
+  EXPECT_THAT(tables.Ask("SELECT count(*), sum(s.name = t.id % (1 << 40)) FROM track t CROSS JOIN slice s ON "
+                         "s.track_id = t.id"),
+              ElementsAre("1800|1800"));
+  EXPECT_THAT(tables.Ask("SELECT count(*) FROM slice WHERE track_id = 299 OR track_id = 300 OR track_id = -1"),
+              ElementsAre("3"));
+  EXPECT_THAT(tables.Ask("SELECT count(*) FROM slice WHERE track_id = 7 AND ts_ns > 21 AND ts_ns < 30"),
+              ElementsAre("2"));
+}
+
 }  // namespace
 }  // namespace kprof
