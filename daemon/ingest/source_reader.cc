@@ -99,9 +99,11 @@ class Filling : public BatchSink {
   std::vector<std::string> warnings_;
 };
 
-Result<std::vector<char>> ReadFirst(const SourceFile& source) {
+// Of a source, or of its text.
+template <typename Bytes>
+Result<std::vector<char>> ReadFirst(Bytes& from) {
   std::vector<char> first(kSniffBytes);
-  ASSIGN_OR_RETURN(const size_t size, source.ReadAt(0, first));
+  ASSIGN_OR_RETURN(const size_t size, from.ReadAt(0, first));
   first.resize(size);
   return first;
 }
@@ -126,16 +128,29 @@ Status IsPackedDatabase() {
               "unpack it first: of packed files only Chrome and Kineto traces are read");
 }
 
-Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
-                                 Filling& filling, const std::stop_token& stop) {
+Status IsDatabase() {
+  return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", "it is an SQLite database",
+              "leave --format out, or give nsys-sqlite: exports of Nsight Systems are such databases");
+}
+
+Status IsNoDatabase(std::span<const char> first) {
+  constexpr const char* kWhat = "read it as an Nsight Systems export";
+  if (LooksLikeChrome(first)) {
+    return Fail(ErrorCode::kBadInput, kWhat, "it looks like JSON, as Chrome and Kineto traces do",
+                "leave --format out, or give chrome");
+  }
+  return Fail(ErrorCode::kBadInput, kWhat, "it is no SQLite database",
+              "leave --format out, or export it with nsys export --type sqlite");
+}
+
+Result<std::string> ReadAsChrome(const SourceFile& source, bool is_packed, const SourceReading& reading,
+                                 WorkerPool& pool, Filling& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-  std::vector<char> first(kSniffBytes);
-  ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
-  first.resize(sniffed);
-  if (LooksLikeNsys({first.data(), first.size()})) return IsPackedDatabase();
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
+  if (LooksLikeNsys({first.data(), first.size()})) return is_packed ? IsPackedDatabase() : IsDatabase();
   if (!LooksLikeChrome(first)) {
     const std::optional<Status> cut = text->WhyCut();
-    return sniffed == 0 && cut ? *cut : NoKnownFormat();
+    return first.empty() && cut ? *cut : NoKnownFormat();
   }
   const auto sample_text_bytes = static_cast<size_t>(reading.limits.text_bytes / kShareOfSamples);
   RETURN_IF_ERROR(ReadChrome(*text, pool, filling,
@@ -150,9 +165,12 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
   return hash;
 }
 
-Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
-  if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
+Result<std::string> ReadAsNsys(const SourceFile& source, bool is_packed, const SourceReading& reading, Filling& filling,
+                               const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
+  if (!LooksLikeNsys({first.data(), first.size()})) return IsNoDatabase(first);
+  if (is_packed) return IsPackedDatabase();
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
   ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
@@ -171,11 +189,12 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   }
   if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  const bool is_packed = LooksLikeGzip(first) || LooksLikeZstd(first);
   const bool is_nsys =
       reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
-  Result<std::string> hash =
-      is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
+  Result<std::string> hash = is_nsys ? ReadAsNsys(source, is_packed, reading, filling, stop)
+                                     : ReadAsChrome(source, is_packed, reading, pool, filling, stop);
   if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
   result.format = is_nsys ? kNsys : kChrome;

@@ -136,6 +136,27 @@ TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
   }
 }
 
+TEST_F(SourceReaderTest, WhatIsOfAnotherFormatThanItIsSaidToBeSaysOfWhich) {
+  struct Case {
+    std::string content;
+    const char* format;
+    const char* why;
+    const char* remedy;
+  };
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const Case& c : {Case{nsys, "chrome", "it is an SQLite database", "give nsys-sqlite"},
+                        Case{nsys, "kineto", "it is an SQLite database", "give nsys-sqlite"},
+                        Case{"[]", "nsys-sqlite", "it looks like JSON, as Chrome", "give chrome"},
+                        Case{Gzip(" {}"), "nsys-sqlite", "it looks like JSON, as Chrome", "give chrome"},
+                        Case{"words", "nsys-sqlite", "it is no SQLite database", "nsys export --type sqlite"}}) {
+    const Status status = Failure(c.content, {.format = c.format});
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput) << status.ToString();
+    EXPECT_NE(status.why().find(c.why), std::string::npos) << c.content << status.why();
+    EXPECT_TRUE(status.remedy().starts_with("leave --format out, or ")) << status.ToString();
+    EXPECT_NE(status.remedy().find(c.remedy), std::string::npos) << status.ToString();
+  }
+}
+
 TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
   std::string broken = DatabaseOf("CREATE TABLE StringIds (id, value)");
   std::fill(broken.begin() + 100, broken.end(), '\xff');
