@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/ingest/chrome_reader.h"
+#include "daemon/ingest/depth_warnings.h"
 #include "daemon/ingest/nsys_reader.h"
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
@@ -75,10 +76,7 @@ class Filling : public BatchSink {
     if (assembler_.ends_misnamed() > 0)
       Warn(std::to_string(assembler_.ends_misnamed()) +
            " slices end with an event of another name, as begins and ends are paired in the order of the file");
-    if (assembler_.crowded_slices() > 0) {
-      Warn(std::to_string(assembler_.crowded_slices()) +
-           " slices are in more others than are kept open at once: what is in them is drawn beside them");
-    }
+    for (std::string& warning : DepthWarnings({.crowded = assembler_.crowded_slices()})) Warn(std::move(warning));
     if (assembler_.spans_given_up() > 0)
       Warn(std::to_string(assembler_.spans_given_up()) + " slices have no end: too many others began before it came");
     for (size_t i = 0; i < warnings_.size(); ++i) {
