@@ -114,8 +114,16 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
   return OpenPlainText(source);
 }
 
-Status NoKnownFormat() {
-  return Fail(ErrorCode::kNotFound, "find out what it is", "it is of no format that is known here",
+// Of a source's text.
+Status NoKnownFormat(std::span<const char> first) {
+  constexpr const char* kWhat = "find out what it is";
+  if (first.empty()) return Fail(ErrorCode::kNotFound, kWhat, "it is empty: nothing is packed in it");
+  if (std::string_view(first.data(), first.size()).find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Fail(ErrorCode::kNotFound, kWhat,
+                first.size() < kSniffBytes ? "it is empty: it has white space alone"
+                                           : "it begins with nothing but white space");
+  }
+  return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
               "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
               "archives (.tar, "
               ".zip, .xz) are unpacked first");
@@ -148,7 +156,7 @@ Result<std::string> ReadAsChrome(const SourceFile& source, bool is_packed, const
   if (LooksLikeNsys({first.data(), first.size()})) return is_packed ? IsPackedDatabase() : IsDatabase();
   if (!LooksLikeChrome(first)) {
     const std::optional<Status> cut = text->WhyCut();
-    return first.empty() && cut ? *cut : NoKnownFormat();
+    return first.empty() && cut ? *cut : NoKnownFormat(first);
   }
   const auto sample_text_bytes = static_cast<size_t>(reading.limits.text_bytes / kShareOfSamples);
   RETURN_IF_ERROR(ReadChrome(*text, pool, filling,
