@@ -520,6 +520,20 @@ CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;)");
   EXPECT_EQ(read.events[0].duration_ns, kNoValue);  // what is computed is not read
 }
 
+TEST(NsysReader, TablesOfOddNamesAreReadOrTold) {
+  const RecordedBatches read = Read(
+      "CREATE TABLE \"weird \"\"t\" (start, end, \"a\"\"b\");"
+      "INSERT INTO \"weird \"\"t\" VALUES (3, 5, 7);"
+      "CREATE TABLE \"\t\" (start, end); CREATE TABLE " +
+      std::string(101, 'a') + " (start, end);");
+  ASSERT_EQ(read.events.size(), 1U);
+  EXPECT_EQ(read.events[0].category, "weird \"t");
+  EXPECT_EQ(read.events[0].Arg("a\"b"), "7");
+  EXPECT_EQ(read.facts.at("source.unknown_tables"), R"({"weird \"t":1})");
+  EXPECT_EQ(read.warnings, std::vector<std::string>{"2 tables were not read: their names are longer than 100 letters, "
+                                                    "or have others than ASCII's"});
+}
+
 TEST(NsysReader, TablesAndColumnsThatAreMoreThanMayBeAreTold) {
   std::string sql = "CREATE TABLE OSRT_API (start, end, nameId";
   for (int i = 0; i < 257; ++i) sql += ", c" + std::to_string(i);
