@@ -303,6 +303,19 @@ TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {
   EXPECT_NE(status.why().find("more than 1 MiB"), std::string::npos);
 }
 
+TEST_F(SourceReaderTest, OfTooMuchItNamesTheSettingOnlyWhereThatRaisesIt) {
+  const std::string few = R"([{"ph":"i","ts":1,"tid":1,"args":{"a":1}},{"ph":"i","ts":1,"tid":2,"args":{"b":1}}])";
+  for (const ReadingLimits& limits : {ReadingLimits{.tracks = 1}, ReadingLimits{.shapes = 2}}) {
+    const Status status = Failure(few, {.limits = limits});
+    EXPECT_EQ(status.remedy(), "raise [import] memory_megabytes, of which up to 1024 count") << status.ToString();
+  }
+  std::string many = "[";
+  for (int i = 0; i <= 1 << 20; ++i) many += "{\"ph\":\"i\",\"ts\":1,\"tid\":" + std::to_string(i) + "},";
+  const Status status = Failure(many + "]");
+  EXPECT_NE(status.why().find("more than 1048576 tracks"), std::string::npos) << status.ToString();
+  EXPECT_EQ(status.remedy(), "import it in parts: no setting allows more");
+}
+
 TEST_F(SourceReaderTest, ABombIsKeptUpToItsLimit) {
   const std::string bomb = Gzip("[{\"ph\":\"i\",\"ts\":1}," + std::string(20 << 20, ' ') + "{\"ph\":\"i\",\"ts\":2}]");
   const Result<ReadSourceResult> read = Read(bomb, {.unpacked_bytes = 5 << 20});
