@@ -29,6 +29,7 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // Tracks have numbers: of the part, what they are, and which one of those.
 constexpr int kPartShift = 48;
+constexpr uint64_t kCorrelationFlows = 0x636f72726c;  // tells their ids from each other's
 constexpr uint64_t kProcessTracks = uint64_t{1} << 46;
 constexpr int kLaneShift = 10;
 constexpr size_t kEndlessLane = 1023;  // of slices whose end is not known
@@ -87,7 +88,14 @@ class PartPackets {
         packets_(part, static_cast<uint32_t>(number + 1), output),
         lanes_(places_.size()),
         described_lanes_(places_.size(), 1),
-        has_endless_(places_.size()) {}
+        has_endless_(places_.size()),
+        is_correlated_(places_.size()) {
+    if (part.rows(EventKind::kFlow) > 0) return;  // its source said itself what belongs together
+    for (size_t track = 0; track < places_.size(); ++track) {
+      const std::string& kind = part.tracks()[track].kind;
+      is_correlated_[track] = kind == "cpu_thread" || kind == "gpu_stream";
+    }
+  }
 
   Status Write(std::optional<int64_t> base_unix_ns) {
     packets_.ClearState();
@@ -237,8 +245,15 @@ class PartPackets {
     RETURN_IF_ERROR(packets_.AddArgs(rows.Args(row), rows.Of(EventColumn::kCorrelation, row)));
     if (!lane) packets_.AddNote("dur_ns", duration_ns);
     for (const FlowPoint& flow : flows) packets_.AddFlow(FlowId(flow), flow.phase == 'f');
+    const int64_t correlation = rows.Of(EventColumn::kCorrelation, row);
+    if (is_correlated_[track] && correlation != kNoValue) packets_.AddFlow(CorrelationFlowId(correlation), false);
     packets_.Send();
     return OkStatus();
+  }
+
+  // Perfetto draws an arrow from each slice of a flow to the next one in time: no join is needed here.
+  uint64_t CorrelationFlowId(int64_t correlation) const {
+    return Mixed(Mixed(number_ + 1, kCorrelationFlows), static_cast<uint64_t>(correlation));
   }
 
   uint64_t FlowId(const FlowPoint& point) const {
@@ -300,6 +315,7 @@ class PartPackets {
   std::vector<std::unique_ptr<SliceLanes>> lanes_;  // by track, of those that have slices
   std::vector<size_t> described_lanes_;
   std::vector<bool> has_endless_;
+  std::vector<bool> is_correlated_;  // by track: slices of one correlation are a flow
 };
 
 }  // namespace

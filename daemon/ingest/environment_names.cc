@@ -138,11 +138,14 @@ std::string_view VariableOf(std::string_view name) {
     begin = end + 1;
   }
   const std::string_view last = LastStep(name);
-  for (const Word& word : WordsOf(last)) {
+  const std::vector<Word> words = WordsOf(last);
+  for (const Word& word : words) {
     if (word.end >= last.size() || last[word.end] != '_' || !IsWord(word.letters)) continue;
     const bool is_small = std::any_of(last.begin() + static_cast<ptrdiff_t>(word.begin),
                                       last.begin() + static_cast<ptrdiff_t>(word.end), IsLower);
-    if (is_small && IsVariableName(last.substr(word.end + 1))) return last.substr(word.end + 1);
+    // CONDA_ENV_PATH may be a variable itself, of which nobody says so; NUM_ENVS_MAX is a setting of a program.
+    const bool begins = word.begin == 0 && !word.letters.ends_with('s') && !IsVariables(words, 0);
+    if ((is_small || begins) && IsVariableName(last.substr(word.end + 1))) return last.substr(word.end + 1);
   }
   return {};
 }

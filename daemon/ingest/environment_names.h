@@ -21,7 +21,7 @@ enum class EnvironmentName : uint8_t {
 };
 
 // Words end at what is no letter, and where a capital or a number begins; upper and lower case are the same, but in
-// env_HOME, whose variable is in upper case.
+// env_HOME and ENV_HOME, whose variable is in upper case; ENV (or ENVIRONMENT) in upper case begins the name then.
 EnvironmentName EnvironmentNameOf(std::string_view name);
 
 // Any but kNone: of tables and their columns, nobody asks what they hold.

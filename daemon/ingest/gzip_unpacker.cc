@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <climits>
+#include <string_view>
 
 #include "daemon/ingest/unpacker.h"
 
 namespace kprof {
 namespace {
 
+constexpr std::string_view kMagic = "\x1f\x8b";
 constexpr size_t kDoubtfulBytes = 64;  // up to 24 were seen
 
 const char* ErrorText(int error) {
@@ -35,8 +37,13 @@ class GzipUnpacker : public Unpacker {
   Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
     if (!failure_.ok()) return failure_;
     if (state_.block_state == ISAL_BLOCK_FINISH) {  // another one behind it, or the zeros that tar and tapes leave
-      if (!in.empty() && in.front() == '\0') return Step{Zeros(in), 0};
+      if (!in.empty() && in.front() == '\0') {
+        const size_t zeros = Zeros(in);
+        taken_bytes_ += static_cast<int64_t>(zeros);
+        return Step{zeros, 0};
+      }
       if (in.empty()) return Step{};
+      if (!MayBegin(in)) return failure_ = NotPackedBehind("gzip", taken_bytes_);
       Begin();
     }
     state_.next_in = reinterpret_cast<uint8_t*>(const_cast<char*>(in.data()));  // which it does not write to
@@ -54,6 +61,7 @@ class GzipUnpacker : public Unpacker {
       step.taken = std::min(step.taken, in.size());
       if (result != ISAL_INCORRECT_CHECKSUM) step.made -= std::min(step.made, kDoubtfulBytes);
     }
+    taken_bytes_ += static_cast<int64_t>(step.taken);
     if (!failure_.ok() && step.made == 0) return failure_;
     return step;
   }
@@ -64,6 +72,10 @@ class GzipUnpacker : public Unpacker {
   static size_t Zeros(std::span<const char> in) {
     return static_cast<size_t>(std::find_if(in.begin(), in.end(), [](char c) { return c != '\0'; }) - in.begin());
   }
+  // As far as it is there.
+  static bool MayBegin(std::span<const char> in) {
+    return in.front() == kMagic[0] && (in.size() == 1 || in[1] == kMagic[1]);
+  }
   void Begin() {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
@@ -72,13 +84,14 @@ class GzipUnpacker : public Unpacker {
 
   inflate_state state_ = {};  // it may read of its history what was never there
   bool began_ = false;
-  Status failure_;  // said once what was made before it is taken
+  int64_t taken_bytes_ = 0;  // of the source
+  Status failure_;           // said once what was made before it is taken
 };
 
 }  // namespace
 
 bool LooksLikeGzip(std::span<const char> first) {
-  return first.size() >= 2 && first[0] == '\x1f' && first[1] == '\x8b';
+  return std::string_view(first.data(), first.size()).starts_with(kMagic);
 }
 
 std::unique_ptr<Unpacker> MakeGzipUnpacker() {

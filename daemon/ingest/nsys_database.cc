@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include "daemon/ingest/nsys_column_targets.h"
@@ -12,6 +11,7 @@ namespace {
 
 constexpr int kMostValueBytes = 16 << 20;
 constexpr size_t kMostTables = 1000;
+constexpr size_t kMostNameBytes = 100;
 constexpr size_t kMostColumns = 250;
 // A row of a table is at least a cell of so many bytes and its pointer.
 constexpr int64_t kLeastRowBytes = 5;
@@ -44,9 +44,10 @@ constexpr const char* kPragmas[] = {
     "PRAGMA query_only = ON", "PRAGMA cache_size = -4096",
 };
 
+// What can stand in a warning as it is.
 bool IsPlainName(std::string_view name) {
-  return !name.empty() && name.size() <= 100 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return !name.empty() && name.size() <= kMostNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 bool IsOrdinary(std::string_view sql) {
@@ -139,10 +140,12 @@ Status NsysDatabase::ListTables() {
   std::vector<std::pair<std::string, std::string>> found;
   NsysQuery list = Query("SELECT type, name, sql FROM sqlite_master");
   size_t more = 0;
+  size_t odd = 0;
   while (list.Next()) {
-    if (list.Text(0) != "table" || !IsOrdinary(list.Text(2)) || !IsPlainName(list.Text(1))) continue;
-    if (list.Text(1).starts_with("sqlite_")) continue;
-    if (found.size() < kMostTables) {
+    if (list.Text(0) != "table" || !IsOrdinary(list.Text(2)) || list.Text(1).starts_with("sqlite_")) continue;
+    if (!IsPlainName(list.Text(1))) {
+      ++odd;
+    } else if (found.size() < kMostTables) {
       found.emplace_back(list.Text(1), list.Text(2));
     } else {
       ++more;
@@ -151,6 +154,10 @@ Status NsysDatabase::ListTables() {
   if (more > 0) {
     left_out_.push_back("it has more than " + std::to_string(kMostTables) + " tables: the last " +
                         std::to_string(more) + " were not read");
+  }
+  if (odd > 0) {
+    left_out_.push_back(std::to_string(odd) + " tables were not read: their names are longer than " +
+                        std::to_string(kMostNameBytes) + " letters, or have others than ASCII's");
   }
   if (list.result() != SQLITE_DONE && list.result() != SQLITE_ROW) {
     if (!file_status().ok()) return file_status();

@@ -156,6 +156,14 @@ Status ReadNsysMemsets(NsysSource& source, const NsysTable& table) {
   });
 }
 
+Status ReadNsysGraphs(NsysSource& source, const NsysTable& table) {
+  NsysCursor row(source, table);
+  const int graph = row.Find("graphId");
+  return ReadSlices(source, row, "cuda_graph", [&] {
+    return source.batch.Text("CUDA graph" + (row.IsNull(graph) ? "" : " " + std::to_string(row.Integer(graph))));
+  });
+}
+
 Status ReadNsysSynchronizations(NsysSource& source, const NsysTable& table) {
   NsysCursor row(source, table);
   const int type = row.Find("syncType");

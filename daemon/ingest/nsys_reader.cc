@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/ingest/environment_names.h"
+#include "daemon/ingest/json_text.h"
 #include "daemon/ingest/nsys_api_events.h"
 #include "daemon/ingest/nsys_database.h"
 #include "daemon/ingest/nsys_facts.h"
@@ -32,6 +33,7 @@ constexpr EventTable kEventTables[] = {
     {"CUPTI_ACTIVITY_KIND_KERNEL", ReadNsysKernels},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", ReadNsysMemcpys},
     {"CUPTI_ACTIVITY_KIND_MEMSET", ReadNsysMemsets},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", ReadNsysGraphs},
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", ReadNsysSynchronizations},
     {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", ReadNsysCudaEvents},
     {"CUPTI_ACTIVITY_KIND_RUNTIME", ReadNsysApiCalls},
@@ -91,14 +93,16 @@ Status ReadTables(NsysSource& source, const Plan& plan) {
     RETURN_IF_ERROR(event_table->read(source, *table));
     RETURN_IF_ERROR(source.database.file_status());
   }
+  std::string unknown;  // of which nothing is lost: no reason to warn
   for (const NsysTable* table : plan.other) {
     const int64_t before = source.batch.events();
     RETURN_IF_ERROR(ReadNsysOtherEvents(source, *table));
     RETURN_IF_ERROR(source.database.file_status());
-    source.batch.sink().Warn(table->name + ": not a table that is known; " +
-                             std::to_string(source.batch.events() - before) + " events were made of its rows");
+    unknown += unknown.empty() ? '{' : ',';
+    AppendJsonString(unknown, table->name);
+    unknown += ':' + std::to_string(source.batch.events() - before);
   }
-  return OkStatus();
+  return unknown.empty() ? OkStatus() : source.batch.sink().SetFact("source.unknown_tables", unknown + '}');
 }
 
 void WarnOfRest(NsysSource& source, const Plan& plan) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/ingest/chrome_reader.h"
+#include "daemon/ingest/depth_warnings.h"
 #include "daemon/ingest/nsys_reader.h"
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
@@ -75,10 +76,7 @@ class Filling : public BatchSink {
     if (assembler_.ends_misnamed() > 0)
       Warn(std::to_string(assembler_.ends_misnamed()) +
            " slices end with an event of another name, as begins and ends are paired in the order of the file");
-    if (assembler_.crowded_slices() > 0) {
-      Warn(std::to_string(assembler_.crowded_slices()) +
-           " slices are in more others than are kept open at once: what is in them is drawn beside them");
-    }
+    for (std::string& warning : DepthWarnings({.crowded = assembler_.crowded_slices()})) Warn(std::move(warning));
     if (assembler_.spans_given_up() > 0)
       Warn(std::to_string(assembler_.spans_given_up()) + " slices have no end: too many others began before it came");
     for (size_t i = 0; i < warnings_.size(); ++i) {
@@ -99,9 +97,11 @@ class Filling : public BatchSink {
   std::vector<std::string> warnings_;
 };
 
-Result<std::vector<char>> ReadFirst(const SourceFile& source) {
+// Of a source, or of its text.
+template <typename Bytes>
+Result<std::vector<char>> ReadFirst(Bytes& from) {
   std::vector<char> first(kSniffBytes);
-  ASSIGN_OR_RETURN(const size_t size, source.ReadAt(0, first));
+  ASSIGN_OR_RETURN(const size_t size, from.ReadAt(0, first));
   first.resize(size);
   return first;
 }
@@ -114,8 +114,16 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
   return OpenPlainText(source);
 }
 
-Status NoKnownFormat() {
-  return Fail(ErrorCode::kNotFound, "find out what it is", "it is of no format that is known here",
+// Of a source's text.
+Status NoKnownFormat(std::span<const char> first) {
+  constexpr const char* kWhat = "find out what it is";
+  if (first.empty()) return Fail(ErrorCode::kNotFound, kWhat, "it is empty: nothing is packed in it");
+  if (std::string_view(first.data(), first.size()).find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Fail(ErrorCode::kNotFound, kWhat,
+                first.size() < kSniffBytes ? "it is empty: it has white space alone"
+                                           : "it begins with nothing but white space");
+  }
+  return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
               "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
               "archives (.tar, "
               ".zip, .xz) are unpacked first");
@@ -126,16 +134,29 @@ Status IsPackedDatabase() {
               "unpack it first: of packed files only Chrome and Kineto traces are read");
 }
 
-Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
-                                 Filling& filling, const std::stop_token& stop) {
+Status IsDatabase() {
+  return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", "it is an SQLite database",
+              "leave --format out, or give nsys-sqlite: exports of Nsight Systems are such databases");
+}
+
+Status IsNoDatabase(std::span<const char> first) {
+  constexpr const char* kWhat = "read it as an Nsight Systems export";
+  if (LooksLikeChrome(first)) {
+    return Fail(ErrorCode::kBadInput, kWhat, "it looks like JSON, as Chrome and Kineto traces do",
+                "leave --format out, or give chrome");
+  }
+  return Fail(ErrorCode::kBadInput, kWhat, "it is no SQLite database",
+              "leave --format out, or export it with nsys export --type sqlite");
+}
+
+Result<std::string> ReadAsChrome(const SourceFile& source, bool is_packed, const SourceReading& reading,
+                                 WorkerPool& pool, Filling& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-  std::vector<char> first(kSniffBytes);
-  ASSIGN_OR_RETURN(const size_t sniffed, text->ReadAt(0, first));
-  first.resize(sniffed);
-  if (LooksLikeNsys({first.data(), first.size()})) return IsPackedDatabase();
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
+  if (LooksLikeNsys({first.data(), first.size()})) return is_packed ? IsPackedDatabase() : IsDatabase();
   if (!LooksLikeChrome(first)) {
     const std::optional<Status> cut = text->WhyCut();
-    return sniffed == 0 && cut ? *cut : NoKnownFormat();
+    return first.empty() && cut ? *cut : NoKnownFormat(first);
   }
   const auto sample_text_bytes = static_cast<size_t>(reading.limits.text_bytes / kShareOfSamples);
   RETURN_IF_ERROR(ReadChrome(*text, pool, filling,
@@ -150,9 +171,12 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
   return hash;
 }
 
-Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
-  if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
+Result<std::string> ReadAsNsys(const SourceFile& source, bool is_packed, const SourceReading& reading, Filling& filling,
+                               const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
+  if (!LooksLikeNsys({first.data(), first.size()})) return IsNoDatabase(first);
+  if (is_packed) return IsPackedDatabase();
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
   ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
@@ -171,11 +195,12 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   }
   if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  const bool is_packed = LooksLikeGzip(first) || LooksLikeZstd(first);
   const bool is_nsys =
       reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
-  Result<std::string> hash =
-      is_nsys ? ReadAsNsys(source, filling, stop) : ReadAsChrome(source, reading, pool, filling, stop);
+  Result<std::string> hash = is_nsys ? ReadAsNsys(source, is_packed, reading, filling, stop)
+                                     : ReadAsChrome(source, is_packed, reading, pool, filling, stop);
   if (!hash.ok()) return hash.status().In("read " + source.name());
   ReadSourceResult result;
   result.format = is_nsys ? kNsys : kChrome;

@@ -8,6 +8,7 @@
 
 #include "daemon/ingest/batch_text.h"
 #include "daemon/ingest/json_text.h"
+#include "daemon/ingest/reading_limits.h"
 #include "storage/trace/event_time.h"
 #include "storage/trace/flow_id.h"
 
@@ -16,11 +17,12 @@ namespace {
 
 constexpr EventColumn kStringColumns[] = {EventColumn::kName, EventColumn::kCategory};
 
-// ReadingLimits.
-constexpr const char* kRemedy = "where [import] memory_megabytes is less than 1024, raise it";
-
-Status TooMany(const char* what, size_t limit, const char* of) {
-  return Fail(ErrorCode::kBadInput, what, "it has more than " + std::to_string(limit) + " " + of, kRemedy);
+// `is_most`: with all the memory that counts (ReadingLimits).
+Status TooMuch(const char* what, std::string why, bool is_most) {
+  return Fail(ErrorCode::kBadInput, what, std::move(why),
+              is_most ? "import it in parts: no setting allows more"
+                      : "raise [import] memory_megabytes, of which up to " + std::to_string(kMemoryForAllLimits >> 20) +
+                            " count");
 }
 
 void AppendTo(std::vector<int64_t>& to, std::vector<int64_t>& from) {
@@ -142,9 +144,9 @@ Result<uint32_t> TraceAssembler::String(std::string_view text) {
   const uint32_t number = strings_.Add(text);
   if (number < size) return number;
   if (strings_.size_bytes() > limits_.text_bytes) {
-    return Fail(ErrorCode::kBadInput, "keep its texts",
-                "its different names and texts are more than " + std::to_string(limits_.text_bytes >> 20) + " MiB",
-                kRemedy);
+    return TooMuch("keep its texts",
+                   "its different names and texts are more than " + std::to_string(limits_.text_bytes >> 20) + " MiB",
+                   limits_.text_bytes >= ReadingLimits().text_bytes);
   }
   RETURN_IF_ERROR(part_.AddString(number, text));
   return number;
@@ -153,8 +155,11 @@ Result<uint32_t> TraceAssembler::String(std::string_view text) {
 Result<uint32_t> TraceAssembler::Shape(const ArgShape& shape) {
   const auto [found, is_new] = shape_numbers_.try_emplace(shape, static_cast<uint32_t>(shapes_.size()));
   if (is_new) {
-    if (shapes_.size() >= limits_.shapes)
-      return TooMany("keep its arguments", limits_.shapes, "kinds of argument lists");
+    if (shapes_.size() >= limits_.shapes) {
+      return TooMuch("keep its arguments",
+                     "it has more than " + std::to_string(limits_.shapes) + " kinds of argument lists",
+                     limits_.shapes >= ReadingLimits().shapes);
+    }
     shapes_.push_back(shape);
     RETURN_IF_ERROR(part_.AddShape(found->second, shape));
   }
@@ -164,7 +169,12 @@ Result<uint32_t> TraceAssembler::Shape(const ArgShape& shape) {
 Result<uint32_t> TraceAssembler::Track(const TrackKey& key) {
   const auto [found, is_new] = track_numbers_.try_emplace(key, static_cast<uint32_t>(tracks_.size()));
   if (is_new) {
-    if (tracks_.size() >= limits_.tracks) return TooMany("keep its tracks", limits_.tracks, "tracks");
+    if (tracks_.size() >= limits_.tracks) {
+      return TooMuch("keep its tracks",
+                     "it has more than " + std::to_string(limits_.tracks) +
+                         " tracks, which each thread, counter and id of async events is",
+                     limits_.tracks >= ReadingLimits().tracks);
+    }
     tracks_.push_back(key);
   }
   return found->second;

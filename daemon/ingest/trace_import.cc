@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/ingest/depth_warnings.h"
 #include "daemon/ingest/ingest_process.h"
 #include "daemon/ingest/ingest_protocol.h"
 #include "daemon/ingest/source_file.h"
@@ -203,6 +204,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   RETURN_IF_ERROR(part.SetFact("source_hash", imported.source_hash));
   if (!limits.made_by.empty()) RETURN_IF_ERROR(part.SetFact("made_by", limits.made_by));
   ASSIGN_OR_RETURN(imported.bytes, part.Finish(stop));
+  for (std::string& warning : DepthWarnings(part.made_depths())) imported.warnings.push_back(std::move(warning));
   imported.slices = part.rows(EventKind::kSlice);
   imported.instants = part.rows(EventKind::kInstant);
   imported.counters = part.rows(EventKind::kCounter);

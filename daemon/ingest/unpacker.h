@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "storage/base/status.h"
 
@@ -26,6 +28,9 @@ class Unpacker {
   // Nothing is under way: the source may end here.
   virtual bool AtEnd() const = 0;
 };
+
+// Why a source that was unpacked up to there, the end of a packed text, cannot be unpacked further.
+Status NotPackedBehind(std::string_view tool, int64_t source_bytes);
 
 bool LooksLikeGzip(std::span<const char> first);
 std::unique_ptr<Unpacker> MakeGzipUnpacker();

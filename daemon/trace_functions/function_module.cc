@@ -1,5 +1,6 @@
 #include "daemon/trace_functions/function_module.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -211,8 +212,15 @@ int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int at) noexcept
     return SQLITE_OK;
   }
   if (!is_field) {
-    return Told(base->pVtab,
-                FailCall(function.name, std::string(column.name) + " is an argument", "write it within the brackets"));
+    // Asked for though nobody gave it a value: what was to be its value is a column of the call's own rows.
+    const bool is_given =
+        std::any_of(cursor.read.conditions.begin(), cursor.read.conditions.end(), [at](const CallCondition& condition) {
+          return condition.test.column == at && condition.test.op == ScanOp::kEqual;
+        });
+    return Told(base->pVtab, FailCall(function.name, std::string(column.name) + " is an argument",
+                                      is_given ? "write it within the brackets"
+                                               : "write its value within the brackets; keys are texts: write 'name' in "
+                                                 "single quotes"));
   }
   const auto field = static_cast<SliceField>(column.which);
   return Told(base->pVtab, FailCall(function.name, std::string(column.name) + " has no value in its rows",

@@ -40,6 +40,7 @@ class SelfTimes final : public FunctionAnswer {
   void Result(size_t row, int which, sqlite3_context* out) const override {
     if (which <= kKey3) return groups_.Key(row, static_cast<size_t>(which), out);
     const SelfTime& time = times_[row];
+    if (which != kCount && time.count == 0) return;
     sqlite3_result_int64(out, which == kCount ? time.count : which == kSum ? time.sum_ns : time.self_ns);
   }
 
@@ -64,6 +65,7 @@ Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
       times->Add(ValuesOf(question, parts, std::move(time.key)), time);
     }
   }
+  if (question.keys.empty() && times->size() == 0) times->Add({}, {});  // as SQL's sum of nothing
   return std::unique_ptr<FunctionAnswer>(std::move(times));
 }
 

@@ -258,9 +258,9 @@ Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
   const auto write = [this](const EncodedSegment& segment) { return AddSegment(segment); };
-  ASSIGN_OR_RETURN(const MadeDepths made, kprof::MakeDepthsAndLevels(*db_, slices_, write, stop));
-  if (made.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made.without));
-  return made.crowded > 0 ? SetFact("slices_too_deep", made.crowded) : OkStatus();
+  ASSIGN_OR_RETURN(made_depths_, kprof::MakeDepthsAndLevels(*db_, slices_, write, stop));
+  if (made_depths_.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made_depths_.without));
+  return made_depths_.crowded > 0 ? SetFact("slices_too_deep", made_depths_.crowded) : OkStatus();
 }
 
 Status PartWriter::CloseTables(const std::stop_token& stop) {

@@ -59,6 +59,8 @@ class PartWriter : public PartSink {
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
   int64_t tracks() const { return tracks_.count; }
+  // Of the depths that Finish made; of those that came with their slices it knows nothing.
+  const MadeDepths& made_depths() const { return made_depths_; }
 
  private:
   // Of numbers that come each once.
@@ -93,6 +95,7 @@ class PartWriter : public PartSink {
   int64_t segments_ = 0;
   std::vector<SliceSegment> slices_;
   size_t with_depth_ = 0;  // of them
+  MadeDepths made_depths_;
   bool finished_ = false;
 };
 

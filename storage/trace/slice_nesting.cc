@@ -24,12 +24,12 @@ int64_t SliceNesting::Add(int64_t time_ns, int64_t duration_ns, int64_t track) {
     --ends_;
   }
   const auto depth = static_cast<int64_t>(ends.size());
-  if (!has_end || end <= time_ns) return depth;
-  if (depth < kMostDepth && open() < 2 * most_open_) {
+  const bool holds = has_end && end > time_ns;
+  if (depth == kMostDepth || (holds && open() >= 2 * most_open_)) {
+    ++crowded_;
+  } else if (holds) {
     ends.push_back(end);
     ++ends_;
-  } else {
-    ++crowded_;
   }
   return depth;
 }

@@ -29,8 +29,8 @@ class SliceNesting {
   // may be any; in another order than a trace's they only make depths that mean nothing.
   int64_t Add(int64_t time_ns, int64_t duration_ns, int64_t track);
 
-  // Slices that were taken to hold nothing, being in too many or one of too many: of what is in them, the depth is less
-  // than it should be.
+  // Slices of kMostDepth, whether they have a duration or not, and those that were taken to hold nothing, as too many
+  // were open: of what is in them, the depth is less than it should be.
   int64_t crowded() const { return crowded_; }
   // Slices that are known to be open, and tracks.
   size_t open() const { return ends_ + open_.size(); }

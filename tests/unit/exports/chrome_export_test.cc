@@ -366,6 +366,13 @@ TEST_F(ChromeExportTest, AMadeNsightExportReadsBack) {
       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (900, 950, " +
       first + ", 11, 2), (960, NULL, " + first + ", 12, 2), (901, 951, " + second +
       ", 11, 2);"
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, graphId INTEGER,"
+      " graphExecId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (3000, 5000, 0, 2, 6, 1, 7, 13, " +
+      first +
+      ");"
+      "CREATE TABLE MARKS (timestamp INTEGER, name TEXT, streamId INTEGER, deviceId INTEGER);"
+      "INSERT INTO MARKS VALUES (1300, 'here', 7, 0);"
       "CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);"
       "INSERT INTO OSRT_API VALUES (905, 945, " +
       first + ", 4), (906, 946, " + second +

@@ -244,6 +244,34 @@ TEST_F(PerfettoExportTest, FlowsTouchTheInnermostSliceOfTheirTime) {
   EXPECT_NE(with_flows.at("lost")->flows, with_flows.at("launch")->flows);
 }
 
+TEST_F(PerfettoExportTest, WithoutFlowPointsCorrelationsAreFlows) {
+  const std::string events =
+      R"({"ph":"X","name":"launch 1","cat":"cuda_runtime","pid":1,"tid":2,"ts":1,"dur":1,"args":{"correlation":1}},)"
+      R"({"ph":"X","name":"launch 2","cat":"cuda_runtime","pid":1,"tid":2,"ts":3,"dur":1,"args":{"correlation":2}},)"
+      R"({"ph":"X","name":"kernel 1","cat":"kernel","pid":0,"tid":7,"ts":5,"dur":1,"args":{"stream":7,"correlation":1}},)"
+      R"({"ph":"X","name":"kernel 2","cat":"kernel","pid":0,"tid":7,"ts":6,"dur":1,"args":{"stream":7,"correlation":2}},)"
+      R"({"ph":"X","name":"kernel 2 too","cat":"kernel","pid":0,"tid":7,"ts":8,"dur":1,"args":{"stream":7,"correlation":2}},)"
+      R"({"ph":"X","name":"plain","pid":1,"tid":2,"ts":9,"dur":1})";
+  const auto flows_of = [&](const std::string& trace) {
+    std::map<std::string, std::vector<uint64_t>> flows;
+    for (const Event& event : PerfettoTrace(Export("perfetto", *Import("[" + trace + "]"))).events) {
+      if (event.type == 1) flows[event.name] = event.flows;
+    }
+    return flows;
+  };
+  std::map<std::string, std::vector<uint64_t>> flows = flows_of(events);
+  EXPECT_EQ(flows["launch 1"].size(), 1u);
+  EXPECT_EQ(flows["launch 1"], flows["kernel 1"]);
+  EXPECT_EQ(flows["launch 2"], flows["kernel 2"]);
+  EXPECT_EQ(flows["launch 2"], flows["kernel 2 too"]);
+  EXPECT_NE(flows["launch 1"], flows["launch 2"]);
+  EXPECT_TRUE(flows["plain"].empty());
+  // Who says what belongs together is believed.
+  flows = flows_of(events + R"(,{"ph":"s","id":5,"name":"f","cat":"f","pid":1,"tid":2,"ts":1})");
+  EXPECT_EQ(flows["launch 1"].size(), 1u);
+  EXPECT_TRUE(flows["kernel 1"].empty());
+}
+
 // More slices than a segment has lie between the begin of the slice and the point in it.
 TEST_F(PerfettoExportTest, AFlowTouchesASliceThatBeganLongBefore) {
   std::string events = R"({"ph":"X","name":"step","pid":1,"tid":2,"ts":0,"dur":900000},)"

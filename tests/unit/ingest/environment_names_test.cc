@@ -34,7 +34,10 @@ TEST(EnvironmentNamesTest, AnyWordOfANameMakesItOneOfAnEnvironment) {
                            "TARGET_INFO_PROCESS_ENV",
                            "a.b_env",
                            "a__env_",
-                           "ENV_NAME",
+                           "CONDA_ENV_PATH",
+                           "NUM_ENVS_MAX",
+                           "ENVS_MAX",
+                           "ENV_step",
                            "env(rank 0)"}) {
     EXPECT_EQ(EnvironmentNameOf(name), EnvironmentName::kWord) << name;
     EXPECT_TRUE(HasEnvironmentWord(name)) << name;
@@ -44,7 +47,7 @@ TEST(EnvironmentNamesTest, AnyWordOfANameMakesItOneOfAnEnvironment) {
 TEST(EnvironmentNamesTest, SomeNamesAreOfVariables) {
   for (const char* name : {"environ", "os.environ", "envp", "env_vars", "envVars", "env-vars", "Environment Variables",
                            "EnvironmentVariables", "environVars", "env_vars_list", "launchEnvVars",
-                           "PROCESS_0:ENVIRONMENT_VARIABLE", "num_env_vars"}) {
+                           "PROCESS_0:ENVIRONMENT_VARIABLE", "num_env_vars", "ENV_VARS"}) {
     EXPECT_EQ(EnvironmentNameOf(name), EnvironmentName::kVariables) << name;
   }
 }
@@ -53,6 +56,9 @@ TEST(EnvironmentNamesTest, SomeNamesHoldThatOfAVariable) {
   const std::pair<const char*, const char*> cases[] = {
       {"env_HOME", "HOME"},
       {"environ_HOME", "HOME"},
+      {"ENV_TOKEN", "TOKEN"},
+      {"ENVIRONMENT_API_KEY", "API_KEY"},
+      {"metadata.ENV_TOKEN", "TOKEN"},
       {"worker_env_AWS_KEY", "AWS_KEY"},
       {"env.PATH", "PATH"},
       {"env:HOME", "HOME"},
@@ -64,7 +70,7 @@ TEST(EnvironmentNamesTest, SomeNamesHoldThatOfAVariable) {
     EXPECT_EQ(EnvironmentNameOf(name), EnvironmentName::kVariable) << name;
     EXPECT_EQ(VariableOf(name), variable) << name;
   }
-  for (const char* name : {"", "env", "ENV_NAME", "env_step", "env.", "env_Step", "HOME"})
+  for (const char* name : {"", "env", "ENVS_MAX", "CONDA_ENV_PATH", "env_step", "env.", "env_Step", "HOME"})
     EXPECT_EQ(VariableOf(name), "") << name;
 }
 

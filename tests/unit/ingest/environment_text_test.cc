@@ -89,12 +89,26 @@ TEST(EnvironmentTextTest, WhatHoldsNoSettingStays) {
 }
 
 TEST(EnvironmentTextTest, AnyWordOfAKeyCountsWhereItHoldsSettings) {
-  for (const char* member :
-       {R"("rank_env_map":{"A":"s"})", R"("envs_by_rank":{"0":{"A":"s"}})", R"("env_vars_list":["A=s"])",
-        R"("env_HOME":"s")", R"("environ_HOME":"s")", R"("env.PORT":80)", R"("env_PORT":80)", R"("environVars":"s")",
-        R"("envp":"s")", R"("EnvironmentBlock":"A=s")", R"("environment dump":"A=s")", R"("env dict":{"A":"s"})",
-        R"("env":"{'A': 's'}")", R"("env":"x A=s")", R"("ENV":[["A","s"]])", R"("env":{"A":1})",
-        R"("env.http_proxy":"s")", R"("process_env":("A=s",))", R"("env":environ({'A': 's'}))"}) {
+  for (const char* member : {R"("rank_env_map":{"A":"s"})",
+                             R"("envs_by_rank":{"0":{"A":"s"}})",
+                             R"("env_vars_list":["A=s"])",
+                             R"("env_HOME":"s")",
+                             R"("environ_HOME":"s")",
+                             R"("env.PORT":80)",
+                             R"("env_PORT":80)",
+                             R"("ENV_TOKEN":"s")",
+                             R"("environVars":"s")",
+                             R"("envp":"s")",
+                             R"("EnvironmentBlock":"A=s")",
+                             R"("environment dump":"A=s")",
+                             R"("env dict":{"A":"s"})",
+                             R"("env":"{'A': 's'}")",
+                             R"("env":"x A=s")",
+                             R"("ENV":[["A","s"]])",
+                             R"("env":{"A":1})",
+                             R"("env.http_proxy":"s")",
+                             R"("process_env":("A=s",))",
+                             R"("env":environ({'A': 's'}))"}) {
     EXPECT_EQ(WithoutEnvironment("{" + std::string(member) + R"(,"b":1})"), R"({"b":1})") << member;
     EXPECT_TRUE(MayNameEnvironment("{" + std::string(member) + "}")) << member;
   }

@@ -421,6 +421,43 @@ INSERT INTO GENERIC_EVENTS VALUES (1, 30, 6, '{"a": {"b": [1, 2]}, "watts" : 212
   EXPECT_EQ(read.warnings, warnings);
 }
 
+// What the tool writes of CUDA graphs unless it is told to trace their nodes.
+TEST(NsysReader, LaunchesOfGraphsAreSlicesOnTheirStreams) {
+  const RecordedBatches read = Read(std::string(kKernelTable) + kRuntimeTable +
+                                    "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (100, 200, 0, 1, 7, 54, " + kP100 +
+                                    ", 1, 2, 3, 1, 32, NULL);"
+                                    "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (800, 900, 0, " +
+                                    kT101 + R"(, 55, 4, 0, NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (
+    start                       INTEGER   NOT NULL,                    -- Event start timestamp (ns).
+    end                         INTEGER   NOT NULL,                    -- Event end timestamp (ns).
+    deviceId                    INTEGER   NOT NULL,                    -- Device ID.
+    graphId                     INTEGER,                               -- REFERENCES CUDA_GRAPH_EVENTS(graphId)
+    graphExecId                 INTEGER   NOT NULL,                    -- REFERENCES CUDA_GRAPH_EVENTS(graphExecId)
+    contextId                   INTEGER   NOT NULL,                    -- Context ID.
+    greenContextId              INTEGER,                               -- Green context ID.
+    streamId                    INTEGER   NOT NULL,                    -- Stream ID.
+    correlationId               INTEGER,                               -- REFERENCES CUPTI_ACTIVITY_KIND_RUNTIME(correlationId)
+    globalPid                   INTEGER                                -- Serialized GlobalId.
+);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1000, 5000, 0, 2, 6, 1, NULL, 7, 55, )" +
+                                    kP100 + "), (6000, 7000, 0, NULL, 6, 1, NULL, 7, 56, " + kP100 + ");");
+  const std::vector<RecordedEvent> graphs = read.Of("cuda_graph");
+  ASSERT_EQ(graphs.size(), 2U);
+  EXPECT_EQ(graphs[0].kind, EventKind::kSlice);
+  EXPECT_EQ(graphs[0].name, "CUDA graph 2");
+  EXPECT_EQ(graphs[0].time_ns, 1000);
+  EXPECT_EQ(graphs[0].duration_ns, 4000);
+  EXPECT_EQ(graphs[0].Arg("graphId"), "2");
+  EXPECT_EQ(graphs[0].Arg("graphExecId"), "6");
+  EXPECT_EQ(graphs[0].track.name, read.Of("kernel")[0].track.name);
+  EXPECT_EQ(graphs[0].track.stream, 7);
+  EXPECT_EQ(graphs[0].correlation, read.Of("cuda_runtime")[0].correlation);
+  EXPECT_EQ(graphs[1].name, "CUDA graph");
+  EXPECT_TRUE(read.warnings.empty());
+  EXPECT_FALSE(read.facts.contains("source.unknown_tables"));
+}
+
 TEST(NsysReader, OverheadLiesBesideItsThread) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE PROFILER_OVERHEAD (start, end, globalTid, nameId, returnValue);
@@ -437,7 +474,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (2, 3, )" +
   EXPECT_EQ(read.events[0].track.name, "overhead");
 }
 
-TEST(NsysReader, TablesThatItDoesNotKnowAreKeptWithAWarning) {
+TEST(NsysReader, TablesThatItDoesNotKnowAreKeptAndAFact) {
   const RecordedBatches read = Read(R"(
 CREATE TABLE CUPTI_ACTIVITY_KIND_NEW (
   start INTEGER, -- when
@@ -458,11 +495,16 @@ CREATE TABLE NO_TIMES (x INTEGER);)");
   EXPECT_EQ(read.events[1].kind, EventKind::kInstant);
   EXPECT_EQ(read.events[1].name, "here");
   EXPECT_EQ(read.events[1].Arg("raw"), "0x00ff");
-  const std::vector<std::string> warnings = {
-      "CUPTI_ACTIVITY_KIND_NEW: not a table that is known; 1 events were made of its rows",
-      "MARKS: not a table that is known; 1 events were made of its rows",
-      "tables without times were not read: NO_TIMES"};
-  EXPECT_EQ(read.warnings, warnings);
+  EXPECT_EQ(read.facts.at("source.unknown_tables"), R"({"CUPTI_ACTIVITY_KIND_NEW":1,"MARKS":1})");
+  EXPECT_EQ(read.warnings, std::vector<std::string>{"tables without times were not read: NO_TIMES"});
+}
+
+TEST(NsysReader, RowsOfTablesThatItDoesNotKnowAreMissedWhereTheyAreLost) {
+  const RecordedBatches read =
+      Read("CREATE TABLE MARKS (timestamp, name); INSERT INTO MARKS VALUES (7, 'a'), (NULL, 'b');");
+  EXPECT_EQ(read.facts.at("source.unknown_tables"), R"({"MARKS":1})");
+  EXPECT_EQ(read.warnings,
+            std::vector<std::string>{"MARKS: 1 of 2 rows have no time, or none that can be, and are left out"});
 }
 
 TEST(NsysReader, OnlyTablesAreTables) {
@@ -476,6 +518,20 @@ CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;)");
   ASSERT_EQ(read.events.size(), 1U);
   EXPECT_EQ(read.events[0].category, "gpu_memset");
   EXPECT_EQ(read.events[0].duration_ns, kNoValue);  // what is computed is not read
+}
+
+TEST(NsysReader, TablesOfOddNamesAreReadOrTold) {
+  const RecordedBatches read = Read(
+      "CREATE TABLE \"weird \"\"t\" (start, end, \"a\"\"b\");"
+      "INSERT INTO \"weird \"\"t\" VALUES (3, 5, 7);"
+      "CREATE TABLE \"\t\" (start, end); CREATE TABLE " +
+      std::string(101, 'a') + " (start, end);");
+  ASSERT_EQ(read.events.size(), 1U);
+  EXPECT_EQ(read.events[0].category, "weird \"t");
+  EXPECT_EQ(read.events[0].Arg("a\"b"), "7");
+  EXPECT_EQ(read.facts.at("source.unknown_tables"), R"({"weird \"t":1})");
+  EXPECT_EQ(read.warnings, std::vector<std::string>{"2 tables were not read: their names are longer than 100 letters, "
+                                                    "or have others than ASCII's"});
 }
 
 TEST(NsysReader, TablesAndColumnsThatAreMoreThanMayBeAreTold) {

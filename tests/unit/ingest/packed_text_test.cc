@@ -149,9 +149,16 @@ TEST_P(EachPackingTest, AWrongChecksumAtTheEndTakesNothingOfTheText) {
 }
 
 TEST_P(EachPackingTest, WhatStandsBehindAndIsNotPackedSaysSo) {
-  OpenPacked(Pack("text") + "something else");
-  EXPECT_EQ(ReadAll(), "text");
-  ASSERT_TRUE(text_->WhyCut());
+  const std::string packed = Pack("text");
+  for (const std::string& behind :
+       {std::string("something else"), std::string("\n"), GetParam().pack("x").substr(0, 1) + "y"}) {
+    OpenPacked(packed + behind);
+    EXPECT_EQ(ReadAll(), "text");
+    ASSERT_TRUE(text_->WhyCut());
+    EXPECT_EQ(text_->WhyCut()->why(), "from byte " + std::to_string(packed.size()) +
+                                          " of the file on, behind what is packed, stands what is no " +
+                                          GetParam().name);
+  }
 }
 
 TEST_P(EachPackingTest, MoreTextThanMayBeIsCut) {

@@ -136,6 +136,27 @@ TEST_F(SourceReaderTest, OfAPackedDatabaseItSaysToUnpackIt) {
   }
 }
 
+TEST_F(SourceReaderTest, WhatIsOfAnotherFormatThanItIsSaidToBeSaysOfWhich) {
+  struct Case {
+    std::string content;
+    const char* format;
+    const char* why;
+    const char* remedy;
+  };
+  const std::string nsys = DatabaseOf("CREATE TABLE META_DATA_EXPORT (name, value)");
+  for (const Case& c : {Case{nsys, "chrome", "it is an SQLite database", "give nsys-sqlite"},
+                        Case{nsys, "kineto", "it is an SQLite database", "give nsys-sqlite"},
+                        Case{"[]", "nsys-sqlite", "it looks like JSON, as Chrome", "give chrome"},
+                        Case{Gzip(" {}"), "nsys-sqlite", "it looks like JSON, as Chrome", "give chrome"},
+                        Case{"words", "nsys-sqlite", "it is no SQLite database", "nsys export --type sqlite"}}) {
+    const Status status = Failure(c.content, {.format = c.format});
+    EXPECT_EQ(status.code(), ErrorCode::kBadInput) << status.ToString();
+    EXPECT_NE(status.why().find(c.why), std::string::npos) << c.content << status.why();
+    EXPECT_TRUE(status.remedy().starts_with("leave --format out, or ")) << status.ToString();
+    EXPECT_NE(status.remedy().find(c.remedy), std::string::npos) << status.ToString();
+  }
+}
+
 TEST_F(SourceReaderTest, AMessageNamesItsSourceOnce) {
   std::string broken = DatabaseOf("CREATE TABLE StringIds (id, value)");
   std::fill(broken.begin() + 100, broken.end(), '\xff');
@@ -169,6 +190,15 @@ TEST_F(SourceReaderTest, WhatIsNoTraceIsRefusedAndNamed) {
   }
 }
 
+TEST_F(SourceReaderTest, OfWhatIsEmptyItSaysSo) {
+  for (const std::string& content : {std::string(), Gzip(""), Zstd(""), std::string(" \n\t\r\n"), Gzip("\n")}) {
+    const Status status = Failure(content);
+    EXPECT_EQ(status.code(), ErrorCode::kNotFound);
+    EXPECT_NE(status.why().find("it is empty"), std::string::npos) << status.ToString();
+  }
+  EXPECT_NE(Failure(std::string(10'000, '\n')).why().find("nothing but white space"), std::string::npos);
+}
+
 TEST_F(SourceReaderTest, ACutPackedSourceIsKeptUpToThere) {
   const std::string trace = "{\"traceEvents\":[" + ManyEvents(2000) + "]}";
   for (const std::string& packed : {Gzip(trace), Zstd(trace)}) {
@@ -189,9 +219,9 @@ TEST_F(SourceReaderTest, WhatIsWrongWithAPackedSourceBehindItsTraceIsTold) {
   for (const auto& [packed, why] :
        {std::pair(damaged, "its checksum is of other bytes"),
         std::pair(Gzip(trace).substr(0, Gzip(trace).size() - 3), "it was cut off"),
-        std::pair(Gzip(trace) + "what is no gzip at all", "its header is none"),
-        std::pair(Zstd(trace) + "what is no zstd at all", "Unknown frame descriptor"),
-        std::pair(Gzip(trace + std::string(9 << 20, ' ')) + "what is no gzip at all", "its header is none")}) {
+        std::pair(Gzip(trace) + "what is no gzip at all", "stands what is no gzip"),
+        std::pair(Zstd(trace) + "what is no zstd at all", "stands what is no zstd"),
+        std::pair(Gzip(trace + std::string(9 << 20, ' ')) + "what is no gzip at all", "stands what is no gzip")}) {
     const Result<ReadSourceResult> read = Read(packed);
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     EXPECT_EQ(part_.Rows(EventKind::kSlice).size(), 2000u);
@@ -271,6 +301,19 @@ TEST_F(SourceReaderTest, MoreTextThanMayBeFails) {
                                 {.limits = {.text_bytes = 1 << 20}});
   EXPECT_EQ(status.code(), ErrorCode::kBadInput);
   EXPECT_NE(status.why().find("more than 1 MiB"), std::string::npos);
+}
+
+TEST_F(SourceReaderTest, OfTooMuchItNamesTheSettingOnlyWhereThatRaisesIt) {
+  const std::string few = R"([{"ph":"i","ts":1,"tid":1,"args":{"a":1}},{"ph":"i","ts":1,"tid":2,"args":{"b":1}}])";
+  for (const ReadingLimits& limits : {ReadingLimits{.tracks = 1}, ReadingLimits{.shapes = 2}}) {
+    const Status status = Failure(few, {.limits = limits});
+    EXPECT_EQ(status.remedy(), "raise [import] memory_megabytes, of which up to 1024 count") << status.ToString();
+  }
+  std::string many = "[";
+  for (int i = 0; i <= 1 << 20; ++i) many += "{\"ph\":\"i\",\"ts\":1,\"tid\":" + std::to_string(i) + "},";
+  const Status status = Failure(many + "]");
+  EXPECT_NE(status.why().find("more than 1048576 tracks"), std::string::npos) << status.ToString();
+  EXPECT_EQ(status.remedy(), "import it in parts: no setting allows more");
 }
 
 TEST_F(SourceReaderTest, ABombIsKeptUpToItsLimit) {

@@ -232,9 +232,10 @@ TEST_F(TraceAssemblerTest, MoreThanTheLimitsSayFails) {
     AssemblerLimits limits;
     std::string why;
   };
-  for (const Case& c : {Case{{.text_bytes = 300}, "its different names and texts are more than 0 MiB"},
-                        Case{{.tracks = 10}, "it has more than 10 tracks"},
-                        Case{{.shapes = 10}, "it has more than 10 kinds of argument lists"}}) {
+  for (const Case& c :
+       {Case{{.text_bytes = 300}, "its different names and texts are more than 0 MiB"},
+        Case{{.tracks = 10}, "it has more than 10 tracks, which each thread, counter and id of async events is"},
+        Case{{.shapes = 10}, "it has more than 10 kinds of argument lists"}}) {
     Begin(c.limits);
     const Status status = Add(events);
     EXPECT_EQ(status.code(), ErrorCode::kBadInput);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/ingest/source_hash.h"
+#include "storage/trace/slice_nesting.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/memory_part.h"
@@ -101,6 +102,27 @@ TEST_F(TraceImportTest, APartHasWhatItsSourceHas) {
   EXPECT_EQ(part.facts.at("source_hash"), imported->source_hash);
   EXPECT_EQ(part.facts.at("rank"), "3");
   EXPECT_EQ(part.facts.at("world_size"), "8");
+}
+
+// Those of 300,000 are sorted in two pieces, of which the depths are the part's to find out. Some have no duration.
+TEST_F(TraceImportTest, SlicesThatAreTooDeepAreToldWhoeverNestsThem) {
+  for (const int64_t others : {40'000, 300'000}) {
+    std::string events;
+    for (int64_t i = 0; i < others; ++i) {
+      events += R"({"ph":"X","name":"a","ts":7,"dur":)" + std::to_string(i % 100) + "},";
+    }
+    const Result<ImportedPart> imported = Import("[" + events + R"({"ph":"X","name":"b","ts":1,"dur":1}])");
+    ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+    int64_t deepest = 0;
+    for (const MemoryPart::OneSegment& segment : Part().segments) {
+      if (segment.kind != EventKind::kSlice) continue;
+      for (const int64_t depth : segment.rows.of(EventColumn::kDepth)) deepest += depth == kMostDepth;
+    }
+    EXPECT_EQ(deepest, others - kMostDepth);
+    EXPECT_EQ(imported->warnings, Rows{std::to_string(deepest) + " slices are in more others than are kept open at "
+                                                                 "once: what is in them is drawn beside them"});
+    EXPECT_EQ(Part().facts.at("slices_too_deep"), std::to_string(deepest));
+  }
 }
 
 TEST_F(TraceImportTest, APackedSourceIsReadAsWell) {

@@ -109,6 +109,14 @@ TEST(SliceNesting, MoreThanMayBeOpenHoldNothingAndAreCounted) {
   EXPECT_EQ(nesting.crowded(), 10'000 - 1'999);
 }
 
+TEST(SliceNesting, AllThatAreOfTheGreatestDepthAreCounted) {
+  SliceNesting nesting;
+  for (int64_t i = 0; i < kMostDepth + 10; ++i) nesting.Add(7, 100, 1);
+  EXPECT_EQ(nesting.Add(7, 0, 1), kMostDepth);
+  EXPECT_EQ(nesting.Add(8, kNoValue, 1), kMostDepth);
+  EXPECT_EQ(nesting.crowded(), 12);
+}
+
 TEST(SliceNesting, ForgettingChangesNothingInTheOrderOfTime) {
   std::mt19937_64 random(3);
   SliceNesting few(90);

@@ -67,7 +67,10 @@ TEST_F(FunctionModule, SaysWhatIsWrongWithACall) {
       {"SELECT * FROM sum_by('name') WHERE category NOT LIKE 'k%'", "category has no value",
        "category IN (SELECT category FROM sum_by('category') WHERE category NOT LIKE '...')"},
       {"SELECT * FROM tiles() WHERE dur_ns IS NULL", "WHERE leaves some out", "columns of tracks"},
-      {"SELECT by FROM sum_by('name')", "by is an argument", "brackets"},
+      {"SELECT by FROM sum_by('name')", "by is an argument", "write it within the brackets"},
+      {"SELECT * FROM sum_by(name)", "by is an argument", "keys are texts: write 'name' in single quotes"},
+      {"SELECT * FROM sum_by(\"name\")", "by is an argument", "keys are texts: write 'name' in single quotes"},
+      {"SELECT * FROM busy(device)", "by is an argument", "in single quotes"},
       {"SELECT rowid FROM sum_by('name')", "not numbered", "UNION ALL"},
   };
   for (const auto& wrong : kCases) {
@@ -81,6 +84,17 @@ TEST_F(FunctionModule, RefusesAnOrOfWhatItIsAbout) {
               Not(IsEmpty()));
   EXPECT_THAT(functions_.Ask("SELECT count(*) FROM sum_by('name') WHERE name = 'gemm_1' OR name = 'gemm_2'"),
               ElementsAre("2"));
+}
+
+TEST_F(FunctionModule, SumsOfNothingAreARowWhereNothingIsAKey) {
+  for (const char* function : {"sum_by", "self_time"}) {
+    const std::string from = std::string(" FROM ") + function;
+    const std::string of_nothing = " WHERE name = 'there is none'";
+    EXPECT_EQ(functions_.Ask("SELECT count, sum_ns" + from + "()" + of_nothing),
+              AskConnection(trace_.plain(), "SELECT count(*), sum(dur_ns) FROM slice" + of_nothing));
+    EXPECT_THAT(functions_.Ask("SELECT *" + from + "('category')" + of_nothing), IsEmpty());
+    EXPECT_THAT(functions_.Ask("SELECT count" + from + "() WHERE run = 'there is none'"), ElementsAre("0"));
+  }
 }
 
 // As the remedy has it.
