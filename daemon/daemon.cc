@@ -36,6 +36,7 @@
 #include "daemon/runs/import_ways.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
+#include "daemon/runs/source_spool.h"
 #include "daemon/runs/storage_limits.h"
 #include "daemon/runs/stray_files.h"
 #include "daemon/side_requests.h"
@@ -84,6 +85,13 @@ ImportLimits LimitsOf(const Config& config) {
   limits.made_by = DaemonVersion();
   limits.memory_bytes = config.import.memory_bytes;
   limits.unpacked_bytes = config.import.source_bytes;
+  return limits;
+}
+
+SpoolLimits SpoolLimitsOf(const Config& config) {
+  SpoolLimits limits{.source_bytes = config.import.source_bytes};
+  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
+  if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
   return limits;
 }
 
@@ -246,7 +254,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             std::move(node),
                                             ways->client_launcher(),
                                             ways->helper_watch(),
-                                            &sources});
+                                            &sources,
+                                            SpoolLimitsOf(config)});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 

@@ -11,13 +11,13 @@
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
 #include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source_kind.h"
 #include "daemon/ingest/trace_assembler.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers
-constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
 // What sources are read as: Kineto's traces are Chrome's.
 constexpr std::string_view kChrome = "chrome";
@@ -112,13 +112,6 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
   if (LooksLikeGzip(first)) return OpenPackedText(source, MakeGzipUnpacker(), limits);
   if (LooksLikeZstd(first)) return OpenPackedText(source, MakeZstdUnpacker(), limits);
   return OpenPlainText(source);
-}
-
-Status NoKnownFormat() {
-  return Fail(ErrorCode::kNotFound, "find out what it is", "it is of no format that is known here",
-              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
-              "archives (.tar, "
-              ".zip, .xz) are unpacked first");
 }
 
 Status IsPackedDatabase() {

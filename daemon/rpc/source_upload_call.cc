@@ -96,8 +96,9 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   Status Begin(const v1::UploadSourceRequest::Header& header) {
     if (spool_) return Fail(ErrorCode::kUsage, kAct, "a second header came");
     if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kAct, "its size is negative");
+    const AnnouncedSource announced{LastStep(header.name()), header.size_bytes(), header.may_be_none()};
     ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, uid_,
-                                                LastStep(header.name()), header.size_bytes()));
+                                                announced, parts_.spool_limits));
     return OkStatus();
   }
 

@@ -85,7 +85,7 @@ class ImportCalls : public testing::Test, public RpcFixture {
 TEST_F(ImportCalls, ASourceThatWasSentIsImported) {
   RpcClient client = Connect();
   v1::SubmitImportResponse response;
-  const grpc::Status submitted = Submit(client, Uploaded(client, "bytes"), response);
+  const grpc::Status submitted = Submit(client, Uploaded(client, "[ ]  "), response);
   ASSERT_TRUE(submitted.ok()) << submitted.error_message();
   EXPECT_EQ(response.run().tool(), "import");
   EXPECT_FALSE(response.existing());
@@ -106,7 +106,7 @@ TEST_F(ImportCalls, ASourceThatWasSentIsImported) {
 TEST_F(ImportCalls, ATicketIsForItsUserAlone) {
   RpcClient client = Connect();
   RpcClient other = Connect(kUid + 1);
-  const std::string ticket = Uploaded(client, "bytes");
+  const std::string ticket = Uploaded(client, "[ ]  ");
   v1::SubmitImportResponse response;
   EXPECT_EQ(Submit(other, ticket, response).error_code(), grpc::NOT_FOUND);
   EXPECT_TRUE(Submit(client, ticket, response).ok());
@@ -118,12 +118,12 @@ TEST_F(ImportCalls, AStreamThatIsNotWholeHoldsNothing) {
   std::string ticket;
   const std::pair<std::vector<v1::UploadSourceRequest>, const char*> cases[] = {
       {{}, "before its header"},
-      {{Data("bytes")}, "before the header"},
-      {{Header("a"), Data("bytes")}, "without how many"},
-      {{Header("a"), Data("bytes"), Sent(4)}, "5 bytes came, not 4"},
+      {{Data("[ ]  ")}, "before the header"},
+      {{Header("a"), Data("[ ]  ")}, "without how many"},
+      {{Header("a"), Data("[ ]  "), Sent(4)}, "5 bytes came, not 4"},
       {{Header("a"), Header("a")}, "second header"},
       {{Header("a", -1)}, "negative"},
-      {{Header("a"), Sent(0), Data("bytes")}, "after how many"},
+      {{Header("a"), Sent(0), Data("[ ]  ")}, "after how many"},
       {{v1::UploadSourceRequest()}, "neither"},
   };
   for (const auto& [messages, says] : cases) {
@@ -133,6 +133,16 @@ TEST_F(ImportCalls, AStreamThatIsNotWholeHoldsNothing) {
   }
   OnLoop([this] { EXPECT_EQ(sources_->waiting(), 0u); });
   EXPECT_EQ(limits_->upload_bytes.bytes(), 0);
+}
+
+TEST_F(ImportCalls, RubbishIsRefusedUnlessItMayBeNone) {
+  RpcClient client = Connect();
+  std::string ticket;
+  const grpc::Status refused = Upload(client, {Header("a"), Data("rubbish"), Sent(7)}, ticket);
+  EXPECT_THAT(refused.error_message(), HasSubstr("of no format that is known here"));
+  v1::UploadSourceRequest header = Header("a");
+  header.mutable_header()->set_may_be_none(true);
+  EXPECT_TRUE(Upload(client, {header, Data("rubbish"), Sent(7)}, ticket).ok());
 }
 
 }  // namespace

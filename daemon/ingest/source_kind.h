@@ -1,0 +1,23 @@
+// What a source is, as far as its first bytes tell: of text, packed or not, and of databases only their reader knows
+// whether they are traces.
+//
+// Pure; any thread.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "storage/base/status.h"
+
+namespace kprof {
+
+enum class SourceKind { kUnknown, kText, kGzip, kZstd, kSqlite };
+
+constexpr size_t kSniffBytes = 4096;  // that are looked at, where there are so many
+
+SourceKind KindOf(std::span<const char> first);
+
+// Why one of no known kind is not read; kNotFound, as it is no trace at all.
+Status NoKnownFormat();
+
+}  // namespace kprof
