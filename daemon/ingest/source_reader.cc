@@ -146,6 +146,7 @@ Result<std::string> ReadAsChrome(const SourceFile& source, const SourceReading& 
 Result<std::string> ReadAsNsys(const SourceFile& source, Filling& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
   if (LooksLikeGzip(first) || LooksLikeZstd(first)) return IsPackedDatabase();
+  RETURN_IF_ERROR(source.WaitUntilWhole());  // a database is read from all over
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
   ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
@@ -162,8 +163,8 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (std::find(kFormats.begin(), kFormats.end(), reading.format) == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
   }
-  if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  if (first.empty()) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   const bool is_nsys =
       reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);

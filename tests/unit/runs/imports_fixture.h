@@ -114,9 +114,9 @@ class ImportsFixture : public RunsFixture {
     if (bytes == "warn") part.warnings = {"it ends early, at byte 4"};
     part.source_bytes = part.bytes = size;
     part.slices = 3;
-    SourceHash hash(size);
+    SourceHash hash;
     if (size > 0) hash.AddBlock(0, bytes);
-    part.source_hash = hash.Finish();
+    part.source_hash = hash.Finish(size);
     return part;
   }
 };
