@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <stop_token>
 #include <string>
@@ -34,6 +35,7 @@
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/held_sources.h"
 #include "daemon/runs/import_ways.h"
+#include "daemon/runs/read_ahead.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/source_spool.h"
@@ -88,6 +90,11 @@ ImportLimits LimitsOf(const Config& config) {
   return limits;
 }
 
+// Beside as many imports as may be: what is read ahead need not be read then.
+size_t ReadAheadsAtOnce(const Config& config) {
+  return static_cast<size_t>(std::max<int64_t>(1, config.import.at_once / 2));
+}
+
 SpoolLimits SpoolLimitsOf(const Config& config) {
   SpoolLimits limits{.source_bytes = config.import.source_bytes};
   const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
@@ -105,6 +112,7 @@ const char* DaemonVersion() {
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
   ~Parts() {
+    if (read_aheads) read_aheads->End();
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
   }
   Parts(const Parts&) = delete;
@@ -138,6 +146,7 @@ struct Daemon::Parts {
   QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
+  std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
   ImportWays imports{ImportTrace, SetPartRank, LimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
@@ -202,6 +211,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
+  read_aheads = std::make_unique<ReadAheads>(
+      ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
+      ReadAheads::Options{.at_once = ReadAheadsAtOnce(config)});
   SetStorageLimits();
   std::string last_id;
   {
@@ -255,7 +267,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             ways->client_launcher(),
                                             ways->helper_watch(),
                                             &sources,
-                                            SpoolLimitsOf(config)});
+                                            SpoolLimitsOf(config),
+                                            read_aheads.get()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 

@@ -62,6 +62,8 @@ struct RpcParts {
   // Of imports that are yet to be submitted. Null: nothing is imported.
   HeldSources* sources = nullptr;
   SpoolLimits spool_limits = {};  // of those that are sent
+  // Null: none is read before it is imported.
+  ReadAheads* read_aheads = nullptr;
 };
 
 }  // namespace kprof

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/ingest/source_kind.h"
 #include "storage/base/random_name.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/owner_table.h"
@@ -20,7 +19,7 @@ SourceSpool::SourceSpool(Files& files, std::string folder, UploadBytes& bytes, u
       folder_(std::move(folder)),
       limits_(limits),
       act_("take source '" + ClippedText(announced.name, 200) + "'"),
-      is_known_(announced.may_be_none),
+      may_be_none_(announced.may_be_none),
       spooled_(std::make_shared<SpooledBytes>(bytes, owner)) {}
 
 Result<std::unique_ptr<SourceSpool>> SourceSpool::Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
@@ -69,8 +68,9 @@ Status SourceSpool::CheckRoom(int64_t more_bytes) const {
 }
 
 // As its reader will find.
-Status SourceSpool::CheckKind() const {
-  if (KindOf(first_) != SourceKind::kUnknown) return OkStatus();
+Status SourceSpool::Sniff() {
+  kind_ = KindOf(first_);
+  if (may_be_none_ || kind_ != SourceKind::kUnknown) return OkStatus();
   const Status why = NoKnownFormat();
   return Fail(ErrorCode::kBadInput, act_, why.why(), why.remedy());
 }
@@ -78,12 +78,9 @@ Status SourceSpool::CheckKind() const {
 Status SourceSpool::Add(std::span<const char> bytes) {
   const int64_t size_bytes = spooled_->size_bytes() + static_cast<int64_t>(bytes.size());
   RETURN_IF_ERROR(CheckSize(size_bytes));
-  if (!is_known_) {
+  if (first_.size() < kSniffBytes) {
     first_.append(bytes.data(), std::min(bytes.size(), kSniffBytes - first_.size()));
-    if (first_.size() == kSniffBytes) {
-      RETURN_IF_ERROR(CheckKind());
-      is_known_ = true;
-    }
+    if (first_.size() == kSniffBytes) RETURN_IF_ERROR(Sniff());
   }
   if (size_bytes - looked_at_ >= kLookBytes) {
     RETURN_IF_ERROR(CheckRoom(static_cast<int64_t>(bytes.size())));
@@ -99,7 +96,7 @@ Result<HeldSource> SourceSpool::Finish(int64_t expected_bytes, Places::Place pla
                 std::to_string(spooled_->size_bytes()) + " bytes came, not " + std::to_string(expected_bytes),
                 "send it again");
   }
-  if (!is_known_ && !first_.empty()) RETURN_IF_ERROR(CheckKind());  // an empty one its reader names
+  if (!first_.empty() && first_.size() < kSniffBytes) RETURN_IF_ERROR(Sniff());  // an empty one its reader names
   HeldSource source;
   source.fd = UniqueFd(::fcntl(file_->fd(), F_DUPFD_CLOEXEC, 0));
   if (!source.fd.valid()) return FailErrno(errno, act_);

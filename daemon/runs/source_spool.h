@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "daemon/ingest/source_kind.h"
 #include "daemon/runs/held_source.h"
 #include "daemon/runs/upload_bytes.h"
 #include "storage/base/files.h"
@@ -40,6 +41,11 @@ class SourceSpool {
   // more than a source may have, and where it is of no known format (ingest/source_kind.h).
   Status Add(std::span<const char> bytes);
 
+  int64_t size_bytes() const { return spooled_->size_bytes(); }
+  // By its first bytes; kUnknown as long as there are not enough.
+  SourceKind kind() const { return kind_; }
+  int fd() const { return file_->fd(); }
+
   // kBadInput when another number of bytes has come, and as Add.
   Result<HeldSource> Finish(int64_t expected_bytes, Places::Place place);
 
@@ -48,14 +54,15 @@ class SourceSpool {
               const SpoolLimits& limits);
   Status CheckSize(int64_t size_bytes) const;
   Status CheckRoom(int64_t more_bytes) const;
-  Status CheckKind() const;
+  Status Sniff();
 
   Files& files_;
   const std::string folder_;
   const SpoolLimits limits_;
   const std::string act_;
-  std::string first_;      // the first kSniffBytes of it, as far as they have come
-  bool is_known_;          // by these, or it need not be
+  const bool may_be_none_;
+  std::string first_;  // the first kSniffBytes of it, as far as they have come
+  SourceKind kind_ = SourceKind::kUnknown;
   int64_t looked_at_ = 0;  // when it had so many bytes there was room
   std::shared_ptr<SpooledBytes> spooled_;
   UploadBytes::Beside beside_;
