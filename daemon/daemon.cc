@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <stop_token>
@@ -36,8 +37,10 @@
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/held_sources.h"
 #include "daemon/runs/import_ways.h"
+#include "daemon/runs/read_ahead.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
+#include "daemon/runs/source_spool.h"
 #include "daemon/runs/storage_limits.h"
 #include "daemon/runs/stray_files.h"
 #include "daemon/side_requests.h"
@@ -90,6 +93,18 @@ ImportLimits LimitsOf(const Config& config) {
   return limits;
 }
 
+// Beside as many imports as may be: what is read ahead need not be read then.
+size_t ReadAheadsAtOnce(const Config& config) {
+  return static_cast<size_t>(std::max<int64_t>(1, config.import.at_once / 2));
+}
+
+SpoolLimits SpoolLimitsOf(const Config& config) {
+  SpoolLimits limits{.source_bytes = config.import.source_bytes};
+  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
+  if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
+  return limits;
+}
+
 }  // namespace
 
 const char* DaemonVersion() {
@@ -100,6 +115,7 @@ const char* DaemonVersion() {
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
   ~Parts() {
+    if (read_aheads) read_aheads->End();
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
   }
   Parts(const Parts&) = delete;
@@ -133,6 +149,7 @@ struct Daemon::Parts {
   QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
+  std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
   ImportWays imports{ImportTrace, SetPartRank, LimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
@@ -197,6 +214,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
+  read_aheads = std::make_unique<ReadAheads>(
+      ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
+      ReadAheads::Options{.at_once = ReadAheadsAtOnce(config)});
   SetStorageLimits();
   std::string last_id;
   {
@@ -249,7 +269,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             std::move(node),
                                             ways->client_launcher(),
                                             ways->helper_watch(),
-                                            &sources});
+                                            &sources,
+                                            SpoolLimitsOf(config),
+                                            read_aheads.get()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 

@@ -66,6 +66,7 @@ Result<std::string> Send(const ImportFile& file, KprofClient& client, const Verb
   v1::UploadSourceRequest::Header header;
   header.set_name(file.name);
   header.set_size_bytes(file.size_bytes);
+  header.set_may_be_none(file.of_folder);
   return client.UploadSource(header, [&] { return sent.Next(); });
 }
 

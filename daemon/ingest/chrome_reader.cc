@@ -48,7 +48,10 @@ class PiecesAhead {
   // The piece with that number, read from where an event is guessed to begin; the first one from where it does.
   Result<ChromePiece> Take(int64_t number) {
     const int64_t last = number + static_cast<int64_t>(2 * options_.readers);
-    for (; next_ <= last; ++next_) Begin(next_);
+    // One that waits for its source keeps a thread from other work: no more than that one.
+    for (; next_ <= last && (next_ == number || text_.HasComeTo((next_ + 1) * options_.piece_bytes)); ++next_) {
+      Begin(next_);
+    }
     std::unique_lock lock(mu_);
     changed_.wait(lock, [&] { return done_.count(number) > 0; });
     Result<ChromePiece> piece = std::move(done_.at(number));

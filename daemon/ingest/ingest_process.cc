@@ -122,6 +122,16 @@ int IngestProcess::Wait() {
   return status;
 }
 
+Result<bool> IngestProcess::Tell(const SourceGrowth::State& grown) {
+  std::string frame;
+  AppendFrame(IngestFrame::kGrown, EncodeGrown(grown), frame);
+  const ssize_t sent = ::send(channel_.get(), frame.data(), frame.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent == static_cast<ssize_t>(frame.size())) return true;
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return true;  // it has ended: why, Receive finds out
+  return FailErrno(sent < 0 ? errno : EMSGSIZE, "tell kprof-ingest how far its source is");
+}
+
 Result<std::optional<ReceivedFrame>> IngestProcess::Receive(int wait_ms) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {

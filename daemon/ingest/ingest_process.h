@@ -33,6 +33,9 @@ class IngestProcess {
   IngestProcess(IngestProcess&& other) noexcept;
   IngestProcess& operator=(IngestProcess&&) = delete;
 
+  // Whether that was told: not where it does not listen right now.
+  Result<bool> Tell(const SourceGrowth::State& grown);
+
   // The next frame, valid until the next call; nothing where none came within `wait_ms`. Fails where it ended without
   // having said how: with kBadInput, as what it read was too much for it.
   Result<std::optional<ReceivedFrame>> Receive(int wait_ms);

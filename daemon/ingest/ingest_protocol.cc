@@ -67,6 +67,7 @@ std::string EncodeIngestRequest(const IngestRequest& request) {
   message.Add(request.unpacked_bytes);
   message.Add(request.memory_bytes);
   message.Add(request.cpu_seconds);
+  message.Add(static_cast<uint8_t>(request.grows));
   return message.Take();
 }
 
@@ -79,6 +80,7 @@ std::optional<IngestRequest> DecodeIngestRequest(std::string_view bytes) {
   message.Read(request.unpacked_bytes);
   message.Read(request.memory_bytes);
   message.Read(request.cpu_seconds);
+  message.Read(request.grows);
   if (!message.Ok()) return std::nullopt;
   return request;
 }
@@ -279,6 +281,22 @@ std::optional<IngestDone> DecodeDone(std::string_view bytes) {
   message.Read(done.warnings);
   if (!message.Ok()) return std::nullopt;
   return done;
+}
+
+std::string EncodeGrown(const SourceGrowth::State& grown) {
+  MessageEncoder message;
+  message.Add(grown.bytes);
+  message.Add(static_cast<uint8_t>(grown.is_whole));
+  return message.Take();
+}
+
+std::optional<SourceGrowth::State> DecodeGrown(std::string_view bytes) {
+  MessageDecoder message(bytes);
+  SourceGrowth::State grown;
+  message.Read(grown.bytes);
+  message.Read(grown.is_whole);
+  if (!message.Ok()) return std::nullopt;
+  return grown;
 }
 
 std::string EncodeFailure(const Status& failure) {

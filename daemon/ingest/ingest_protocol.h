@@ -1,5 +1,6 @@
-// What kprof-ingest, which takes a hostile file apart, says over its socket to kprofd, which writes the part: frames of
-// u32 size, u8 type and a message (message_coder.h). Both are of one build: the first frame says of which protocol.
+// What kprof-ingest, which takes a hostile file apart, says over its socket to kprofd, which writes the part, and what
+// it is told itself: frames of u32 size, u8 type and a message (message_coder.h). Both are of one build: the first
+// frame says of which protocol.
 //
 // Decoders take untrusted bytes: nothing for what is none.
 #pragma once
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/ingest/source_growth.h"
 #include "storage/base/status.h"
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/segment_maker.h"
@@ -17,13 +19,13 @@
 
 namespace kprof {
 
-constexpr uint32_t kIngestProtocol = 2;
+constexpr uint32_t kIngestProtocol = 3;
 constexpr size_t kMostFrameBytes = 256 << 20;
 constexpr size_t kFrameHeadBytes = 5;
 
 enum class IngestFrame : uint8_t {
   kHello = 1,     // u32 protocol
-  kRequest = 2,   // the one that goes to kprof-ingest
+  kRequest = 2,   // goes to kprof-ingest
   kString = 3,    // u32 id, text
   kTrack = 4,     // TrackRow
   kShape = 5,     // u32 id, slots
@@ -33,6 +35,7 @@ enum class IngestFrame : uint8_t {
   kProgress = 9,  // i64 bytes, i64 events
   kDone = 10,     // IngestDone
   kFailed = 11,   // a Status
+  kGrown = 12,    // i64 bytes, bool is_whole: how far a source that still comes has come; goes to kprof-ingest
 };
 
 // Appends a frame to `out`.
@@ -53,6 +56,7 @@ struct IngestRequest {
   int64_t unpacked_bytes = 0;
   int64_t memory_bytes = 0;
   int64_t cpu_seconds = 0;
+  bool grows = false;  // the source still comes: frames kGrown follow, up to one that says that it is whole
 };
 std::string EncodeIngestRequest(const IngestRequest& request);
 std::optional<IngestRequest> DecodeIngestRequest(std::string_view message);
@@ -105,6 +109,9 @@ struct IngestDone {
 };
 std::string EncodeDone(const IngestDone& done);
 std::optional<IngestDone> DecodeDone(std::string_view message);
+
+std::string EncodeGrown(const SourceGrowth::State& grown);
+std::optional<SourceGrowth::State> DecodeGrown(std::string_view message);
 
 std::string EncodeFailure(const Status& failure);
 std::optional<Status> DecodeFailure(std::string_view message);

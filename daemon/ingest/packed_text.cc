@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <span>
 #include <string>
 #include <system_error>
@@ -20,7 +21,7 @@ namespace {
 class PackedText : public TextSource {
  public:
   PackedText(const SourceFile& file, std::unique_ptr<Unpacker> unpacker, const PackedTextLimits& limits)
-      : file_(file), unpacker_(std::move(unpacker)), limits_(limits), hash_(file.size_bytes()) {
+      : file_(file), unpacker_(std::move(unpacker)), limits_(limits) {
     try {
       thread_ = std::thread([this] {
         while (UnpackBlock()) {
@@ -60,6 +61,12 @@ class PackedText : public TextSource {
     return done;
   }
 
+  bool HasComeTo(int64_t offset_bytes) override {
+    if (file_.HasComeTo(std::numeric_limits<int64_t>::max())) return true;
+    const std::scoped_lock lock(mu_);
+    return ended_ || offset_bytes <= text_bytes_;
+  }
+
   void Release(int64_t offset_bytes) override {
     const std::scoped_lock lock(mu_);
     while (!blocks_.empty() && static_cast<int64_t>(first_block_ + 1) * kBlock <= offset_bytes) {
@@ -75,7 +82,7 @@ class PackedText : public TextSource {
 
   int64_t SourceBytesAt(int64_t offset_bytes) override {
     const std::scoped_lock lock(mu_);
-    if (ends_.empty()) return ended_ ? file_.size_bytes() : 0;
+    if (ends_.empty()) return ended_ ? last_end_ : 0;
     const auto block = static_cast<size_t>(offset_bytes / kBlock);
     if (block < first_block_) return ends_.front();
     return ends_[std::min(block - first_block_, ends_.size() - 1)];
@@ -88,11 +95,11 @@ class PackedText : public TextSource {
 
   Result<std::string> FinishHash(const std::stop_token& stop) override {
     Stop();
-    while (hashed_ < hash_.blocks()) {
+    while (!source_read_) {
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
       RETURN_IF_ERROR(ReadSource().status());
     }
-    if (!shorter_) return hash_.Finish();
+    if (!shorter_) return hash_.Finish(read_bytes_);
     const std::scoped_lock lock(mu_);
     if (!cut_) cut_ = shorter_;
     return std::string();
@@ -117,15 +124,15 @@ class PackedText : public TextSource {
   // The next block of the source, hashed; what there is of it where the source became shorter; none at its end.
   Result<std::span<const char>> ReadSource() {
     source_.resize(kHashBlockBytes);
-    const auto offset = static_cast<int64_t>(hashed_ * kHashBlockBytes);
-    if (hashed_ == hash_.blocks()) return std::span<const char>();
-    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - offset));
-    const std::span<char> block(source_.data(), size);
-    ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(offset, block));
-    if (got < size) shorter_ = file_.WhyShorter(offset + static_cast<int64_t>(got));
-    hash_.AddBlock(hashed_, block);
-    hashed_ = got < size ? hash_.blocks() : hashed_ + 1;
-    return std::span<const char>(block.first(got));
+    if (source_read_) return std::span<const char>();
+    const auto most = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - read_bytes_));
+    ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(read_bytes_, std::span(source_.data(), most)));
+    const std::span<const char> block(source_.data(), got);
+    if (got > 0) hash_.AddBlock(static_cast<size_t>(read_bytes_) / kHashBlockBytes, block);
+    read_bytes_ += static_cast<int64_t>(got);
+    source_read_ = got < kHashBlockBytes;  // its size is known then
+    if (source_read_ && read_bytes_ < file_.size_bytes()) shorter_ = file_.WhyShorter(read_bytes_);
+    return block;
   }
 
   // Without a thread that does.
@@ -183,8 +190,7 @@ class PackedText : public TextSource {
       }
     }
     unpacked_bytes_ += static_cast<int64_t>(filled);
-    const auto read = std::min(static_cast<int64_t>(hashed_ * kHashBlockBytes), file_.size_bytes());
-    const auto source = read - static_cast<int64_t>(in_.size());
+    const auto source = read_bytes_ - static_cast<int64_t>(in_.size());
     if (!cut && filled < kTextBlockBytes && shorter_) cut = shorter_;
     if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
       cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
@@ -224,6 +230,7 @@ class PackedText : public TextSource {
     const std::scoped_lock lock(mu_);
     blocks_.push_back(std::move(block));
     ends_.push_back(source_bytes);
+    last_end_ = source_bytes;
     text_bytes_ = text_bytes;
     has_more_.notify_all();
   }
@@ -233,7 +240,8 @@ class PackedText : public TextSource {
   const PackedTextLimits limits_;
   // Of the unpacking thread, and of who finishes when that has ended; without one, of who holds unpacking_.
   SourceHash hash_;
-  size_t hashed_ = 0;              // blocks of the source that were read
+  int64_t read_bytes_ = 0;         // of the source
+  bool source_read_ = false;       // to its end
   std::optional<Status> shorter_;  // once it is seen that the source is
   std::vector<char> source_;
   std::span<const char> in_;  // of source_, what is not unpacked yet
@@ -247,6 +255,7 @@ class PackedText : public TextSource {
   std::condition_variable has_room_;
   std::deque<Block> blocks_;  // from first_block_ on
   std::deque<int64_t> ends_;  // of each, where in the source it ends
+  int64_t last_end_ = 0;      // the last of these that there was
   std::vector<Block> free_;
   size_t first_block_ = 0;
   size_t wanted_ = 0;       // blocks that somebody waits for, however far ahead they are

@@ -12,8 +12,7 @@ namespace {
 
 class PlainText : public TextSource {
  public:
-  explicit PlainText(const SourceFile& file)
-      : file_(file), hash_(file.size_bytes()), hashed_(hash_.blocks()), end_bytes_(file.size_bytes()) {}
+  explicit PlainText(const SourceFile& file) : file_(file), end_bytes_(file.size_bytes()) {}
 
   Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) override {
     const int64_t rest = std::max<int64_t>(0, end_bytes_ - offset_bytes);
@@ -24,6 +23,7 @@ class PlainText : public TextSource {
     return size;
   }
 
+  bool HasComeTo(int64_t offset_bytes) override { return file_.HasComeTo(offset_bytes); }
   void Release(int64_t) override {}
   int64_t SourceBytesAt(int64_t offset_bytes) override { return std::min(offset_bytes, file_.size_bytes()); }
   std::optional<Status> WhyCut() override {
@@ -32,14 +32,15 @@ class PlainText : public TextSource {
   }
 
   Result<std::string> FinishHash(const std::stop_token& stop) override {
+    RETURN_IF_ERROR(file_.WaitUntilWhole());
     std::vector<char> block;
-    for (size_t i = 0; i < hash_.blocks(); ++i) {
-      if (hashed_[i]) continue;
+    for (size_t i = 0; i < SourceHash::BlocksOf(file_.size_bytes()); ++i) {
+      if (hash_.Has(i)) continue;
       if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "read " + file_.name(), "it was cancelled");
       block.resize(kHashBlockBytes);
       RETURN_IF_ERROR(ReadAt(static_cast<int64_t>(i * kHashBlockBytes), block).status());
     }
-    return end_bytes_ < file_.size_bytes() ? std::string() : hash_.Finish();
+    return end_bytes_ < file_.size_bytes() ? std::string() : hash_.Finish(file_.size_bytes());
   }
 
  private:
@@ -52,17 +53,15 @@ class PlainText : public TextSource {
   // Whole blocks are hashed as they come by.
   void HashBlock(int64_t offset_bytes, std::span<const char> bytes) {
     if (offset_bytes % static_cast<int64_t>(kHashBlockBytes) != 0) return;
-    const auto i = static_cast<size_t>(offset_bytes) / kHashBlockBytes;
-    if (i >= hashed_.size()) return;
-    const auto size = static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, file_.size_bytes() - offset_bytes));
-    if (bytes.size() < size || hashed_[i].exchange(true)) return;
-    hash_.AddBlock(i, bytes.first(size));
+    const auto size = static_cast<size_t>(
+        std::clamp<int64_t>(file_.size_bytes() - offset_bytes, 0, static_cast<int64_t>(kHashBlockBytes)));
+    if (size == 0 || bytes.size() < size) return;
+    hash_.AddBlock(static_cast<size_t>(offset_bytes) / kHashBlockBytes, bytes.first(size));
   }
 
   const SourceFile& file_;
   SourceHash hash_;
-  std::vector<std::atomic<bool>> hashed_;
-  std::atomic<int64_t> end_bytes_;  // of the text
+  std::atomic<int64_t> end_bytes_;  // of the text; more than any has while that is not known
 };
 
 }  // namespace

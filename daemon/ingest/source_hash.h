@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/ingest/source_file.h"
+#include "storage/base/mutex.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -20,24 +21,27 @@ constexpr size_t kHashBlockBytes = 4 << 20;
 
 class SourceHash {
  public:
-  explicit SourceHash(int64_t size_bytes);
+  // How many blocks so many bytes are.
+  static size_t BlocksOf(int64_t size_bytes);
 
-  size_t blocks() const { return blocks_.size(); }
-  // The whole of block i. Different blocks on any threads.
+  // The whole of block i; a second time it counts for nothing. Any thread.
   void AddBlock(size_t i, std::span<const char> bytes);
-  // REQUIRES: all blocks were added.
-  std::string Finish() const;
+  // Whether it was added.
+  bool Has(size_t i) const;
+  // Of a source of that size. REQUIRES: all its blocks were added, and nobody adds one any more.
+  std::string Finish(int64_t size_bytes) const;
 
  private:
   struct Hash {
     uint64_t low = 0;
     uint64_t high = 0;
   };
-  const int64_t size_bytes_;
-  std::vector<Hash> blocks_;
+  mutable Mutex mu_;
+  std::vector<Hash> blocks_ KPROF_GUARDED_BY(mu_);
+  std::vector<bool> added_ KPROF_GUARDED_BY(mu_);  // or being hashed
 };
 
-// Of the whole file; empty where it becomes shorter meanwhile. Blocks.
+// Of the whole file, which is there; empty where it becomes shorter meanwhile. Blocks.
 Result<std::string> HashSource(const SourceFile& source, const std::stop_token& stop);
 Result<std::string> HashSource(int fd, const std::stop_token& stop);
 

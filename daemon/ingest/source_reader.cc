@@ -12,13 +12,13 @@
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
 #include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source_kind.h"
 #include "daemon/ingest/trace_assembler.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers
-constexpr size_t kSniffBytes = 4096;
 constexpr size_t kMostWarnings = 100;
 // What sources are read as: Kineto's traces are Chrome's.
 constexpr std::string_view kChrome = "chrome";
@@ -114,21 +114,6 @@ Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const Sou
   return OpenPlainText(source);
 }
 
-// Of a source's text.
-Status NoKnownFormat(std::span<const char> first) {
-  constexpr const char* kWhat = "find out what it is";
-  if (first.empty()) return Fail(ErrorCode::kNotFound, kWhat, "it is empty: nothing is packed in it");
-  if (std::string_view(first.data(), first.size()).find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    return Fail(ErrorCode::kNotFound, kWhat,
-                first.size() < kSniffBytes ? "it is empty: it has white space alone"
-                                           : "it begins with nothing but white space");
-  }
-  return Fail(ErrorCode::kNotFound, kWhat, "it is of no format that is known here",
-              "give a Chrome or Kineto trace (JSON, also as .gz or .zst) or an SQLite export of Nsight Systems; "
-              "archives (.tar, "
-              ".zip, .xz) are unpacked first");
-}
-
 Status IsPackedDatabase() {
   return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it is packed",
               "unpack it first: of packed files only Chrome and Kineto traces are read");
@@ -173,10 +158,13 @@ Result<std::string> ReadAsChrome(const SourceFile& source, bool is_packed, const
 
 Result<std::string> ReadAsNsys(const SourceFile& source, bool is_packed, const SourceReading& reading, Filling& filling,
                                const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
-  if (!LooksLikeNsys({first.data(), first.size()})) return IsNoDatabase(first);
+  {
+    ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
+    ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
+    if (!LooksLikeNsys({first.data(), first.size()})) return IsNoDatabase(first);
+  }
   if (is_packed) return IsPackedDatabase();
+  RETURN_IF_ERROR(source.WaitUntilWhole());  // a database is read from all over
   RETURN_IF_ERROR(ReadNsys(source, filling));
   RETURN_IF_ERROR(filling.Finish());
   ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
@@ -193,8 +181,8 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (std::find(kFormats.begin(), kFormats.end(), reading.format) == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
   }
-  if (source.size_bytes() == 0) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+  if (first.empty()) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
   const bool is_packed = LooksLikeGzip(first) || LooksLikeZstd(first);
   const bool is_nsys =
       reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));

@@ -19,6 +19,8 @@ class TextSource {
   // Fills `out` from there on; waits until it is unpacked. Fewer bytes only at the end of the text. REQUIRES: nothing
   // before `offset_bytes` was released beyond it.
   virtual Result<size_t> ReadAt(int64_t offset_bytes, std::span<char> out) = 0;
+  // Whether what is before this place is there, or will be without more of a source that still comes.
+  virtual bool HasComeTo(int64_t offset_bytes) = 0;
   // Text before this place is not asked for any more.
   virtual void Release(int64_t offset_bytes) = 0;
   // How much of the file was read for the text up to there, about.

@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kSmallSourceBytes = 256 << 10;
 constexpr int kLookMs = 100;  // how long a request to stop may wait
+constexpr int kLookAtGrowthMs = 20;
+constexpr int64_t kTellBytes = 1 << 20;  // more of a source, while there is something else to do
 constexpr int64_t kCpuSecondsAtLeast = 600;
 constexpr int64_t kCpuSecondsOfMiB = 5;  // of the source
 constexpr int64_t kCpuSecondsOf100MiBOfText = 25;
@@ -29,11 +31,12 @@ Status NotUnderstood() {
 // What is said about one source, put into its part.
 class Import {
  public:
-  Import(const ImportSource& source, const ImportLimits& limits, int64_t size_bytes, IngestProcess process,
+  // `file_bytes`: its size, where it does not come any more.
+  Import(const ImportSource& source, const ImportLimits& limits, int64_t file_bytes, IngestProcess process,
          PartWriter& part, const std::stop_token& stop, const std::function<void(const ImportProgress&)>& progress)
       : source_(source),
         limits_(limits),
-        size_bytes_(size_bytes),
+        file_bytes_(file_bytes),
         process_(std::move(process)),
         part_(part),
         stop_(stop),
@@ -43,27 +46,50 @@ class Import {
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      Result<std::optional<ReceivedFrame>> received = process_.Receive(kLookMs);
+      const bool comes = Comes();
+      Result<std::optional<ReceivedFrame>> received = process_.Receive(comes ? kLookAtGrowthMs : kLookMs);
       if (!received.ok()) return WhyEnded(received.status());
       const std::optional<ReceivedFrame>& frame = *received;
+      RETURN_IF_ERROR(TellGrowth(!frame));
       const auto now = std::chrono::steady_clock::now();
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
         heard = now;
+      } else if (comes) {
+        heard = now;  // it may have nothing to read
       } else if (now - heard > std::chrono::milliseconds(limits_.silent_ms)) {
         return Fail(ErrorCode::kBadInput, "read it",
                     "nothing was heard of its reader for " + std::to_string(limits_.silent_ms / 1000) + " s");
       }
     }
-    return OkStatus();
+    // What it says of a source of which it has not seen the end is no news of that.
+    return Comes() ? NotUnderstood() : OkStatus();
   }
 
   const IngestDone& done() const { return *done_; }
+  // Of the source; 0: not known yet.
+  int64_t source_bytes() const {
+    if (source_.growth == nullptr) return file_bytes_;
+    const SourceGrowth::State state = source_.growth->state();
+    return state.is_whole ? state.bytes : 0;
+  }
   std::optional<int64_t> rank() const { return rank_; }
   // Why the source is no trace at all, where that is why Run failed.
   const std::optional<Status>& no_trace() const { return no_trace_; }
 
  private:
+  // Whether its reader does not know yet that it is whole.
+  bool Comes() const { return source_.growth != nullptr && !told_.is_whole; }
+
+  Status TellGrowth(bool is_idle) {
+    if (!Comes()) return OkStatus();
+    const SourceGrowth::State grown = source_.growth->state();
+    if (grown == told_ || (!is_idle && !grown.is_whole && grown.bytes - told_.bytes < kTellBytes)) return OkStatus();
+    ASSIGN_OR_RETURN(const bool was_told, process_.Tell(grown));
+    if (was_told) told_ = grown;
+    return OkStatus();
+  }
+
   Status Take(const ReceivedFrame& frame) {
     if (!greeted_) return TakeHello(frame);
     switch (frame.type) {
@@ -96,7 +122,7 @@ class Import {
       case IngestFrame::kProgress: {
         const std::optional<IngestProgress> progress = DecodeProgress(frame.message);
         if (!progress) return NotUnderstood();
-        progress_({progress->bytes, size_bytes_, progress->events});
+        progress_({progress->bytes, source_bytes(), progress->events});
         return OkStatus();
       }
       case IngestFrame::kDone:
@@ -147,11 +173,12 @@ class Import {
 
   const ImportSource& source_;
   const ImportLimits& limits_;
-  const int64_t size_bytes_;
+  const int64_t file_bytes_;
   IngestProcess process_;  // until the part is finished: its end takes some time
   PartWriter& part_;
   const std::stop_token& stop_;
   const std::function<void(const ImportProgress&)>& progress_;
+  SourceGrowth::State told_;  // how far the reader knows that the source is
   bool greeted_ = false;
   std::optional<int64_t> rank_;
   int64_t text_bytes_ = 0;
@@ -160,14 +187,17 @@ class Import {
   std::optional<Status> no_trace_;
 };
 
-Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits, int64_t size_bytes) {
+Result<IngestProcess> StartReader(const ImportSource& source, const ImportLimits& limits, int64_t file_bytes) {
+  const bool grows = source.growth != nullptr;
+  const int64_t most_bytes = grows ? limits.unpacked_bytes : file_bytes;
   return IngestProcess::Start(limits.program, source.fd,
                               {.name = source.name,
                                .format = source.format,
                                .threads = limits.threads,
                                .unpacked_bytes = limits.unpacked_bytes,
                                .memory_bytes = limits.memory_bytes,
-                               .cpu_seconds = MostCpuSeconds(size_bytes, limits.unpacked_bytes)},
+                               .cpu_seconds = MostCpuSeconds(most_bytes, limits.unpacked_bytes),
+                               .grows = grows},
                               limits.own);
 }
 
@@ -177,7 +207,8 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   ASSIGN_OR_RETURN(const SourceFile file, SourceFile::Open(source.fd, source.name));
   ASSIGN_OR_RETURN(IngestProcess reader, StartReader(source, limits, file.size_bytes()));
   // While that starts.
-  const int page_bytes = file.size_bytes() < kSmallSourceBytes ? kSmallPartPageBytes : kPartPageBytes;
+  const bool is_small = source.growth == nullptr && file.size_bytes() < kSmallSourceBytes;
+  const int page_bytes = is_small ? kSmallPartPageBytes : kPartPageBytes;
   ASSIGN_OR_RETURN(const std::unique_ptr<PartWriter> written,
                    PartWriter::Create(files, part_path, nullptr, page_bytes));
   PartWriter& part = *written;
@@ -195,7 +226,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   imported.told_rank = imported.rank ? imported.rank : source.rank_if_unsaid;
   if (!is_said && imported.told_rank) RETURN_IF_ERROR(part.SetFact("rank", *imported.told_rank));
   imported.format = import.done().format;
-  imported.source_bytes = file.size_bytes();
+  imported.source_bytes = import.source_bytes();
   imported.source_hash = import.done().hash;
   imported.warnings = import.done().warnings;
   RETURN_IF_ERROR(part.SetFact("source_name", source.name));

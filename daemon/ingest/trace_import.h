@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/ingest/source_growth.h"
 #include "daemon/process/own_children.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
@@ -25,6 +26,7 @@ struct ImportSource {
   std::optional<int64_t> rank;                 // what the source says of itself does not count then
   std::optional<int64_t> rank_if_unsaid = {};  // which it is likely to get then: ImportedPart::told_rank
   bool may_be_none = false;                    // that it is no trace at all is then no failure: ImportedPart::no_trace
+  const SourceGrowth* growth = nullptr;        // how far it has come, where it is read while it comes; borrowed
 };
 
 struct ImportLimits {
@@ -43,7 +45,7 @@ int64_t MostCpuSeconds(int64_t source_bytes, int64_t unpacked_bytes);
 
 struct ImportProgress {
   int64_t bytes = 0;        // of the source, as it is on disk
-  int64_t total_bytes = 0;  // its size
+  int64_t total_bytes = 0;  // its size; 0: not known yet
   int64_t events = 0;
 };
 
@@ -68,7 +70,7 @@ struct ImportedPart {
 // the byte, where it is nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a
 // format that there is not. A source that ends early, or is broken somewhere, is kept up to there, with a warning that
 // says at which byte; so is one that becomes shorter while it is read. `progress` is called on this thread, some times
-// a second.
+// a second. Of a source that still comes it lasts until that is whole: `stop` it where it breaks off.
 Result<ImportedPart> ImportTrace(const ImportSource& source, const ImportLimits& limits, Files& files,
                                  const std::string& part_path, const std::stop_token& stop,
                                  const std::function<void(const ImportProgress&)>& progress);

@@ -14,6 +14,7 @@
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/runs.h"
+#include "daemon/runs/source_spool.h"
 #include "storage/base/files.h"
 #include "storage/catalog/catalog.h"
 #include "storage/trace/column_cache.h"
@@ -60,6 +61,9 @@ struct RpcParts {
   HelperWatch* helper_watch = nullptr;
   // Of imports that are yet to be submitted. Null: nothing is imported.
   HeldSources* sources = nullptr;
+  SpoolLimits spool_limits = {};  // of those that are sent
+  // Null: none is read before it is imported.
+  ReadAheads* read_aheads = nullptr;
 };
 
 }  // namespace kprof

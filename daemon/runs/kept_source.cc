@@ -63,9 +63,9 @@ Result<ArtifactRow> KeepSource(const ImportedSource& source, Files& files, const
   ASSIGN_OR_RETURN(std::unique_ptr<File> copy, files.Create(path));
   ArtifactRow artifact{name, 0, ""};
   Sha256 sum;
-  SourceHash hash(source.size_bytes);
+  SourceHash hash;
   std::vector<char> block(kHashBlockBytes);
-  for (size_t i = 0; i < hash.blocks(); ++i) {
+  for (size_t i = 0; i < SourceHash::BlocksOf(source.size_bytes); ++i) {
     if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, act, "it was stopped");
     const int64_t left = source.size_bytes - artifact.size_bytes;
     const std::span<char> bytes(block.data(), static_cast<size_t>(std::min<int64_t>(kHashBlockBytes, left)));
@@ -76,7 +76,7 @@ Result<ArtifactRow> KeepSource(const ImportedSource& source, Files& files, const
     hash.AddBlock(i, bytes);
     artifact.size_bytes += static_cast<int64_t>(bytes.size());
   }
-  if (hash.Finish() != source.hash) return changed;
+  if (hash.Finish(source.size_bytes) != source.hash) return changed;
   RETURN_IF_ERROR(copy->Sync());
   artifact.sha256 = sum.Finish();
   return artifact;

@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "storage/catalog/retention.h"
@@ -10,6 +11,14 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kFairParts = 4;
+constexpr int64_t kKeptParts = 20;
+constexpr int64_t kMostKeptFreeBytes = int64_t{1} << 30;
+
+Result<int64_t> ReadDiskBytes(const std::string& folder) {
+  struct statvfs found = {};
+  if (::statvfs(folder.c_str(), &found) != 0) return FailErrno(errno, "look at the file system of " + folder);
+  return static_cast<int64_t>(found.f_blocks) * static_cast<int64_t>(found.f_frsize);
+}
 
 }  // namespace
 
@@ -60,9 +69,13 @@ Status StorageLimits::NoRoom(uint32_t uid, int64_t stored_bytes, int64_t more_by
 }
 
 Result<int64_t> FairBytesPerUid(const std::string& folder) {
-  struct statvfs found = {};
-  if (::statvfs(folder.c_str(), &found) != 0) return FailErrno(errno, "look at the file system of " + folder);
-  return static_cast<int64_t>(found.f_blocks) / kFairParts * static_cast<int64_t>(found.f_frsize);
+  ASSIGN_OR_RETURN(const int64_t disk_bytes, ReadDiskBytes(folder));
+  return disk_bytes / kFairParts;
+}
+
+Result<int64_t> KeptFreeBytes(const std::string& folder) {
+  ASSIGN_OR_RETURN(const int64_t disk_bytes, ReadDiskBytes(folder));
+  return std::min(kMostKeptFreeBytes, disk_bytes / kKeptParts);
 }
 
 }  // namespace kprof

@@ -53,4 +53,8 @@ class StorageLimits {
 // Fails as statvfs does.
 Result<int64_t> FairBytesPerUid(const std::string& folder);
 
+// How much of that file system is left free by what only passes through it: 1 GiB, of a small one a twentieth. Fails as
+// statvfs does.
+Result<int64_t> KeptFreeBytes(const std::string& folder);
+
 }  // namespace kprof

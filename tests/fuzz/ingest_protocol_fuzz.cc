@@ -55,6 +55,9 @@ void Decode(IngestFrame type, std::string_view message) {
     case IngestFrame::kInteger:
       if (const auto m = DecodeInteger(message)) KPROF_CHECK(EncodeInteger(m->name, m->value) == message);
       break;
+    case IngestFrame::kGrown:
+      if (const auto m = DecodeGrown(message)) KPROF_CHECK(EncodeGrown(*m) == message);
+      break;
     case IngestFrame::kProgress:
       if (const auto m = DecodeProgress(message)) KPROF_CHECK(EncodeProgress(*m) == message);
       break;

@@ -199,6 +199,8 @@ class ImportTest(OwnDaemonTest):
         self.addCleanup(ctl.kill)
 
         [reader] = wait_until(lambda: children_of(self.daemon.pid), "its reader", every_s=0.001)
+        # kprofd itself stands still until it is another program.
+        wait_until(lambda: "kprof-ingest" in os.readlink(f"/proc/{reader}/exe"), "that to begin", every_s=0.001)
         os.kill(reader, signal.SIGSTOP)
         [run] = self.daemon.ctl.json("runs")["runs"]
         self.assertIn(run["state"], ("preparing", "running"))

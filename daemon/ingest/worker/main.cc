@@ -5,11 +5,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
 
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/frame_sink.h"
@@ -17,6 +22,7 @@
 #include "daemon/ingest/ingest_protocol.h"
 #include "daemon/ingest/reading_limits.h"
 #include "daemon/ingest/source_file.h"
+#include "daemon/ingest/source_growth.h"
 #include "daemon/ingest/source_reader.h"
 #include "daemon/ingest/worker/sandbox.h"
 #include "storage/base/message_coder.h"
@@ -25,33 +31,77 @@ namespace kprof {
 namespace {
 
 constexpr int kKeptBytes = 256 << 20;
+constexpr size_t kOrderBytes = 16 << 10;  // of a few orders; a longer one takes more
 constexpr auto kBetweenProgress = std::chrono::milliseconds(100);
 
 [[noreturn]] void OnNoMemory() {
   ::_exit(kIngestOutOfMemory);
 }
 
-Result<IngestRequest> ReadRequest(int fd) {
-  std::string bytes;
-  char more[4096];
-  while (true) {
-    std::string_view rest = bytes;
-    ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, TakeFrame(rest));
-    if (frame) {
-      const std::optional<IngestRequest> request = DecodeIngestRequest(frame->message);
-      if (frame->type == IngestFrame::kRequest && request) return *request;
-      return Fail(ErrorCode::kInternal, "hear what to read", "kprofd and kprof-ingest are of different builds");
+// What kprofd says, a frame at a time. One thread at a time, of which small frames take no memory: a heap of its own
+// would be a good part of what the reader may have.
+class Orders {
+ public:
+  Orders() { bytes_.reserve(kOrderBytes); }
+
+  // Blocks. Valid until the next one.
+  Result<ReceivedFrame> Next() {
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+    while (true) {
+      std::string_view rest = bytes_;
+      ASSIGN_OR_RETURN(const std::optional<ReceivedFrame> frame, TakeFrame(rest));
+      if (frame) {
+        taken_ = bytes_.size() - rest.size();
+        return *frame;
+      }
+      const ssize_t got = ::read(kIngestChannelFd, more_.data(), more_.size());
+      if (got <= 0) return Fail(ErrorCode::kInternal, "hear from kprofd", "it says nothing");
+      bytes_.append(more_.data(), static_cast<size_t>(got));
     }
-    const ssize_t got = ::read(fd, more, sizeof(more));
-    if (got <= 0) return Fail(ErrorCode::kInternal, "hear what to read", "nobody says it");
-    bytes.append(more, static_cast<size_t>(got));
+  }
+
+ private:
+  std::string bytes_;
+  size_t taken_ = 0;
+  std::array<char, kOrderBytes / 2> more_;
+};
+
+Result<IngestRequest> ReadRequest(Orders& orders) {
+  ASSIGN_OR_RETURN(const ReceivedFrame frame, orders.Next());
+  const std::optional<IngestRequest> request = DecodeIngestRequest(frame.message);
+  if (frame.type == IngestFrame::kRequest && request) return *request;
+  return Fail(ErrorCode::kInternal, "hear what to read", "kprofd and kprof-ingest are of different builds");
+}
+
+// How far the source has come, until it is whole.
+void HearGrowth(Orders& orders, SourceGrowth& growth) {
+  while (!growth.state().is_whole) {
+    const Result<ReceivedFrame> frame = orders.Next();
+    if (!frame.ok() || frame->type != IngestFrame::kGrown) return growth.BreakOff();
+    const std::optional<SourceGrowth::State> grown = DecodeGrown(frame->message);
+    if (!grown) return growth.BreakOff();
+    growth.Tell(*grown);
   }
 }
 
-Result<ReadSourceResult> Read(FrameSink& sink) {
-  ASSIGN_OR_RETURN(const IngestRequest request, ReadRequest(kIngestChannelFd));
-  ASSIGN_OR_RETURN(const SourceFile source, SourceFile::Open(kIngestSourceFd, request.name));
+Status BeginHearing(Orders& orders, SourceGrowth& growth) {
+  try {
+    std::thread([&] { HearGrowth(orders, growth); }).detach();
+  } catch (const std::system_error&) {
+    return Fail(ErrorCode::kInternal, "hear how far the source is", "no thread can be started");
+  }
+  return OkStatus();
+}
+
+// `orders` and `growth` outlast it.
+Result<ReadSourceResult> Read(FrameSink& sink, Orders& orders, SourceGrowth& growth) {
+  ASSIGN_OR_RETURN(const IngestRequest request, ReadRequest(orders));
+  ASSIGN_OR_RETURN(const SourceFile source, request.grows
+                                                ? SourceFile::OpenGrowing(kIngestSourceFd, request.name, growth)
+                                                : SourceFile::Open(kIngestSourceFd, request.name));
   RETURN_IF_ERROR(EnterSandbox(request.memory_bytes, request.cpu_seconds));
+  if (request.grows) RETURN_IF_ERROR(BeginHearing(orders, growth));
   WorkerPool pool({.threads = request.threads});
   auto last = std::chrono::steady_clock::time_point();
   const auto progress = [&](int64_t bytes, int64_t events) {
@@ -83,7 +133,9 @@ int Run() {
   MessageEncoder hello;
   hello.Add(kIngestProtocol);
   if (!sink.SendNow(IngestFrame::kHello, hello.Take()).ok()) return 1;
-  const Result<ReadSourceResult> read = Read(sink);
+  Orders orders;  // these two for its thread, which ends with the process
+  SourceGrowth growth;
+  const Result<ReadSourceResult> read = Read(sink, orders, growth);
   const Status told = read.ok()
                           ? sink.SendNow(IngestFrame::kDone, EncodeDone({read->format, read->hash, read->warnings}))
                           : sink.SendNow(IngestFrame::kFailed, EncodeFailure(read.status()));

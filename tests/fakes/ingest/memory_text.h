@@ -26,6 +26,7 @@ class MemoryText : public TextSource {
     std::memcpy(out.data(), text_.data() + begin, count);
     return count;
   }
+  bool HasComeTo(int64_t) override { return true; }
   void Release(int64_t offset_bytes) override { released_ = std::max<int64_t>(released_, offset_bytes); }
   int64_t SourceBytesAt(int64_t offset_bytes) override {
     return std::min(offset_bytes, static_cast<int64_t>(text_.size()));

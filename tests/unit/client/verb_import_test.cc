@@ -55,6 +55,7 @@ TEST_F(VerbImportTest, SendsEachFileAndSaysHowItIsToBeRead) {
   EXPECT_EQ(sources_[0], content);
   EXPECT_EQ(headers_[0].name(), "a.json");
   EXPECT_EQ(headers_[0].size_bytes(), 600'000);
+  EXPECT_FALSE(headers_[0].may_be_none());
   ASSERT_EQ(submitted_.size(), 1u);
   const v1::SubmitImportRequest& import = submitted_[0];
   EXPECT_EQ(import.idempotency_key().size(), 32u);
@@ -75,6 +76,7 @@ TEST_F(VerbImportTest, NamesTheArchivesOfAFolderAndSendsTheTraces) {
   AnswerImports(Done());
   EXPECT_EQ(Kprofctl({"import", folder_.Path("")}), 0);
   EXPECT_EQ(sources_.size(), 1u);
+  EXPECT_TRUE(headers_.at(0).may_be_none());
   EXPECT_THAT(notes_, HasSubstr("b.tar.gz: archives are not opened; unpack it first\n"));
   EXPECT_THAT(notes_, Not(HasSubstr("notes.txt")));
 }

@@ -55,6 +55,14 @@ TEST(IngestProtocol, FramesComeOneByOneAsTheyAreWhole) {
   }
 }
 
+TEST(IngestProtocol, HowFarASourceIsComesAsItWas) {
+  for (const SourceGrowth::State grown : {SourceGrowth::State{7, false}, SourceGrowth::State{1 << 30, true}}) {
+    EXPECT_EQ(DecodeGrown(EncodeGrown(grown)), grown);
+    EXPECT_EQ(DecodeGrown(EncodeGrown(grown) + "x"), std::nullopt);
+  }
+  EXPECT_TRUE(DecodeIngestRequest(EncodeIngestRequest({.name = "a", .format = "b", .grows = true}))->grows);
+}
+
 TEST(IngestProtocol, AFrameLargerThanMayBeIsRefusedBeforeItIsThere) {
   const uint32_t size = kMostFrameBytes + 1;
   std::string bytes(kFrameHeadBytes, '\0');

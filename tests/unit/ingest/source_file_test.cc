@@ -8,9 +8,11 @@
 
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "storage/base/unique_fd.h"
 #include "tests/fakes/base/temporary_folder.h"
+#include "tests/fakes/ingest/growing_source.h"
 
 namespace kprof {
 namespace {
@@ -58,6 +60,52 @@ TEST_F(SourceFileTest, OneThatBecomesShorterEndsEarly) {
   ASSERT_EQ(::ftruncate(fd.get(), 5), 0);
   EXPECT_EQ(file->size_bytes(), 10);
   EXPECT_EQ(Read(*file, 3, 4), "34");
+}
+
+TEST_F(SourceFileTest, OneThatStillComesIsWaitedFor) {
+  GrowingSource source;
+  source.Add("01234");
+  const Result<SourceFile> file = SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(Read(*file, 1, 4), "1234");
+  EXPECT_GT(file->size_bytes(), int64_t{1} << 60);  // that is not known
+  std::string read;
+  std::thread reader([&] { read = Read(*file, 3, 4); });
+  source.Add("5");
+  source.Add("6789");
+  reader.join();
+  EXPECT_EQ(read, "3456");
+}
+
+TEST_F(SourceFileTest, OneThatHasComeEndsWhereItEnds) {
+  GrowingSource source;
+  const Result<SourceFile> file = SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  std::string read;
+  std::string behind;
+  std::thread reader([&] {
+    read = Read(*file, 3, 100);
+    behind = Read(*file, 30, 100);
+    EXPECT_TRUE(file->WaitUntilWhole().ok());
+  });
+  source.Add("01234");
+  source.Add("56789", true);
+  reader.join();
+  EXPECT_EQ(read, "3456789");
+  EXPECT_EQ(behind, "");
+  EXPECT_EQ(file->size_bytes(), 10);
+}
+
+TEST_F(SourceFileTest, OneThatBreaksOffFailsWhoWaitsAndNobodyElse) {
+  GrowingSource source;
+  source.Add("01234");
+  const Result<SourceFile> file = SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  std::string read;
+  std::thread reader([&] { read = Read(*file, 3, 4); });
+  source.growth().BreakOff();
+  reader.join();
+  EXPECT_EQ(read, "wait for more of it: it broke off");
+  EXPECT_EQ(Read(*file, 3, 2), "34");
+  EXPECT_EQ(file->WaitUntilWhole().code(), ErrorCode::kCancelled);
 }
 
 TEST_F(SourceFileTest, WhatIsNoRegularFileIsRefused) {

@@ -52,20 +52,21 @@ TEST(SourceHash, IsTheOneThatItAlwaysWas) {
 TEST(SourceHash, BlocksMayBeAddedInAnyOrder) {
   std::string content(2 * kHashBlockBytes + 100, '\0');
   for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 >> 3);
-  SourceHash hash(static_cast<int64_t>(content.size()));
-  ASSERT_EQ(hash.blocks(), 3u);
+  const auto size = static_cast<int64_t>(content.size());
+  SourceHash hash;
+  ASSERT_EQ(SourceHash::BlocksOf(size), 3u);
   for (const size_t block : {2, 0, 1}) {
     const size_t begin = block * kHashBlockBytes;
     hash.AddBlock(block, {content.data() + begin, std::min(kHashBlockBytes, content.size() - begin)});
   }
-  EXPECT_EQ(hash.Finish(), HashOf(content));
+  EXPECT_EQ(hash.Finish(size), HashOf(content));
 }
 
 TEST(SourceHash, ASourceOfWholeBlocksHasNoEmptyOne) {
-  EXPECT_EQ(SourceHash(0).blocks(), 0u);
-  EXPECT_EQ(SourceHash(1).blocks(), 1u);
-  EXPECT_EQ(SourceHash(kHashBlockBytes).blocks(), 1u);
-  EXPECT_EQ(SourceHash(kHashBlockBytes + 1).blocks(), 2u);
+  EXPECT_EQ(SourceHash::BlocksOf(0), 0u);
+  EXPECT_EQ(SourceHash::BlocksOf(1), 1u);
+  EXPECT_EQ(SourceHash::BlocksOf(kHashBlockBytes), 1u);
+  EXPECT_EQ(SourceHash::BlocksOf(kHashBlockBytes + 1), 2u);
 }
 
 TEST(SourceHash, OnceStoppedItIsCancelled) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/ingest/source_hash.h"
@@ -13,6 +14,7 @@
 #include "storage/base/unique_fd.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/chrome_samples.h"
+#include "tests/fakes/ingest/growing_source.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/packed.h"
 #include "tests/unit/ingest/made_source.h"
@@ -63,6 +65,69 @@ TEST_F(SourceReaderTest, APackedSourceIsWhatItIsPlain) {
     EXPECT_EQ(read->hash, *HashSource(fd_.get(), {}));
     EXPECT_EQ(progress_.back(), static_cast<int64_t>(packed.size()));
   }
+}
+
+// Of everything that a part holds.
+TEST_F(SourceReaderTest, ASourceThatStillComesIsWhatItIsWhole) {
+  const std::string small = "{\"traceEvents\":[" + ManyEvents(300) + "],\"a\":1}";
+  const std::string large = "[" + ManyEvents(130'000) + "]\n\n";
+  ASSERT_GT(large.size(), 2 * kHashBlockBytes);
+  const std::pair<std::string, std::vector<size_t>> cases[] = {
+      {small, {1, 7}},
+      {Gzip(small), {1}},
+      {Zstd(small), {1}},
+      {large, {kHashBlockBytes - 1, 100'000, large.size()}},
+      {Gzip(large), {1000, kHashBlockBytes}},
+      {Zstd(large), {1000, kHashBlockBytes}},
+      {large.substr(0, 2 * kHashBlockBytes), {kHashBlockBytes}},
+      {Gzip(large).substr(0, 50'000), {999}},
+  };
+  for (const auto& [content, steps] : cases) {
+    const Result<ReadSourceResult> whole = Read(content);
+    ASSERT_TRUE(whole.ok()) << whole.status().ToString();
+    const MemoryPart wanted = part_;
+    for (const size_t step : steps) {
+      part_ = MemoryPart();
+      GrowingSource source;
+      source.Send(content, step);
+      const SourceFile file = *SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+      const Result<ReadSourceResult> read = ReadSource(file, {}, pool_, part_, [](int64_t, int64_t) {}, {});
+      ASSERT_TRUE(read.ok()) << read.status().ToString();
+      EXPECT_EQ(read->hash, whole->hash) << step;
+      EXPECT_EQ(read->warnings, whole->warnings) << step;
+      for (const EventKind kind : {EventKind::kSlice, EventKind::kInstant, EventKind::kMetadata}) {
+        EXPECT_TRUE(part_.Rows(kind) == wanted.Rows(kind)) << step;
+      }
+      EXPECT_TRUE(part_.strings == wanted.strings) << step;
+      EXPECT_EQ(part_.facts, wanted.facts) << step;
+    }
+  }
+}
+
+TEST_F(SourceReaderTest, ADatabaseThatStillComesIsReadOnceItIsWhole) {
+  const std::string content = DatabaseOf("CREATE TABLE t (x)");
+  GrowingSource source;
+  source.Send(content, 1000);
+  const SourceFile file = *SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  const Result<ReadSourceResult> read = ReadSource(file, {}, pool_, part_, [](int64_t, int64_t) {}, {});
+  EXPECT_EQ(read.status().ToString(), Failure(content).ToString());
+}
+
+TEST_F(SourceReaderTest, ASourceThatIsWholeAndEmptyIsNone) {
+  GrowingSource source;
+  source.Send("", 1);
+  const SourceFile file = *SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  const Result<ReadSourceResult> read = ReadSource(file, {}, pool_, part_, [](int64_t, int64_t) {}, {});
+  EXPECT_EQ(read.status().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(SourceReaderTest, ASourceThatBreaksOffFails) {
+  GrowingSource source;
+  source.Add("[" + ManyEvents(100));
+  source.growth().BreakOff();
+  const SourceFile file = *SourceFile::OpenGrowing(source.fd(), "trace.json", source.growth());
+  const Result<ReadSourceResult> read = ReadSource(file, {}, pool_, part_, [](int64_t, int64_t) {}, {});
+  EXPECT_EQ(read.status().code(), ErrorCode::kCancelled);
 }
 
 TEST_F(SourceReaderTest, WhereNoThreadCanBeStartedAllIsReadOnTheCallers) {

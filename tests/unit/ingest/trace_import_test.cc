@@ -19,6 +19,7 @@
 #include "storage/trace/slice_nesting.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/chrome_samples.h"
+#include "tests/fakes/ingest/growing_source.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/packed.h"
 #include "tests/fakes/storage/fault_files.h"
@@ -134,6 +135,59 @@ TEST_F(TraceImportTest, APackedSourceIsReadAsWell) {
     EXPECT_EQ(last_progress_.total_bytes, static_cast<int64_t>(packed.size()));
     std::filesystem::remove(path_);
   }
+}
+
+TEST_F(TraceImportTest, ASourceThatStillComesIsReadAsItComes) {
+  const std::string trace = "[" + ManyEvents(200'000) + "]";
+  const UniqueFd whole = Make(trace);
+  ASSERT_TRUE(Import(whole.get()).ok());
+  const Rows wanted = Part().Rows(EventKind::kSlice);
+  std::filesystem::remove(path_);
+  GrowingSource source;
+  source.Add(trace.substr(0, trace.size() - 1));
+  ImportProgress seen;
+  bool rest_came = false;
+  const auto progress = [&](const ImportProgress& now) {
+    seen = now;
+    if (rest_came || now.events < 50'000) return;
+    EXPECT_EQ(now.total_bytes, 0);  // as nobody knows yet
+    source.Add("]", true);          // not before much of it was read
+    rest_came = true;
+  };
+  const Result<ImportedPart> imported = ImportTrace(
+      {.fd = source.fd(), .name = "trace.json", .growth = &source.growth()}, limits_, *files_, path_, {}, progress);
+  ASSERT_TRUE(imported.ok()) << imported.status().ToString();
+  EXPECT_TRUE(rest_came);
+  EXPECT_EQ(imported->source_bytes, static_cast<int64_t>(trace.size()));
+  EXPECT_EQ(imported->source_hash, *HashSource(whole.get(), {}));
+  EXPECT_TRUE(Part().Rows(EventKind::kSlice) == wanted);
+}
+
+TEST_F(TraceImportTest, OneThatStillComesIsStoppedAndLeavesNothing) {
+  limits_.silent_ms = 1;  // which does not count while it comes
+  GrowingSource source;
+  source.Add("[" + ManyEvents(1000));
+  std::stop_source stop;
+  std::thread stopper([&] {
+    while (Left().empty()) std::this_thread::yield();
+    stop.request_stop();
+  });
+  const Result<ImportedPart> imported =
+      ImportTrace({.fd = source.fd(), .name = "trace.json", .growth = &source.growth()}, limits_, *files_, path_,
+                  stop.get_token(), [](const ImportProgress&) {});
+  stopper.join();
+  EXPECT_EQ(imported.status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(Left(), Rows{});
+}
+
+TEST_F(TraceImportTest, AReaderThatIsDoneBeforeItsSourceIsNotBelieved) {
+  limits_.program = KPROF_BIN_DIR "/ingest_nonsense";
+  GrowingSource source;
+  source.Add("[");
+  const Result<ImportedPart> imported =
+      ImportTrace({.fd = source.fd(), .name = "good-trace", .growth = &source.growth()}, limits_, *files_, path_, {},
+                  [](const ImportProgress&) {});
+  EXPECT_EQ(imported.status().code(), ErrorCode::kInternal);
 }
 
 TEST_F(TraceImportTest, TheRankThatIsSaidStandsAboveTheSources) {

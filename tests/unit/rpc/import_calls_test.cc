@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <thread>
+
+#include "daemon/ingest/source_kind.h"
 #include "daemon/rpc/upload_call.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
@@ -13,12 +17,18 @@ using testing::HasSubstr;
 
 class ImportCalls : public testing::Test, public RpcFixture {
  protected:
-  // Its part is what the source holds.
+  // Its part is what the source holds, or begins with; what begins with "[bad" is none.
   ImportCalls() {
-    import_ = [](const ImportSource& source, const ImportLimits&, Files& files, const std::string& path,
-                 const std::stop_token&, const auto& progress) -> Result<ImportedPart> {
+    import_ = [this](const ImportSource& source, const ImportLimits&, Files& files, const std::string& path,
+                     const std::stop_token& stop, const auto& progress) -> Result<ImportedPart> {
+      ++begun_;
       std::string bytes(100, '\0');
       bytes.resize(static_cast<size_t>(::pread(source.fd, bytes.data(), bytes.size(), 0)));
+      if (bytes.starts_with("[bad")) return Fail(ErrorCode::kBadInput, "import a.json", "it is bad");
+      while (source.growth != nullptr && !source.growth->state().is_whole) {
+        if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "import a.json", "it was stopped");
+        std::this_thread::yield();
+      }
       progress({.bytes = 1, .total_bytes = 3, .events = 7});
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.Create(path));
       RETURN_IF_ERROR(file->Append(bytes));
@@ -71,6 +81,8 @@ class ImportCalls : public testing::Test, public RpcFixture {
     return ticket;
   }
 
+  std::atomic<int> begun_{0};
+
   static grpc::Status Submit(RpcClient& client, const std::string& ticket, v1::SubmitImportResponse& response) {
     CallContext context;
     v1::SubmitImportRequest request;
@@ -85,7 +97,7 @@ class ImportCalls : public testing::Test, public RpcFixture {
 TEST_F(ImportCalls, ASourceThatWasSentIsImported) {
   RpcClient client = Connect();
   v1::SubmitImportResponse response;
-  const grpc::Status submitted = Submit(client, Uploaded(client, "bytes"), response);
+  const grpc::Status submitted = Submit(client, Uploaded(client, "[ ]  "), response);
   ASSERT_TRUE(submitted.ok()) << submitted.error_message();
   EXPECT_EQ(response.run().tool(), "import");
   EXPECT_FALSE(response.existing());
@@ -106,7 +118,7 @@ TEST_F(ImportCalls, ASourceThatWasSentIsImported) {
 TEST_F(ImportCalls, ATicketIsForItsUserAlone) {
   RpcClient client = Connect();
   RpcClient other = Connect(kUid + 1);
-  const std::string ticket = Uploaded(client, "bytes");
+  const std::string ticket = Uploaded(client, "[ ]  ");
   v1::SubmitImportResponse response;
   EXPECT_EQ(Submit(other, ticket, response).error_code(), grpc::NOT_FOUND);
   EXPECT_TRUE(Submit(client, ticket, response).ok());
@@ -118,12 +130,12 @@ TEST_F(ImportCalls, AStreamThatIsNotWholeHoldsNothing) {
   std::string ticket;
   const std::pair<std::vector<v1::UploadSourceRequest>, const char*> cases[] = {
       {{}, "before its header"},
-      {{Data("bytes")}, "before the header"},
-      {{Header("a"), Data("bytes")}, "without how many"},
-      {{Header("a"), Data("bytes"), Sent(4)}, "5 bytes came, not 4"},
+      {{Data("[ ]  ")}, "before the header"},
+      {{Header("a"), Data("[ ]  ")}, "without how many"},
+      {{Header("a"), Data("[ ]  "), Sent(4)}, "5 bytes came, not 4"},
       {{Header("a"), Header("a")}, "second header"},
       {{Header("a", -1)}, "negative"},
-      {{Header("a"), Sent(0), Data("bytes")}, "after how many"},
+      {{Header("a"), Sent(0), Data("[ ]  ")}, "after how many"},
       {{v1::UploadSourceRequest()}, "neither"},
   };
   for (const auto& [messages, says] : cases) {
@@ -133,6 +145,63 @@ TEST_F(ImportCalls, AStreamThatIsNotWholeHoldsNothing) {
   }
   OnLoop([this] { EXPECT_EQ(sources_->waiting(), 0u); });
   EXPECT_EQ(limits_->upload_bytes.bytes(), 0);
+}
+
+TEST_F(ImportCalls, ASourceIsReadWhileItComesAndNotOnceMore) {
+  RpcClient client = Connect();
+  const std::string first = "[" + std::string(kSniffBytes, ' ');
+  CallContext context;
+  v1::UploadSourceResponse uploaded;
+  auto stream = client.runs->UploadSource(&context, &uploaded);
+  ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data(first)));
+  while (begun_ == 0) std::this_thread::yield();
+  ASSERT_TRUE(stream->Write(Data("]")) && stream->Write(Sent(static_cast<int64_t>(first.size() + 1))));
+  stream->WritesDone();
+  ASSERT_TRUE(stream->Finish().ok());
+  v1::SubmitImportResponse response;
+  ASSERT_TRUE(Submit(client, uploaded.ticket(), response).ok());
+  CallContext waiting;
+  v1::WaitRunRequest request;
+  request.set_id(response.run().id());
+  v1::WaitRunResponse ended;
+  ASSERT_TRUE(client.runs->WaitRun(&waiting, request, &ended).ok());
+  EXPECT_EQ(ended.run().trace().slices(), 3);
+  EXPECT_EQ(begun_, 1);
+  EXPECT_TRUE(TemporaryFiles().empty());
+}
+
+TEST_F(ImportCalls, AnUploadEndsOnceItsSourceIsKnownToBeBad) {
+  RpcClient client = Connect();
+  CallContext context;
+  v1::UploadSourceResponse uploaded;
+  auto stream = client.runs->UploadSource(&context, &uploaded);
+  ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data("[bad" + std::string(kSniffBytes, ' '))));
+  while (stream->Write(Data(" "))) std::this_thread::yield();
+  EXPECT_THAT(stream->Finish().error_message(), HasSubstr("it is bad"));
+}
+
+TEST_F(ImportCalls, OfAnUploadThatBreaksOffNothingIsReadOn) {
+  RpcClient client = Connect();
+  for (const int uploads : {1, 2}) {  // of which one is read at a time
+    CallContext context;
+    v1::UploadSourceResponse uploaded;
+    auto stream = client.runs->UploadSource(&context, &uploaded);
+    ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data("[" + std::string(kSniffBytes, ' '))));
+    while (begun_ < uploads) ASSERT_TRUE(stream->Write(Data(" ")));
+    context.TryCancel();
+    EXPECT_FALSE(stream->Finish().ok());
+  }
+  EXPECT_TRUE(TemporaryFiles().empty());
+}
+
+TEST_F(ImportCalls, RubbishIsRefusedUnlessItMayBeNone) {
+  RpcClient client = Connect();
+  std::string ticket;
+  const grpc::Status refused = Upload(client, {Header("a"), Data("rubbish"), Sent(7)}, ticket);
+  EXPECT_THAT(refused.error_message(), HasSubstr("of no format that is known here"));
+  v1::UploadSourceRequest header = Header("a");
+  header.mutable_header()->set_may_be_none(true);
+  EXPECT_TRUE(Upload(client, {header, Data("rubbish"), Sent(7)}, ticket).ok());
 }
 
 }  // namespace

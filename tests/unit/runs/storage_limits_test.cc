@@ -85,6 +85,9 @@ TEST_F(StorageLimitsTest, AnEndedSessionWithoutRunsMakesRoomForANewOne) {
 TEST_F(StorageLimitsTest, AFairPartIsSomeOfTheDisk) {
   EXPECT_GT(*FairBytesPerUid(folder_.path()), 0);
   EXPECT_FALSE(FairBytesPerUid(folder_ / "missing").ok());
+  EXPECT_GT(*KeptFreeBytes(folder_.path()), 0);
+  EXPECT_LE(*KeptFreeBytes(folder_.path()), int64_t{1} << 30);
+  EXPECT_FALSE(KeptFreeBytes(folder_ / "missing").ok());
 }
 
 }  // namespace
