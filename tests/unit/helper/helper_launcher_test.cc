@@ -60,7 +60,7 @@ class HelperLauncherTest : public HelperTest {
   bool WaitUntil(const std::function<bool()>& condition, const char* what) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
     while (!condition()) {
-      loop_.context().run_one_until(deadline);
+      loop_.context().run_one_for(std::chrono::milliseconds(20));
       loop_.RunUntilIdle();
       if (std::chrono::steady_clock::now() >= deadline) {
         ADD_FAILURE() << "waited in vain for " << what;

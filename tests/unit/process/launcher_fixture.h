@@ -95,10 +95,11 @@ class SupervisorLauncherTest : public testing::Test {
     KillAll([] { return FindDescendants(::getpid()); });
   }
 
+  // Looks again after each event of the loop, and now and then: of what other processes do the loop is not told.
   bool WaitUntil(const std::function<bool()>& condition, const char* what) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!condition()) {
-      loop_.context().run_one_until(deadline);
+      loop_.context().run_one_for(std::chrono::milliseconds(20));
       if (std::chrono::steady_clock::now() >= deadline) {
         ADD_FAILURE() << "waited in vain for " << what;
         return false;
