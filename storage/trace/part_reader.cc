@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <utility>
@@ -71,6 +70,7 @@ PartReader::PartReader(std::string path, std::string identity, Db db, ColumnCach
 void PartReader::Forget() {
   sqlite3_db_release_memory(db_.handle());
   strings_.Forget();
+  counted_ = {};
 }
 
 Status PartReader::Load() {
@@ -196,9 +196,19 @@ Result<DecodedColumn> PartReader::ReadArg(const Segment& segment, uint32_t shape
   if (shape >= shapes_.size() || slot >= shapes_[shape].size() || !HasColumn(shapes_[shape][slot].type)) {
     return Broken("it has no column for slot " + std::to_string(slot) + " of shape " + std::to_string(shape));
   }
-  ASSIGN_OR_RETURN(const DecodedColumn shapes, Read(segment, EventColumn::kShape));
-  return ReadPlace({segment.id, shape, slot},
-                   static_cast<size_t>(std::count(shapes->begin(), shapes->end(), int64_t{shape})), true);
+  if (DecodedColumn cached = cache_.Find({number_, ColumnId(segment.id, shape, slot)})) return cached;
+  ASSIGN_OR_RETURN(const size_t rows, CountRows(segment, shape));
+  return ReadPlace({segment.id, shape, slot}, rows, true);
+}
+
+Result<size_t> PartReader::CountRows(const Segment& segment, uint32_t shape) {
+  if (counted_.segment != segment.id) {
+    ASSIGN_OR_RETURN(const DecodedColumn shapes, Read(segment, EventColumn::kShape));
+    counted_ = {segment.id, {}};
+    for (const int64_t of_row : *shapes) ++counted_.rows[of_row];
+  }
+  const auto found = counted_.rows.find(shape);
+  return found == counted_.rows.end() ? 0 : found->second;
 }
 
 Result<DecodedColumn> PartReader::ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept) {

@@ -108,6 +108,8 @@ class PartReader {
   Status LoadSegments();
   Status CheckTables();
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
+  // Of that shape.
+  Result<size_t> CountRows(const Segment& segment, uint32_t shape);
 
   const std::string path_;
   const std::string identity_;
@@ -121,6 +123,11 @@ class PartReader {
   std::array<int64_t, kEventKinds> rows_{};
   PartStrings strings_;
   std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
+  struct Counted {
+    int64_t segment = 0;                       // which have ids from 1 on
+    std::unordered_map<int64_t, size_t> rows;  // by shape
+  };
+  Counted counted_;  // where arguments were read last
 };
 
 }  // namespace kprof
