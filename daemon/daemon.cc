@@ -214,9 +214,10 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
+  const SpoolLimits spool_limits = SpoolLimitsOf(config);
   read_aheads = std::make_unique<ReadAheads>(
       ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
-      ReadAheads::Options{.at_once = ReadAheadsAtOnce(config)});
+      ReadAheads::Options{.at_once = ReadAheadsAtOnce(config), .kept_free_bytes = spool_limits.kept_free_bytes});
   SetStorageLimits();
   std::string last_id;
   {
@@ -270,7 +271,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             ways->client_launcher(),
                                             ways->helper_watch(),
                                             &sources,
-                                            SpoolLimitsOf(config),
+                                            spool_limits,
                                             read_aheads.get()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));

@@ -172,7 +172,7 @@ Status IngestProcess::WhyEnded() {
   }
   const std::string how =
       WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : "status " + std::to_string(WEXITSTATUS(status));
-  return Fail(ErrorCode::kBadInput, "read it", "kprof-ingest, which reads it, ended with " + how,
+  return Fail(ErrorCode::kInternal, "read it", "kprof-ingest, which reads it, ended with " + how,
               "report it, with the file if that may be shown");
 }
 

@@ -46,8 +46,7 @@ class Import {
     auto heard = std::chrono::steady_clock::now();
     while (!done_) {
       if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import " + source_.name, "it was cancelled");
-      const bool comes = Comes();
-      Result<std::optional<ReceivedFrame>> received = process_.Receive(comes ? kLookAtGrowthMs : kLookMs);
+      Result<std::optional<ReceivedFrame>> received = process_.Receive(Comes() ? kLookAtGrowthMs : kLookMs);
       if (!received.ok()) return WhyEnded(received.status());
       const std::optional<ReceivedFrame>& frame = *received;
       RETURN_IF_ERROR(TellGrowth(!frame));
@@ -55,10 +54,10 @@ class Import {
       if (frame) {
         RETURN_IF_ERROR(Take(*frame));
         heard = now;
-      } else if (comes) {
+      } else if (source_.growth != nullptr && !source_.growth->state().is_whole) {
         heard = now;  // it may have nothing to read
       } else if (now - heard > std::chrono::milliseconds(limits_.silent_ms)) {
-        return Fail(ErrorCode::kBadInput, "read it",
+        return Fail(ErrorCode::kInternal, "read it",
                     "nothing was heard of its reader for " + std::to_string(limits_.silent_ms / 1000) + " s");
       }
     }

@@ -114,7 +114,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
       const SourceKind kind = spool_->kind();
       const bool is_text = kind != SourceKind::kUnknown && kind != SourceKind::kSqlite;
       if (is_text && parts_.read_aheads != nullptr) {
-        ahead_ = parts_.read_aheads->Begin(spool_->fd(), announced_.name, announced_.may_be_none, grown);
+        ahead_ = parts_.read_aheads->Begin(
+            {spool_->fd(), announced_.name, announced_.may_be_none, spool_->BytesBeside()}, grown);
       }
       return OkStatus();
     }

@@ -14,28 +14,6 @@
 
 namespace kprof {
 
-// What a source that came over the wire takes of the storage, until it is gone.
-class SpooledBytes {
- public:
-  SpooledBytes(UploadBytes& bytes, uint32_t owner) : bytes_(bytes), owner_(owner) {}
-  ~SpooledBytes() { bytes_.Shrink(owner_, size_bytes_); }
-  SpooledBytes(const SpooledBytes&) = delete;
-  SpooledBytes& operator=(const SpooledBytes&) = delete;
-
-  // As UploadBytes::Grow.
-  Status Grow(int64_t by_bytes, const UploadBytes::Beside& beside, const std::string& act) {
-    RETURN_IF_ERROR(bytes_.Grow(owner_, by_bytes, beside, act));
-    size_bytes_ += by_bytes;
-    return OkStatus();
-  }
-  int64_t size_bytes() const { return size_bytes_; }
-
- private:
-  UploadBytes& bytes_;
-  const uint32_t owner_;
-  int64_t size_bytes_ = 0;
-};
-
 struct HeldSource {
   UniqueFd fd;  // a regular file, read with pread alone: what its owner truncates under us ends early, and no more
   int64_t size_bytes = 0;                 // when it came

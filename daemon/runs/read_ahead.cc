@@ -33,7 +33,8 @@ struct ReadAhead::Reading {
   UniqueFd fd;
   std::string name;
   bool may_be_none = false;
-  std::string path;  // of the part
+  std::string path;                          // of the part
+  std::shared_ptr<SpooledBytes> part_bytes;  // its reader's, then theirs who have its part
 
   SourceGrowth growth;
   std::stop_source stop;
@@ -44,12 +45,12 @@ struct ReadAhead::Reading {
   bool given_up KPROF_GUARDED_BY(mu) = false;  // what comes of it is to be removed
   bool has_part KPROF_GUARDED_BY(mu) = false;  // at its path
 
-  void End(Result<ImportedPart> came) {
+  // A part that was made may not wait where `came` is a failure.
+  void End(Result<ImportedPart> came, bool made_part) {
     bool is_wanted = false;
-    const bool made_part = came.ok() && !came->no_trace;
     {
       MutexLock lock(mu);
-      is_wanted = !given_up;
+      is_wanted = !given_up && came.ok();
       has_part = made_part && is_wanted;
       result = std::move(came);
     }
@@ -62,7 +63,9 @@ struct ReadAhead::Reading {
     MutexLock lock(mu);
     given_up = true;
     if (!std::exchange(has_part, false)) return;
-    const auto remove = [&all_files = files, part = path] { RemovePart(all_files, part); };
+    const auto remove = [&all_files = files, part = path, counted = std::move(part_bytes)] {
+      RemovePart(all_files, part);
+    };
     if (!removal.Submit(remove).ok()) remove();
   }
 };
@@ -92,30 +95,31 @@ std::optional<ImportedPart> ReadAhead::Take(const Wanted& wanted, const std::str
     reading.GiveUp();
     return std::nullopt;
   }
-  ImportedPart part;
-  while (true) {
+  std::optional<ImportedPart> part;
+  while (!part) {
     ImportProgress now;
     {
       MutexLock lock(reading.mu);
       reading.ended.wait_for(reading.mu, kLookEvery,
                              [&]() KPROF_REQUIRES(reading.mu) { return reading.result.has_value(); });
+      now = reading.progress;
       if (reading.result) {
         if (!reading.result->ok()) return std::nullopt;
         part = **reading.result;
-        break;
       }
-      now = reading.progress;
     }
     progress(now);
-    if (stop.stop_requested()) {
+    if (!part && stop.stop_requested()) {
       reading.GiveUp();
       return std::nullopt;
     }
   }
-  if (part.no_trace) return wanted.may_be_none ? std::optional(std::move(part)) : std::nullopt;
+  if (part->no_trace && !wanted.may_be_none) return std::nullopt;
+  if (part->no_trace) return part;
   MutexLock lock(reading.mu);
   if (!reading.has_part || !reading.files.Rename(reading.path, part_path).ok()) return std::nullopt;
   reading.has_part = false;
+  reading.part_bytes = nullptr;  // its run counts it
   return part;
 }
 
@@ -143,14 +147,14 @@ void ReadAheads::GiveBackPlace() {
   --reading_;
 }
 
-std::shared_ptr<ReadAhead> ReadAheads::Begin(int fd, const std::string& name, bool may_be_none,
-                                             const SourceGrowth::State& grown) {
-  if (grown.bytes < options_.least_bytes || name.size() > options_.longest_name_bytes) return nullptr;
+std::shared_ptr<ReadAhead> ReadAheads::Begin(Source source, const SourceGrowth::State& grown) {
+  if (grown.bytes < options_.least_bytes || source.name.size() > options_.longest_name_bytes) return nullptr;
   if (!TakePlace()) return nullptr;
   auto reading = std::make_shared<ReadAhead::Reading>(parts_.files, parts_.removal);
-  reading->fd = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  reading->name = name;
-  reading->may_be_none = may_be_none;
+  reading->fd = UniqueFd(::fcntl(source.fd, F_DUPFD_CLOEXEC, 0));
+  reading->name = std::move(source.name);
+  reading->may_be_none = source.may_be_none;
+  reading->part_bytes = std::move(source.part_bytes);
   reading->path = parts_.folder + "/" + RandomName() + std::string(kTracePartEnding);
   reading->growth.Tell(grown);
   const auto read = [this, reading] {
@@ -173,7 +177,19 @@ void ReadAheads::Read(ReadAhead::Reading& reading) {
                             .format = std::string(kReadAs),
                             .may_be_none = reading.may_be_none,
                             .growth = &reading.growth};
-  reading.End(parts_.import(source, parts_.limits, parts_.files, reading.path, reading.stop.get_token(), progress));
+  Result<ImportedPart> came =
+      parts_.import(source, parts_.limits, parts_.files, reading.path, reading.stop.get_token(), progress);
+  const bool made_part = came.ok() && !came->no_trace;
+  const Status counted = made_part ? CountPart(reading, came->bytes) : OkStatus();
+  reading.End(counted.ok() ? std::move(came) : counted, made_part);
+}
+
+Status ReadAheads::CountPart(const ReadAhead::Reading& reading, int64_t part_bytes) {
+  const std::string act = "read " + reading.name + " while it comes";
+  ASSIGN_OR_RETURN(const int64_t free_bytes, parts_.files.ReadFreeBytes(parts_.folder));
+  if (free_bytes < options_.kept_free_bytes)
+    return Fail(ErrorCode::kStorageFull, act, "too little of the disk is free");
+  return reading.part_bytes->Grow(part_bytes, act);
 }
 
 }  // namespace kprof

@@ -3,7 +3,8 @@
 // was read; else, and where this failed or there was no place for it, the source is read then, from its beginning.
 //
 // It is read as its bytes say, and of no rank but its own: whoever takes the part sees to that (ImportWays::set_rank).
-// Neither run nor catalog know of it. Knows nothing of how the bytes come; that is source_spool.h.
+// Neither run nor catalog know of it; while it waits it counts as what its user uploads (upload_bytes.h). Knows nothing
+// of how the bytes come; that is source_spool.h.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/source_growth.h"
 #include "daemon/ingest/trace_import.h"
+#include "daemon/runs/upload_bytes.h"
 #include "storage/base/files.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
@@ -38,7 +40,7 @@ class ReadAhead {
 
   // How far the source has come. One thread at a time.
   void Tell(const SourceGrowth::State& grown);
-  // Why it cannot be read, where that is its own fault: no more of it need come.
+  // Why it cannot be read, where its reader says so: no more of it need come.
   std::optional<Status> bad_source() const;
 
   struct Wanted {
@@ -71,7 +73,8 @@ class ReadAheads {
   };
   struct Options {
     size_t at_once = 1;                // that are being read; one more is read when it is imported
-    int64_t least_bytes = 1 << 20;     // what is smaller is read in no time when it is there
+    int64_t least_bytes = 4 << 20;     // what is smaller is read in no time when it is there
+    int64_t kept_free_bytes = 0;       // of the disk: where a part leaves less, it does not wait
     size_t longest_name_bytes = 1024;  // which an import does not take either
   };
   // What `parts` names outlives it and all that it begins.
@@ -81,9 +84,15 @@ class ReadAheads {
   ReadAheads(const ReadAheads&) = delete;
   ReadAheads& operator=(const ReadAheads&) = delete;
 
-  // Of a text, packed or not (ingest/source_kind.h), of which so much has come. Null where it is too small yet, or
-  // there is no place: it may be tried again when more of it is there.
-  std::shared_ptr<ReadAhead> Begin(int fd, const std::string& name, bool may_be_none, const SourceGrowth::State& grown);
+  struct Source {
+    int fd = -1;  // of a text, packed or not (ingest/source_kind.h)
+    std::string name;
+    bool may_be_none = false;
+    std::shared_ptr<SpooledBytes> part_bytes;  // nobody else's: as what its part counts until it is taken
+  };
+  // Of a source of which so much has come. Null where that is too little yet, or there is no place: it may be tried
+  // again when more of it is there.
+  std::shared_ptr<ReadAhead> Begin(Source source, const SourceGrowth::State& grown);
 
   // Waits until nobody reads any more; nothing begins from here on.
   void End();
@@ -92,6 +101,8 @@ class ReadAheads {
   bool TakePlace();
   void GiveBackPlace();
   void Read(ReadAhead::Reading& reading);
+  // Whether there is room for a part that waits.
+  Status CountPart(const ReadAhead::Reading& reading, int64_t part_bytes);
 
   const Parts parts_;
   const Options options_;

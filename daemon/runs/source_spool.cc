@@ -13,33 +13,33 @@
 
 namespace kprof {
 
-SourceSpool::SourceSpool(Files& files, std::string folder, UploadBytes& bytes, uint32_t owner,
+SourceSpool::SourceSpool(Files& files, std::string folder, std::unique_ptr<SpooledBytes> spooled,
                          const AnnouncedSource& announced, const SpoolLimits& limits)
     : files_(files),
       folder_(std::move(folder)),
       limits_(limits),
       act_("take source '" + ClippedText(announced.name, 200) + "'"),
       may_be_none_(announced.may_be_none),
-      spooled_(std::make_shared<SpooledBytes>(bytes, owner)) {}
+      spooled_(std::move(spooled)) {}
 
 Result<std::unique_ptr<SourceSpool>> SourceSpool::Begin(Catalog& catalog, Files& files, UploadBytes& bytes,
                                                         uint32_t owner, const AnnouncedSource& announced,
                                                         const SpoolLimits& limits) {
-  std::unique_ptr<SourceSpool> spool(
-      new SourceSpool(files, catalog.layout().TemporaryFolder(), bytes, owner, announced, limits));
-  RETURN_IF_ERROR(spool->CheckSize(announced.size_bytes));
+  UploadBytes::Beside beside;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog.readers().Borrow());
     if (bytes.limits().artifact_bytes() > 0) {
-      ASSIGN_OR_RETURN(spool->beside_.lasting_bytes, ReadLastingArtifactBytes(*reader, ""));
+      ASSIGN_OR_RETURN(beside.lasting_bytes, ReadLastingArtifactBytes(*reader, ""));
     }
     ASSIGN_OR_RETURN(const OwnedSums owned, ReadOwned(*reader, owner));
-    spool->beside_.owned_bytes = owned.bytes;
+    beside.owned_bytes = owned.bytes;
   }
-  {
-    SpooledBytes whole(bytes, owner);  // whether it would fit, before all of it is on its way
-    RETURN_IF_ERROR(whole.Grow(announced.size_bytes, spool->beside_, spool->act_));
-  }
+  std::unique_ptr<SourceSpool> spool(new SourceSpool(files, catalog.layout().TemporaryFolder(),
+                                                     std::make_unique<SpooledBytes>(bytes, owner, beside), announced,
+                                                     limits));
+  RETURN_IF_ERROR(spool->CheckSize(announced.size_bytes));
+  // Whether it would fit, before all of it is on its way.
+  RETURN_IF_ERROR(spool->BytesBeside()->Grow(announced.size_bytes, spool->act_));
   RETURN_IF_ERROR(spool->CheckRoom(announced.size_bytes));
   const std::string path = spool->folder_ + "/" + RandomName();
   ASSIGN_OR_RETURN(spool->file_, files.Create(path));
@@ -86,7 +86,7 @@ Status SourceSpool::Add(std::span<const char> bytes) {
     RETURN_IF_ERROR(CheckRoom(static_cast<int64_t>(bytes.size())));
     looked_at_ = size_bytes;
   }
-  RETURN_IF_ERROR(spooled_->Grow(static_cast<int64_t>(bytes.size()), beside_, act_));
+  RETURN_IF_ERROR(spooled_->Grow(static_cast<int64_t>(bytes.size()), act_));
   return file_->Append(bytes);
 }
 

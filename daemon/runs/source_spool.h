@@ -45,12 +45,14 @@ class SourceSpool {
   // By its first bytes; kUnknown as long as there are not enough.
   SourceKind kind() const { return kind_; }
   int fd() const { return file_->fd(); }
+  // For what is made of it.
+  std::unique_ptr<SpooledBytes> BytesBeside() const { return spooled_->Another(); }
 
   // kBadInput when another number of bytes has come, and as Add.
   Result<HeldSource> Finish(int64_t expected_bytes, Places::Place place);
 
  private:
-  SourceSpool(Files& files, std::string folder, UploadBytes& bytes, uint32_t owner, const AnnouncedSource& announced,
+  SourceSpool(Files& files, std::string folder, std::unique_ptr<SpooledBytes> spooled, const AnnouncedSource& announced,
               const SpoolLimits& limits);
   Status CheckSize(int64_t size_bytes) const;
   Status CheckRoom(int64_t more_bytes) const;
@@ -65,7 +67,6 @@ class SourceSpool {
   SourceKind kind_ = SourceKind::kUnknown;
   int64_t looked_at_ = 0;  // when it had so many bytes there was room
   std::shared_ptr<SpooledBytes> spooled_;
-  UploadBytes::Beside beside_;
   std::unique_ptr<File> file_;
 };
 

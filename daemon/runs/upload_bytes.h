@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -35,6 +36,33 @@ class UploadBytes {
   mutable Mutex mu_;
   int64_t bytes_ KPROF_GUARDED_BY(mu_) = 0;
   std::unordered_map<uint32_t, int64_t> bytes_by_owner_ KPROF_GUARDED_BY(mu_);  // no zeros
+};
+
+// What a source that came over the wire takes of them, or a part that is read of it, until it is gone. One thread at a
+// time.
+class SpooledBytes {
+ public:
+  SpooledBytes(UploadBytes& bytes, uint32_t owner, const UploadBytes::Beside& beside)
+      : bytes_(bytes), owner_(owner), beside_(beside) {}
+  ~SpooledBytes() { bytes_.Shrink(owner_, size_bytes_); }
+  SpooledBytes(const SpooledBytes&) = delete;
+  SpooledBytes& operator=(const SpooledBytes&) = delete;
+
+  // None yet, of the same owner and beside the same.
+  std::unique_ptr<SpooledBytes> Another() const { return std::make_unique<SpooledBytes>(bytes_, owner_, beside_); }
+  // As UploadBytes::Grow.
+  Status Grow(int64_t by_bytes, const std::string& act) {
+    RETURN_IF_ERROR(bytes_.Grow(owner_, by_bytes, beside_, act));
+    size_bytes_ += by_bytes;
+    return OkStatus();
+  }
+  int64_t size_bytes() const { return size_bytes_; }
+
+ private:
+  UploadBytes& bytes_;
+  const uint32_t owner_;
+  const UploadBytes::Beside beside_;
+  int64_t size_bytes_ = 0;
 };
 
 }  // namespace kprof

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -185,6 +186,24 @@ TEST_F(TraceImportTest, OneThatStillComesIsStoppedAndLeavesNothing) {
   EXPECT_EQ(Left(), Rows{});
 }
 
+TEST_F(TraceImportTest, AReaderThatIsSilentOnceItsSourceHasComeIsEnded) {
+  limits_.program = KPROF_BIN_DIR "/ingest_nonsense";
+  limits_.silent_ms = 50;
+  GrowingSource source;
+  source.Add("[");
+  std::thread sender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // silent, and nobody minds
+    source.Add("]", true);
+  });
+  const Result<ImportedPart> imported =
+      ImportTrace({.fd = source.fd(), .name = "mute-trace", .growth = &source.growth()}, limits_, *files_, path_, {},
+                  [&](const ImportProgress&) {});
+  EXPECT_TRUE(source.growth().state().is_whole);
+  sender.join();
+  EXPECT_NE(imported.status().why().find("nothing was heard of its reader"), std::string::npos);
+  EXPECT_EQ(Left(), Rows{});
+}
+
 TEST_F(TraceImportTest, AReaderThatIsDoneBeforeItsSourceIsNotBelieved) {
   limits_.program = KPROF_BIN_DIR "/ingest_nonsense";
   GrowingSource source;
@@ -329,7 +348,7 @@ TEST_F(TraceImportTest, AReaderThatIsSilentIsEnded) {
   limits_.silent_ms = 200;
   for (const std::string word : {"mute", "hang", "trickle"}) {
     const Status status = Nonsense(word);
-    EXPECT_EQ(status.code(), ErrorCode::kBadInput) << word;
+    EXPECT_EQ(status.code(), ErrorCode::kInternal) << word;
     EXPECT_NE(status.why().find("nothing was heard of its reader"), std::string::npos) << status.ToString();
     EXPECT_EQ(Left(), Rows{});
   }
@@ -338,7 +357,7 @@ TEST_F(TraceImportTest, AReaderThatIsSilentIsEnded) {
 TEST_F(TraceImportTest, AReaderThatDiesTakesOnlyItsImportAlong) {
   for (const std::string word : {"crash", "leave", "close"}) {
     const Status status = Nonsense(word);
-    EXPECT_EQ(status.code(), ErrorCode::kBadInput) << word;
+    EXPECT_EQ(status.code(), ErrorCode::kInternal) << word;  // of this program, not of the source
     EXPECT_NE(status.why().find("kprof-ingest, which reads it, ended with"), std::string::npos) << status.ToString();
     EXPECT_NE(status.ToString().find(word + "-trace"), std::string::npos) << status.ToString();
     EXPECT_EQ(Left(), Rows{});

@@ -56,7 +56,9 @@ class ImportsFixture : public RunsFixture {
     HeldSource source;
     source.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     source.size_bytes = static_cast<int64_t>(bytes.size());
-    source.read_ahead = ahead.Begin(source.fd.get(), name, false, {source.size_bytes, true});
+    source.read_ahead = ahead.Begin(
+        {source.fd.get(), name, false, std::make_shared<SpooledBytes>(uploaded_, 1000, UploadBytes::Beside())},
+        {source.size_bytes, true});
     EXPECT_NE(source.read_ahead, nullptr);
     return {sources_->Keep(1000, std::move(source)), name, rank};
   }
@@ -97,6 +99,8 @@ class ImportsFixture : public RunsFixture {
   static constexpr int64_t kBytesWithRank = 12'345;
   std::map<std::string, std::optional<int64_t>> set_ranks_;  // of parts that said another one: by what they were called
   ImportLimits limits_;
+  StorageLimits no_limits_;
+  UploadBytes uploaded_{no_limits_};
   WorkerPool removal_{{.threads = 0}};
   std::atomic<int> reading_{0};
   std::atomic<bool> go_on_{false};

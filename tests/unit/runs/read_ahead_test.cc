@@ -37,6 +37,7 @@ class ReadAheadTest : public testing::Test {
     if (!failure_.ok()) return failure_;
     ImportedPart part;
     part.format = "chrome";
+    progress({.bytes = source.growth->state().bytes, .events = 5});
     if (is_no_trace_) {
       part.no_trace = Fail(ErrorCode::kBadInput, "read it", "it has no list");
       return part;
@@ -46,12 +47,17 @@ class ReadAheadTest : public testing::Test {
     ASSIGN_OR_RETURN(const std::unique_ptr<File> file, files.Create(path));
     RETURN_IF_ERROR(file->Append(bytes));
     part.slices = 5;
+    part.bytes = static_cast<int64_t>(bytes.size());
     return part;
   }
 
+  ReadAheads::Source Source(const std::string& name, bool may_be_none = false) {
+    return {source_.fd(), name, may_be_none,
+            std::make_shared<SpooledBytes>(bytes_, kOwner, UploadBytes::Beside{.owned_bytes = 90})};
+  }
   // Of which four bytes have come.
   std::shared_ptr<ReadAhead> Begin(bool may_be_none = false) {
-    return all_->Begin(source_.fd(), "a.json", may_be_none, {4, false});
+    return all_->Begin(Source("a.json", may_be_none), {4, false});
   }
   std::optional<ImportedPart> Take(ReadAhead& ahead, const ReadAhead::Wanted& wanted = {"a.json", "auto"},
                                    const std::stop_token& stop = {}) {
@@ -64,7 +70,10 @@ class ReadAheadTest : public testing::Test {
     while (!is_so()) std::this_thread::yield();
   }
 
+  static constexpr uint32_t kOwner = 1000;
   TemporaryFolder folder_;
+  StorageLimits storage_limits_;
+  UploadBytes bytes_{storage_limits_};
   std::unique_ptr<Files> files_ = MakePosixFiles();
   ImportLimits limits_;
   WorkerPool removal_{{.threads = 0}};
@@ -87,6 +96,7 @@ TEST_F(ReadAheadTest, ReadsWhileItsSourceComesAndIsTakenByItsImport) {
   ASSERT_TRUE(part);
   EXPECT_EQ(part->slices, 5);
   EXPECT_EQ(*ReadWholeFile(*files_, Taken(), 100), "123456");
+  EXPECT_EQ(seen_events_, 5);  // also where it had been read by then
   EXPECT_EQ(FilesLeft(), 1u);
   EXPECT_FALSE(ahead->bad_source());
 }
@@ -159,8 +169,38 @@ TEST_F(ReadAheadTest, ThereIsAPlaceForSoManyAtATime) {
 }
 
 TEST_F(ReadAheadTest, WhatIsSmallWaits) {
-  EXPECT_EQ(all_->Begin(source_.fd(), "a.json", false, {3, false}), nullptr);
-  EXPECT_EQ(all_->Begin(source_.fd(), std::string(2000, 'a'), false, {4, false}), nullptr);
+  EXPECT_EQ(all_->Begin(Source("a.json"), {3, false}), nullptr);
+  EXPECT_EQ(all_->Begin(Source(std::string(2000, 'a')), {4, false}), nullptr);
+}
+
+TEST_F(ReadAheadTest, APartThatWaitsCountsUntilItIsTakenOrGivenUp) {
+  source_.Add("1234");
+  for (const bool is_taken : {true, false}) {
+    std::shared_ptr<ReadAhead> ahead;
+    WaitFor([&] { return (ahead = Begin()) != nullptr; });
+    ahead->Tell({4, true});
+    WaitFor([&] { return bytes_.bytes() == 4; });
+    EXPECT_EQ(is_taken && Take(*ahead).has_value(), is_taken);
+    ahead.reset();
+    WaitFor([&] { return bytes_.bytes() == 0; });
+  }
+}
+
+TEST_F(ReadAheadTest, APartForWhichThereIsNoRoomDoesNotWait) {
+  source_.Add("1234");
+  storage_limits_.Set({.bytes_per_uid = 93});  // beside 90
+  std::shared_ptr<ReadAhead> ahead = Begin();
+  ahead->Tell({4, true});
+  EXPECT_FALSE(Take(*ahead));
+  EXPECT_FALSE(ahead->bad_source());
+  EXPECT_EQ(FilesLeft(), 0u);
+  storage_limits_.Set({});
+  Use({.at_once = 1, .least_bytes = 4, .kept_free_bytes = int64_t{1} << 60});
+  ahead = Begin();
+  ahead->Tell({4, true});
+  EXPECT_FALSE(Take(*ahead));
+  EXPECT_EQ(FilesLeft(), 0u);
+  EXPECT_EQ(bytes_.bytes(), 0);
 }
 
 TEST_F(ReadAheadTest, AnImportThatIsStoppedDoesNotWait) {
@@ -168,7 +208,7 @@ TEST_F(ReadAheadTest, AnImportThatIsStoppedDoesNotWait) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(Take(*ahead, {"a.json", "auto"}, stop.get_token()));
-  EXPECT_EQ(FilesLeft(), 0u);
+  WaitFor([&] { return Begin() != nullptr; });  // its place is free
 }
 
 TEST_F(ReadAheadTest, AllEndWithTheDaemon) {
