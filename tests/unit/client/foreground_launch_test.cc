@@ -10,7 +10,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "client/cpp/take_launch.h"
 #include "proto/side_socket.h"
@@ -75,10 +77,8 @@ class TakeLaunchTest : public ForegroundLaunchTest {
 
   std::string SocketPath() const { return folder_.Path("kprofd.sock"); }
 
-  // Answers what is asked once, from a process of its own.
-  void AnswerOnce(const std::string& bytes, bool with_file) {
-    const pid_t pid = ::fork();
-    if (pid > 0) return;
+  // What is asked once; waits for that.
+  void Answer(const std::string& bytes, bool with_file) {
     pollfd wait{listener_.get(), POLLIN, 0};
     ::poll(&wait, 1, 60'000);
     UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
@@ -88,10 +88,14 @@ class TakeLaunchTest : public ForegroundLaunchTest {
     ReceivePacket(client.get(), 8192, packet);
     const bool asked = DecodeSideRequest(packet.bytes) == SideRequest{kSideTakeLaunch, "run1"};
     SendPacket(client.get(), asked ? bytes : "", with_file ? std::vector<int>{0} : std::vector<int>{});
-    ::_exit(0);
+  }
+  // The same, meanwhile.
+  void AnswerOnce(const std::string& bytes, bool with_file) {
+    answering_.emplace_back([=, this] { Answer(bytes, with_file); });
   }
 
   UniqueFd listener_;
+  std::vector<std::jthread> answering_;
 };
 
 TEST_F(TakeLaunchTest, GivesTheFile) {
@@ -112,7 +116,7 @@ TEST_F(TakeLaunchTest, AsksAgainWhenItIsClosedUnheard) {
     pollfd wait{listener_.get(), POLLIN, 0};
     ::poll(&wait, 1, 60'000);
     UniqueFd(::accept(listener_.get(), nullptr, nullptr)).Reset();
-    AnswerOnce(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
+    Answer(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
   });
   EXPECT_TRUE(TakeLaunch(SocketPath(), "run1").ok());
   daemon.join();
@@ -131,7 +135,7 @@ TEST_F(TakeLaunchTest, GoesOnWaitingWhenSignalsCome) {
       ::pthread_kill(asks, SIGUSR1);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    AnswerOnce(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
+    Answer(EncodeSideAnswer({kSideTakeLaunch, "", "", ""}), true);
   });
   const Result<UniqueFd> taken = TakeLaunch(SocketPath(), "run1", 60'000);
   EXPECT_TRUE(taken.ok()) << taken.status().ToString();
