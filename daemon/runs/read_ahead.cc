@@ -45,12 +45,12 @@ struct ReadAhead::Reading {
   bool given_up KPROF_GUARDED_BY(mu) = false;  // what comes of it is to be removed
   bool has_part KPROF_GUARDED_BY(mu) = false;  // at its path
 
-  // A part that was made may not wait where `came` is a failure.
-  void End(Result<ImportedPart> came, bool made_part) {
+  void End(Result<ImportedPart> came) {
     bool is_wanted = false;
+    const bool made_part = came.ok() && !came->no_trace;
     {
       MutexLock lock(mu);
-      is_wanted = !given_up && came.ok();
+      is_wanted = !given_up;
       has_part = made_part && is_wanted;
       result = std::move(came);
     }
@@ -179,9 +179,14 @@ void ReadAheads::Read(ReadAhead::Reading& reading) {
                             .growth = &reading.growth};
   Result<ImportedPart> came =
       parts_.import(source, parts_.limits, parts_.files, reading.path, reading.stop.get_token(), progress);
-  const bool made_part = came.ok() && !came->no_trace;
-  const Status counted = made_part ? CountPart(reading, came->bytes) : OkStatus();
-  reading.End(counted.ok() ? std::move(came) : counted, made_part);
+  if (came.ok() && !came->no_trace) {
+    const Status counted = CountPart(reading, came->bytes);
+    if (!counted.ok()) {
+      RemovePart(parts_.files, reading.path);
+      came = counted;
+    }
+  }
+  reading.End(std::move(came));
 }
 
 Status ReadAheads::CountPart(const ReadAhead::Reading& reading, int64_t part_bytes) {
