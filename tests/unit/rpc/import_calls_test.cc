@@ -83,6 +83,15 @@ class ImportCalls : public testing::Test, public RpcFixture {
 
   std::atomic<int> begun_{0};
 
+  v1::Run Ended(RpcClient& client, const std::string& id) {
+    CallContext context;
+    v1::WaitRunRequest request;
+    request.set_id(id);
+    v1::WaitRunResponse ended;
+    const grpc::Status waited = client.runs->WaitRun(&context, request, &ended);
+    EXPECT_TRUE(waited.ok()) << waited.error_message();
+    return ended.run();
+  }
   static grpc::Status Submit(RpcClient& client, const std::string& ticket, v1::SubmitImportResponse& response) {
     CallContext context;
     v1::SubmitImportRequest request;
@@ -101,17 +110,13 @@ TEST_F(ImportCalls, ASourceThatWasSentIsImported) {
   ASSERT_TRUE(submitted.ok()) << submitted.error_message();
   EXPECT_EQ(response.run().tool(), "import");
   EXPECT_FALSE(response.existing());
-  CallContext context;
-  v1::WaitRunRequest request;
-  request.set_id(response.run().id());
-  v1::WaitRunResponse ended;
-  ASSERT_TRUE(client.runs->WaitRun(&context, request, &ended).ok());
-  EXPECT_EQ(ended.run().trace().slices(), 3);
-  EXPECT_EQ(ended.run().trace().bytes(), 5);
-  ASSERT_EQ(ended.run().trace_parts_size(), 1);
-  EXPECT_EQ(ended.run().trace_parts(0).name(), "rank4");
-  EXPECT_EQ(ended.run().trace_parts(0).source_name(), "a.json");
-  EXPECT_EQ(ended.run().trace_part_count(), 1);
+  const v1::Run ended = Ended(client, response.run().id());
+  EXPECT_EQ(ended.trace().slices(), 3);
+  EXPECT_EQ(ended.trace().bytes(), 5);
+  ASSERT_EQ(ended.trace_parts_size(), 1);
+  EXPECT_EQ(ended.trace_parts(0).name(), "rank4");
+  EXPECT_EQ(ended.trace_parts(0).source_name(), "a.json");
+  EXPECT_EQ(ended.trace_part_count(), 1);
   EXPECT_TRUE(TemporaryFiles().empty());
 }
 
@@ -160,12 +165,8 @@ TEST_F(ImportCalls, ASourceIsReadWhileItComesAndNotOnceMore) {
   ASSERT_TRUE(stream->Finish().ok());
   v1::SubmitImportResponse response;
   ASSERT_TRUE(Submit(client, uploaded.ticket(), response).ok());
-  CallContext waiting;
-  v1::WaitRunRequest request;
-  request.set_id(response.run().id());
-  v1::WaitRunResponse ended;
-  ASSERT_TRUE(client.runs->WaitRun(&waiting, request, &ended).ok());
-  EXPECT_EQ(ended.run().trace().slices(), 3);
+  const v1::Run ended = Ended(client, response.run().id());
+  EXPECT_EQ(ended.trace().slices(), 3);
   EXPECT_EQ(begun_, 1);
   EXPECT_TRUE(TemporaryFiles().empty());
 }
