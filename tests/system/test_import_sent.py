@@ -52,9 +52,14 @@ class SendingTest(OwnDaemonTest):
         for text in says:
             self.assertIn(text, err)
         self.assertEqual(self.daemon.ctl.json("runs")["runs"], [])
-        self.assertEqual(self.temporary_files(), [])
+        self.assert_nothing_is_left()
 
-    def send_endlessly(self, ctl, first, more):
+    def assert_nothing_is_left(self):
+        """Whoever hears that it was refused need not wait until its reader is gone."""
+        wait_until(lambda: self.temporary_files() == [], "its part to be gone")
+        wait_until(lambda: children_of(self.daemon.pid) == [], "its reader to be gone")
+
+    def send_endlessly(self, ctl, first, more, every_s=0):
         """Until nobody takes it. How many bytes were written."""
         sent = 0
         piece = first
@@ -62,6 +67,7 @@ class SendingTest(OwnDaemonTest):
             while True:
                 sent += os.write(ctl.stdin.fileno(), piece)
                 piece = more
+                time.sleep(every_s)
         except BrokenPipeError:
             return sent
 
@@ -83,9 +89,9 @@ class SentSourceTest(SendingTest):
     def test_what_is_seen_to_be_no_trace_ends_its_upload(self):
         ctl = self.start_sending()
         packed = gzip.compress(random.Random(1).randbytes(8 << 20), 0)
-        self.assertLess(self.send_endlessly(ctl, packed, bytes(1 << 20)), 1 << 30)
+        # So slowly that the limit of its size is minutes away.
+        self.assertLess(self.send_endlessly(ctl, packed, bytes(64 << 10), every_s=0.01), 1 << 30)
         self.assert_refused(ctl, "bad_input", "it is of no format that is known here", "stdin")
-        wait_until(lambda: children_of(self.daemon.pid) == [], "its reader to be gone")
 
 
 class ReadAheadTest(SendingTest):
@@ -114,10 +120,6 @@ class ReadAheadTest(SendingTest):
         out, err = ctl.communicate(timeout=LIMIT_S)
         self.assertEqual(ctl.returncode, 0, err)
         return json.loads(out), err.decode()
-
-    def assert_nothing_is_left(self):
-        wait_until(lambda: self.temporary_files() == [], "its part to be gone")
-        wait_until(lambda: children_of(self.daemon.pid) == [], "its reader to be gone")
 
     def write(self, name, content):
         path = os.path.join(self.folder, name)
