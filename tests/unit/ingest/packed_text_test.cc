@@ -30,6 +30,31 @@ std::string Lines(size_t size) {
   return text;
 }
 
+// A deflated text of so many zeros (the digit), a repetition of the longest kind of what would have to be before them,
+// and more zeros.
+std::string GzipThatRepeatsNothing(size_t zeros) {
+  std::string packed("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+  uint32_t bits = 0;
+  int count = 0;
+  const auto add_bit = [&](uint32_t bit) {
+    bits |= bit << count;
+    if (++count < 8) return;
+    packed += static_cast<char>(bits);
+    bits = 0;
+    count = 0;
+  };
+  const auto add_code = [&](uint32_t code, int size) {  // from its highest bit on
+    while (size-- > 0) add_bit(code >> size & 1);
+  };
+  add_code(0b110, 3);  // the last block, of the codes that each decoder knows
+  for (size_t i = 0; i < zeros; ++i) add_code(0x30 + '0', 8);
+  add_code(0b11000101, 8);  // 258 bytes
+  add_code(0b11101, 5);     // from 24,577 before, and
+  add_code(0, 13);          // none more
+  for (size_t i = 0; i < 2000; ++i) add_code(0x30 + '0', 8);
+  return packed;
+}
+
 class PackedTextFixture {
  public:
   void Open(const std::string& source, std::unique_ptr<Unpacker> unpacker, const PackedTextLimits& limits = {}) {
@@ -254,6 +279,16 @@ TEST_P(EachPackingTest, WhatIsPackedOtherwiseIsNoText) {
   OpenPacked("PK\x03\x04 and so on, none of both");
   EXPECT_EQ(ReadAll(), "");
   EXPECT_TRUE(text_->WhyCut());
+}
+
+TEST_F(PackedTextTest, ARepetitionOfNothingAddsNothing) {
+  const size_t zeros = 20'000;
+  Open(GzipThatRepeatsNothing(zeros), MakeGzipUnpacker());
+  const std::string kept = ReadAll();
+  ASSERT_TRUE(text_->WhyCut());
+  EXPECT_EQ(text_->WhyCut()->why(), "it refers to what was before it began");
+  EXPECT_GE(kept.size(), zeros - 400);
+  EXPECT_EQ(kept, std::string(std::min(kept.size(), zeros), '0'));
 }
 
 TEST_F(PackedTextTest, ZerosBehindAGzipAreNoText) {
