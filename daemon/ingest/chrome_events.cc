@@ -134,6 +134,7 @@ void ChromeEvents::AddEvent(Known& known, const EventLayouts::Event& event) {
   static_cast<void>(texts_.TakeLacksSome());  // of keys
   const std::optional<int64_t> said_ns = plan.time == kNone ? std::nullopt : TimeOf(event.values[plan.time]);
   const int64_t time_ns = said_ns.value_or(0);
+  if (first_time_ns_ == 0) first_time_ns_ = time_ns;
   const char letter = plan.phase.size() == 1 ? plan.phase[0] : '\0';
   if (!said_ns) {
     if (letter != 'M') {  // which alone may have none

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/ingest/chrome_batch.h"
@@ -53,6 +54,8 @@ class ChromeEvents {
   int64_t untimed() const { return untimed_; }
   // Of them, those of which something was left out, as it is called an environment.
   int64_t with_left_out() const { return with_left_out_; }
+  // Of those that were added since the last time it was asked, of the first that has a time, that; 0: none has.
+  int64_t TakeFirstTime() { return std::exchange(first_time_ns_, 0); }
   // Of samples of counters, those of which just the double was kept, though it does not say all.
   int64_t rounded() const { return counters_.rounded(); }
 
@@ -82,6 +85,7 @@ class ChromeEvents {
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
+  int64_t first_time_ns_ = 0;
   bool lacks_some_ = false;  // the event that is being added
 };
 

@@ -79,8 +79,8 @@ Status ChromeFacts::Keep(const std::string& name, std::string_view value) {
   return sink_.SetFact("source." + name, *kept);
 }
 
-Status ChromeFacts::Finish(std::optional<int64_t> first_time_ns) {
-  const bool is_unix = first_time_ns && *first_time_ns > kEarliestUnixNs && *first_time_ns < kLatestUnixNs;
+Status ChromeFacts::Finish(int64_t first_time_ns) {
+  const bool is_unix = first_time_ns > kEarliestUnixNs && first_time_ns < kLatestUnixNs;
   if (!base_unix_ns_ && is_unix) base_unix_ns_ = 0;
   if (left_out_ > 0) RETURN_IF_ERROR(sink_.SetFact("left_out_members", left_out_));
   if (too_many_ > 0) {

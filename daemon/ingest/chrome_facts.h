@@ -27,9 +27,9 @@ class ChromeFacts {
 
   // A member of the object around the events; both as they are written.
   Status See(std::string_view key, std::string_view value);
-  // Once, last. With the time of the first events, if there were any: where there is no base, those that say a time
-  // since 1970 are taken for that.
-  Status Finish(std::optional<int64_t> first_time_ns);
+  // Once, last. With the time of the first event that has one; 0: none has. Where there is no base, those that say a
+  // time since 1970 are taken for that.
+  Status Finish(int64_t first_time_ns);
 
  private:
   Status SeeDistribution(std::string_view value);

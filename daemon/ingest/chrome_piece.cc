@@ -135,6 +135,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   piece.untimed = events_.untimed() - untimed_before;
   piece.with_left_out = events_.with_left_out() - with_left_out_before;
   piece.rounded = events_.rounded() - rounded_before;
+  piece.first_time_ns = events_.TakeFirstTime();
   piece.batch = events_.TakeBatch();
   return piece;
 }

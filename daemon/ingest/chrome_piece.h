@@ -33,6 +33,7 @@ struct ChromePiece {
   int64_t untimed = 0;
   int64_t with_left_out = 0;
   int64_t rounded = 0;
+  int64_t first_time_ns = 0;  // of the first event that has a time; 0: none has
   TraceBatch batch;
 };
 

@@ -201,13 +201,7 @@ class Reading {
     for (const int64_t phase : piece.batch.of(EventKind::kMetadata).of(EventColumn::kPhase)) {
       if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
     }
-    if (!first_time_ns_) {
-      for (const EventRows& rows : piece.batch.rows) {
-        for (const int64_t time : rows.of(EventColumn::kTime)) {
-          if (time != 0 && (!first_time_ns_ || time < *first_time_ns_)) first_time_ns_ = time;
-        }
-      }
-    }
+    if (first_time_ns_ == 0) first_time_ns_ = piece.first_time_ns;
     RETURN_IF_ERROR(sink_.Take(std::move(piece.batch)));
     return sink_.Progress(text_.SourceBytesAt(piece.end_bytes), events_);
   }
@@ -319,7 +313,7 @@ class Reading {
   const ChromeReaderOptions options_;
   ChromeFacts facts_;
   std::unique_ptr<ChromePieceReader> again_;
-  std::optional<int64_t> first_time_ns_;
+  int64_t first_time_ns_ = 0;  // of the first event that has one
   SkippedText skipped_;
   int64_t events_ = 0;
   int64_t untimed_ = 0;

@@ -48,7 +48,9 @@ void CheckDevices(const std::vector<Device>& devices) {
 void CheckConfig(const Config& config) {
   CheckPath(config.state_folder);
   CheckPath(config.socket_path);
-  KPROF_CHECK(!HoldsControl(config.launcher_path) && ::access(config.launcher_path.c_str(), X_OK) == 0);
+  // In system mode nothing is started by kprofd itself.
+  KPROF_CHECK(!HoldsControl(config.launcher_path));
+  if (config.mode == Mode::kUser) KPROF_CHECK(::access(config.launcher_path.c_str(), X_OK) == 0);
   KPROF_CHECK(config.log_level >= LogLevel::kDebug && config.log_level <= LogLevel::kError);
   KPROF_CHECK(config.queue.runs >= 1 && config.queue.runs <= 1'000'000);
   KPROF_CHECK(config.queue.running_without_device >= 1 && config.queue.running_without_device <= 1024);
@@ -81,11 +83,12 @@ void Check(std::string_view input) {
     return ::setenv("XDG_STATE_HOME", "/state", 1) == 0 && ::unsetenv("XDG_RUNTIME_DIR") == 0;
   }();
   KPROF_CHECK(prepared);
-  // A supervisor that is there, unless the text names one itself.
-  std::string text = input.find("launcher") == input.npos ? "launcher = '/bin/sh'\n" : "";
+  const ConfigFlags flags{.user = input.size() % 2 == 0, .file = file.path(), .state_folder = "", .socket_path = ""};
+  // A supervisor that is there, unless the text names one itself; in system mode it may name none.
+  const bool names_one = !flags.user || input.find("launcher") != input.npos;
+  std::string text = names_one ? "" : "launcher = '/bin/sh'\n";
   text += input;
   file.Put(text);
-  const ConfigFlags flags{.user = input.size() % 2 == 0, .file = file.path(), .state_folder = "", .socket_path = ""};
   const LoadedConfig loaded = LoadConfig(flags);
   const LoadedConfig again = LoadConfig(flags);
   KPROF_CHECK(loaded.complaints.size() == again.complaints.size());

@@ -62,7 +62,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static kprof::Trace trace;
   const std::string sql(reinterpret_cast<const char*>(data), size);
   const std::string answer = trace.Ask(sql);
-  if (answer.find("storage_broken") != std::string::npos || answer.find("checksum") != std::string::npos) {
+  const auto tells = [&](const char* word) {  // unless it quotes it
+    return answer.find(word) != std::string::npos && sql.find(word) == std::string::npos;
+  };
+  if (tells("storage_broken") || tells("checksum")) {
     std::fprintf(stderr, "a sound part is called broken by\n%s\n%s\n", sql.c_str(), answer.c_str());
     std::abort();
   }

@@ -69,7 +69,7 @@ TEST_F(ChromeFactsTest, WhatIsOnNoListIsCounted) {
   ASSERT_TRUE(facts_.See("username", "\"joe\"").ok());
   ASSERT_TRUE(facts_.See("host_name", "\"h\"").ok());
   ASSERT_TRUE(facts_.See("with_stack", "1").ok());
-  ASSERT_TRUE(facts_.Finish({}).ok());
+  ASSERT_TRUE(facts_.Finish(0).ok());
   EXPECT_EQ(sink_.facts, (Facts{{"source.with_stack", "1"}, {"left_out_members", "2"}, {"clock", "unknown"}}));
   EXPECT_TRUE(sink_.warnings.empty());
 }
@@ -77,7 +77,7 @@ TEST_F(ChromeFactsTest, WhatIsOnNoListIsCounted) {
 TEST_F(ChromeFactsTest, MoreThanAThousandAreLeftOutInOneWarning) {
   for (int i = 0; i < 1500; ++i) ASSERT_TRUE(facts_.See("k" + std::to_string(i), "1").ok());
   ASSERT_TRUE(facts_.See("distributedInfo", R"({"rank":3})").ok());
-  ASSERT_TRUE(facts_.Finish({}).ok());
+  ASSERT_TRUE(facts_.Finish(0).ok());
   EXPECT_EQ(sink_.facts["rank"], "3");
   EXPECT_EQ(sink_.facts.size(), ChromeFacts::kMostFacts + 2);
   EXPECT_EQ(sink_.warnings, std::vector<std::string>{
@@ -89,7 +89,7 @@ TEST_F(ChromeFactsTest, AllOfThemHaveABound) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(facts_.See("otherData" + std::to_string(i), "{\"version\":" + large + "}").ok());
   }
-  ASSERT_TRUE(facts_.Finish({}).ok());
+  ASSERT_TRUE(facts_.Finish(0).ok());
   EXPECT_EQ(sink_.facts.size(), 8u + 1);
   EXPECT_EQ(sink_.warnings.size(), 1u);
 }
@@ -129,13 +129,13 @@ TEST_F(ChromeFactsTest, OtherTimesAreOfAClockThatIsNotKnown) {
 }
 
 TEST_F(ChromeFactsTest, WithoutEventsTheClockIsNotKnown) {
-  ASSERT_TRUE(facts_.Finish({}).ok());
+  ASSERT_TRUE(facts_.Finish(0).ok());
   EXPECT_EQ(sink_.facts, (Facts{{"clock", "unknown"}}));
 }
 
 TEST_F(ChromeFactsTest, ABaseThatIsNoIntegerIsNone) {
   ASSERT_TRUE(facts_.See("baseTimeNanoseconds", "\"long ago\"").ok());
-  ASSERT_TRUE(facts_.Finish({}).ok());
+  ASSERT_TRUE(facts_.Finish(0).ok());
   EXPECT_EQ(sink_.facts["clock"], "unknown");
 }
 

@@ -81,6 +81,19 @@ TEST(ChromeReader, WholeTracesHaveNoWarnings) {
   }
 }
 
+TEST(ChromeReader, TheClockIsThatOfTheFirstEventWithATime) {
+  const std::string now = R"({"ph":"i","ts":1689179602091354})";
+  const std::string early = R"({"ph":"i","ts":5})";
+  const std::string untimed = R"({"ph":"M","name":"process_name","pid":1,"ts":0})";
+  for (const int64_t piece_bytes : {16, 4096}) {
+    const auto clock = [&](const std::string& events) {
+      return Read("[" + events + "]", {.piece_bytes = piece_bytes}).sink.facts["clock"];
+    };
+    EXPECT_EQ(clock(untimed + "," + now + "," + early), "unix") << piece_bytes;
+    EXPECT_EQ(clock(early + "," + now), "unknown") << piece_bytes;
+  }
+}
+
 TEST(ChromeReader, StringsThatLookLikeEventsAreNone) {
   const ReadBack read =
       Read(R"([{"ph":"i","ts":1,"name":"\"},{\"ph\":\"X\"}"},{"ph":"i","ts":2,"args":{"l":[{"ph":"X"}]}}])",
