@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/clock.h"
@@ -39,6 +40,19 @@ struct RecoveredRuns {
   // As they are stored, whatever boot they are of.
   std::vector<LeftoverRow> leftovers;
 };
+
+// Its sessions and runs, the older one first.
+template <typename OnSession, typename OnRun>
+void TakeInOrder(RecoveredRuns& recovered, const OnSession& on_session, const OnRun& on_run) {
+  auto session = recovered.sessions.begin();
+  auto run = recovered.runs.begin();
+  while (session != recovered.sessions.end() || run != recovered.runs.end()) {
+    const bool is_session =
+        run == recovered.runs.end() || (session != recovered.sessions.end() && session->id < run->id);
+    is_session ? on_session(std::move(*session++)) : on_run(std::move(*run++));
+  }
+}
+
 // Before serving; blocking.
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock);
 

@@ -11,10 +11,10 @@
 #include "daemon/runs/import_life.h"
 #include "daemon/runs/launch_spool.h"
 #include "daemon/runs/run_deletion.h"
+#include "daemon/runs/run_end_store.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_pinning.h"
 #include "daemon/runs/run_place.h"
-#include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
@@ -24,25 +24,6 @@ constexpr int64_t kRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
 constexpr int64_t kNotifyLongQueueMs = 1000;  // where looking at all of them costs milliseconds
 constexpr size_t kLongQueue = 1000;
-
-// The older of the two rows first. Both lists are in the order of their ids.
-struct InOrderOfIds {
-  std::vector<SessionRow>& sessions;
-  std::vector<RunRow>& runs;
-
-  template <typename OnSession, typename OnRun>
-  void ForEach(const OnSession& on_session, const OnRun& on_run) {
-    auto session = sessions.begin();
-    auto run = runs.begin();
-    while (session != sessions.end() || run != runs.end()) {
-      if (run == runs.end() || (session != sessions.end() && session->id < run->id)) {
-        on_session(std::move(*session++));
-      } else {
-        on_run(std::move(*run++));
-      }
-    }
-  }
-};
 
 }  // namespace
 
@@ -75,8 +56,8 @@ Runs::~Runs() = default;
 
 // However many there are: they were accepted once.
 void Runs::TakeBack(RecoveredRuns recovered) {
-  InOrderOfIds{recovered.sessions, recovered.runs}.ForEach(
-      [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); },
+  TakeInOrder(
+      recovered, [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); },
       [&](RunRow row) {
         row.state == RunState::kQueued ? TakeBackQueued(std::move(row)) : TakeBackLost(std::move(row));
       });
@@ -366,43 +347,40 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.hold_timer.Cancel();
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
-  parts_.catalog.writer().Submit(
-      [row = *open.end, entry = open.end_entry, told = open.told,
-       left = leftovers_.LeftBy(*open.end)](Db& db) -> Status {
-        RETURN_IF_ERROR(UpdateRun(db, row));
-        for (const LeftoverRow& leftover : told) RETURN_IF_ERROR(ForgetLeftover(db, leftover));
-        for (const LeftoverRow& leftover : left) RETURN_IF_ERROR(NoteLeftover(db, leftover));
-        return entry ? AppendAudit(db, *entry) : OkStatus();
-      },
-      [this, &loop = parts_.loop, id, retry_ms](Status status) {
-        loop.Post([this, id, retry_ms, status] {
-          OpenRun& open = open_.at(id);
-          if (status.ok()) {
-            Become(open, *open.end);
-            LogInfo("run ended", {{"run", id},
-                                  {"state", std::string(RunStateName(open.row.state))},
-                                  {"error", open.row.error ? open.row.error->code : "none"}});
-            RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
-            retention_.OnAdded();
-            Notify(id);
-            if (open.end_known) open.end_known(open.row);
-            return Forget(id);
-          }
-          // It has ended all the same; say so to those who wait, and keep trying to write it down.
-          LogError("the end of a run cannot be stored", {{"run", id}, {"error", status.ToString()}});
-          if (open.end->state == RunState::kDone) {
-            SetEnd(*open.end, status.In("store run " + id), parts_.clock.unix_ns());
-            if (open.end->tool == kImportTool) KeepNothing(*open.end);
-          }
-          Become(open, *open.end);
-          open.end_refused = status;
-          Notify(id);
-          if (auto known = std::exchange(open.end_known, nullptr)) known(status.In("store the end of run " + id));
-          if (stopped_) return Forget(id);
-          open.retry_timer = parts_.loop.After(
-              retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
-        });
-      });
+  StoreRunEnd(parts_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end)},
+              [this, id, retry_ms](const Status& status) {
+                status.ok() ? OnEndStored(id) : OnEndRefused(id, status, retry_ms);
+              });
+}
+
+void Runs::OnEndStored(const std::string& id) {
+  OpenRun& open = open_.at(id);
+  Become(open, *open.end);
+  LogInfo("run ended", {{"run", id},
+                        {"state", std::string(RunStateName(open.row.state))},
+                        {"error", open.row.error ? open.row.error->code : "none"}});
+  RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
+  retention_.OnAdded();
+  Notify(id);
+  if (open.end_known) open.end_known(open.row);
+  Forget(id);
+}
+
+// It has ended all the same: it says so to those who wait, and goes on trying to write it down.
+void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_ms) {
+  OpenRun& open = open_.at(id);
+  LogError("the end of a run cannot be stored", {{"run", id}, {"error", why.ToString()}});
+  if (open.end->state == RunState::kDone) {
+    SetEnd(*open.end, why.In("store run " + id), parts_.clock.unix_ns());
+    if (open.end->tool == kImportTool) KeepNothing(*open.end);
+  }
+  Become(open, *open.end);
+  open.end_refused = why;
+  Notify(id);
+  if (auto known = std::exchange(open.end_known, nullptr)) known(why.In("store the end of run " + id));
+  if (stopped_) return Forget(id);
+  open.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli,
+                                       [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
 }
 
 // It is not known that it is done, so nobody will ever find what it made.

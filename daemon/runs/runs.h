@@ -167,6 +167,8 @@ class Runs {
   void EndQueued(const std::string& id, const Status& reason);
   void OnLifeEnded(EndedRun ended);
   void CommitEnd(const std::string& id, int64_t retry_ms);
+  void OnEndStored(const std::string& id);
+  void OnEndRefused(const std::string& id, const Status& why, int64_t retry_ms);
   void Forget(const std::string& id);
   void Notify(const std::string& id);
   void OnQueueChanged();
