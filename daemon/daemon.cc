@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <future>
 #include <stop_token>
@@ -20,9 +19,9 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/config_limits.h"
 #include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_list.h"
-#include "daemon/ingest/ingest_program.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/launch_ways.h"
 #include "daemon/remote_clients.h"
@@ -40,7 +39,6 @@
 #include "daemon/runs/read_ahead.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
-#include "daemon/runs/source_spool.h"
 #include "daemon/runs/storage_limits.h"
 #include "daemon/runs/stray_files.h"
 #include "daemon/side_requests.h"
@@ -82,27 +80,6 @@ std::string HostName() {
 Config WithSubordinates(Config config) {
   if (config.mode == Mode::kSystem) ReadSubordinates(config.access);
   return config;
-}
-
-ImportLimits LimitsOf(const Config& config) {
-  ImportLimits limits;
-  limits.program = IngestProgramBeside(config.ingest_path);
-  limits.made_by = DaemonVersion();
-  limits.memory_bytes = config.import.memory_bytes;
-  limits.unpacked_bytes = config.import.source_bytes;
-  return limits;
-}
-
-// Beside as many imports as may be: what is read ahead need not be read then.
-size_t ReadAheadsAtOnce(const Config& config) {
-  return static_cast<size_t>(std::max<int64_t>(1, config.import.at_once / 2));
-}
-
-SpoolLimits SpoolLimitsOf(const Config& config) {
-  SpoolLimits limits{.source_bytes = config.import.source_bytes};
-  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
-  if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
-  return limits;
 }
 
 }  // namespace
@@ -151,7 +128,7 @@ struct Daemon::Parts {
   std::unique_ptr<LaunchWays> ways;
   std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
-  ImportWays imports{ImportTrace, SetPartRank, LimitsOf(config), sources, importing, hashing};
+  ImportWays imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
   std::unique_ptr<WithdrawnRights> rights;
   IoLoop::Timer enforce_again;      // io loop
@@ -178,7 +155,6 @@ struct Daemon::Parts {
   }
 
   StartRights Rights() const;
-  void SetStorageLimits();
   Status Build(ServiceManager& manager);
   Status BuildExpiry();
   Status Listen(InheritedSockets& sockets);
@@ -214,11 +190,10 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
-  const SpoolLimits spool_limits = SpoolLimitsOf(config);
   read_aheads = std::make_unique<ReadAheads>(
       ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
-      ReadAheads::Options{.at_once = ReadAheadsAtOnce(config), .kept_free_bytes = spool_limits.kept_free_bytes});
-  SetStorageLimits();
+      ReadAheadsOf(config));
+  storage_limits.Set(StorageLimitsOf(config));
   std::string last_id;
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
@@ -271,7 +246,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             ways->client_launcher(),
                                             ways->helper_watch(),
                                             &sources,
-                                            spool_limits,
+                                            SpoolLimitsOf(config),
                                             read_aheads.get()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
@@ -324,21 +299,6 @@ StartRights Daemon::Parts::Rights() const {
   }
   if (config.mode == Mode::kUser) wanted.access.everyone = Role::kViewer;
   return wanted;
-}
-
-void Daemon::Parts::SetStorageLimits() {
-  StorageLimits::Values values{.artifact_bytes = config.retention.max_artifact_bytes,
-                               .runs_per_uid = config.storage.runs_per_uid,
-                               .bytes_per_uid = config.storage.bytes_per_uid.value_or(0)};
-  if (!config.storage.bytes_per_uid) {
-    Result<int64_t> fair = FairBytesPerUid(config.state_folder);
-    if (fair.ok()) {
-      values.bytes_per_uid = *fair;
-    } else {
-      LogWarning("what users store has no limit but the disk", {{"error", fair.status().ToString()}});
-    }
-  }
-  storage_limits.Set(values);
 }
 
 Status Daemon::Parts::Listen(InheritedSockets& sockets) {
@@ -468,7 +428,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
     runs->retention().SetPolicy(wanted.retention);
   }
   config.storage = wanted.storage;
-  SetStorageLimits();
+  storage_limits.Set(StorageLimitsOf(config));
   config.longest_run_ms = wanted.longest_run_ms;
   runs->SetLongestRun(wanted.longest_run_ms);
   rights->Enforce(Rights());

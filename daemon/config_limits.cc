@@ -1,0 +1,47 @@
+#include "daemon/config_limits.h"
+
+#include <algorithm>
+
+#include "daemon/base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/ingest/ingest_program.h"
+
+namespace kprof {
+
+ImportLimits ImportLimitsOf(const Config& config) {
+  ImportLimits limits;
+  limits.program = IngestProgramBeside(config.ingest_path);
+  limits.made_by = DaemonVersion();
+  limits.memory_bytes = config.import.memory_bytes;
+  limits.unpacked_bytes = config.import.source_bytes;
+  return limits;
+}
+
+SpoolLimits SpoolLimitsOf(const Config& config) {
+  SpoolLimits limits{.source_bytes = config.import.source_bytes};
+  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
+  if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
+  return limits;
+}
+
+ReadAheads::Options ReadAheadsOf(const Config& config) {
+  // Beside as many imports as may be: what is read ahead need not be read then.
+  const int64_t at_once = std::max<int64_t>(1, config.import.at_once / 2);
+  return {.at_once = static_cast<size_t>(at_once), .kept_free_bytes = SpoolLimitsOf(config).kept_free_bytes};
+}
+
+StorageLimits::Values StorageLimitsOf(const Config& config) {
+  StorageLimits::Values values{.artifact_bytes = config.retention.max_artifact_bytes,
+                               .runs_per_uid = config.storage.runs_per_uid,
+                               .bytes_per_uid = config.storage.bytes_per_uid.value_or(0)};
+  if (config.storage.bytes_per_uid) return values;
+  const Result<int64_t> fair = FairBytesPerUid(config.state_folder);
+  if (fair.ok()) {
+    values.bytes_per_uid = *fair;
+  } else {
+    LogWarning("what users store has no limit but the disk", {{"error", fair.status().ToString()}});
+  }
+  return values;
+}
+
+}  // namespace kprof
