@@ -27,8 +27,8 @@ class ChromeFacts {
 
   // A member of the object around the events; both as they are written.
   Status See(std::string_view key, std::string_view value);
-  // Once, last. With the time of the first event that has one; 0: none has. Where there is no base, those that say a
-  // time since 1970 are taken for that.
+  // Once, last. With the time of the first event that has one; 0: none has. Where there is no base and that is one of
+  // this century, times are taken for those since 1970.
   Status Finish(int64_t first_time_ns);
 
  private:
