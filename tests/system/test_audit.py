@@ -14,6 +14,7 @@ class AuditTest(OwnDaemonTest):
         self.daemon.configure("")
         self.daemon.start()
         self.ctl = self.daemon.ctl
+        wait_until(self.audit, "the start's entry")  # the daemon serves before it is stored
 
     def audit(self, *options):
         """Oldest first."""
