@@ -226,6 +226,7 @@ class StartStopTest(OwnDaemonTest):
         self.daemon.configure("log_level = \"info\"\n")
         self.daemon.start()
         run = self.daemon.ctl.detach("sleep", kprof_testing.unique_seconds())
+        self.daemon.ctl.wait_for_state(run, "running")
         self.daemon.configure("log_level = \"warning\"\n[queue]\nlimit_runs = 7\n")
         self.daemon.process.send_signal(signal.SIGHUP)
         wait_until(lambda: "wait for the next start settings=[queue]" in self.daemon.log(), "what waits to be named")
