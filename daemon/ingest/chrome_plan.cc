@@ -74,6 +74,13 @@ bool IsVariableSlot(const EventLayout::Slot& slot) {
   return !HoldsMore(slot) && IsVariableName(VariableOf(key)) && !IsKeptEnvironment(VariableOf(key), "");
 }
 
+// Whether these are a process's variables: one of their keys tells so.
+bool HoldsVariables(const std::vector<EventLayout::Slot>& slots) {
+  return std::any_of(slots.begin(), slots.end(), [](const EventLayout::Slot& slot) {
+    return slot.in_args && slot.kind == JsonKind::kString && TellsOfEnvironment(slot.key);
+  });
+}
+
 }  // namespace
 
 ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::string_view phase, int phase_slot,
@@ -120,6 +127,7 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
     plan.slots.push_back({texts.Text("ph"), kNotSeen, true});
   }
   plan.keys.resize(slots.size());
+  const bool holds_variables = HoldsVariables(slots);
   for (size_t i = 0; i < slots.size(); ++i) {
     const bool is_phase = !slots[i].in_args && slots[i].key == "ph";
     if (is_phase && odd == Odd::kTime) continue;
@@ -142,7 +150,8 @@ ChromePlan MakeChromePlan(const std::vector<EventLayout::Slot>& slots, std::stri
       }
       if (may_correlate && slots[i].kind == JsonKind::kString) plan.text_correlation = static_cast<int>(i);
       const std::string key = UnescapeJson(slots[i].key);
-      const bool is_of_environment = HoldsMore(slots[i]) && HasEnvironmentWord(key);
+      const bool is_variable = holds_variables && slots[i].in_args && IsVariableName(key);
+      const bool is_of_environment = HoldsMore(slots[i]) && (is_variable || HasEnvironmentWord(key));
       if (is_of_environment) plan.keys[i] = key;
       plan.may_lack_some |= is_of_environment;
       plan.args.push_back({static_cast<int>(i), slots[i].kind, is_correlation, is_of_environment, IsVariableName(key)});

@@ -24,6 +24,16 @@ constexpr std::array<std::string_view, 10> kVariablesWords = {"environ",
                                                               "environmentvariables"};
 // What the name of an event may have before one of these, and be one as a whole.
 constexpr std::array<std::string_view, 5> kWhose = {"process", "proc", "os", "system", "host"};
+// What processes have of a login, and how loaders and interpreters are told where things are.
+constexpr std::array<std::string_view, 19> kTelling = {
+    "CONDA_PREFIX",   "HOME",      "HOSTNAME",   "LD_LIBRARY_PATH", "LD_PRELOAD",     "LOGNAME",       "OLDPWD",
+    "PATH",           "PWD",       "PYTHONHOME", "PYTHONPATH",      "SHELL",          "SSH_AUTH_SOCK", "SSH_CLIENT",
+    "SSH_CONNECTION", "SUDO_USER", "USER",       "VIRTUAL_ENV",     "XDG_RUNTIME_DIR"};
+// How names of secrets end. NUM_TOKEN and MAX_NEW_TOKEN are none.
+constexpr std::array<std::string_view, 17> kSecret = {
+    "ACCESS_KEY", "ACCESS_KEY_ID", "ACCESS_TOKEN", "API_KEY",      "API_TOKEN",    "AUTH_TOKEN",
+    "BOT_TOKEN",  "CREDENTIALS",   "GH_TOKEN",     "GITHUB_TOKEN", "HF_TOKEN",     "HUB_TOKEN",
+    "PASSWORD",   "PRIVATE_KEY",   "SECRET",       "SECRET_KEY",   "SESSION_TOKEN"};
 constexpr size_t kLongestName = 256;
 
 char Lower(char c) {
@@ -128,6 +138,12 @@ bool IsVariableName(std::string_view name) {
          std::any_of(name.begin(), name.end(), IsUpper) && !IsDigit(name[0]);
 }
 
+bool TellsOfEnvironment(std::string_view name) {
+  return name.size() > 2 && name.size() <= kLongestName && IsVariableName(name) &&
+         (IsIn(kTelling, name) ||
+          std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view end) { return name.ends_with(end); }));
+}
+
 std::string_view VariableOf(std::string_view name) {
   if (name.size() > kLongestName || !MayHaveEnvironmentWord(name)) return {};
   // Behind a step that is one as a whole.
@@ -151,8 +167,9 @@ std::string_view VariableOf(std::string_view name) {
 }
 
 EnvironmentName EnvironmentNameOf(std::string_view name) {
-  if (name.size() > kLongestName || !MayHaveEnvironmentWord(name)) return EnvironmentName::kNone;
   if (!VariableOf(name).empty()) return EnvironmentName::kVariable;
+  if (TellsOfEnvironment(name)) return EnvironmentName::kVariables;
+  if (name.size() > kLongestName || !MayHaveEnvironmentWord(name)) return EnvironmentName::kNone;
   const std::vector<Word> words = WordsOf(name);
   bool has_word = IsWord(LettersOf(LastStep(name)));  // as EnViron
   for (size_t i = 0; i < words.size(); ++i) {

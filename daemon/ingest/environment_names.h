@@ -16,7 +16,7 @@ bool MayHaveEnvironmentWord(std::string_view text);
 enum class EnvironmentName : uint8_t {
   kNone,
   kWord,       // one of its words says so (env, rank_env_map, EnvironmentBlock, env_id): what it holds decides
-  kVariables,  // it names variables: environ, env_vars, envp
+  kVariables,  // it names variables: environ, env_vars, envp; or is one that any environment has, or a secret: HOME
   kVariable,   // or one of them: env_HOME, metadata.env.AWS_SECRET_ACCESS_KEY
 };
 
@@ -33,6 +33,10 @@ inline bool HasEnvironmentWord(std::string_view name) {
 std::string_view VariableOf(std::string_view name);
 // HOME, not home: of those a number is one's value, too.
 bool IsVariableName(std::string_view name);
+
+// HOME, HF_TOKEN: where a text or an object has one of these, what it says of other variables is of an environment,
+// too.
+bool TellsOfEnvironment(std::string_view name);
 
 // Of events, whose arguments may be variables.
 enum class EnvironmentEvent : uint8_t {

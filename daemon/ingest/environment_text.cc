@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/ingest/environment_settings.h"
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
 #include "daemon/ingest/kept_environment.h"
@@ -24,6 +25,19 @@ bool IsUpper(char c) {
 
 bool IsOfName(char c) {
   return IsUpper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// "HOME", as the key of an object that may hold variables: quotes of both kinds.
+bool HasKeyOfVariable(std::string_view json) {
+  constexpr size_t kShortest = 3;
+  for (const char quote : {'"', '\''}) {
+    for (size_t at = json.find(quote); at != json.npos; at = json.find(quote, at + 1)) {
+      size_t end = at + 1;
+      while (end < json.size() && IsOfName(json[end]) && (json[end] < 'a' || json[end] > 'z')) ++end;
+      if (end > at + kShortest && end < json.size() && json[end] == quote) return true;
+    }
+  }
+  return false;
 }
 
 void DropLastComma(std::string& json) {
@@ -122,7 +136,25 @@ std::optional<std::string> ListedOf(std::string_view json, int depth) {
 std::optional<std::string> TextWithout(std::string_view text, EnvironmentKept kept, int texts);
 std::optional<std::string> QuotedWithout(std::string_view quoted, EnvironmentKept kept, int texts);
 
-// Goes through a text once. What turns out to go only behind its end is noted, and taken out last.
+// Whether the object at `at` has a text under a key that is a variable of those that tell.
+bool HoldsVariables(std::string_view json, size_t at) {
+  at = SkipBlank(json, at + 1);
+  while (at < json.size() && BeginsString(json, at)) {
+    const size_t key_end = StringEnd(json, at);
+    const std::string_view key = Inside(json.substr(at, key_end - at));
+    at = SkipBlank(json, key_end);
+    if (at >= json.size() || json[at] != ':') return false;
+    at = SkipBlank(json, at + 1);
+    if (at < json.size() && BeginsString(json, at) && TellsOfEnvironment(key)) return true;
+    at = SkipMember(json, at);
+    if (at >= json.size() || json[at] != ',') return false;
+    at = SkipBlank(json, at + 1);
+  }
+  return false;
+}
+
+// Goes through a text once, but for objects near the top, whose keys it looks at first. What turns out to go only
+// behind its end is noted, and taken out last.
 class Filter {
  public:
   Filter(std::string_view json, EnvironmentKept kept, int texts) : json_(json), kept_(kept), texts_(texts) {
@@ -157,7 +189,10 @@ class Filter {
     bool has_value = false;
     Range value;
     size_t value_key_end = 0;
+    bool holds_variables = false;  // an object: one of its keys tells so
     // Of a list.
+    bool names_variable = false;  // its first text is one that tells, as in ["HOME", "/home/who"]
+    bool has_text = false;
     size_t settings = 0;
     std::vector<Range> dropped;
   };
@@ -179,9 +214,10 @@ class Filter {
     EndPairValue();
     const size_t colon = SkipBlank(json_, end);
     const bool has_value = colon < json_.size() && json_[colon] == ':';
-    if (has_value && EnvironmentNameOf(key) != EnvironmentName::kNone)
-      return SeeMember(key, SkipBlank(json_, colon + 1));
     Open& object = open_.back();
+    const bool is_variable = object.holds_variables && IsVariableName(key);
+    if (has_value && (is_variable || EnvironmentNameOf(key) != EnvironmentName::kNone))
+      return SeeMember(key, SkipBlank(json_, colon + 1));
     object.names_next = key == "name" || key == "key";
     if (key == "value" || key == "values") {
       if (!std::exchange(object.has_value, true)) {
@@ -221,10 +257,18 @@ class Filter {
     if (!open_.empty()) {
       Open& of = open_.back();
       if (std::exchange(of.names_next, false)) of.name = UnescapeJson(inside);
+      const bool is_first = !std::exchange(of.has_text, true);
+      if (of.bracket != '{' && of.names_variable) {
+        of.settings = 2;
+        of.dropped.push_back({out_.size(), out_.size() + text.size()});
+        return Copy(end);
+      }
+      if (of.bracket != '{' && is_first) of.names_variable = TellsOfEnvironment(inside);
       if (of.bracket != '{' && IsSetting(inside)) {
         ++of.settings;
         const bool is_listed = IsKeptSetting(inside);
-        if (kept_ == EnvironmentKept::kNone && is_listed) ++of.settings;
+        const bool tells = TellsOfEnvironment(inside.substr(0, inside.find('=')));
+        if (tells || (kept_ == EnvironmentKept::kNone && is_listed)) ++of.settings;
         const bool is_kept = kept_ == EnvironmentKept::kListed && is_listed;
         if (!is_kept) of.dropped.push_back({out_.size(), out_.size() + text.size()});
         return Copy(end);
@@ -272,7 +316,10 @@ class Filter {
   }
 
   void SeeOther(char c) {
-    if (IsBracket(c)) open_.push_back({.bracket = c});
+    if (IsBracket(c)) {
+      open_.push_back({.bracket = c});
+      open_.back().holds_variables = c == '{' && open_.size() <= kMostDepth && HoldsVariables(json_, at_);
+    }
     if (IsCloser(c)) {
       EndPairValue();
       while (c != ')' && !open_.empty() && open_.back().bracket == '(') Close();
@@ -338,13 +385,15 @@ class Filter {
 };
 
 std::optional<std::string> TextWithout(std::string_view text, EnvironmentKept kept, int texts) {
-  if (!MayNameEnvironment(text)) return std::nullopt;
-  std::string without = Filter(text, kept, texts + 1).Run();
-  return without == text ? std::nullopt : std::optional(std::move(without));
+  std::optional<std::string> without;
+  if (MayNameEnvironment(text)) without = Filter(text, kept, texts + 1).Run();
+  if (without == text) without.reset();
+  auto further = WithoutSettings(without ? *without : text, kept == EnvironmentKept::kListed);
+  return further ? std::move(further) : std::move(without);
 }
 
 std::optional<std::string> QuotedWithout(std::string_view quoted, EnvironmentKept kept, int texts) {
-  if (texts == kMostTexts || !MayNameEnvironment(quoted)) return std::nullopt;
+  if (texts == kMostTexts || (!MayNameEnvironment(quoted) && !MayHaveSettings(quoted))) return std::nullopt;
   const bool has_escapes = quoted.find('\\') != quoted.npos;
   const std::optional<std::string> without =
       has_escapes ? TextWithout(UnescapeJson(quoted), kept, texts) : TextWithout(quoted, kept, texts);
@@ -359,7 +408,7 @@ std::optional<std::string> QuotedWithout(std::string_view quoted, EnvironmentKep
 bool MayNameEnvironment(std::string_view json) {
   if (!HasBracket(json)) return false;
   if (json.find('\\') != json.npos) return true;  // whatever that stands for
-  if (MayHaveEnvironmentWord(json)) return true;
+  if (MayHaveEnvironmentWord(json) || HasKeyOfVariable(json)) return true;
   for (size_t at = json.find('='); at != json.npos; at = json.find('=', at + 1)) {
     const char before = at > 0 ? json[at - 1] : '\0';
     if (IsUpper(before) || (before >= '0' && before <= '9') || before == '_') return true;

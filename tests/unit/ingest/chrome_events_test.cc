@@ -254,6 +254,16 @@ TEST(ChromeEvents, WhatIsCalledAnEnvironmentIsLeftOut) {
   EXPECT_EQ(reader.Rows(EventKind::kCounter), (Rows{"1000 counter :c:env 1.000000", "1000 counter :c:k 2.000000"}));
 }
 
+TEST(ChromeEvents, ArgumentsThatAreVariablesAreLeftOutWhateverTheEventIsCalled) {
+  Reader reader;
+  reader.Add(
+      R"({"ph":"i","name":"launch","ts":1,"args":{"A_B":"S","HOME":"/S","N_M":4,"k":"x","cmd":"HOME=/S A_B=S run"}},
+    {"ph":"i","name":"launch","ts":2,"args":{"A_B":"x","M":"16"}},{"ph":"C","name":"cpu","ts":3,"args":{"USER":12}})");
+  EXPECT_EQ(reader.Rows(EventKind::kInstant),
+            (Rows{"1000 : launch/ {N_M=4, k='x', cmd='  run'}", "2000 : launch/ {A_B='x', M='16'}"}));
+  EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"3000 counter :cpu:USER 12.000000"});
+}
+
 TEST(ChromeEvents, OfEventsThatAreCalledAnEnvironmentTheArgumentsAreLeftOut) {
   Reader reader;
   reader.Add(R"({"ph":"i","name":"environment","ts":1,"s":"g","args":{"A":"S","n":1,"PORT":80,"x":{"A":"S"}}},

@@ -74,6 +74,17 @@ TEST(EnvironmentNamesTest, SomeNamesHoldThatOfAVariable) {
     EXPECT_EQ(VariableOf(name), "") << name;
 }
 
+TEST(EnvironmentNamesTest, VariablesThatAnyProcessHasAndSecretsAreSome) {
+  for (const char* name : {"HOME", "PATH", "USER", "LD_LIBRARY_PATH", "HF_TOKEN", "MY_API_KEY", "AWS_SESSION_TOKEN"}) {
+    EXPECT_TRUE(TellsOfEnvironment(name)) << name;
+    EXPECT_EQ(EnvironmentNameOf(name), EnvironmentName::kVariables) << name;
+  }
+  for (const char* name : {"", "home", "Path", "HOMES", "NUM_TOKEN", "MAX_NEW_TOKEN", "M", "NCCL_ALGO", "a.HOME"}) {
+    EXPECT_FALSE(TellsOfEnvironment(name)) << name;
+    EXPECT_EQ(EnvironmentNameOf(name), EnvironmentName::kNone) << name;
+  }
+}
+
 TEST(EnvironmentNamesTest, OtherNamesStay) {
   for (const char* name :
        {"", "_", ".", "envelope", "envoy_name", "deviceProperties", "environmental", "venv", "inventory", "ENVELOPE",

@@ -1,0 +1,21 @@
+// Takes out of a text what it says of an environment in settings (NAME=value): what printenv prints, one to a line;
+// what /proc/PID/environ holds; a command line with settings before it. It is one where a variable is among them that
+// tells so (environment_names.h): "M=16 N=32" are no variables, beside "HOME=/home/who" they are.
+//
+// Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kprof {
+
+// False: no text like this has such settings. Costs next to nothing; for what comes by the million.
+bool MayHaveSettings(std::string_view text);
+
+// The text without them but those that kept_environment.h lists, of which none stay where `keeps_listed` is false.
+// Nothing where none goes. All else stays byte by byte.
+std::optional<std::string> WithoutSettings(std::string_view text, bool keeps_listed);
+
+}  // namespace kprof
