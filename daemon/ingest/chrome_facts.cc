@@ -21,6 +21,11 @@ constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
 std::optional<int64_t> IntegerOf(std::string_view value) {
   if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
+  // 4.0 is 4, as tools that know no integers write it.
+  if (const size_t point = value.find('.'); point != value.npos && point > 0 && point + 1 < value.size() &&
+                                            value.find_first_not_of('0', point + 1) == value.npos) {
+    value = value.substr(0, point);
+  }
   int64_t integer = 0;  // a time since 1970 in ns has more digits than json_number.h takes
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), integer);
   if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;

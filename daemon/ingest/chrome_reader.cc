@@ -24,7 +24,8 @@ namespace {
 constexpr std::string_view kMetadataPhases = "MBEbenC";
 constexpr std::string_view kBlank(" \n\r\t\0", 5);  // zeros are what tapes leave
 constexpr size_t kBehindBytes = 4096;               // behind a bracket, that are looked at
-constexpr size_t kRestBytes = 64 << 10;             // behind all, that are looked through at once
+constexpr const char* kWriteAgain = "have its tool write it again, or mend it there; a trace is a list of events";
+constexpr size_t kRestBytes = 64 << 10;  // behind all, that are looked through at once
 
 // Pieces of a text, read ahead on the pool's threads.
 class PiecesAhead {
@@ -291,11 +292,11 @@ class Reading {
     if (events_ == 0 && !skipped_.empty()) {
       // What is said to hold events is a trace, and damaged; a list of other things is none.
       const ErrorCode code = frame.is_list ? ErrorCode::kNotFound : ErrorCode::kBadInput;
-      return Fail(code, "read it as a Chrome trace", skipped_.first().Sentence());
+      return Fail(code, "read it as a Chrome trace", skipped_.first().Sentence(), kWriteAgain);
     }
     if (is_closed) return OkStatus();
     const std::string what = ends_skipping ? skipped_.last().Sentence() : "it ends at " + at + ", in the middle";
-    if (events_ == 0) return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", what);
+    if (events_ == 0) return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", what, kWriteAgain);
     // A list without its closing bracket is a whole trace.
     const bool is_whole = frame.is_list && !ends_skipping && IsBlankFrom(last.end_bytes);
     if (!is_whole) sink_.Warn(what + "; the " + std::to_string(events_) + " events before were kept");

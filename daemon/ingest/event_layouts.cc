@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/json_text.h"
 
 namespace kprof {
 namespace {
@@ -46,6 +47,15 @@ const char* FindEnd(JsonKind kind, const char* at, const char* end) {
     default:
       return FindValueEnd(at, end);
   }
+}
+
+// Without escapes of what needs none: "\u0070h" is "ph".
+std::string PlainKey(std::string_view quoted) {
+  if (quoted.find('\\') == quoted.npos) return std::string(quoted);
+  const std::string plain = UnescapeJson(quoted);
+  std::string again;
+  AppendJsonString(again, plain);
+  return again == '"' + plain + '"' ? plain : std::string(quoted);
 }
 
 // The text ends in what may be the front of a word.
@@ -171,7 +181,7 @@ EventLayouts::Step* EventLayouts::Learn(Step& from, const char* at, const char* 
     if (*at != '"') return NoStep(false);
     const char* quote = FindStringEnd(at + 1, end);
     if (quote == nullptr) return NoStep(true);
-    step.key.assign(at + 1, quote);
+    step.key = PlainKey({at + 1, static_cast<size_t>(quote - at - 1)});
     at = SkipSpace(quote + 1);
     if (at >= end || *at != ':') return NoStep(at >= end);
     at = SkipSpace(at + 1);

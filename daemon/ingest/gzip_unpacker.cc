@@ -58,7 +58,7 @@ class GzipUnpacker : public Unpacker {
     began_ |= had_in > state_.avail_in;
     Step step{had_in - state_.avail_in, had_out - state_.avail_out};
     if (result < 0) {
-      failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result));
+      failure_ = Fail(ErrorCode::kBadInput, "unpack gzip", ErrorText(result), kPackAgain);
       // It may count bytes of the step before once more, and some that it did not come to write.
       step.taken = std::min(step.taken, in.size());
       if (result != ISAL_INCORRECT_CHECKSUM) step.made -= std::min(step.made, kDoubtfulBytes);

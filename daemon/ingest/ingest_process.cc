@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "storage/base/signal_name.h"
 
@@ -26,6 +28,17 @@ Result<UniqueFd> Above(int fd) {
   UniqueFd above(::fcntl(fd, F_DUPFD_CLOEXEC, kIngestSourceFd + 1));
   if (!above.valid()) return FailErrno(errno, "hand a descriptor on", "raise the limit of open files");
   return above;
+}
+
+// Nothing of kprofd's, but what a build with sanitizers is told by.
+std::vector<char*> EnvironmentOfReader() {
+  std::vector<char*> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
+    if (name.ends_with("SAN_OPTIONS")) kept.push_back(*variable);
+  }
+  kept.push_back(nullptr);
+  return kept;
 }
 
 int Spawn(const std::string& program, int channel_fd, int source_fd, pid_t& pid) {
@@ -50,7 +63,8 @@ int Spawn(const std::string& program, int channel_fd, int source_fd, pid_t& pid)
   posix_spawnattr_setsigmask(&attributes, &none);
   std::string name = program.substr(program.rfind('/') + 1);
   char* argv[] = {name.data(), nullptr};
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environ);
+  std::vector<char*> environment = EnvironmentOfReader();
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

@@ -123,7 +123,7 @@ Status NsysDatabase::Connect() {
   }
   for (const char* pragma : kPragmas) {
     const int run = sqlite3_exec(handle, pragma, nullptr, nullptr, nullptr);
-    if (run != SQLITE_OK) return Fail(ErrorCode::kBadInput, "read " + source_.name(), WhyOf(run));
+    if (run != SQLITE_OK) return CannotList(run);
   }
   sqlite3_set_authorizer(handle, Authorize, nullptr);
   return OkStatus();
@@ -161,8 +161,7 @@ Status NsysDatabase::ListTables() {
   }
   if (list.result() != SQLITE_DONE && list.result() != SQLITE_ROW) {
     if (!file_status().ok()) return file_status();
-    return Fail(ErrorCode::kBadInput, "read " + source_.name(),
-                "its list of tables cannot be read: " + WhyOf(list.result()));
+    return CannotList(list.result());
   }
   for (const auto& [name, sql] : found) DescribeTable(name, sql);
   return OkStatus();
@@ -206,6 +205,11 @@ NsysQuery NsysDatabase::Scan(const NsysTable& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) sql += (i == 0 ? "" : ", ") + QuotedName(table.columns[i].name);
   // An index could be made to say something else than the table.
   return Query(sql + " FROM " + QuotedName(table.name) + " NOT INDEXED");
+}
+
+Status NsysDatabase::CannotList(int result) const {
+  return Fail(ErrorCode::kBadInput, "read " + source_.name(), "its list of tables cannot be read: " + WhyOf(result),
+              "export it again with nsys export --type sqlite; what is left of it sqlite3's .recover may save");
 }
 
 std::string NsysDatabase::WhyOf(int result) const {

@@ -79,6 +79,7 @@ class NsysDatabase {
   int64_t most_rows() const { return most_rows_; }
   // What SQLite said of a result that is neither a row nor the end.
   std::string WhyOf(int result) const;
+  Status CannotList(int result) const;
   // Tables and columns that are more than may be, a sentence for each: they are not read.
   const std::vector<std::string>& left_out() const { return left_out_; }
   // So many bytes at its end are missing.

@@ -107,7 +107,6 @@ Status ReadTables(NsysSource& source, const Plan& plan) {
 
 void WarnOfRest(NsysSource& source, const Plan& plan) {
   BatchSink& sink = source.batch.sink();
-  if (!plan.secret.empty()) sink.Warn("tables of environments and command lines are not read: " + NamesOf(plan.secret));
   if (!plan.unread.empty()) sink.Warn("tables without times were not read: " + NamesOf(plan.unread));
   if (source.strings.failed() > 0) {
     sink.Warn("StringIds: damaged, " + std::to_string(source.strings.failed()) +
@@ -143,6 +142,7 @@ Status ReadNsys(const SourceFile& file, BatchSink& sink) {
   RETURN_IF_ERROR(source.batch.Give());
   if (source.batch.changed_texts() > 0)
     RETURN_IF_ERROR(sink.SetFact("left_out_of_texts", source.batch.changed_texts()));
+  if (!plan.secret.empty()) RETURN_IF_ERROR(sink.SetFact("left_out_tables", NamesOf(plan.secret)));
   WarnOfRest(source, plan);
   return sink.Progress(file.size_bytes(), source.batch.events());
 }

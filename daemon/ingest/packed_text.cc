@@ -185,7 +185,7 @@ class PackedText : public TextSource {
       filled += step->made;
       if (source_ended_ && step->made == 0) break;
       if (step->made == 0 && step->taken == 0 && !in_.empty()) {
-        cut = Fail(ErrorCode::kBadInput, "unpack it", "nothing can be made of it");
+        cut = Fail(ErrorCode::kBadInput, "unpack it", "nothing can be made of it", kPackAgain);
         break;
       }
     }
@@ -193,7 +193,8 @@ class PackedText : public TextSource {
     const auto source = read_bytes_ - static_cast<int64_t>(in_.size());
     if (!cut && filled < kTextBlockBytes && shorter_) cut = shorter_;
     if (!cut && filled < kTextBlockBytes && !unpacker_->AtEnd()) {
-      cut = Fail(ErrorCode::kBadInput, "unpack it", "it ends in the middle: it was cut off");
+      cut = Fail(ErrorCode::kBadInput, "unpack it",
+                 "it ends in the middle, at byte " + std::to_string(read_bytes_) + ": it was cut off", kPackAgain);
     }
     if (!cut) cut = WhyTooMuch(unpacked_bytes_, source);
     Publish(std::move(block), unpacked_bytes_, source);
@@ -203,11 +204,13 @@ class PackedText : public TextSource {
   std::optional<Status> WhyTooMuch(int64_t text, int64_t source) const {
     if (text > limits_.text_bytes) {
       return Fail(ErrorCode::kBadInput, "unpack it",
-                  "it has more than " + std::to_string(limits_.text_bytes >> 20) + " MiB of text");
+                  "it has more than " + std::to_string(limits_.text_bytes >> 20) + " MiB of text",
+                  "unpack it, and import a part of it");
     }
     if (text > limits_.least_bytes_of_ratio && text / std::max<int64_t>(source, 1) > limits_.most_ratio) {
       return Fail(ErrorCode::kBadInput, "unpack it",
-                  "its text is more than " + std::to_string(limits_.most_ratio) + " times what it is packed");
+                  "its text is more than " + std::to_string(limits_.most_ratio) + " times what it is packed",
+                  "unpack it first, if it is what you expect");
     }
     return std::nullopt;
   }

@@ -1,16 +1,13 @@
 #include "daemon/ingest/source_reader.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "daemon/ingest/chrome_reader.h"
 #include "daemon/ingest/depth_warnings.h"
-#include "daemon/ingest/nsys_reader.h"
 #include "daemon/ingest/packed_text.h"
 #include "daemon/ingest/plain_text.h"
+#include "daemon/ingest/source_formats.h"
 #include "daemon/ingest/source_hash.h"
 #include "daemon/ingest/source_kind.h"
 #include "daemon/ingest/trace_assembler.h"
@@ -18,12 +15,7 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kShareOfSamples = 24;  // of all texts, those of counters, for each of a few readers
 constexpr size_t kMostWarnings = 100;
-// What sources are read as: Kineto's traces are Chrome's.
-constexpr std::string_view kChrome = "chrome";
-constexpr std::string_view kNsys = "nsys-sqlite";
-constexpr std::array<std::string_view, 4> kFormats = {"auto", "kineto", kChrome, kNsys};
 
 // What a reader gives, on its way into the part.
 class Filling : public BatchSink {
@@ -106,104 +98,95 @@ Result<std::vector<char>> ReadFirst(Bytes& from) {
   return first;
 }
 
-Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, const SourceReading& reading) {
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
+Result<std::unique_ptr<TextSource>> OpenText(const SourceFile& source, std::span<const char> first,
+                                             const SourceReading& reading) {
   const PackedTextLimits limits{.text_bytes = reading.unpacked_bytes};
   if (LooksLikeGzip(first)) return OpenPackedText(source, MakeGzipUnpacker(), limits);
   if (LooksLikeZstd(first)) return OpenPackedText(source, MakeZstdUnpacker(), limits);
   return OpenPlainText(source);
 }
 
-Status IsPackedDatabase() {
-  return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it is packed",
-              "unpack it first: of packed files only Chrome and Kineto traces are read");
+Status IsPackedDatabase(const SourceFormat& format) {
+  return Fail(ErrorCode::kBadInput, "read it as " + std::string(format.what), "it is packed",
+              "unpack it first: of packed files only texts are read, as Chrome and Kineto traces are");
 }
 
-Status IsDatabase() {
-  return Fail(ErrorCode::kBadInput, "read it as a Chrome trace", "it is an SQLite database",
-              "leave --format out, or give nsys-sqlite: exports of Nsight Systems are such databases");
-}
-
-Status IsNoDatabase(std::span<const char> first) {
-  constexpr const char* kWhat = "read it as an Nsight Systems export";
-  if (LooksLikeChrome(first)) {
-    return Fail(ErrorCode::kBadInput, kWhat, "it looks like JSON, as Chrome and Kineto traces do",
-                "leave --format out, or give chrome");
+Status IsNone(const SourceFormat& asked, const SourceFormat* looks_like) {
+  const std::string act = "read it as " + std::string(asked.what);
+  constexpr const char* kRemedy = "leave --format out, or ";
+  if (looks_like == nullptr) {
+    return Fail(ErrorCode::kBadInput, act, std::string(asked.is_none), kRemedy + std::string(asked.remedy));
   }
-  return Fail(ErrorCode::kBadInput, kWhat, "it is no SQLite database",
-              "leave --format out, or export it with nsys export --type sqlite");
+  return Fail(ErrorCode::kBadInput, act, std::string(looks_like->looks),
+              kRemedy + ("give " + std::string(looks_like->name)));
 }
 
-Result<std::string> ReadAsChrome(const SourceFile& source, bool is_packed, const SourceReading& reading,
-                                 WorkerPool& pool, Filling& filling, const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
-  if (LooksLikeNsys({first.data(), first.size()})) return is_packed ? IsPackedDatabase() : IsDatabase();
-  if (!LooksLikeChrome(first)) {
-    const std::optional<Status> cut = text->WhyCut();
+struct Sniffed {
+  const SourceFormat* format = nullptr;
+  std::unique_ptr<TextSource> text;
+};
+
+// What it is read as: what it was said to be, else what it looks like.
+Result<Sniffed> Sniff(const SourceFile& source, const SourceReading& reading) {
+  Sniffed sniffed;
+  ASSIGN_OR_RETURN(const std::vector<char> bytes, ReadFirst(source));
+  if (bytes.empty()) return Fail(ErrorCode::kNotFound, "read it", "it is empty", kEmptyRemedy);
+  ASSIGN_OR_RETURN(sniffed.text, OpenText(source, bytes, reading));
+  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*sniffed.text));
+  const SourceFormat* looks_like = SniffSourceFormat(first);
+  sniffed.format = reading.format == kAnyFormat ? looks_like : FindSourceFormat(reading.format);
+  const bool is_packed = LooksLikeGzip(bytes) || LooksLikeZstd(bytes);
+  if (is_packed && looks_like != nullptr && !looks_like->is_text) return IsPackedDatabase(*looks_like);
+  if (sniffed.format == nullptr || (sniffed.format->is_text && looks_like == nullptr)) {
+    const std::optional<Status> cut = sniffed.text->WhyCut();
     return first.empty() && cut ? *cut : NoKnownFormat(first);
   }
-  const auto sample_text_bytes = static_cast<size_t>(reading.limits.text_bytes / kShareOfSamples);
-  RETURN_IF_ERROR(ReadChrome(*text, pool, filling,
-                             {.readers = reading.threads,
-                              .most_event_bytes = reading.limits.event_bytes,
-                              .sample_text_bytes = sample_text_bytes}));
-  const bool was_cut = text->WhyCut().has_value();  // of which the reader has warned
-  ASSIGN_OR_RETURN(std::string hash, text->FinishHash(stop));
-  const std::optional<Status> cut = text->WhyCut();
+  if (sniffed.format != looks_like) return IsNone(*sniffed.format, looks_like);
+  return sniffed;
+}
+
+Result<std::string> HashText(TextSource& text, Filling& filling, const std::stop_token& stop) {
+  const bool was_cut = text.WhyCut().has_value();  // of which the reader has warned
+  ASSIGN_OR_RETURN(std::string hash, text.FinishHash(stop));
+  const std::optional<Status> cut = text.WhyCut();
   if (hash.empty() && cut && !was_cut) filling.Warn("all of its trace was read; " + cut->why());
-  RETURN_IF_ERROR(filling.Finish());
   return hash;
 }
 
-Result<std::string> ReadAsNsys(const SourceFile& source, bool is_packed, const SourceReading& reading, Filling& filling,
-                               const std::stop_token& stop) {
-  {
-    ASSIGN_OR_RETURN(const std::unique_ptr<TextSource> text, OpenText(source, reading));
-    ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(*text));
-    if (!LooksLikeNsys({first.data(), first.size()})) return IsNoDatabase(first);
-  }
-  if (is_packed) return IsPackedDatabase();
-  RETURN_IF_ERROR(source.WaitUntilWhole());  // a database is read from all over
-  RETURN_IF_ERROR(ReadNsys(source, filling));
-  RETURN_IF_ERROR(filling.Finish());
+Result<std::string> HashDatabase(const SourceFile& source, const SourceFormat& format, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(std::string hash, HashSource(source, stop));
-  if (hash.empty()) {  // what was read of a database that changed is none
-    return Fail(ErrorCode::kBadInput, "read it as an Nsight Systems export", "it became shorter while it was read");
-  }
-  return hash;
+  if (!hash.empty()) return hash;
+  // What was read of a database that changed is none.
+  return Fail(ErrorCode::kBadInput, "read it as " + std::string(format.what), "it became shorter while it was read",
+              "import it again once nobody writes it");
+}
+
+Result<ReadSourceResult> Read(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
+                              Filling& filling, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
+  const SourceFormat& format = *sniffed.format;
+  RETURN_IF_ERROR(format.read({source, *sniffed.text, pool, reading.threads, reading.limits}, filling));
+  ReadSourceResult result;
+  result.format = format.name;
+  ASSIGN_OR_RETURN(result.hash,
+                   format.is_text ? HashText(*sniffed.text, filling, stop) : HashDatabase(source, format, stop));
+  RETURN_IF_ERROR(filling.Finish());
+  result.warnings = filling.TakeWarnings();
+  return result;
 }
 
 }  // namespace
 
 Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                     PartSink& part, const SourceProgress& progress, const std::stop_token& stop) {
-  if (std::find(kFormats.begin(), kFormats.end(), reading.format) == kFormats.end()) {
-    return Fail(ErrorCode::kUsage, "read " + source.name(), "there is no format \"" + reading.format + "\"");
+  const std::string act = "read " + source.name();
+  if (reading.format != kAnyFormat && FindSourceFormat(reading.format) == nullptr) {
+    return Fail(ErrorCode::kUsage, act, "there is no format \"" + reading.format + "\"");
   }
-  ASSIGN_OR_RETURN(const std::vector<char> first, ReadFirst(source));
-  if (first.empty()) return Fail(ErrorCode::kNotFound, "read " + source.name(), "it is empty");
-  const bool is_packed = LooksLikeGzip(first) || LooksLikeZstd(first);
-  const bool is_nsys =
-      reading.format == kNsys || (reading.format == "auto" && LooksLikeNsys({first.data(), first.size()}));
   Filling filling(part, pool, reading, progress, stop);
-  Result<std::string> hash = is_nsys ? ReadAsNsys(source, is_packed, reading, filling, stop)
-                                     : ReadAsChrome(source, is_packed, reading, pool, filling, stop);
-  if (!hash.ok()) return hash.status().In("read " + source.name());
-  ReadSourceResult result;
-  result.format = is_nsys ? kNsys : kChrome;
-  result.hash = *std::move(hash);
-  result.warnings = filling.TakeWarnings();
-  return result;
-}
-
-std::span<const std::string_view> SourceFormats() {
-  return kFormats;
-}
-
-std::optional<std::string> FormatReadAs(std::string_view format) {
-  if (format == kFormats[0]) return std::nullopt;
-  return std::string(format == kNsys ? kNsys : kChrome);
+  Result<ReadSourceResult> read = Read(source, reading, pool, filling, stop);
+  if (!read.ok()) return read.status().In(act);
+  return read;
 }
 
 }  // namespace kprof

@@ -4,11 +4,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
@@ -20,8 +17,8 @@
 namespace kprof {
 
 struct SourceReading {
-  std::string format = "auto";
-  size_t threads = 2;  // of the pool
+  std::string format = "auto";  // source_formats.h
+  size_t threads = 2;           // of the pool
   ReadingLimits limits = {};
   int64_t unpacked_bytes = int64_t{64} << 30;
 };
@@ -39,11 +36,5 @@ using SourceProgress = std::function<void(int64_t bytes, int64_t events)>;
 // known, kBadInput where it is one and nothing of it can be read; kCancelled; and as the part does.
 Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
                                     PartSink& part, const SourceProgress& progress, const std::stop_token& stop);
-
-// The formats by name, "auto" first.
-std::span<const std::string_view> SourceFormats();
-
-// ReadSourceResult::format of a source that is asked to be read as `format`; nothing where its bytes decide.
-std::optional<std::string> FormatReadAs(std::string_view format);
 
 }  // namespace kprof

@@ -29,6 +29,9 @@ class Unpacker {
   virtual bool AtEnd() const = 0;
 };
 
+// What to do about one that is broken.
+constexpr const char* kPackAgain = "pack it again, or copy it again from where it is whole";
+
 // Why a source that was unpacked up to there, the end of a packed text, cannot be unpacked further.
 Status NotPackedBehind(std::string_view tool, int64_t source_bytes);
 

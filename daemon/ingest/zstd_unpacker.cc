@@ -1,4 +1,5 @@
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <memory>
@@ -37,7 +38,7 @@ class ZstdUnpacker : public Unpacker {
     ZSTD_inBuffer from{in.data(), std::min(in.size(), wanted_), 0};
     ZSTD_outBuffer to{out.data(), std::min(out.size(), kAtOnceBytes), 0};
     const size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
-    if (ZSTD_isError(result)) return Fail(ErrorCode::kBadInput, "unpack zstd", ZSTD_getErrorName(result));
+    if (ZSTD_isError(result)) return Broken(result);
     if (from.pos > 0 || to.pos > 0) at_end_ = result == 0;  // else it only asks for another frame
     wanted_ = result == 0 ? kFrameBeginBytes : result;
     taken_bytes_ += static_cast<int64_t>(from.pos);
@@ -47,6 +48,12 @@ class ZstdUnpacker : public Unpacker {
   bool AtEnd() const override { return at_end_; }
 
  private:
+  static Status Broken(size_t result) {
+    const bool is_wide = ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge;
+    return Fail(ErrorCode::kBadInput, "unpack zstd", ZSTD_getErrorName(result),
+                is_wide ? "pack it again without --long and --ultra, or unpack it first" : kPackAgain);
+  }
+
   struct Free {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };

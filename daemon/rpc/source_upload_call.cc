@@ -112,7 +112,7 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
     const SourceGrowth::State grown{spool_->size_bytes(), false};
     if (ahead_ == nullptr) {
       const SourceKind kind = spool_->kind();
-      const bool is_text = kind != SourceKind::kUnknown && kind != SourceKind::kSqlite;
+      const bool is_text = kind == SourceKind::kText || kind == SourceKind::kPackedText;
       if (is_text && parts_.read_aheads != nullptr) {
         ahead_ = parts_.read_aheads->Begin(
             {spool_->fd(), announced_.name, announced_.may_be_none, spool_->BytesBeside()}, grown);

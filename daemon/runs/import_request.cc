@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "daemon/ingest/source_reader.h"
+#include "daemon/ingest/source_formats.h"
 #include "daemon/runs/request_checks.h"
 #include "storage/base/readable_text.h"
 
@@ -43,7 +43,7 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
                   "import them in several runs");
   }
   for (const ImportRequest::Source& source : request.sources) RETURN_IF_ERROR(CheckSource(source, limits));
-  const std::span<const std::string_view> formats = SourceFormats();
+  const std::vector<std::string_view> formats = SourceFormatNames();
   if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
     std::string names;
     for (const std::string_view format : formats) names += (names.empty() ? "" : ", ") + std::string(format);

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/ingest/source_formats.h"
 #include "daemon/ingest/source_hash.h"
-#include "daemon/ingest/source_reader.h"
 #include "daemon/runs/audit_log.h"
 #include "storage/catalog/earlier_import.h"
 #include "storage/catalog/run_list.h"

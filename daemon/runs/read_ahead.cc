@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/ingest/source_reader.h"
+#include "daemon/ingest/source_formats.h"
 #include "storage/base/random_name.h"
 #include "storage/layout.h"
 
@@ -15,7 +15,6 @@ namespace kprof {
 namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(100);  // how long a request to stop may wait
-constexpr std::string_view kReadAs = "chrome";               // what all texts are
 
 void RemovePart(Files& files, const std::string& path) {
   const Status removed = files.Remove(path);
@@ -90,8 +89,8 @@ std::optional<ImportedPart> ReadAhead::Take(const Wanted& wanted, const std::str
                                             const std::stop_token& stop,
                                             const std::function<void(const ImportProgress&)>& progress) {
   Reading& reading = *reading_;
-  const std::optional<std::string> format = FormatReadAs(wanted.format);
-  if (wanted.name != reading.name || (format && *format != kReadAs)) {
+  const SourceFormat* format = FindSourceFormat(wanted.format);  // null: its bytes decide, as they did here
+  if (wanted.name != reading.name || (format != nullptr && !format->is_text)) {
     reading.GiveUp();
     return std::nullopt;
   }
@@ -114,7 +113,8 @@ std::optional<ImportedPart> ReadAhead::Take(const Wanted& wanted, const std::str
       return std::nullopt;
     }
   }
-  if (part->no_trace && !wanted.may_be_none) return std::nullopt;
+  const bool is_other = !part->no_trace && format != nullptr && part->format != format->name;
+  if (is_other || (part->no_trace && !wanted.may_be_none)) return std::nullopt;
   if (part->no_trace) return part;
   MutexLock lock(reading.mu);
   if (!reading.has_part || !reading.files.Rename(reading.path, part_path).ok()) return std::nullopt;
@@ -174,7 +174,7 @@ void ReadAheads::Read(ReadAhead::Reading& reading) {
   };
   const ImportSource source{.fd = reading.fd.get(),
                             .name = reading.name,
-                            .format = std::string(kReadAs),
+                            .format = std::string(kAnyFormat),
                             .may_be_none = reading.may_be_none,
                             .growth = &reading.growth};
   Result<ImportedPart> came =

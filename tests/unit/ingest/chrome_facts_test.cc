@@ -50,6 +50,8 @@ TEST_F(ChromeFactsTest, ARankThatCannotBeIsNotTakenAndSaysSo) {
   EXPECT_FALSE(sink_.facts.contains("rank") || sink_.facts.contains("world_size"));
   ASSERT_EQ(sink_.warnings.size(), 4u);
   EXPECT_EQ(sink_.warnings[0], "rank -5 in distributedInfo is none: it does not count");
+  ASSERT_TRUE(facts_.See("distributedInfo", R"({"rank":4.0,"world_size":"8.00"})").ok());
+  EXPECT_EQ(sink_.facts["rank"] + "/" + sink_.facts["world_size"], "4/8");
   ASSERT_TRUE(facts_.See("distributedInfo", R"({"rank":16777216,"world_size":1})").ok());
   EXPECT_EQ(sink_.facts["rank"], "16777216");
 }

@@ -67,6 +67,11 @@ TEST(EventLayouts, LayoutsHaveNumbersInTheOrderInWhichTheyWereMet) {
   EXPECT_EQ(number(R"({"a":"2"})"), 1u);
 }
 
+TEST(EventLayouts, KeysAreReadWithoutEscapesThatTheyDoNotNeed) {
+  EXPECT_EQ(Taken(R"({"\u0070h": "X", "args": {"a\/b": 1, "a\"b": 2, "\u0001": 3}})"),
+            R"(ph='X' [a/b=1] [a\"b=2] [\u0001=3])");
+}
+
 TEST(EventLayouts, EndsBehindTheBraceAndLooksNoFurther) {
   EventLayouts layouts;
   size_t size = 0;

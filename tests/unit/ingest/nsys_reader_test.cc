@@ -663,6 +663,8 @@ TEST(NsysReader, TellsNothingThatNobodyMaySee) {
   EXPECT_EQ(read.Of("nvtx")[0].Arg("jsonTextId"), R"({"k":2})");
   EXPECT_EQ(read.Of("nvtx")[1].name, "env={}");
   EXPECT_EQ(read.facts.at("left_out_of_texts"), "3");
+  EXPECT_NE(read.facts.at("left_out_tables").find("TARGET_INFO_PROCESS_ENV"), std::string::npos);
+  EXPECT_EQ(read.warnings, std::vector<std::string>());
   EXPECT_EQ(read.facts.at("source.nics"), "[{\"name\":\"mlx5_0\"}]");
   EXPECT_EQ(read.facts.at("source.capture"),
             "[[\"CAPTURE_EVENT_TYPE\",\"Cuda\"],[\"CAPTURE_EVENT_TYPE\",\"NvtxEvents\"],[\"PROCESS_0:COLLECT_CUDA_"
