@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +34,26 @@ bool EndsWithOneOf(std::string_view name, const std::string_view (&endings)[n]) 
 Status CannotRead(int error, const std::string& path) {
   const std::string act = "read " + TerminalText(path);
   if (error == ENOENT || error == ENOTDIR) return Fail(ErrorCode::kUsage, act, "there is no such file", "name another");
+  if (error == EMFILE)
+    return Fail(ErrorCode::kUsage, act, "too many files are open", "raise the limit: ulimit -n 4096");
   return FailErrno(error, act);
+}
+
+// All are open before the first is handed over, so that what cannot be read is told before anything begins.
+void AllowOpenFiles(size_t files) {
+  constexpr rlim_t kOthers = 64;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= files + kOthers) return;
+  limit.rlim_cur = std::min(limit.rlim_max, static_cast<rlim_t>(files) + kOthers);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+Status CheckCount(size_t files) {
+  if (files <= kMostImportFiles) return OkStatus();
+  return Fail(ErrorCode::kUsage, "import",
+              "there are " + std::to_string(files) + " files, and a run has at most " +
+                  std::to_string(kMostImportFiles) + " ranks",
+              "import them as several runs: name some of them, or a folder with fewer");
 }
 
 // False also where nothing is: opening it says so.
@@ -94,10 +114,38 @@ Status NoTraceIn(const std::string& folder, const Found& found) {
               archives.size() == 1 ? "unpack it first" : "unpack them first");
 }
 
+// trace_2.json before trace_10.json: their order may be that of the ranks.
+bool IsBefore(std::string_view one, std::string_view other) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto take_number = [&](std::string_view& text) {
+    const size_t size = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+    std::string_view digits = text.substr(0, size);
+    text.remove_prefix(size);
+    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+    return digits;
+  };
+  std::string_view a = one;
+  std::string_view b = other;
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a[0]) && is_digit(b[0])) {
+      const std::string_view left = take_number(a);
+      const std::string_view right = take_number(b);
+      if (left.size() != right.size()) return left.size() < right.size();
+      if (left != right) return left < right;
+    } else if (a[0] != b[0]) {
+      return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
+    } else {
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.empty() && b.empty() ? one < other : a.empty();
+}
+
 Result<Found> FilesOf(const std::string& folder) {
   Found found;
   RETURN_IF_ERROR(AddFilesOf(folder, 0, found));
-  std::sort(found.traces.begin(), found.traces.end());
+  std::sort(found.traces.begin(), found.traces.end(), IsBefore);
   std::sort(found.archives.begin(), found.archives.end());
   std::sort(found.not_regular.begin(), found.not_regular.end());
   if (found.traces.empty()) return NoTraceIn(folder, found);
@@ -183,6 +231,9 @@ Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
     if (is_folder) {
       ASSIGN_OR_RETURN(found, FilesOf(given));
     }
+    const size_t files = opened.files.size() + found.traces.size();
+    RETURN_IF_ERROR(CheckCount(files));
+    AllowOpenFiles(files);
     for (const std::string& path : found.traces) {
       ASSIGN_OR_RETURN(ImportFile file, Open(path));
       file.of_folder = is_folder;

@@ -1,6 +1,7 @@
 // The files that `kprofctl import` was given, opened: folders stand for the traces in them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,9 +39,14 @@ struct ImportFiles {
 // What is to be said of those that were passed over: a line for each of a kind, the first ten.
 std::vector<std::string> PassedOver(const ImportFiles& opened);
 
-// In the order of `paths`, those of a folder and of the folders in it by their names (those in links to folders not).
-// Fails with kUsage for a folder without any, and where two are the same file; and as the first file does that cannot
-// be opened; says which. Waits for nobody: a pipe that is named is open, and need have no writer yet.
+// As many as a run has ranks: what kprofd holds for one user (HeldSources::kMostOfOne).
+constexpr size_t kMostImportFiles = 1024;
+
+// In the order of `paths`, those of a folder and of the folders in it by their names, numbers in them by their value
+// (those in links to folders not). Fails with kUsage for a folder without any, for more than kMostImportFiles, and
+// where two are the same file; and as the first file does that cannot be opened; says which. Raises this process's
+// limit of open files as far as it may where there are many. Waits for nobody: a pipe that is named is open, and need
+// have no writer yet.
 Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths);
 
 }  // namespace kprof::cli

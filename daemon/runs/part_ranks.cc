@@ -8,6 +8,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kMostDigits = 7;
+constexpr size_t kMostDigitsAlone = 5;  // where no word says that it is a rank
 
 bool IsLetter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
@@ -53,6 +54,20 @@ std::optional<NamedRank> RankInWords(std::string_view text) {
   return found;
 }
 
+// A name's texts and numbers in turns, a text first.
+std::vector<std::string_view> PiecesOf(std::string_view name) {
+  std::vector<std::string_view> pieces;
+  bool is_number = false;
+  while (!name.empty() || pieces.empty()) {
+    size_t size = 0;
+    while (size < name.size() && IsDigit(name[size]) == is_number) ++size;
+    pieces.push_back(name.substr(0, size));
+    name.remove_prefix(size);
+    is_number = !is_number;
+  }
+  return pieces;
+}
+
 class FreeRanks {
  public:
   // Nobody has it yet.
@@ -67,6 +82,21 @@ class FreeRanks {
   std::map<int64_t, std::string> taken_;
   int64_t lowest_ = 0;
 };
+
+// Of those that nobody says more of.
+void TakeNumbersInNames(const std::vector<SourceRank>& sources, FreeRanks& ranks, std::vector<PartRank>& parts) {
+  std::vector<size_t> unknown;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (parts[i].rank || !parts[i].warning.empty()) continue;
+    unknown.push_back(i);
+    names.push_back(sources[i].name);
+  }
+  const std::vector<std::optional<int64_t>> numbers = RanksInWhichNamesDiffer(names);
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    if (numbers[i] && ranks.Take(*numbers[i], sources[unknown[i]].name)) parts[unknown[i]].rank = numbers[i];
+  }
+}
 
 }  // namespace
 
@@ -94,6 +124,34 @@ std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_v
   return ranks;
 }
 
+std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<std::string_view>& names) {
+  std::vector<std::optional<int64_t>> ranks(names.size());
+  if (names.size() < 2) return ranks;
+  std::vector<std::vector<std::string_view>> pieces;
+  pieces.reserve(names.size());
+  for (const std::string_view name : names) pieces.push_back(PiecesOf(name));
+  std::optional<size_t> where;
+  for (const std::vector<std::string_view>& other : pieces) {
+    if (other.size() != pieces[0].size()) return ranks;
+    for (size_t i = 0; i < other.size(); ++i) {
+      if (other[i] == pieces[0][i]) continue;
+      if (i % 2 == 0 || (where && *where != i)) return ranks;
+      where = i;
+    }
+  }
+  if (!where) return ranks;
+  std::vector<std::optional<int64_t>> numbers;
+  std::set<int64_t> different;
+  for (const std::vector<std::string_view>& each : pieces) {
+    const std::string_view digits = each[*where];
+    if (digits.size() > kMostDigitsAlone) return ranks;
+    size_t at = 0;
+    numbers.push_back(TakeNumber(digits, at));
+    if (!different.insert(*numbers.back()).second) return ranks;
+  }
+  return numbers;
+}
+
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
   std::vector<PartRank> parts(sources.size());
   if (sources.size() == 1) {
@@ -115,11 +173,24 @@ std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
       parts[i].warning = "it is of rank " + std::to_string(*wanted) + ", as '" + ranks.Whose(*wanted) + "' is";
     }
   }
+  TakeNumbersInNames(sources, ranks, parts);
+  size_t in_order = 0;
+  PartRank* first_in_order = nullptr;
   for (size_t i = 0; i < sources.size(); ++i) {
     PartRank& part = parts[i];
-    if (!part.rank) part.rank = ranks.TakeLowest(sources[i].name);
+    if (!part.rank) {
+      part.rank = ranks.TakeLowest(sources[i].name);
+      if (part.warning.empty()) {
+        ++in_order;
+        if (first_in_order == nullptr) first_in_order = &part;
+      }
+    }
     if (!part.warning.empty()) part.warning += "; it is taken for rank " + std::to_string(*part.rank);
     part.part = "rank" + std::to_string(*part.rank);
+  }
+  if (in_order > 1) {
+    first_in_order->warning = "neither it nor its name says its rank, and so it is with " +
+                              std::to_string(in_order - 1) + " more: they are numbered in the order of the files";
   }
   return parts;
 }

@@ -21,6 +21,10 @@ std::optional<NamedRank> RankInName(std::string_view name);
 // Of all sources of an import. Where the same number stands behind the "r" of two of them, that is no rank in any.
 std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names);
 
+// Where names are alike but for one number (trace_2.json, trace_10.json; 0/trace.json, 1/trace.json): that number, each
+// a different one. Of others, and of numbers as long as times and dates, none.
+std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<std::string_view>& names);
+
 struct SourceRank {
   std::string name;             // of the source
   std::optional<int64_t> rank;  // as it was asked for, or as the source itself says
@@ -31,7 +35,9 @@ struct PartRank {
   std::string warning;  // empty: none
 };
 // One for each source, in their order; of several, each has a rank of its own: what is known, then what the file's name
-// says, then the lowest that is left. One that says another one's rank gets the lowest that is left, with a warning.
+// says, then of the others the number in which their names differ, then the lowest that is left. One that says another
+// one's rank gets the lowest that is left, with a warning; and of those whose rank is but their place in the order of
+// the files the first has one.
 std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources);
 
 }  // namespace kprof

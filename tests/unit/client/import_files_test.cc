@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -51,6 +52,32 @@ TEST_F(ImportFilesTest, TakesOfAFolderTheTracesByTheirNames) {
   for (const char* name : {"b.json", "a.json.gz", "c.sqlite", "notes.txt", ".json"}) Write(name);
   std::filesystem::create_directory(folder_ / "d.json");
   EXPECT_THAT(Names({folder_ / ""}), ElementsAre("a.json.gz", "b.json", "c.sqlite"));
+}
+
+TEST_F(ImportFilesTest, NumbersInNamesCountByTheirValue) {
+  for (const char* name : {"t10.json", "t2.json", "t1.json", "t02.json", "t1a.json", "s9.json"}) Write(name);
+  EXPECT_THAT(Names({folder_ / ""}), ElementsAre("s9.json", "t1.json", "t1a.json", "t02.json", "t2.json", "t10.json"));
+}
+
+TEST_F(ImportFilesTest, RefusesMoreFilesThanARunHasRanks) {
+  for (size_t i = 0; i <= kMostImportFiles; ++i) Write("t" + std::to_string(i) + ".json", "");
+  const Status status = OpenImportFiles({folder_ / ""}).status();
+  EXPECT_EQ(status.code(), ErrorCode::kUsage);
+  EXPECT_THAT(status.ToString(), HasSubstr("1025 files"));
+  EXPECT_THAT(status.remedy(), HasSubstr("several runs"));
+  std::filesystem::remove(folder_ / "t0.json");
+  EXPECT_EQ(Names({folder_ / ""}).size(), kMostImportFiles);
+}
+
+TEST_F(ImportFilesTest, OpensMoreFilesThanTheSoftLimitAllows) {
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit low = before;
+  low.rlim_cur = 64;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  for (size_t i = 0; i < 100; ++i) Write("t" + std::to_string(i) + ".json");
+  EXPECT_EQ(Names({folder_ / ""}).size(), 100u);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {

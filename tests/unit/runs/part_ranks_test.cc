@@ -48,6 +48,22 @@ TEST(RanksInNames, AreNoneBehindAnRWhereTwoHaveTheSame) {
   EXPECT_EQ(RanksInNames({"rank3_a.json", "rank3_b.json", "r5.json"}), (Ranks{3, 3, 5}));
 }
 
+TEST(RanksInWhichNamesDiffer, AreTheOneNumberThatIsAnotherInEach) {
+  using Ranks = std::vector<std::optional<int64_t>>;
+  const std::optional<int64_t> none;
+  EXPECT_EQ(RanksInWhichNamesDiffer({"trace_2.json", "trace_10.json"}), (Ranks{2, 10}));
+  EXPECT_EQ(RanksInWhichNamesDiffer({"0/trace.json", "01/trace.json"}), (Ranks{0, 1}));
+  EXPECT_EQ(RanksInWhichNamesDiffer({"7", "8", "9"}), (Ranks{7, 8, 9}));
+  EXPECT_EQ(RanksInWhichNamesDiffer({"gpu0_step100.json", "gpu1_step100.json"}), (Ranks{0, 1}));
+  const std::vector<std::vector<std::string_view>> others = {
+      {"a0_1", "a1_2"}, {"a0", "b1"},       {"a", "a"}, {"a", "a1"},
+      {"a1", "a01"},    {"a1", "a2", "a1"}, {"", ""},   {"1700000000", "1700000001"}};
+  for (const auto& names : others) {
+    EXPECT_EQ(RanksInWhichNamesDiffer(names), Ranks(names.size(), none)) << names[0] << ' ' << names[1];
+  }
+  EXPECT_EQ(RanksInWhichNamesDiffer({"a1"}), Ranks{none});
+}
+
 std::string Text(const std::vector<PartRank>& parts) {
   std::string text;
   for (const PartRank& part : parts) text += part.part + (part.warning.empty() ? " " : "! ");
@@ -62,11 +78,25 @@ TEST(RanksOf, LeavesASingleSourceWithoutOneWhereNobodySaysIt) {
 TEST(RanksOf, TakesWhatIsKnownThenTheNameThenTheOrder) {
   EXPECT_EQ(Text(RanksOf({{"x.json", std::nullopt}, {"rank0.json", 5}, {"rank1.json", std::nullopt}})),
             "rank0 rank5 rank1 ");
-  EXPECT_EQ(Text(RanksOf({{"x", std::nullopt}, {"y", std::nullopt}, {"r0", std::nullopt}})), "rank1 rank2 rank0 ");
+  EXPECT_EQ(Text(RanksOf({{"x", std::nullopt}, {"y", std::nullopt}, {"r0", std::nullopt}})), "rank1! rank2 rank0 ");
+}
+
+TEST(RanksOf, TakesTheNumberInWhichNamesDifferBeforeTheOrder) {
+  EXPECT_EQ(Text(RanksOf({{"t1.json", std::nullopt}, {"t10.json", std::nullopt}, {"t2.json", std::nullopt}})),
+            "rank1 rank10 rank2 ");
+  EXPECT_EQ(Text(RanksOf({{"t1.json", std::nullopt}, {"x.json", 1}, {"t2.json", std::nullopt}})), "rank0 rank1 rank2 ");
+}
+
+TEST(RanksOf, SaysOnceThatRanksAreButTheOrderOfTheFiles) {
+  const std::vector<PartRank> parts = RanksOf({{"a", std::nullopt}, {"b", 0}, {"c", std::nullopt}});
+  EXPECT_EQ(Text(parts), "rank1! rank0 rank2 ");
+  EXPECT_EQ(
+      parts[0].warning,
+      "neither it nor its name says its rank, and so it is with 1 more: they are numbered in the order of the files");
 }
 
 TEST(RanksOf, TakesNoRankFromNamesThatHaveTheSameBehindAnR) {
-  EXPECT_EQ(Text(RanksOf({{"r50_resnet_a.json", std::nullopt}, {"r50_resnet_b.json", std::nullopt}})), "rank0 rank1 ");
+  EXPECT_EQ(Text(RanksOf({{"r50_resnet_a.json", std::nullopt}, {"r50_resnet_b.json", std::nullopt}})), "rank0! rank1 ");
 }
 
 TEST(RanksOf, GivesOneThatSaysAnothersRankTheLowestThatIsLeftAndWarns) {
