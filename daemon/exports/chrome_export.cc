@@ -13,6 +13,7 @@
 #include "daemon/exports/async_id.h"
 #include "daemon/exports/chrome_clock.h"
 #include "daemon/exports/chrome_event.h"
+#include "daemon/exports/counter_events.h"
 #include "daemon/exports/distributed_info.h"
 #include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
@@ -59,7 +60,8 @@ class PartEvents {
         is_first_(is_first),
         output_(output),
         texts_(part),
-        listing_(part.tracks(), places_) {
+        listing_(part.tracks(), places_),
+        counters_(places_) {
     for (const EventPlace& place : places_) {
       std::string json;
       if (!place.pid.empty()) {
@@ -79,6 +81,10 @@ class PartEvents {
     for (const EventKind kind : kKinds) {
       for (const Segment& segment : part_.segments(kind)) {
         ASSIGN_OR_RETURN(SegmentRows rows, SegmentRows::Read(part_, segment));
+        if (kind == EventKind::kCounter) {
+          RETURN_IF_ERROR(WriteCounters(rows));
+          continue;
+        }
         for (size_t row = 0; row < rows.size(); ++row) {
           RETURN_IF_ERROR(WriteRow(kind, rows, row));
           RETURN_IF_ERROR(output_.Step());
@@ -179,8 +185,6 @@ class PartEvents {
         return WriteSlice(rows, row);
       case EventKind::kInstant:
         return WriteEvent(IsAsync(rows, row) ? 'n' : 'i', rows, row);
-      case EventKind::kCounter:
-        return WriteCounter(rows, row);
       default: {
         const int64_t phase = rows.Of(EventColumn::kPhase, row);
         const auto letter = static_cast<char>(phase);
@@ -305,21 +309,34 @@ class PartEvents {
     return OkStatus();
   }
 
-  Status WriteCounter(SegmentRows& rows, size_t row) {
-    const uint32_t track = rows.track(row);
+  Status WriteCounters(SegmentRows& rows) {
+    for (const std::vector<size_t>& event : counters_.Of(rows)) {
+      RETURN_IF_ERROR(WriteCounter(rows, event));
+      RETURN_IF_ERROR(output_.Step());
+      texts_.Trim();
+    }
+    return OkStatus();
+  }
+
+  // The samples of its series at one time.
+  Status WriteCounter(SegmentRows& rows, std::span<const size_t> samples) {
+    const uint32_t track = rows.track(samples[0]);
     BeginEvent('C');
     out() += ",\"name\":";
     AppendJsonText(out(), places_[track].name);
     out() += kNoCategory;
     out() += place_json_[track];
-    AppendTime("ts", zero_ns_ + rows.Of(EventColumn::kTime, row));
-    out() += ",\"args\":{";
-    AppendJsonText(out(), places_[track].series);
-    out() += ':';
-    if (const std::span<const SegmentRows::Arg> written = rows.Args(row); !written.empty()) {
-      RETURN_IF_ERROR(AppendValue(out(), written[0], texts_));
-    } else {
-      AppendSample(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+    AppendTime("ts", zero_ns_ + rows.Of(EventColumn::kTime, samples[0]));
+    out() += ",\"args\":";
+    for (const size_t row : samples) {
+      out() += row == samples[0] ? '{' : ',';
+      AppendJsonText(out(), places_[rows.track(row)].series);
+      out() += ':';
+      if (const std::span<const SegmentRows::Arg> written = rows.Args(row); !written.empty()) {
+        RETURN_IF_ERROR(AppendValue(out(), written[0], texts_));
+      } else {
+        AppendSample(out(), std::bit_cast<double>(rows.Of(EventColumn::kValue, row)));
+      }
     }
     out() += "}}";
     return OkStatus();
@@ -369,6 +386,7 @@ class PartEvents {
   ExportOutput& output_;
   ChromeTexts texts_;
   TrackListing listing_;
+  CounterEvents counters_;
   std::vector<std::string> place_json_;
   std::unordered_map<uint32_t, ChromeShape> shapes_;
   std::set<std::string> told_processes_;

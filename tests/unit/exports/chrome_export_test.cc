@@ -493,6 +493,26 @@ TEST_F(ChromeExportTest, EndsWhenItIsToldTo) {
             ErrorCode::kCancelled);
 }
 
+// There are readers that take a counter's first event for all of its series.
+TEST_F(ChromeExportTest, SeriesOfACounterStandInOneEvent) {
+  const std::string source = List(
+      R"({"ph":"C","name":"mem","pid":1,"ts":2,"args":{"a":3,"b":4}},{"ph":"C","name":"mem","pid":1,"ts":1,"args":{"a":1,"b":2}},)"
+      R"({"ph":"C","name":"mem","pid":1,"ts":2,"args":{"a":5}},{"ph":"C","name":"mem","pid":2,"ts":1,"args":{"a":7}},)"
+      R"({"ph":"C","name":"other","pid":1,"ts":1,"args":{"b":8}})");
+  const std::string exported = Export("chrome", *Import(source));
+  const std::string first = R"("name":"mem","cat":"","pid":1,"ts":1,"args":{"a":1,"b":2}})";
+  const std::string second = R"("name":"mem","cat":"","pid":1,"ts":2,"args":{"a":3,"b":4}})";
+  const std::string third = R"("name":"mem","cat":"","pid":1,"ts":2,"args":{"a":5}})";
+  EXPECT_LT(exported.find(first), exported.find(second)) << exported;
+  EXPECT_LT(exported.find(second), exported.find(third)) << exported;
+  EXPECT_NE(exported.find(third), std::string::npos) << exported;
+  size_t events = 0;
+  for (size_t at = exported.find("\"ph\":\"C\""); at != exported.npos; at = exported.find("\"ph\":\"C\"", at + 1))
+    ++events;
+  EXPECT_EQ(events, 5u) << exported;
+  ExpectReadsBack(source);
+}
+
 TEST_F(ChromeExportTest, FailsAsItsSinkDoes) {
   const std::unique_ptr<PartReader> part = Import(List(R"({"ph":"X","name":"a","ts":1})"));
   const ExportPart parts[] = {{part.get()}};
