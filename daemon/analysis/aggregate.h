@@ -42,11 +42,13 @@ struct Aggregate {
   GroupKey key;  // in the order of `by`
   int64_t count = 0;
   int64_t ended = 0;   // of them, those whose end is known: of these is all that follows
-  int64_t sum_ns = 0;  // at most INT64_MAX
+  int64_t sum_ns = 0;  // at most INT64_MAX, which it is for all larger ones
   int64_t min_ns = 0;
   int64_t max_ns = 0;
   std::vector<int64_t> percentiles_ns;  // none where `ended` is 0
 
+  // The sum is what they are together, and so the mean theirs.
+  bool is_whole() const { return sum_ns < INT64_MAX; }
   double mean_ns() const { return ended == 0 ? 0 : static_cast<double>(sum_ns) / static_cast<double>(ended); }
 };
 

@@ -55,6 +55,7 @@ class Sums final : public FunctionAnswer {
     if (which == kSum) return sqlite3_result_int64(out, sum.sum_ns);
     if (which == kMin) return sqlite3_result_int64(out, sum.min_ns);
     if (which == kMax) return sqlite3_result_int64(out, sum.max_ns);
+    if (which == kMean && !sum.is_whole()) return sqlite3_result_null(out);
     if (which == kMean) return sqlite3_result_double(out, sum.mean_ns());
     const auto percentile = static_cast<size_t>(which - kP50);
     if (percentile < sum.percentiles_ns.size()) sqlite3_result_int64(out, sum.percentiles_ns[percentile]);

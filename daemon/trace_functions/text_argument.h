@@ -2,14 +2,16 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "daemon/trace_functions/trace_function.h"
 
 namespace kprof {
 
-// Null where it is not given. Fails with kUsage for one that is no text.
+// Null where it is not given, or NULL. Fails with kUsage for one that is no text.
 inline Result<const std::string*> TextArgument(const FunctionCall& call, size_t at, const char* name) {
-  if (!call.arguments[at]) return static_cast<const std::string*>(nullptr);
+  const bool is_given = call.arguments[at] && !std::holds_alternative<std::monostate>(*call.arguments[at]);
+  if (!is_given) return static_cast<const std::string*>(nullptr);
   const auto* text = std::get_if<std::string>(&*call.arguments[at]);
   if (text != nullptr) return text;
   return FailCall(call.function, std::string(name) + " is no text", "write it in single quotes");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace_sql/strict_json.h"
@@ -73,14 +74,32 @@ Status AppendValue(SegmentView& view, uint32_t row, uint32_t shape, uint32_t slo
   return OkStatus();
 }
 
+// The slot that has all arguments as one object, where they were too many to have a slot each.
+Result<std::optional<uint32_t>> WholeArgs(SegmentView& view, uint32_t row, uint32_t shape, const ArgShape& slots) {
+  std::optional<uint32_t> whole;
+  for (uint32_t slot = 0; slot < slots.size(); ++slot) {
+    if (!slots[slot].of_event) return std::optional<uint32_t>();
+    if (slots[slot].type == ArgType::kJson) {
+      ASSIGN_OR_RETURN(const PartText key, view.part().ReadText(slots[slot].key));
+      if (key.view() == "args") whole = slot;
+    }
+  }
+  if (!whole) return whole;
+  ASSIGN_OR_RETURN(const int64_t value, view.Arg(row, shape, *whole));
+  ASSIGN_OR_RETURN(const PartText text, view.part().ReadText(value));
+  return text.view().starts_with('{') ? whole : std::nullopt;
+}
+
 }  // namespace
 
 Status AppendArgsJson(SegmentView& view, uint32_t row, ArgsOf which, std::string& json) {
   ASSIGN_OR_RETURN(const uint32_t shape, view.Shape(row));
   const ArgShape& slots = view.part().facts().shapes()[shape];
+  ASSIGN_OR_RETURN(const std::optional<uint32_t> whole, WholeArgs(view, row, shape, slots));
+  if (whole && which == ArgsOf::kArguments) return AppendValue(view, row, shape, *whole, ArgType::kJson, json);
   char before = '{';
   for (uint32_t slot = 0; slot < slots.size(); ++slot) {
-    if (slots[slot].of_event != (which == ArgsOf::kEvent)) continue;
+    if (slots[slot].of_event != (which == ArgsOf::kEvent) || slot == whole) continue;
     json += before;
     before = ',';
     ASSIGN_OR_RETURN(const PartText key, view.part().ReadText(slots[slot].key));

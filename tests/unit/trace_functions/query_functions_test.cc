@@ -60,6 +60,13 @@ TEST_F(QueryFunctionsTest, SayWhatIsWrong) {
   EXPECT_THAT(Ask("SELECT * FROM sumby('name')").status.ToString(), HasSubstr("no such table: sumby"));
 }
 
+TEST_F(QueryFunctionsTest, AnArgumentThatIsNullIsNotGiven) {
+  const std::string both = "SELECT group_concat(key || '/' || one_ns || '/' || other_ns || '/' || both_ns) FROM ";
+  EXPECT_EQ(Ask(both + "overlap('nccl*', NULL, 'stream')").rows,
+            Ask(both + "overlap('nccl*') WHERE by = 'stream'").rows);
+  EXPECT_THAT(Ask("SELECT * FROM overlap(NULL)").status.ToString(), HasSubstr("it is not said of what"));
+}
+
 TEST_F(QueryFunctionsTest, EndAtTheTimeLimitAndWhenCancelled) {
   QueryLimits limits;
   limits.timeout_ms = 50;

@@ -73,6 +73,19 @@ TEST_F(ArgsJson, TellsWhatStoodBesideTheArgumentsApart) {
   EXPECT_THAT(Ask({}, "SELECT args IS NULL, beside IS NULL, arg(args, 'x') IS NULL FROM slice"), ElementsAre("1|1|1"));
 }
 
+// As an import keeps more than an event's shape may have.
+TEST_F(ArgsJson, ArgumentsThatAreKeptAsOneAreTheArguments) {
+  const MadeArg whole{"args", ArgType::kJson, 0, R"({"k":1,"o":[2]})", true};
+  const MadeArg tts{"tts", ArgType::kInteger, 5, {}, true};
+  EXPECT_THAT(Ask({whole, tts}, "SELECT args, beside, arg(args, 'k') FROM slice"),
+              ElementsAre(R"({"k":1,"o":[2]}|{"tts":5}|1)"));
+  EXPECT_THAT(Ask({whole}, "SELECT args, beside FROM slice"), ElementsAre(R"({"k":1,"o":[2]}|NULL)"));
+  const MadeArg list{"args", ArgType::kJson, 0, "[2]", true};
+  EXPECT_THAT(Ask({list}, "SELECT args, beside FROM slice"), ElementsAre(R"(NULL|{"args":[2]})"));
+  EXPECT_THAT(Ask({whole, IntegerArg("k", 7)}, "SELECT args, beside FROM slice"),
+              ElementsAre(R"({"k":7}|{"args":{"k":1,"o":[2]}})"));
+}
+
 TEST_F(ArgsJson, ArgGivesValuesOfTheirTypes) {
   const std::vector<MadeArg> args = {IntegerArg("i", 9007199254740993),
                                      {"d", ArgType::kDecimal, *PackDecimal({1250, 2}), {}},

@@ -30,6 +30,14 @@ inline std::string CsvField(const std::string& text) {
   return quoted + "\"";
 }
 
+// As kprofctl shows it: a whole number of type REAL is told from an integer.
+inline std::string AnswerText(const SqlValue& value) {
+  if (std::holds_alternative<std::monostate>(value)) return "";
+  std::string text = ValueText(value);
+  const bool is_whole = std::holds_alternative<double>(value) && text.find_first_not_of("-0123456789") == text.npos;
+  return is_whole ? text + ".0" : text;
+}
+
 inline std::string Csv(UserQuery& query) {
   std::string csv;
   const auto append = [&](size_t i, const std::string& text) { csv += (i == 0 ? "" : ",") + CsvField(text); };
@@ -42,7 +50,7 @@ inline std::string Csv(UserQuery& query) {
     for (int64_t row = 0; row < (*batch)->rows; ++row) {
       for (size_t i = 0; i < (*batch)->columns.size(); ++i) {
         const SqlValue& value = (*batch)->columns[i][static_cast<size_t>(row)];
-        append(i, std::holds_alternative<std::monostate>(value) ? "" : ValueText(value));
+        append(i, AnswerText(value));
       }
       csv += "\n";
     }
