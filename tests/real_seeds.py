@@ -1,5 +1,6 @@
 """Pieces of the real traces (KPROF_TEST_DATA) as inputs of the fuzzers of readers, cut when they run: nothing of those
-files is kept in the repository. Of each file its first and its last 64 KiB, of small ones all.
+files is kept in the repository. Of each text its first and its last 64 KiB, of small ones all; of each database some rows
+of every table.
 """
 
 import glob
@@ -7,8 +8,11 @@ import gzip
 import os
 import re
 import shutil
+import sqlite3
+import tempfile
 
 PIECE_BYTES = 64 << 10
+END_ROWS = 6  # of a table, at each of its ends
 EVENT = re.compile(rb'(?<=[\[,\s])\{\s*"(?:ph|name|cat)"')
 
 
@@ -66,10 +70,49 @@ def chrome_events_seeds(data):
 
 
 def nsys_reader_seeds(data):
-    """A database that is cut off says of its tables what its first pages do; its last pages alone are none."""
     for path in sorted(glob.glob(os.path.join(data, "nsys", "*.sqlite"))):
-        with open(path, "rb") as file:
-            yield f"{os.path.basename(path)}.first", file.read(PIECE_BYTES)
+        yield os.path.basename(path), small_database(path)
+
+
+def small_database(path):
+    """The bytes of a database with the tables of another one: of each its first rows and its last, and of StringIds those
+    that may be named by them."""
+    source = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
+    source.text_factory = lambda text: text.decode(errors="replace")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "copy.sqlite")
+        target = sqlite3.connect(copy)
+        target.execute("PRAGMA page_size = 512")
+        named = set()
+        for name, sql in source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
+            table = '"' + name.replace('"', '""') + '"'
+            target.execute(sql)
+            if name == "StringIds":
+                continue
+            for rows in select_ends(source, table):
+                insert(target, table, rows)
+                named.update(value for row in rows for value in row if isinstance(value, int))
+        if strings := [row for row in source.execute("SELECT id, value FROM StringIds") if row[0] in named]:
+            insert(target, "StringIds", strings)
+        target.commit()
+        target.close()
+        source.close()
+        with open(copy, "rb") as file:
+            return file.read()
+
+
+def select_ends(database, table):
+    first = database.execute(f"SELECT * FROM {table} LIMIT {END_ROWS}").fetchall()
+    last = []
+    if len(first) == END_ROWS:
+        rows = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        behind = max(END_ROWS, rows - END_ROWS)
+        last = database.execute(f"SELECT * FROM {table} LIMIT {END_ROWS} OFFSET {behind}").fetchall()
+    return [rows for rows in (first, last) if rows]
+
+
+def insert(database, table, rows):
+    database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
 
 
 def unpacker_seeds(data):

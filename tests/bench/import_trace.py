@@ -161,7 +161,7 @@ def main():
             row(f"{name} ({len(taken[name])} turns)", seconds * 1e3, "ms")
         row("import, of the scan", middle["import"] / middle["bare scan"], "", 2)
         row("the least import, of the least scan", min(taken["import"]) / min(taken["bare scan"]), "")
-        row("import, of the scan by bytes", middle["import"] / middle["bare scan, names by bytes"], "")
+        row("import, of the scan by bytes", middle["import"] / middle["bare scan, names by bytes"], "", 2)
         row("import of .gz, of plain", middle["import of .gz"] / middle["import"], "", 1.3)
         row("most memory of kprofd", daemon_mib * 1.048576, "MB", 200)
         row("most memory of its reader", memory.most_kib * 1.024e-3, "MB")

@@ -1,6 +1,7 @@
 """What people use instead, each as a program that reads a file of trace events and asks it the three questions of
 trace_peers.py: prints as JSON the seconds until they could be asked ("ready"), and of each the milliseconds of the first time
-and of the five after it (their median), and the answer as one number, so that all can be seen to answer the same.
+and of the five after it (their median), and of the answer a few numbers, so that all can be seen to answer the same: how many
+groups there are, the sum over all of them, and the largest one.
 """
 
 TIMED = """
@@ -26,14 +27,14 @@ ready = time.perf_counter() - began
 
 def categories():
     counts = collections.Counter(event.get("cat") for event in events if event.get("ph") == "X")
-    return len(counts)
+    return [len(counts), sum(counts.values()), max(counts.values())]
 
 def kernels():
     sums = collections.defaultdict(float)
     for event in events:
         if event.get("ph") == "X" and event.get("cat") in ("kernel", "Kernel"):
             sums[event["name"]] += event.get("dur", 0)
-    return len(sums)
+    return [len(sums), sum(sums.values()), max(sums.values())]
 
 def busy():
     streams = collections.defaultdict(list)
@@ -47,7 +48,7 @@ def busy():
         for begin, end in spans:
             union += max(0, end - max(begin, last))
             last = max(last, end)
-    return round(union)
+    return [union]
 
 told(ready, {"categories": categories, "kernels": kernels, "busy": busy})
 """
@@ -67,18 +68,22 @@ def busy():
     kernels = kernels_of().astype({"pid": str, "tid": str, "ts": float}).sort_values(["pid", "tid", "ts"])
     ends = kernels["ts"] + kernels["dur"]
     before = ends.groupby([kernels["pid"], kernels["tid"]]).cummax().groupby([kernels["pid"], kernels["tid"]]).shift()
-    return round((ends - kernels["ts"].where(before.isna() | (before < kernels["ts"]), before)).clip(lower=0).sum())
+    return [float((ends - kernels["ts"].where(before.isna() | (before < kernels["ts"]), before)).clip(lower=0).sum())]
 
-told(ready, {"categories": lambda: len(slices.groupby("cat").size()),
-             "kernels": lambda: len(kernels_of().groupby("name")["dur"].sum()), "busy": busy})
+def about(groups):
+    return [len(groups), float(groups.sum()), float(groups.max())]
+
+told(ready, {"categories": lambda: about(slices.groupby("cat").size()),
+             "kernels": lambda: about(kernels_of().groupby("name")["dur"].sum()), "busy": busy})
 """
 
 # For sqlite3 and DuckDB alike.
 QUESTIONS = {
-    "categories": "SELECT count(*) FROM (SELECT cat, count(*) FROM e WHERE ph = 'X' GROUP BY cat) t",
-    "kernels": "SELECT count(*) FROM (SELECT name, sum(dur) FROM e WHERE ph = 'X' AND cat IN ('kernel', 'Kernel') GROUP BY name) t",
-    "busy": "SELECT round(sum(CASE WHEN before IS NULL OR before < ts THEN dur WHEN before < ts + dur THEN ts + dur - before ELSE 0 "
-            "END)) FROM (SELECT ts, dur, max(ts + dur) OVER (PARTITION BY pid, tid ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING "
+    "categories": "SELECT count(*), sum(c), max(c) FROM (SELECT cat, count(*) AS c FROM e WHERE ph = 'X' GROUP BY cat) t",
+    "kernels": "SELECT count(*), sum(s), max(s) FROM (SELECT name, sum(dur) AS s FROM e WHERE ph = 'X' AND cat IN ('kernel', "
+               "'Kernel') GROUP BY name) t",
+    "busy": "SELECT sum(CASE WHEN before IS NULL OR before < ts THEN dur WHEN before < ts + dur THEN ts + dur - before ELSE 0 "
+            "END) FROM (SELECT ts, dur, max(ts + dur) OVER (PARTITION BY pid, tid ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING "
             "AND 1 PRECEDING) AS before FROM e WHERE ph = 'X' AND cat IN ('kernel', 'Kernel')) t",
 }
 
@@ -90,7 +95,7 @@ db.execute('''CREATE TABLE e AS SELECT value ->> 'ph' AS ph, value ->> 'cat' AS 
   value ->> 'pid' AS pid, value ->> 'tid' AS tid, value ->> 'ts' AS ts, value ->> 'dur' AS dur
   FROM json_each(?, '$.traceEvents')''', (open(sys.argv[1]).read(),))
 ready = time.perf_counter() - began
-told(ready, {{name: lambda sql=sql: db.execute(sql).fetchone()[0] for name, sql in {QUESTIONS!r}.items()}})
+told(ready, {{name: lambda sql=sql: db.execute(sql).fetchone() for name, sql in {QUESTIONS!r}.items()}})
 """
 
 DUCKDB = f"""
@@ -109,7 +114,7 @@ const {{ DuckDBInstance }} = require('@duckdb/node-api');
     let answer;
     for (let turn = 0; turn < 6; ++turn) {{
       const from = seconds();
-      answer = Number((await connection.runAndReadAll(sql)).getRows()[0][0]);
+      answer = (await connection.runAndReadAll(sql)).getRows()[0].map(Number);
       times.push((seconds() - from) * 1e3);
     }}
     asked[name] = [times[0], times.slice(1).sort((a, b) => a - b)[2], answer];
