@@ -385,11 +385,11 @@ class Filter {
 };
 
 std::optional<std::string> TextWithout(std::string_view text, EnvironmentKept kept, int texts) {
-  std::optional<std::string> without;
-  if (MayNameEnvironment(text)) without = Filter(text, kept, texts + 1).Run();
-  if (without == text) without.reset();
-  auto further = WithoutSettings(without ? *without : text, kept == EnvironmentKept::kListed);
-  return further ? std::move(further) : std::move(without);
+  const bool may_name = MayNameEnvironment(text);
+  if (!may_name && !MayHaveSettings(text)) return std::nullopt;
+  std::string without = may_name ? Filter(text, kept, texts + 1).Run() : std::string(text);
+  if (std::optional<std::string> further = WithoutSettings(without, kept == EnvironmentKept::kListed)) return further;
+  return without == text ? std::nullopt : std::optional(std::move(without));
 }
 
 std::optional<std::string> QuotedWithout(std::string_view quoted, EnvironmentKept kept, int texts) {
