@@ -12,11 +12,12 @@ namespace {
 struct Sample {
   uint32_t counter = 0;
   int64_t time_ns = 0;
-  size_t nth = 0;  // of its track at that time
+  size_t nth = 0;    // of its track at that time
+  size_t alone = 0;  // another number for each that stands alone; 0: it does not
   uint32_t track = 0;
   size_t row = 0;
 
-  auto event() const { return std::tuple(counter, time_ns, nth); }
+  auto event() const { return std::tuple(counter, time_ns, nth, alone); }
   bool operator<(const Sample& other) const {
     return std::tuple(event(), track, row) < std::tuple(other.event(), other.track, other.row);
   }
@@ -35,14 +36,16 @@ CounterEvents::CounterEvents(std::span<const EventPlace> places) {
   }
 }
 
-std::vector<std::vector<size_t>> CounterEvents::Of(const SegmentRows& rows) const {
+std::vector<std::vector<size_t>> CounterEvents::Of(SegmentRows& rows) const {
   std::vector<Sample> samples;
   samples.reserve(rows.size());
   std::map<std::pair<uint32_t, int64_t>, size_t> seen;
   for (size_t row = 0; row < rows.size(); ++row) {
     const uint32_t track = rows.track(row);
     const int64_t time_ns = rows.Of(EventColumn::kTime, row);
-    samples.push_back({counters_[track], time_ns, seen[{track, time_ns}]++, track, row});
+    const std::span<const SegmentRows::Arg> written = rows.Args(row);
+    const bool is_text = !written.empty() && written[0].slot.type == ArgType::kString;
+    samples.push_back({counters_[track], time_ns, seen[{track, time_ns}]++, is_text ? row + 1 : 0, track, row});
   }
   std::sort(samples.begin(), samples.end());
   std::vector<std::vector<size_t>> events;

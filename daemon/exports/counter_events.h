@@ -20,8 +20,9 @@ class CounterEvents {
   explicit CounterEvents(std::span<const EventPlace> places);
 
   // The rows of each event, of a segment of counters: counter by counter, each by time; samples of one series at one
-  // time each in an event of its own, in their order. Together all rows, each once.
-  std::vector<std::vector<size_t>> Of(const SegmentRows& rows) const;
+  // time each in an event of its own, in their order, and so are those that their source wrote as texts: beside numbers
+  // they would be none. Together all rows, each once.
+  std::vector<std::vector<size_t>> Of(SegmentRows& rows) const;
 
  private:
   std::vector<uint32_t> counters_;  // of each track

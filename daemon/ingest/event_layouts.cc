@@ -49,10 +49,12 @@ const char* FindEnd(JsonKind kind, const char* at, const char* end) {
   }
 }
 
-// Without escapes of what needs none: "\u0070h" is "ph".
+// Of ASCII, without escapes that it does not need: "\u0070h" is "ph".
 std::string PlainKey(std::string_view quoted) {
   if (quoted.find('\\') == quoted.npos) return std::string(quoted);
   const std::string plain = UnescapeJson(quoted);
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (!std::all_of(plain.begin(), plain.end(), is_ascii)) return std::string(quoted);
   std::string again;
   AppendJsonString(again, plain);
   return again == '"' + plain + '"' ? plain : std::string(quoted);

@@ -185,11 +185,10 @@ TEST_F(ChromeExportTest, SamplesReadBackAsTheyWereWritten) {
   ExpectReadsBack(source);
   const std::unique_ptr<PartReader> part = Import(source);
   const std::string exported = Export("chrome", *part);
-  for (const char* sample :
-       {R"("ts":1,"args":{"v":9007199254740993}})", R"("ts":2,"args":{"v":7}})",
-        R"("ts":3,"args":{"v":18446744073709551615}})", R"("ts":4,"args":{"v":"7"}})", R"("ts":5,"args":{"v":"nan"}})",
-        R"("ts":5,"args":{"w":1000000}})", R"("ts":6,"args":{"v":1e400}})", R"("ts":7,"args":{"v":1.10}})",
-        R"("ts":7,"args":{"w":0.00001}})"}) {
+  for (const char* sample : {R"("ts":1,"args":{"v":9007199254740993}})", R"("ts":2,"args":{"v":7}})",
+                             R"("ts":3,"args":{"v":18446744073709551615}})", R"("ts":4,"args":{"v":"7"}})",
+                             R"("ts":5,"args":{"v":"nan"}})", R"("ts":5,"args":{"w":1000000}})",
+                             R"("ts":6,"args":{"v":1e400}})", R"("ts":7,"args":{"v":1.10,"w":0.00001}})"}) {
     EXPECT_NE(exported.find(sample), std::string::npos) << sample << " in " << exported;
   }
   ExpectReadsBack(List(R"({"ph":"C","name":"m","ts":1,"args":{"a":NaN,"b":nan,"c":-Infinity,"d":inf}})"), false);
