@@ -79,7 +79,6 @@ class NsysDatabase {
   int64_t most_rows() const { return most_rows_; }
   // What SQLite said of a result that is neither a row nor the end.
   std::string WhyOf(int result) const;
-  Status CannotList(int result) const;
   // Tables and columns that are more than may be, a sentence for each: they are not read.
   const std::vector<std::string>& left_out() const { return left_out_; }
   // So many bytes at its end are missing.
@@ -91,6 +90,7 @@ class NsysDatabase {
   explicit NsysDatabase(const SourceFile& source);
   Status Connect();
   Status ListTables();
+  Status CannotList(int result) const;
   void DescribeTable(const std::string& name, const std::string& sql);
   static int Authorize(void*, int action, const char* first, const char* second, const char* schema,
                        const char* trigger) noexcept;

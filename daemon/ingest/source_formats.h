@@ -34,9 +34,10 @@ struct SourceFormat {
   std::string_view alias;  // what else it may be asked for by
   // A text may be packed, and is read while it comes; a database is neither.
   bool is_text = true;
-  // For people, of a file that looks like this, and of one that does not and was said to be it.
+  // For people, of a file that looks like this.
   std::string_view what;  // "a Chrome trace"
   std::string_view looks;
+  // Of one that looks like nothing and was said to be this; of texts NoKnownFormat (source_kind.h) tells.
   std::string_view is_none;
   std::string_view remedy;
 
