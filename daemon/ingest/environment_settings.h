@@ -14,8 +14,8 @@ namespace kprof {
 // False: no text like this has such settings. Costs next to nothing; for what comes by the million.
 bool MayHaveSettings(std::string_view text);
 
-// The text without them but those that kept_environment.h lists, of which none stay where `keeps_listed` is false.
-// Nothing where none goes. All else stays byte by byte.
-std::optional<std::string> WithoutSettings(std::string_view text, bool keeps_listed);
+// The text without them. Nothing where none goes. All else stays byte by byte. Also those go that kept_environment.h
+// lists: once the others are gone nothing tells that they are of an environment, and an export would have them.
+std::optional<std::string> WithoutSettings(std::string_view text);
 
 }  // namespace kprof

@@ -38,8 +38,8 @@ std::optional<std::string> TextWithoutEnvironment(std::string_view text,
 // Whether a text has a setting, or a list or an object with texts.
 bool HoldsSettings(std::string_view text);
 
-// What is kept of the value (JSON, a string with its quotes) that stands under a name which is not kNone. Nothing where
-// it goes as a whole.
+// What is kept of the value (JSON, a string with its quotes) that stands under a name of an environment, or (kNone)
+// under that of a variable beside one that tells. Nothing where it goes as a whole.
 std::optional<std::string> KeptOfEnvironment(std::string_view name, std::string_view value,
                                              EnvironmentKept kept = EnvironmentKept::kListed);
 

@@ -11,7 +11,7 @@ namespace {
 using namespace std::string_literals;
 
 std::string Without(const std::string& text) {
-  return WithoutSettings(text, true).value_or("as it was");
+  return WithoutSettings(text).value_or("as it was");
 }
 
 TEST(EnvironmentSettingsTest, WhatPrintenvPrintsGoesLineByLine) {
@@ -29,10 +29,24 @@ TEST(EnvironmentSettingsTest, BeforeACommandOrBesideOthersItIsTheWordsThatGo) {
   EXPECT_EQ(Without("https://x/?a=b HOME=/x"), "https://x/?a=b ");
 }
 
-TEST(EnvironmentSettingsTest, ListedVariablesStayUnlessItIsAnExport) {
-  EXPECT_EQ(Without("HOME=/x NCCL_ALGO=Ring B_C=1"), " NCCL_ALGO=Ring ");
-  EXPECT_EQ(WithoutSettings("HOME=/x NCCL_ALGO=Ring", false), " ");
-  EXPECT_EQ(WithoutSettings("NCCL_ALGO=Ring", false), std::nullopt);  // nothing tells that it is one
+TEST(EnvironmentSettingsTest, AValueEndsWhereAShellEndsIt) {
+  EXPECT_EQ(Without("declare -x HF_TOKEN=\"ab\\\"cd\"\ndeclare -x A_B=\"x\\\\\" y"), "declare -x \ndeclare -x  y");
+  EXPECT_EQ(Without("export A_B='x'y HOME='/a'\"'\"'b' z"), "export   z");
+  EXPECT_EQ(Without("env DB_PASSWORD=pa,ss{w}rd python"), "env  python");
+  EXPECT_EQ(Without("f(HOME=/x,A_B=y), g"), "f(,), g");
+  EXPECT_EQ(Without("['HOME=\"/x y\"', 'A_B=c', 'run']"), "['', '', 'run']");
+  EXPECT_EQ(Without("HF_TOKEN=\"ab cd"), "");
+  EXPECT_EQ(Without("HOME=/r\0SSH_PRIVATE_KEY=---\nMII= e\n---\0USER=me\0"s), "\0\0\0"s);
+}
+
+TEST(EnvironmentSettingsTest, AQuoteThatIsNoneHidesNothing) {
+  EXPECT_EQ(Without("PS1=\"> \nHOME=/x\nA_B=c\nB_C=it's\nC_D=\"y\nend"), "\nend");
+  EXPECT_EQ(Without("PS1='\nHOME=/x"), "\n");
+}
+
+TEST(EnvironmentSettingsTest, ListedVariablesGoToo) {
+  EXPECT_EQ(Without("HOME=/x NCCL_ALGO=Ring B_C=1"), "  ");
+  EXPECT_EQ(Without("NCCL_ALGO=Ring"), "as it was");  // nothing tells that it is one
 }
 
 TEST(EnvironmentSettingsTest, AllElseStays) {
