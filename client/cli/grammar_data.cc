@@ -39,7 +39,7 @@ void AddQuery(VerbSet& verbs) {
       "  kprofctl query --run @last 'SELECT name, sum(dur_ns) FROM slice GROUP BY name ORDER BY 2 DESC LIMIT 10'\n"
       "  kprofctl query --run @last \"SELECT name, sum_ns, p99_ns FROM sum_by('name') WHERE category = 'kernel'\"\n\n"
       "With --run, sum_by, self_time, busy, gaps, overlap and histogram sum up slices fast, correlated pairs those\n"
-      "of one correlation, and tiles and counter_tiles say what to draw of slices and counters.");
+      "of one correlation, and tiles, instant_tiles and counter_tiles say what to draw.");
 }
 
 void AddBackup(VerbSet& verbs) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/analysis/safe_times.h"
@@ -24,6 +25,7 @@ class Counters {
         to_(std::min(viewport.to_ns, kLastTimeNs)),
         wanted_(reader.tracks().size(), viewport.tracks.empty() ? 1 : 0),
         tracks_(reader.tracks().size()),
+        points_of_pixels_(reader.tracks().size()),
         before_ns_(reader.tracks().size(), INT64_MIN) {
     for (const uint32_t track : viewport.tracks) {
       if (track < wanted_.size()) wanted_[track] = 1;
@@ -119,7 +121,8 @@ class Counters {
     double most = 0;
     double last = 0;
     double mean = 0;
-    bool IsNumber() const { return !std::isnan(least) && !std::isnan(most) && !std::isnan(last) && !std::isnan(mean); }
+    // The mean may be none: that of numbers without an end.
+    bool IsNumber() const { return !std::isnan(least) && !std::isnan(most) && !std::isnan(last); }
   };
   struct Columns {
     DecodedColumn times;
@@ -212,31 +215,36 @@ class Counters {
     before_ns_[track] = time;
   }
 
+  // To the point of its pixel, also one before the last: segments of a source without order overlap.
   void AddPoint(CounterTrack& track, const Samples& samples) {
     const auto pixel_of = [this](int64_t at) { return (std::max(at, from_) - from_) / tiles_.pixel_ns; };
-    if (!track.points.empty()) {
-      CounterPoint& point = track.points.back();
-      if (pixel_of(point.time_ns) == pixel_of(samples.begin)) {
-        point.count = SaturatingSum(point.count, samples.count);
-        point.min = std::min(point.min, samples.least);
-        point.max = std::max(point.max, samples.most);
-        point.mean +=
-            (samples.mean - point.mean) * (static_cast<double>(samples.count) / static_cast<double>(point.count));
-        if (samples.end >= point.last_ns) {
-          point.last_ns = samples.end;
-          point.last = samples.last;
-        }
-        point.time_ns = std::min(point.time_ns, samples.begin);
-        return;
-      }
+    const int64_t pixel = pixel_of(samples.begin);
+    if (!track.points.empty() && pixel_of(track.points.back().time_ns) == pixel) {
+      return Join(track.points.back(), samples);
     }
+    std::unordered_map<int64_t, size_t>& of_pixels = points_of_pixels_[track.track];
+    const auto found = of_pixels.find(pixel);
+    if (found != of_pixels.end()) return Join(track.points[found->second], samples);
     if (points_ == limits_.most_points) {
       tiles_.is_complete = false;
       return;
     }
     ++points_;
+    of_pixels.emplace(pixel, track.points.size());
     track.points.push_back(
         {samples.begin, samples.end, samples.count, samples.least, samples.most, samples.last, samples.mean});
+  }
+
+  static void Join(CounterPoint& point, const Samples& samples) {
+    point.count = SaturatingSum(point.count, samples.count);
+    point.min = std::min(point.min, samples.least);
+    point.max = std::max(point.max, samples.most);
+    point.mean += (samples.mean - point.mean) * (static_cast<double>(samples.count) / static_cast<double>(point.count));
+    if (samples.end >= point.last_ns) {
+      point.last_ns = samples.end;
+      point.last = samples.last;
+    }
+    point.time_ns = std::min(point.time_ns, samples.begin);
   }
 
   PartReader& reader_;
@@ -245,6 +253,7 @@ class Counters {
   const int64_t to_;
   std::vector<uint8_t> wanted_;  // by track, here and below
   std::vector<CounterTrack> tracks_;
+  std::vector<std::unordered_map<int64_t, size_t>> points_of_pixels_;
   std::vector<int64_t> before_ns_;
   size_t missing_ = 0;  // of those wanted, without a value before
   int64_t least_before_ = INT64_MAX;

@@ -5,14 +5,14 @@
 //
 // On the reader's thread. The work is the rows of that level in the viewport, a few for each pixel of a track; and on
 // the way back to the last one before it on each level as many as the next one puts together. Bounded to a point for
-// each track and pixel, and `most_points` of all. Samples that are no number are left out. Fails as slice_tiles.h does.
+// each track and pixel, and `most_points` of all. Samples that are no number are left out. Fails as event_tiles.h does.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "daemon/analysis/slice_tiles.h"
+#include "daemon/analysis/event_tiles.h"
 #include "daemon/analysis/trace_part.h"
 #include "storage/base/status.h"
 

@@ -29,7 +29,7 @@ struct JsonSpan {
 
 struct EventLayout {
   struct Slot {
-    std::string key;  // as it is in the text, between its quotes
+    std::string key;  // as it is in the text, between its quotes; one that needs no escapes has none
     JsonKind kind = JsonKind::kString;
     bool in_args = false;
   };

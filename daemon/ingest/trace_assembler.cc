@@ -63,8 +63,7 @@ TraceAssembler::TraceAssembler(PartSink& part, WorkerPool& pool, const Assembler
       totals_([this](const EncodedSegment& segment) {
         totals_made_.push_back(segment);
         return OkStatus();
-      }),
-      counter_levels_([this](const EncodedSegment& segment) { return part_.AddSegment(segment); }) {
+      }) {
   shape_numbers_.emplace(ArgShape(), kNoArgs);
 }
 
@@ -133,7 +132,6 @@ Status TraceAssembler::Finish() {
   if (nests_here_) RETURN_IF_ERROR(levels_.Finish());
   RETURN_IF_ERROR(totals_.Finish());
   for (const EncodedSegment& segment : totals_made_) RETURN_IF_ERROR(part_.AddSegment(segment));
-  RETURN_IF_ERROR(counter_levels_.Finish());
   if (crowded_slices() > 0) RETURN_IF_ERROR(part_.SetFact("slices_too_deep", crowded_slices()));
   for (uint32_t track = 0; track < tracks_.size(); ++track) RETURN_IF_ERROR(part_.AddTrack(facts_.Describe(track)));
   return OkStatus();
@@ -283,8 +281,6 @@ Status TraceAssembler::FinishFlush(Flushing& flushing, Status status) {
       if (totals.ok()) totals = part_.AddSegment(segment);
     }
     if (status.ok()) status = std::move(totals);
-  } else if (status.ok() && flushing.kind == EventKind::kCounter) {
-    status = counter_levels_.Add(rows, flushing.order);
   }
   std::vector<EncodedSegment> segments;
   for (size_t i = 0; i < flushing.segments.size(); ++i) segments.push_back(flushing.Wait(i));

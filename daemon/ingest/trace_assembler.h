@@ -21,7 +21,6 @@
 #include "daemon/ingest/open_spans.h"
 #include "daemon/ingest/track_facts.h"
 #include "storage/base/status.h"
-#include "storage/trace/counter_levels.h"
 #include "storage/trace/detail_levels.h"
 #include "storage/trace/part_schema.h"
 #include "storage/trace/part_sink.h"
@@ -111,7 +110,6 @@ class TraceAssembler {
   DetailLevels levels_;
   SliceTotals totals_;
   std::vector<EncodedSegment> totals_made_;  // on their way to the part
-  CounterLevels counter_levels_;
   // So far every slice came after those of its track that were written before, and the levels of detail that were
   // chosen by the first go for the others: else depths and levels are the part's to make, once it has all.
   bool nests_here_ = true;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "daemon/analysis/slice_tiles.h"
+#include "daemon/analysis/event_tiles.h"
 #include "daemon/trace_functions/trace_function.h"
 
 namespace kprof {

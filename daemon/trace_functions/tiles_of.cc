@@ -1,4 +1,5 @@
-// tiles(1000): what to draw of slices in so many pixels, track by track (daemon/analysis/slice_tiles.h).
+// tiles(1000) and instant_tiles(1000): what to draw of slices, and of instants, in so many pixels, track by track
+// (daemon/analysis/event_tiles.h).
 #include <iterator>
 #include <map>
 #include <memory>
@@ -7,21 +8,28 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/analysis/slice_tiles.h"
+#include "daemon/analysis/event_tiles.h"
 #include "daemon/trace_functions/call_viewport.h"
 #include "daemon/trace_functions/keyed_rows.h"
 
 namespace kprof {
 namespace {
 
-enum Column { kDepth, kBegin, kEnd, kCount, kBusy, kSlice, kLevel };
+enum Column { kDepth, kBegin, kEnd, kCount, kBusy, kEvent, kLevel };
 
 constexpr SliceField kShown[] = {SliceField::kRun, SliceField::kRank, SliceField::kTrackId, SliceField::kName};
 constexpr SliceField kOfTrack[] = {SliceField::kRun, SliceField::kPart, SliceField::kRank, SliceField::kTrackId};
 constexpr FunctionColumn kColumns[] = {
     {.name = "depth", .type = "INTEGER", .which = kDepth},  {.name = "begin_ns", .type = "INTEGER", .which = kBegin},
     {.name = "end_ns", .type = "INTEGER", .which = kEnd},   {.name = "count", .type = "INTEGER", .which = kCount},
-    {.name = "busy_ns", .type = "INTEGER", .which = kBusy}, {.name = "slice_id", .type = "INTEGER", .which = kSlice},
+    {.name = "busy_ns", .type = "INTEGER", .which = kBusy}, {.name = "slice_id", .type = "INTEGER", .which = kEvent},
+    {.name = "level", .type = "INTEGER", .which = kLevel},
+};
+constexpr FunctionColumn kInstantColumns[] = {
+    {.name = "begin_ns", .type = "INTEGER", .which = kBegin},
+    {.name = "end_ns", .type = "INTEGER", .which = kEnd},
+    {.name = "count", .type = "INTEGER", .which = kCount},
+    {.name = "instant_id", .type = "INTEGER", .which = kEvent},
     {.name = "level", .type = "INTEGER", .which = kLevel},
 };
 constexpr const char* kArguments[] = {"pixels"};
@@ -30,7 +38,7 @@ class Tiles final : public FunctionAnswer {
  public:
   explicit Tiles(TraceSet& set) : tracks_(set, {std::begin(kOfTrack), std::end(kOfTrack)}) {}
 
-  Status Add(OpenPart& part, const SliceTiles& tiles) {
+  Status Add(OpenPart& part, const EventTiles& tiles) {
     std::map<int64_t, size_t> places;  // of its names
     for (const TileBox& box : tiles.boxes) {
       const int64_t track = part.IdOf(box.track);
@@ -41,8 +49,8 @@ class Tiles final : public FunctionAnswer {
         names_.emplace_back(text.view());
         name_bytes_ += static_cast<int64_t>(sizeof(std::string) + text.size);
       }
-      const int64_t slice = box.row == kNoValue ? kNoValue : part.IdOf(box.row);
-      boxes_.push_back({box, tracks_.size() - 1, place->second, slice, tiles.level});
+      const int64_t event = box.row == kNoValue ? kNoValue : part.IdOf(box.row);
+      boxes_.push_back({box, tracks_.size() - 1, place->second, event, tiles.level});
     }
     return OkStatus();
   }
@@ -65,7 +73,7 @@ class Tiles final : public FunctionAnswer {
     if (which == kCount) return sqlite3_result_int64(out, box.tile.count);
     if (which == kBusy) return sqlite3_result_int64(out, box.tile.busy_ns);
     if (which == kLevel) return sqlite3_result_int64(out, box.level);
-    if (box.slice != kNoValue) sqlite3_result_int64(out, box.slice);
+    if (box.event != kNoValue) sqlite3_result_int64(out, box.event);
   }
 
  private:
@@ -73,7 +81,7 @@ class Tiles final : public FunctionAnswer {
     TileBox tile;
     size_t track = 0;  // its row
     size_t name = 0;
-    int64_t slice = kNoValue;
+    int64_t event = kNoValue;
     int level = 0;
   };
 
@@ -94,16 +102,19 @@ class Tiles final : public FunctionAnswer {
   std::vector<Box> boxes_;
 };
 
-Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
-  ASSIGN_OR_RETURN(const int64_t pixels, PixelsOf(call, "slices"));
+using TileMaker = Result<EventTiles> (&)(PartReader&, const Viewport&, const StopSignal&, const TileLimits&);
+
+// Of all chosen parts, up to the boxes of one.
+Result<std::unique_ptr<FunctionAnswer>> Draw(const FunctionCall& call, EventKind kind, const char* what,
+                                             TileMaker make) {
+  ASSIGN_OR_RETURN(const int64_t pixels, PixelsOf(call, what));
   const ChosenParts& chosen = call.slices.all();
   TileLimits left;
   auto all = std::make_unique<Tiles>(call.set);
   for (size_t i = 0; i < chosen.parts.size(); ++i) {
-    const std::optional<Viewport> viewport =
-        ViewportOf(chosen.parts[i], EventKind::kSlice, call.slices.filter(), pixels);
+    const std::optional<Viewport> viewport = ViewportOf(chosen.parts[i], kind, call.slices.filter(), pixels);
     if (!viewport) continue;
-    ASSIGN_OR_RETURN(const SliceTiles tiles, MakeSliceTiles(*chosen.parts[i].reader, *viewport, call.stop, left));
+    ASSIGN_OR_RETURN(const EventTiles tiles, make(*chosen.parts[i].reader, *viewport, call.stop, left));
     if (!tiles.is_complete) {
       return FailCall(call.function, "there is more to draw than " + std::to_string(TileLimits().most_boxes) + " boxes",
                       "take fewer pixels, or fewer tracks: WHERE track_kind = 'gpu_stream'");
@@ -114,11 +125,22 @@ Result<std::unique_ptr<FunctionAnswer>> Call(const FunctionCall& call) {
   return std::unique_ptr<FunctionAnswer>(std::move(all));
 }
 
+bool IsOfTracksOrName(FunctionArguments, SliceField field) {
+  return field <= SliceField::kName;
+}
+
 }  // namespace
 
 TraceFunction TilesOf() {
-  return {"tiles", std::size(kArguments), ColumnsOf(kShown, kColumns, kArguments), Call,
-          [](FunctionArguments, SliceField field) { return field <= SliceField::kName; }};
+  return {"tiles", std::size(kArguments), ColumnsOf(kShown, kColumns, kArguments),
+          [](const FunctionCall& call) { return Draw(call, EventKind::kSlice, "slices", MakeSliceTiles); },
+          IsOfTracksOrName};
+}
+
+TraceFunction InstantTilesOf() {
+  return {"instant_tiles", std::size(kArguments), ColumnsOf(kShown, kInstantColumns, kArguments),
+          [](const FunctionCall& call) { return Draw(call, EventKind::kInstant, "instants", MakeInstantTiles); },
+          IsOfTracksOrName};
 }
 
 }  // namespace kprof

@@ -26,8 +26,9 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const SliceField> shown, std::sp
 }
 
 std::span<const TraceFunction> TraceFunctions() {
-  static const TraceFunction kFunctions[] = {SumBy(),       SelfTimeBy(), BusyOf(),         GapsOf(),      OverlapOf(),
-                                             HistogramOf(), TilesOf(),    CounterTilesOf(), CorrelatedOf()};
+  static const TraceFunction kFunctions[] = {SumBy(),          SelfTimeBy(),  BusyOf(),  GapsOf(),
+                                             OverlapOf(),      HistogramOf(), TilesOf(), InstantTilesOf(),
+                                             CounterTilesOf(), CorrelatedOf()};
   return kFunctions;
 }
 

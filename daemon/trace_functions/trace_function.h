@@ -95,6 +95,7 @@ TraceFunction GapsOf();
 TraceFunction OverlapOf();
 TraceFunction HistogramOf();
 TraceFunction TilesOf();
+TraceFunction InstantTilesOf();
 TraceFunction CounterTilesOf();
 TraceFunction CorrelatedOf();
 

@@ -5,15 +5,10 @@
 #include <cmath>
 #include <utility>
 
-#include "storage/trace/detail_levels.h"
+#include "storage/trace/event_rows.h"
 
 namespace kprof {
 namespace {
-
-// Which levels are worth their rows is seen by so many samples.
-constexpr int64_t kSamplesToChooseBy = 131'072;
-constexpr size_t kFirstShrinking = 4;
-constexpr size_t kLeastShrinking = 2;
 
 int64_t BitsOf(double value) {
   return std::bit_cast<int64_t>(value);
@@ -23,13 +18,12 @@ int64_t BitsOf(double value) {
 
 struct CounterLevels::Level {
   int number = 0;
-  bool kept = true;
   std::vector<Row> open;  // by lane
   std::vector<Row> rows;
 };
 
-CounterLevels::CounterLevels(Write write) : write_(std::move(write)) {
-  for (int number = kFinestLevel; number <= kCoarsestLevel; ++number) {
+CounterLevels::CounterLevels(Write write, std::span<const int> levels) : write_(std::move(write)) {
+  for (const int number : levels) {
     levels_.emplace_back();
     levels_.back().number = number;
   }
@@ -37,23 +31,20 @@ CounterLevels::CounterLevels(Write write) : write_(std::move(write)) {
 
 CounterLevels::~CounterLevels() = default;
 
-Status CounterLevels::Add(const EventRows& samples, std::span<const uint32_t> order) {
-  const std::vector<int64_t>& times = samples.of(EventColumn::kTime);
-  const std::vector<int64_t>& tracks = samples.of(EventColumn::kTrack);
-  const std::vector<int64_t>& values = samples.of(EventColumn::kValue);
-  for (const uint32_t at : order) {
+Status CounterLevels::Add(std::span<const int64_t> times, std::span<const int64_t> tracks,
+                          std::span<const int64_t> values) {
+  if (levels_.empty()) return OkStatus();
+  for (size_t at = 0; at < times.size(); ++at) {
     const auto value = std::bit_cast<double>(values[at]);
     if (std::isnan(value)) continue;
     Push(0, LaneOf(tracks[at]), {times[at], times[at], tracks[at], 1, value, value, value, value});
-    if (++samples_ == kSamplesToChooseBy) ChooseLevels();
-    if (has_full_ && chosen_) RETURN_IF_ERROR(WriteFull(kMaxSegmentRows));
+    if (has_full_) RETURN_IF_ERROR(WriteFull(kMaxSegmentRows));
   }
   return OkStatus();
 }
 
 Status CounterLevels::Finish() {
   EmitAll();
-  if (!chosen_) ChooseLevels();
   return WriteFull(1);
 }
 
@@ -88,10 +79,8 @@ void CounterLevels::Push(size_t level, size_t lane, const Row& row) {
 
 void CounterLevels::Emit(size_t level, size_t lane, const Row& row) {
   Level& from = levels_[level];
-  if (from.kept) {
-    from.rows.push_back(row);
-    has_full_ |= from.rows.size() >= kMaxSegmentRows;
-  }
+  from.rows.push_back(row);
+  has_full_ |= from.rows.size() >= kMaxSegmentRows;
   if (level + 1 < levels_.size()) Push(level + 1, lane, row);
 }
 
@@ -100,21 +89,6 @@ void CounterLevels::EmitAll() {
     for (size_t lane = 0; lane < levels_[level].open.size(); ++lane) {
       const Row row = std::exchange(levels_[level].open[lane], {});
       if (row.count > 0) Emit(level, lane, row);
-    }
-  }
-}
-
-void CounterLevels::ChooseLevels() {
-  size_t shrinking = kFirstShrinking;
-  chosen_ = true;
-  auto finer = static_cast<size_t>(samples_);
-  for (Level& level : levels_) {
-    level.kept = level.rows.size() * shrinking <= finer && finer > 1;
-    if (level.kept) {
-      finer = level.rows.size();
-      shrinking = kLeastShrinking;
-    } else {
-      level.rows = {};
     }
   }
 }

@@ -15,7 +15,7 @@ DetailLimits HalfThe(const DetailLimits& limits) {
 DetailLevels::DetailLevels(Write write, Beside beside, const DetailLimits& limits)
     : write_(std::move(write)),
       beside_(std::move(beside)),
-      halves_{LaneLevels(HalfThe(limits)), LaneLevels(HalfThe(limits))} {}
+      halves_{LaneLevels(EventKind::kSummary, HalfThe(limits)), LaneLevels(EventKind::kSummary, HalfThe(limits))} {}
 
 void DetailLevels::RunBoth(size_t rows, const std::function<void(size_t)>& run) const {
   if (IsShared(rows)) return beside_([&] { run(0); }, [&] { run(1); });

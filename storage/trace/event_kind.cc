@@ -14,6 +14,7 @@ constexpr EventColumn kSummaryColumns[] = {kTime, kDuration, kTrack, kName, kDep
 constexpr EventColumn kTotalColumns[] = {kTime, kTrack, kName, kCategory, kSlice, kCount, kBusy, kEnded, kLeast, kMost};
 constexpr EventColumn kCounterSummaryColumns[] = {kTime,  kDuration, kTrack, kValue, kCount,
                                                   kLevel, kLeast,    kMost,  kMean};
+constexpr EventColumn kInstantSummaryColumns[] = {kTime, kDuration, kTrack, kName, kCount, kLevel};
 
 }  // namespace
 
@@ -35,6 +36,8 @@ std::span<const EventColumn> ColumnsOf(EventKind kind) {
       return kTotalColumns;
     case EventKind::kCounterSummary:
       return kCounterSummaryColumns;
+    case EventKind::kInstantSummary:
+      return kInstantSummaryColumns;
   }
   return {};
 }

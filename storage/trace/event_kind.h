@@ -17,8 +17,9 @@ enum class EventKind : uint8_t {
   kSummary = 6,         // slices of a stretch of time, for who looks from far away: detail_levels.h
   kTotal = 7,           // slices of some segments that are of one track, name and category, added up: slice_totals.h
   kCounterSummary = 8,  // samples of a stretch of time, for who looks from far away: counter_levels.h
+  kInstantSummary = 9,  // instants of a stretch of time, the same: lane_levels.h
 };
-constexpr size_t kEventKinds = 8;
+constexpr size_t kEventKinds = 9;
 
 enum class EventColumn : uint8_t {
   kTime = 1,         // ns from the part's base
@@ -33,7 +34,7 @@ enum class EventColumn : uint8_t {
   kPhase = 10,       // the letter of a trace event's phase, where the kind has several
   kDepth = 11,       // in how many slices of its track it is; made by who writes the part
   kSlice = 12,       // of a flow: the row of the slice that it touches, or kNoValue; of a total: the first it is of
-  kCount = 13,       // of a summary or a total: how many slices or samples it stands for
+  kCount = 13,       // of a summary or a total: how many events it stands for
   kBusy = 14,        // of them: the sum of their durations
   kLevel = 15,       // of a summary: what is shorter, or closer together, than 4^level ns is put together
   kEnded = 16,       // of a total: of how many slices the end is known

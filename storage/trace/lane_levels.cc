@@ -44,7 +44,7 @@ int64_t DetailLane(int64_t depth) {
   return std::clamp<int64_t>(depth, 0, kMostDepths);
 }
 
-LaneLevels::LaneLevels(const DetailLimits& limits) : limits_(limits) {}
+LaneLevels::LaneLevels(EventKind kind, const DetailLimits& limits) : kind_(kind), limits_(limits) {}
 
 LaneLevels::~LaneLevels() = default;
 LaneLevels::LaneLevels(LaneLevels&&) noexcept = default;
@@ -65,7 +65,7 @@ void LaneLevels::Add(const DetailSlice& slice) {
   Level& finest = levels_.front();
   if (lane < finest.open.size() && finest.IsShort(slice.time_ns, end) &&
       finest.GoesWith(finest.open[lane], slice.time_ns)) {
-    return Join(finest.open[lane], end, duration, 1, duration, slice.name);
+    return Join(finest.open[lane], slice.time_ns, end, duration, 1, duration, slice.name);
   }
   Push(0, {slice.time_ns, end, duration, 1, duration, slice.name, slice.track, depth, lane});
 }
@@ -93,13 +93,14 @@ uint32_t LaneLevels::LaneOf(int64_t track, uint32_t depth) {
   return (*last_lanes_)[depth] = static_cast<uint32_t>(lanes_++);
 }
 
-void LaneLevels::Join(Item& open, int64_t end, int64_t busy, int64_t count, int64_t longest, int64_t name) {
+void LaneLevels::Join(Item& open, int64_t begin, int64_t end, int64_t busy, int64_t count, int64_t longest,
+                      int64_t name) {
+  if (longest > open.longest || (longest == open.longest && begin < open.begin)) open.name = name;
+  open.longest = std::max(open.longest, longest);
+  open.begin = std::min(open.begin, begin);
   open.end = std::max(open.end, end);
   open.busy = EndOf(open.busy, busy);
   open.count += count;
-  if (longest <= open.longest) return;
-  open.longest = longest;
-  open.name = name;
 }
 
 void LaneLevels::Push(size_t level, const Item& item) {
@@ -108,7 +109,7 @@ void LaneLevels::Push(size_t level, const Item& item) {
   Item& open = all_open[item.lane];
   const bool is_short = levels_[level].IsShort(item.begin, item.end);
   if (is_short && levels_[level].GoesWith(open, item.begin)) {
-    return Join(open, item.end, item.busy, item.count, item.longest, item.name);
+    return Join(open, item.begin, item.end, item.busy, item.count, item.longest, item.name);
   }
   const Item before = std::exchange(open, is_short ? item : Item{});
   if (before.count > 0) Emit(level, before);
@@ -145,20 +146,21 @@ std::vector<EncodedSegment> LaneLevels::Take(size_t least_rows) {
   return segments;
 }
 
-void LaneLevels::Encode(Level& level, std::vector<EncodedSegment>& segments) {
+void LaneLevels::Encode(Level& level, std::vector<EncodedSegment>& segments) const {
   EventRows rows;
   for (const Item& item : level.rows) {
     rows.of(EventColumn::kTime).push_back(item.begin);
     rows.of(EventColumn::kDuration).push_back(AsDuration(Length(item.begin, item.end)));
     rows.of(EventColumn::kTrack).push_back(item.track);
     rows.of(EventColumn::kName).push_back(item.name);
-    rows.of(EventColumn::kDepth).push_back(item.depth);
     rows.of(EventColumn::kCount).push_back(item.count);
-    rows.of(EventColumn::kBusy).push_back(item.busy);
     rows.of(EventColumn::kLevel).push_back(level.number);
+    if (kind_ == EventKind::kInstantSummary) continue;
+    rows.of(EventColumn::kDepth).push_back(item.depth);
+    rows.of(EventColumn::kBusy).push_back(item.busy);
   }
   level.rows.clear();
-  SegmentMaker maker(EventKind::kSummary, rows);
+  SegmentMaker maker(kind_, rows);
   for (size_t i = 0; i < maker.segments(); ++i) segments.push_back(maker.Encode(i));
 }
 

@@ -1,5 +1,6 @@
 // Levels of detail (detail_levels.h) of some lanes, a lane being a track and a depth: what is open on each level, and
-// the rows that are made and not yet taken.
+// the rows that are made and not yet taken. Of slices, or of instants: those are slices without a length, all of depth
+// 0, of which a row has the name of the first.
 //
 // One thread.
 #pragma once
@@ -8,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "storage/trace/event_kind.h"
 #include "storage/trace/segment_maker.h"
 
 namespace kprof {
@@ -34,14 +36,15 @@ int64_t DetailLane(int64_t depth);
 
 class LaneLevels {
  public:
-  explicit LaneLevels(const DetailLimits& limits);
+  // `kind`: of the rows that are made, kSummary or kInstantSummary.
+  LaneLevels(EventKind kind, const DetailLimits& limits);
   // Those that are made, the finest first. Once, before all slices.
   void Choose(const std::vector<int>& levels);
   ~LaneLevels();
   LaneLevels(LaneLevels&&) noexcept;
   LaneLevels& operator=(LaneLevels&&) = delete;
 
-  // On each lane in the order of time.
+  // On each lane best in the order of time: out of order, a stretch of time only has more rows.
   void Add(const DetailSlice& slice);
   // What is open is ended.
   void EndAll();
@@ -67,12 +70,13 @@ class LaneLevels {
   struct Level;
 
   uint32_t LaneOf(int64_t track, uint32_t depth);
-  static void Join(Item& open, int64_t end, int64_t busy, int64_t count, int64_t longest, int64_t name);
+  static void Join(Item& open, int64_t begin, int64_t end, int64_t busy, int64_t count, int64_t longest, int64_t name);
   void Push(size_t level, const Item& item);
   void Emit(size_t level, const Item& item);
   void EndOpen(size_t level);
-  static void Encode(Level& level, std::vector<EncodedSegment>& segments);
+  void Encode(Level& level, std::vector<EncodedSegment>& segments) const;
 
+  EventKind kind_;
   const DetailLimits limits_;
   size_t lanes_ = 0;
   size_t lane_places_ = 0;

@@ -58,8 +58,8 @@ constexpr std::string_view kTables[] = {
 };
 constexpr const char* kSchema = "SELECT sql FROM sqlite_schema";
 
-constexpr std::array<std::string_view, kEventKinds> kKindNames = {"slice",    "instant", "counter", "flow",
-                                                                  "metadata", "summary", "total",   "counter_summary"};
+constexpr std::array<std::string_view, kEventKinds> kKindNames = {
+    "slice", "instant", "counter", "flow", "metadata", "summary", "total", "counter_summary", "instant_summary"};
 constexpr std::array<std::string_view, kArgTypes> kTypeNames = {"null",   "false",  "true", "integer",    "decimal",
                                                                 "number", "string", "json", "correlation"};
 

@@ -9,6 +9,7 @@
 #include "storage/trace/event_time.h"
 #include "storage/trace/part_checksums.h"
 #include "storage/trace/part_schema.h"
+#include "storage/trace/point_pass.h"
 
 namespace kprof {
 namespace {
@@ -45,6 +46,10 @@ void BindMaybeText(Statement& statement, int index, const std::optional<std::str
   } else {
     statement.BindNull(index);
   }
+}
+
+bool HasLevels(EventKind kind) {
+  return kind == EventKind::kSlice || kind == EventKind::kInstant || kind == EventKind::kCounter;
 }
 
 Status Bad(std::string why) {
@@ -214,8 +219,11 @@ Status PartWriter::InsertSegment(const EncodedSegment& segment) {
     RETURN_IF_ERROR(WriteColumn(*db_, {id, column.shape, column.column}, column.rows, column.encoded));
   }
   rows += segment.rows;
+  if (HasLevels(segment.kind)) {
+    written_[IndexOf(segment.kind)].push_back(
+        {segment.kind, id, segment.rows, segment.min_time_ns, segment.max_time_ns});
+  }
   if (segment.kind == EventKind::kSlice) {
-    slices_.push_back({id, segment.rows, segment.min_time_ns, segment.max_time_ns});
     for (const EncodedSegment::Column& column : segment.columns) {
       with_depth_ += column.shape == kNoArgs && column.column == static_cast<uint32_t>(EventColumn::kDepth);
     }
@@ -258,15 +266,25 @@ Status PartWriter::MakeDepthsAndLevels(const std::stop_token& stop) {
   RETURN_IF_ERROR(db_->Execute(kForgetDepthsAndLevels));
   rows_[IndexOf(EventKind::kSummary)] = 0;
   const auto write = [this](const EncodedSegment& segment) { return AddSegment(segment); };
-  ASSIGN_OR_RETURN(made_depths_, kprof::MakeDepthsAndLevels(*db_, slices_, write, stop));
+  ASSIGN_OR_RETURN(made_depths_, kprof::MakeDepthsAndLevels(*db_, written_[IndexOf(EventKind::kSlice)], write, stop));
   if (made_depths_.without > 0) RETURN_IF_ERROR(SetFact("slices_without_depth", made_depths_.without));
   return made_depths_.crowded > 0 ? SetFact("slices_too_deep", made_depths_.crowded) : OkStatus();
+}
+
+Status PartWriter::MakeLevelsOfPoints(const std::stop_token& stop) {
+  const auto write = [this](const EncodedSegment& segment) { return AddSegment(segment); };
+  if (rows(EventKind::kInstantSummary) == 0) {
+    RETURN_IF_ERROR(MakeInstantLevels(*db_, written_[IndexOf(EventKind::kInstant)], write, stop));
+  }
+  if (rows(EventKind::kCounterSummary) > 0) return OkStatus();
+  return MakeCounterLevels(*db_, written_[IndexOf(EventKind::kCounter)], write, stop);
 }
 
 Status PartWriter::CloseTables(const std::stop_token& stop) {
   RETURN_IF_ERROR(CheckNumbers());
   if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "close its tables", "it was cancelled");
-  if (with_depth_ != slices_.size()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
+  if (with_depth_ != written_[IndexOf(EventKind::kSlice)].size()) RETURN_IF_ERROR(MakeDepthsAndLevels(stop));
+  RETURN_IF_ERROR(MakeLevelsOfPoints(stop));
   for (size_t kind = 0; kind < kEventKinds; ++kind) {
     const std::string name(EventKindName(static_cast<EventKind>(kind + 1)));
     RETURN_IF_ERROR(SetFact("rows." + name, rows_[kind]));

@@ -51,10 +51,10 @@ class PartWriter : public PartSink {
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
-  // Makes depths and levels of detail, where not all slices came with their depths, and of the file a part: it is on
-  // the disk when this returns, and its name once the caller has synced the folder. Nothing more may be added. Returns
-  // its size. Fails with kCancelled when told to stop, with kBadInput where numbers of strings, tracks or shapes are
-  // not dense.
+  // Makes what did not come with the events: depths and levels of detail of slices, levels of instants and of counters.
+  // Then makes of the file a part: it is on the disk when this returns, and its name once the caller has synced the
+  // folder. Nothing more may be added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where
+  // numbers of strings, tracks or shapes are not dense, and as those passes do.
   Result<int64_t> Finish(const std::stop_token& stop);
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
@@ -80,6 +80,7 @@ class PartWriter : public PartSink {
   Status AddStringBlocks();
   Status SetColumnChecksums();
   Status MakeDepthsAndLevels(const std::stop_token& stop);
+  Status MakeLevelsOfPoints(const std::stop_token& stop);
   Status CloseTables(const std::stop_token& stop);
   Result<int64_t> MakeDurable();
 
@@ -93,8 +94,8 @@ class PartWriter : public PartSink {
   Numbers tracks_;
   Numbers shapes_;
   int64_t segments_ = 0;
-  std::vector<SliceSegment> slices_;
-  size_t with_depth_ = 0;  // of them
+  std::array<std::vector<WrittenSegment>, kEventKinds> written_;  // slices, instants, counters
+  size_t with_depth_ = 0;                                         // of the slices
   MadeDepths made_depths_;
   bool finished_ = false;
 };

@@ -14,9 +14,9 @@
 
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/level_samples.h"
 #include "storage/trace/slice_group.h"
 #include "storage/trace/slice_nesting.h"
-#include "storage/trace/slice_samples.h"
 
 namespace kprof {
 namespace {
@@ -30,7 +30,7 @@ void RunBeside(const std::function<void()>& first, const std::function<void()>& 
 
 // Segments that overlap, and their slices' depths, where they are known.
 struct Cluster {
-  std::vector<SliceSegment> segments;
+  std::vector<WrittenSegment> segments;
   std::vector<std::vector<int16_t>> depths;  // kNoDepth: not known
 };
 
@@ -56,13 +56,13 @@ class Pass {
 
   // Whether slices of `later`, all of which begin at `end`, stand behind those of `earlier`, all of which end there, in
   // the order of a trace: so do pieces that were cut of one ordered whole, and pieces of several mostly.
-  Result<bool> Follow(std::span<const SliceSegment> earlier, std::span<const SliceSegment> later, int64_t end) {
+  Result<bool> Follow(std::span<const WrittenSegment> earlier, std::span<const WrittenSegment> later, int64_t end) {
     if (followed_at_ == end) return true;
     std::unordered_map<int64_t, int64_t> shortest;  // by track, of those of that time
-    for (const SliceSegment& segment : earlier) {
+    for (const WrittenSegment& segment : earlier) {
       if (segment.max_time_ns == end) RETURN_IF_ERROR(AddShortest(segment, end, shortest).status());
     }
-    for (const SliceSegment& segment : later) {
+    for (const WrittenSegment& segment : later) {
       ASSIGN_OR_RETURN(const bool in_order, AddShortest(segment, end, shortest));
       if (!in_order) return false;
     }
@@ -71,7 +71,7 @@ class Pass {
   }
 
   // Segments that overlap in time, and none of the others does.
-  Status Add(std::span<const SliceSegment> cluster) {
+  Status Add(std::span<const WrittenSegment> cluster) {
     std::map<int64_t, std::vector<SlicePiece>> of_tracks;
     const auto shared = std::make_shared<Cluster>();
     for (size_t i = 0; i < cluster.size(); ++i) {
@@ -105,7 +105,8 @@ class Pass {
   }
 
   // Whether none of its slices of that time is longer than one before it on its track.
-  Result<bool> AddShortest(const SliceSegment& segment, int64_t time, std::unordered_map<int64_t, int64_t>& shortest) {
+  Result<bool> AddShortest(const WrittenSegment& segment, int64_t time,
+                           std::unordered_map<int64_t, int64_t>& shortest) {
     RETURN_IF_ERROR(CheckStop());
     ASSIGN_OR_RETURN(const std::vector<int64_t> times, Read(segment, EventColumn::kTime));
     ASSIGN_OR_RETURN(const std::vector<int64_t> durations, Read(segment, EventColumn::kDuration));
@@ -120,7 +121,7 @@ class Pass {
     return in_order;
   }
 
-  Result<std::vector<int64_t>> Read(const SliceSegment& segment, EventColumn column) {
+  Result<std::vector<int64_t>> Read(const WrittenSegment& segment, EventColumn column) {
     return ReadRows(db_, segment, column);
   }
 
@@ -150,7 +151,7 @@ class Pass {
     for (size_t i = 0; i < cluster.segments.size(); ++i) {
       if (!gathered_.IsIn(i)) continue;
       RETURN_IF_ERROR(CheckStop());
-      const SliceSegment& segment = cluster.segments[i];
+      const WrittenSegment& segment = cluster.segments[i];
       ASSIGN_OR_RETURN(const std::vector<int64_t> times, Read(segment, EventColumn::kTime));
       ASSIGN_OR_RETURN(const std::vector<int64_t> durations, Read(segment, EventColumn::kDuration));
       ASSIGN_OR_RETURN(const std::vector<int64_t> names, Read(segment, EventColumn::kName));
@@ -160,7 +161,7 @@ class Pass {
     return OkStatus();
   }
 
-  static Status CheckTimes(const SliceSegment& segment, std::span<const int64_t> times,
+  static Status CheckTimes(const WrittenSegment& segment, std::span<const int64_t> times,
                            std::span<const int64_t> durations) {
     for (size_t row = 0; row < times.size(); ++row) {
       const int64_t time = times[row];
@@ -214,7 +215,7 @@ class Pass {
     return OkStatus();
   }
 
-  Status WriteDepths(const SliceSegment& segment, std::span<const int16_t> depths) {
+  Status WriteDepths(const WrittenSegment& segment, std::span<const int16_t> depths) {
     std::vector<int64_t> wide(depths.begin(), depths.end());
     std::replace(wide.begin(), wide.end(), int64_t{kNoDepth}, kNoValue);
     return WriteColumn(db_, PlaceOf(segment.id, EventColumn::kDepth), segment.rows, EncodeColumn(wide));
@@ -243,17 +244,18 @@ class Pass {
 
 }  // namespace
 
-Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const SliceSegment> segments, const DetailLevels::Write& write,
-                                       const std::stop_token& stop, const SlicePassLimits& limits) {
-  std::vector<SliceSegment> sorted(segments.begin(), segments.end());
-  std::sort(sorted.begin(), sorted.end(), [](const SliceSegment& a, const SliceSegment& b) {
+Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const WrittenSegment> segments,
+                                       const DetailLevels::Write& write, const std::stop_token& stop,
+                                       const SlicePassLimits& limits) {
+  std::vector<WrittenSegment> sorted(segments.begin(), segments.end());
+  std::sort(sorted.begin(), sorted.end(), [](const WrittenSegment& a, const WrittenSegment& b) {
     return std::pair(a.min_time_ns, a.id) < std::pair(b.min_time_ns, b.id);
   });
   ASSIGN_OR_RETURN(const std::vector<int> levels, ChooseLevels(db, sorted, stop));
   Pass pass(db, write, stop, limits);
   pass.Choose(levels);
   for (size_t first = 0; first < sorted.size();) {
-    const std::span<const SliceSegment> from_here = std::span(sorted).subspan(first);
+    const std::span<const WrittenSegment> from_here = std::span(sorted).subspan(first);
     size_t count = 1;
     int64_t end = sorted[first].max_time_ns;
     while (count < from_here.size()) {

@@ -21,7 +21,7 @@
 #include "storage/base/status.h"
 #include "storage/db.h"
 #include "storage/trace/detail_levels.h"
-#include "storage/trace/slice_segment.h"
+#include "storage/trace/written_segment.h"
 
 namespace kprof {
 
@@ -35,7 +35,8 @@ struct MadeDepths {
   int64_t crowded = 0;  // SliceNesting::crowded
 };
 
-Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const SliceSegment> segments, const DetailLevels::Write& write,
-                                       const std::stop_token& stop, const SlicePassLimits& limits = {});
+Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const WrittenSegment> segments,
+                                       const DetailLevels::Write& write, const std::stop_token& stop,
+                                       const SlicePassLimits& limits = {});
 
 }  // namespace kprof

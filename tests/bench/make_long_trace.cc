@@ -6,7 +6,8 @@
 // Of each step: a ProfilerStep on the main thread, in it modules, operators in each other and calls of the runtime; the
 // same backwards on the thread of autograd; what a loader does on one of its own; then the kernels, copies and
 // collectives that the calls started, on three streams, with the calls' correlations, and an arrow to each from its
-// call; and samples of two counters. On each track in the order of time. The same bytes for the same seed and number.
+// call; a mark for each allocation; and samples of two counters. On each track in the order of time. The same bytes for
+// the same seed and number.
 #include <unistd.h>
 
 #include <cerrno>
@@ -216,6 +217,7 @@ class Writer {
     const int64_t end_ns = std::max(WriteLayers(backward_ns, 4712, {}).back(), backward_ns + 410'000);
     WriteLoader(begin_ns, end_ns);
     WriteStreams();
+    WriteAllocations(begin_ns, end_ns);
     WriteCounters(begin_ns, end_ns);
     now_ns_ = end_ns + 50'000;
   }
@@ -295,6 +297,18 @@ class Writer {
     Number(static_cast<int64_t>(Pick(100)));
     text_ += "}}";
     FlowPoint("f", 0, launch.stream, begin_ns, launch.correlation);
+  }
+
+  void WriteAllocations(int64_t begin_ns, int64_t end_ns) {
+    for (int64_t at_ns = begin_ns; at_ns < end_ns && left_ > 0; at_ns += 40'000 + static_cast<int64_t>(Pick(20'000))) {
+      text_ +=
+          ",\n{\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", \"pid\": 4711, ";
+      text_ += "\"tid\": 4711, \"ts\": ";
+      Microseconds(at_ns);
+      text_ += ", \"args\": {\"Device Type\": 1, \"Device Id\": 0, \"Bytes\": ";
+      Number(static_cast<int64_t>(512 << Pick(16)));
+      text_ += "}}";
+    }
   }
 
   void WriteCounters(int64_t begin_ns, int64_t end_ns) {

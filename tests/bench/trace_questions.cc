@@ -6,8 +6,8 @@
 // --sum: that by name of all slices alone; prints the seconds that it takes, with opening, and how many names there
 // are.
 //
-// Tiles, of slices and of counters, are 1,000 at random places and zooms, of 1,000 pixels and all tracks, the same ones
-// each time; "cold" are those after opening, one after the other.
+// Tiles, of slices, of instants and of counters, are 1,000 at random places and zooms, of 1,000 pixels and all tracks,
+// the same ones each time; "cold" are those after opening, one after the other.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,8 +24,8 @@
 #include "daemon/analysis/busy_time.h"
 #include "daemon/analysis/correlated_slices.h"
 #include "daemon/analysis/counter_tiles.h"
+#include "daemon/analysis/event_tiles.h"
 #include "daemon/analysis/self_time.h"
-#include "daemon/analysis/slice_tiles.h"
 #include "daemon/trace_functions/function_module.h"
 #include "storage/trace_sql/trace_module.h"
 
@@ -236,6 +236,10 @@ size_t DrawSlices(PartReader& reader, const Viewport& viewport) {
   return Must(MakeSliceTiles(reader, viewport, {})).boxes.size();
 }
 
+size_t DrawInstants(PartReader& reader, const Viewport& viewport) {
+  return Must(MakeInstantTiles(reader, viewport, {})).boxes.size();
+}
+
 size_t DrawCounters(PartReader& reader, const Viewport& viewport) {
   size_t points = 0;
   for (const CounterTrack& track : Must(MakeCounterTiles(reader, viewport, {})).tracks) points += track.points.size();
@@ -280,6 +284,7 @@ int main(int count, char** arguments) {
     AskSql("", sql, paths);
   }
   AskTiles("tiles", paths, EventKind::kSlice, DrawSlices);
+  AskTiles("tiles of instants", paths, EventKind::kInstant, DrawInstants);
   AskTiles("tiles of counters", paths, EventKind::kCounter, DrawCounters);
   return 0;
 }

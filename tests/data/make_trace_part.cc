@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/counter_levels.h"
 #include "storage/trace/part_writer.h"
 #include "storage/trace/segment_maker.h"
 #include "storage/trace/slice_totals.h"
@@ -81,7 +80,7 @@ void AddSlices(PartWriter& part) {
 
 void AddOthers(PartWriter& part) {
   EventRows instants;
-  Append(instants, EventKind::kInstant, {5, 0, 7, 0, 0});
+  for (int64_t i = 0; i < 5; ++i) Append(instants, EventKind::kInstant, {5 + i * 100, 0, 7, 0, 0});
   Add(part, EventKind::kInstant, instants, 100);
   EventRows counters;
   counters.args.resize(4);
@@ -91,9 +90,6 @@ void AddOthers(PartWriter& part) {
     if (i % 5 == 0) counters.args[3][0].push_back(1000 * 16 + 1 + i);
   }
   Add(part, EventKind::kCounter, counters, 4);
-  CounterLevels levels([&](const EncodedSegment& segment) { return part.AddSegment(segment); });
-  Require(levels.Add(counters, std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  Require(levels.Finish());
   EventRows flows;
   Append(flows, EventKind::kFlow, {10, 0, 2, 3, 0, 9, 's'});
   Append(flows, EventKind::kFlow, {110, 1, 2, 3, 0, 9, 'f'});

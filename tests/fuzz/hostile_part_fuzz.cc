@@ -42,6 +42,7 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM histogram(20, 0, 50)",
     "SELECT * FROM tiles(100)",
     "SELECT * FROM counter_tiles(100)",
+    "SELECT * FROM instant_tiles(100)",
     "SELECT * FROM correlated('category=cpu_op', 'category=kernel')",
     "SELECT * FROM correlated()",
 };

@@ -5,9 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "storage/trace/counter_levels.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {
@@ -19,8 +17,7 @@ struct Sample {
   double value = 0;
 };
 
-PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, size_t segment_rows,
-                        bool with_levels = false) {
+PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, size_t segment_rows) {
   SamplePart part(trace.NewPath());
   part.AddTrack("counter", "power");
   part.AddTrack("counter", "clock");
@@ -33,12 +30,6 @@ PartReader& AddCounters(SampleTrace& trace, const std::vector<Sample>& samples, 
     rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(sample.value));
   }
   part.AddRows(EventKind::kCounter, rows, segment_rows);
-  if (with_levels) {
-    CounterLevels levels([&](const EncodedSegment& segment) { return part.writer().AddSegment(segment); });
-    std::vector<uint32_t> order(rows.size());
-    std::iota(order.begin(), order.end(), 0u);
-    EXPECT_TRUE(levels.Add(rows, order).ok() && levels.Finish().ok());
-  }
   return trace.Take(part);
 }
 
@@ -108,7 +99,7 @@ std::vector<Sample> ManySamples() {
 TEST(CounterTiles, FromFarAwayTheyAreOfFewRows) {
   SampleTrace trace;
   const std::vector<Sample> samples = ManySamples();
-  PartReader& reader = AddCounters(trace, samples, 5'000, true);
+  PartReader& reader = AddCounters(trace, samples, 5'000);
   for (const int pixels : {1, 7, 100, 500}) {
     const CounterTiles tiles =
         *MakeCounterTiles(reader, {.from_ns = 0, .to_ns = 200'000'000, .pixels = pixels, .tracks = {}}, {});
@@ -144,7 +135,7 @@ TEST(CounterTiles, FromFarAwayTheyAreOfFewRows) {
 TEST(CounterTiles, TheValueBeforeIsTheLastOneWhateverItIsMadeOf) {
   SampleTrace trace;
   const std::vector<Sample> samples = ManySamples();
-  PartReader& reader = AddCounters(trace, samples, 5'000, true);
+  PartReader& reader = AddCounters(trace, samples, 5'000);
   std::mt19937_64 random(6);
   for (int round = 0; round < 100; ++round) {
     const auto from = static_cast<int64_t>(random() % 190'000'000);
@@ -159,6 +150,54 @@ TEST(CounterTiles, TheValueBeforeIsTheLastOneWhateverItIsMadeOf) {
       }
       EXPECT_EQ(track.before, before) << "from " << from << " track " << track.track;
     }
+  }
+}
+
+// Its mean is none, everything else is.
+TEST(CounterTiles, WhatHasNoEndIsDrawnFromFarAwayToo) {
+  SampleTrace trace;
+  const double inf = std::numeric_limits<double>::infinity();
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < 64; ++i) samples.push_back({i * 10, 0, i == 7 ? inf : i == 9 ? -inf : 1});
+  PartReader& reader = AddCounters(trace, samples, 100);
+  for (const int64_t width : {1'000, 1'000'000}) {
+    const CounterTiles tiles = *MakeCounterTiles(reader, {.from_ns = 0, .to_ns = width, .pixels = 1, .tracks = {}}, {});
+    EXPECT_EQ(tiles.level > 0, width == 1'000'000);
+    ASSERT_EQ(tiles.tracks.size(), 1u);
+    ASSERT_EQ(tiles.tracks[0].points.size(), 1u);
+    const CounterPoint& point = tiles.tracks[0].points[0];
+    EXPECT_EQ(point.count, 64);
+    EXPECT_EQ(point.min, -inf);
+    EXPECT_EQ(point.max, inf);
+    EXPECT_EQ(point.last, 1);
+    EXPECT_TRUE(std::isnan(point.mean));
+  }
+}
+
+// Segments of a source without order overlap in time.
+TEST(CounterTiles, APixelIsOnePointInWhateverOrderItsSamplesCame) {
+  SampleTrace trace;
+  SamplePart part(trace.NewPath());
+  part.AddTrack("counter", "power");
+  for (int64_t first = 0; first < 5; ++first) {
+    EventRows rows;
+    for (int64_t i = first; i < 1'000; i += 5) {
+      rows.of(EventColumn::kTime).push_back(i);
+      rows.of(EventColumn::kTrack).push_back(0);
+      rows.of(EventColumn::kShape).push_back(kNoArgs);
+      rows.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(static_cast<double>(i)));
+    }
+    part.AddRows(EventKind::kCounter, rows, 100);
+  }
+  PartReader& reader = trace.Take(part);
+  const CounterTiles tiles = *MakeCounterTiles(reader, {.from_ns = 0, .to_ns = 1'000, .pixels = 20, .tracks = {}}, {});
+  ASSERT_EQ(tiles.tracks.size(), 1u);
+  ASSERT_EQ(tiles.tracks[0].points.size(), 20u);
+  for (int64_t pixel = 0; pixel < 20; ++pixel) {
+    const CounterPoint& point = tiles.tracks[0].points[static_cast<size_t>(pixel)];
+    EXPECT_EQ(point.count, 50);
+    EXPECT_EQ(point.time_ns, pixel * 50);
+    EXPECT_EQ(point.last, static_cast<double>(pixel * 50 + 49));
   }
 }
 

@@ -8,8 +8,8 @@
 #include "daemon/analysis/correlated_slices.h"
 #include "daemon/analysis/counter_tiles.h"
 #include "daemon/analysis/duration_histogram.h"
+#include "daemon/analysis/event_tiles.h"
 #include "daemon/analysis/self_time.h"
-#include "daemon/analysis/slice_tiles.h"
 #include "storage/trace/column_codec.h"
 #include "tests/unit/analysis/sample_trace.h"
 
@@ -91,6 +91,8 @@ void AskAll(const TracePart& part) {
                     .status());
       is_answer(
           MakeCounterTiles(*part.reader, {.from_ns = 0, .to_ns = to, .pixels = pixels, .tracks = {}}, {}).status());
+      is_answer(
+          MakeInstantTiles(*part.reader, {.from_ns = 0, .to_ns = to, .pixels = pixels, .tracks = {}}, {}).status());
     }
   }
 }
@@ -108,8 +110,9 @@ TEST(HostilePart, IsAnsweredOrRefused) {
     const bool has_good_tracks = seed % 4 != 0;
     const bool has_good_strings = seed % 3 != 0;
     int64_t last = 0;
-    for (const EventKind kind : {EventKind::kSlice, EventKind::kFlow, EventKind::kCounter, EventKind::kSummary,
-                                 EventKind::kCounterSummary, EventKind::kTotal}) {
+    for (const EventKind kind :
+         {EventKind::kSlice, EventKind::kInstant, EventKind::kFlow, EventKind::kCounter, EventKind::kSummary,
+          EventKind::kInstantSummary, EventKind::kCounterSummary, EventKind::kTotal}) {
       if (kind == EventKind::kTotal && seed % 2 == 0) continue;  // with them, sums are of nothing else
       for (int i = 0; i < 3; ++i) {
         EncodedSegment segment =

@@ -156,8 +156,8 @@ TEST(CommandLine, HelpShowsTheWordsInTheOrderInWhichTheyAreTyped) {
   EXPECT_THAT(Parsed<PrintText>({"--help"}).text, HasSubstr("Usage: kprofctl [OPTIONS] VERB"));
   EXPECT_THAT(Parsed<PrintText>({"capture", "--help"}).text,
               HasSubstr("Usage: kprofctl capture TOOL [OPTIONS] -- CMD ARG...\n"));
-  for (const char* function :
-       {"sum_by", "self_time", "busy", "gaps", "overlap", "histogram", "correlated", "tiles", " counter_tiles"}) {
+  for (const char* function : {"sum_by", "self_time", "busy", "gaps", "overlap", "histogram", "correlated", "tiles",
+                               " instant_tiles", " counter_tiles"}) {
     EXPECT_THAT(Parsed<PrintText>({"query", "--help"}).text, HasSubstr(function));
   }
   EXPECT_THAT(Parsed<PrintText>({"artifacts", "--help"}).text,

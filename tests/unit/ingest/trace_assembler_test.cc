@@ -297,21 +297,6 @@ TEST_F(TraceAssemblerTest, TotalsAreThoseOfAllSlices) {
   EXPECT_EQ(found, 1u);
 }
 
-TEST_F(TraceAssemblerTest, CountersHaveLevelsOfDetail) {
-  std::string events;
-  for (int64_t i = 0; i < 64; ++i) {
-    const std::string time = std::to_string(static_cast<double>(i) / 64);
-    events += R"({"ph":"C","ts":)" + time + R"(,"name":"power","args":{"W":)" + std::to_string(i) + "}},";
-  }
-  AddAll(events);
-  std::vector<int64_t> counts;
-  for (const MemoryPart::OneSegment& segment : part_.segments) {
-    if (segment.kind != EventKind::kCounterSummary) continue;
-    for (const int64_t count : segment.rows.of(EventColumn::kCount)) counts.push_back(count);
-  }
-  EXPECT_EQ(counts, std::vector<int64_t>{64});  // in 1,024 ns; coarser ones would be no fewer
-}
-
 TEST_F(TraceAssemblerTest, SlicesInTooManyOthersAreCounted) {
   std::string events;
   const int64_t count = kMostDepth + 10;

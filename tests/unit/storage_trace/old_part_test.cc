@@ -13,8 +13,11 @@ namespace {
 
 using Values = std::vector<int64_t>;
 
-class OldPartV1Test : public testing::Test {
+class OldPart : public testing::Test {
  protected:
+  explicit OldPart(const std::string& example)
+      : reader_(*PartReader::Open(KPROF_SOURCE_DIR "/tests/data/" + example + "/example.trace.db", cache_)) {}
+
   // All of a kind's column, and of a shape's slot.
   Values Read(EventKind kind, EventColumn column) {
     Values values;
@@ -34,8 +37,12 @@ class OldPartV1Test : public testing::Test {
   }
 
   ColumnCache cache_{1 << 20};
-  std::unique_ptr<PartReader> reader_ =
-      *PartReader::Open(KPROF_SOURCE_DIR "/tests/data/trace-v1/example.trace.db", cache_);
+  std::unique_ptr<PartReader> reader_;
+};
+
+class OldPartV1Test : public OldPart {
+ protected:
+  OldPartV1Test() : OldPart("trace-v1") {}
 };
 
 TEST_F(OldPartV1Test, AllOfItIsRead) {
@@ -113,6 +120,32 @@ TEST_F(OldPartV1Test, HasItsLevels) {
   std::map<int64_t, int64_t> rows;
   for (const int64_t level : Read(EventKind::kSummary, EventColumn::kLevel)) ++rows[level];
   EXPECT_EQ(rows, (std::map<int64_t, int64_t>{{6, 633}, {7, 186}, {8, 51}, {9, 15}, {10, 6}}));
+  EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kCount), Values{10});
+}
+
+// That version was there before instants had levels, and went on.
+TEST_F(OldPartV1Test, HasNoLevelsOfInstants) {
+  EXPECT_TRUE(reader_->segments(EventKind::kInstantSummary).empty());
+  EXPECT_EQ(reader_->rows(EventKind::kInstantSummary), 0);
+}
+
+class OldPartV1WithLevelsOfInstantsTest : public OldPart {
+ protected:
+  OldPartV1WithLevelsOfInstantsTest() : OldPart("trace-v1-instant-levels") {}
+};
+
+TEST_F(OldPartV1WithLevelsOfInstantsTest, AllOfItIsRead) {
+  const Status status = ReadAll(*reader_);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(reader_->facts().size(), 13u);
+}
+
+TEST_F(OldPartV1WithLevelsOfInstantsTest, HasItsLevels) {
+  EXPECT_EQ(Read(EventKind::kInstant, EventColumn::kName), (Values{7, 7, 7, 7, 7}));
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kCount), Values{5});
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kDuration), Values{400});
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kLevel), Values{5});
+  EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kCount), Values{10});
 }
 
 }  // namespace

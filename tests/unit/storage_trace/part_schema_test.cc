@@ -69,6 +69,7 @@ TEST_F(PartSchemaTest, NamesKindsAndTypesAsTheFormatDoes) {
   EXPECT_EQ(EventKindName(EventKind::kSummary), "summary");
   EXPECT_EQ(EventKindName(EventKind::kTotal), "total");
   EXPECT_EQ(EventKindName(EventKind::kCounterSummary), "counter_summary");
+  EXPECT_EQ(EventKindName(EventKind::kInstantSummary), "instant_summary");
   EXPECT_EQ(ArgTypeName(ArgType::kNull), "null");
   EXPECT_EQ(ArgTypeName(ArgType::kCorrelation), "correlation");
 }

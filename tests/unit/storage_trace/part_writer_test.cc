@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -203,6 +204,43 @@ TEST_F(PartWriterTest, LevelsThatAreMadeAnewAreThereOnce) {
   EXPECT_EQ(Read(EventKind::kSummary, EventColumn::kCount), Values{100});
   EXPECT_EQ(Open()->IntegerFact("rows.summary"), 1);
   EXPECT_EQ(Open()->segments(EventKind::kSummary)[0].first_row, 0);
+}
+
+// Of 8 instants and 8 samples in 1,024 ns.
+Status AddPoints(PartWriter& writer) {
+  EventRows instants;
+  EventRows samples;
+  for (int64_t i = 0; i < 8; ++i) {
+    AppendRow(instants, EventKind::kInstant, {i * 100, 0, 0, 0, 0});
+    AppendRow(samples, EventKind::kCounter, {i * 100, 1, 0, std::bit_cast<int64_t>(static_cast<double>(i))});
+  }
+  RETURN_IF_ERROR(AddRows(writer, EventKind::kInstant, instants));
+  return AddRows(writer, EventKind::kCounter, samples);
+}
+
+TEST_F(PartWriterTest, MakesLevelsOfInstantsAndCounters) {
+  const std::unique_ptr<PartWriter> writer = Create();
+  ASSERT_TRUE(AddPoints(*writer).ok());
+  ASSERT_TRUE(writer->Finish({}).ok());
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kCount), Values{8});
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kDuration), Values{700});
+  EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kCount), Values{8});
+  EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kMost), Values{std::bit_cast<int64_t>(7.0)});
+  EXPECT_EQ(Open()->IntegerFact("rows.instant_summary"), 1);
+}
+
+TEST_F(PartWriterTest, KeepsLevelsOfInstantsAndCountersThatCame) {
+  EventRows instants;
+  AppendRow(instants, EventKind::kInstantSummary, {0, 700, 0, 0, 7, 6});
+  EventRows samples;
+  AppendRow(samples, EventKind::kCounterSummary, {0, 700, 1, 0, 6, 6, 0, 0, 0});
+  const std::unique_ptr<PartWriter> writer = Create();
+  ASSERT_TRUE(AddPoints(*writer).ok());
+  ASSERT_TRUE(AddRows(*writer, EventKind::kInstantSummary, instants).ok());
+  ASSERT_TRUE(AddRows(*writer, EventKind::kCounterSummary, samples).ok());
+  ASSERT_TRUE(writer->Finish({}).ok());
+  EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kCount), Values{7});
+  EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kCount), Values{6});
 }
 
 TEST_F(PartWriterTest, SaysNothingOfDepthsWhereAllSlicesHaveThem) {

@@ -57,7 +57,7 @@ class SlicePassTest : public testing::Test {
     for (size_t i = 0; i < maker.segments(); ++i) {
       const EncodedSegment segment = maker.Encode(i);
       const auto id = static_cast<int64_t>(segments_.size() + 1);
-      segments_.push_back({id, segment.rows, segment.min_time_ns, segment.max_time_ns});
+      segments_.push_back({EventKind::kSlice, id, segment.rows, segment.min_time_ns, segment.max_time_ns});
       for (const EncodedSegment::Column& column : segment.columns) {
         ASSERT_TRUE(WriteColumn(db_, {id, column.shape, column.column}, column.rows, column.encoded).ok());
       }
@@ -81,7 +81,7 @@ class SlicePassTest : public testing::Test {
 
   Depths Read() {
     Depths depths;
-    for (const SliceSegment& segment : segments_) {
+    for (const WrittenSegment& segment : segments_) {
       auto read = [&](EventColumn column) { return *ReadColumn(db_, PlaceOf(segment.id, column)); };
       const std::vector<int64_t> depth = read(EventColumn::kDepth);
       const std::vector<int64_t> time = read(EventColumn::kTime);
@@ -105,7 +105,7 @@ class SlicePassTest : public testing::Test {
 
   TemporaryFolder folder_;
   Db db_ = *Db::Open(folder_ / "a.db", {.mode = Db::Mode::kReadWrite, .wal = false});
-  std::vector<SliceSegment> segments_;
+  std::vector<WrittenSegment> segments_;
   int64_t in_levels_ = 0;  // slices that rows of levels stand for, on all of them
   std::set<int64_t> levels_;
 };

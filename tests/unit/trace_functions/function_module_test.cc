@@ -42,6 +42,9 @@ TEST_F(FunctionModule, SaysWhatIsWrongWithACall) {
       {"SELECT * FROM tiles() WHERE dur_ns > 5", "WHERE leaves some out", "from_ns"},
       {"SELECT * FROM tiles() WHERE from_ns = 5 AND to_ns = 5", "from_ns is not before to_ns", "stretch of time"},
       {"SELECT category FROM tiles()", "category has no value", ""},
+      {"SELECT * FROM instant_tiles(0)", "pixels is no number", "from 1 to 65536"},
+      {"SELECT * FROM instant_tiles() WHERE name = 'a'", "all instants of a track, and WHERE leaves some out",
+       "from_ns"},
       {"SELECT * FROM counter_tiles(0)", "pixels is no number", "from 1 to 65536"},
       {"SELECT * FROM counter_tiles() WHERE ts_ns > 5", "all samples of a track, and WHERE leaves some out", "from_ns"},
       {"SELECT * FROM correlated(7)", "correlated: one is no text", "single quotes"},
@@ -216,6 +219,35 @@ TEST_F(FunctionModule, GoesThroughRowsThatComeInWindows) {
   EXPECT_EQ(taken, 0);
   EXPECT_GT(most, 1 << 20);
   EXPECT_LT(most, 4 << 20);
+}
+
+TEST_F(FunctionModule, DrawsInstantsAsTheyAre) {
+  TemporaryFolder folder;
+  MadePart part(100);
+  for (const char* name : {"main", "worker"}) {
+    TrackRow track;
+    track.kind = "cpu_thread";
+    track.name = name;
+    part.AddTrack(track);
+  }
+  for (int64_t i = 0; i < 1'000; ++i) {
+    part.Add(EventKind::kInstant, {.time_ns = 10 * i, .track = i % 2, .name = i % 2 == 0 ? "sample" : "mark"});
+  }
+  part.Write(folder / "a.trace.db");
+  FunctionConnection drawn({{"r", "a", folder / "a.trace.db", 3}});
+  EXPECT_EQ(drawn.Ask("SELECT run, part, rank, track_id, track_name, name, sum(count), min(begin_ns), max(end_ns) "
+                      "FROM instant_tiles(20) GROUP BY track_id, name"),
+            drawn.Ask("SELECT t.run, t.part, t.rank, t.id, t.name, i.name, count(*), min(ts_ns), max(ts_ns) "
+                      "FROM instant i JOIN track t ON t.id = i.track_id GROUP BY t.id, i.name"));
+  EXPECT_THAT(drawn.Ask("SELECT count(*) FROM instant_tiles(20)"), ElementsAre("40"));
+  EXPECT_THAT(drawn.Ask("SELECT begin_ns, end_ns, count, instant_id IS NULL, level FROM instant_tiles(2) "
+                        "WHERE track_name = 'worker' AND from_ns = 105 AND to_ns = 185 ORDER BY begin_ns"),
+              ElementsAre("110|130|2|1|0", "150|170|2|1|0"));
+  EXPECT_EQ(drawn
+                .Ask("SELECT b.begin_ns, b.name FROM instant_tiles(1000) b JOIN instant i ON i.id = b.instant_id "
+                     "WHERE b.from_ns = 105 AND b.to_ns = 185 AND i.ts_ns = b.begin_ns AND i.name = b.name")
+                .size(),
+            8u);
 }
 
 TEST_F(FunctionModule, DrawsCountersAsTheirSamplesAre) {

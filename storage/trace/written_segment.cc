@@ -1,4 +1,4 @@
-#include "storage/trace/slice_segment.h"
+#include "storage/trace/written_segment.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace kprof {
 
-Result<std::vector<int64_t>> ReadRows(Db& db, const SliceSegment& segment, EventColumn column) {
+Result<std::vector<int64_t>> ReadRows(Db& db, const WrittenSegment& segment, EventColumn column) {
   ASSIGN_OR_RETURN(std::vector<int64_t> values, ReadColumn(db, PlaceOf(segment.id, column)));
   if (values.size() == segment.rows) return values;
   return Fail(ErrorCode::kStorageBroken, "read segment " + std::to_string(segment.id),

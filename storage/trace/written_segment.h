@@ -1,4 +1,4 @@
-// A segment of slices in a part that is being written: where it is in time, and its columns, which are read back.
+// A segment of a part that is being written: where it is in time, and its columns, which are read back.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace kprof {
 
-struct SliceSegment {
+struct WrittenSegment {
+  EventKind kind = EventKind::kSlice;
   int64_t id = 0;
   uint32_t rows = 0;
   int64_t min_time_ns = 0;
@@ -18,6 +19,6 @@ struct SliceSegment {
 };
 
 // A value for each of its rows. Fails with kStorageBroken where there are more or fewer.
-Result<std::vector<int64_t>> ReadRows(Db& db, const SliceSegment& segment, EventColumn column);
+Result<std::vector<int64_t>> ReadRows(Db& db, const WrittenSegment& segment, EventColumn column);
 
 }  // namespace kprof
