@@ -9,6 +9,7 @@
 
 #include "daemon/analysis/safe_times.h"
 #include "daemon/analysis/track_runs.h"
+#include "storage/trace/counter_levels.h"
 #include "storage/trace/detail_levels.h"
 
 namespace kprof {
@@ -121,7 +122,7 @@ class Counters {
     double most = 0;
     double last = 0;
     double mean = 0;
-    // The mean may be none: that of numbers without an end.
+    // The mean may be none: that of samples without an end in both directions.
     bool IsNumber() const { return !std::isnan(least) && !std::isnan(most) && !std::isnan(last); }
   };
   struct Columns {
@@ -236,10 +237,10 @@ class Counters {
   }
 
   static void Join(CounterPoint& point, const Samples& samples) {
+    point.mean = MeanOfBoth(point.mean, point.count, samples.mean, samples.count);
     point.count = SaturatingSum(point.count, samples.count);
     point.min = std::min(point.min, samples.least);
     point.max = std::max(point.max, samples.most);
-    point.mean += (samples.mean - point.mean) * (static_cast<double>(samples.count) / static_cast<double>(point.count));
     if (samples.end >= point.last_ns) {
       point.last_ns = samples.end;
       point.last = samples.last;

@@ -78,7 +78,7 @@ class Tiles {
     ASSIGN_OR_RETURN(const std::vector<const Segment*> segments, ChooseSegments());
     for (const Segment* segment : segments) {
       if (segment->min_time_ns >= to_) continue;
-      if (segment->max_time_ns < from_ && segment->max_end_ns <= from_) continue;
+      if (segment->max_time_ns < from_ && IsOver(segment->max_end_ns)) continue;
       RETURN_IF_ERROR(StillWanted(stop));
       if (segment->max_time_ns < from_) {
         RETURN_IF_ERROR(AddBefore(*segment));
@@ -142,6 +142,9 @@ class Tiles {
     return rows;
   }
 
+  // Whether what began before the viewport ends there. The end of some instants is the time of the last of them.
+  bool IsOver(int64_t end) const { return kinds_.events == EventKind::kInstant ? end < from_ : end <= from_; }
+
   // One whose rows all begin before the viewport.
   Status AddBefore(const Segment& segment) {
     if (segment.kind == EventKind::kInstant) return OkStatus();
@@ -168,7 +171,7 @@ class Tiles {
       const auto within = static_cast<uint32_t>(std::lower_bound(times + run.first, times + run.end, from_) - times);
       const auto end = static_cast<uint32_t>(std::lower_bound(times + within, times + run.end, to_) - times);
       for (uint32_t row = run.first; row < within; ++row) {
-        if (rows.EndOfRow(row) > from_) Add(segment, rows, run.track, row);
+        if (!IsOver(rows.EndOfRow(row))) Add(segment, rows, run.track, row);
       }
       for (uint32_t row = within; row < end; ++row) Add(segment, rows, run.track, row);
     }
@@ -179,7 +182,7 @@ class Tiles {
   void Add(const Segment& segment, const Rows& rows, uint32_t track, uint32_t row) {
     const int64_t begin = SafeTime(rows.times[row]);
     const int64_t end = rows.EndOfRow(row);
-    if (begin >= to_ || (begin < from_ && end <= from_)) return;
+    if (begin >= to_ || (begin < from_ && IsOver(end))) return;
     const bool is_event = rows.counts == nullptr;
     const int64_t depth = rows.DepthOfRow(row);
     const uint32_t number = LaneOf(track, static_cast<size_t>(depth));

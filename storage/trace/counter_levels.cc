@@ -16,6 +16,13 @@ int64_t BitsOf(double value) {
 
 }  // namespace
 
+double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count) {
+  if (!std::isfinite(mean) || !std::isfinite(others)) return mean + others;
+  const double share =
+      static_cast<double>(other_count) / (static_cast<double>(count) + static_cast<double>(other_count));
+  return mean + (others - mean) * share;
+}
+
 struct CounterLevels::Level {
   int number = 0;
   std::vector<Row> open;  // by lane
@@ -71,10 +78,10 @@ void CounterLevels::Push(size_t level, size_t lane, const Row& row) {
   if (row.end >= open.end) open.last = row.last;
   open.begin = std::min(open.begin, row.begin);
   open.end = std::max(open.end, row.end);
-  open.count += row.count;
   open.least = std::min(open.least, row.least);
   open.most = std::max(open.most, row.most);
-  open.mean += (row.mean - open.mean) * (static_cast<double>(row.count) / static_cast<double>(open.count));
+  open.mean = MeanOfBoth(open.mean, open.count, row.mean, row.count);
+  open.count += row.count;
 }
 
 void CounterLevels::Emit(size_t level, size_t lane, const Row& row) {

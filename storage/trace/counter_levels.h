@@ -19,6 +19,10 @@
 
 namespace kprof {
 
+// Of some samples and others, of which there is at least one. Where a sample has no end (infinity) it has none, either,
+// and is no number where there are both of those.
+double MeanOfBoth(double mean, int64_t count, double others, int64_t other_count);
+
 class CounterLevels {
  public:
   using Write = std::function<Status(const EncodedSegment&)>;

@@ -16,7 +16,7 @@ constexpr size_t kLeastStretches = 4;
 constexpr size_t kMostStretches = 256;
 constexpr size_t kFewRows = 131'072;           // all of them are looked at
 constexpr size_t kMostRowsOfWindow = 262'144;  // what has the same time does not end otherwise
-constexpr size_t kMostReadings = 4;            // of all rows, by all stretches together
+constexpr size_t kMostReadings = 4;            // of all rows, by all stretches together, about
 
 // From the first time to the last one.
 struct Window {
@@ -76,21 +76,28 @@ Result<Middle> MiddleOf(Db& db, std::span<const WrittenSegment> segments, const 
   return middle;
 }
 
-Result<std::vector<int64_t>> ReadDurations(Db& db, const WrittenSegment& segment) {
-  if (segment.kind == EventKind::kSlice) return ReadRows(db, segment, EventColumn::kDuration);
-  return std::vector<int64_t>(segment.rows, 0);
-}
-
-// Rows of one window, track by track.
+// What lies in one window: slices track by track, as they are nested by their order; of others only how many rows they
+// would have on each level, as they are read in the order in which the pass does.
 struct Sample {
   std::map<int64_t, TrackRows> of_tracks;
+  LevelCounts points;
   size_t rows = 0;
 };
 
-Status AddRows(Db& db, const WrittenSegment& segment, const Window& window, Sample& sample) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> times, ReadRows(db, segment, EventColumn::kTime));
-  if (std::none_of(times.begin(), times.end(), [&](int64_t time) { return window.Has(time); })) return OkStatus();
-  ASSIGN_OR_RETURN(const std::vector<int64_t> durations, ReadDurations(db, segment));
+Status AddPoints(Db& db, const WrittenSegment& segment, const Window& window, std::span<const int64_t> times,
+                 Sample& sample) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, ReadRows(db, segment, EventColumn::kTrack));
+  for (size_t row = 0; row < times.size(); ++row) {
+    if (!window.Has(times[row])) continue;
+    sample.points.Add({times[row], 0, tracks[row], 0, 0});
+    ++sample.rows;
+  }
+  return OkStatus();
+}
+
+Status AddSlices(Db& db, const WrittenSegment& segment, const Window& window, std::span<const int64_t> times,
+                 Sample& sample) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> durations, ReadRows(db, segment, EventColumn::kDuration));
   ASSIGN_OR_RETURN(const std::vector<int64_t> tracks, ReadRows(db, segment, EventColumn::kTrack));
   TrackRows* of_track = nullptr;
   int64_t track = 0;
@@ -104,22 +111,24 @@ Status AddRows(Db& db, const WrittenSegment& segment, const Window& window, Samp
   return OkStatus();
 }
 
-// All but slices lie beside each other.
-LevelChoice::Stretch Count(EventKind kind, const std::map<int64_t, TrackRows>& of_tracks) {
-  LevelChoice::Stretch stretch;
+Status AddRows(Db& db, const WrittenSegment& segment, const Window& window, Sample& sample) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> times, ReadRows(db, segment, EventColumn::kTime));
+  if (std::none_of(times.begin(), times.end(), [&](int64_t time) { return window.Has(time); })) return OkStatus();
+  return segment.kind == EventKind::kSlice ? AddSlices(db, segment, window, times, sample)
+                                           : AddPoints(db, segment, window, times, sample);
+}
+
+LevelRows CountSlices(const std::map<int64_t, TrackRows>& of_tracks) {
   SliceNesting nesting;
   LevelCounts counts;
   for (const auto& [track, rows] : of_tracks) {
     for (const uint32_t row : OrderByTime(rows.times, rows.durations)) {
       const int64_t time = rows.times[row];
       const int64_t duration = rows.durations[row];
-      const int64_t depth = kind == EventKind::kSlice ? nesting.Add(time, duration, track) : 0;
-      counts.Add({time, duration, track, depth, 0});
-      ++stretch.slices;
+      counts.Add({time, duration, track, nesting.Add(time, duration, track), 0});
     }
   }
-  stretch.rows = counts.rows();
-  return stretch;
+  return counts.rows();
 }
 
 class Sampler {
@@ -153,7 +162,12 @@ class Sampler {
     }
     const size_t each = std::min(read_rows / all_rows_ / kMostReadings + 1, stretches / kLeastStretches);
     std::vector<Middle> some;
-    for (size_t i = 0; i < middles.size(); i += each) some.push_back(middles[i]);
+    read_rows = 0;
+    for (size_t i = 0; i < middles.size(); i += each) {
+      read_rows += middles[i].read_rows;
+      if (some.size() >= kLeastStretches && read_rows > 2 * kMostReadings * all_rows_) break;
+      some.push_back(middles[i]);
+    }
     return some;
   }
 
@@ -165,9 +179,10 @@ class Sampler {
       RETURN_IF_ERROR(AddRows(db_, segment, window, sample));
       if (sample.rows >= kMostRowsOfWindow) break;
     }
-    LevelChoice::Stretch stretch = Count(segments_.front().kind, sample.of_tracks);
-    stretch.stands_for = stands_for;
-    choice_.Add(stretch);
+    const bool is_of_slices = segments_.front().kind == EventKind::kSlice;
+    choice_.Add({.slices = sample.rows,
+                 .rows = is_of_slices ? CountSlices(sample.of_tracks) : sample.points.rows(),
+                 .stands_for = stands_for});
     return OkStatus();
   }
 

@@ -153,18 +153,23 @@ TEST(CounterTiles, TheValueBeforeIsTheLastOneWhateverItIsMadeOf) {
   }
 }
 
-// Its mean is none, everything else is.
+// Its mean has no end either, or is none where there are both.
 TEST(CounterTiles, WhatHasNoEndIsDrawnFromFarAwayToo) {
   SampleTrace trace;
   const double inf = std::numeric_limits<double>::infinity();
   std::vector<Sample> samples;
-  for (int64_t i = 0; i < 64; ++i) samples.push_back({i * 10, 0, i == 7 ? inf : i == 9 ? -inf : 1});
-  PartReader& reader = AddCounters(trace, samples, 100);
+  for (int64_t i = 0; i < 64; ++i) {
+    samples.push_back({i * 10, 0, i == 7 ? inf : i == 9 ? -inf : 1});
+    samples.push_back({i * 10, 1, i == 0 ? inf : 1});
+  }
+  PartReader& reader = AddCounters(trace, samples, 200);
   for (const int64_t width : {1'000, 1'000'000}) {
     const CounterTiles tiles = *MakeCounterTiles(reader, {.from_ns = 0, .to_ns = width, .pixels = 1, .tracks = {}}, {});
     EXPECT_EQ(tiles.level > 0, width == 1'000'000);
-    ASSERT_EQ(tiles.tracks.size(), 1u);
+    ASSERT_EQ(tiles.tracks.size(), 2u);
     ASSERT_EQ(tiles.tracks[0].points.size(), 1u);
+    ASSERT_EQ(tiles.tracks[1].points.size(), 1u);
+    EXPECT_EQ(tiles.tracks[1].points[0].mean, inf);
     const CounterPoint& point = tiles.tracks[0].points[0];
     EXPECT_EQ(point.count, 64);
     EXPECT_EQ(point.min, -inf);

@@ -236,6 +236,21 @@ TEST(InstantTiles, FromFarAwayTheyAreOfFewRowsHoweverUnevenTheyLie) {
   EXPECT_EQ(*reader.ReadString(narrow.boxes.front().name), "odd");
 }
 
+// Of a level, too: a row ends with its last instant, which a viewport may begin with.
+TEST(InstantTiles, OneAtTheFirstMomentIsInTheViewport) {
+  std::vector<SampleInstant> instants;
+  for (int64_t i = 0; i < 11; ++i) instants.push_back({i * 100, 0, "early"});
+  for (int64_t i = 0; i < 200; ++i) instants.push_back({2'048 + i * 100, 0, "late"});
+  SampleTrace trace;
+  PartReader& reader = AddInstants(trace, instants, 50);
+  for (const int64_t to : {6'000, 21'000}) {
+    const EventTiles tiles = *MakeInstantTiles(reader, {.from_ns = 1'000, .to_ns = to, .pixels = 10, .tracks = {}}, {});
+    EXPECT_EQ(tiles.level, to == 21'000 ? 5 : 0);
+    EXPECT_EQ(*reader.ReadString(tiles.boxes.front().name), "early");
+    EXPECT_EQ(tiles.boxes.front().count, to == 21'000 ? 22 : 1);
+  }
+}
+
 // Segments of a source without order overlap in time.
 TEST(InstantTiles, APixelIsOneBoxInWhateverOrderTheyCame) {
   SampleTrace trace;

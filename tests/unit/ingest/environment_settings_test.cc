@@ -30,18 +30,65 @@ TEST(EnvironmentSettingsTest, BeforeACommandOrBesideOthersItIsTheWordsThatGo) {
 }
 
 TEST(EnvironmentSettingsTest, AValueEndsWhereAShellEndsIt) {
-  EXPECT_EQ(Without("declare -x HF_TOKEN=\"ab\\\"cd\"\ndeclare -x A_B=\"x\\\\\" y"), "declare -x \ndeclare -x  y");
-  EXPECT_EQ(Without("export A_B='x'y HOME='/a'\"'\"'b' z"), "export   z");
-  EXPECT_EQ(Without("env DB_PASSWORD=pa,ss{w}rd python"), "env  python");
-  EXPECT_EQ(Without("f(HOME=/x,A_B=y), g"), "f(,), g");
-  EXPECT_EQ(Without("['HOME=\"/x y\"', 'A_B=c', 'run']"), "['', '', 'run']");
-  EXPECT_EQ(Without("HF_TOKEN=\"ab cd"), "");
-  EXPECT_EQ(Without("HOME=/r\0SSH_PRIVATE_KEY=---\nMII= e\n---\0USER=me\0"s), "\0\0\0"s);
+  const std::pair<std::string, std::string> cases[] = {
+      {R"(declare -x HF_TOKEN="ab\"cd" z)", "declare -x  z"},
+      {R"(export A_B="x\\" y HOME=/x)", "export  y "},
+      {R"(declare -x SSH_KEY=$'---\nMII\'s e' HOME=/x)", "declare -x  "},
+      {R"(export A_B='x'y HOME='/a'"'"'b' z)", "export   z"},
+      {R"(env DB_PASSWORD=ab'cd ef'gh python)", "env  python"},
+      {R"(env DB_PASSWORD=ab"cd" python)", "env  python"},
+      {R"(env DB_PASSWORD=ab\ cd python)", "env  python"},
+      {R"(A_B='it'\''s' HOME=/x)", " "},
+      {"export A_B='x\ny z' HOME=/x", "export  "},
+      {"HF_TOKEN=\"ab cd", ""},
+      {"env DB_PASSWORD=ab\\", "env "},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Without(text), expected) << text;
 }
 
-TEST(EnvironmentSettingsTest, AQuoteThatIsNoneHidesNothing) {
-  EXPECT_EQ(Without("PS1=\"> \nHOME=/x\nA_B=c\nB_C=it's\nC_D=\"y\nend"), "\nend");
+TEST(EnvironmentSettingsTest, MarksOfListsAreOfAValueThatDoesNotStandInOne) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"env DB_PASSWORD=pa,ss{w}rd python", "env  python"},
+      {"env DB_PASSWORD=pa}ss python", "env  python"},
+      {"env DB_PASSWORD={secret} run", "env  run"},
+      {"env DB_PASSWORD=,secret run", "env  run"},
+      {R"(env DB_PASSWORD={"user":"x","pw":"se cret"} HOME=/x)", "env  "},
+      {"f(HOME=/x,A_B=y), g", "f(), g"},
+      {"{HOME=/x},{rank=3} end", "{},{rank=3} end"},
+      {"{A_B=f(1),HOME=/x}, {rank=3}", "{}, {rank=3}"},
+      {"['HOME=\"/x y\"', 'A_B=c', 'run']", "['', '', 'run']"},
+      {"(HOME=)", "as it was"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(Without(text), expected) << text;
+}
+
+TEST(EnvironmentSettingsTest, LinesAreOfSettingsWhateverQuotesAreInThem) {
+  EXPECT_EQ(Without("PS1=\"> \nHOME=/x\nA_B=c\nB_C=it's\nC_D=\"y z\nend"), "\n\n\n\n\nend");
+  EXPECT_EQ(Without("A_B='x\nHOME=/home/who\nPASS_PHRASE=don't tell anyone"), "\n\n");
   EXPECT_EQ(Without("PS1='\nHOME=/x"), "\n");
+}
+
+TEST(EnvironmentSettingsTest, ZerosEndLinesWhereSettingsStandBehindThem) {
+  EXPECT_EQ(Without("HOME=/r\0A_B=---\nMII= e\n---\0USER=me\0"s), "\0\0\0"s);
+  EXPECT_EQ(Without("HOME=/r\nA_B=correct horse\nB_C=1\n\0\n"s), "\n\n\n\0\n"s);
+}
+
+TEST(EnvironmentSettingsTest, AKeyGoesToItsLastLine) {
+  const std::string key = "-----BEGIN KEY-----\nMII e\nabc=\n-----END KEY-----";
+  EXPECT_EQ(Without("A_B=" + key + "\nHOME=/x\nhello"), "\n\nhello");
+  EXPECT_EQ(Without("HOME=/x\nA_B=" + key + "\nhello"), "\n\nhello");
+  EXPECT_EQ(Without("HOME=/x\nA_B=-----BEGIN KEY-----\nhello"), "\n\nhello");
+}
+
+// Of some MB, any of these took minutes where what is looked for in vain is looked for again.
+TEST(EnvironmentSettingsTest, HostileTextsTakeNoLongerThanOthers) {
+  for (const char* piece : {"AB=''\\\"z\n", "AB='x\n", "AB=x' ", "AB=x\" ", "AB=\"\\\" ", "AB=((( ", "AB=-----BEGIN\n",
+                            "AB=$'\\' ", "AB=", "AB=\"", "AB=x\"\\"}) {
+    std::string text;
+    while (text.size() < 4'000'000) text += piece;
+    const size_t size = text.size();
+    EXPECT_LT(Without(text + "\nHOME=/x").size(), size) << piece;
+  }
 }
 
 TEST(EnvironmentSettingsTest, ListedVariablesGoToo) {
