@@ -109,13 +109,14 @@ class RestartWhenIdleTest(DaemonTest):
     def test_an_answer_that_is_none_restarts_nothing(self):
         answers = ("no words of ours", '{"queue":{"running":0}}', '{"queue":{"running":"$(reboot)","sessions_attached":0}}',
                    '{"queue":{"running":0 0,"sessions_attached":0}}\n{"queue":{"running":0,"sessions_attached":0}}')
-        restarts = [Restart(self, f"echo '{answer}'") for answer in answers]
-        for restart in restarts:
-            restart.begin()
-        for answer, restart in zip(answers, restarts):
-            with self.subTest(answer=answer):
-                self.assertEqual(restart.wait(), 1)
-                self.assertFalse(restart.restarted())
+        # Another one each time that it looks: were one of them taken for an answer, it would restart or go on looking.
+        says = "".join(f"  {i}) echo '{answer}' ;;\n" for i, answer in enumerate(answers))
+        restart = Restart(self, f'looks=$(cat "$FOLDER/looks" 2>/dev/null || echo 0)\necho $((looks + 1)) >"$FOLDER/looks"\n'
+                                f"case $((looks % {len(answers)})) in\n{says}esac")
+        restart.begin()
+        self.assertEqual(restart.wait(), 1)
+        self.assertFalse(restart.restarted())
+        self.assertEqual(kprof_testing.read_file(restart.path("looks")).strip(), b"60")
 
     def test_without_an_answer_it_restarts_nothing(self):
         self.restart.begin()
