@@ -61,7 +61,7 @@ def main():
         if arguments.keep:
             shutil.copyfile(part, arguments.keep)
         trace = run["trace"]
-        print(f"\n{trace['slices']} slices, {trace['counters']} samples of counters, {trace['tracks']} tracks", flush=True)
+        print(f"\n{trace['slices']} slices, {trace['instants']} instants, {trace['counters']} samples of counters, {trace['tracks']} tracks", flush=True)
         told, asked, tiles = answers(part, *(["--no-sql"] if slices > MOST_OF_SQL else []))
         print(told, flush=True)
         print("In short:")
