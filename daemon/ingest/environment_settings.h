@@ -1,21 +1,21 @@
-// Takes out of a text what it says of an environment in settings (NAME=value): what printenv prints, one to a line;
-// what /proc/PID/environ holds; a command line with settings before it. It is one where a variable is among them that
-// tells so (environment_names.h): "M=16 N=32" are no variables, beside "HOME=/home/who" they are.
+// Whether a text tells of an environment in settings (NAME=value): what printenv, export -p or env -0 print, a command
+// line with settings before it, what a shell traces. It does where one of those is a variable that any process has, or
+// a secret (TellsOfEnvironment): "M=16 N=32" tells nothing, "M=16 HOME=/home/who" does.
+//
+// Where a value ends, which quotes are its, and what else in such a text is of somebody, depends on who wrote it: so
+// nothing of one is kept that does.
 //
 // Pure; any thread.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace kprof {
 
-// False: no text like this has such settings. Costs next to nothing; for what comes by the million.
+// False: no text like this does, also where it has escapes of JSON. Costs next to nothing; for what comes by the
+// million.
 bool MayHaveSettings(std::string_view text);
 
-// The text without them. Nothing where none goes. All else stays byte by byte. Also those go that kept_environment.h
-// lists: once the others are gone nothing tells that they are of an environment, and an export would have them.
-std::optional<std::string> WithoutSettings(std::string_view text);
+bool SetsVariables(std::string_view text);
 
 }  // namespace kprof

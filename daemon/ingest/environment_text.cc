@@ -388,7 +388,7 @@ std::optional<std::string> TextWithout(std::string_view text, EnvironmentKept ke
   const bool may_name = MayNameEnvironment(text);
   if (!may_name && !MayHaveSettings(text)) return std::nullopt;
   std::string without = may_name ? Filter(text, kept, texts + 1).Run() : std::string(text);
-  if (std::optional<std::string> further = WithoutSettings(without)) return further;
+  if (SetsVariables(without)) without.clear();
   return without == text ? std::nullopt : std::optional(std::move(without));
 }
 

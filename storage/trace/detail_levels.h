@@ -113,6 +113,7 @@ class DetailLevels {
       ++stretch.slices;
     }
     stretch.rows = counts.rows();
+    stretch.lanes = counts.lanes();
     return stretch;
   }
   // Rows side by side, elsewhere in each `rows`: those of one track stand together.

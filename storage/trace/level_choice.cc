@@ -6,15 +6,18 @@ namespace {
 constexpr int kSlices = kFinestLevel - 1;  // what the first level is made of
 constexpr double kFirstShrinking = 4;
 constexpr double kLeastShrinking = 2;
-constexpr size_t kMuchShrinking = 8;
+constexpr double kMuchShrinking = 8;
 constexpr double kManyRows = 131'072;  // take some milliseconds to be read
 
-size_t RowsOf(const LevelChoice::Stretch& stretch, int level) {
-  return level == kSlices ? stretch.slices : stretch.rows[static_cast<size_t>(level - kFinestLevel)];
-}
-
-double InPart(const LevelChoice::Stretch& stretch, size_t rows) {
-  return static_cast<double>(rows) * static_cast<double>(stretch.stands_for) / static_cast<double>(stretch.slices);
+// How many there are of all that it stands for. What is seen is how many slices begin a row behind another one of their
+// lane: the first one of a lane begins one in any case, and only once in a longer stretch, too.
+double RowsOf(const LevelChoice::Stretch& stretch, int level) {
+  const auto all = static_cast<double>(stretch.stands_for);
+  const auto lanes = static_cast<double>(stretch.lanes);
+  const double behind = static_cast<double>(stretch.slices) - lanes;
+  if (level == kSlices || behind <= 0) return all;
+  const auto rows = static_cast<double>(stretch.rows[static_cast<size_t>(level - kFinestLevel)]);
+  return (rows - lanes) / behind * (all - lanes) + lanes;
 }
 
 }  // namespace
@@ -27,8 +30,8 @@ bool LevelChoice::ShrinksAll(int level, int finer) const {
   double rows = 0;
   double of_finer = 0;
   for (const Stretch& stretch : stretches_) {
-    rows += InPart(stretch, RowsOf(stretch, level));
-    of_finer += InPart(stretch, RowsOf(stretch, finer));
+    rows += RowsOf(stretch, level);
+    of_finer += RowsOf(stretch, finer);
   }
   return of_finer > 1 && rows * (finer == kSlices ? kFirstShrinking : kLeastShrinking) <= of_finer;
 }
@@ -36,8 +39,8 @@ bool LevelChoice::ShrinksAll(int level, int finer) const {
 bool LevelChoice::ShrinksMany(int level, int finer) const {
   double many = 0;
   for (const Stretch& stretch : stretches_) {
-    const size_t of_finer = RowsOf(stretch, finer);
-    if (RowsOf(stretch, level) * kMuchShrinking <= of_finer) many += InPart(stretch, of_finer);
+    const double of_finer = RowsOf(stretch, finer);
+    if (RowsOf(stretch, level) * kMuchShrinking <= of_finer) many += of_finer;
   }
   return many >= kManyRows;
 }

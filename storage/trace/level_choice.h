@@ -20,6 +20,7 @@ class LevelChoice {
   struct Stretch {
     size_t slices = 0;      // or samples of counters
     LevelRows rows{};       // of each level
+    size_t lanes = 0;       // that these are on: each has one row on each level at least, however short the stretch is
     size_t stands_for = 0;  // of the part's slices
   };
   void Add(const Stretch& stretch);

@@ -20,6 +20,7 @@ class LevelCounts {
   // On each lane in the order of time.
   void Add(const DetailSlice& slice);
   LevelRows rows() const;
+  size_t lanes() const { return last_.size(); }
 
  private:
   struct Lane {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "storage/trace/event_time.h"
 #include "storage/trace/level_choice.h"
@@ -118,7 +119,7 @@ Status AddRows(Db& db, const WrittenSegment& segment, const Window& window, Samp
                                            : AddPoints(db, segment, window, times, sample);
 }
 
-LevelRows CountSlices(const std::map<int64_t, TrackRows>& of_tracks) {
+LevelCounts CountSlices(const std::map<int64_t, TrackRows>& of_tracks) {
   SliceNesting nesting;
   LevelCounts counts;
   for (const auto& [track, rows] : of_tracks) {
@@ -128,7 +129,7 @@ LevelRows CountSlices(const std::map<int64_t, TrackRows>& of_tracks) {
       counts.Add({time, duration, track, nesting.Add(time, duration, track), 0});
     }
   }
-  return counts.rows();
+  return counts;
 }
 
 class Sampler {
@@ -164,9 +165,10 @@ class Sampler {
     std::vector<Middle> some;
     read_rows = 0;
     for (size_t i = 0; i < middles.size(); i += each) {
-      read_rows += middles[i].read_rows;
-      if (some.size() >= kLeastStretches && read_rows > 2 * kMostReadings * all_rows_) break;
+      const size_t more = read_rows + middles[i].read_rows;
+      if (some.size() >= kLeastStretches && more > 2 * kMostReadings * all_rows_) continue;
       some.push_back(middles[i]);
+      read_rows = more;
     }
     return some;
   }
@@ -180,9 +182,8 @@ class Sampler {
       if (sample.rows >= kMostRowsOfWindow) break;
     }
     const bool is_of_slices = segments_.front().kind == EventKind::kSlice;
-    choice_.Add({.slices = sample.rows,
-                 .rows = is_of_slices ? CountSlices(sample.of_tracks) : sample.points.rows(),
-                 .stands_for = stands_for});
+    const LevelCounts counts = is_of_slices ? CountSlices(sample.of_tracks) : std::move(sample.points);
+    choice_.Add({.slices = sample.rows, .rows = counts.rows(), .lanes = counts.lanes(), .stands_for = stands_for});
     return OkStatus();
   }
 

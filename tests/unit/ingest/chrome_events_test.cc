@@ -260,7 +260,7 @@ TEST(ChromeEvents, ArgumentsThatAreVariablesAreLeftOutWhateverTheEventIsCalled) 
       R"({"ph":"i","name":"launch","ts":1,"args":{"A_B":"S","HOME":"/S","N_M":4,"k":"x","cmd":"HOME=/S A_B=S run"}},
     {"ph":"i","name":"launch","ts":2,"args":{"A_B":"x","M":"16"}},{"ph":"C","name":"cpu","ts":3,"args":{"USER":12}})");
   EXPECT_EQ(reader.Rows(EventKind::kInstant),
-            (Rows{"1000 : launch/ {N_M=4, k='x', cmd='  run'}", "2000 : launch/ {A_B='x', M='16'}"}));
+            (Rows{"1000 : launch/ {N_M=4, k='x', cmd=''}", "2000 : launch/ {A_B='x', M='16'}"}));
   EXPECT_EQ(reader.Rows(EventKind::kCounter), Rows{"3000 counter :cpu:USER 12.000000"});
 }
 

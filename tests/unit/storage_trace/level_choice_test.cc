@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace kprof {
 namespace {
 
@@ -62,6 +64,27 @@ TEST(LevelChoice, LevelsOfADenseBeginAreFineForWhatIsSparse) {
   const Levels levels = choice.Choose();
   for (int i = 0; i < 64; ++i) choice.Add(Every(9, 8'192, 131'072));
   EXPECT_FALSE(choice.IsTooCoarse(levels));
+}
+
+// Sixteen of each of a thousand tracks are looked at, of sixteen thousand that each has: no level is left out by which
+// those would be far fewer, as each track has a row on all.
+TEST(LevelChoice, OfManyLanesAFewSlicesTellEnough) {
+  LevelChoice choice;
+  for (int i = 0; i < 8; ++i) {
+    LevelChoice::Stretch stretch = Every(8, 16'000, 2'000'000);
+    stretch.lanes = 1'000;
+    for (size_t& rows : stretch.rows) rows = std::max<size_t>(rows, 1'000);
+    choice.Add(stretch);
+  }
+  const Levels levels = choice.Choose();
+  ASSERT_GE(levels.size(), 2u);
+  EXPECT_EQ(levels.front(), 9);
+  EXPECT_GE(levels.back(), 10);
+  choice = LevelChoice();
+  LevelChoice::Stretch alone = Every(14, 1'000, 1'000'000);  // one slice of each says nothing
+  alone.lanes = 1'000;
+  choice.Add(alone);
+  EXPECT_EQ(choice.Choose(), Levels());
 }
 
 TEST(LevelChoice, AStretchOfNothingSaysNothing) {

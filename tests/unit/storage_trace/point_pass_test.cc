@@ -234,6 +234,21 @@ TEST_F(PointPassTest, ManyTracksWithTheSameTimesAreNotTakenForOne) {
   for (const auto& [level, count] : rows) EXPECT_GE(level, 9) << count << " rows";  // 4^9 ns are 2.6 samples
 }
 
+// However few of each track are looked at, all of them are drawn from few rows from far away.
+TEST_F(PointPassTest, ManyTracksHaveCoarseLevels) {
+  std::vector<Point> points;
+  for (int64_t time = 0; time < 800; ++time) {
+    for (int64_t track = 0; track < 500; ++track) points.push_back({time * 100'000 + track, track, 0});
+  }
+  Add(EventKind::kInstant, points, 60'000);
+  ASSERT_TRUE(Make(EventKind::kInstant).ok());
+  ASSERT_FALSE(rows_.empty());
+  const int64_t level = Levels().back();
+  size_t coarsest = 0;
+  for (const auto& [place, made] : rows_) coarsest += std::get<0>(place) == level ? made.size() : 0;
+  EXPECT_LE(coarsest, 500u * 20) << "level " << level;
+}
+
 // What lies between the bursts is most of the time, and nothing.
 TEST_F(PointPassTest, WhatComesInBurstsHasLevels) {
   std::vector<Point> points;
