@@ -17,7 +17,7 @@ double RowsOf(const LevelChoice::Stretch& stretch, int level) {
   const double behind = static_cast<double>(stretch.slices) - lanes;
   if (level == kSlices || behind <= 0) return all;
   const auto rows = static_cast<double>(stretch.rows[static_cast<size_t>(level - kFinestLevel)]);
-  return (rows - lanes) / behind * (all - lanes) + lanes;
+  return (rows - lanes) * (all - lanes) / behind + lanes;  // exact where all are seen
 }
 
 }  // namespace
