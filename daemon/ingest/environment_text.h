@@ -4,7 +4,8 @@
 // A member of such a name goes where it holds settings: a text that has one (NAME=value), a list or an object with
 // texts in it. A number stays, and so does a word: "env": "CartPole-v1" is where something is trained. Where it names
 // variables (environ, env_vars) each text goes. So does the value of a pair {"name": "env", "value": ...}, and of any
-// list the members that are settings with names in upper case, where it has several.
+// list the members that are settings with names in upper case, where it has several. A text that sets variables
+// (environment_settings.h) goes as a whole, wherever it stands: it is empty then.
 //
 // Pure; any thread. Takes JSON, what Python prints (single quotes, tuples), and what is cut off; costs about as much as
 // reading it once.
