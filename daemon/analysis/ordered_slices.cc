@@ -46,11 +46,23 @@ struct Merged {
   std::vector<int64_t> durations;
   std::vector<int64_t> depths;
   std::vector<uint64_t> places;
+
+  void Reserve(size_t rows) {
+    for (std::vector<int64_t>* column : {&times, &durations, &depths}) column->reserve(rows);
+    places.reserve(rows);
+  }
 };
+
+size_t RowsOf(const std::vector<Stretch>& stretches) {
+  size_t rows = 0;
+  for (const Stretch& stretch : stretches) rows += stretch.run.end - stretch.run.first;
+  return rows;
+}
 
 Status SeeMerged(Merged& merged, uint32_t track, const std::function<Status(const SliceRun&)>& see) {
   const std::vector<uint32_t> order = OrderByTime(merged.times, merged.durations);
   Merged sorted;
+  sorted.Reserve(order.size());
   for (const uint32_t i : order) {
     sorted.times.push_back(merged.times[i]);
     sorted.durations.push_back(merged.durations[i]);
@@ -73,6 +85,7 @@ Status SeeTracks(PartReader& reader, const SegmentCluster& cluster,
   std::vector<Merged> merged(tracks.size());
   std::vector<std::vector<std::pair<size_t, TrackRun>>> work(cluster.size());
   for (size_t i = 0; i < tracks.size(); ++i) {
+    merged[i].Reserve(RowsOf(*tracks[i].second));
     for (const Stretch& stretch : *tracks[i].second) work[stretch.segment].emplace_back(i, stretch.run);
   }
   for (size_t s = 0; s < cluster.size(); ++s) {
@@ -110,8 +123,7 @@ Status ForEachSliceRun(PartReader& reader, const SegmentCluster& cluster, const 
   std::vector<std::pair<uint32_t, const std::vector<Stretch>*>> together;
   size_t rows = 0;
   for (const auto& [track, stretches] : of_tracks) {
-    size_t of_track = 0;
-    for (const Stretch& stretch : stretches) of_track += stretch.run.end - stretch.run.first;
+    const size_t of_track = RowsOf(stretches);
     if (of_track > kMostRowsOfTrack) {
       for (const Stretch& stretch : stretches) {
         ASSIGN_OR_RETURN(const Columns columns, ReadColumns(reader, cluster[stretch.segment]));

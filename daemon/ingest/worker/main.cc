@@ -129,6 +129,8 @@ int Run() {
   // Rows come and go by the megabyte: what is given back is asked for again at once.
   ::mallopt(M_MMAP_THRESHOLD, kKeptBytes);
   ::mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  // One heap for all threads: that of the first is the one that lies in huge pages.
+  ::mallopt(M_ARENA_MAX, 1);
   FrameSink sink(kIngestChannelFd);
   MessageEncoder hello;
   hello.Add(kIngestProtocol);

@@ -8,8 +8,10 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "storage/base/unique_fd.h"
 
@@ -33,6 +35,15 @@ class IngestProcessTest : public testing::Test {
       if (!frame.ok()) return frame.status();
       if (!*frame) return Fail(ErrorCode::kTimedOut, "wait", "nothing came");
     }
+  }
+
+  // The child that it has entered; 0: none. Of all that live: pids begin again at the machine's limit.
+  static pid_t ChildOf(const OwnChildren& own) {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (own.Has(pid)) return pid;
+    }
+    return 0;
   }
 
   UniqueFd source_;
@@ -123,15 +134,27 @@ TEST_F(IngestProcessTest, AProgramThatLeavesAtOnceIsSaidToHaveEnded) {
   EXPECT_NE(Drain(*process).why().find("ended with status 1"), std::string::npos);
 }
 
+TEST_F(IngestProcessTest, OfOurEnvironmentItHasNothingAndAsksForHugePages) {
+  ASSERT_EQ(::setenv("KPROF_TEST_SECRET", "s3cr3t", 1), 0);
+  OwnChildren own;
+  Result<IngestProcess> process = Start("hang", &own);
+  ::unsetenv("KPROF_TEST_SECRET");
+  ASSERT_TRUE(process.ok());
+  const Result<std::optional<ReceivedFrame>> hello = process->Receive(10'000);  // it is itself by then
+  ASSERT_TRUE(hello.ok() && *hello);
+  std::ifstream file("/proc/" + std::to_string(ChildOf(own)) + "/environ");
+  std::vector<std::string> variables;
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable.find("SAN_OPTIONS=") == std::string::npos) variables.push_back(variable);
+  }
+  EXPECT_EQ(variables, std::vector<std::string>{"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"});
+}
+
 TEST_F(IngestProcessTest, AChildIsEnteredWhileItLivesAndGoneWithIt) {
   OwnChildren own;
   std::optional<Result<IngestProcess>> process = Start("mute", &own);
   ASSERT_TRUE(process->ok());
-  pid_t child = 0;  // of all that live: pids begin again at the machine's limit
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
-    if (own.Has(pid)) child = pid;
-  }
+  const pid_t child = ChildOf(own);
   ASSERT_NE(child, 0);
   EXPECT_EQ(::kill(child, 0), 0);
   process.reset();
