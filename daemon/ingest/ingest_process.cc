@@ -32,11 +32,11 @@ Result<UniqueFd> Above(int fd) {
 
 // It asks for its memory in huge pages, where the kernel gives them to who asks: on some virtual machines the faults of
 // small ones are a third of an import. glibc's malloc hears that from the environment alone.
-char g_huge_pages[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
-
-// Nothing of kprofd's, but what a build with sanitizers is told by.
+//
+// Else nothing of kprofd's, but what a build with sanitizers is told by.
 std::vector<char*> EnvironmentOfReader() {
-  std::vector<char*> kept = {g_huge_pages};
+  static char huge_pages[] = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+  std::vector<char*> kept = {huge_pages};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view name = std::string_view(*variable).substr(0, std::string_view(*variable).find('='));
     if (name.ends_with("SAN_OPTIONS")) kept.push_back(*variable);

@@ -91,14 +91,14 @@ class QueryTest(DaemonTest):
 
     def test_a_short_query_answers_beside_long_ones(self):
         endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
-        timeout = f"{4 * kprof_testing.SLOW}s"
+        timeout = f"{8 * kprof_testing.SLOW}s"
         long = [self.ctl.start("--json", "query", "--timeout", timeout, endless) for _ in range(8)]
         time.sleep(1.5)  # two begin anew when six have places
         for _ in range(3):
             self.assertEqual(self.ctl.json("query", "SELECT 1")["rows"], [[1]])
         still_running = sum(process.poll() is None for process in long)
         ends = [json.loads(process.communicate()[1].splitlines()[-1])["code"] for process in long]
-        self.assertGreater(still_running, 0)
+        self.assertGreaterEqual(still_running, 6)  # none that had a place has ended
         self.assertIn(ends.count("timed_out"), (6, 7, 8), ends)
         self.assertLessEqual(set(ends), {"timed_out", "queue_full"})
 
