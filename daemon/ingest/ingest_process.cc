@@ -31,7 +31,7 @@ Result<UniqueFd> Above(int fd) {
 }
 
 // It asks for its memory in huge pages, where the kernel gives them to who asks: on some virtual machines the faults of
-// small ones are a third of an import. glibc's malloc hears that from the environment alone.
+// small ones are a third of an import or more. glibc's malloc hears that from the environment alone.
 //
 // Else nothing of kprofd's, but what a build with sanitizers is told by.
 std::vector<char*> EnvironmentOfReader() {

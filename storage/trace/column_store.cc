@@ -1,7 +1,9 @@
 #include "storage/trace/column_store.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,15 +27,15 @@ std::string NameOf(const ColumnPlace& place) {
 // Zeros, whose pages the kernel makes in one step. One by one, as they are first written to, they cost four times as
 // much on some virtual machines: most of what a first question takes there. Kernels before 5.14 do not know how.
 std::vector<int64_t> RoomFor(size_t rows) {
-  constexpr size_t kPageBytes = 4096;  // where they are larger nothing is asked for that is not ours, or it is refused
-  constexpr size_t kLeastBytes = 16 * kPageBytes;
+  constexpr size_t kLeastBytes = 64 << 10;
+  static const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   std::vector<int64_t> values;
   values.reserve(rows);
   auto* begin = reinterpret_cast<char*>(values.data());
-  const size_t before = (kPageBytes - reinterpret_cast<uintptr_t>(begin) % kPageBytes) % kPageBytes;
+  const size_t before = (page_bytes - reinterpret_cast<uintptr_t>(begin) % page_bytes) % page_bytes;
   const size_t bytes = rows * sizeof(int64_t);
-  if (bytes >= kLeastBytes) {
-    (void)::madvise(begin + before, (bytes - before) / kPageBytes * kPageBytes, MADV_POPULATE_WRITE);
+  if (bytes >= kLeastBytes + before) {
+    (void)::madvise(begin + before, (bytes - before) / page_bytes * page_bytes, MADV_POPULATE_WRITE);
   }
   values.resize(rows);
   return values;

@@ -37,6 +37,18 @@ TEST_F(ColumnStoreTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(*ReadColumn(db_, kPlace), values);
 }
 
+// Around the size from which its pages are made at once, up to the largest.
+TEST_F(ColumnStoreTest, GivesBackColumnsOfAnySize) {
+  int64_t segment = 1;
+  for (const size_t rows : {size_t{8191}, size_t{8192}, size_t{8193}, size_t{9000}, size_t{kMaxSegmentRows}}) {
+    Values values(rows);
+    for (size_t i = 0; i < rows; ++i) values[i] = static_cast<int64_t>(i * i * 0x9e3779b97f4a7c15u);
+    const ColumnPlace place{segment++, 0, 1};
+    ASSERT_TRUE(Write(place, values).ok());
+    EXPECT_EQ(*ReadColumn(db_, place), values) << rows;
+  }
+}
+
 TEST_F(ColumnStoreTest, KeepsColumnsOfSegmentsShapesAndEventsApart) {
   const ColumnPlace places[] = {{1, 0, 1},
                                 {1, 0, 2},
