@@ -11,7 +11,9 @@
 
 namespace kprof {
 
-// What becomes of work that takes long: asked once, from within, when it has worked for `after_ms`; false ends it.
+// What becomes of work that takes long: asked once, from within, when it has had a processor for `after_ms`, or has
+// kept its thread for twenty times as long without; false ends it. By the time alone, a machine under load would make
+// long work of what is short.
 struct LongWork {
   int64_t after_ms = 0;
   std::function<bool()> may_go_on{};  // null: it may; must not throw
@@ -44,11 +46,16 @@ class WorkBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool IsLong(Clock::duration worked) const;
+
   const Clock::duration limit_;
   const std::stop_token stop_;
   LongWork long_work_;         // its question is gone once it was answered
   Clock::duration worked_{0};  // in the shifts that ended
   Clock::time_point started_;  // of the current shift
+  // The same of the processor's time: a shift is on one thread.
+  int64_t processor_ns_ = 0;
+  int64_t processor_started_ns_ = 0;
   bool working_ = false;
   Verdict verdict_ = Verdict::kGo;
 };

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
 #include <memory>
+#include <thread>
 
 namespace kprof {
 namespace {
@@ -54,6 +56,36 @@ TEST(WorkBudget, EndsLongWorkThatMayNotGoOn) {
   WorkBudget now(60'000, {}, {0, [] { return false; }});
   EXPECT_TRUE(now.IsSpent());
   EXPECT_EQ(now.verdict(), WorkBudget::Verdict::kCrowded);
+}
+
+// As on a machine under load: no work for others' sake becomes long.
+TEST(WorkBudget, TimeWithoutAProcessorMakesNoLongWork) {
+  WorkBudget budget(600'000, {}, {100, [] { return false; }});
+  WorkBudget::Shift shift(budget);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_FALSE(budget.IsSpent());
+  while (!budget.IsSpent()) {
+  }
+  EXPECT_EQ(budget.verdict(), WorkBudget::Verdict::kCrowded);
+}
+
+TEST(WorkBudget, ProcessorTimeCountsInAllShifts) {
+  WorkBudget budget(600'000, {}, {20, [] { return false; }});
+  for (int shifts = 0; !budget.IsSpent(); ++shifts) {
+    WorkBudget::Shift shift(budget);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    ASSERT_LT(shifts, 100'000);
+  }
+  EXPECT_EQ(budget.verdict(), WorkBudget::Verdict::kCrowded);
+}
+
+TEST(WorkBudget, WhatKeepsItsThreadForVeryLongIsLongAllTheSame) {
+  WorkBudget budget(600'000, {}, {2, [] { return false; }});
+  WorkBudget::Shift shift(budget);
+  std::this_thread::sleep_for(std::chrono::milliseconds(45));
+  EXPECT_TRUE(budget.IsSpent());
 }
 
 }  // namespace
