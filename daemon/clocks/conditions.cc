@@ -1,0 +1,159 @@
+#include "daemon/clocks/conditions.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "daemon/base/clock.h"
+#include "daemon/devices/nvidia/clock_reasons.h"
+
+namespace kprof {
+namespace {
+
+// A sampler that was held up says nothing of the time in between.
+constexpr int64_t kLongestStandNs = 2 * kNanosPerSecond;
+constexpr size_t kMostNamed = 3;
+// Clocks are offered in steps of 15 MHz, and a device that holds one is often seen a step beside it.
+constexpr uint32_t kStepMhz = 15;
+// What is seen for less than this share is how a sampler sees a beginning and an end.
+constexpr double kWorthSaying = 0.01;
+
+// "1,500"
+std::string Grouped(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, ",");
+  return text;
+}
+
+std::string TextOfReasons(uint64_t reasons) {
+  std::string text;
+  for (int place = 0; place < 64; ++place) {
+    const uint64_t bit = reasons & (uint64_t{1} << place);
+    if (bit != 0) text += (text.empty() ? "" : ", ") + std::string(ClockReasonText(bit));
+  }
+  return text;
+}
+
+bool IsAtWork(const NvidiaSample& sample) {
+  if (sample.gpu_percent.value_or(0) > 0) return true;
+  return sample.reasons && (*sample.reasons & clock_reasons::kIdle) == 0;
+}
+
+template <typename T>
+void TakeLeast(std::optional<T>& least, const std::optional<T>& value) {
+  if (value && (!least || *value < *least)) least = value;
+}
+template <typename T>
+void TakeMost(std::optional<T>& most, const std::optional<T>& value) {
+  if (value && (!most || *value > *most)) most = value;
+}
+
+}  // namespace
+
+void Conditions::Add(const NvidiaSample& sample) {
+  if (last_) Close(*last_, sample.mono_ns);
+  last_ = sample;
+  ++samples_;
+  TakeMost(hottest_c_, sample.temperature_c);
+  TakeMost(most_power_mw_, sample.power_mw);
+  if (!IsAtWork(sample)) return;
+  TakeLeast(least_sm_mhz_, sample.sm_mhz);
+  TakeMost(most_sm_mhz_, sample.sm_mhz);
+}
+
+void Conditions::Close(const NvidiaSample& before, int64_t until_mono_ns) {
+  const int64_t stood_ns = std::clamp<int64_t>(until_mono_ns - before.mono_ns, 0, kLongestStandNs);
+  watched_ns_ += stood_ns;
+  const uint64_t reasons = before.reasons.value_or(0);
+  for (const uint64_t bit : {clock_reasons::kPowerCap, clock_reasons::kHardwareSlowdown, clock_reasons::kThermal,
+                             clock_reasons::kHardwareThermal, clock_reasons::kPowerBrake}) {
+    if ((reasons & bit) != 0) reasons_ns_[bit] += stood_ns;
+  }
+  if (!IsAtWork(before)) return;
+  busy_ns_ += stood_ns;
+  if (!locked_mhz_ || *locked_mhz_ == 0 || !before.sm_mhz) return;
+  if (*before.sm_mhz + kStepMhz < *locked_mhz_) {
+    below_ns_ += stood_ns;
+    reasons_below_ |= reasons & clock_reasons::kThrottles;
+  } else if (*before.sm_mhz > *locked_mhz_ + kStepMhz) {
+    above_ns_ += stood_ns;
+  }
+}
+
+void Conditions::AddForeign(uint32_t pid, const std::string& known_as) {
+  if (foreign_pids_.size() >= 4096 || !foreign_pids_.insert(pid).second) return;
+  if (foreign_.size() < kMostNamed) foreign_.push_back(known_as);
+}
+
+void Conditions::AddEcc(std::optional<uint64_t> uncorrected) {
+  if (!uncorrected) return;
+  if (!first_ecc_) first_ecc_ = uncorrected;
+  last_ecc_ = uncorrected;
+}
+
+void Conditions::AddXid(uint64_t number) {
+  if (xids_.size() < 16) xids_.insert(number);
+}
+
+std::string Conditions::Share(int64_t part_ns) const {
+  const double percent = watched_ns_ == 0 ? 0 : 100.0 * static_cast<double>(part_ns) / static_cast<double>(watched_ns_);
+  char text[24];
+  std::snprintf(text, sizeof text, percent < 10 ? "%.1f %%" : "%.0f %%", percent);
+  return text;
+}
+
+void Conditions::AddClockReasons(std::vector<Condition>& reasons) const {
+  const std::string device = "device " + device_id_;
+  const auto is_worth = [&](int64_t part_ns) {
+    return busy_ns_ > 0 && static_cast<double>(part_ns) >= kWorthSaying * static_cast<double>(busy_ns_);
+  };
+  if (is_worth(below_ns_)) {
+    std::string why = TextOfReasons(reasons_below_);
+    reasons.push_back({"clocks_not_held", device + ": SM clock below the lock for " + Share(below_ns_) +
+                                              " of the run, min " + Grouped(least_sm_mhz_.value_or(0)) + " of " +
+                                              Grouped(*locked_mhz_) + " MHz" +
+                                              (why.empty() ? ", no reason given" : ", reason " + why)});
+  }
+  if (is_worth(above_ns_)) {
+    reasons.push_back({"clocks_not_held", device + ": SM clock above the lock for " + Share(above_ns_) +
+                                              " of the run, max " + Grouped(most_sm_mhz_.value_or(0)) + " of " +
+                                              Grouped(*locked_mhz_) + " MHz: somebody else set it meanwhile"});
+  }
+}
+
+void Conditions::AddThrottling(std::vector<Condition>& reasons) const {
+  const std::string device = "device " + device_id_;
+  for (const auto& [bit, time_ns] : reasons_ns_) {
+    if (static_cast<double>(time_ns) < kWorthSaying * static_cast<double>(watched_ns_)) continue;
+    const bool by_power = bit == clock_reasons::kPowerCap || bit == clock_reasons::kPowerBrake;
+    std::string message = device + ": " + std::string(ClockReasonText(bit)) + " for " + Share(time_ns) + " of the run";
+    if (by_power && most_power_mw_) message += ", up to " + Grouped(*most_power_mw_ / 1000) + " W";
+    if (!by_power && hottest_c_) message += ", up to " + std::to_string(*hottest_c_) + " C";
+    reasons.push_back({bit == clock_reasons::kPowerCap ? "power_capped" : "throttled", std::move(message)});
+  }
+}
+
+std::vector<Condition> Conditions::Reasons() const {
+  std::vector<Condition> reasons;
+  const std::string device = "device " + device_id_;
+  AddClockReasons(reasons);
+  AddThrottling(reasons);
+  if (!foreign_pids_.empty()) {
+    std::string who;
+    for (const std::string& one : foreign_) who += (who.empty() ? "" : ", ") + one;
+    if (foreign_pids_.size() > foreign_.size()) {
+      who += " and " + std::to_string(foreign_pids_.size() - foreign_.size()) + " more";
+    }
+    reasons.push_back({"device_shared", device + ": others used it during the run: " + who});
+  }
+  if (first_ecc_ && last_ecc_ && *last_ecc_ > *first_ecc_) {
+    reasons.push_back({"memory_errors", device + ": " + Grouped(*last_ecc_ - *first_ecc_) +
+                                            " uncorrected memory errors during the run"});
+  }
+  for (const uint64_t xid : xids_) {
+    reasons.push_back({"device_error", device + ": the driver reported Xid " + std::to_string(xid)});
+  }
+  return reasons;
+}
+
+}  // namespace kprof

@@ -1,0 +1,76 @@
+// Under which conditions a device was measured on: takes in what a sampler saw while a run went on, and says, with
+// numbers, why what was measured may not be believed. Nothing to say is good.
+//
+// A value that grows with nothing: sums, extremes and the first few of what is named. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/devices/nvidia/nvidia_facts.h"
+
+namespace kprof {
+
+// A stable code (docs/trust.md), and a sentence.
+struct Condition {
+  std::string code;
+  std::string message;
+  bool operator==(const Condition&) const = default;
+};
+
+class Conditions {
+ public:
+  // `locked_mhz`: the SM clock that is held; absent: none is.
+  Conditions(std::string device_id, std::optional<uint32_t> locked_mhz)
+      : device_id_(std::move(device_id)), locked_mhz_(locked_mhz) {}
+
+  void Add(const NvidiaSample& sample);
+
+  // A process on the device that is none of the run's: how people know it, "pid 4711 (python3, user eve)".
+  void AddForeign(uint32_t pid, const std::string& known_as);
+  void AddEcc(std::optional<uint64_t> uncorrected);
+  void AddXid(uint64_t number);
+
+  // What the run is to be blamed for, in a fixed order.
+  std::vector<Condition> Reasons() const;
+
+  int64_t samples() const { return samples_; }
+  // Of the time in which the device was at work; absent: it was not.
+  std::optional<uint32_t> least_sm_mhz() const { return least_sm_mhz_; }
+  std::optional<uint32_t> most_sm_mhz() const { return most_sm_mhz_; }
+  std::optional<uint32_t> hottest_c() const { return hottest_c_; }
+  std::optional<uint32_t> most_power_mw() const { return most_power_mw_; }
+
+ private:
+  // Each sample stands for the time until the next.
+  void Close(const NvidiaSample& before, int64_t until_mono_ns);
+  void AddClockReasons(std::vector<Condition>& reasons) const;
+  void AddThrottling(std::vector<Condition>& reasons) const;
+  std::string Share(int64_t part_ns) const;
+
+  const std::string device_id_;
+  const std::optional<uint32_t> locked_mhz_;
+  std::optional<NvidiaSample> last_;
+  int64_t samples_ = 0;
+  int64_t watched_ns_ = 0;
+  int64_t busy_ns_ = 0;
+  int64_t below_ns_ = 0;  // the lock, while at work
+  int64_t above_ns_ = 0;
+  uint64_t reasons_below_ = 0;              // those that stood then
+  std::map<uint64_t, int64_t> reasons_ns_;  // of each bit that throttles
+  std::optional<uint32_t> least_sm_mhz_;
+  std::optional<uint32_t> most_sm_mhz_;
+  std::optional<uint32_t> hottest_c_;
+  std::optional<uint32_t> most_power_mw_;
+  std::set<uint32_t> foreign_pids_;
+  std::vector<std::string> foreign_;  // the first few
+  std::optional<uint64_t> first_ecc_;
+  std::optional<uint64_t> last_ecc_;
+  std::set<uint64_t> xids_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,81 @@
+// A Neuron device, put together of what neuron-ls, neuron-monitor and sysfs say of it; any of them may be missing.
+// Pure; any thread.
+//
+// Of cores there are two kinds: physical ones, which sysfs and traces of the hardware count within their device, and
+// logical ones, which neuron-ls, neuron-monitor and NEURON_RT_VISIBLE_CORES count within the node. LNC is how many
+// physical ones make one logical one: 1, or 2 on Trn2 and Trn3.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/devices/neuron/neuron_ls.h"
+#include "daemon/devices/neuron/neuron_monitor.h"
+#include "daemon/devices/neuron/neuron_sysfs.h"
+
+namespace kprof {
+
+// In place of a clock's state and of clocks to lock: there is nothing that a run could be blamed for.
+constexpr const char* kNeuronClockState = "Neuron devices have no user clock control";
+
+struct NeuronChip {
+  std::string_view name;          // "Trainium2"
+  std::string_view core_version;  // "v3"
+  int cores = 0;                  // physical
+};
+
+// By what tools and driver call a chip or its instances: "Inferentia2", "inf2.xlarge", "Trn1"; null for any other text.
+const NeuronChip* FindNeuronChip(std::string_view name);
+
+// Whether a driver's counters of executions are live. Before 2.30.2 they may stay 0 whatever runs. As release notes
+// have it: nobody has confirmed it to us.
+bool HasLiveNeuronCounters(std::string_view driver_version);
+
+struct NeuronLogicalCore {
+  int number = 0;                             // of the node, as NEURON_RT_VISIBLE_CORES takes it
+  std::optional<double> utilization_percent;  // of all processes, in the report's period; 0 where none uses it
+  std::optional<double> flops;
+  std::optional<int64_t> memory_bytes;
+  std::vector<int64_t> pids;  // who uses it, by the report
+  bool operator==(const NeuronLogicalCore&) const = default;
+};
+
+struct NeuronDevice {
+  int index = 0;
+  std::string chip;          // "Trainium2"; empty: not known
+  std::string core_version;  // "v3"; empty: not known
+  std::optional<std::string> instance_type;
+  std::optional<std::string> bdf;
+  std::optional<std::string> serial_number;
+  std::optional<std::string> driver_version;
+  std::optional<std::string> cpu_affinity;
+  std::optional<int64_t> numa_node;
+  std::vector<int> connected;  // devices, by index
+  std::optional<int> physical_cores;
+  std::optional<int> lnc;
+  std::vector<NeuronLogicalCore> cores;  // by number
+  std::optional<int64_t> memory_bytes;
+  std::optional<int64_t> memory_used_bytes;
+  std::vector<NeuronProcess> processes;
+  NeuronEccCounts ecc;
+  std::optional<int64_t> execution_errors;  // of all its cores; absent where a 0 could be no count
+  std::vector<std::string> unhealthy_components;
+  std::optional<NeuronPower> power;  // only where it is valid
+  std::string clock_state = kNeuronClockState;
+  std::vector<std::string> notes;
+  bool operator==(const NeuronDevice&) const = default;
+};
+
+struct NeuronSources {
+  std::optional<NeuronInventory> inventory;
+  std::optional<NeuronSysfs> sysfs;
+  std::optional<NeuronReport> report;
+};
+
+// Those that any of the sources names, by index; no core's number is there twice.
+std::vector<NeuronDevice> MergeNeuronDevices(const NeuronSources& sources);
+
+}  // namespace kprof

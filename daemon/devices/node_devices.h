@@ -1,0 +1,94 @@
+// The devices of this node as they are found, and what is known of each: writes them into the book (device_book.h), and
+// is asked by their ids. What the configuration names is there from the start; what a driver tells comes when it does.
+//
+// Io loop only. Never blocks. `loop` and `book` must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/devices/device_book.h"
+#include "daemon/devices/device_facts.h"
+#include "daemon/devices/nvidia/nvidia_devices.h"
+
+namespace kprof {
+
+// Something that befell a device.
+struct DeviceEvent {
+  enum class Kind { kFound, kHealth, kXid, kClock, kMemoryError };
+  Kind kind = Kind::kHealth;
+  std::string device_id;
+  int64_t unix_ns = 0;
+  std::string text;    // for people
+  uint64_t value = 0;  // kXid: its number
+};
+
+class NodeDevices {
+ public:
+  struct Settings {
+    NvidiaLink::Settings nvidia;
+    bool looks_for_nvidia = true;
+    // By the configuration. Where it names devices of a kind, those alone are leased.
+    std::vector<Device> configured;
+  };
+
+  NodeDevices(IoLoop& loop, Settings settings, DeviceBook& book);
+
+  // `settled`: all that is there has said who it is, or why not. Once.
+  void Begin(std::function<void()> settled);
+  // Looks now whether there are more.
+  void LookAgain();
+
+  // kNotFound: there is none of this id. One that only the configuration knows has nothing to tell.
+  Result<DeviceFacts> FactsOf(const std::string& id) const;
+
+  // Asks all devices anew, and calls `done` when they have answered, or `limit_ns` has passed. Who asks while others
+  // wait is answered with them.
+  void Refresh(int64_t limit_ns, std::function<void()> done);
+
+  // Of an NVIDIA device that has said who it is.
+  std::optional<std::string> IdOfUuid(const std::string& uuid) const;
+
+  // Told of each event while what is returned lives, which this must outlive; also from inside of other calls.
+  using Listener = std::function<void(const DeviceEvent&)>;
+  std::shared_ptr<void> Listen(Listener listener);
+  // The same for what an NVIDIA device tells while it is watched.
+  struct Telemetry {
+    std::function<void(const std::vector<NvidiaSample>&)> samples;
+    std::function<void(const NvidiaState&)> state;
+  };
+  std::shared_ptr<void> Watch(const std::string& id, Telemetry telemetry);
+
+ private:
+  struct Watcher {
+    uint32_t number = 0;
+    Telemetry telemetry;
+  };
+  struct Refreshing;
+
+  void OnChanged(uint32_t number);
+  void WriteBook();
+  void Tell(DeviceEvent event);
+  std::string IdOf(uint32_t number) const;  // empty: the configuration names others
+  std::optional<uint32_t> NumberOf(const std::string& id) const;
+  void TellWatchers(uint32_t number, const std::function<void(const Telemetry&)>& tell);
+  void WatchAsWanted(uint32_t number);
+
+  IoLoop& loop_;
+  const Settings settings_;
+  DeviceBook& book_;
+  NvidiaDevices nvidia_;
+  std::map<std::string, uint32_t> numbers_;  // of NVIDIA devices, by id
+  std::map<uint32_t, DeviceHealth> told_;    // what was told last
+  std::vector<std::weak_ptr<Listener>> listeners_;
+  std::vector<std::weak_ptr<Watcher>> watchers_;
+  std::shared_ptr<Refreshing> refreshing_;  // shared with the questions that it waits for
+};
+
+}  // namespace kprof

@@ -1,0 +1,71 @@
+// What a device can do at most: rates, bandwidth, sizes, each number with who says so and how sure that is. Values;
+// what is known of which device is peak_table.h, which numbers make no sense peak_checks.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kprof {
+
+// The quantities. A rate is dense, never sparse; with an accumulate it is that of the tensor or matrix units.
+inline constexpr std::string_view kDenseRate = "dense_rate";
+inline constexpr std::string_view kCoreDenseRate = "core_dense_rate";  // of one core, where its maker gives that too
+inline constexpr std::string_view kMemoryBandwidth = "memory_bandwidth";
+inline constexpr std::string_view kMemoryBandwidthDriver = "memory_bandwidth_driver";  // as bus width and clock make it
+inline constexpr std::string_view kMemorySize = "memory_size";
+inline constexpr std::string_view kCoreCount = "core_count";  // of what core_kind names
+inline constexpr std::string_view kL2Size = "l2_size";
+inline constexpr std::string_view kSbufSize = "sbuf_size";  // a NeuronCore's memory, which programs manage: no cache
+
+enum class PeakConfidence { kLow, kMedium, kHigh };
+std::string_view PeakConfidenceName(PeakConfidence confidence);  // "high"
+std::optional<PeakConfidence> PeakConfidenceByName(std::string_view name);
+
+enum class PeakOrigin {
+  kTable,     // comes with kprofd
+  kOverride,  // of the administrator's file
+  kDriver,    // the device's driver says so
+  kMeasured,  // a run reached it
+  kScaled,    // a part of the whole device's; `source` says which
+};
+std::string_view PeakOriginName(PeakOrigin origin);  // "table"
+
+struct Peak {
+  std::string quantity;
+  std::string dtype;       // of rates: "bf16"
+  std::string accumulate;  // of rates: what it adds up in, "fp32"; empty: not of the tensor or matrix units
+  double value = 0;
+  std::string unit;  // TFLOP/s: 1e12 FLOP/s. GB/s: 1e9 B/s. GB, MB: as the source counts. GiB, MiB. count
+  PeakConfidence confidence = PeakConfidence::kLow;
+  std::string source;
+  std::string note;
+  PeakOrigin origin = PeakOrigin::kTable;
+  bool operator==(const Peak&) const = default;
+};
+
+// "dense_rate bf16, accumulated in fp32"
+std::string PeakText(const Peak& peak);
+bool IsSameQuantity(const Peak& one, const Peak& other);  // with dtype and accumulate; whatever the origin
+
+struct DevicePeaks {
+  std::string device;  // the table's own name: "H100-SXM5-80GB"
+  std::string vendor;  // nvidia, amd, aws
+  std::string architecture;
+  std::string compute_capability;  // "9.0"; empty: it has none
+  std::string core_kind;           // SM, CU, NeuronCore
+  std::vector<Peak> peaks;
+
+  // What is known, or null: never a measured one. The pointer lives as long as `peaks` stays as it is.
+  const Peak* Find(std::string_view quantity, std::string_view dtype = {}, std::string_view accumulate = {}) const;
+  // What was measured of it: the last that was added, or null.
+  const Peak* FindMeasured(std::string_view quantity, std::string_view dtype = {},
+                           std::string_view accumulate = {}) const;
+  bool operator==(const DevicePeaks&) const = default;
+};
+
+// A number as it stands in sources and messages: "989", "7672.32".
+std::string PeakNumberText(double value);
+
+}  // namespace kprof

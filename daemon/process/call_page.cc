@@ -1,0 +1,60 @@
+#include "daemon/process/call_page.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "daemon/base/clock.h"
+
+namespace kprof {
+
+Result<CallPage> CallPage::Make() {
+  UniqueFd fd(::memfd_create("kprof-calls", MFD_CLOEXEC));
+  if (!fd.valid()) return FailErrno(errno, "make a page for a worker's calls", "raise the limit of open files");
+  if (::ftruncate(fd.get(), sizeof(Page)) != 0) return FailErrno(errno, "make a page for a worker's calls");
+  return Map(std::move(fd));
+}
+
+Result<CallPage> CallPage::Map(UniqueFd fd) {
+  struct stat facts {};
+  if (::fstat(fd.get(), &facts) != 0) return FailErrno(errno, "map a worker's calls");
+  if (facts.st_size < static_cast<off_t>(sizeof(Page))) {
+    return Fail(ErrorCode::kInternal, "map a worker's calls", "the file is too short");
+  }
+  void* page = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (page == MAP_FAILED) return FailErrno(errno, "map a worker's calls");
+  return CallPage(std::move(fd), static_cast<Page*>(page));
+}
+
+CallPage::~CallPage() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(Page));
+}
+
+CallPage::CallPage(CallPage&& other) noexcept : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
+
+CallPage& CallPage::operator=(CallPage&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(page_, other.page_);
+  return *this;
+}
+
+void CallPage::Begin(const char* call) {
+  std::strncpy(page_->name, call, sizeof page_->name - 1);
+  page_->since_mono_ns.store(RealClock().mono_ns(), std::memory_order_release);
+}
+
+void CallPage::End() {
+  page_->since_mono_ns.store(0, std::memory_order_release);
+}
+
+std::optional<CallPage::Call> CallPage::Now() const {
+  const int64_t since = page_->since_mono_ns.load(std::memory_order_acquire);
+  if (since == 0) return std::nullopt;
+  return Call{std::string(page_->name, ::strnlen(page_->name, sizeof page_->name)), since};
+}
+
+}  // namespace kprof

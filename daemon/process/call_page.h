@@ -1,0 +1,53 @@
+// What a worker process does at this moment, for who watches it: the call that it is in, and since when. A page that
+// both map, because a process that hangs in a driver can say nothing any more, and because a note that costs a system
+// call would cost more than the call that it is about.
+//
+// One writer, any readers, in any processes. A reader may see the name of one call with the time of the next: it is for
+// a message.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class CallPage {
+ public:
+  // A new one; its descriptor is for the worker.
+  static Result<CallPage> Make();
+  // The one that another has made.
+  static Result<CallPage> Map(UniqueFd fd);
+  ~CallPage();
+  CallPage(CallPage&& other) noexcept;
+  CallPage& operator=(CallPage&& other) noexcept;
+
+  int fd() const { return fd_.get(); }
+
+  void Begin(const char* call);
+  void End();
+
+  struct Call {
+    std::string name;
+    int64_t since_mono_ns = 0;
+  };
+  // The one that has begun and not ended.
+  std::optional<Call> Now() const;
+
+ private:
+  struct Page {
+    std::atomic<int64_t> since_mono_ns;  // 0: in none
+    char name[56];
+  };
+
+  CallPage(UniqueFd fd, Page* page) : fd_(std::move(fd)), page_(page) {}
+
+  UniqueFd fd_;
+  Page* page_ = nullptr;
+};
+
+}  // namespace kprof

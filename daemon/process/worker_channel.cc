@@ -1,0 +1,151 @@
+#include "daemon/process/worker_channel.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <utility>
+
+#include "daemon/process/worker_process.h"
+
+namespace kprof {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// Without a call, which takes next to no time: so many times what a call may take.
+constexpr int64_t kSilenceInCallLimits = 4;
+// One that says much must not keep the loop from others.
+constexpr int kPacketsAtOnce = 16;
+
+std::string SecondsSince(int64_t since_ns, int64_t now_ns) {
+  return std::to_string((now_ns - since_ns) / kNanosPerSecond) + " s";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<WorkerChannel>> WorkerChannel::Start(IoLoop& loop, const Program& program, Events events) {
+  ASSIGN_OR_RETURN(CallPage page, CallPage::Make());
+  ASSIGN_OR_RETURN(SocketPair ends, MakeSocketPair(SOCK_SEQPACKET));
+  auto channel = std::make_shared<WorkerChannel>(loop, program, std::move(events), std::move(page));
+  RETURN_IF_ERROR(channel->Begin(std::move(ends)));
+  return channel;
+}
+
+WorkerChannel::WorkerChannel(IoLoop& loop, const Program& program, Events events, CallPage page)
+    : loop_(loop),
+      program_(program),
+      events_(std::move(events)),
+      page_(std::move(page)),
+      socket_(loop.context()),
+      exit_(loop.context()) {}
+
+Status WorkerChannel::Begin(SocketPair ends) {
+  KPROF_ON_IO_LOOP(loop_);
+  ASSIGN_OR_RETURN(WorkerProcess worker,
+                   StartWorker(program_.path, program_.arguments, {ends.theirs.get(), page_.fd()}, program_.own));
+  pid_ = worker.pid;
+  socket_.assign(ends.ours.Release());
+  exit_.assign(worker.exit.Release());
+  Receive();
+  exit_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+    if (!error) self->OnExit();
+  });
+  return OkStatus();
+}
+
+void WorkerChannel::Send(const std::string& bytes) {
+  if (over_ || !socket_.is_open()) return;
+  // One that does not read hangs, which is noticed elsewhere; one that is gone, too.
+  if (SendPacket(socket_.native_handle(), bytes) == EAGAIN) {
+    loop_.Post([self = shared_from_this()] {
+      self->End(Fail(ErrorCode::kTimedOut, "ask a device's worker", "it does not read what it is asked"));
+    });
+  }
+}
+
+void WorkerChannel::Receive() {
+  socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
+    if (error || self->over_) return;
+    for (int packets = 0; packets < kPacketsAtOnce && !self->over_ && self->socket_.is_open(); ++packets) {
+      Packet packet;
+      const int failed = ReceivePacket(self->socket_.native_handle(), self->program_.packet_limit_bytes, packet);
+      if (failed == EAGAIN) return self->Receive();
+      if (failed != 0 || packet.end) return;  // it has ended: OnExit says how
+      if (packet.cut) return self->End(Fail(ErrorCode::kInternal, "hear from a device's worker", "it says too much"));
+      self->heard_mono_ns_ = self->loop_.clock().mono_ns();
+      if (self->events_.packet) self->events_.packet(packet.bytes);
+    }
+    if (!self->over_ && self->socket_.is_open()) self->Receive();
+  });
+}
+
+void WorkerChannel::Expect(bool something) {
+  if (expects_ == something || over_) return;
+  expects_ = something;
+  heard_mono_ns_ = loop_.clock().mono_ns();
+  if (something) return LookAgainAt(heard_mono_ns_ + program_.call_limit_ns);
+  look_.Cancel();
+}
+
+void WorkerChannel::LookAgainAt(int64_t mono_ns) {
+  // A moment later than the limit: at the limit itself nothing has been exceeded.
+  const int64_t delay_ns = std::max<int64_t>(mono_ns - loop_.clock().mono_ns(), 0) + kNanosPerMilli;
+  look_ = loop_.After(delay_ns, [this] { LookWhetherItHangs(); });
+}
+
+void WorkerChannel::LookWhetherItHangs() {
+  const auto self = shared_from_this();
+  const int64_t now_ns = loop_.clock().mono_ns();
+  const std::optional<CallPage::Call> call = page_.Now();
+  if (call && now_ns - call->since_mono_ns > program_.call_limit_ns) {
+    return End(Fail(ErrorCode::kTimedOut, "ask the device",
+                    call->name + " has not returned for " + SecondsSince(call->since_mono_ns, now_ns),
+                    "see dmesg for what the driver says (Xid); a driver that hangs wants a reboot"));
+  }
+  if (!call && now_ns - heard_mono_ns_ > kSilenceInCallLimits * program_.call_limit_ns) {
+    return End(Fail(ErrorCode::kTimedOut, "ask the device",
+                    "its worker has said nothing for " + SecondsSince(heard_mono_ns_, now_ns),
+                    "see whether the node is overloaded"));
+  }
+  LookAgainAt(call ? call->since_mono_ns + program_.call_limit_ns : now_ns + program_.call_limit_ns);
+}
+
+void WorkerChannel::End(const Status& why) {
+  if (over_) return;
+  const auto self = shared_from_this();
+  over_ = true;
+  look_.Cancel();
+  Kill();
+  if (events_.over) events_.over(why);
+}
+
+void WorkerChannel::Close() {
+  over_ = true;
+  look_.Cancel();
+  error_code ignored;
+  if (socket_.is_open()) socket_.close(ignored);
+}
+
+void WorkerChannel::Kill() {
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  Close();
+}
+
+void WorkerChannel::OnExit() {
+  const std::string how = ReapWorker(pid_, program_.own);
+  pid_ = -1;
+  error_code ignored;
+  exit_.close(ignored);
+  if (!over_) {
+    End(Fail(ErrorCode::kToolFailed, "ask the device", "its worker ended " + how,
+             "see dmesg for what the driver says; report it if it happens again"));
+  }
+  if (events_.reaped) events_.reaped();
+}
+
+}  // namespace kprof

@@ -1,0 +1,84 @@
+// One life of a worker process that calls a vendor's library: from its start until it has been reaped. It may hang in a
+// call for ever; that is noticed here, by the page that it notes its calls in, and told once. What packets mean is for
+// whoever has this.
+//
+// Io loop only. Never blocks. Kept by its handlers until the process is reaped, which for one that hangs in the kernel
+// is when it comes out of it: it may outlive its owner, who calls Forget. `loop` and `own` must outlive it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/process/call_page.h"
+#include "daemon/process/own_children.h"
+#include "storage/base/packet_socket.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
+ public:
+  struct Program {
+    std::string path;
+    std::vector<std::string> arguments;
+    size_t packet_limit_bytes = 0;
+    int64_t call_limit_ns = 0;  // one call of the library that takes longer hangs
+    OwnChildren* own = nullptr;
+  };
+  struct Events {
+    std::function<void(const std::string&)> packet;
+    // It is of no use any more: it has ended, or hangs (kTimedOut: in which call, and since when), or breaks the form.
+    // Once, and no packet comes after it.
+    std::function<void(const Status&)> over;
+    // Nothing is left of it. Once, after `over`.
+    std::function<void()> reaped;
+  };
+
+  // Events are called from the loop, never from inside.
+  static Result<std::shared_ptr<WorkerChannel>> Start(IoLoop& loop, const Program& program, Events events);
+  WorkerChannel(IoLoop& loop, const Program& program, Events events, CallPage page);
+
+  void Send(const std::string& bytes);
+
+  // Whether it owes us something: only then is it looked at whether it hangs.
+  void Expect(bool something);
+
+  // Its socket ends, upon which it does as well. Of the events only `reaped` comes.
+  void Close();
+  // And killed, for one that need not finish anything.
+  void Kill();
+  // No event comes any more.
+  void Forget() { events_ = {}; }
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  Status Begin(SocketPair ends);
+  void Receive();
+  void LookAgainAt(int64_t mono_ns);
+  void LookWhetherItHangs();
+  void End(const Status& why);
+  void OnExit();
+
+  IoLoop& loop_;
+  const Program program_;
+  Events events_;
+  CallPage page_;
+  pid_t pid_ = -1;
+  boost::asio::posix::stream_descriptor socket_;
+  boost::asio::posix::stream_descriptor exit_;
+  IoLoop::Timer look_;
+  bool expects_ = false;
+  bool over_ = false;
+  int64_t heard_mono_ns_ = 0;  // of it, or began to expect something
+};
+
+}  // namespace kprof
