@@ -249,6 +249,7 @@ bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
   if (const toml::table* table = reader.Table("query")) ReadQuery(*table, complaints, config.query);
   if (const toml::table* table = reader.Table("retention")) ReadRetention(*table, complaints, config.retention);
   if (const toml::table* table = reader.Table("audit")) ReadAudit(*table, complaints, config.audit);
+  if (const toml::table* table = reader.Table("devices")) ReadDevices(*table, complaints, config.devices);
   if (const toml::array* tables = reader.Tables("device")) {
     for (const toml::node& node : *tables) {
       if (const toml::table* table = node.as_table()) ReadDevice(*table, complaints, config.accelerators);
@@ -375,6 +376,9 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   complaints.Add(CheckSocketPaths(config));
   if (flags.user) complaints.Add(FindLauncher(config));
   config.ingest_path = ProgramPlaces("kprof-ingest").found();  // where it is missing, imports say so
+  config.device_path = ProgramPlaces("kprof-device").found();  // where it is missing, its devices say so
+  config.clocks_path = ProgramPlaces("kprof-clocks").found();  // likewise
+  if (flags.user) TakeDeviceVariables(config.devices);
   loaded.complaints = complaints.InOrder();
   return loaded;
 }
@@ -422,6 +426,7 @@ std::string SettingsForNextStart(const Config& now, const Config& wanted) {
   different.Compare("[output]", now.output == wanted.output);
   different.Compare("[query]", now.query == wanted.query);
   different.Compare("[listen] address", wanted.listen.address.empty() || now.listen.address == wanted.listen.address);
+  different.Compare("[devices]", now.devices == wanted.devices);
   different.Compare("[[device]]", now.accelerators == wanted.accelerators);
   return different.names();
 }

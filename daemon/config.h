@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/base/log.h"
+#include "daemon/device_policy.h"
 #include "daemon/devices/device.h"
 #include "daemon/import_policy.h"
 #include "daemon/listen_config.h"
@@ -36,6 +37,8 @@ struct Config {
   std::string socket_path;
   std::string launcher_path;        // kprof-launch
   std::string ingest_path;          // kprof-ingest
+  std::string device_path;          // kprof-device
+  std::string clocks_path;          // kprof-clocks
   std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;
@@ -51,7 +54,8 @@ struct Config {
   ImportPolicy import;
   QueryPolicy query;
   AuditPolicy audit;
-  std::vector<Device> accelerators;
+  DevicePolicy devices;
+  std::vector<Device> accelerators;  // that it names
 };
 
 // What stands on the command line; empty: not given.

@@ -19,9 +19,14 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/worker_pool.h"
+#include "daemon/clock_settings.h"
+#include "daemon/clocks/device_clocks.h"
+#include "daemon/clocks/hold_files.h"
 #include "daemon/config_limits.h"
 #include "daemon/daemon_metrics.h"
-#include "daemon/devices/device_list.h"
+#include "daemon/devices/device_book.h"
+#include "daemon/devices/node_devices.h"
+#include "daemon/devices/peaks/built_in_peaks.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/launch_ways.h"
 #include "daemon/remote_clients.h"
@@ -64,7 +69,11 @@ constexpr size_t kHashingWorkers = 1;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
+constexpr int64_t kClocksGraceMs = 6000;
 constexpr int64_t kLookAtPartsMs = 20'000;
+constexpr int64_t kPeaksLimitBytes = 1 << 20;
+// What a start waits for devices to say who they are; those that take longer are found when they do.
+constexpr auto kDevicesLimit = std::chrono::seconds(5);
 constexpr auto kKeptColumns = std::chrono::minutes(10);  // of traces, after the last question
 constexpr const char* kSocketName = "kprofd";            // FileDescriptorName= in kprofd.socket
 constexpr mode_t kOwnSocketMode = 0600;
@@ -90,7 +99,7 @@ const char* DaemonVersion() {
 
 // In the order of construction; destroyed in reverse.
 struct Daemon::Parts {
-  explicit Parts(const Config& config) : config(config), devices(config.accelerators) {}
+  explicit Parts(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
   ~Parts() {
     if (read_aheads) read_aheads->End();
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
@@ -101,8 +110,9 @@ struct Daemon::Parts {
   Config config;  // io loop, once that runs
   RealClock clock;
   std::unique_ptr<Files> files = MakePosixFiles();
-  DeviceList devices;
-  DaemonMetrics metrics{clock, devices, config.queue.runs, DaemonVersion()};
+  DeviceBook devices;
+  DaemonMetrics metrics{clock, config.queue.runs, DaemonVersion()};
+  std::optional<PeakTable> peaks;
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   // Their jobs use what stands below, so they are over before all that goes; who still submits some, as the writer does
   // with its last answers, finds them here.
@@ -126,6 +136,9 @@ struct Daemon::Parts {
   QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
+  std::unique_ptr<NodeDevices> node_devices;
+  std::unique_ptr<DeviceClocks> clocks;
+  std::shared_ptr<void> device_events;  // while it is there they are listened to
   std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
   ImportWays imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
@@ -157,6 +170,8 @@ struct Daemon::Parts {
   StartRights Rights() const;
   Status Build(ServiceManager& manager);
   Status BuildExpiry();
+  Status BuildDevices();
+  Status BuildClocks(const std::string& boot_id);
   Status Listen(InheritedSockets& sockets);
   void TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection);
   void BeginWatchdog(const ServiceManager& manager);
@@ -174,6 +189,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
   imports.limits.own = ways->own_children();
+  RETURN_IF_ERROR(BuildDevices());
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -207,7 +223,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_parts.trace_parts = &trace_parts;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
-    run_parts.boot_id = *std::move(boot_id);
+    run_parts.boot_id = *boot_id;
+    RETURN_IF_ERROR(BuildClocks(*boot_id));
+    run_parts.clocks = clocks.get();
   } else {
     LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
   }
@@ -247,7 +265,10 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             ways->helper_watch(),
                                             &sources,
                                             SpoolLimitsOf(config),
-                                            read_aheads.get()});
+                                            read_aheads.get(),
+                                            node_devices.get(),
+                                            &*peaks,
+                                            clocks.get()});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -275,6 +296,51 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   });
   BeginBackgroundWork();
   BeginWatchdog(manager);
+  return OkStatus();
+}
+
+// What a session was promised devices for is known only when they are.
+Status Daemon::Parts::BuildDevices() {
+  ASSIGN_OR_RETURN(peaks, LoadBuiltInPeaks());
+  if (const std::string& file = config.devices.peaks_file; !file.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(*files, file, kPeaksLimitBytes));
+    ASSIGN_OR_RETURN(peaks, PeakTable::Overridden(*std::move(peaks), text, file));
+  }
+  for (const std::string& warning : peaks->warnings()) LogWarning("peaks", {{"warning", warning}});
+  NodeDevices::Settings settings;
+  settings.nvidia.program = config.device_path;
+  settings.nvidia.library = config.devices.nvml_library;
+  settings.nvidia.own = ways->own_children();
+  settings.looks_for_nvidia = config.devices.finds && config.mode == Mode::kUser;  // its unit hides them
+  settings.configured = config.accelerators;
+  node_devices = std::make_unique<NodeDevices>(loop, std::move(settings), devices);
+  const auto show = [this] {
+    const std::shared_ptr<const DeviceList> list = devices.now();
+    for (const Device& device : list->all()) metrics.runs.ShowDevice(device.id);
+  };
+  device_events = node_devices->Listen([this, show](const DeviceEvent& /*event*/) {
+    show();
+    if (catalog) catalog->changes().Bump();
+  });
+  auto settled = std::make_shared<bool>(false);  // shared: who takes longer settles later
+  node_devices->Begin([settled] { *settled = true; });
+  const auto end = std::chrono::steady_clock::now() + kDevicesLimit;
+  while (!*settled && std::chrono::steady_clock::now() < end) {
+    loop.RunUntilIdle();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  show();
+  return OkStatus();
+}
+
+// In system mode this process has no right to set clocks, and none are.
+Status Daemon::Parts::BuildClocks(const std::string& boot_id) {
+  if (config.mode == Mode::kSystem) return OkStatus();
+  ClockLink::Settings settings = ClockSettingsOf(config, boot_id);
+  settings.own = ways->own_children();
+  ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldFiles(*files, settings.folder).List());
+  clocks = std::make_unique<DeviceClocks>(loop, std::move(settings), *node_devices);
+  clocks->Begin(held);
   return OkStatus();
 }
 
@@ -455,6 +521,11 @@ void Daemon::Parts::StopAll() {
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);
+  // Who holds them gives them back when we are gone; but where we are the first process of a container, or are stopped
+  // by systemd, everybody else ends with us.
+  if (clocks) {
+    OnLoop([this](const std::function<void()>& done) { clocks->ReleaseAll(kClocksGraceMs * kNanosPerMilli, done); });
+  }
   audit->CloseRefusals();
   RecordOwn(audit::kStop, "");
   OnLoop([this](const std::function<void()>& done) {

@@ -7,7 +7,6 @@
 
 #include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
-#include "daemon/devices/device_list.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_metrics.h"
 #include "daemon/runs/storage_metrics.h"
@@ -16,7 +15,7 @@
 namespace kprof {
 
 struct DaemonMetrics {
-  DaemonMetrics(const Clock& clock, const DeviceList& devices, size_t queue_limit, const std::string& version);
+  DaemonMetrics(const Clock& clock, size_t queue_limit, const std::string& version);
 
   Metrics all;
   ConnectionMetrics connections{all};

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,6 +39,19 @@ std::string WhatMayNotBeIn(const std::string& id) {
 }
 
 }  // namespace
+
+void ReadDevices(const toml::table& table, Complaints& complaints, DevicePolicy& devices) {
+  TableReader reader(table, complaints, "[devices]: ");
+  reader.Boolean("find", devices.finds);
+  reader.AbsolutePath("nvml_library", devices.nvml_library);
+  reader.AbsolutePath("peaks", devices.peaks_file);
+  reader.Finish();
+}
+
+void TakeDeviceVariables(DevicePolicy& devices) {
+  const char* library = std::getenv("KPROF_NVML_LIBRARY");
+  if (library != nullptr && devices.nvml_library.empty()) devices.nvml_library = library;
+}
 
 void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {
   TableReader reader(table, complaints, "[[device]]: ");

@@ -13,8 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/base/boot_id.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/log.h"
+#include "daemon/clock_settings.h"
+#include "daemon/clocks/release_held.h"
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
 #include "daemon/systemd/service_manager.h"
@@ -25,6 +28,9 @@
 
 namespace kprof {
 namespace {
+
+// Within what systemd gives an ExecStopPost (TimeoutStopSec in kprofd.service).
+constexpr int64_t kReleaseLimitMs = 30'000;
 
 int Complain(const Status& status) {
   std::fprintf(stderr, "kprofd: %s\n", status.ToString().c_str());
@@ -153,16 +159,30 @@ int Restore(const Config& config, const std::string& backup) {
   return 0;
 }
 
-// For whoever cleans up after a kprofd, a unit's ExecStopPost say. This version locks no clocks, so all there is to
-// find out is that no living daemon has the state folder: that one alone would know what it holds.
+// For whoever cleans up after a kprofd, a unit's ExecStopPost say. A living one knows better what it holds, and is left
+// alone.
 int ReleaseClocks(const Config& config) {
   umask(0077);
   std::unique_ptr<Files> files = MakePosixFiles();
   Result<std::unique_ptr<File>> lock = TakeStateLock({.state_folder = config.state_folder}, *files);
   const bool never_used = !lock.ok() && lock.status().code() == ErrorCode::kNotFound;
   if (!lock.ok() && !never_used) return Complain(lock.status().In("release clocks"));
-  std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
-  return 0;
+  Result<std::string> boot_id = ReadBootId(*files);
+  if (!boot_id.ok()) return Complain(boot_id.status().In("release clocks"));
+  Result<std::vector<ReleasedDevice>> released =
+      ReleaseHeldClocks(ClockSettingsOf(config, *boot_id), *files, kReleaseLimitMs);
+  if (!released.ok()) return Complain(released.status().In("release clocks"));
+  if (released->empty()) std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
+  int exit_status = 0;
+  for (const ReleasedDevice& device : *released) {
+    if (device.status.ok()) {
+      std::printf("kprofd: the clocks of %s are given back (state %s)\n", device.uuid.c_str(),
+                  config.state_folder.c_str());
+    } else {
+      exit_status = Complain(device.status);
+    }
+  }
+  return exit_status;
 }
 
 // What talks to everybody is nobody of consequence.

@@ -1,5 +1,6 @@
 #include "client/cli/device_list.h"
 
+#include "client/cli/device_facts.h"
 #include "client/cli/table.h"
 
 namespace kprof::cli {
@@ -21,14 +22,16 @@ void WriteDevices(JsonWriter& json, const DeviceList& devices) {
     device.session_id().empty() ? json.Null() : json.Int(device.session_uid());
     json.Key("held_since_ns");
     device.held_since_unix_ns() == 0 ? json.Null() : json.Int(device.held_since_unix_ns());
-    json.Key("queued").Int(device.queued()).EndObject();
+    json.Key("queued").Int(device.queued());
+    WriteDeviceFacts(json, device);
+    json.EndObject();
   }
   json.EndArray();
 }
 
 void WriteDeviceTable(const DeviceList& devices, Output& output) {
-  Table table({{"DEVICE"}, {"KIND"}, {"HELD BY"}, {"UID"}, {"QUEUED", Align::kRight}, {"NAME"}}, output.ResultWidth(),
-              [&output](std::string_view line) { output.Write(line); });
+  Table table({{"DEVICE"}, {"KIND"}, {"HELD BY"}, {"UID"}, {"QUEUED", Align::kRight}, {"NAME"}, {"STATE"}},
+              output.ResultWidth(), [&output](std::string_view line) { output.Write(line); });
   for (const v1::Device& device : devices) {
     const bool by_run = !device.run_id().empty();
     const bool by_session = !device.session_id().empty();
@@ -37,7 +40,8 @@ void WriteDeviceTable(const DeviceList& devices, Output& output) {
     if (by_session) holder = "session " + device.session_id();
     std::string uid;
     if (by_run || by_session) uid = std::to_string(by_session ? device.session_uid() : device.run_uid());
-    table.AddRow({device.id(), device.kind(), holder, uid, std::to_string(device.queued()), device.name()});
+    table.AddRow({device.id(), device.kind(), holder, uid, std::to_string(device.queued()), device.name(),
+                  DeviceStateText(device)});
   }
   table.Finish();
 }

@@ -10,6 +10,7 @@ namespace kprof::cli {
 using DeviceList = google::protobuf::RepeatedPtrField<v1::Device>;
 
 // A JSON array.
+// With what each tells of itself, where the answer has that.
 void WriteDevices(JsonWriter& json, const DeviceList& devices);
 
 void WriteDeviceTable(const DeviceList& devices, Output& output);

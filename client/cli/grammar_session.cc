@@ -46,7 +46,7 @@ void AddOpen(VerbSet& verbs, CLI::App* session) {
                    "0 | 0,1 | UUID | all | cpu (default: the first accelerator, else cpu)")
       ->type_name("SEL");
   open->add_option("--clocks", words->args.clocks,
-                   "none, base, lock or lock=MHZ; this version locks none, and its runs say so (default: none)")
+                   "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: none)")
       ->type_name("POLICY");
   open->add_option("--ttl", words->ttl, "It ends after this long (default: 1h)")->type_name("DURATION");
   open->add_option("--idle-timeout", words->idle_timeout, "It ends when it has no run for this long (default: 10m)")
@@ -58,7 +58,7 @@ void AddOpen(VerbSet& verbs, CLI::App* session) {
   verbs.SetUsage(*open, "kprofctl session open [OPTIONS]");
   open->footer(
       "It outlives kprofctl: 'kprofctl session close ID' ends it. Ctrl-C while it waits closes it.\n\n"
-      "  kprofctl session open --device 0,1 --ttl 2h --label loop=7");
+      "  kprofctl session open --device 0,1 --clocks lock --ttl 2h --label loop=7");
 }
 
 void AddList(VerbSet& verbs, CLI::App* session) {

@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "daemon/clocks/device_clocks.h"
 #include "daemon/devices/diagnoses.h"
+#include "daemon/devices/node_devices.h"
 #include "daemon/rpc/audit_pages.h"
 #include "daemon/rpc/backup_source.h"
+#include "daemon/rpc/device_message.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
 #include "storage/base/readable_text.h"
@@ -19,6 +22,7 @@
 namespace kprof {
 namespace {
 
+constexpr int64_t kDevicesAnswerNs = kNanosPerSecond;
 constexpr int64_t kFewFreeBytes = int64_t{1} << 30;
 
 // What of an answer is never the same twice, behind what is: on the wire a message is the sum of its parts.
@@ -128,9 +132,11 @@ bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
 
 }  // namespace
 
-void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const {
-  for (const Device& device : parts_.devices.all()) {
+void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out, Detail detail) const {
+  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  for (const Device& device : list->all()) {
     v1::Device& message = *out.Add();
+    FillFacts(device, detail, message);
     message.set_id(device.id);
     message.set_kind(std::string(DeviceKindName(device.kind)));
     message.set_name(device.name);
@@ -154,6 +160,29 @@ void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>
   }
 }
 
+void NodeServiceImpl::FillFacts(const Device& device, Detail detail, v1::Device& out) const {
+  DeviceFacts facts;
+  if (parts_.node_devices != nullptr) {
+    if (Result<DeviceFacts> known = parts_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
+  }
+  FillDeviceHealth(facts, out);
+  if (detail == Detail::kLease) return;
+  FillDeviceFacts(facts, out);
+  if (parts_.peaks != nullptr) FillDevicePeaks(device, facts, *parts_.peaks, out);
+  if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
+}
+
+// Who holds them is told with the lease.
+void NodeServiceImpl::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {
+  out.set_lockable(true);
+  out.set_trouble(ReadableText(parts_.clocks->TroubleOf(device_id).why()));
+  const std::optional<DeviceClocks::Held> held = parts_.clocks->HeldOn(device_id);
+  out.set_locked(held.has_value());
+  if (!held) return;
+  if (held->what.held.sm_mhz) out.set_locked_sm_mhz(*held->what.held.sm_mhz);
+  if (held->what.held.memory_mhz) out.set_locked_memory_mhz(*held->what.held.memory_mhz);
+}
+
 void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   const NodeInfo& node = parts_.node;
   out.set_version(node.version);
@@ -172,7 +201,7 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
   queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
   queue.set_sessions_attached(static_cast<int32_t>(runs.sessions().CountAttached()));
-  FillDevices(*out.mutable_devices());
+  FillDevices(*out.mutable_devices(), Detail::kLease);
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
@@ -208,9 +237,12 @@ grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerConte
                                                        v1::ListDevicesResponse* response) {
   auto* call = new UnaryCall(desk_, Rpc::kListDevices, SizeOf(response));
   if (call->refused()) return call;
-  parts_.loop.Post([this, call, response] {
-    FillDevices(*response->mutable_devices());
+  auto answer = [this, call, response] {
+    FillDevices(*response->mutable_devices(), Detail::kAll);
     call->End(OkStatus());
+  };
+  parts_.loop.Post([this, answer] {
+    parts_.node_devices == nullptr ? answer() : parts_.node_devices->Refresh(kDevicesAnswerNs, answer);
   });
   return call;
 }

@@ -31,9 +31,13 @@ class NodeServiceImpl final
                                       v1::ListAuditResponse* response) override;
 
  private:
-  // Io loop, both.
+  enum class Detail { kLease, kAll };  // of a device: who holds it and whether it is well, or also what it tells
+
+  // Io loop, all.
   void FillStatus(v1::GetStatusResponse& out) const;
-  void FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out) const;
+  void FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out, Detail detail) const;
+  void FillFacts(const Device& device, Detail detail, v1::Device& out) const;
+  void FillClocks(const std::string& device_id, v1::DeviceClocks& out) const;
 
   const Caller& caller() const { return desk_->caller(); }
 

@@ -7,7 +7,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
-#include "daemon/devices/device_list.h"
+#include "daemon/devices/device_book.h"
 #include "daemon/process/client_launcher.h"
 #include "daemon/process/helper_watch.h"
 #include "daemon/rpc/answer_cache.h"
@@ -22,6 +22,10 @@
 #include "storage/trace_sql/trace_companion.h"
 
 namespace kprof {
+
+class DeviceClocks;
+class NodeDevices;
+class PeakTable;
 
 // What the daemon says of itself.
 struct NodeInfo {
@@ -45,7 +49,7 @@ struct RpcParts {
   WorkerPool& queries;  // user SQL, which may take its time without keeping anybody else waiting
   Files& files;
   Catalog& catalog;
-  const DeviceList& devices;
+  const DeviceBook& devices;
   Runs& runs;
   StreamLimits& limits;
   AnswerCache& answers;
@@ -64,6 +68,10 @@ struct RpcParts {
   SpoolLimits spool_limits = {};  // of those that are sent
   // Null: none is read before it is imported.
   ReadAheads* read_aheads = nullptr;
+  // What the devices tell; io loop only. Null: nothing is asked of them.
+  NodeDevices* node_devices = nullptr;
+  const PeakTable* peaks = nullptr;      // null: nothing is known of any
+  const DeviceClocks* clocks = nullptr;  // io loop only; null: none are locked
 };
 
 }  // namespace kprof

@@ -29,6 +29,9 @@ class Life {
   // false. A second call can only shorten the grace; the first reason stays.
   virtual bool Stop(const Status& reason, int64_t grace_ms) = 0;
 
+  // Something befell its devices that makes what it measures less believable.
+  virtual void Doubt(const TrustReason& /*reason*/) {}
+
   // What was asked for was let go. Before that nothing of it was executed, and Stop sees to it that nothing is.
   virtual bool has_begun() const = 0;
 };

@@ -81,7 +81,7 @@ void RunLife::PrepareFiles() {
     ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
     LaunchRequest& request = prepared.request;
     ASSIGN_OR_RETURN(request, PlannedLaunch(tool_name, std::move(request)));
-    for (const std::string& variable : parts_.devices.VisibilityVariables(leased, request.environment)) {
+    for (const std::string& variable : parts_.devices.now()->VisibilityVariables(leased, request.environment)) {
       SetVariable(request.environment, variable);
     }
     SetVariable(request.environment, StateMarker(parts_.catalog.layout()));

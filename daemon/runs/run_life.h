@@ -29,6 +29,7 @@ class RunLife final : public Life {
   void Begin() override;
   // Of the command.
   bool Stop(const Status& reason, int64_t grace_ms) override;
+  void Doubt(const TrustReason& reason) override { row_.trust.push_back(reason); }
   bool has_begun() const override { return went_; }
 
  private:

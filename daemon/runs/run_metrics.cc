@@ -27,8 +27,7 @@ const std::vector<std::string>& LabelsOf(const std::vector<std::string>& devices
 
 }  // namespace
 
-RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<std::string>& devices,
-                       size_t queue_limit)
+RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, size_t queue_limit)
     : clock_(clock),
       open_(metrics.AddGauges("kprof_runs", "Runs that have not ended, by state and tool.", {"state", "tool"})),
       sessions_(metrics.AddGauges("kprof_sessions", "Sessions that have not ended, by state.", {"state"})),
@@ -62,14 +61,15 @@ RunMetrics::RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<s
     sessions_.With({NameOf(state)});
   }
   for (const char* what : {kRun, kSession}) wait_seconds_.With({what});
-  for (const std::string& device : devices) {
-    waiting_.With({device});
-    held_.With({device});
-    device_runs_.With({device});
-  }
   for (const char* stream : {"stdout", "stderr"}) dropped_output_.With({stream});
   metrics.AddGauge("kprof_queue_limit_runs", "How many runs may wait; one more is refused.")
       .Set(static_cast<double>(queue_limit));
+}
+
+void RunMetrics::ShowDevice(const std::string& id) {
+  waiting_.With({id});
+  held_.With({id});
+  device_runs_.With({id});
 }
 
 void RunMetrics::OnRunOpened(const RunRow& row) {

@@ -12,8 +12,10 @@ namespace kprof {
 
 class RunMetrics final : public RunObserver {
  public:
-  // `devices`: the ids of all that can be leased; each is shown from the start, also while nobody wants it.
-  RunMetrics(Metrics& metrics, const Clock& clock, const std::vector<std::string>& devices, size_t queue_limit);
+  RunMetrics(Metrics& metrics, const Clock& clock, size_t queue_limit);
+
+  // One that can be leased: from now on it is shown also while nobody wants it. A second time changes nothing.
+  void ShowDevice(const std::string& id);
 
   void OnRunOpened(const RunRow& row) override;
   void OnRunChanged(RunState before, const RunRow& row) override;

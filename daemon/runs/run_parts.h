@@ -6,7 +6,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
-#include "daemon/devices/device_list.h"
+#include "daemon/devices/device_book.h"
 #include "daemon/process/caller_grants.h"
 #include "daemon/process/launcher.h"
 #include "daemon/process/output_intake.h"
@@ -21,6 +21,8 @@
 
 namespace kprof {
 
+class DeviceClocks;
+
 struct RunParts {
   IoLoop& loop;
   const Clock& clock;
@@ -29,7 +31,7 @@ struct RunParts {
   Files& files;
   Catalog& catalog;
   Launcher& launcher;
-  const DeviceList& devices;
+  const DeviceBook& devices;
   OutputLimits output;
   RunObserver* observer = nullptr;  // null: nobody counts
   // Null where the daemon starts all commands itself. Else attached runs of local callers are started by their clients,
@@ -43,6 +45,7 @@ struct RunParts {
   ExpiryClock* expiry_clock = nullptr;  // null: the clock is believed
   const ImportWays* imports = nullptr;  // null: nothing is imported
   PartPool* trace_parts = nullptr;      // those of runs that go are closed; null: nobody reads traces
+  DeviceClocks* clocks = nullptr;       // null: none are locked
 };
 
 }  // namespace kprof

@@ -7,6 +7,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
+#include "daemon/clocks/device_clocks.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/import_life.h"
 #include "daemon/runs/launch_spool.h"
@@ -15,6 +16,7 @@
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_pinning.h"
 #include "daemon/runs/run_place.h"
+#include "daemon/runs/session_clocks.h"
 
 namespace kprof {
 namespace {
@@ -50,9 +52,22 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       leftovers_(parts.boot_id, std::move(recovered.leftovers)),
       longest_run_ms_(options.longest_run_ms) {
   TakeBack(std::move(recovered));
+  if (parts_.clocks != nullptr) {
+    parts_.clocks->on_lost = [this](const std::string& device, const Status& why) { OnClocksLost(device, why); };
+  }
 }
 
-Runs::~Runs() = default;
+Runs::~Runs() {
+  if (parts_.clocks != nullptr) parts_.clocks->on_lost = nullptr;
+}
+
+void Runs::OnClocksLost(const std::string& device, const Status& why) {
+  const TrustReason reason = ClocksLost(device, why);
+  const std::string holder = queue().HolderOf(device);
+  if (sessions_.FindOpenRow(holder) != nullptr) sessions_.Doubt(holder, reason);
+  const auto found = open_.find(RunOn(device));
+  if (found != open_.end() && found->second.life) found->second.life->Doubt(reason);
+}
 
 // However many there are: they were accepted once.
 void Runs::TakeBack(RecoveredRuns recovered) {
@@ -162,9 +177,10 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   if (!checked.ok()) return refuse(checked);
   checked = CheckLongestRun(request.timeout_ms, longest_run_ms_);
   if (!checked.ok()) return refuse(checked);
-  Result<RunPlace> place = request.session_id.empty()
-                               ? PlaceByItself(request, parts_.devices)
-                               : PlaceInSession(request, sessions_.FindTaking(request.session_id), parts_.devices);
+  Result<RunPlace> place =
+      request.session_id.empty()
+          ? PlaceByItself(request, *parts_.devices.now())
+          : PlaceInSession(request, sessions_.FindTaking(request.session_id), *parts_.devices.now());
   if (!place.ok()) return refuse(place.status());
   const uint32_t account = AccountOf(request.uid);
   checked = CheckSubmission(account, "submit run");
@@ -281,6 +297,9 @@ void Runs::Start(const std::string& id) {
   std::optional<Lease> lease = LeaseOf(open.row);
   if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
   open.queue_timer.Cancel();
+  // How its clocks are is known by now, as it was not when it was submitted.
+  if (const SessionRow* session = sessions_.FindOpenRow(open.row.session_id)) open.row.trust = session->trust;
+  for (TrustReason& reason : ClocksNotGivenBack(parts_, open.row.devices)) open.row.trust.push_back(std::move(reason));
   open.life = MakeLife(open);
   open.life->Begin();
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/runs/clock_policy.h"
+#include "daemon/clocks/clock_policy.h"
 #include "daemon/runs/request_checks.h"
 #include "daemon/runs/seconds_text.h"
 
@@ -33,7 +33,7 @@ Status CheckSessionRequest(const SessionRequest& request) {
                     std::to_string(kSelectorLimitBytes),
                 "name devices by number, or all");
   }
-  RETURN_IF_ERROR(CheckClockPolicy(request.clocks, kAct));
+  RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kAct).status());
   RETURN_IF_ERROR(CheckLabels(request.labels, kAct));
   RETURN_IF_ERROR(CheckTimeout("the TTL", request.ttl_ms, kAct));
   RETURN_IF_ERROR(CheckTimeout("the idle timeout", request.idle_timeout_ms, kAct));
@@ -62,7 +62,6 @@ SessionRow NewSessionRow(const SessionRequest& request) {
   row.ttl_ms = request.ttl_ms;
   row.idle_timeout_ms = request.idle_timeout_ms;
   row.queue_timeout_ms = request.queue_timeout_ms;
-  row.trust = TrustUnder(row.clocks);
   return row;
 }
 

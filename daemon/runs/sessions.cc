@@ -81,7 +81,8 @@ std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_b
     return Fail(ErrorCode::kLostDaemon, Named(row.id), "kprofd ended under it, and with it the client's stream",
                 "open another, or one that is detached");
   }
-  const auto& devices = parts_.devices.all();
+  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  const auto& devices = list->all();
   for (const std::string& id : row.devices) {
     if (std::none_of(devices.begin(), devices.end(), [&id](const Device& device) { return device.id == id; })) {
       return Fail(ErrorCode::kLeaseLost, Named(row.id), "device " + id + " is gone", "see kprofctl devices");
@@ -122,7 +123,7 @@ void Sessions::Begin() {
     } else if (session.doomed) {
       End(id, {SessionState::kLost, session.doomed, LeaseLost("its session is lost: " + session.doomed->why())});
     } else if (session.row.state == SessionState::kOpen) {
-      OnOpen(id);
+      TakeClocks(id);
     } else {
       session.deadlines->Wait(session.row);
     }
@@ -145,7 +146,8 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   if (stopped_) {
     return refuse(Fail(ErrorCode::kNoDaemon, kAct, "kprofd is stopping", "open it again when it is back"));
   }
-  Result<std::vector<std::string>> devices = parts_.devices.SelectSome(request.device);
+  if (Status lockable = CheckClocks(parts_, request.clocks, kAct); !lockable.ok()) return refuse(lockable);
+  Result<std::vector<std::string>> devices = parts_.devices.now()->SelectSome(request.device);
   if (!devices.ok()) return refuse(devices.status().In(kAct));
   if (Status times = FitSessionTimes(options_.limits, request); !times.ok()) return refuse(times);
   const uint32_t account = AccountOf(request.uid);
@@ -222,11 +224,57 @@ void Sessions::OnGranted(const std::string& id) {
              return End(id,
                         {SessionState::kClosed, status, LeaseLost("its session could not be opened: " + status.why())});
            }
-           Become(found->second, *std::exchange(found->second.granted, std::nullopt));
-           LogInfo("session open", {{"session", id}});
-           OnOpen(id);
-           Notify(found->second);
+           TakeClocks(id);
          });
+}
+
+// Also of one that was open before a restart: its clocks were given back when kprofd went.
+void Sessions::TakeClocks(const std::string& id) {
+  OpenSession& session = open_.at(id);
+  const SessionRow& row = session.granted ? *session.granted : session.row;
+  session.has_clocks = true;
+  LockClocksOf(parts_, row, [this, id](const ClocksTaken& taken) { OnClocks(id, taken); });
+}
+
+void Sessions::OnClocks(const std::string& id, const ClocksTaken& taken) {
+  auto found = open_.find(id);
+  if (found == open_.end() || found->second.ending) return;
+  OpenSession& session = found->second;
+  if (!taken.refused.ok()) {
+    session.granted.reset();  // it never was open for anybody
+    return End(id, {SessionState::kClosed, taken.refused,
+                    LeaseLost("its session could not be opened: " + taken.refused.why())});
+  }
+  SessionRow row = session.granted ? *session.granted : session.row;
+  const bool tells_more = row.trust != taken.trust;
+  row.trust = taken.trust;
+  auto open = [this, id, row](const Status& stored) {
+    if (!stored.ok()) {  // it is true all the same, and its runs say it
+      LogError("the trust of a session cannot be stored", {{"session", id}, {"error", stored.ToString()}});
+    }
+    auto found = open_.find(id);
+    if (found == open_.end() || found->second.ending) return;
+    const bool is_new = found->second.granted.has_value();
+    found->second.granted.reset();
+    Become(found->second, row);
+    if (is_new) LogInfo("session open", {{"session", id}});
+    OnOpen(id);
+    Notify(found->second);
+  };
+  tells_more ? Commit(row, {}, std::move(open)) : open(OkStatus());
+}
+
+void Sessions::Doubt(const std::string& id, const TrustReason& reason) {
+  OpenSession& session = open_.at(id);
+  if (session.ending || session.granted) return;  // nobody measures
+  std::vector<TrustReason>& trust = session.row.trust;
+  if (std::find(trust.begin(), trust.end(), reason) != trust.end()) return;
+  trust.push_back(reason);
+  Commit(session.row, {}, [id](const Status& stored) {
+    if (!stored.ok())
+      LogError("the trust of a session cannot be stored", {{"session", id}, {"error", stored.ToString()}});
+  });
+  Notify(session);
 }
 
 // Its lease is its own, and durable.
@@ -322,6 +370,14 @@ void Sessions::EndRuns(const std::string& id) {
 void Sessions::FinishWhenAlone(const std::string& id) {
   OpenSession& session = open_.at(id);
   if (!session.ending || !session.ending->runs_told || !session.runs.empty() || session.end) return;
+  if (session.releasing) return;
+  if (std::exchange(session.has_clocks, false)) {
+    session.releasing = true;
+    return ReleaseClocksOf(parts_, session.row, [this, id] {
+      open_.at(id).releasing = false;
+      FinishWhenAlone(id);
+    });
+  }
   session.end = session.row;
   session.end->state = session.ending->as;
   session.end->closed_ns = parts_.clock.unix_ns();

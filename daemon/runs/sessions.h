@@ -3,6 +3,8 @@
 //
 //   queued -> open -> closing -> closed | lost
 //
+// The clocks of its devices are locked when it gets them, as its policy says, and given back before anybody else does.
+//
 // Each state is durable before it is acted on: runs start under a lease only when `open` is, and are ended only when
 // `closing` is. So wherever a crash falls, the next start knows what was promised: a detached session that was queued
 // or open goes on, with its devices held before anything else starts; one that was closing is closed; an attached one
@@ -29,6 +31,7 @@
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_parts.h"
+#include "daemon/runs/session_clocks.h"
 #include "daemon/runs/session_deadlines.h"
 #include "daemon/runs/session_request.h"
 #include "daemon/runs/watchers.h"
@@ -62,6 +65,8 @@ class Sessions {
   void TakeBack(SessionRow row, bool is_backup);
   // Once, when the loop runs and all is taken back.
   void Begin();
+  // What befell its devices; its runs from then on say it, too. REQUIRES: FindOpenRow(id).
+  void Doubt(const std::string& id, const TrustReason& reason);
   // The daemon stops: nothing more begins or ends by itself. What is open stays so in the catalog.
   void Stop();
 
@@ -142,6 +147,8 @@ class Sessions {
     std::optional<SessionRow> granted;  // while `open` is being committed
     std::optional<int64_t> held_since_mono_ns;
     bool has_lease = false;        // that is durable, and in the audit
+    bool has_clocks = false;       // locked, or being locked
+    bool releasing = false;        // these
     bool found = false;            // by a restart: since when it is held, nobody knows
     std::optional<Status> doomed;  // taken back, but cannot go on
     std::optional<Ending> ending;
@@ -160,6 +167,8 @@ class Sessions {
   std::optional<Status> WhyItCannotGoOn(const SessionRow& row, bool is_backup) const;
   void Wait(OpenSession& session);
   void OnGranted(const std::string& id);
+  void TakeClocks(const std::string& id);
+  void OnClocks(const std::string& id, const ClocksTaken& taken);
   void OnOpen(const std::string& id);
   void OnDeadline(const std::string& id, const Status& why);
   void End(const std::string& id, Ending ending);

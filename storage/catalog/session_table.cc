@@ -29,6 +29,7 @@ static_assert(static_cast<int>(SessionState::kClosing) == 2);
 
 constexpr const char* kInsertDevice = "INSERT INTO session_devices (session_id, position, device) VALUES (?1, ?2, ?3)";
 constexpr const char* kInsertLabel = "INSERT INTO session_labels (session_id, key, value) VALUES (?1, ?2, ?3)";
+constexpr const char* kDeleteTrust = "DELETE FROM session_trust WHERE session_id = ?1";
 constexpr const char* kInsertTrust =
     "INSERT INTO session_trust (session_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
 
@@ -45,6 +46,16 @@ void BindChanging(Statement& statement, const SessionRow& session) {
   }
 }
 
+Status InsertTrust(Db& db, const SessionRow& session) {
+  Statement trust(db, kInsertTrust);
+  int64_t position = 0;
+  for (const TrustReason& reason : session.trust) {
+    trust.BindText(1, session.id).Bind(2, position++).BindText(3, reason.code).BindText(4, reason.message);
+    RETURN_IF_ERROR(trust.Run());
+  }
+  return OkStatus();
+}
+
 Status InsertParts(Db& db, const SessionRow& session) {
   Statement device(db, kInsertDevice);
   int64_t position = 0;
@@ -55,13 +66,7 @@ Status InsertParts(Db& db, const SessionRow& session) {
   for (const auto& [key, value] : session.labels) {
     RETURN_IF_ERROR(label.BindText(1, session.id).BindText(2, key).BindText(3, value).Run());
   }
-  Statement trust(db, kInsertTrust);
-  position = 0;
-  for (const TrustReason& reason : session.trust) {
-    trust.BindText(1, session.id).Bind(2, position++).BindText(3, reason.code).BindText(4, reason.message);
-    RETURN_IF_ERROR(trust.Run());
-  }
-  return OkStatus();
+  return InsertTrust(db, session);
 }
 
 }  // namespace
@@ -96,7 +101,9 @@ Status UpdateSession(Db& db, const SessionRow& session) {
   if (db.changes() == 0) {
     return Fail(ErrorCode::kNotFound, "update session " + session.id, "there is no such session");
   }
-  return OkStatus();
+  Statement forget(db, kDeleteTrust);
+  RETURN_IF_ERROR(forget.BindText(1, session.id).Run());
+  return InsertTrust(db, session);
 }
 
 Result<int64_t> TakeRound(Db& db, const std::string& session_id) {

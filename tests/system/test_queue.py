@@ -147,7 +147,9 @@ cores = [4, 5]
         devices = self.ctl.json("devices")["devices"]
         self.assertEqual([device["id"] for device in devices], ["cpu", "0", "1", "n"])
         self.assertEqual(devices[1]["uuid"], FIRST_UUID)
-        self.assertEqual(set(devices[1]), {"id", "kind", "name", "uuid", "run", "run_uid", "session", "session_uid", "held_since_ns", "queued"})
+        self.assertEqual(set(devices[1]), {"id", "kind", "name", "uuid", "run", "run_uid", "session", "session_uid",
+                                           "held_since_ns", "queued", "health", "trouble", "remedy", "nvidia",
+                                           "clocks", "peaks"})
         self.assertIn("first", self.ctl.run("devices").text)
 
 

@@ -48,7 +48,8 @@ TEST_F(VerbStatusTest, StatusAsJson) {
   EXPECT_THAT(results_, HasSubstr(R"("started_ns":"0","now_ns":"5","uptime_ns":5)"));
   EXPECT_THAT(results_,
               HasSubstr(R"("devices":[{"id":"0","kind":"nvidia","name":"","uuid":null,"run":"01jd",)"
-                        R"("run_uid":7,"session":null,"session_uid":null,"held_since_ns":null,"queued":0}])"));
+                        R"("run_uid":7,"session":null,"session_uid":null,"held_since_ns":null,"queued":0,)"
+                        R"("health":null,"trouble":null,"remedy":null,"nvidia":null,"clocks":null,"peaks":[]}])"));
 }
 
 }  // namespace

@@ -341,7 +341,7 @@ class RpcFixture {
   TemporaryFolder folder_;
   FaultyDisk disk_;
   FakeClock clock_;
-  DeviceList devices_{{}};
+  DeviceBook devices_{DeviceList({})};
   FakeLauncher launcher_;
   StorageHealth health_;
   Metrics metrics_;

@@ -318,7 +318,7 @@ TEST_F(ImportsTest, AreEndedByAStop) {
 TEST(ImportsMetrics, CountWhatIsReadAndKept) {
   ImportsFixture run;
   Metrics metrics;
-  RunMetrics run_metrics(metrics, run.clock_, {"cpu"}, 100);
+  RunMetrics run_metrics(metrics, run.clock_, 100);
   run.observer_ = &run_metrics;
   ASSERT_TRUE(run.Open().ok());
   const RunRow row = run.Ended(run.Import(run.Of({run.Source("a.json", std::string(90, 'x'))})));

@@ -11,14 +11,17 @@ using testing::HasSubstr;
 
 class RunMetricsTest : public RunsFixture, public testing::Test {
  protected:
-  RunMetricsTest() { observer_ = &run_metrics_; }
+  RunMetricsTest() {
+    observer_ = &run_metrics_;
+    for (const char* id : {"cpu", "0", "1"}) run_metrics_.ShowDevice(id);
+  }
 
   bool Shows(const std::string& line) {
     return Until([&] { return metrics_.Text().find("\n" + line + "\n") != std::string::npos; });
   }
 
   Metrics metrics_;
-  RunMetrics run_metrics_{metrics_, clock_, {"cpu", "0", "1"}, 10'000};
+  RunMetrics run_metrics_{metrics_, clock_, 10'000};
 };
 
 TEST_F(RunMetricsTest, ShowEveryDeviceAndStateFromTheStart) {
@@ -122,7 +125,7 @@ TEST_F(RunMetricsTest, KnowTheSessionsAfterARestart) {
   ASSERT_TRUE(Until([&] { return opened == 2; }));
   Close();
   Metrics metrics;
-  RunMetrics run_metrics(metrics, clock_, {"cpu"}, 10'000);
+  RunMetrics run_metrics(metrics, clock_, 10'000);
   observer_ = &run_metrics;
   ASSERT_TRUE(Open().ok());
   EXPECT_THAT(metrics.Text(), HasSubstr("kprof_sessions{state=\"open\"} 1\n"));
@@ -137,7 +140,7 @@ TEST_F(RunMetricsTest, KnowTheQueueAfterARestart) {
   SubmitOk();
   Close();
   Metrics metrics;
-  RunMetrics run_metrics(metrics, clock_, {"cpu"}, 10'000);
+  RunMetrics run_metrics(metrics, clock_, 10'000);
   observer_ = &run_metrics;
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(GoesOn(0));

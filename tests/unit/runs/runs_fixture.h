@@ -162,8 +162,8 @@ class RunsFixture {
   TemporaryFolder folder_;
   FaultyDisk disk_;
   FakeClock clock_;
-  DeviceList devices_{{Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
-                       Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}}};
+  DeviceBook devices_{DeviceList({Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"},
+                                  Device{.id = "1", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-b"}})};
   StorageLimits storage_limits_;
   OutputLimits output_;
   RunObserver* observer_ = nullptr;

@@ -31,7 +31,7 @@ class Schedule : public RunsFixture {
     for (const char* id : {"0", "1", "2", "3"}) {
       devices.push_back({.id = id, .kind = DeviceKind::kNvidia, .name = "H200", .uuid = std::string("GPU-") + id});
     }
-    devices_ = DeviceList(std::move(devices));
+    devices_.Set(DeviceList(std::move(devices)));
     system_mode_ = true;
     Status opened = Open();
     EXPECT_TRUE(opened.ok()) << opened.ToString();

@@ -385,7 +385,7 @@ TEST_F(SessionsTest, IsLostWithADeviceThatIsGone) {
   const std::string id = OpenNow(Detached("1"));
   const std::string run = SubmitOk(In(id));
   Close();
-  devices_ = DeviceList({Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"}});
+  devices_.Set(DeviceList({Device{.id = "0", .kind = DeviceKind::kNvidia, .name = "H200", .uuid = "GPU-a"}}));
   Start();
   ASSERT_TRUE(HasClosed(id));
   EXPECT_EQ(StoredSession(id).state, SessionState::kLost);

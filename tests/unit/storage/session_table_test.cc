@@ -78,6 +78,7 @@ TEST_F(SessionTableTest, UpdatesWhatChanges) {
   expected.closed_ns = changed.closed_ns;
   expected.expires_ns = changed.expires_ns;
   expected.error = changed.error;
+  expected.trust = changed.trust;
   EXPECT_EQ(*ReadSession(db_, "s"), expected);
   ASSERT_TRUE(UpdateSession(db_, SampleSession("s")).ok());
   EXPECT_EQ(*ReadSession(db_, "s"), SampleSession("s"));

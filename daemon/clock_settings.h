@@ -1,0 +1,14 @@
+// Where the clocks are held, as the configuration has it.
+#pragma once
+
+#include <string>
+
+#include "daemon/clocks/clock_link.h"
+#include "daemon/config.h"
+
+namespace kprof {
+
+// But whose children its keepers are, which is its caller's to say.
+ClockLink::Settings ClockSettingsOf(const Config& config, const std::string& boot_id);
+
+}  // namespace kprof

@@ -1,0 +1,78 @@
+#include "daemon/runs/session_clocks.h"
+
+#include <utility>
+
+#include "daemon/clocks/clock_policy.h"
+#include "daemon/clocks/device_clocks.h"
+
+namespace kprof {
+namespace {
+
+constexpr char kNotLocked[] = "clocks_not_locked";
+constexpr char kNote[] = "clocks_note";
+
+// What was stored was looked at before; what an older version stored and this one does not take locks nothing.
+ClockPolicy PolicyOf(const SessionRow& session) {
+  Result<ClockPolicy> policy = ParseClockPolicy(session.clocks, "open session " + session.id);
+  return policy.ok() ? *policy : ClockPolicy();
+}
+
+ClocksTaken TakenOf(const ClockPolicy& policy, const std::vector<DeviceClocks::Outcome>& outcomes) {
+  ClocksTaken taken;
+  for (const DeviceClocks::Outcome& outcome : outcomes) {
+    const std::string device = "device " + outcome.device_id + ": ";
+    for (const std::string& note : outcome.notes) taken.trust.push_back({kNote, device + note});
+    if (outcome.why_not.ok()) continue;
+    const std::string& remedy = outcome.why_not.remedy();
+    taken.trust.push_back({kNotLocked, device + outcome.why_not.why() + (remedy.empty() ? "" : "; " + remedy)});
+    if (policy.required && taken.refused.ok()) taken.refused = outcome.why_not;
+  }
+  return taken;
+}
+
+}  // namespace
+
+Status CheckClocks(const RunParts& parts, const std::string& policy, const std::string& act) {
+  Result<ClockPolicy> parsed = ParseClockPolicy(policy, act);
+  if (!parsed.ok()) return parsed.status();
+  if (parts.clocks != nullptr || !parsed->required) return OkStatus();
+  return Fail(ErrorCode::kUsage, act, "clocks were to be locked or nothing, and this kprofd locks none",
+              "leave the '!' out to go on unlocked");
+}
+
+std::vector<TrustReason> ClocksNotGivenBack(const RunParts& parts, const std::vector<std::string>& device_ids) {
+  std::vector<TrustReason> trust;
+  for (const std::string& id : device_ids) {
+    if (parts.clocks == nullptr) break;
+    const Status trouble = parts.clocks->TroubleOf(id);
+    if (trouble.ok()) continue;
+    const std::string what = "what a session before it locked could not be given back yet, and may be at any time";
+    trust.push_back({"clocks_not_given_back", "device " + id + ": " + what + ": " + trouble.why()});
+  }
+  return trust;
+}
+
+TrustReason ClocksLost(const std::string& device_id, const Status& why) {
+  return {"clocks_not_held", "device " + device_id + ": the clocks were not held for a while: " + why.why()};
+}
+
+void LockClocksOf(const RunParts& parts, const SessionRow& session, std::function<void(const ClocksTaken&)> taken) {
+  const ClockPolicy policy = PolicyOf(session);
+  if (policy.mode == ClockPolicy::Mode::kNone) return taken({});
+  if (parts.clocks == nullptr) {
+    const Status why = Fail(ErrorCode::kUsage, "lock the clocks", "this kprofd locks none", "ask for none");
+    return taken(
+        {{{kNotLocked, "asked for '" + session.clocks + "': " + why.why()}}, policy.required ? why : OkStatus()});
+  }
+  parts.clocks->Lock(session.devices, {policy, "session " + session.id},
+                     [policy, taken = std::move(taken)](const std::vector<DeviceClocks::Outcome>& outcomes) {
+                       taken(TakenOf(policy, outcomes));
+                     });
+}
+
+void ReleaseClocksOf(const RunParts& parts, const SessionRow& session, std::function<void()> released) {
+  if (parts.clocks == nullptr || PolicyOf(session).mode == ClockPolicy::Mode::kNone) return released();
+  parts.clocks->Release(session.devices, std::move(released));
+}
+
+}  // namespace kprof

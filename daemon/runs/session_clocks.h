@@ -1,0 +1,38 @@
+// The clocks of a session's devices, locked as its policy says: with the words of trust for what is not, or not quite.
+//
+// Io loop only. Nothing blocks.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/runs/run_parts.h"
+#include "storage/base/status.h"
+#include "storage/catalog/run_row.h"
+#include "storage/catalog/session_row.h"
+
+namespace kprof {
+
+// Fails with kUsage where a policy with a `!` cannot be kept, whatever the devices.
+Status CheckClocks(const RunParts& parts, const std::string& policy, const std::string& act);
+
+// What makes less believable what is measured on these devices: clocks that one before has locked, and that could not
+// be given back yet.
+std::vector<TrustReason> ClocksNotGivenBack(const RunParts& parts, const std::vector<std::string>& device_ids);
+
+// That what was held on a device was not for a while.
+TrustReason ClocksLost(const std::string& device_id, const Status& why);
+
+struct ClocksTaken {
+  std::vector<TrustReason> trust;
+  Status refused;  // of a policy with a `!`: why the session cannot be opened
+};
+
+// `taken` is called once: at once where there is nothing to lock, else from the loop.
+void LockClocksOf(const RunParts& parts, const SessionRow& session, std::function<void(const ClocksTaken&)> taken);
+
+// `released` is called once, likewise: when the devices are as they were, or are being seen to.
+void ReleaseClocksOf(const RunParts& parts, const SessionRow& session, std::function<void()> released);
+
+}  // namespace kprof
