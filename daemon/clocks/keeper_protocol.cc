@@ -44,34 +44,15 @@ struct Fields {
   static ErrorCode Last(ErrorCode /*of*/) { return ErrorCode::kStorageBroken; }
 };
 
-template <size_t place = 0>
-bool ReadMessage(size_t type, FieldReader<Fields>& in, KeeperMessage& message) {
-  if constexpr (place < std::variant_size_v<KeeperMessage>) {
-    if (type != place) return ReadMessage<place + 1>(type, in, message);
-    Fields::Visit(in, message.emplace<place>());
-    return true;
-  } else {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string EncodeKeeperPacket(const KeeperPacket& packet) {
-  FieldWriter<Fields> out(kLimits);
-  out(packet.tag);
-  out(static_cast<uint8_t>(packet.message.index()));
-  std::visit([&](const auto& message) { Fields::Visit(out, message); }, packet.message);
-  return out.Take();
+  return EncodeFields<Fields>(packet, kLimits);
 }
 
 Result<KeeperPacket> DecodeKeeperPacket(std::string_view bytes) {
-  FieldReader<Fields> in(bytes, kLimits);
   KeeperPacket packet;
-  uint8_t type = 0;
-  in(packet.tag);
-  in(type);
-  if (!ReadMessage(type, in, packet.message) || !in.Ok()) {
+  if (!DecodeFields<Fields>(bytes, kLimits, packet)) {
     return Fail(ErrorCode::kBadInput, "hear about a device's clocks", "what is said is in no known form",
                 "check that kprof is installed whole");
   }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "storage/base/message_coder.h"
@@ -107,5 +108,36 @@ class FieldReader {
   MessageDecoder in_;
   bool bad_ = false;
 };
+
+// A packet: a struct of a u32 `tag` and a variant `message`, of which the place says the type.
+template <typename Fields, typename Packet>
+std::string EncodeFields(const Packet& packet, FieldLimits limits) {
+  FieldWriter<Fields> out(limits);
+  out(packet.tag);
+  out(static_cast<uint8_t>(packet.message.index()));
+  std::visit([&](const auto& message) { Fields::Visit(out, message); }, packet.message);
+  return out.Take();
+}
+
+template <typename Fields, size_t place = 0, typename... Messages>
+bool ReadMessage(size_t type, FieldReader<Fields>& in, std::variant<Messages...>& message) {
+  if constexpr (place < sizeof...(Messages)) {
+    if (type != place) return ReadMessage<Fields, place + 1>(type, in, message);
+    Fields::Visit(in, message.template emplace<place>());
+    return true;
+  } else {
+    return false;
+  }
+}
+
+// Whether it was one, whole and with nothing behind it.
+template <typename Fields, typename Packet>
+bool DecodeFields(std::string_view bytes, FieldLimits limits, Packet& packet) {
+  FieldReader<Fields> in(bytes, limits);
+  uint8_t type = 0;
+  in(packet.tag);
+  in(type);
+  return ReadMessage(type, in, packet.message) && in.Ok();
+}
 
 }  // namespace kprof

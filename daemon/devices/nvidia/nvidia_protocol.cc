@@ -100,34 +100,15 @@ struct Fields {
   static NvidiaEvent::Kind Last(NvidiaEvent::Kind /*of*/) { return NvidiaEvent::Kind::kDoubleBitEcc; }
 };
 
-template <size_t place = 0>
-bool ReadMessage(size_t type, FieldReader<Fields>& in, NvidiaMessage& message) {
-  if constexpr (place < std::variant_size_v<NvidiaMessage>) {
-    if (type != place) return ReadMessage<place + 1>(type, in, message);
-    Fields::Visit(in, message.emplace<place>());
-    return true;
-  } else {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string EncodeNvidiaPacket(const NvidiaPacket& packet) {
-  FieldWriter<Fields> out(kLimits);
-  out(packet.tag);
-  out(static_cast<uint8_t>(packet.message.index()));
-  std::visit([&](const auto& message) { Fields::Visit(out, message); }, packet.message);
-  return out.Take();
+  return EncodeFields<Fields>(packet, kLimits);
 }
 
 Result<NvidiaPacket> DecodeNvidiaPacket(std::string_view bytes) {
-  FieldReader<Fields> in(bytes, kLimits);
   NvidiaPacket packet;
-  uint8_t type = 0;
-  in(packet.tag);
-  in(type);
-  if (!ReadMessage(type, in, packet.message) || !in.Ok()) {
+  if (!DecodeFields<Fields>(bytes, kLimits, packet)) {
     return Fail(ErrorCode::kBadInput, "hear from a device's worker", "what it says is in no known form",
                 "check that kprof is installed whole");
   }
