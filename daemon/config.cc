@@ -376,8 +376,8 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   complaints.Add(CheckSocketPaths(config));
   if (flags.user) complaints.Add(FindLauncher(config));
   config.ingest_path = ProgramPlaces("kprof-ingest").found();  // where it is missing, imports say so
-  config.device_path = ProgramPlaces("kprof-device").found();  // where it is missing, its devices say so
-  config.clocks_path = ProgramPlaces("kprof-clocks").found();  // likewise
+  config.device_path = ProgramPlaces("kprof-device").found();  // where it is missing, the log says so
+  config.clocks_path = ProgramPlaces("kprof-clocks").found();  // where it is missing, trust says so
   if (flags.user) TakeDeviceVariables(config.devices);
   loaded.complaints = complaints.InOrder();
   return loaded;

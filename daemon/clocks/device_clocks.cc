@@ -190,12 +190,4 @@ Status DeviceClocks::TroubleOf(const std::string& device_id) const {
   return device == nullptr ? OkStatus() : device->link->trouble();
 }
 
-std::vector<std::string> DeviceClocks::NotGivenBack() const {
-  std::vector<std::string> devices;
-  for (const auto& [uuid, device] : by_uuid_) {
-    if (!device.link->trouble().ok()) devices.push_back(IdOf(uuid));
-  }
-  return devices;
-}
-
 }  // namespace kprof

@@ -64,8 +64,6 @@ class DeviceClocks {
   std::optional<Held> HeldOn(const std::string& device_id) const;
   // Why something of it could not be given back yet; ok: all is.
   Status TroubleOf(const std::string& device_id) const;
-  // Devices of which something is not given back yet.
-  std::vector<std::string> NotGivenBack() const;
 
   // What is held on a device is lost, with why, and again when it is known whether it is held anew.
   std::function<void(const std::string& device_id, const Status& why)> on_lost;

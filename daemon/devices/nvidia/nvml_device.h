@@ -55,7 +55,7 @@ class NvmlDevice {
   // To the default ones, above which the device boosts, as it does not above ones that were set.
   Status ResetApplicationClocks();
 
-  // Waits for what the driver says by itself, on a thread of the caller's: other calls may go on meanwhile.
+  // For who waits for what the driver says by itself, on another thread.
   nvml::DeviceHandle handle() const { return handle_; }
   const std::string& uuid() const { return uuid_; }
 
