@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 #include "tests/stand_ins/nvml/model_file.h"
@@ -17,7 +17,9 @@ constexpr size_t kKernelNameLetters = 15;
 
 std::string ReadProc(pid_t pid, const char* file) {
   std::ifstream stream("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::ostringstream text;
+  text << stream.rdbuf();  // an iterator would throw where the process ends meanwhile
+  return text.str();
 }
 
 bool Names(const std::string& environment, dev_t file_device, ino_t file_inode) {
