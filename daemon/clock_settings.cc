@@ -11,4 +11,14 @@ ClockLink::Settings ClockSettingsOf(const Config& config, const std::string& boo
   return settings;
 }
 
+ProfilerPause::Settings PauseSettingsOf(const Config& config, const std::string& boot_id) {
+  ProfilerPause::Settings settings;
+  settings.program = config.pause_path;
+  settings.library = config.devices.dcgm_library;
+  settings.tool_path = config.devices.tool_path;
+  settings.folder = config.state_folder + "/profilers";
+  settings.boot_id = boot_id;
+  return settings;
+}
+
 }  // namespace kprof

@@ -1,14 +1,16 @@
-// Where the clocks are held, as the configuration has it.
+// Where the clocks, and other profilers' pause, are held, as the configuration has it.
 #pragma once
 
 #include <string>
 
 #include "daemon/clocks/clock_link.h"
+#include "daemon/clocks/profiler_pause.h"
 #include "daemon/config.h"
 
 namespace kprof {
 
 // But whose children its keepers are, which is its caller's to say.
 ClockLink::Settings ClockSettingsOf(const Config& config, const std::string& boot_id);
+ProfilerPause::Settings PauseSettingsOf(const Config& config, const std::string& boot_id);
 
 }  // namespace kprof

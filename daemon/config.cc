@@ -378,6 +378,7 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   config.ingest_path = ProgramPlaces("kprof-ingest").found();  // where it is missing, imports say so
   config.device_path = ProgramPlaces("kprof-device").found();  // where it is missing, the log says so
   config.clocks_path = ProgramPlaces("kprof-clocks").found();  // where it is missing, trust says so
+  config.pause_path = ProgramPlaces("kprof-pause").found();    // where it is missing, trust says so
   if (flags.user) TakeDeviceVariables(config.devices);
   loaded.complaints = complaints.InOrder();
   return loaded;

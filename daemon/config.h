@@ -39,6 +39,7 @@ struct Config {
   std::string ingest_path;          // kprof-ingest
   std::string device_path;          // kprof-device
   std::string clocks_path;          // kprof-clocks
+  std::string pause_path;           // kprof-pause
   std::string helper_socket_path;   // of kprofd-helper; system mode
   std::optional<HttpAddress> http;  // none: no HTTP
   AccessPolicy access;

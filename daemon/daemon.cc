@@ -21,7 +21,10 @@
 #include "daemon/base/worker_pool.h"
 #include "daemon/clock_settings.h"
 #include "daemon/clocks/device_clocks.h"
+#include "daemon/clocks/held_files.h"
 #include "daemon/clocks/hold_files.h"
+#include "daemon/clocks/pause_hold.h"
+#include "daemon/clocks/profiler_pause.h"
 #include "daemon/config_limits.h"
 #include "daemon/daemon_metrics.h"
 #include "daemon/devices/device_book.h"
@@ -138,6 +141,7 @@ struct Daemon::Parts {
   std::unique_ptr<LaunchWays> ways;
   std::unique_ptr<NodeDevices> node_devices;
   std::unique_ptr<DeviceClocks> clocks;
+  std::unique_ptr<ProfilerPause> profiler_pause;
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
@@ -172,6 +176,7 @@ struct Daemon::Parts {
   Status BuildExpiry();
   Status BuildDevices();
   Status BuildClocks(const std::string& boot_id);
+  Status BuildPause(const std::string& boot_id);
   Status Listen(InheritedSockets& sockets);
   void TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection);
   void BeginWatchdog(const ServiceManager& manager);
@@ -225,6 +230,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   if (boot_id.ok()) {
     run_parts.boot_id = *boot_id;
     RETURN_IF_ERROR(BuildClocks(*boot_id));
+    RETURN_IF_ERROR(BuildPause(*boot_id));
     run_parts.clocks = clocks.get();
   } else {
     LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
@@ -341,6 +347,17 @@ Status Daemon::Parts::BuildClocks(const std::string& boot_id) {
   ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldFiles(*files, settings.folder).List());
   clocks = std::make_unique<DeviceClocks>(loop, std::move(settings), *node_devices);
   clocks->Begin(held);
+  return OkStatus();
+}
+
+// DCGM lets everybody pause it: in system mode it is this process that does.
+Status Daemon::Parts::BuildPause(const std::string& boot_id) {
+  ProfilerPause::Settings settings = PauseSettingsOf(config, boot_id);
+  settings.own = ways->own_children();
+  HeldFiles holds(*files, settings.folder);
+  ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
+  profiler_pause = std::make_unique<ProfilerPause>(loop, std::move(settings));
+  profiler_pause->Begin(noted.has_value());
   return OkStatus();
 }
 
@@ -525,6 +542,11 @@ void Daemon::Parts::StopAll() {
   // by systemd, everybody else ends with us.
   if (clocks) {
     OnLoop([this](const std::function<void()>& done) { clocks->ReleaseAll(kClocksGraceMs * kNanosPerMilli, done); });
+  }
+  if (profiler_pause) {
+    OnLoop([this](const std::function<void()>& done) {
+      profiler_pause->ReleaseAll(kClocksGraceMs * kNanosPerMilli, done);
+    });
   }
   audit->CloseRefusals();
   RecordOwn(audit::kStop, "");

@@ -44,13 +44,20 @@ void ReadDevices(const toml::table& table, Complaints& complaints, DevicePolicy&
   TableReader reader(table, complaints, "[devices]: ");
   reader.Boolean("find", devices.finds);
   reader.AbsolutePath("nvml_library", devices.nvml_library);
+  reader.AbsolutePath("dcgm_library", devices.dcgm_library);
+  reader.AbsolutePath("tool_path", devices.tool_path);
   reader.AbsolutePath("peaks", devices.peaks_file);
   reader.Finish();
 }
 
 void TakeDeviceVariables(DevicePolicy& devices) {
-  const char* library = std::getenv("KPROF_NVML_LIBRARY");
-  if (library != nullptr && devices.nvml_library.empty()) devices.nvml_library = library;
+  const auto take = [](const char* name, std::string& setting) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && setting.empty()) setting = value;
+  };
+  take("KPROF_NVML_LIBRARY", devices.nvml_library);
+  take("KPROF_DCGM_LIBRARY", devices.dcgm_library);
+  take("KPROF_TOOL_PATH", devices.tool_path);
 }
 
 void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {

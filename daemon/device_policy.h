@@ -9,6 +9,8 @@ namespace kprof {
 struct DevicePolicy {
   bool finds = true;         // looks for devices by itself
   std::string nvml_library;  // empty: the usual one
+  std::string dcgm_library;  // empty: the usual ones
+  std::string tool_path;     // of folders, with a colon between them, where vendors' tools are looked for before PATH
   std::string peaks_file;    // over the table that comes with kprofd; empty: none
   bool operator==(const DevicePolicy&) const = default;
 };

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "daemon/base/log.h"
 #include "daemon/clock_settings.h"
 #include "daemon/clocks/release_held.h"
+#include "daemon/clocks/release_pause.h"
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
 #include "daemon/systemd/service_manager.h"
@@ -29,8 +31,9 @@
 namespace kprof {
 namespace {
 
-// Within what systemd gives an ExecStopPost (TimeoutStopSec in kprofd.service).
+// Together within what systemd gives an ExecStopPost (TimeoutStopSec in kprofd.service).
 constexpr int64_t kReleaseLimitMs = 30'000;
+constexpr int64_t kResumeLimitMs = 12'000;
 
 int Complain(const Status& status) {
   std::fprintf(stderr, "kprofd: %s\n", status.ToString().c_str());
@@ -171,9 +174,18 @@ int ReleaseClocks(const Config& config) {
   if (!boot_id.ok()) return Complain(boot_id.status().In("release clocks"));
   Result<std::vector<ReleasedDevice>> released =
       ReleaseHeldClocks(ClockSettingsOf(config, *boot_id), *files, kReleaseLimitMs);
+  Result<std::optional<Status>> resumed = ReleaseHeldPause(PauseSettingsOf(config, *boot_id), *files, kResumeLimitMs);
   if (!released.ok()) return Complain(released.status().In("release clocks"));
-  if (released->empty()) std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
+  if (!resumed.ok()) return Complain(resumed.status().In("resume DCGM's profiling"));
+  if (released->empty() && !*resumed) {
+    std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
+  }
   int exit_status = 0;
+  if (const std::optional<Status>& status = *resumed; status && !status->ok()) {
+    exit_status = Complain(*status);
+  } else if (status) {
+    std::printf("kprofd: DCGM's profiling is resumed (state %s)\n", config.state_folder.c_str());
+  }
   for (const ReleasedDevice& device : *released) {
     if (device.status.ok()) {
       std::printf("kprofd: the clocks of %s are given back (state %s)\n", device.uuid.c_str(),

@@ -32,6 +32,12 @@ struct Fields {
       field(value.held);
       field(value.prior);
       field(value.notes);
+    } else if constexpr (std::is_same_v<Type, KeeperPause>) {
+      field(value.holder);
+      field(value.limit_ns);
+    } else if constexpr (std::is_same_v<Type, KeeperPaused>) {
+      field(value.whose);
+      field(value.by_others);
     } else if constexpr (std::is_same_v<Type, KeeperReleased>) {
       field(value.notes);
     } else if constexpr (std::is_same_v<Type, KeeperFailed>) {
@@ -53,7 +59,7 @@ std::string EncodeKeeperPacket(const KeeperPacket& packet) {
 Result<KeeperPacket> DecodeKeeperPacket(std::string_view bytes) {
   KeeperPacket packet;
   if (!DecodeFields<Fields>(bytes, kLimits, packet)) {
-    return Fail(ErrorCode::kBadInput, "hear about a device's clocks", "what is said is in no known form",
+    return Fail(ErrorCode::kBadInput, "hear from a keeper", "what is said is in no known form",
                 "check that kprof is installed whole");
   }
   return packet;

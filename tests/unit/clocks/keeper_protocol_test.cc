@@ -15,6 +15,8 @@ std::vector<KeeperPacket> OneOfEach() {
       {4, KeeperLocked{{1500, {}, true, {}}, {true, 700'000, {}, 1980}, {"note", "another"}}},
       {5, KeeperReleased{{"note"}}},
       {6, KeeperFailed{ErrorCode::kNotPermitted, "lock", "no permission", "be root"}},
+      {7, KeeperPause{"run 1", 60'000'000'000}},
+      {8, KeeperPaused{"DCGM", true}},
   };
 }
 

@@ -91,6 +91,12 @@ max_artifact_bytes = 1000
 [audit]
 max_age_days = 30
 max_entries = 5000
+[devices]
+find = false
+nvml_library = "/a/libnvml.so"
+dcgm_library = "/a/libdcgm.so"
+tool_path = "/a/bin:/b/bin"
+peaks = "/a/peaks.csv"
 [[device]]
 kind = "nvidia"
 uuid = "GPU-1"
@@ -114,6 +120,7 @@ cores = [0, 1]
   EXPECT_EQ(config->audit.max_age_ns, 30LL * 24 * 3600 * 1'000'000'000);
   EXPECT_EQ(config->audit.max_entries, 5000);
   EXPECT_EQ(Load("")->audit.max_age_ns, 365LL * 24 * 3600 * 1'000'000'000);
+  EXPECT_EQ(config->devices, (DevicePolicy{false, "/a/libnvml.so", "/a/libdcgm.so", "/a/bin:/b/bin", "/a/peaks.csv"}));
   ASSERT_EQ(config->accelerators.size(), 2u);
   EXPECT_EQ(config->accelerators[0].id, "0");
   EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));

@@ -1,0 +1,45 @@
+// The clocks of one NVIDIA device as a thing that is kept (keeper_life.h): opens the device when there is something to
+// do, and anew when it was lost; one process at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/clock.h"
+#include "daemon/clocks/hold_files.h"
+#include "daemon/clocks/keeper/clock_keeper.h"
+#include "daemon/clocks/keeper_life.h"
+#include "daemon/process/call_page.h"
+
+namespace kprof {
+
+class KeptClocks : public KeptThing {
+ public:
+  struct Options {
+    std::string library;  // of NVML; empty: the usual one
+    std::string folder;   // of hold_files.h
+    std::string uuid;
+    std::string boot_id;
+  };
+  KeptClocks(Options options, Files& files, CallPage page);
+
+  Status GiveBack() override;
+  KeeperMessage Hold(const KeeperMessage& request) override;
+  void CloseAfter(const Status& failed) override;
+
+ private:
+  Status TakeRight();
+  Status Open();
+
+  const RealClock clock_;
+  const Options options_;
+  HoldFiles files_;
+  CallPage page_;
+  std::unique_ptr<File> right_;  // the lock of hold_files.h
+  std::optional<NvmlLibrary> library_;
+  std::optional<NvmlDevice> device_;
+  std::optional<ClockKeeper> keeper_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,41 @@
+// A keeper (keeper_life.h) that nobody asks anything: it gives back what was left, and ends. For who cleans up without
+// a kprofd. One thread; blocks only in WaitUntil.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "daemon/process/call_page.h"
+#include "daemon/process/own_children.h"
+#include "daemon/process/worker_process.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class LoneKeeper {
+ public:
+  // `act`: what it is there for, "release the clocks of GPU-1". Fails as StartWorker.
+  static Result<LoneKeeper> Start(const std::string& program, const std::vector<std::string>& arguments,
+                                  OwnChildren* own, std::string act);
+
+  // Whether it has ended by then.
+  bool WaitUntil(std::chrono::steady_clock::time_point end);
+  // It is killed, if it can be, and not waited for.
+  Status GiveUp();
+
+  const std::string& act() const { return act_; }
+  // REQUIRES: it has ended. "with status 1"
+  const std::string& how() const { return how_; }
+
+ private:
+  LoneKeeper(CallPage page, WorkerProcess process, std::string act)
+      : page_(std::move(page)), process_(std::move(process)), act_(std::move(act)) {}
+
+  CallPage page_;
+  WorkerProcess process_;
+  std::string act_;
+  std::string how_;
+};
+
+}  // namespace kprof
