@@ -30,7 +30,14 @@ Status DetachedWork::Run(std::function<std::function<void()>()> work) {
     pthread_setname_np(pthread_self(), "kprofd-detached");
     std::function<void()> answer = work();
     const MutexLock lock(to->mu);
-    if (to->loop != nullptr) to->loop->Post(std::move(answer));
+    if (to->loop == nullptr) return;
+    to->loop->Post([to, answer = std::move(answer)] {
+      {
+        const MutexLock lock(to->mu);
+        if (to->loop == nullptr) return;  // since it was posted
+      }
+      answer();
+    });
   };
   try {
     std::thread(std::move(run)).detach();

@@ -1,0 +1,41 @@
+// The names of users, for messages: those that the directory has told so far. One that is not known yet is asked for,
+// on a thread that nobody waits for, and known by the next time. For where a name is worth having, and not worth
+// waiting for.
+//
+// Io loop only. Never blocks. `loop` must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "daemon/base/account.h"
+#include "daemon/base/detached_work.h"
+#include "daemon/base/io_loop.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class UserNames {
+ public:
+  using Find = std::function<Result<Account>(uint32_t uid)>;
+  explicit UserNames(
+      IoLoop& loop, Find find = [](uint32_t uid) { return FindAccount(uid); })
+      : find_(std::move(find)), lookups_(loop) {}
+
+  // "user eve", or "uid 1001" while it is not known, or for good where nobody has it.
+  std::string TextFor(uint32_t uid);
+
+ private:
+  void AskNext();
+
+  const Find find_;
+  std::map<uint32_t, std::string> known_;  // bounded
+  std::set<uint32_t> wanted_;              // bounded
+  bool asks_ = false;                      // one at a time: a directory that hangs costs one thread
+  DetachedWork lookups_;                   // goes first
+};
+
+}  // namespace kprof
