@@ -102,14 +102,12 @@ void ProfilerPause::Expire(const std::string& holder) {
   if (found == holders_.end()) return;
   const Status why = Fail(ErrorCode::kTimedOut, "keep DCGM's profiling paused",
                           "it was paused as long as was asked for", "ask for longer");
-  const Paused waiting = std::move(found->second.waiting);
-  const std::string name = holder;  // the timer that calls this has the other one
-  holders_.erase(found);
+  const auto gone = holders_.extract(found);
   Kick();
-  if (waiting) {
+  if (const Paused& waiting = gone.mapped().waiting) {
     waiting({false, false, why});
   } else if (on_lost) {
-    on_lost(name, why);
+    on_lost(gone.key(), why);
   }
 }
 
