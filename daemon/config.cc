@@ -377,6 +377,7 @@ LoadedConfig LoadConfig(const ConfigFlags& flags) {
   if (flags.user) complaints.Add(FindLauncher(config));
   config.ingest_path = ProgramPlaces("kprof-ingest").found();  // where it is missing, imports say so
   config.device_path = ProgramPlaces("kprof-device").found();  // where it is missing, the log says so
+  config.neuron_path = ProgramPlaces("kprof-neuron").found();  // likewise
   config.clocks_path = ProgramPlaces("kprof-clocks").found();  // where it is missing, trust says so
   config.pause_path = ProgramPlaces("kprof-pause").found();    // where it is missing, trust says so
   if (flags.user) TakeDeviceVariables(config.devices);

@@ -38,6 +38,7 @@ struct Config {
   std::string launcher_path;        // kprof-launch
   std::string ingest_path;          // kprof-ingest
   std::string device_path;          // kprof-device
+  std::string neuron_path;          // kprof-neuron
   std::string clocks_path;          // kprof-clocks
   std::string pause_path;           // kprof-pause
   std::string helper_socket_path;   // of kprofd-helper; system mode

@@ -318,6 +318,12 @@ Status Daemon::Parts::BuildDevices() {
   settings.nvidia.library = config.devices.nvml_library;
   settings.nvidia.own = ways->own_children();
   settings.looks_for_nvidia = config.devices.finds && config.mode == Mode::kUser;  // its unit hides them
+  settings.neuron.program = config.neuron_path;
+  settings.neuron.tool_folder = config.devices.neuron_tools;
+  settings.neuron.sysfs = config.devices.neuron_sysfs;
+  settings.neuron.config_folder = config.state_folder + "/neuron";
+  settings.neuron.own = ways->own_children();
+  settings.looks_for_neuron = config.devices.finds;
   settings.configured = config.accelerators;
   node_devices = std::make_unique<NodeDevices>(loop, std::move(settings), devices);
   const auto show = [this] {

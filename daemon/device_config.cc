@@ -46,6 +46,8 @@ void ReadDevices(const toml::table& table, Complaints& complaints, DevicePolicy&
   reader.AbsolutePath("nvml_library", devices.nvml_library);
   reader.AbsolutePath("dcgm_library", devices.dcgm_library);
   reader.AbsolutePath("tool_path", devices.tool_path);
+  reader.AbsolutePath("neuron_tools", devices.neuron_tools);
+  reader.AbsolutePath("neuron_sysfs", devices.neuron_sysfs);
   reader.AbsolutePath("peaks", devices.peaks_file);
   reader.Finish();
 }
@@ -58,6 +60,8 @@ void TakeDeviceVariables(DevicePolicy& devices) {
   take("KPROF_NVML_LIBRARY", devices.nvml_library);
   take("KPROF_DCGM_LIBRARY", devices.dcgm_library);
   take("KPROF_TOOL_PATH", devices.tool_path);
+  take("KPROF_NEURON_BIN", devices.neuron_tools);
+  take("KPROF_NEURON_SYSFS", devices.neuron_sysfs);
 }
 
 void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {

@@ -3,6 +3,10 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <cmath>
+
+#include "client/cli/number_text.h"
+#include "client/cli/sizes.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
@@ -23,6 +27,9 @@ void WriteValue(JsonWriter& json, const Message& message, const FieldDescriptor&
     case FieldDescriptor::CPPTYPE_UINT64:
       json.Int(static_cast<int64_t>(is_listed ? values.GetRepeatedUInt64(message, &field, index)
                                               : values.GetUInt64(message, &field)));
+      break;
+    case FieldDescriptor::CPPTYPE_INT64:
+      json.Int(is_listed ? values.GetRepeatedInt64(message, &field, index) : values.GetInt64(message, &field));
       break;
     case FieldDescriptor::CPPTYPE_DOUBLE:
       json.Double(is_listed ? values.GetRepeatedDouble(message, &field, index) : values.GetDouble(message, &field));
@@ -71,6 +78,39 @@ std::string Watts(uint32_t milliwatts) {
   return std::to_string((milliwatts + 500) / 1000);
 }
 
+// The whole device's, as its cores are leased together.
+std::string MeanUse(const v1::NeuronFacts& facts) {
+  double sum = 0;
+  for (const v1::NeuronCore& core : facts.cores()) {
+    if (!core.has_utilization_percent()) return "";
+    sum += core.utilization_percent();
+  }
+  if (facts.cores_size() == 0) return "";
+  return std::to_string(std::lround(sum / facts.cores_size())) + " % busy";
+}
+
+std::string NeuronText(const v1::NeuronFacts& facts) {
+  std::string text;
+  if (facts.cores_size() > 0) {
+    Join(text, std::to_string(facts.cores_size()) + (facts.cores_size() == 1 ? " core" : " cores"));
+    if (facts.lnc() > 1) text += " (LNC " + std::to_string(facts.lnc()) + ")";
+  }
+  if (facts.has_memory_bytes() && facts.has_memory_used_bytes()) {
+    Join(text, FormatBytes(static_cast<int64_t>(facts.memory_used_bytes())) + " of " +
+                   FormatBytes(static_cast<int64_t>(facts.memory_bytes())));
+  }
+  if (facts.has_power_mean_percent()) Join(text, NumberText(facts.power_mean_percent()) + " % of power");
+  if (const std::string use = MeanUse(facts); !use.empty()) Join(text, use);
+  if (facts.unhealthy_components_size() > 0) {
+    std::string unhealthy;
+    for (const std::string& component : facts.unhealthy_components()) {
+      unhealthy += (unhealthy.empty() ? "" : "+") + component;
+    }
+    Join(text, "unhealthy: " + TerminalText(unhealthy));
+  }
+  return text;
+}
+
 }  // namespace
 
 void WriteDeviceFacts(JsonWriter& json, const v1::Device& device) {
@@ -79,6 +119,12 @@ void WriteDeviceFacts(JsonWriter& json, const v1::Device& device) {
   json.Key("nvidia");
   if (device.has_nvidia()) {
     WriteMessage(json, device.nvidia());
+  } else {
+    json.Null();
+  }
+  json.Key("neuron");
+  if (device.has_neuron()) {
+    WriteMessage(json, device.neuron());
   } else {
     json.Null();
   }
@@ -97,6 +143,7 @@ std::string DeviceStateText(const v1::Device& device) {
   if (!device.health().empty() && device.health() != "ok") {
     return device.health() + (device.trouble().empty() ? "" : ": " + TerminalText(device.trouble()));
   }
+  if (device.has_neuron()) return NeuronText(device.neuron());
   std::string text;
   const v1::NvidiaFacts& facts = device.nvidia();
   if (facts.has_sm_mhz()) {

@@ -8,10 +8,12 @@
 
 namespace kprof::cli {
 
-// The members of an open object: health, trouble, remedy, nvidia, clocks, peaks. What the device does not tell is null.
+// The members of an open object: health, trouble, remedy, nvidia, neuron, clocks, peaks. What the device does not tell
+// is null.
 void WriteDeviceFacts(JsonWriter& json, const v1::Device& device);
 
-// "1,500 MHz, 612 of 700 W, 61 C, 98 % busy", or why it is not well; empty for one that tells nothing.
+// "1,500 MHz, 612 of 700 W, 61 C, 98 % busy", "4 cores (LNC 2), 1.2 GiB of 96.0 GiB, 3 % of power, 98 % busy", or why
+// it is not well; empty for one that tells nothing.
 std::string DeviceStateText(const v1::Device& device);
 
 }  // namespace kprof::cli

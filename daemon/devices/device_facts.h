@@ -6,6 +6,7 @@
 
 #include "daemon/devices/device.h"
 #include "daemon/devices/device_health.h"
+#include "daemon/devices/neuron/neuron_device.h"
 #include "daemon/devices/nvidia/nvidia_facts.h"
 #include "storage/base/status.h"
 
@@ -19,6 +20,7 @@ struct DeviceFacts {
   std::optional<NvidiaIdentity> nvidia;
   std::optional<NvidiaState> nvidia_state;
   std::optional<NvidiaSample> nvidia_sample;
+  std::optional<NeuronDevice> neuron;
 };
 
 }  // namespace kprof

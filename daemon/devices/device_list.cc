@@ -119,12 +119,21 @@ Result<std::vector<std::string>> DeviceList::SelectNamed(std::string_view select
   auto refuse = [&](const std::string& why) {
     return Fail(ErrorCode::kUsage, "select device '" + std::string(selector) + "'", why, WhatToName(or_none));
   };
+  // Neuron devices go by their numbers as well where there are no others to be taken for them.
+  const bool only_neuron = std::all_of(devices_.begin(), devices_.end(), [](const Device& device) {
+    return device.kind == DeviceKind::kCpu || device.kind == DeviceKind::kNeuron;
+  });
   std::set<std::string_view> wanted;
   for (std::string_view part : SplitAtCommas(selector)) {
     std::vector<std::string_view> named;
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool is_id =
+        std::any_of(devices_.begin(), devices_.end(), [&](const Device& device) { return device.id == part; });
+    const std::string by_number = only_neuron && is_number && !is_id ? "neuron" + std::string(part) : "";
     for (const Device& device : devices_) {
       const bool by_all = part == "all" && device.kind != DeviceKind::kCpu;
-      if (by_all || device.id == part || (!part.empty() && device.uuid == part)) named.push_back(device.id);
+      if (by_all || device.id == part || device.id == by_number || (!part.empty() && device.uuid == part))
+        named.push_back(device.id);
     }
     if (named.empty()) return refuse(WhyNothing(part, selector));
     for (std::string_view id : named) {
@@ -188,6 +197,7 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
   // How many there are; a vendor's runtime counts its own devices only.
   int nvidia_count = 0;
   int neuron_count = 0;
+  bool cores_known = true;
   int amd_count = 0;
   for (const Device& device : devices_) {
     bool leased = std::find(leased_ids.begin(), leased_ids.end(), device.id) != leased_ids.end();
@@ -201,6 +211,7 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
       case DeviceKind::kNeuron:
         ++neuron_count;
         if (leased) neuron.insert(neuron.end(), device.cores.begin(), device.cores.end());
+        if (leased && device.cores.empty()) cores_known = false;
         break;
       case DeviceKind::kAmd:
         if (leased) amd.push_back(device.uuid.empty() ? std::to_string(amd_count) : device.uuid);
@@ -210,7 +221,8 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
   }
   std::vector<std::string> variables;
   if (nvidia_count > 0) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
-  if (neuron_count > 0) variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
+  if (neuron_count > 0 && cores_known)
+    variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
   if (amd_count > 0) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
   return variables;
 }

@@ -19,7 +19,8 @@ class DeviceList {
   const std::vector<Device>& all() const { return devices_; }
 
   // The ids that a selector names, in the node's order: "0", "0,1", a uuid, "all" (every accelerator), "cpu"; "none"
-  // alone gives an empty list. An empty selector: the devices that CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES of
+  // alone gives an empty list. On a node whose accelerators are all Neuron devices "0" is "neuron0" as well, unless
+  // another is called so. An empty selector: the devices that CUDA_VISIBLE_DEVICES or NEURON_RT_VISIBLE_CORES of
   // `environment` ("NAME=value") name (cpu when they are set and name none), else the first accelerator, else cpu.
   // Fails with kUsage for what the node does not have, for a device that is named twice and for "none" beside others,
   // and says what there is to name.
@@ -28,8 +29,9 @@ class DeviceList {
   Result<std::vector<std::string>> SelectSome(std::string_view selector) const;
 
   // The environment variables that make exactly the leased devices visible to a program: of each vendor whose devices
-  // this node manages. Vendors it does not manage are left as the caller has them. A device is leased whole; where the
-  // caller's own NEURON_RT_VISIBLE_CORES names some of the leased cores, only those are made visible.
+  // this node manages. Vendors it does not manage are left as the caller has them, and so are Neuron devices where a
+  // leased one's cores are told by nobody. A device is leased whole; where the caller's own NEURON_RT_VISIBLE_CORES
+  // names some of the leased cores, only those are made visible.
   std::vector<std::string> VisibilityVariables(const std::vector<std::string>& leased_ids,
                                                const std::vector<std::string>& environment) const;
 

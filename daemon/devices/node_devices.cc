@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/devices/neuron/neuron_places.h"
 
 namespace kprof {
 namespace {
@@ -64,40 +65,84 @@ NodeDevices::NodeDevices(IoLoop& loop, Settings settings, DeviceBook& book)
                        told.text = "an uncorrected memory error";
                      }
                      Tell(std::move(told));
-                   }}) {}
+                   }}),
+      neuron_(loop, settings_.neuron,
+              {.changed = [this](int index) { OnNeuronChanged(index); },
+               .told = [this](int index, const NeuronDevice& facts) { OnNeuronTold(index, facts); },
+               .befell = [this](int index, const NeuronChange& change) { OnNeuronChange(index, change); }}) {}
 
 void NodeDevices::Begin(std::function<void()> settled) {
   KPROF_ON_IO_LOOP(loop_);
   WriteBook();
-  if (!settings_.looks_for_nvidia) return settled();
-  nvidia_.Begin(std::move(settled));
+  // One more than there are vendors: shared by what is owed.
+  auto owed = std::make_shared<int>(1);
+  const std::function<void()> finish = [owed, settled = std::move(settled)] {
+    if (--*owed == 0) settled();
+  };
+  *owed += (settings_.looks_for_nvidia ? 1 : 0) + (settings_.looks_for_neuron ? 1 : 0);
+  if (settings_.looks_for_nvidia) nvidia_.Begin(finish);
+  if (settings_.looks_for_neuron) neuron_.Begin(finish);
+  finish();
 }
 
 void NodeDevices::LookAgain() {
   if (settings_.looks_for_nvidia) nvidia_.LookAgain();
+  if (settings_.looks_for_neuron) neuron_.LookAgain();
 }
 
 void NodeDevices::OnChanged(uint32_t number) {
   WriteBook();
   const NvidiaLink& link = nvidia_.link(number);
-  const std::string id = IdOf(number);
-  if (link.health() == DeviceHealth::kStarting) return;
-  const auto told = told_.find(number);
-  if (told != told_.end() && told->second == link.health()) return;
+  TellHealth(IdOf(number), link.identity() ? link.identity()->name : "", link.health(), link.trouble());
+}
+
+void NodeDevices::TellHealth(const std::string& id, const std::string& name, DeviceHealth health, const Status& why) {
+  if (health == DeviceHealth::kStarting || id.empty()) return;
+  const auto told = told_.find(id);
+  if (told != told_.end() && told->second == health) return;
   const bool is_new = told == told_.end();
-  told_[number] = link.health();
+  told_[id] = health;
   DeviceEvent event{DeviceEvent::Kind::kHealth, id, loop_.clock().unix_ns(), "", 0};
-  if (link.health() == DeviceHealth::kOk) {
-    event.text = is_new ? "found: " + link.identity()->name : "answers again";
+  if (health == DeviceHealth::kOk) {
+    event.text = is_new ? "found: " + name : "answers again";
     if (is_new) event.kind = DeviceEvent::Kind::kFound;
-    LogInfo("device", {{"device", id}, {"health", "ok"}, {"name", link.identity()->name}});
+    LogInfo("device", {{"device", id}, {"health", "ok"}, {"name", name}});
   } else {
-    event.text = std::string(DeviceHealthName(link.health())) + ": " + link.trouble().why();
-    LogWarning("device", {{"device", id},
-                          {"health", std::string(DeviceHealthName(link.health()))},
-                          {"error", link.trouble().ToString()}});
+    event.text = std::string(DeviceHealthName(health)) + ": " + why.why();
+    LogWarning("device",
+               {{"device", id}, {"health", std::string(DeviceHealthName(health))}, {"error", why.ToString()}});
   }
   Tell(std::move(event));
+}
+
+void NodeDevices::OnNeuronChanged(int index) {
+  WriteBook();
+  const NeuronDevices::One& one = neuron_.all().at(index);
+  for (const auto& [id, of_id] : neuron_indexes_) {
+    if (of_id == index) TellHealth(id, NeuronDeviceName(one.facts), one.health, one.trouble);
+  }
+}
+
+void NodeDevices::OnNeuronTold(int index, const NeuronDevice& facts) {
+  const std::vector<std::weak_ptr<Watcher>> watchers = watchers_;  // one may go from inside
+  for (const std::weak_ptr<Watcher>& watcher : watchers) {
+    const std::shared_ptr<Watcher> one = watcher.lock();
+    const bool is_its = one && one->is_neuron && one->number == static_cast<uint32_t>(index);
+    if (is_its && one->telemetry.neuron) one->telemetry.neuron(facts);
+  }
+}
+
+void NodeDevices::OnNeuronChange(int index, const NeuronChange& change) {
+  DeviceEvent event{DeviceEvent::Kind::kHealth, "", loop_.clock().unix_ns(), change.text, change.value};
+  if (change.kind == NeuronChange::Kind::kProcesses) event.kind = DeviceEvent::Kind::kProcesses;
+  if (change.kind == NeuronChange::Kind::kMemoryError) event.kind = DeviceEvent::Kind::kMemoryError;
+  if (change.kind == NeuronChange::Kind::kExecutionErrors) event.kind = DeviceEvent::Kind::kExecutionErrors;
+  const std::map<std::string, int> indexes = neuron_indexes_;  // whoever is told may have it written anew
+  for (const auto& [id, of_id] : indexes) {
+    if (of_id != index) continue;
+    event.device_id = id;
+    Tell(event);
+  }
 }
 
 void NodeDevices::WriteBook() {
@@ -131,6 +176,9 @@ void NodeDevices::WriteBook() {
     numbers_[device.id] = number;
     devices.push_back(std::move(device));
   }
+  std::vector<const NeuronDevice*> neuron;
+  for (const auto& [index, one] : neuron_.all()) neuron.push_back(&one.facts);
+  neuron_indexes_ = PlaceNeuronDevices(neuron, devices);
   book_.Set(DeviceList(std::move(devices)));
 }
 
@@ -143,6 +191,10 @@ Result<DeviceFacts> NodeDevices::FactsOf(const std::string& id) const {
   }
   DeviceFacts facts;
   facts.kind = known->kind;
+  if (facts.kind == DeviceKind::kNeuron) {
+    FillNeuron(id, facts);
+    return facts;
+  }
   const std::optional<uint32_t> number = NumberOf(id);
   if (!number) {
     if (facts.kind != DeviceKind::kNvidia || !settings_.looks_for_nvidia) return facts;
@@ -166,15 +218,16 @@ void NodeDevices::Refresh(int64_t limit_ns, std::function<void()> done) {
   KPROF_ON_IO_LOOP(loop_);
   if (refreshing_ && !refreshing_->waiting.empty()) return refreshing_->waiting.push_back(std::move(done));
   refreshing_ = std::make_shared<Refreshing>();
-  refreshing_->owed = nvidia_.size();
+  const bool asks_neuron = !neuron_.all().empty();
+  refreshing_->owed = nvidia_.size() + (asks_neuron ? 1 : 0);
   refreshing_->waiting.push_back(std::move(done));
   if (refreshing_->owed == 0) return loop_.Post([all = refreshing_] { all->Finish(); });
   refreshing_->limit = loop_.After(limit_ns, [all = refreshing_] { all->Finish(); });
-  for (uint32_t number = 0; number < nvidia_.size(); ++number) {
-    nvidia_.Refresh(number, [all = refreshing_] {
-      if (--all->owed == 0) all->Finish();
-    });
-  }
+  const auto answered = [all = refreshing_] {
+    if (--all->owed == 0) all->Finish();
+  };
+  for (uint32_t number = 0; number < nvidia_.size(); ++number) nvidia_.Refresh(number, answered);
+  if (asks_neuron) neuron_.Refresh(answered);
 }
 
 std::optional<std::string> NodeDevices::IdOfUuid(const std::string& uuid) const {
@@ -201,6 +254,17 @@ void NodeDevices::Tell(DeviceEvent event) {
 }
 
 std::shared_ptr<void> NodeDevices::Watch(const std::string& id, Telemetry telemetry) {
+  if (const auto index = neuron_indexes_.find(id); index != neuron_indexes_.end()) {
+    std::shared_ptr<Watcher> watcher(
+        new Watcher{static_cast<uint32_t>(index->second), std::move(telemetry), /*is_neuron=*/true},
+        [this](Watcher* gone) {
+          delete gone;
+          WatchNeuronAsWanted();
+        });
+    watchers_.push_back(watcher);
+    WatchNeuronAsWanted();
+    return watcher;
+  }
   const std::optional<uint32_t> number = NumberOf(id);
   if (!number) return nullptr;
   std::shared_ptr<Watcher> watcher(new Watcher{*number, std::move(telemetry)}, [this, number = *number](Watcher* gone) {
@@ -216,7 +280,7 @@ void NodeDevices::TellWatchers(uint32_t number, const std::function<void(const T
   const std::vector<std::weak_ptr<Watcher>> watchers = watchers_;  // one may go from inside
   for (const std::weak_ptr<Watcher>& watcher : watchers) {
     const std::shared_ptr<Watcher> one = watcher.lock();
-    if (one && one->number == number) tell(one->telemetry);
+    if (one && !one->is_neuron && one->number == number) tell(one->telemetry);
   }
 }
 
@@ -226,9 +290,35 @@ void NodeDevices::WatchAsWanted(uint32_t number) {
   std::erase_if(watchers_, [](const std::weak_ptr<Watcher>& one) { return one.expired(); });
   for (const std::weak_ptr<Watcher>& watcher : watchers_) {
     const std::shared_ptr<Watcher> one = watcher.lock();
-    is_watched |= one && one->number == number;
+    is_watched |= one && !one->is_neuron && one->number == number;
   }
   nvidia_.link(number).Watch(is_watched ? NvidiaWatch{kSamplePeriodNs, kStatePeriodNs} : NvidiaWatch());
+}
+
+// The tools tell of all Neuron devices together.
+void NodeDevices::WatchNeuronAsWanted() {
+  std::erase_if(watchers_, [](const std::weak_ptr<Watcher>& one) { return one.expired(); });
+  neuron_.Watch(std::any_of(watchers_.begin(), watchers_.end(), [](const std::weak_ptr<Watcher>& watcher) {
+    const std::shared_ptr<Watcher> one = watcher.lock();
+    return one && one->is_neuron;
+  }));
+}
+
+void NodeDevices::FillNeuron(const std::string& id, DeviceFacts& facts) const {
+  const auto index = neuron_indexes_.find(id);
+  if (index != neuron_indexes_.end()) {
+    const NeuronDevices::One& one = neuron_.all().at(index->second);
+    facts.health = one.health;
+    facts.trouble = one.trouble;
+    facts.neuron = one.facts;
+    return;
+  }
+  if (!settings_.looks_for_neuron) return;
+  const Status& look = neuron_.last_look();
+  facts.health = look.code() == ErrorCode::kTimedOut ? DeviceHealth::kUnresponsive : DeviceHealth::kLost;
+  facts.trouble = look.ok() ? Fail(ErrorCode::kNotFound, "look at device '" + id + "'", "no device tells of its cores",
+                                   "compare them with what neuron-ls says")
+                            : look;
 }
 
 std::string NodeDevices::IdOf(uint32_t number) const {

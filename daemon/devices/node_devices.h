@@ -15,18 +15,19 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/devices/device_book.h"
 #include "daemon/devices/device_facts.h"
+#include "daemon/devices/neuron/neuron_devices.h"
 #include "daemon/devices/nvidia/nvidia_devices.h"
 
 namespace kprof {
 
 // Something that befell a device.
 struct DeviceEvent {
-  enum class Kind { kFound, kHealth, kXid, kClock, kMemoryError };
+  enum class Kind { kFound, kHealth, kXid, kClock, kMemoryError, kProcesses, kExecutionErrors };
   Kind kind = Kind::kHealth;
   std::string device_id;
   int64_t unix_ns = 0;
   std::string text;    // for people
-  uint64_t value = 0;  // kXid: its number
+  uint64_t value = 0;  // kXid: its number; of a Neuron device, how many there are now of what is told
 };
 
 class NodeDevices {
@@ -34,6 +35,8 @@ class NodeDevices {
   struct Settings {
     NvidiaLink::Settings nvidia;
     bool looks_for_nvidia = true;
+    NeuronLink::Settings neuron;
+    bool looks_for_neuron = true;
     // By the configuration. Where it names devices of a kind, those alone are leased.
     std::vector<Device> configured;
   };
@@ -58,34 +61,44 @@ class NodeDevices {
   // Told of each event while what is returned lives, which this must outlive; also from inside of other calls.
   using Listener = std::function<void(const DeviceEvent&)>;
   std::shared_ptr<void> Listen(Listener listener);
-  // The same for what an NVIDIA device tells while it is watched.
+  // The same for what a device tells while it is watched: `neuron` of a Neuron device, the others of an NVIDIA one.
   struct Telemetry {
     std::function<void(const std::vector<NvidiaSample>&)> samples;
     std::function<void(const NvidiaState&)> state;
+    std::function<void(const NeuronDevice&)> neuron;
   };
   std::shared_ptr<void> Watch(const std::string& id, Telemetry telemetry);
 
  private:
   struct Watcher {
-    uint32_t number = 0;
+    uint32_t number = 0;  // among the devices of its vendor
     Telemetry telemetry;
+    bool is_neuron = false;
   };
   struct Refreshing;
 
   void OnChanged(uint32_t number);
+  void OnNeuronChanged(int index);
+  void OnNeuronTold(int index, const NeuronDevice& facts);
+  void OnNeuronChange(int index, const NeuronChange& change);
+  void TellHealth(const std::string& id, const std::string& name, DeviceHealth health, const Status& why);
   void WriteBook();
   void Tell(DeviceEvent event);
   std::string IdOf(uint32_t number) const;  // empty: the configuration names others
   std::optional<uint32_t> NumberOf(const std::string& id) const;
   void TellWatchers(uint32_t number, const std::function<void(const Telemetry&)>& tell);
   void WatchAsWanted(uint32_t number);
+  void WatchNeuronAsWanted();
+  void FillNeuron(const std::string& id, DeviceFacts& facts) const;
 
   IoLoop& loop_;
   const Settings settings_;
   DeviceBook& book_;
   NvidiaDevices nvidia_;
-  std::map<std::string, uint32_t> numbers_;  // of NVIDIA devices, by id
-  std::map<uint32_t, DeviceHealth> told_;    // what was told last
+  NeuronDevices neuron_;
+  std::map<std::string, uint32_t> numbers_;    // of NVIDIA devices, by id
+  std::map<std::string, int> neuron_indexes_;  // by id
+  std::map<std::string, DeviceHealth> told_;   // what was told last
   std::vector<std::weak_ptr<Listener>> listeners_;
   std::vector<std::weak_ptr<Watcher>> watchers_;
   std::shared_ptr<Refreshing> refreshing_;  // shared with the questions that it waits for

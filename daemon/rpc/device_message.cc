@@ -5,6 +5,7 @@
 
 #include "daemon/devices/nvidia/clock_reasons.h"
 #include "daemon/devices/peaks/driver_peaks.h"
+#include "daemon/rpc/neuron_message.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
@@ -119,6 +120,8 @@ void FillDeviceHealth(const DeviceFacts& facts, v1::Device& out) {
 }
 
 void FillDeviceFacts(const DeviceFacts& facts, v1::Device& out) {
+  if (facts.kind == DeviceKind::kNeuron) out.mutable_clocks()->set_lockable(false);
+  if (facts.neuron) FillNeuronFacts(*facts.neuron, *out.mutable_neuron());
   if (!facts.nvidia) return;
   v1::NvidiaFacts& message = *out.mutable_nvidia();
   FillIdentity(*facts.nvidia, message);
@@ -127,7 +130,8 @@ void FillDeviceFacts(const DeviceFacts& facts, v1::Device& out) {
 }
 
 void FillDevicePeaks(const Device& device, const DeviceFacts& facts, const PeakTable& table, v1::Device& out) {
-  const std::string& name = facts.nvidia ? facts.nvidia->name : device.name;
+  const std::string& chip = facts.neuron && !facts.neuron->chip.empty() ? facts.neuron->chip : device.name;
+  const std::string& name = facts.nvidia ? facts.nvidia->name : chip;
   const DevicePeaks* of_kind = table.Find(device.kind, name);
   DevicePeaks peaks = of_kind == nullptr ? DevicePeaks() : *of_kind;
   if (facts.nvidia) {

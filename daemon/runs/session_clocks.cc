@@ -1,5 +1,7 @@
 #include "daemon/runs/session_clocks.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "daemon/clocks/clock_policy.h"
@@ -15,6 +17,15 @@ constexpr char kNote[] = "clocks_note";
 ClockPolicy PolicyOf(const SessionRow& session) {
   Result<ClockPolicy> policy = ParseClockPolicy(session.clocks, "open session " + session.id);
   return policy.ok() ? *policy : ClockPolicy();
+}
+
+// Devices without a clock that anybody could lock: nobody is to blame.
+bool HaveNoClocks(const RunParts& parts, const std::vector<std::string>& device_ids) {
+  const std::shared_ptr<const DeviceList> list = parts.devices.now();
+  return std::all_of(device_ids.begin(), device_ids.end(), [&](const std::string& id) {
+    return std::any_of(list->all().begin(), list->all().end(),
+                       [&](const Device& device) { return device.id == id && device.kind == DeviceKind::kNeuron; });
+  });
 }
 
 ClocksTaken TakenOf(const ClockPolicy& policy, const std::vector<DeviceClocks::Outcome>& outcomes) {
@@ -59,6 +70,7 @@ TrustReason ClocksLost(const std::string& device_id, const Status& why) {
 void LockClocksOf(const RunParts& parts, const SessionRow& session, std::function<void(const ClocksTaken&)> taken) {
   const ClockPolicy policy = PolicyOf(session);
   if (policy.mode == ClockPolicy::Mode::kNone) return taken({});
+  if (parts.clocks == nullptr && HaveNoClocks(parts, session.devices)) return taken({});
   if (parts.clocks == nullptr) {
     const Status why = Fail(ErrorCode::kUsage, "lock the clocks", "this kprofd locks none", "ask for none");
     return taken(

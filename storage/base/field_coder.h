@@ -6,12 +6,13 @@
 //     static void Visit(Coder& field, T& value);  // calls field(value.x) for each field
 //   };
 //
-// A field is a number, an enum (of one byte, none of whose values is above Fields::Last(value)), a text, an optional, a
-// vector, or a struct that Visit knows. Texts and lists longer than the limits are cut when written, and refused when
-// read. The reader takes untrusted bytes, as MessageDecoder does.
+// A field is a number (a float as its bits), an enum (of one byte, none of whose values is above Fields::Last(value)),
+// a text, an optional, a vector, or a struct that Visit knows. Texts and lists longer than the limits are cut when
+// written, and refused when read. The reader takes untrusted bytes, as MessageDecoder does.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ class FieldWriter {
       Fields::Visit(*this, value);
     }
   }
+  void operator()(double value) { out_.Add(std::bit_cast<uint64_t>(value)); }
   void operator()(const std::string& text) { out_.Add(text.substr(0, limits_.text_bytes)); }
   template <typename T>
   void operator()(const std::optional<T>& value) {
@@ -80,6 +82,11 @@ class FieldReader {
     } else {
       Fields::Visit(*this, value);
     }
+  }
+  void operator()(double& value) {
+    uint64_t bits = 0;
+    in_.Read(bits);
+    value = std::bit_cast<double>(bits);
   }
   void operator()(std::string& text) {
     in_.Read(text);

@@ -149,7 +149,7 @@ cores = [4, 5]
         self.assertEqual(devices[1]["uuid"], FIRST_UUID)
         self.assertEqual(set(devices[1]), {"id", "kind", "name", "uuid", "run", "run_uid", "session", "session_uid",
                                            "held_since_ns", "queued", "health", "trouble", "remedy", "nvidia",
-                                           "clocks", "peaks"})
+                                           "neuron", "clocks", "peaks"})
         self.assertIn("first", self.ctl.run("devices").text)
 
 

@@ -36,6 +36,9 @@ class NeuronChild {
   // `wake_fd` became readable (-1: nobody wakes). kEnd: no more comes, as it has ended or closed its output.
   Heard Read(std::string& out, int wait_ms, int wake_fd = -1);
 
+  // Readable when Read has something to give; -1 behind its end.
+  int fd() const { return out_.get(); }
+
   // The status of waitpid, once it has ended, at most `wait_ms` from now; what is left of its group is killed then.
   std::optional<int> AwaitEnd(int wait_ms);
   // Asks it and its group to end, and kills what has not within `grace_ms`; 0: at once.

@@ -12,6 +12,7 @@ namespace kprof {
 namespace {
 
 constexpr int kMostDevices = 1024;
+constexpr int kUsualLnc = 2;  // of chips that have a choice
 constexpr double kMostPercent = 100;
 
 struct KnownChip {
@@ -123,6 +124,7 @@ struct CoreCounts {
   std::optional<int> physical;
   std::optional<int> logical;
   std::optional<int> lnc;
+  bool lnc_is_assumed = false;
 };
 
 CoreCounts CountCores(const NeuronSources& sources, const DeviceSources& parts, const NeuronChip* chip) {
@@ -147,6 +149,10 @@ CoreCounts CountCores(const NeuronSources& sources, const DeviceSources& parts, 
     }
   }
   if (!counts.lnc && chip != nullptr && chip->core_version == "v2") counts.lnc = 1;
+  if (!counts.lnc && logical == 0 && chip != nullptr) {
+    counts.lnc = kUsualLnc;
+    counts.lnc_is_assumed = true;
+  }
   if (!counts.physical && counts.lnc && logical > 0) counts.physical = logical * *counts.lnc;
   if (!counts.physical && chip != nullptr) counts.physical = chip->cores;
   if (!counts.logical && counts.physical && counts.lnc) counts.logical = *counts.physical / *counts.lnc;
@@ -238,6 +244,53 @@ void AddSysfs(const NeuronSysfs& sysfs, const NeuronSysfsDevice& of_device, Neur
   device.notes.insert(device.notes.end(), of_device.notes.begin(), of_device.notes.end());
 }
 
+// Of the executions of a period, those that are not `completed`.
+std::optional<int64_t> FailedIn(const NeuronExecutions& executions) {
+  std::optional<int64_t> failed;
+  for (const auto& count : {executions.completed_with_error, executions.completed_with_num_error, executions.timed_out,
+                            executions.incorrect_input, executions.failed_to_queue}) {
+    AddTo(failed, count);
+  }
+  return failed;
+}
+
+std::optional<int64_t> SumOf(const NeuronErrorCounts& errors) {
+  std::optional<int64_t> sum;
+  for (const auto& count :
+       {errors.generic, errors.numerical, errors.transient, errors.model, errors.runtime, errors.hardware}) {
+    AddTo(sum, count);
+  }
+  return sum;
+}
+
+// What it does on a device with these cores; nothing where it uses none of them.
+std::optional<NeuronRuntimeUse> UseOn(const std::set<int>& cores, const NeuronRuntime& runtime) {
+  bool is_on_it = false;
+  for (const NeuronCoreUse& use : runtime.cores.value_or(std::vector<NeuronCoreUse>())) {
+    is_on_it = is_on_it || cores.contains(use.core);
+  }
+  NeuronRuntimeUse use;
+  if (runtime.memory) {
+    for (const NeuronCoreMemory& memory : runtime.memory->cores) {
+      if (cores.contains(memory.core)) AddTo(use.memory_bytes, std::optional(memory.total_bytes));
+    }
+    use.host_bytes = runtime.memory->host_bytes;
+  }
+  if (!runtime.pid || (!is_on_it && !use.memory_bytes)) return std::nullopt;
+  use.pid = *runtime.pid;
+  use.tag = runtime.tag;
+  if (runtime.executions) {
+    use.completed = runtime.executions->completed;
+    use.failed = FailedIn(*runtime.executions);
+  }
+  if (runtime.errors) use.errors = SumOf(*runtime.errors);
+  if (runtime.device_latency) {
+    use.p50_latency_s = runtime.device_latency->p50_s;
+    use.p99_latency_s = runtime.device_latency->p99_s;
+  }
+  return use;
+}
+
 void AddReport(const NeuronReport& report, const ReportedUse& reported, const NeuronEccCounts* ecc,
                NeuronDevice& device) {
   std::set<int64_t> known;
@@ -249,6 +302,11 @@ void AddReport(const NeuronReport& report, const ReportedUse& reported, const Ne
     for (const int64_t pid : core.pids) {
       if (known.insert(pid).second) device.processes.push_back({.pid = pid});
     }
+  }
+  std::set<int> numbers;
+  for (const NeuronLogicalCore& core : device.cores) numbers.insert(core.number);
+  for (const NeuronRuntime& runtime : report.runtimes) {
+    if (std::optional<NeuronRuntimeUse> use = UseOn(numbers, runtime)) device.runtimes.push_back(*std::move(use));
   }
   if (!device.memory_used_bytes) device.memory_used_bytes = memory;
   if (!device.memory_bytes && report.hardware) device.memory_bytes = report.hardware->device_memory_bytes;
@@ -277,6 +335,10 @@ void NumberCores(const DeviceSources& parts, int count, bool as_told, int first,
 }
 
 void NoteCounts(const CoreCounts& counts, std::vector<std::string>& notes) {
+  if (counts.lnc_is_assumed) {
+    notes.push_back("nobody tells how many physical cores make a logical one; taken for " + std::to_string(kUsualLnc) +
+                    ", as is usual");
+  }
   if (!counts.physical || !counts.logical || !counts.lnc) return;
   if (*counts.logical * *counts.lnc == *counts.physical) return;
   notes.push_back(std::to_string(*counts.logical) + " logical cores of " + std::to_string(*counts.lnc) +

@@ -18,8 +18,8 @@
 
 namespace kprof {
 
-// In place of a clock's state and of clocks to lock: there is nothing that a run could be blamed for.
-constexpr const char* kNeuronClockState = "Neuron devices have no user clock control";
+// In place of clocks that could be locked: there is nothing that a run could be blamed for.
+constexpr const char* kNeuronClockControl = "not_supported";
 
 struct NeuronChip {
   std::string_view name;          // "Trainium2"
@@ -43,6 +43,21 @@ struct NeuronLogicalCore {
   bool operator==(const NeuronLogicalCore&) const = default;
 };
 
+// A process that has the Neuron runtime on some of a device's cores, by the report: its counts are of the report's
+// period.
+struct NeuronRuntimeUse {
+  int64_t pid = 0;
+  std::string tag;
+  std::optional<int64_t> completed;     // executions
+  std::optional<int64_t> failed;        // and those that were not, or with errors
+  std::optional<int64_t> errors;        // of all kinds
+  std::optional<double> p50_latency_s;  // on the device; absent when nothing ran
+  std::optional<double> p99_latency_s;
+  std::optional<int64_t> memory_bytes;  // of the device
+  std::optional<int64_t> host_bytes;
+  bool operator==(const NeuronRuntimeUse&) const = default;
+};
+
 struct NeuronDevice {
   int index = 0;
   std::string chip;          // "Trainium2"; empty: not known
@@ -55,16 +70,16 @@ struct NeuronDevice {
   std::optional<int64_t> numa_node;
   std::vector<int> connected;  // devices, by index
   std::optional<int> physical_cores;
-  std::optional<int> lnc;
+  std::optional<int> lnc;                // where nobody tells, the usual one of the chip, and a note
   std::vector<NeuronLogicalCore> cores;  // by number
   std::optional<int64_t> memory_bytes;
   std::optional<int64_t> memory_used_bytes;
   std::vector<NeuronProcess> processes;
+  std::vector<NeuronRuntimeUse> runtimes;
   NeuronEccCounts ecc;
   std::optional<int64_t> execution_errors;  // of all its cores; absent where a 0 could be no count
   std::vector<std::string> unhealthy_components;
   std::optional<NeuronPower> power;  // only where it is valid
-  std::string clock_state = kNeuronClockState;
   std::vector<std::string> notes;
   bool operator==(const NeuronDevice&) const = default;
 };

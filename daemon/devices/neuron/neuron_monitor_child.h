@@ -44,6 +44,9 @@ class NeuronMonitorChild {
 
   bool ended() const { return ended_.has_value(); }
 
+  // Readable when Next may have something to give that it has not read yet; -1 behind its end.
+  int fd() const { return child_.fd(); }
+
  private:
   NeuronMonitorChild(NeuronChild child, std::string config_path)
       : child_(std::move(child)), config_path_(std::move(config_path)) {}

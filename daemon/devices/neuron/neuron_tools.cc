@@ -69,7 +69,7 @@ Result<LsAnswer> RunOnce(const std::vector<std::string>& argv, const NeuronToolP
   ASSIGN_OR_RETURN(NeuronChild child, NeuronChild::Start(argv, place.environment, own));
   const std::string act = "ask neuron-ls";
   const auto too_slow = [&] {
-    return Fail(ErrorCode::kToolFailed, act, "it gave no answer in time" + Behind(child.ErrorTail()),
+    return Fail(ErrorCode::kTimedOut, act, "it gave no answer in time" + Behind(child.ErrorTail()),
                 "see whether the Neuron driver hangs: run neuron-ls by hand");
   };
   LsAnswer answer;

@@ -30,8 +30,8 @@ Result<std::string> FindNeuronTool(std::string_view name, const NeuronToolPlace&
 // waits longer than `deadline_ms`, for both together, but for one that cannot be started (NeuronChild::Start) or killed
 // (2 s). A node without devices is an empty inventory.
 // Fails with kToolMissing where there is none, kSpawnFailed where it cannot be started, kToolFailed with how it ended
-// and what it said last (or that it took too long, or printed more than 16 MiB), kBadInput for an answer that cannot be
-// read, kCancelled.
+// and what it said last (or that it printed more than 16 MiB), kTimedOut where it took too long, kBadInput for an
+// answer that cannot be read, kCancelled.
 Result<NeuronInventory> RunNeuronLs(const NeuronToolPlace& place, OwnChildren* own, int deadline_ms,
                                     const std::stop_token& stop);
 

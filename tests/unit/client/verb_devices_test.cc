@@ -31,5 +31,29 @@ TEST_F(VerbDevicesTest, OneHeldByAnotherUserIsNotCalledFree) {
   EXPECT_THAT(results_, Not(HasSubstr("free")));
 }
 
+TEST_F(VerbDevicesTest, ANeuronDeviceTellsOfItsCores) {
+  daemon_.calls.list_devices = [](const v1::ListDevicesRequest&, v1::ListDevicesResponse& response) {
+    v1::Device& device = *response.add_devices();
+    device.set_id("neuron0");
+    v1::NeuronFacts& facts = *device.mutable_neuron();
+    facts.set_clock_control("not_supported");
+    facts.set_lnc(2);
+    facts.set_numa_node(-1);
+    facts.set_memory_bytes(uint64_t{96} << 30);
+    facts.set_memory_used_bytes(uint64_t{3} << 29);
+    facts.set_power_mean_percent(2.5);
+    for (const double percent : {80.0, 41.0}) facts.add_cores()->set_utilization_percent(percent);
+    facts.add_unhealthy_components("hbm");
+    return OkStatus();
+  };
+  daemon_.Start();
+  EXPECT_EQ(Kprofctl({"devices"}), 0);
+  EXPECT_THAT(results_, HasSubstr("2 cores (LNC 2), 1.5 GiB of 96.0 GiB, 2.5 % of power, 61 % busy, unhealthy: hbm"));
+  EXPECT_EQ(Kprofctl({"devices", "--json"}), 0);
+  EXPECT_THAT(results_, HasSubstr(R"("clock_control":"not_supported")"));
+  EXPECT_THAT(results_, HasSubstr(R"("numa_node":-1)"));
+  EXPECT_THAT(results_, HasSubstr(R"("execution_errors":null)"));
+}
+
 }  // namespace
 }  // namespace kprof::cli

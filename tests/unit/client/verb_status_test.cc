@@ -46,10 +46,12 @@ TEST_F(VerbStatusTest, StatusAsJson) {
   EXPECT_THAT(results_, StartsWith("{\"schema\":\"kprof.status.v1\",\"client_version\":"));
   EXPECT_THAT(results_, HasSubstr(R"("version":"9.8.7")"));
   EXPECT_THAT(results_, HasSubstr(R"("started_ns":"0","now_ns":"5","uptime_ns":5)"));
-  EXPECT_THAT(results_,
-              HasSubstr(R"("devices":[{"id":"0","kind":"nvidia","name":"","uuid":null,"run":"01jd",)"
-                        R"("run_uid":7,"session":null,"session_uid":null,"held_since_ns":null,"queued":0,)"
-                        R"("health":null,"trouble":null,"remedy":null,"nvidia":null,"clocks":null,"peaks":[]}])"));
+  EXPECT_THAT(
+      results_,
+      HasSubstr(
+          R"("devices":[{"id":"0","kind":"nvidia","name":"","uuid":null,"run":"01jd",)"
+          R"("run_uid":7,"session":null,"session_uid":null,"held_since_ns":null,"queued":0,)"
+          R"("health":null,"trouble":null,"remedy":null,"nvidia":null,"neuron":null,"clocks":null,"peaks":[]}])"));
 }
 
 }  // namespace

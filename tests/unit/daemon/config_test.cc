@@ -120,7 +120,8 @@ cores = [0, 1]
   EXPECT_EQ(config->audit.max_age_ns, 30LL * 24 * 3600 * 1'000'000'000);
   EXPECT_EQ(config->audit.max_entries, 5000);
   EXPECT_EQ(Load("")->audit.max_age_ns, 365LL * 24 * 3600 * 1'000'000'000);
-  EXPECT_EQ(config->devices, (DevicePolicy{false, "/a/libnvml.so", "/a/libdcgm.so", "/a/bin:/b/bin", "/a/peaks.csv"}));
+  EXPECT_EQ(config->devices,
+            (DevicePolicy{false, "/a/libnvml.so", "/a/libdcgm.so", "/a/bin:/b/bin", "", "", "/a/peaks.csv"}));
   ASSERT_EQ(config->accelerators.size(), 2u);
   EXPECT_EQ(config->accelerators[0].id, "0");
   EXPECT_EQ(config->accelerators[1].cores, (std::vector<int>{0, 1}));
@@ -199,6 +200,20 @@ TEST_F(ConfigTest, SaysTheLineOfWhatIsWrong) {
     EXPECT_EQ(config.status().code(), ErrorCode::kUsage) << c.text;
     EXPECT_THAT(config.status().ToString(), HasSubstr(c.says));
   }
+}
+
+TEST_F(ConfigTest, TakesTheNeuronPlacesOfTheFileThenInUserModeOfTheEnvironment) {
+  setenv("KPROF_NEURON_BIN", "/env/bin", 1);
+  setenv("KPROF_NEURON_SYSFS", "/env/sysfs", 1);
+  const std::string file = "[devices]\nneuron_tools = \"/opt/tools\"\n";
+  EXPECT_EQ(Load(file)->devices.neuron_tools, "/opt/tools");
+  EXPECT_EQ(Load(file)->devices.neuron_sysfs, "/env/sysfs");
+  EXPECT_EQ(Load("")->devices.neuron_tools, "/env/bin");
+  EXPECT_EQ(Load(file, {.user = false})->devices.neuron_tools, "/opt/tools");
+  EXPECT_EQ(Load(file, {.user = false})->devices.neuron_sysfs, "");
+  unsetenv("KPROF_NEURON_BIN");
+  unsetenv("KPROF_NEURON_SYSFS");
+  EXPECT_THAT(Load("[devices]\nneuron_sysfs = \"sys\"\n").status().ToString(), HasSubstr("neuron_sysfs"));
 }
 
 // Whoever mends a file does not want to hear of one thing after the other.

@@ -153,5 +153,23 @@ TEST(DeviceList, LeavesVendorsItDoesNotManageAsTheCallerHasThem) {
   EXPECT_THAT(DeviceList({}).VisibilityVariables({"cpu"}, {}), IsEmpty());
 }
 
+TEST(DeviceList, NamesNeuronDevicesByTheirNumbersWhereThereAreNoOthers) {
+  const DeviceList alone({Neuron("neuron0", {0, 1}), Neuron("neuron1", {2, 3})});
+  EXPECT_THAT(SelectOk(alone, "1"), ElementsAre("neuron1"));
+  EXPECT_THAT(SelectOk(alone, "neuron1,0"), ElementsAre("neuron0", "neuron1"));
+  EXPECT_EQ(alone.Select("0,neuron0", {}).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(alone.Select("2", {}).status().code(), ErrorCode::kUsage);
+  const DeviceList mixed({Gpu("0", "GPU-aaaa"), Neuron("neuron0", {0, 1}), Neuron("neuron1", {2, 3})});
+  EXPECT_THAT(SelectOk(mixed, "0"), ElementsAre("0"));
+  EXPECT_EQ(mixed.Select("1", {}).status().code(), ErrorCode::kUsage);
+  const DeviceList named({Neuron("0", {0, 1}), Neuron("neuron0", {2, 3})});
+  EXPECT_THAT(SelectOk(named, "0"), ElementsAre("0"));
+}
+
+TEST(DeviceList, LeavesNeuronCoresAsTheCallerHasThemWhereNobodyTellsThem) {
+  const DeviceList list({Neuron("neuron0", {})});
+  EXPECT_THAT(list.VisibilityVariables({"neuron0"}, {}), testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace kprof

@@ -142,7 +142,6 @@ TEST(NeuronDevice, CountsPhysicalAndLogicalCores) {
       {"no tree", 4, 2, 0, "", 8, 4, 2},
       {"v2 has no LNC", 2, {}, 0, "inf2.xlarge", 2, 2, 1},
       {"nothing but the instance", {}, {}, 0, "inf2.xlarge", 2, 2, 1},
-      {"nothing but the instance, and LNC may be either", {}, {}, 0, "trn2.3xlarge", 8, 0, {}},
       {"LNC of a device that is not listed whole", {}, 2, 8, "", 8, 4, 2},
       {"nothing", {}, {}, 0, "", {}, 0, {}},
   };
@@ -190,8 +189,35 @@ TEST(NeuronDevice, CountsCoresOnWhereNeuronLsHasOneTwice) {
   EXPECT_THAT(devices[1].notes, ElementsAre(HasSubstr("does not number each core of the node once")));
 }
 
-TEST(NeuronDevice, HasNoClockToControl) {
-  EXPECT_EQ(MergeNeuronDevices(Listed({Facts(0, 2)})).at(0).clock_state, "Neuron devices have no user clock control");
+TEST(NeuronDevice, TakesTheUsualLncWhereNobodyTellsItAndSaysSo) {
+  NeuronSources sources;
+  sources.sysfs = NeuronSysfs{.devices = {Tree(0, 8, "NCv3"), Tree(1, 8, "NCv3")}};
+  for (NeuronSysfsDevice& device : sources.sysfs->devices) device.device_name = "Trainium2";
+  const std::vector<NeuronDevice> devices = MergeNeuronDevices(sources);
+  EXPECT_EQ(devices[1].lnc, 2);
+  EXPECT_THAT(NumbersOf(devices[1]), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(devices[1].notes, ElementsAre(HasSubstr("nobody tells how many physical cores")));
+}
+
+TEST(NeuronDevice, TellsWhatEachRuntimeDoesOnIt) {
+  NeuronSources sources = Listed({Facts(0, 2, {0, 1}), Facts(1, 2, {2, 3})});
+  NeuronRuntime runtime;
+  runtime.pid = 11;
+  runtime.tag = "train";
+  runtime.cores = std::vector<NeuronCoreUse>{{.core = 1}, {.core = 2}};
+  runtime.executions = NeuronExecutions{.completed = 5, .completed_with_error = 1, .timed_out = 2};
+  runtime.errors = NeuronErrorCounts{.numerical = 3, .hardware = 4};
+  runtime.device_latency = NeuronLatency{.p50_s = 0.5, .p99_s = 0.9};
+  runtime.memory =
+      NeuronMemoryUse{.host_bytes = 7, .cores = {{.core = 1, .total_bytes = 10}, {.core = 2, .total_bytes = 20}}};
+  NeuronRuntime idle;
+  idle.pid = 12;
+  sources.report = NeuronReport{.runtimes = {runtime, idle}};
+  const std::vector<NeuronDevice> devices = MergeNeuronDevices(sources);
+  const NeuronRuntimeUse on_first{11, "train", 5, 3, 7, 0.5, 0.9, 10, 7};
+  const NeuronRuntimeUse on_second{11, "train", 5, 3, 7, 0.5, 0.9, 20, 7};
+  EXPECT_THAT(devices[0].runtimes, ElementsAre(on_first));
+  EXPECT_THAT(devices[1].runtimes, ElementsAre(on_second));
 }
 
 TEST(NeuronDevice, SumsWhatAllProcessesDoOnACore) {

@@ -1,0 +1,89 @@
+// All Neuron devices of this node: looks which there are, keeps what each said last, and has neuron-monitor run while
+// somebody wants to know. Looks again now and then, because the driver and the tools may come after kprofd was started.
+//
+// A device has the driver's index. None ever goes: what has become of one is its health. The tools tell of all devices
+// together, so that one whose driver hangs makes all unresponsive.
+//
+// Io loop only. Never blocks. `loop` and what the settings name must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/devices/device_health.h"
+#include "daemon/devices/neuron/neuron_changes.h"
+#include "daemon/devices/neuron/neuron_device.h"
+#include "daemon/devices/neuron/neuron_link.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class NeuronDevices {
+ public:
+  struct One {
+    NeuronDevice facts;  // the last that were told, whatever its health
+    DeviceHealth health = DeviceHealth::kOk;
+    Status trouble;
+  };
+  // Called from the loop, with the device's index.
+  struct Events {
+    std::function<void(int)> changed;  // its health or its cores; also one that was just found
+    std::function<void(int, const NeuronDevice&)> told;
+    std::function<void(int, const NeuronChange&)> befell;
+  };
+
+  NeuronDevices(IoLoop& loop, NeuronLink::Settings settings, Events events);
+
+  // `settled`: it is known which there are, or why not. Once.
+  void Begin(std::function<void()> settled);
+  // Looks now whether there are more.
+  void LookAgain();
+
+  const std::map<int, One>& all() const { return devices_; }  // by index
+  // Why none was found; ok where that worked.
+  const Status& last_look() const { return last_look_; }
+
+  // Asks anew, and has neuron-monitor run for a while; then calls `done`, when that is told, or it is clear that it
+  // will not be.
+  void Refresh(std::function<void()> done);
+
+  // From now on neuron-monitor is to run, or not for this.
+  void Watch(bool is_watched);
+
+ private:
+  void Ask(bool lists);
+  void OnAnswer(bool listed, Result<NeuronView> view);
+  void OnView(const NeuronView& view);
+  void OnTrouble(const Status& why);
+  void Take(NeuronDevice device, const NeuronView& view);
+  void SetHealth(int index, DeviceHealth health, const Status& why);
+  void Missed(int index, const NeuronView& view);
+  void LookAgainLater();
+  bool ListingIsDue() const;
+  void MonitorForAWhile();
+  void MonitorAsWanted();
+  bool ReportIsOwed(const NeuronView& view) const;
+  void FinishWaiting();
+
+  IoLoop& loop_;
+  const Events events_;
+  std::map<int, One> devices_;
+  NeuronLink link_;
+  std::function<void()> settled_;
+  std::vector<std::function<void()>> waiting_;
+  bool asking_ = false;
+  bool listing_wanted_ = false;  // while another question is under way
+  Status last_look_;
+  int64_t listed_mono_ns_ = 0;  // 0: never
+  bool listing_hangs_ = false;
+  int fruitless_looks_ = 0;  // in a row
+  IoLoop::Timer look_again_;
+  bool is_watched_ = false;
+  IoLoop::Timer monitor_end_;  // pending: it runs for those who asked
+  int64_t monitor_since_ns_ = 0;
+};
+
+}  // namespace kprof
