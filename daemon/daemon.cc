@@ -32,6 +32,7 @@
 #include "daemon/devices/peaks/built_in_peaks.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/launch_ways.h"
+#include "daemon/process/user_names.h"
 #include "daemon/remote_clients.h"
 #include "daemon/rpc/answer_cache.h"
 #include "daemon/rpc/audited_calls.h"
@@ -142,6 +143,7 @@ struct Daemon::Parts {
   std::unique_ptr<NodeDevices> node_devices;
   std::unique_ptr<DeviceClocks> clocks;
   std::unique_ptr<ProfilerPause> profiler_pause;
+  UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
@@ -226,12 +228,15 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_parts.expiry_clock = expiry_clock.get();
   run_parts.imports = &imports;
   run_parts.trace_parts = &trace_parts;
+  run_parts.node_devices = node_devices.get();
+  run_parts.user_names = &user_names;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_parts.boot_id = *boot_id;
     RETURN_IF_ERROR(BuildClocks(*boot_id));
     RETURN_IF_ERROR(BuildPause(*boot_id));
     run_parts.clocks = clocks.get();
+    run_parts.profiler_pause = profiler_pause.get();
   } else {
     LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
   }

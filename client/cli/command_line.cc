@@ -48,6 +48,7 @@ class Grammar {
     AddCaptureVerb(verbs_);
     AddImportVerb(verbs_);
     AddSessionVerbs(verbs_);
+    AddClocksVerbs(verbs_);
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);
     AddExportVerb(verbs_);

@@ -8,14 +8,16 @@ struct CaptureWords {
   std::string timeout;
   std::string queue_timeout;
   std::vector<std::string> labels;
-  std::string clocks;  // none: see later_versions.h
+  std::string cool_down;
 
   Result<VerbArgs> Finish() {
     RETURN_IF_ERROR(CheckText("TOOL", args.tool));
     RETURN_IF_ERROR(CheckText("--device", args.device));
+    RETURN_IF_ERROR(CheckText("--clocks", args.clocks));
     RETURN_IF_ERROR(CheckText("--session", args.session));
     ASSIGN_OR_RETURN(args.timeout_ms, ParseOptionalDuration("--timeout", timeout));
     ASSIGN_OR_RETURN(args.queue_timeout_ms, ParseOptionalDuration("--queue-timeout", queue_timeout));
+    ASSIGN_OR_RETURN(args.cool_down_ms, ParseOptionalDuration("--cool-down", cool_down));
     ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
     return VerbArgs(args);
   }
@@ -41,7 +43,13 @@ void AddCaptureVerb(VerbSet& verbs) {
   AddRepeated(verb, "--env", "K[=V]", args.env, "Set a variable, or insist on the caller's (repeat)");
   verb->add_option("--cwd", args.cwd, "Where the command starts (default: here; on another node: /)")->type_name("DIR");
   AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
-  verb->add_option("--clocks", words->clocks, "none: leave the clocks alone (default: none)")->type_name("POLICY");
+  verb->add_option("--clocks", args.clocks,
+                   "none, base, lock or lock=MHZ; lock! fails instead of going on unlocked (default: none)")
+      ->type_name("POLICY");
+  verb->add_option("--cool-down", words->cool_down,
+                   "Wait at most this long until the device is 10 C below its slowdown (default: do not)")
+      ->type_name("DURATION");
+  verb->add_flag("--exclusive", args.exclusive, "Wait until nobody else's processes are on the device");
   verb->add_option("--session", args.session, "Run it as the next round of this session (default: by itself)")
       ->type_name("ID");
   AddPriority(verb, args.priority);

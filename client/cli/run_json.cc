@@ -105,7 +105,9 @@ void WriteRun(JsonWriter& json, const v1::Run& run, const QueuePlace* place) {
   WriteLimit(json, run.queue_timeout_ms());
   json.Key("session").StringOrNull(run.session_id()).Key("round");
   run.has_round() ? json.Int(run.round()) : json.Null();
-  json.Key("priority").Int(run.priority());
+  json.Key("priority").Int(run.priority()).Key("clocks").StringOrNull(run.clocks()).Key("cool_down_ms");
+  WriteLimit(json, run.cool_down_ms());
+  json.Key("exclusive").Bool(run.exclusive());
   json.Key("stdout_bytes").Int(run.stdout_bytes()).Key("stdout_dropped_bytes").Int(run.stdout_dropped_bytes());
   json.Key("stderr_bytes").Int(run.stderr_bytes()).Key("stderr_dropped_bytes").Int(run.stderr_dropped_bytes());
   if (place != nullptr) WriteQueuePlace(json, *place);

@@ -148,6 +148,10 @@ std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_
     facts.Add("session", TerminalText(run.session_id()) + ", round " + std::to_string(run.round()));
   }
   if (run.priority() != 0) facts.Add("priority", std::to_string(run.priority()));
+  if (run.clocks() != "none" && !run.clocks().empty()) facts.Add("clocks", TerminalText(run.clocks()));
+  if (run.cool_down_ms() > 0)
+    facts.Add("cool down", "for " + FormatDuration(run.cool_down_ms() * 1'000'000) + " at most");
+  if (run.exclusive()) facts.Add("device", "wanted for itself alone");
   for (const v1::EnvironmentVariable& variable : run.environment()) {
     facts.Add("env", TerminalText(variable.name() + "=" + variable.value()));
   }

@@ -47,6 +47,9 @@ struct CaptureArgs {
   bool detach = false;
   std::string session;
   int64_t priority = 0;
+  std::string clocks;
+  int64_t cool_down_ms = 0;
+  bool exclusive = false;
 };
 
 struct ImportArgs {
@@ -76,6 +79,20 @@ struct CloseSessionArgs {
 
 struct ShowSessionArgs {
   std::string session;
+};
+
+struct ClocksStatusArgs {};
+
+struct LockClocksArgs {
+  std::string device;
+  int64_t sm_mhz = 0;  // 0: as the device holds it
+  int64_t memory_mhz = 0;
+  int64_t ttl_ms = 0;
+  int64_t queue_timeout_ms = 0;
+};
+
+struct ReleaseClocksArgs {
+  std::string device;  // empty: all of one's own
 };
 
 struct ListSessionsArgs {
@@ -165,9 +182,10 @@ struct CompletionArgs {
   std::string shell;
 };
 
-using VerbArgs = std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs,
-                              DeleteArgs, PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs,
-                              QueryArgs, BackupArgs, DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs,
-                              CloseSessionArgs, ShowSessionArgs, ListSessionsArgs, ImportArgs, ExportArgs>;
+using VerbArgs =
+    std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
+                 PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
+                 DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
+                 ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs>;
 
 }  // namespace kprof::cli

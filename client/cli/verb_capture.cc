@@ -52,6 +52,9 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
   spec.set_attached(!args.detach);
   spec.set_session_id(args.session);
   spec.set_priority(static_cast<int32_t>(args.priority));
+  spec.set_clocks(args.clocks);
+  spec.set_cool_down_ms(args.cool_down_ms);
+  spec.set_exclusive(args.exclusive);
   return request;
 }
 

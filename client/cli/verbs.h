@@ -47,5 +47,8 @@ Status RunVerb(const OpenSessionArgs& args, const VerbContext& context);
 Status RunVerb(const CloseSessionArgs& args, const VerbContext& context);
 Status RunVerb(const ShowSessionArgs& args, const VerbContext& context);
 Status RunVerb(const ListSessionsArgs& args, const VerbContext& context);
+Status RunVerb(const ClocksStatusArgs& args, const VerbContext& context);
+Status RunVerb(const LockClocksArgs& args, const VerbContext& context);
+Status RunVerb(const ReleaseClocksArgs& args, const VerbContext& context);
 
 }  // namespace kprof::cli

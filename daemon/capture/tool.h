@@ -26,6 +26,8 @@ class Tool {
  public:
   virtual ~Tool() = default;
   virtual std::string_view name() const = 0;
+  // The clock policy of a run that asks for none (clocks/clock_policy.h).
+  virtual std::string_view usual_clocks() const { return "lock"; }
   // Fails with kUsage when the tool cannot do what is asked; nothing is queued then.
   virtual Status Check(const ToolRequest& request) const = 0;
   // REQUIRES: Check passed. Fails with kToolMissing when the node lacks the tool.

@@ -6,6 +6,8 @@ namespace {
 class Command final : public Tool {
  public:
   std::string_view name() const override { return "command"; }
+  // It need not measure time, nor anything on a device.
+  std::string_view usual_clocks() const override { return "none"; }
 
   Status Check(const ToolRequest& request) const override {
     if (request.argv.empty() || request.argv[0].empty()) {

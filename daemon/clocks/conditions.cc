@@ -11,6 +11,7 @@ namespace kprof {
 namespace {
 
 // A sampler that was held up says nothing of the time in between.
+constexpr size_t kMostCounted = 4096;
 constexpr int64_t kLongestStandNs = 2 * kNanosPerSecond;
 constexpr size_t kMostNamed = 3;
 // Clocks are offered in steps of 15 MHz, and a device that holds one is often seen a step beside it.
@@ -61,6 +62,11 @@ void Conditions::Add(const NvidiaSample& sample) {
   TakeMost(most_sm_mhz_, sample.sm_mhz);
 }
 
+void Conditions::End(int64_t mono_ns) {
+  if (last_) Close(*last_, mono_ns);
+  last_.reset();
+}
+
 void Conditions::Close(const NvidiaSample& before, int64_t until_mono_ns) {
   const int64_t stood_ns = std::clamp<int64_t>(until_mono_ns - before.mono_ns, 0, kLongestStandNs);
   watched_ns_ += stood_ns;
@@ -81,8 +87,11 @@ void Conditions::Close(const NvidiaSample& before, int64_t until_mono_ns) {
 }
 
 void Conditions::AddForeign(uint32_t pid, const std::string& known_as) {
-  if (foreign_pids_.size() >= 4096 || !foreign_pids_.insert(pid).second) return;
-  if (foreign_.size() < kMostNamed) foreign_.push_back(known_as);
+  if (const auto named = foreign_.find(pid); named != foreign_.end()) {
+    named->second = known_as;
+  } else if (foreign_pids_.size() < kMostCounted && foreign_pids_.insert(pid).second && foreign_.size() < kMostNamed) {
+    foreign_.emplace(pid, known_as);
+  }
 }
 
 void Conditions::AddEcc(std::optional<uint64_t> uncorrected) {
@@ -129,7 +138,11 @@ void Conditions::AddThrottling(std::vector<Condition>& reasons) const {
     std::string message = device + ": " + std::string(ClockReasonText(bit)) + " for " + Share(time_ns) + " of the run";
     if (by_power && most_power_mw_) message += ", up to " + Grouped(*most_power_mw_ / 1000) + " W";
     if (!by_power && hottest_c_) message += ", up to " + std::to_string(*hottest_c_) + " C";
-    reasons.push_back({bit == clock_reasons::kPowerCap ? "power_capped" : "throttled", std::move(message)});
+    if (bit == clock_reasons::kPowerCap) {
+      reasons.push_back({"power_capped", std::move(message)});
+    } else {
+      reasons.push_back({"throttled", std::move(message)});
+    }
   }
 }
 
@@ -140,7 +153,7 @@ std::vector<Condition> Conditions::Reasons() const {
   AddThrottling(reasons);
   if (!foreign_pids_.empty()) {
     std::string who;
-    for (const std::string& one : foreign_) who += (who.empty() ? "" : ", ") + one;
+    for (const auto& [pid, one] : foreign_) who += (who.empty() ? "" : ", ") + one;
     if (foreign_pids_.size() > foreign_.size()) {
       who += " and " + std::to_string(foreign_pids_.size() - foreign_.size()) + " more";
     }

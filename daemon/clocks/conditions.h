@@ -15,7 +15,7 @@
 
 namespace kprof {
 
-// A stable code (docs/trust.md), and a sentence.
+// A stable code (docs/cli.md), and a sentence.
 struct Condition {
   std::string code;
   std::string message;
@@ -29,8 +29,11 @@ class Conditions {
       : device_id_(std::move(device_id)), locked_mhz_(locked_mhz) {}
 
   void Add(const NvidiaSample& sample);
+  // No more come: the last one stands until then.
+  void End(int64_t mono_ns);
 
-  // A process on the device that is none of the run's: how people know it, "pid 4711 (python3, user eve)".
+  // A process on the device that is none of the run's: how people know it, "pid 4711 (python3, user eve)". What was
+  // said last of one counts.
   void AddForeign(uint32_t pid, const std::string& known_as);
   void AddEcc(std::optional<uint64_t> uncorrected);
   void AddXid(uint64_t number);
@@ -39,6 +42,9 @@ class Conditions {
   std::vector<Condition> Reasons() const;
 
   int64_t samples() const { return samples_; }
+  // How much of the time a sample stands for.
+  int64_t watched_ns() const { return watched_ns_; }
+  std::optional<uint32_t> locked_mhz() const { return locked_mhz_; }
   // Of the time in which the device was at work; absent: it was not.
   std::optional<uint32_t> least_sm_mhz() const { return least_sm_mhz_; }
   std::optional<uint32_t> most_sm_mhz() const { return most_sm_mhz_; }
@@ -67,7 +73,7 @@ class Conditions {
   std::optional<uint32_t> hottest_c_;
   std::optional<uint32_t> most_power_mw_;
   std::set<uint32_t> foreign_pids_;
-  std::vector<std::string> foreign_;  // the first few
+  std::map<uint32_t, std::string> foreign_;  // the first few
   std::optional<uint64_t> first_ecc_;
   std::optional<uint64_t> last_ecc_;
   std::set<uint64_t> xids_;

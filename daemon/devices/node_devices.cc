@@ -284,6 +284,11 @@ void NodeDevices::TellWatchers(uint32_t number, const std::function<void(const T
   }
 }
 
+void NodeDevices::TellNow(const std::string& id, std::function<void()> told) {
+  const std::optional<uint32_t> number = NumberOf(id);
+  number ? nvidia_.link(*number).TellNow(std::move(told)) : loop_.Post(std::move(told));
+}
+
 // A device that nobody watches is left in peace.
 void NodeDevices::WatchAsWanted(uint32_t number) {
   bool is_watched = false;

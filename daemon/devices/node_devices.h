@@ -68,6 +68,9 @@ class NodeDevices {
     std::function<void(const NeuronDevice&)> neuron;
   };
   std::shared_ptr<void> Watch(const std::string& id, Telemetry telemetry);
+  // Has what was seen so far told to those who watch; then, or when it is clear that nothing comes, calls `told`, from
+  // the loop.
+  void TellNow(const std::string& id, std::function<void()> told);
 
  private:
   struct Watcher {

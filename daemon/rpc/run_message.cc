@@ -127,6 +127,9 @@ void FillRunWithoutCommand(const RunRow& row, v1::Run& out) {
   out.set_session_id(row.session_id);
   if (row.round) out.set_round(static_cast<int32_t>(*row.round));
   out.set_priority(static_cast<int32_t>(row.priority));
+  out.set_clocks(row.clocks);
+  out.set_cool_down_ms(row.cool_down_ms);
+  out.set_exclusive(row.exclusive);
   if (!row.trace.empty()) FillTrace(row.trace, out);
 }
 
@@ -180,6 +183,9 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   request.attached = spec.attached();
   request.session_id = spec.session_id();
   request.priority = spec.priority();
+  request.clocks = spec.clocks();
+  request.cool_down_ms = spec.cool_down_ms();
+  request.exclusive = spec.exclusive();
   request.idempotency_key = message.idempotency_key();
   return request;
 }

@@ -27,7 +27,7 @@ Status LostWithDaemon(const RunRow& row) {
 }
 
 RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_unix_ns) {
-  Result<Collected> collected = CollectRunFolder(files, layout, row.id);
+  Result<Collected> collected = CollectRunFolder(files, layout, row.id, false);
   if (collected.ok()) {
     SetCollected(row, *std::move(collected));
   } else {

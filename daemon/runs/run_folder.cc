@@ -1,5 +1,7 @@
 #include "daemon/runs/run_folder.h"
 
+#include "daemon/runs/kept_samples.h"
+
 namespace kprof {
 
 bool IsReservedArtifactName(std::string_view name) {
@@ -20,7 +22,7 @@ Result<RunFiles> CreateRunFolder(Files& files, const Layout& layout, const std::
   return made;
 }
 
-Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id) {
+Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id, bool has_samples) {
   const std::string folder = layout.RunFolder(run_id);
   const std::string progress = layout.ArtifactPath(run_id, kProgressName);
   Collected collected;
@@ -39,7 +41,8 @@ Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std
   RETURN_IF_ERROR(finish(kStderrName, OutputStream::kStderr, collected.stderr_log));
   RETURN_IF_ERROR(finish(kStdoutName, OutputStream::kStdout, collected.stdout_log));
   RETURN_IF_ERROR(files.Remove(progress));
-  if (collected.artifacts.empty()) {
+  if (!has_samples) RETURN_IF_ERROR(RemoveSamplePart(files, layout, run_id));
+  if (collected.artifacts.empty() && !has_samples) {
     RETURN_IF_ERROR(files.RemoveTree(folder));
     return collected;
   }

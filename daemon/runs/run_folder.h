@@ -39,7 +39,8 @@ struct Collected {
 
 // Finishes both logs and lists what the run left. The supervisor writes to them no more: it has said so, or has been
 // swept, by its link or by a start (FindMarkedProcesses). Durable when it returns. A folder with nothing in it is
-// removed; so is one of a run that never got that far. Also works on what a crash left.
-Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id);
+// removed; so is one of a run that never got that far. Also works on what a crash left. `has_samples`: of its devices
+// there is a part (kept_samples.h); else what was begun of one is removed.
+Result<Collected> CollectRunFolder(Files& files, const Layout& layout, const std::string& run_id, bool has_samples);
 
 }  // namespace kprof

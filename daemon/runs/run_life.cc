@@ -28,7 +28,7 @@ bool IsForTheOperator(ErrorCode code) {
 }  // namespace
 
 RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, LifeEvents events)
-    : parts_(parts), events_(std::move(events)), row_(std::move(row)) {
+    : parts_(parts), events_(std::move(events)), row_(std::move(row)), stay_(parts, row_) {
   if (row_.timeout_ms > 0 || longest_ms == 0) return;
   row_.timeout_ms = longest_ms;
   timeout_is_nodes_ = true;
@@ -100,7 +100,20 @@ void RunLife::PrepareFiles() {
 void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
   if (!prepared.ok()) Blame(prepared.status());
   if (error_ || stop_reason_) return BeginCollecting();
-  Launch(*std::move(prepared));
+  PrepareDevices(*std::move(prepared));
+}
+
+void RunLife::PrepareDevices(Prepared prepared) {
+  // Shared: std::function copies its captures.
+  stay_.Prepare([this, prepared = std::make_shared<Prepared>(std::move(prepared))](const DeviceStay::Ready& ready) {
+    row_.trust.insert(row_.trust.end(), ready.trust.begin(), ready.trust.end());
+    if (!ready.refused.ok()) {
+      const Status& why = ready.refused;
+      Blame(Fail(why.code(), "run " + row_.id, why.why(), why.remedy()));
+    }
+    if (error_ || stop_reason_) return BeginCollecting();
+    Launch(std::move(*prepared));
+  });
 }
 
 void RunLife::Launch(Prepared prepared) {
@@ -197,6 +210,7 @@ Result<OutputFiles> RunLife::SupervisorsOutput() {
 void RunLife::GoWhenReady() {
   if (!prepared_ || !running_committed_ || ended_ || went_) return;
   went_ = true;
+  stay_.BeginWatching();
   launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
   if (row_.timeout_ms <= 0) return;
@@ -218,6 +232,7 @@ void RunLife::OnStarted(const CommandStarted& started) {
   started_ = true;
   row_.started_ns = Believable(started.unix_ns, row_.queued_ns);
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
+  stay_.NoteCommand(started.pid);
   RemoveSpoolSoon(parts_, row_.id);
 }
 
@@ -236,8 +251,9 @@ bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
     launched_->Stop(grace_ms);
   } else if (launched_ && !committing_running_) {
     BeginCollecting();  // it waits for its supervisor; nothing was executed yet
+  } else {
+    stay_.Hurry();  // it, a commit or a worker is on its way back and will see stop_reason_
   }
-  // Else a commit or a worker is on its way back and will see stop_reason_.
   return true;
 }
 
@@ -258,6 +274,7 @@ void RunLife::BeginCollecting() {
   row_.ended_ns =
       command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
   FinishOutput();
+  LeaveDevices();
   Commit(nullptr, [this](Status status) {
     if (!status.ok()) Blame(status);
     collecting_committed_ = true;
@@ -274,14 +291,26 @@ void RunLife::FinishOutput() {
   });
 }
 
-// However it came to its end: nothing is written to the logs any more once they are collected.
+void RunLife::LeaveDevices() {
+  stay_.End([this](WatchedDevices seen) {
+    for (TrustReason& reason : seen.trust) row_.trust.push_back(std::move(reason));
+    for (MetricRow& metric : seen.metrics) row_.metrics.push_back(std::move(metric));
+    if (seen.part) row_.trace.push_back(*std::move(seen.part));
+    left_devices_ = true;
+    CollectWhenReady();
+  });
+}
+
+// However it came to its end: nothing is written into its folder any more once that is collected.
 void RunLife::CollectWhenReady() {
-  if (collecting_committed_ && !taking_) CollectFiles();
+  if (collecting_committed_ && !taking_ && left_devices_) CollectFiles();
 }
 
 void RunLife::CollectFiles() {
   files_ = RunFiles();
-  auto work = [this, id = row_.id] { return CollectRunFolder(parts_.files, parts_.catalog.layout(), id); };
+  auto work = [this, id = row_.id, has_samples = !row_.trace.empty()] {
+    return CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples);
+  };
   OnWorker<Collected>(parts_.files_work, std::move(work), &RunLife::OnCollected);
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/runs/device_stay.h"
 #include "daemon/runs/life.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
@@ -45,6 +46,7 @@ class RunLife final : public Life {
   void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
   void PrepareFiles();
   void OnFilesPrepared(Result<Prepared> prepared);
+  void PrepareDevices(Prepared prepared);
   void Launch(Prepared prepared);
   Result<OutputFiles> SupervisorsOutput();
   void CommitRunning();
@@ -56,6 +58,7 @@ class RunLife final : public Life {
   void OnEnded(const CommandEnded& ended);
   void BeginCollecting();
   void FinishOutput();
+  void LeaveDevices();
   void CollectWhenReady();
   void CollectFiles();
   void OnCollected(Result<Collected> collected);
@@ -67,6 +70,8 @@ class RunLife final : public Life {
   const LifeEvents events_;
   RunRow row_;
   bool timeout_is_nodes_ = false;  // it asked for none itself
+  DeviceStay stay_;
+  bool left_devices_ = false;
   RunFiles files_;
   std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
   std::unique_ptr<Launched> launched_;

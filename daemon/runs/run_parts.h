@@ -22,6 +22,9 @@
 namespace kprof {
 
 class DeviceClocks;
+class NodeDevices;
+class ProfilerPause;
+class UserNames;
 
 struct RunParts {
   IoLoop& loop;
@@ -46,6 +49,10 @@ struct RunParts {
   const ImportWays* imports = nullptr;  // null: nothing is imported
   PartPool* trace_parts = nullptr;      // those of runs that go are closed; null: nobody reads traces
   DeviceClocks* clocks = nullptr;       // null: none are locked
+  // Null: none are watched. Else the one below is there, too.
+  NodeDevices* node_devices = nullptr;
+  UserNames* user_names = nullptr;
+  ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
 };
 
 }  // namespace kprof

@@ -24,8 +24,9 @@ Result<std::vector<std::string>> SelectWithin(const SessionRow& session, const D
 
 }  // namespace
 
-Result<RunPlace> PlaceByItself(const RunRequest& request, const DeviceList& devices) {
+Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices) {
   RunPlace place;
+  place.clocks = request.clocks.empty() ? usual_clocks : request.clocks;
   ASSIGN_OR_RETURN(place.devices, devices.Select(request.device, request.environment));
   return place;
 }
@@ -36,7 +37,14 @@ Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* ses
                 "open another with kprofctl session open");
   }
   KPROF_CHECK(session->uid == request.uid);
+  if (!request.clocks.empty() && request.clocks != session->clocks) {
+    return Fail(ErrorCode::kUsage, "submit run",
+                "clocks '" + request.clocks + "' are asked for, and session " + session->id + " has '" +
+                    session->clocks + "' for all of its runs",
+                "leave out --clocks, or --session");
+  }
   RunPlace place;
+  place.clocks = session->clocks;
   ASSIGN_OR_RETURN(place.devices, SelectWithin(*session, devices, request.device));
   place.trust = session->trust;
   return place;

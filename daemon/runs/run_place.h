@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/devices/device_list.h"
@@ -16,11 +17,13 @@ namespace kprof {
 struct RunPlace {
   std::string id;
   std::vector<std::string> devices;
+  std::string clocks;              // its policy
   std::vector<TrustReason> trust;  // known before it starts
 };
 
-// All but its id. Fails with kUsage for devices that are none, or not the session's.
-Result<RunPlace> PlaceByItself(const RunRequest& request, const DeviceList& devices);
+// All but its id. Fails with kUsage for devices that are none, or not the session's, and for clocks that are not the
+// session's. `usual_clocks`: what a tool wants of them that are not spoken of.
+Result<RunPlace> PlaceByItself(const RunRequest& request, std::string_view usual_clocks, const DeviceList& devices);
 // `session`: the one that the request names, if it takes runs; null: kLeaseLost. REQUIRES: it is of whoever asks, as
 // the rules want it (rpc/access_rules.h), before a request gets here.
 Result<RunPlace> PlaceInSession(const RunRequest& request, const SessionRow* session, const DeviceList& devices);

@@ -1,5 +1,6 @@
 #include "daemon/runs/run_request.h"
 
+#include "daemon/clocks/clock_policy.h"
 #include "daemon/runs/request_checks.h"
 #include "daemon/runs/seconds_text.h"
 #include "storage/base/readable_text.h"
@@ -65,6 +66,8 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   RETURN_IF_ERROR(CheckLabels(request.labels, kAct));
   RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, kAct));
   RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kAct));
+  RETURN_IF_ERROR(CheckTimeout("the time to cool down", request.cool_down_ms, kAct));
+  if (!request.clocks.empty()) RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kAct).status());
   RETURN_IF_ERROR(CheckPriority(request.priority, kAct));
   if (request.cwd.empty() || request.cwd[0] != '/') {
     return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",

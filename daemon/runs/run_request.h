@@ -35,6 +35,9 @@ struct RunRequest {
   std::string idempotency_key;
   std::string session_id;  // empty: none
   int64_t priority = 0;
+  std::string clocks;  // a policy; empty: the tool's, or the session's
+  int64_t cool_down_ms = 0;
+  bool exclusive = false;
 };
 
 struct RunRequestLimits {

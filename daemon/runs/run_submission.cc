@@ -34,6 +34,9 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
   row.queue_timeout_ms = request.queue_timeout_ms;
   row.session_id = request.session_id;
   row.priority = request.priority;
+  row.clocks = std::move(place.clocks);
+  row.cool_down_ms = request.cool_down_ms;
+  row.exclusive = request.exclusive;
   row.queued_ns = now_unix_ns;
   return row;
 }

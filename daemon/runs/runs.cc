@@ -8,15 +8,17 @@
 #include "daemon/base/log.h"
 #include "daemon/capture/tools.h"
 #include "daemon/clocks/device_clocks.h"
+#include "daemon/clocks/profiler_pause.h"
 #include "daemon/runs/audit_log.h"
+#include "daemon/runs/device_stay.h"
 #include "daemon/runs/import_life.h"
 #include "daemon/runs/launch_spool.h"
+#include "daemon/runs/lease_clocks.h"
 #include "daemon/runs/run_deletion.h"
 #include "daemon/runs/run_end_store.h"
 #include "daemon/runs/run_life.h"
 #include "daemon/runs/run_pinning.h"
 #include "daemon/runs/run_place.h"
-#include "daemon/runs/session_clocks.h"
 
 namespace kprof {
 namespace {
@@ -55,10 +57,14 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
   if (parts_.clocks != nullptr) {
     parts_.clocks->on_lost = [this](const std::string& device, const Status& why) { OnClocksLost(device, why); };
   }
+  if (parts_.profiler_pause != nullptr) {
+    parts_.profiler_pause->on_lost = [this](const std::string& holder, const Status& why) { OnPauseLost(holder, why); };
+  }
 }
 
 Runs::~Runs() {
   if (parts_.clocks != nullptr) parts_.clocks->on_lost = nullptr;
+  if (parts_.profiler_pause != nullptr) parts_.profiler_pause->on_lost = nullptr;
 }
 
 void Runs::OnClocksLost(const std::string& device, const Status& why) {
@@ -67,6 +73,12 @@ void Runs::OnClocksLost(const std::string& device, const Status& why) {
   if (sessions_.FindOpenRow(holder) != nullptr) sessions_.Doubt(holder, reason);
   const auto found = open_.find(RunOn(device));
   if (found != open_.end() && found->second.life) found->second.life->Doubt(reason);
+}
+
+void Runs::OnPauseLost(const std::string& holder, const Status& why) {
+  for (const auto& [id, open] : open_) {
+    if (open.life && DeviceStay::HolderOf(id) == holder) open.life->Doubt(DeviceStay::PauseLost(why));
+  }
 }
 
 // However many there are: they were accepted once.
@@ -179,9 +191,11 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place =
       request.session_id.empty()
-          ? PlaceByItself(request, *parts_.devices.now())
+          ? PlaceByItself(request, tool->usual_clocks(), *parts_.devices.now())
           : PlaceInSession(request, sessions_.FindTaking(request.session_id), *parts_.devices.now());
   if (!place.ok()) return refuse(place.status());
+  if (request.session_id.empty()) checked = CheckClocks(parts_, place->clocks, "submit run");
+  if (!checked.ok()) return refuse(checked);
   const uint32_t account = AccountOf(request.uid);
   checked = CheckSubmission(account, "submit run");
   if (!checked.ok()) return refuse(checked);

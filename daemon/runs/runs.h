@@ -147,6 +147,7 @@ class Runs {
 
   uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
   void OnClocksLost(const std::string& device, const Status& why);
+  void OnPauseLost(const std::string& holder, const Status& why);
   void TakeBack(RecoveredRuns recovered);
   void TakeBackQueued(RunRow row);
   void TakeBackLost(RunRow row);

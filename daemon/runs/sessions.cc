@@ -20,6 +20,10 @@ std::string Named(const std::string& id) {
   return "session " + id;
 }
 
+ClockWish ClocksOf(const SessionRow& row) {
+  return {row.devices, row.clocks, Named(row.id)};
+}
+
 AuditEntry EntryOf(const Actor& by, const char* action, const SessionRow& row, int64_t now_unix_ns) {
   AuditEntry entry;
   entry.time_ns = now_unix_ns;
@@ -233,7 +237,7 @@ void Sessions::TakeClocks(const std::string& id) {
   OpenSession& session = open_.at(id);
   const SessionRow& row = session.granted ? *session.granted : session.row;
   session.has_clocks = true;
-  LockClocksOf(parts_, row, [this, id](const ClocksTaken& taken) { OnClocks(id, taken); });
+  LockClocks(parts_, ClocksOf(row), [this, id](const ClocksTaken& taken) { OnClocks(id, taken); });
 }
 
 void Sessions::OnClocks(const std::string& id, const ClocksTaken& taken) {
@@ -373,7 +377,7 @@ void Sessions::FinishWhenAlone(const std::string& id) {
   if (session.releasing) return;
   if (std::exchange(session.has_clocks, false)) {
     session.releasing = true;
-    return ReleaseClocksOf(parts_, session.row, [this, id] {
+    return ReleaseClocks(parts_, ClocksOf(session.row), [this, id] {
       open_.at(id).releasing = false;
       FinishWhenAlone(id);
     });

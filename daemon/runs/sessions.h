@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "daemon/base/io_loop.h"
+#include "daemon/runs/lease_clocks.h"
 #include "daemon/runs/leases.h"
 #include "daemon/runs/queue_room.h"
 #include "daemon/runs/run_id.h"
 #include "daemon/runs/run_parts.h"
-#include "daemon/runs/session_clocks.h"
 #include "daemon/runs/session_deadlines.h"
 #include "daemon/runs/session_request.h"
 #include "daemon/runs/watchers.h"

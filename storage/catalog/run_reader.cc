@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kSelectRun = R"sql(
 SELECT id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_ms, queue_timeout_ms, queued_ns, started_ns,
        ended_ns, exit_code, signal, error_code, error_message, error_remedy, stdout_bytes, stdout_dropped_bytes,
-       stderr_bytes, stderr_dropped_bytes, cwd, argv, environment, session_id, round, priority, starter
+       stderr_bytes, stderr_dropped_bytes, cwd, argv, environment, session_id, round, priority, starter, clocks,
+       cool_down_ms, exclusive
 FROM runs WHERE id = ?1
 )sql";
 
@@ -47,6 +48,9 @@ RunRow TakeRow(const Statement& row) {
   run.round = row.MaybeInteger(26);
   run.priority = row.Integer(27);
   run.starter = static_cast<RunStarter>(row.Integer(28));
+  run.clocks = row.Text(29);
+  run.cool_down_ms = row.Integer(30);
+  run.exclusive = row.Integer(31) != 0;
   return run;
 }
 

@@ -71,7 +71,10 @@ struct RunRow {
   std::optional<int64_t> round;  // within its session, from 1
   int64_t priority = 0;
   RunStarter starter = RunStarter::kDaemon;
-  int64_t timeout_ms = 0;  // 0: none
+  std::string clocks = "none";  // the policy; within a session the session's
+  int64_t cool_down_ms = 0;     // how long it waits for warm devices; 0: it does not
+  bool exclusive = false;       // nobody else's processes may be on its devices
+  int64_t timeout_ms = 0;       // 0: none
   int64_t queue_timeout_ms = 0;
   int64_t queued_ns = 0;  // Unix ns
   std::optional<int64_t> started_ns;

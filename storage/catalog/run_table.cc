@@ -32,9 +32,9 @@ constexpr const char* kInsertRun = R"sql(
 INSERT INTO runs (id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_ms, queue_timeout_ms, queued_ns,
                   started_ns, ended_ns, exit_code, signal, error_code, error_message, error_remedy, stdout_bytes,
                   stdout_dropped_bytes, stderr_bytes, stderr_dropped_bytes, cwd, argv, environment, session_id, round, priority,
-                  starter)
+                  starter, clocks, cool_down_ms, exclusive)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25,
-        ?26, ?27, ?28, ?29)
+        ?26, ?27, ?28, ?29, ?30, ?31, ?32)
 )sql";
 
 // Its parameters have the numbers they have in kInsertRun, so that BindChanging serves both.
@@ -84,7 +84,10 @@ Status InsertRun(Db& db, const RunRow& run) {
       .BindBytes(25, JoinedEnvironment(run.environment))
       .BindMaybe(27, run.round)
       .Bind(28, run.priority)
-      .Bind(29, static_cast<int64_t>(run.starter));
+      .Bind(29, static_cast<int64_t>(run.starter))
+      .BindText(30, run.clocks)
+      .Bind(31, run.cool_down_ms)
+      .Bind(32, int64_t{run.exclusive});
   if (!run.idempotency_key.empty()) insert.BindText(8, run.idempotency_key);
   if (!run.session_id.empty()) insert.BindText(26, run.session_id);
   Status status = insert.Run();

@@ -315,6 +315,13 @@ CREATE TRIGGER own_run_out BEFORE DELETE ON runs BEGIN
   DELETE FROM owners WHERE uid = OLD.uid AND runs = 0 AND sessions = 0;
 END;
 )sql",
+
+    // 6: what a run asks of its devices beside having them. Of those before, nothing was asked.
+    R"sql(
+ALTER TABLE runs ADD COLUMN clocks TEXT NOT NULL DEFAULT 'none';      -- its policy; within a session the session's
+ALTER TABLE runs ADD COLUMN cool_down_ms INTEGER NOT NULL DEFAULT 0;  -- 0: it is not waited for
+ALTER TABLE runs ADD COLUMN exclusive INTEGER NOT NULL DEFAULT 0;     -- it wants no processes of others there
+)sql",
 };
 
 Status Apply(Db& db, int version) {

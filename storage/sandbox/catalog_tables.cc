@@ -40,6 +40,9 @@ constexpr CatalogColumn kRunColumns[] = {
     {"session", "TEXT", "r.session_id", "r.session_id"},
     {"round", "INTEGER", "r.round", "r.round"},
     {"priority", "INTEGER", "r.priority", "r.priority"},
+    {"clocks", "TEXT", "r.clocks", "r.clocks"},
+    {"cool_down_ms", "INTEGER", "r.cool_down_ms", "r.cool_down_ms"},
+    {"exclusive", "INTEGER", "r.exclusive", "r.exclusive"},
 };
 
 constexpr CatalogColumn kSessionColumns[] = {

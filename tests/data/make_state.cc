@@ -85,7 +85,7 @@ class State {
       Write(open.stderr_log->fd(), open.progress->fd(), OutputStream::kStderr, stderr_bytes);
     }
     if (!finish) return;
-    Result<Collected> collected = CollectRunFolder(*files_, layout_, run.id);
+    Result<Collected> collected = CollectRunFolder(*files_, layout_, run.id, false);
     Require(collected.status());
     run.stdout_bytes = collected->stdout_log.printed_bytes;
     run.stdout_dropped_bytes = collected->stdout_log.dropped_bytes;
@@ -141,6 +141,9 @@ void AddEnded(State& state) {
   done.idempotency_key = "first";
   done.timeout_ms = 60'000;
   done.queue_timeout_ms = 5'000;
+  done.clocks = "lock=1500";
+  done.cool_down_ms = 90'000;
+  done.exclusive = true;
   State::Start(done);
   State::End(done, std::nullopt);
   done.exit_code = 0;

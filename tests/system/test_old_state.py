@@ -35,7 +35,8 @@ def run(run_id, queued_s, **rest):
         "ended_ns": str((BEGIN_S + queued_s + 2) * SECOND),
         "exit_code": None, "signal": None, "error": None, "trust": [], "trace": None, "metrics": {}, "artifacts": [],
         "cwd": "/", "environment": {"OMP_NUM_THREADS": "4"}, "pinned": False, "shared": False, "attached": False,
-        "timeout_ms": None, "queue_timeout_ms": None, "session": None, "round": None, "priority": 0, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
+        "timeout_ms": None, "queue_timeout_ms": None, "session": None, "round": None, "priority": 0, "clocks": "none",
+        "cool_down_ms": None, "exclusive": False, "stdout_bytes": 0, "stdout_dropped_bytes": 0, "stderr_bytes": 0,
         "stderr_dropped_bytes": 0,
     }
     assert rest.keys() <= expected.keys(), rest
@@ -141,7 +142,7 @@ class OldStateTest(unittest.TestCase):
         self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
 
     def test_versions_with_sessions(self):
-        for state in ("state-v2", "state-v3", "state-v4", "state-v5"):
+        for state in ("state-v2", "state-v3", "state-v4", "state-v5", "state-v6"):
             with self.subTest(state):
                 self.check_sessions_of(self.daemon_on_copy_of(state))
 

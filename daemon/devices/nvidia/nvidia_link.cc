@@ -85,6 +85,11 @@ void NvidiaLink::Watch(NvidiaWatch how_often) {
   if (opened_) Ask(watch_, [](const Result<NvidiaMessage>&) {});
 }
 
+// A worker that is told how often it is to look tells first what it has seen by then.
+void NvidiaLink::TellNow(std::function<void()> told) {
+  Ask(watch_, [told = std::move(told)](const Result<NvidiaMessage>&) { told(); });
+}
+
 void NvidiaLink::SendNext() {
   if (!opened_ || asked_ || questions_.empty()) return ExpectWhatIsOwed();
   asked_ = true;

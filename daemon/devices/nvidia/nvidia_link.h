@@ -60,6 +60,8 @@ class NvidiaLink {
 
   // From now on, whatever becomes of the worker meanwhile; 0: not any more.
   void Watch(NvidiaWatch how_often);
+  // Has what was seen so far told; then, or when it is clear that nothing comes, calls `told`.
+  void TellNow(std::function<void()> told);
 
  private:
   struct Question {

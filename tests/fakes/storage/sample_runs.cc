@@ -93,6 +93,9 @@ RunRow RandomRun(std::mt19937_64& random, const std::string& id) {
   run.exit_code = MaybeInteger(random);
   run.signal = MaybeInteger(random);
   if (random() % 2 == 0) run.error = RunError{RandomText(random), RandomText(random), RandomText(random)};
+  run.clocks = RandomText(random);
+  run.cool_down_ms = RandomInteger(random);
+  run.exclusive = random() % 2 == 0;
   run.stdout_bytes = RandomInteger(random);
   run.stdout_dropped_bytes = RandomInteger(random);
   run.stderr_bytes = RandomInteger(random);

@@ -68,11 +68,12 @@ TEST(CommandLine, ReadsAnImport) {
 }
 
 TEST(CommandLine, ReadsACapture) {
-  auto args =
-      Parsed<CaptureArgs>({"capture", "command", "--device", "0,1",      "--timeout", "5m",       "--queue-timeout=2h",
-                           "--env",   "A=1",     "--env",    "B",        "--cwd",     "/tmp",     "--label",
-                           "k=v=w",   "--label", "e=",       "--shared", "--detach",  "--clocks", "none",
-                           "--",      "python",  "--",       "-x",       "--json"});
+  auto args = Parsed<CaptureArgs>(
+      {"capture",     "command", "--device",    "0,1",      "--timeout", "5m",       "--queue-timeout=2h",
+       "--env",       "A=1",     "--env",       "B",        "--cwd",     "/tmp",     "--label",
+       "k=v=w",       "--label", "e=",          "--shared", "--detach",  "--clocks", "lock=1500!",
+       "--cool-down", "90s",     "--exclusive", "--",       "python",    "--",       "-x",
+       "--json"});
   EXPECT_EQ(args.tool, "command");
   EXPECT_EQ(args.device, "0,1");
   EXPECT_EQ(args.timeout_ms, 300'000);
@@ -82,7 +83,25 @@ TEST(CommandLine, ReadsACapture) {
   EXPECT_THAT(args.labels, ElementsAre(testing::Pair("e", ""), testing::Pair("k", "v=w")));
   EXPECT_TRUE(args.shared);
   EXPECT_TRUE(args.detach);
+  EXPECT_EQ(args.clocks, "lock=1500!");
+  EXPECT_EQ(args.cool_down_ms, 90'000);
+  EXPECT_TRUE(args.exclusive);
   EXPECT_THAT(args.command, ElementsAre("python", "--", "-x", "--json"));
+}
+
+TEST(CommandLine, ReadsWhatToDoWithClocks) {
+  Parsed<ClocksStatusArgs>({"clocks", "status"});
+  const auto lock = Parsed<LockClocksArgs>(
+      {"clocks", "lock", "--device", "0,1", "--sm", "1500", "--mem", "2619", "--ttl", "30m", "--queue-timeout", "10s"});
+  EXPECT_EQ(lock.device, "0,1");
+  EXPECT_EQ(lock.sm_mhz, 1500);
+  EXPECT_EQ(lock.memory_mhz, 2619);
+  EXPECT_EQ(lock.ttl_ms, 1'800'000);
+  EXPECT_EQ(lock.queue_timeout_ms, 10'000);
+  const auto usual = Parsed<LockClocksArgs>({"clocks", "lock", "--device", "all"});
+  EXPECT_EQ(usual.sm_mhz + usual.memory_mhz + usual.ttl_ms + usual.queue_timeout_ms, 0);
+  EXPECT_EQ(Parsed<ReleaseClocksArgs>({"clocks", "release"}).device, "");
+  EXPECT_EQ(Parsed<ReleaseClocksArgs>({"clocks", "release", "--device", "0"}).device, "0");
 }
 
 TEST(CommandLine, LeavesTheCommandsBytesAlone) {
@@ -206,6 +225,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"capture", "command", "--devcie", "0", "true"}, "--devcie; see 'kprofctl capture --help'"},
         Refused{{"capture", "command", "true", "--", "x"}, "expected: true; see 'kprofctl capture --help'"},
         Refused{{"capture"}, "TOOL is required"}, Refused{{"capture", "command", "--clocks"}, "--clocks"},
+        Refused{{"capture", "command", "--cool-down", "soon", "--", "a"}, "write it like 500ms, 10s, 5m or 2h"},
+        Refused{{"clocks"}, "say status, lock or release"}, Refused{{"clocks", "lock"}, "--device is required"},
+        Refused{{"clocks", "unlock"}, "unlock"},
+        Refused{{"clocks", "lock", "--device", "0", "--sm", "0"}, "--sm 0 is no clock; give it in MHz"},
+        Refused{{"clocks", "lock", "--device", "0", "--mem", "-5"}, "--mem -5 is no clock"},
+        Refused{{"clocks", "lock", "--device", "0", "--sm", "1500000000"}, "is no clock"},
+        Refused{{"clocks", "lock", "--device", "0", "--sm", "fast"}, "--sm"},
         Refused{{"capture", "command", "--timeout", "5", "--", "a"}, "write it like 500ms, 10s, 5m or 2h"},
         Refused{{"capture", "command", "--label", "x", "--", "a"}, "--label 'x' is not KEY=VALUE"},
         Refused{{"capture", "command", "--label", "=x", "--", "a"}, "is not KEY=VALUE"},
@@ -235,7 +261,9 @@ TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
                                              {"get", {"artifacts", "r", "get", "n"}},
                                              {"put", {"artifacts", "r", "put", "f"}},
                                              {"open", {"session", "open"}},
-                                             {"list", {"session", "list"}}};
+                                             {"list", {"session", "list"}},
+                                             {"lock", {"clocks", "lock", "--device", "0"}},
+                                             {"release", {"clocks", "release"}}};
   auto expect_refused = [&](const std::string& verb, const std::vector<OptionDescription>& options) {
     for (const OptionDescription& option : options) {
       if (!option.takes_value) continue;

@@ -20,7 +20,7 @@ TEST(RunJson, IsTheObjectOfTheContract) {
       R"("artifacts":[{"name":"notes.txt","size_bytes":1536,"sha256":"ab12"}],"artifact_count":1,)"
       R"("cwd":"/home/someone","environment":{"CUDA_VISIBLE_DEVICES":"0"},)"
       R"("pinned":true,"shared":false,"attached":false,"timeout_ms":60000,"queue_timeout_ms":null,)"
-      R"("session":null,"round":null,"priority":0,)"
+      R"("session":null,"round":null,"priority":0,"clocks":"lock","cool_down_ms":90000,"exclusive":true,)"
       R"("stdout_bytes":2048,"stdout_dropped_bytes":1024,"stderr_bytes":10,"stderr_dropped_bytes":0})"
       "\n");
 }
@@ -46,15 +46,15 @@ TEST(RunJson, SaysNullForWhatIsNotKnownYet) {
   run.set_state(v1::RUN_STATE_QUEUED);
   run.set_tool("command");
   run.set_queued_unix_ns(5);
-  EXPECT_EQ(
-      RunJsonLine(run),
-      R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
-      R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
-      R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],"artifact_count":0,)"
-      R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
-      R"("queue_timeout_ms":null,"session":null,"round":null,"priority":0,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
-      R"("stderr_dropped_bytes":0})"
-      "\n");
+  EXPECT_EQ(RunJsonLine(run),
+            R"({"schema":"kprof.run.v1","id":"01jd","state":"queued","tool":"command","labels":{},"device":[],)"
+            R"("command":[],"uid":0,"queued_ns":"5","started_ns":null,"ended_ns":null,"exit_code":null,)"
+            R"("signal":null,"error":null,"trust":[],"trace":null,"metrics":{},"artifacts":[],"artifact_count":0,)"
+            R"("cwd":"","environment":{},"pinned":false,"shared":false,"attached":false,"timeout_ms":null,)"
+            R"("queue_timeout_ms":null,"session":null,"round":null,"priority":0,"clocks":null,"cool_down_ms":null,)"
+            R"("exclusive":false,"stdout_bytes":0,"stdout_dropped_bytes":0,"stderr_bytes":0,)"
+            R"("stderr_dropped_bytes":0})"
+            "\n");
 }
 
 }  // namespace

@@ -50,6 +50,9 @@ inline v1::Run SampleRun() {
   run.set_stdout_dropped_bytes(1024);
   run.set_stderr_bytes(10);
   run.set_timeout_ms(60'000);
+  run.set_clocks("lock");
+  run.set_cool_down_ms(90'000);
+  run.set_exclusive(true);
   return run;
 }
 

@@ -55,6 +55,24 @@ TEST_F(ConditionsTest, SaysHowMuchOfTheRunTheClockWasBelowTheLock) {
                           Condition{"power_capped", "device 3: SW power cap for 12 % of the run, up to 699 W"}));
 }
 
+TEST_F(ConditionsTest, TheLastSampleStandsUntilTheEnd) {
+  Conditions conditions("0", 1500);
+  Add(conditions, 9, 1500);
+  Add(conditions, 1, 1365, clock_reasons::kPowerCap);
+  conditions.End(now_ns_);
+  EXPECT_EQ(conditions.watched_ns(), 10 * kPeriodNs);
+  EXPECT_THAT(conditions.Reasons().front().message, HasSubstr("for 10 % of the run"));
+  conditions.End(now_ns_ + kNanosPerSecond);
+  EXPECT_EQ(conditions.watched_ns(), 10 * kPeriodNs) << "it has ended";
+}
+
+TEST_F(ConditionsTest, ASampleStandsForNoMoreThanTwoSeconds) {
+  Conditions conditions("0", std::nullopt);
+  Add(conditions, 1, 1500);
+  conditions.End(now_ns_ + 3600 * kNanosPerSecond);
+  EXPECT_EQ(conditions.watched_ns(), 2 * kNanosPerSecond);
+}
+
 TEST_F(ConditionsTest, AClockAboveTheLockIsSomebodyElses) {
   Conditions conditions("0", 1500);
   Add(conditions, 50, 1500);

@@ -35,6 +35,9 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
   row.session_id = "02";
   row.round = 16;
   row.priority = 17;
+  row.clocks = "lock=1500";
+  row.cool_down_ms = 18;
+  row.exclusive = true;
   v1::Run run;
   FillRun(row, run);
   EXPECT_EQ(run.ShortDebugString(),
@@ -45,7 +48,8 @@ TEST(RunMessage, CarriesEveryFieldOfARow) {
             "trust { code: \"c\" message: \"m\" } metrics { name: \"wall_ns\" value: 5 unit: \"ns\" kernel: \"k\" "
             "launch: 6 } artifacts { name: \"f\" size_bytes: 8 sha256: \"sum\" } stdout_bytes: 10 "
             "stdout_dropped_bytes: 11 stderr_bytes: 12 stderr_dropped_bytes: 13 timeout_ms: 14 queue_timeout_ms: 15 "
-            "artifact_count: 1 session_id: \"02\" round: 16 priority: 17");
+            "artifact_count: 1 session_id: \"02\" round: 16 priority: 17 clocks: \"lock=1500\" cool_down_ms: 18 "
+            "exclusive: true");
 }
 
 TEST(RunMessage, StatesGoThereAndBack) {
@@ -75,6 +79,9 @@ TEST(RunMessage, ARequestIsTheCallersWhateverItSays) {
   spec.set_attached(true);
   spec.set_session_id("s");
   spec.set_priority(3);
+  spec.set_clocks("base!");
+  spec.set_cool_down_ms(4);
+  spec.set_exclusive(true);
   RunRequest request = RequestOf(Caller{42, Role::kViewer, true, {}}, message);
   EXPECT_EQ(request.uid, 42u);
   EXPECT_EQ(request.environment, std::vector<std::string>{"A=1=2"});
@@ -85,6 +92,9 @@ TEST(RunMessage, ARequestIsTheCallersWhateverItSays) {
   EXPECT_TRUE(request.attached);
   EXPECT_EQ(request.session_id, "s");
   EXPECT_EQ(request.priority, 3);
+  EXPECT_EQ(request.clocks, "base!");
+  EXPECT_EQ(request.cool_down_ms, 4);
+  EXPECT_TRUE(request.exclusive);
 }
 
 }  // namespace

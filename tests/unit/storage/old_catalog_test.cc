@@ -185,6 +185,22 @@ TEST_F(OldCatalogTest, Version5) {
   part.flows = 2;
   part.tracks = 1;
   EXPECT_EQ(ReadRun(db, "1jxt22xm01mp0rt0")->trace, std::vector{part});
+  const RunRow run = *ReadRun(db, "1jxt22xm01mp0rt0");
+  EXPECT_EQ(run.clocks, "none") << "nobody could ask for any";
+  EXPECT_EQ(run.cool_down_ms, 0);
+  EXPECT_FALSE(run.exclusive);
+}
+
+TEST_F(OldCatalogTest, Version6) {
+  Db db = OpenCopy("state-v6");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 6);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+  const Result<int64_t> asked = db.QueryInteger("SELECT count(*) FROM runs WHERE clocks <> 'none'");
+  EXPECT_EQ(*asked, 1);
+  const RunRow run = *ReadRun(db, "1jxt21q00d0ne000");
+  EXPECT_EQ(run.clocks, "lock=1500");
+  EXPECT_EQ(run.cool_down_ms, 90'000);
+  EXPECT_TRUE(run.exclusive);
 }
 
 }  // namespace

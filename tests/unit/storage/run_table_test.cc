@@ -52,6 +52,9 @@ TEST_F(RunTableTest, UpdatesToAnyRunButForWhatNeverChanges) {
     after.priority = before.priority;
     after.starter = before.starter;
     after.queue_timeout_ms = before.queue_timeout_ms;
+    after.clocks = before.clocks;
+    after.cool_down_ms = before.cool_down_ms;
+    after.exclusive = before.exclusive;
     ASSERT_EQ(*ReadRun(db_, before.id), after) << i;
   }
 }

@@ -1,4 +1,5 @@
-// The clocks of a session's devices, locked as its policy says: with the words of trust for what is not, or not quite.
+// The clocks of the devices that a session or a single run holds, locked as its policy says: with the words of trust
+// for what is not, or not quite.
 //
 // Io loop only. Nothing blocks.
 #pragma once
@@ -10,7 +11,6 @@
 #include "daemon/runs/run_parts.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
-#include "storage/catalog/session_row.h"
 
 namespace kprof {
 
@@ -24,15 +24,21 @@ std::vector<TrustReason> ClocksNotGivenBack(const RunParts& parts, const std::ve
 // That what was held on a device was not for a while.
 TrustReason ClocksLost(const std::string& device_id, const Status& why);
 
+struct ClockWish {
+  std::vector<std::string> devices;
+  std::string policy;
+  std::string holder;  // for people: "session 01hx3m5q"
+};
+
 struct ClocksTaken {
   std::vector<TrustReason> trust;
-  Status refused;  // of a policy with a `!`: why the session cannot be opened
+  Status refused;  // of a policy with a `!`: why the holder must not go on
 };
 
 // `taken` is called once: at once where there is nothing to lock, else from the loop.
-void LockClocksOf(const RunParts& parts, const SessionRow& session, std::function<void(const ClocksTaken&)> taken);
+void LockClocks(const RunParts& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken);
 
 // `released` is called once, likewise: when the devices are as they were, or are being seen to.
-void ReleaseClocksOf(const RunParts& parts, const SessionRow& session, std::function<void()> released);
+void ReleaseClocks(const RunParts& parts, const ClockWish& wish, std::function<void()> released);
 
 }  // namespace kprof

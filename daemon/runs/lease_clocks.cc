@@ -1,4 +1,4 @@
-#include "daemon/runs/session_clocks.h"
+#include "daemon/runs/lease_clocks.h"
 
 #include <algorithm>
 #include <memory>
@@ -14,8 +14,8 @@ constexpr char kNotLocked[] = "clocks_not_locked";
 constexpr char kNote[] = "clocks_note";
 
 // What was stored was looked at before; what an older version stored and this one does not take locks nothing.
-ClockPolicy PolicyOf(const SessionRow& session) {
-  Result<ClockPolicy> policy = ParseClockPolicy(session.clocks, "open session " + session.id);
+ClockPolicy PolicyOf(const ClockWish& wish) {
+  Result<ClockPolicy> policy = ParseClockPolicy(wish.policy, "lock the clocks for " + wish.holder);
   return policy.ok() ? *policy : ClockPolicy();
 }
 
@@ -57,7 +57,7 @@ std::vector<TrustReason> ClocksNotGivenBack(const RunParts& parts, const std::ve
     if (parts.clocks == nullptr) break;
     const Status trouble = parts.clocks->TroubleOf(id);
     if (trouble.ok()) continue;
-    const std::string what = "what a session before it locked could not be given back yet, and may be at any time";
+    const std::string what = "what a lease before it locked could not be given back yet, and may be at any time";
     trust.push_back({"clocks_not_given_back", "device " + id + ": " + what + ": " + trouble.why()});
   }
   return trust;
@@ -67,24 +67,23 @@ TrustReason ClocksLost(const std::string& device_id, const Status& why) {
   return {"clocks_not_held", "device " + device_id + ": the clocks were not held for a while: " + why.why()};
 }
 
-void LockClocksOf(const RunParts& parts, const SessionRow& session, std::function<void(const ClocksTaken&)> taken) {
-  const ClockPolicy policy = PolicyOf(session);
+void LockClocks(const RunParts& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken) {
+  const ClockPolicy policy = PolicyOf(wish);
   if (policy.mode == ClockPolicy::Mode::kNone) return taken({});
-  if (parts.clocks == nullptr && HaveNoClocks(parts, session.devices)) return taken({});
+  if (parts.clocks == nullptr && HaveNoClocks(parts, wish.devices)) return taken({});
   if (parts.clocks == nullptr) {
     const Status why = Fail(ErrorCode::kUsage, "lock the clocks", "this kprofd locks none", "ask for none");
-    return taken(
-        {{{kNotLocked, "asked for '" + session.clocks + "': " + why.why()}}, policy.required ? why : OkStatus()});
+    return taken({{{kNotLocked, "asked for '" + wish.policy + "': " + why.why()}}, policy.required ? why : OkStatus()});
   }
-  parts.clocks->Lock(session.devices, {policy, "session " + session.id},
+  parts.clocks->Lock(wish.devices, {policy, wish.holder},
                      [policy, taken = std::move(taken)](const std::vector<DeviceClocks::Outcome>& outcomes) {
                        taken(TakenOf(policy, outcomes));
                      });
 }
 
-void ReleaseClocksOf(const RunParts& parts, const SessionRow& session, std::function<void()> released) {
-  if (parts.clocks == nullptr || PolicyOf(session).mode == ClockPolicy::Mode::kNone) return released();
-  parts.clocks->Release(session.devices, std::move(released));
+void ReleaseClocks(const RunParts& parts, const ClockWish& wish, std::function<void()> released) {
+  if (parts.clocks == nullptr || PolicyOf(wish).mode == ClockPolicy::Mode::kNone) return released();
+  parts.clocks->Release(wish.devices, std::move(released));
 }
 
 }  // namespace kprof

@@ -1,0 +1,157 @@
+#include "daemon/runs/device_watch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/clocks/device_clocks.h"
+#include "daemon/devices/foreign_processes.h"
+#include "daemon/process/process_descent.h"
+
+namespace kprof {
+namespace {
+
+constexpr char kUnwatched[] = "device_unwatched";
+constexpr char kSamplesNotKept[] = "samples_not_kept";
+// Of a shorter run a few samples that are missing say nothing.
+constexpr int64_t kLongEnoughNs = kNanosPerSecond;
+constexpr double kWatchedEnough = 0.5;
+
+std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {
+  if (parts.clocks == nullptr) return std::nullopt;
+  const std::optional<DeviceClocks::Held> held = parts.clocks->HeldOn(device_id);
+  return held ? held->what.held.sm_mhz : std::nullopt;
+}
+
+}  // namespace
+
+DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
+    : parts_(parts), run_id_(run.id), begun_mono_ns_(parts.clock.mono_ns()) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  std::vector<KeptSamples::WatchedDevice> watched;
+  for (const std::string& id : run.devices) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    if (!facts.ok() || !facts->nvidia) continue;
+    devices_.push_back({id, Conditions(id, LockedOn(parts_, id)), std::nullopt, nullptr});
+    watched.push_back({id, facts->nvidia->name});
+  }
+  if (devices_.empty()) return;
+  part_ = std::make_shared<KeptSamples>(parts_, run_id_, std::move(watched));
+  listening_ = parts_.node_devices->Listen([this](const DeviceEvent& event) { TakeEvent(event); });
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    NodeDevices::Telemetry telemetry;
+    telemetry.samples = [this, i](const std::vector<NvidiaSample>& samples) { TakeSamples(i, samples); };
+    telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
+    devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
+  }
+}
+
+void DeviceWatch::TakeSamples(size_t device, const std::vector<NvidiaSample>& samples) {
+  for (const NvidiaSample& sample : samples) {
+    if (ended_ && sample.mono_ns > ended_mono_ns_) continue;
+    devices_[device].conditions.Add(sample);
+    ForEachCounter(sample, [&](size_t counter, double value) { part_->Add(device, counter, sample.mono_ns, value); });
+  }
+}
+
+void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
+  devices_[device].conditions.AddEcc(state.ecc_uncorrected);
+  devices_[device].state = state;
+  LookForOthers(devices_[device]);
+  const int64_t now_ns = parts_.clock.mono_ns();
+  if (ended_) return;
+  ForEachCounter(state, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
+}
+
+void DeviceWatch::NoteCommand(pid_t command) {
+  supervisor_ = SupervisorOf(command);
+  for (OneDevice& device : devices_) LookForOthers(device);
+}
+
+// Of whom it cannot be told nobody is blamed for.
+void DeviceWatch::LookForOthers(OneDevice& device) {
+  if (!supervisor_ || !device.state) return;
+  DeviceFacts facts;
+  facts.nvidia_state = device.state;
+  const auto may_be_own = [this](pid_t pid) { return DescentFrom(*supervisor_, pid) != Descent::kNo; };
+  for (const ForeignProcess& other : FindForeign(facts, may_be_own).users) {
+    device.conditions.AddForeign(static_cast<uint32_t>(other.on_device.pid), KnownAs(other.known, *parts_.user_names));
+  }
+}
+
+void DeviceWatch::TakeEvent(const DeviceEvent& event) {
+  if (event.kind != DeviceEvent::Kind::kXid) return;
+  for (OneDevice& device : devices_) {
+    if (device.id == event.device_id) device.conditions.AddXid(event.value);
+  }
+}
+
+void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  ended_ = std::move(ended);
+  ended_mono_ns_ = parts_.clock.mono_ns();
+  owed_ = 1;
+  const auto told = [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired() && --owed_ == 0) OnTold();
+  };
+  for (const OneDevice& device : devices_) {
+    ++owed_;
+    parts_.node_devices->TellNow(device.id, told);
+  }
+  parts_.loop.Post(told);
+}
+
+void DeviceWatch::OnTold() {
+  for (OneDevice& device : devices_) {
+    LookForOthers(device);  // their users' names are known by now
+    device.conditions.End(ended_mono_ns_);
+    device.watching.reset();
+  }
+  listening_.reset();
+  if (!part_) return OnPart(std::optional<TracePartRow>());
+  part_->Finish([this, alive = std::weak_ptr<bool>(alive_)](Result<std::optional<TracePartRow>> part) {
+    if (!alive.expired()) OnPart(std::move(part));
+  });
+}
+
+void DeviceWatch::OnPart(Result<std::optional<TracePartRow>> part) {
+  WatchedDevices report;
+  for (const OneDevice& device : devices_) Report(device, report);
+  if (part.ok()) {
+    report.part = *std::move(part);
+  } else {
+    LogWarning("samples of devices are not kept", {{"run", run_id_}, {"error", part.status().ToString()}});
+    report.trust.push_back({kSamplesNotKept, "what its devices told while it ran is not kept: " + part.status().why()});
+  }
+  const auto ended = std::exchange(ended_, nullptr);
+  ended(std::move(report));
+}
+
+void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const {
+  const Conditions& seen = device.conditions;
+  const int64_t lasted_ns = ended_mono_ns_ - begun_mono_ns_;
+  const double share = lasted_ns <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns);
+  if (lasted_ns >= kLongEnoughNs && share < kWatchedEnough) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(device.id);
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.0f %%", 100 * (1 - share));
+    std::string why = facts.ok() ? facts->trouble.why() : facts.status().why();
+    report.trust.push_back({kUnwatched, "device " + device.id + ": for " + percent +
+                                            " of the run nobody knows how it was" + (why.empty() ? "" : ": " + why)});
+  }
+  for (Condition& reason : seen.Reasons()) report.trust.push_back({std::move(reason.code), std::move(reason.message)});
+  const auto add = [&](const char* name, const auto& value, const char* unit, double per = 1) {
+    if (!value) return;
+    report.metrics.push_back(MetricRow{
+        .name = "device_" + device.id + "_" + name, .value = static_cast<double>(*value) / per, .unit = unit});
+  };
+  add("samples", std::optional(seen.samples()), "count");
+  if (seen.locked_mhz() != 0) add("sm_clock_locked_mhz", seen.locked_mhz(), "MHz");
+  add("sm_clock_least_mhz", seen.least_sm_mhz(), "MHz");
+  add("sm_clock_most_mhz", seen.most_sm_mhz(), "MHz");
+  add("temperature_most_c", seen.hottest_c(), "C");
+  add("power_most_w", seen.most_power_mw(), "W", 1000);
+}
+
+}  // namespace kprof
