@@ -73,6 +73,7 @@ constexpr size_t kHashingWorkers = 1;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
+constexpr int64_t kDeviceMetricsLimitNs = 300 * kNanosPerMilli;
 constexpr int64_t kClocksGraceMs = 6000;
 constexpr int64_t kLookAtPartsMs = 20'000;
 constexpr int64_t kPeaksLimitBytes = 1 << 20;
@@ -251,6 +252,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
+  metrics.devices.Follow({loop, devices, *node_devices, clocks.get()});
+  metrics.all.BeforeText([this] { metrics.devices.LookNow(kDeviceMetricsLimitNs); });
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;

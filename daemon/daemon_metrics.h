@@ -7,6 +7,7 @@
 
 #include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
+#include "daemon/clocks/device_metrics.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_metrics.h"
 #include "daemon/runs/storage_metrics.h"
@@ -20,6 +21,7 @@ struct DaemonMetrics {
   Metrics all;
   ConnectionMetrics connections{all};
   StorageMetrics storage{all};
+  DeviceMetrics devices{all};
   RunMetrics runs;
   RpcMetrics rpcs{all, connections};
   HttpMetrics http{all, connections};

@@ -28,8 +28,15 @@ void AddAudit(VerbSet& verbs) {
 void AddNodeVerbs(VerbSet& verbs) {
   verbs.Add("status", "The daemon: version, uptime, devices, queue, storage", [] { return VerbArgs(StatusArgs()); });
   auto devices = std::make_shared<DevicesArgs>();
-  verbs.Add("devices", "What can be measured on, and who holds it", [devices] { return VerbArgs(*devices); })
-      ->add_flag("--watch", devices->watch, "Again every second, until Ctrl-C");
+  CLI::App* verb =
+      verbs.Add("devices", "What can be measured on, and who holds it", [devices] { return VerbArgs(*devices); });
+  CLI::Option* watch = verb->add_flag("--watch", devices->watch, "A live view, until q or Ctrl-C");
+  verb->add_flag("--events", devices->events, "What befalls them, a line each as it happens, until Ctrl-C")
+      ->excludes(watch);
+  verb->footer(
+      "Without a terminal, and with --json, --watch prints the list again every second.\n\n"
+      "  kprofctl devices --watch\n"
+      "  kprofctl devices --events --json");
   verbs.Add("doctor", "What on this node keeps kprofd from measuring well, each with its remedy",
             [] { return VerbArgs(DoctorArgs()); });
   AddAudit(verbs);

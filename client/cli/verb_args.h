@@ -32,6 +32,7 @@ struct StatusArgs {};
 
 struct DevicesArgs {
   bool watch = false;
+  bool events = false;
 };
 
 struct CaptureArgs {

@@ -193,6 +193,12 @@ Result<v1::ListDevicesResponse> KprofClient::ListDevices() {
                       "list devices");
 }
 
+Status KprofClient::WatchDevices(const v1::WatchDevicesRequest& request,
+                                 const OnMessage<v1::WatchDevicesResponse>& on_message, std::stop_token stop) {
+  return state_->Stream(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::WatchDevices, request, on_message,
+                        stop, "watch devices");
+}
+
 Result<v1::ListAuditResponse> KprofClient::ListAudit(const v1::ListAuditRequest& request) {
   return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::ListAudit, request, "list the audit");
 }

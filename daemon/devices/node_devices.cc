@@ -23,6 +23,26 @@ bool IsTheUuid(const std::string& given, const std::string& whole) {
 
 }  // namespace
 
+const char* DeviceEventKindName(DeviceEvent::Kind kind) {
+  switch (kind) {
+    case DeviceEvent::Kind::kFound:
+      return "found";
+    case DeviceEvent::Kind::kHealth:
+      return "health";
+    case DeviceEvent::Kind::kXid:
+      return "xid";
+    case DeviceEvent::Kind::kClock:
+      return "clock";
+    case DeviceEvent::Kind::kMemoryError:
+      return "memory_error";
+    case DeviceEvent::Kind::kProcesses:
+      return "processes";
+    case DeviceEvent::Kind::kExecutionErrors:
+      return "execution_errors";
+  }
+  return "";
+}
+
 // Those who wait for the devices' answers.
 struct NodeDevices::Refreshing {
   size_t owed = 0;

@@ -30,6 +30,9 @@ struct DeviceEvent {
   uint64_t value = 0;  // kXid: its number; of a Neuron device, how many there are now of what is told
 };
 
+// A stable word: "xid".
+const char* DeviceEventKindName(DeviceEvent::Kind kind);
+
 class NodeDevices {
  public:
   struct Settings {

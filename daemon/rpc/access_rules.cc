@@ -9,6 +9,7 @@ constexpr AccessRule kRules[] = {
     // rpc, method, least, starts, sharing, others
     {Rpc::kGetStatus, "kprof.v1.NodeService/GetStatus", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kListDevices, "kprof.v1.NodeService/ListDevices", Role::kViewer, false, Sharing::kNone, Role::kViewer},
+    {Rpc::kWatchDevices, "kprof.v1.NodeService/WatchDevices", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kDiagnose, "kprof.v1.NodeService/Diagnose", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kBackUpCatalog, "kprof.v1.NodeService/BackUpCatalog", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kListAudit, "kprof.v1.NodeService/ListAudit", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},

@@ -20,6 +20,7 @@ namespace kprof {
 enum class Rpc {
   kGetStatus,
   kListDevices,
+  kWatchDevices,
   kDiagnose,
   kBackUpCatalog,
   kListAudit,

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "daemon/clocks/device_clocks.h"
 #include "daemon/devices/diagnoses.h"
 #include "daemon/devices/node_devices.h"
 #include "daemon/rpc/audit_pages.h"
 #include "daemon/rpc/backup_source.h"
-#include "daemon/rpc/device_message.h"
+#include "daemon/rpc/device_view.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
+#include "daemon/rpc/watch_devices_stream.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/owner_table.h"
 #include "storage/catalog/run_list.h"
@@ -126,62 +126,7 @@ Status DiagnoseStorage(const RpcParts& parts, const std::string& health, uint32_
   return OkStatus();
 }
 
-bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
-  return AuthorizeObject(caller, rpc, object, "see").ok();
-}
-
 }  // namespace
-
-void NodeServiceImpl::FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out, Detail detail) const {
-  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
-  for (const Device& device : list->all()) {
-    v1::Device& message = *out.Add();
-    FillFacts(device, detail, message);
-    message.set_id(device.id);
-    message.set_kind(std::string(DeviceKindName(device.kind)));
-    message.set_name(device.name);
-    message.set_uuid(device.uuid);
-    message.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
-    if (std::optional<int64_t> since_ns = parts_.runs.queue().HeldSince(device.id)) {
-      message.set_held_since_unix_ns(parts_.clock.unix_ns() - (parts_.clock.mono_ns() - *since_ns));
-    }
-    // Who may not see the holder sees that there is one.
-    const std::string holder = parts_.runs.queue().HolderOf(device.id);
-    const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder);
-    if (session != nullptr && MaySee(caller(), Rpc::kGetSession, {session->uid, false, "session"})) {
-      message.set_session_id(holder);
-      message.set_session_uid(session->uid);
-    }
-    const RunRow* run = parts_.runs.FindOpenRow(parts_.runs.RunOn(device.id));
-    if (run != nullptr && MaySee(caller(), Rpc::kGetRun, {run->uid, run->shared})) {
-      message.set_run_id(run->id);
-      message.set_run_uid(run->uid);
-    }
-  }
-}
-
-void NodeServiceImpl::FillFacts(const Device& device, Detail detail, v1::Device& out) const {
-  DeviceFacts facts;
-  if (parts_.node_devices != nullptr) {
-    if (Result<DeviceFacts> known = parts_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
-  }
-  FillDeviceHealth(facts, out);
-  if (detail == Detail::kLease) return;
-  FillDeviceFacts(facts, out);
-  if (parts_.peaks != nullptr) FillDevicePeaks(device, facts, *parts_.peaks, out);
-  if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
-}
-
-// Who holds them is told with the lease.
-void NodeServiceImpl::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {
-  out.set_lockable(true);
-  out.set_trouble(ReadableText(parts_.clocks->TroubleOf(device_id).why()));
-  const std::optional<DeviceClocks::Held> held = parts_.clocks->HeldOn(device_id);
-  out.set_locked(held.has_value());
-  if (!held) return;
-  if (held->what.held.sm_mhz) out.set_locked_sm_mhz(*held->what.held.sm_mhz);
-  if (held->what.held.memory_mhz) out.set_locked_memory_mhz(*held->what.held.memory_mhz);
-}
 
 void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   const NodeInfo& node = parts_.node;
@@ -201,7 +146,7 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
   queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
   queue.set_sessions_attached(static_cast<int32_t>(runs.sessions().CountAttached()));
-  FillDevices(*out.mutable_devices(), Detail::kLease);
+  DeviceView(parts_, caller()).Fill(DeviceView::Detail::kLease, *out.mutable_devices());
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
@@ -238,13 +183,18 @@ grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerConte
   auto* call = new UnaryCall(desk_, Rpc::kListDevices, SizeOf(response));
   if (call->refused()) return call;
   auto answer = [this, call, response] {
-    FillDevices(*response->mutable_devices(), Detail::kAll);
+    DeviceView(parts_, caller()).Fill(DeviceView::Detail::kAll, *response->mutable_devices());
     call->End(OkStatus());
   };
   parts_.loop.Post([this, answer] {
     parts_.node_devices == nullptr ? answer() : parts_.node_devices->Refresh(kDevicesAnswerNs, answer);
   });
   return call;
+}
+
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* NodeServiceImpl::WatchDevices(
+    grpc::CallbackServerContext* /*context*/, const v1::WatchDevicesRequest* request) {
+  return StartWatchDevices(CallRecord(desk_, Rpc::kWatchDevices), parts_, *request);
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* /*context*/,

@@ -22,6 +22,8 @@ class NodeServiceImpl final
                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context, const v1::ListDevicesRequest* request,
                                         v1::ListDevicesResponse* response) override;
+  grpc::ServerWriteReactor<v1::WatchDevicesResponse>* WatchDevices(grpc::CallbackServerContext* context,
+                                                                   const v1::WatchDevicesRequest* request) override;
   grpc::ServerUnaryReactor* Diagnose(grpc::CallbackServerContext* context, const v1::DiagnoseRequest* request,
                                      v1::DiagnoseResponse* response) override;
   grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* BackUpCatalog(grpc::CallbackServerContext* context,
@@ -31,13 +33,8 @@ class NodeServiceImpl final
                                       v1::ListAuditResponse* response) override;
 
  private:
-  enum class Detail { kLease, kAll };  // of a device: who holds it and whether it is well, or also what it tells
-
-  // Io loop, all.
+  // Io loop.
   void FillStatus(v1::GetStatusResponse& out) const;
-  void FillDevices(google::protobuf::RepeatedPtrField<v1::Device>& out, Detail detail) const;
-  void FillFacts(const Device& device, Detail detail, v1::Device& out) const;
-  void FillClocks(const std::string& device_id, v1::DeviceClocks& out) const;
 
   const Caller& caller() const { return desk_->caller(); }
 

@@ -19,6 +19,8 @@ struct StreamLimits {
   static constexpr int kBackUps = 1;  // each writes the whole catalog once more
   static constexpr int kExports = 4;  // each has a thread of its own
   static constexpr int kExportsPerUid = 2;
+  static constexpr int kDeviceWatches = 64;  // each looks ten times a second, on the io loop
+  static constexpr int kDeviceWatchesPerUid = 16;
   // Of the threads for queries some are left for short ones, whatever else runs.
   static constexpr int kQueryThreads = 8;
   static constexpr int kLongQueries = 6;
@@ -30,6 +32,7 @@ struct StreamLimits {
   CallTotals calls;
   Places backups{{.limit = kBackUps, .limit_per_uid = kBackUps + 1}};
   Places exports{{.limit = kExports, .limit_per_uid = kExportsPerUid}};
+  Places device_watches{{.limit = kDeviceWatches, .limit_per_uid = kDeviceWatchesPerUid}};
   Places long_queries{{.limit = kLongQueries, .limit_per_uid = kLongQueries + 1}};
 };
 

@@ -63,6 +63,10 @@ class Node final : public v1::NodeService::Service {
                            v1::ListDevicesResponse* response) override {
     return Answer(calls_.list_devices, request, response);
   }
+  grpc::Status WatchDevices(grpc::ServerContext* context, const v1::WatchDevicesRequest* request,
+                            grpc::ServerWriter<v1::WatchDevicesResponse>* writer) override {
+    return Answer(calls_.watch_devices, context, request, writer);
+  }
   grpc::Status Diagnose(grpc::ServerContext*, const v1::DiagnoseRequest* request,
                         v1::DiagnoseResponse* response) override {
     return Answer(calls_.diagnose, request, response);

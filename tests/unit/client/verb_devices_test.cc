@@ -55,5 +55,51 @@ TEST_F(VerbDevicesTest, ANeuronDeviceTellsOfItsCores) {
   EXPECT_THAT(results_, HasSubstr(R"("execution_errors":null)"));
 }
 
+v1::DeviceEvent EventOf(const std::string& kind, const std::string& text) {
+  v1::DeviceEvent event;
+  event.set_device_id("0");
+  event.set_kind(kind);
+  event.set_unix_ns(1'795'267'369'000'000'000);
+  event.set_text(text);
+  event.set_value(79);
+  return event;
+}
+
+// Says both, then refuses, so that the verb ends.
+class VerbDeviceEventsTest : public VerbDevicesTest {
+ protected:
+  void SetUp() override {
+    VerbDevicesTest::SetUp();
+    daemon_.calls.watch_devices = [this](const v1::WatchDevicesRequest& request,
+                                         FakeStream<v1::WatchDevicesResponse> stream) {
+      events_only_ = request.events_only();
+      v1::WatchDevicesResponse message;
+      *message.add_events() = EventOf("xid", "the driver reported\x1b[2J Xid 79");
+      stream.write(message);
+      message.set_dropped_events(3);
+      *message.mutable_events(0) = EventOf("locked", "its clocks are at 1500 MHz");
+      stream.write(message);
+      return Fail(ErrorCode::kQueueFull, "watch devices", "enough");
+    };
+    daemon_.Start();
+  }
+  std::atomic<bool> events_only_ = false;
+};
+
+TEST_F(VerbDeviceEventsTest, AreALineEach) {
+  EXPECT_EQ(Kprofctl({"devices", "--events"}), 6);
+  EXPECT_TRUE(events_only_);
+  EXPECT_THAT(results_, HasSubstr("  device 0  xid  the driver reported\\x1b[2J Xid 79\n"));
+  EXPECT_THAT(results_, HasSubstr("  device 0  locked  its clocks are at 1500 MHz\n"));
+  EXPECT_THAT(notes_, HasSubstr("3 events are missing here"));
+  EXPECT_THAT(notes_, HasSubstr("watch devices: enough"));
+}
+
+TEST_F(VerbDeviceEventsTest, OrAnObjectEach) {
+  EXPECT_EQ(Kprofctl({"devices", "--events", "--json"}), 6);
+  EXPECT_THAT(results_, HasSubstr(R"({"schema":"kprof.device_event.v1","time_ns":"1795267369000000000","device":"0",)"
+                                  R"("kind":"locked","text":"its clocks are at 1500 MHz","value":79})"));
+}
+
 }  // namespace
 }  // namespace kprof::cli

@@ -194,6 +194,16 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          v1::ListDevicesResponse response;
          return client.node->ListDevices(&context, v1::ListDevicesRequest(), &response);
        }},
+      {Rpc::kWatchDevices,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::WatchDevicesResponse message;
+         auto reader = client.node->WatchDevices(&context, v1::WatchDevicesRequest());
+         if (!reader->Read(&message)) return reader->Finish();
+         context.TryCancel();  // it would go on for ever
+         (void)reader->Finish();
+         return grpc::Status::OK;
+       }},
       {Rpc::kDiagnose,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -466,13 +476,13 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
   };
   const Row rows[] = {
       {Rpc::kGetStatus, kYes, kYes, kYes, kYes},    {Rpc::kListDevices, kYes, kYes, kYes, kYes},
-      {Rpc::kDiagnose, kYes, kYes, kYes, kYes},     {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},
-      {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},     {Rpc::kListRuns, kYes, kYes, kYes, kYes},
-      {Rpc::kQuery, kYes, kYes, kYes, kYes},        {Rpc::kOpenSession, kYes, kYes, kYes, kNo},
-      {Rpc::kListSessions, kYes, kYes, kYes, kYes}, {Rpc::kListAudit, kNo, kNo, kYes, kYes},
-      {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},  {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},
-      {Rpc::kReflect, kYes, kYes, kYes, kYes},      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},
-      {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
+      {Rpc::kWatchDevices, kYes, kYes, kYes, kYes}, {Rpc::kDiagnose, kYes, kYes, kYes, kYes},
+      {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},  {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
+      {Rpc::kListRuns, kYes, kYes, kYes, kYes},     {Rpc::kQuery, kYes, kYes, kYes, kYes},
+      {Rpc::kOpenSession, kYes, kYes, kYes, kNo},   {Rpc::kListSessions, kYes, kYes, kYes, kYes},
+      {Rpc::kListAudit, kNo, kNo, kYes, kYes},      {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},  {Rpc::kReflect, kYes, kYes, kYes, kYes},
+      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},  {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

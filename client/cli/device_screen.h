@@ -1,0 +1,59 @@
+// What `kprofctl devices --watch` shows: what is known of the devices, as lines of a screen of some size. Shows nothing
+// itself; that is live_screen.h.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/cpp/device_follower.h"
+#include "kprof/v1/node.pb.h"
+
+namespace kprof::cli {
+
+// How a piece of text is to strike the eye. Where there are no colours it is its words that tell.
+enum class Ink { kPlain, kTitle, kFaint, kWarning, kTrouble };
+
+struct Inked {
+  std::string text;  // safe for a terminal
+  Ink ink = Ink::kPlain;
+};
+using ScreenLine = std::vector<Inked>;
+
+class DeviceScreen {
+ public:
+  // `has_blocks`: the terminal shows the letters of which bars are made (U+2581 to U+2588).
+  DeviceScreen(std::string node_name, bool has_blocks) : node_name_(std::move(node_name)), has_blocks_(has_blocks) {}
+
+  void Take(const DeviceFollower::News& news, int64_t now_unix_ns);
+
+  // At most `rows` lines of at most `columns` columns.
+  std::vector<ScreenLine> Lines(size_t columns, size_t rows, int64_t now_unix_ns) const;
+
+ private:
+  // cpu last; numbers by their value.
+  struct InOrder {
+    bool operator()(const std::string& a, const std::string& b) const;
+  };
+  struct OneDevice {
+    v1::Device latest;
+    std::deque<double> busy_percent;  // a value each time that news came
+  };
+
+  ScreenLine Header(int64_t now_unix_ns) const;
+  ScreenLine Figures(const v1::Device& device) const;
+  ScreenLine Words(const OneDevice& device, size_t columns) const;
+  std::string Bars(const std::deque<double>& percents, size_t columns) const;
+  std::vector<ScreenLine> Events(size_t rows) const;
+
+  const std::string node_name_;
+  const bool has_blocks_;
+  std::map<std::string, OneDevice, InOrder> devices_;
+  std::deque<v1::DeviceEvent> events_;  // oldest first
+  uint64_t missing_events_ = 0;
+  int64_t away_since_unix_ns_ = 0;  // 0: the daemon is there
+};
+
+}  // namespace kprof::cli

@@ -1,0 +1,76 @@
+#include "daemon/rpc/device_view.h"
+
+#include <memory>
+#include <optional>
+
+#include "daemon/clocks/device_clocks.h"
+#include "daemon/devices/node_devices.h"
+#include "daemon/rpc/access_rules.h"
+#include "daemon/rpc/device_message.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
+  return AuthorizeObject(caller, rpc, object, "see").ok();
+}
+
+}  // namespace
+
+void DeviceView::Fill(Detail detail, google::protobuf::RepeatedPtrField<v1::Device>& out) const {
+  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  for (const Device& device : list->all()) {
+    v1::Device& message = *out.Add();
+    message.set_id(device.id);
+    message.set_kind(std::string(DeviceKindName(device.kind)));
+    message.set_name(device.name);
+    message.set_uuid(device.uuid);
+    FillLease(device, message);
+    FillFacts(device, detail, message);
+  }
+}
+
+// Who may not see the holder sees that there is one.
+void DeviceView::FillLease(const Device& device, v1::Device& out) const {
+  out.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
+  if (std::optional<int64_t> since_ns = parts_.runs.queue().HeldSince(device.id)) {
+    out.set_held_since_unix_ns(parts_.clock.unix_ns() - (parts_.clock.mono_ns() - *since_ns));
+  }
+  const std::string holder = parts_.runs.queue().HolderOf(device.id);
+  const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder);
+  if (session != nullptr && MaySee(caller_, Rpc::kGetSession, {session->uid, false, "session"})) {
+    out.set_session_id(holder);
+    out.set_session_uid(session->uid);
+  }
+  const RunRow* run = parts_.runs.FindOpenRow(parts_.runs.RunOn(device.id));
+  if (run != nullptr && MaySee(caller_, Rpc::kGetRun, {run->uid, run->shared})) {
+    out.set_run_id(run->id);
+    out.set_run_uid(run->uid);
+  }
+}
+
+void DeviceView::FillFacts(const Device& device, Detail detail, v1::Device& out) const {
+  DeviceFacts facts;
+  if (parts_.node_devices != nullptr) {
+    if (Result<DeviceFacts> known = parts_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
+  }
+  FillDeviceHealth(facts, out);
+  if (detail == Detail::kLease) return;
+  FillDeviceFacts(facts, out);
+  if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
+  if (detail == Detail::kAll && parts_.peaks != nullptr) FillDevicePeaks(device, facts, *parts_.peaks, out);
+}
+
+void DeviceView::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {
+  if (parts_.clocks == nullptr) return;
+  out.set_lockable(true);
+  out.set_trouble(ReadableText(parts_.clocks->TroubleOf(device_id).why()));
+  const std::optional<DeviceClocks::Held> held = parts_.clocks->HeldOn(device_id);
+  out.set_locked(held.has_value());
+  if (!held) return;
+  if (held->what.held.sm_mhz) out.set_locked_sm_mhz(*held->what.held.sm_mhz);
+  if (held->what.held.memory_mhz) out.set_locked_memory_mhz(*held->what.held.memory_mhz);
+}
+
+}  // namespace kprof
