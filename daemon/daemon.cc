@@ -19,17 +19,10 @@
 #include "daemon/base/io_loop.h"
 #include "daemon/base/log.h"
 #include "daemon/base/worker_pool.h"
-#include "daemon/clock_settings.h"
-#include "daemon/clocks/device_clocks.h"
-#include "daemon/clocks/held_files.h"
-#include "daemon/clocks/hold_files.h"
-#include "daemon/clocks/pause_hold.h"
-#include "daemon/clocks/profiler_pause.h"
 #include "daemon/config_limits.h"
 #include "daemon/daemon_metrics.h"
+#include "daemon/device_ways.h"
 #include "daemon/devices/device_book.h"
-#include "daemon/devices/node_devices.h"
-#include "daemon/devices/peaks/built_in_peaks.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/launch_ways.h"
 #include "daemon/process/user_names.h"
@@ -42,6 +35,7 @@
 #include "daemon/rpc/stream_limits.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/audit_retention.h"
+#include "daemon/runs/ceiling_book.h"
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/held_sources.h"
 #include "daemon/runs/import_ways.h"
@@ -74,11 +68,8 @@ constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be fel
 constexpr int64_t kStopGraceMs = 5000;
 constexpr int64_t kCallsGraceMs = 2000;
 constexpr int64_t kDeviceMetricsLimitNs = 300 * kNanosPerMilli;
-constexpr int64_t kClocksGraceMs = 6000;
+constexpr int64_t kClocksGraceNs = 6 * kNanosPerSecond;
 constexpr int64_t kLookAtPartsMs = 20'000;
-constexpr int64_t kPeaksLimitBytes = 1 << 20;
-// What a start waits for devices to say who they are; those that take longer are found when they do.
-constexpr auto kDevicesLimit = std::chrono::seconds(5);
 constexpr auto kKeptColumns = std::chrono::minutes(10);  // of traces, after the last question
 constexpr const char* kSocketName = "kprofd";            // FileDescriptorName= in kprofd.socket
 constexpr mode_t kOwnSocketMode = 0600;
@@ -117,7 +108,6 @@ struct Daemon::Parts {
   std::unique_ptr<Files> files = MakePosixFiles();
   DeviceBook devices;
   DaemonMetrics metrics{clock, config.queue.runs, DaemonVersion()};
-  std::optional<PeakTable> peaks;
   IoLoop loop{clock};  // before the catalog, whose writer posts its last answers to it
   // Their jobs use what stands below, so they are over before all that goes; who still submits some, as the writer does
   // with its last answers, finds them here.
@@ -141,9 +131,8 @@ struct Daemon::Parts {
   QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
   std::unique_ptr<LaunchWays> ways;
-  std::unique_ptr<NodeDevices> node_devices;
-  std::unique_ptr<DeviceClocks> clocks;
-  std::unique_ptr<ProfilerPause> profiler_pause;
+  std::unique_ptr<DeviceWays> device_ways;
+  std::unique_ptr<CeilingBook> ceilings;
   UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   std::unique_ptr<ReadAheads> read_aheads;
@@ -177,9 +166,7 @@ struct Daemon::Parts {
   StartRights Rights() const;
   Status Build(ServiceManager& manager);
   Status BuildExpiry();
-  Status BuildDevices();
-  Status BuildClocks(const std::string& boot_id);
-  Status BuildPause(const std::string& boot_id);
+  Status FindDevices();
   Status Listen(InheritedSockets& sockets);
   void TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection);
   void BeginWatchdog(const ServiceManager& manager);
@@ -197,7 +184,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
   imports.limits.own = ways->own_children();
-  RETURN_IF_ERROR(BuildDevices());
+  RETURN_IF_ERROR(FindDevices());
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
     metrics.storage.OnCommit(took_ns, changes, status);
@@ -222,6 +209,8 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   {
     ASSIGN_OR_RETURN(ReaderPool::Lease reader, catalog->readers().Borrow());
     ASSIGN_OR_RETURN(last_id, ReadLastRunId(*reader));
+    ASSIGN_OR_RETURN(std::vector<CeilingRow> known, ReadCeilings(*reader));
+    ceilings = std::make_unique<CeilingBook>(loop, *catalog, std::move(known));
   }
   RunParts run_parts{
       loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
@@ -229,15 +218,14 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_parts.expiry_clock = expiry_clock.get();
   run_parts.imports = &imports;
   run_parts.trace_parts = &trace_parts;
-  run_parts.node_devices = node_devices.get();
+  run_parts.node_devices = &device_ways->devices();
   run_parts.user_names = &user_names;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
     run_parts.boot_id = *boot_id;
-    RETURN_IF_ERROR(BuildClocks(*boot_id));
-    RETURN_IF_ERROR(BuildPause(*boot_id));
-    run_parts.clocks = clocks.get();
-    run_parts.profiler_pause = profiler_pause.get();
+    RETURN_IF_ERROR(device_ways->BeginHolding(*boot_id));
+    run_parts.clocks = device_ways->clocks();
+    run_parts.profiler_pause = device_ways->profiler_pause();
   } else {
     LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
   }
@@ -252,7 +240,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   };
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
-  metrics.devices.Follow({loop, devices, *node_devices, clocks.get()});
+  metrics.devices.Follow({loop, devices, device_ways->devices(), device_ways->clocks()});
   metrics.all.BeforeText([this] { metrics.devices.LookNow(kDeviceMetricsLimitNs); });
   runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
   rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
@@ -280,9 +268,11 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             &sources,
                                             SpoolLimitsOf(config),
                                             read_aheads.get(),
-                                            node_devices.get(),
-                                            &*peaks,
-                                            clocks.get()});
+                                            &device_ways->devices(),
+                                            &device_ways->peaks(),
+                                            device_ways->clocks(),
+                                            ceilings.get(),
+                                            &user_names});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -314,64 +304,17 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 }
 
 // What a session was promised devices for is known only when they are.
-Status Daemon::Parts::BuildDevices() {
-  ASSIGN_OR_RETURN(peaks, LoadBuiltInPeaks());
-  if (const std::string& file = config.devices.peaks_file; !file.empty()) {
-    ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(*files, file, kPeaksLimitBytes));
-    ASSIGN_OR_RETURN(peaks, PeakTable::Overridden(*std::move(peaks), text, file));
-  }
-  for (const std::string& warning : peaks->warnings()) LogWarning("peaks", {{"warning", warning}});
-  NodeDevices::Settings settings;
-  settings.nvidia.program = config.device_path;
-  settings.nvidia.library = config.devices.nvml_library;
-  settings.nvidia.own = ways->own_children();
-  settings.looks_for_nvidia = config.devices.finds && config.mode == Mode::kUser;  // its unit hides them
-  settings.neuron.program = config.neuron_path;
-  settings.neuron.tool_folder = config.devices.neuron_tools;
-  settings.neuron.sysfs = config.devices.neuron_sysfs;
-  settings.neuron.config_folder = config.state_folder + "/neuron";
-  settings.neuron.own = ways->own_children();
-  settings.looks_for_neuron = config.devices.finds;
-  settings.configured = config.accelerators;
-  node_devices = std::make_unique<NodeDevices>(loop, std::move(settings), devices);
+Status Daemon::Parts::FindDevices() {
+  ASSIGN_OR_RETURN(device_ways, DeviceWays::Find({config, loop, *files, devices, *ways}));
   const auto show = [this] {
     const std::shared_ptr<const DeviceList> list = devices.now();
     for (const Device& device : list->all()) metrics.runs.ShowDevice(device.id);
   };
-  device_events = node_devices->Listen([this, show](const DeviceEvent& /*event*/) {
+  device_events = device_ways->devices().Listen([this, show](const DeviceEvent& /*event*/) {
     show();
     if (catalog) catalog->changes().Bump();
   });
-  auto settled = std::make_shared<bool>(false);  // shared: who takes longer settles later
-  node_devices->Begin([settled] { *settled = true; });
-  const auto end = std::chrono::steady_clock::now() + kDevicesLimit;
-  while (!*settled && std::chrono::steady_clock::now() < end) {
-    loop.RunUntilIdle();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
   show();
-  return OkStatus();
-}
-
-// In system mode this process has no right to set clocks, and none are.
-Status Daemon::Parts::BuildClocks(const std::string& boot_id) {
-  if (config.mode == Mode::kSystem) return OkStatus();
-  ClockLink::Settings settings = ClockSettingsOf(config, boot_id);
-  settings.own = ways->own_children();
-  ASSIGN_OR_RETURN(const std::vector<std::string> held, HoldFiles(*files, settings.folder).List());
-  clocks = std::make_unique<DeviceClocks>(loop, std::move(settings), *node_devices);
-  clocks->Begin(held);
-  return OkStatus();
-}
-
-// DCGM lets everybody pause it: in system mode it is this process that does.
-Status Daemon::Parts::BuildPause(const std::string& boot_id) {
-  ProfilerPause::Settings settings = PauseSettingsOf(config, boot_id);
-  settings.own = ways->own_children();
-  HeldFiles holds(*files, settings.folder);
-  ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
-  profiler_pause = std::make_unique<ProfilerPause>(loop, std::move(settings));
-  profiler_pause->Begin(noted.has_value());
   return OkStatus();
 }
 
@@ -554,14 +497,8 @@ void Daemon::Parts::StopAll() {
   servers->Shutdown(kCallsGraceMs);
   // Who holds them gives them back when we are gone; but where we are the first process of a container, or are stopped
   // by systemd, everybody else ends with us.
-  if (clocks) {
-    OnLoop([this](const std::function<void()>& done) { clocks->ReleaseAll(kClocksGraceMs * kNanosPerMilli, done); });
-  }
-  if (profiler_pause) {
-    OnLoop([this](const std::function<void()>& done) {
-      profiler_pause->ReleaseAll(kClocksGraceMs * kNanosPerMilli, done);
-    });
-  }
+  OnLoop([this](const std::function<void()>& done) { device_ways->ReleaseClocks(kClocksGraceNs, done); });
+  OnLoop([this](const std::function<void()>& done) { device_ways->ResumeProfilers(kClocksGraceNs, done); });
   audit->CloseRefusals();
   RecordOwn(audit::kStop, "");
   OnLoop([this](const std::function<void()>& done) {

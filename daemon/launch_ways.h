@@ -41,6 +41,8 @@ class LaunchWays {
   // Null in user mode.
   CallerGrants* grants() { return system_ ? &system_->grants : nullptr; }
   OutputIntake* intake() { return system_ ? &system_->output.intake() : nullptr; }
+  // Null in user mode.
+  HelperLink* helper() { return system_ ? &system_->link : nullptr; }
   // Of the root helper; null in user mode.
   HelperWatch* helper_watch() { return system_ ? &system_->watch : nullptr; }
 

@@ -18,6 +18,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/log.h"
 #include "daemon/clock_settings.h"
+#include "daemon/clocks/release_by_helper.h"
 #include "daemon/clocks/release_held.h"
 #include "daemon/clocks/release_pause.h"
 #include "daemon/daemon.h"
@@ -173,7 +174,8 @@ int ReleaseClocks(const Config& config) {
   Result<std::string> boot_id = ReadBootId(*files);
   if (!boot_id.ok()) return Complain(boot_id.status().In("release clocks"));
   Result<std::vector<ReleasedDevice>> released =
-      ReleaseHeldClocks(ClockSettingsOf(config, *boot_id), *files, kReleaseLimitMs);
+      config.mode == Mode::kSystem ? ReleaseByHelper(config.helper_socket_path, kReleaseLimitMs)
+                                   : ReleaseHeldClocks(ClockSettingsOf(config, *boot_id), *files, kReleaseLimitMs);
   Result<std::optional<Status>> resumed = ReleaseHeldPause(PauseSettingsOf(config, *boot_id), *files, kResumeLimitMs);
   if (!released.ok()) return Complain(released.status().In("release clocks"));
   if (!resumed.ok()) return Complain(resumed.status().In("resume DCGM's profiling"));

@@ -19,7 +19,7 @@ std::string HolderOf(const v1::Device& device) {
 
 std::string StateOf(const v1::Device& device) {
   if (!device.clocks().trouble().empty()) return "not given back: " + device.clocks().trouble();
-  const std::string lock = LockText(device.clocks());
+  std::string lock = LockText(device.clocks());
   if (!lock.empty()) return lock;
   return device.clocks().lockable() ? "free" : "kprofd locks none";
 }

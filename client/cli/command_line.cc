@@ -49,6 +49,7 @@ class Grammar {
     AddImportVerb(verbs_);
     AddSessionVerbs(verbs_);
     AddClocksVerbs(verbs_);
+    AddPeaksVerbs(verbs_);
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);
     AddExportVerb(verbs_);

@@ -1,74 +1,14 @@
 #include "client/cli/device_facts.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
-
 #include <cmath>
 
+#include "client/cli/message_json.h"
 #include "client/cli/number_text.h"
 #include "client/cli/sizes.h"
 #include "client/cli/terminal_text.h"
 
 namespace kprof::cli {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-
-void WriteMessage(JsonWriter& json, const Message& message);
-
-void WriteValue(JsonWriter& json, const Message& message, const FieldDescriptor& field, int index) {
-  const google::protobuf::Reflection& values = *message.GetReflection();
-  const bool is_listed = index >= 0;
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_UINT32:
-      json.Int(is_listed ? values.GetRepeatedUInt32(message, &field, index) : values.GetUInt32(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_UINT64:
-      json.Int(static_cast<int64_t>(is_listed ? values.GetRepeatedUInt64(message, &field, index)
-                                              : values.GetUInt64(message, &field)));
-      break;
-    case FieldDescriptor::CPPTYPE_INT64:
-      json.Int(is_listed ? values.GetRepeatedInt64(message, &field, index) : values.GetInt64(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      json.Double(is_listed ? values.GetRepeatedDouble(message, &field, index) : values.GetDouble(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_BOOL:
-      json.Bool(is_listed ? values.GetRepeatedBool(message, &field, index) : values.GetBool(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_STRING:
-      json.StringOrNull(is_listed ? values.GetRepeatedString(message, &field, index)
-                                  : values.GetString(message, &field));
-      break;
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      WriteMessage(json,
-                   is_listed ? values.GetRepeatedMessage(message, &field, index) : values.GetMessage(message, &field));
-      break;
-    default:
-      json.Null();
-  }
-}
-
-// Its fields by their names, in their order: what the proto says of them holds here as well.
-void WriteMessage(JsonWriter& json, const Message& message) {
-  const google::protobuf::Reflection& values = *message.GetReflection();
-  json.BeginObject();
-  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
-    const FieldDescriptor& field = *message.GetDescriptor()->field(i);
-    json.Key(field.name());
-    if (field.is_repeated()) {
-      json.BeginArray();
-      for (int index = 0; index < values.FieldSize(message, &field); ++index) WriteValue(json, message, field, index);
-      json.EndArray();
-    } else if (field.has_presence() && !values.HasField(message, &field)) {
-      json.Null();
-    } else {
-      WriteValue(json, message, field, -1);
-    }
-  }
-  json.EndObject();
-}
 
 void Join(std::string& text, const std::string& more) {
   text += (text.empty() ? "" : ", ") + more;

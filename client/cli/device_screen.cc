@@ -125,7 +125,7 @@ bool Throttles(const std::string& reason) {
 }
 
 size_t ProcessesOf(const v1::Device& device) {
-  return static_cast<size_t>(device.nvidia().processes_size() + device.neuron().processes_size());
+  return static_cast<size_t>(device.nvidia().processes_size()) + static_cast<size_t>(device.neuron().processes_size());
 }
 
 // "12:34:56" of "2026-11-26 12:34:56".

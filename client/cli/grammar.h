@@ -11,6 +11,7 @@ void AddCaptureVerb(VerbSet& verbs);    // capture
 void AddImportVerb(VerbSet& verbs);     // import
 void AddSessionVerbs(VerbSet& verbs);   // session open|close|list|show
 void AddClocksVerbs(VerbSet& verbs);    // clocks status|lock|release
+void AddPeaksVerbs(VerbSet& verbs);     // peaks, peaks record|forget
 void AddRunVerbs(VerbSet& verbs);       // runs, show, wait, cancel, delete, pin, unpin, logs
 void AddArtifactVerbs(VerbSet& verbs);  // artifacts, artifacts get|put
 void AddExportVerb(VerbSet& verbs);     // export

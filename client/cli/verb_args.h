@@ -96,6 +96,20 @@ struct ReleaseClocksArgs {
   std::string device;  // empty: all of one's own
 };
 
+struct PeaksArgs {
+  std::string device;  // empty: all
+};
+
+struct RecordCeilingArgs {
+  std::string run;
+  std::string of;     // as CeilingKindOf takes it
+  std::string value;  // empty: as the run says
+};
+
+struct ForgetCeilingsArgs {
+  std::string device;
+};
+
 struct ListSessionsArgs {
   int64_t limit = 20;
   std::map<std::string, std::string> labels;
@@ -187,6 +201,7 @@ using VerbArgs =
     std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
                  PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
                  DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
-                 ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs>;
+                 ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs,
+                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs>;
 
 }  // namespace kprof::cli

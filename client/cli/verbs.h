@@ -50,5 +50,8 @@ Status RunVerb(const ListSessionsArgs& args, const VerbContext& context);
 Status RunVerb(const ClocksStatusArgs& args, const VerbContext& context);
 Status RunVerb(const LockClocksArgs& args, const VerbContext& context);
 Status RunVerb(const ReleaseClocksArgs& args, const VerbContext& context);
+Status RunVerb(const PeaksArgs& args, const VerbContext& context);
+Status RunVerb(const RecordCeilingArgs& args, const VerbContext& context);
+Status RunVerb(const ForgetCeilingsArgs& args, const VerbContext& context);
 
 }  // namespace kprof::cli

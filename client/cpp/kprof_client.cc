@@ -203,6 +203,19 @@ Result<v1::ListAuditResponse> KprofClient::ListAudit(const v1::ListAuditRequest&
   return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::ListAudit, request, "list the audit");
 }
 
+// The same number again is the same.
+Result<v1::RecordCeilingResponse> KprofClient::RecordCeiling(const v1::RecordCeilingRequest& request) {
+  return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::RecordCeiling, request,
+                      "record a ceiling of run " + request.run_id());
+}
+
+Result<v1::ForgetCeilingsResponse> KprofClient::ForgetCeilings(const std::string& device_id) {
+  v1::ForgetCeilingsRequest request;
+  request.set_device_id(device_id);
+  return state_->Call(Repeat::kNever, &Connection::node, &v1::NodeService::Stub::ForgetCeilings, request,
+                      "forget the ceilings of device " + device_id);
+}
+
 Result<v1::DiagnoseResponse> KprofClient::Diagnose() {
   return state_->Call(Repeat::kAlways, &Connection::node, &v1::NodeService::Stub::Diagnose, v1::DiagnoseRequest(),
                       "diagnose the node");

@@ -46,6 +46,8 @@ class KprofClient {
   Result<v1::ListDevicesResponse> ListDevices();
   Status WatchDevices(const v1::WatchDevicesRequest& request, const OnMessage<v1::WatchDevicesResponse>& on_message,
                       std::stop_token stop = {});
+  Result<v1::RecordCeilingResponse> RecordCeiling(const v1::RecordCeilingRequest& request);
+  Result<v1::ForgetCeilingsResponse> ForgetCeilings(const std::string& device_id);
   Result<v1::DiagnoseResponse> Diagnose();
   Result<v1::ListAuditResponse> ListAudit(const v1::ListAuditRequest& request);
   Status BackUpCatalog(const OnMessage<v1::BackUpCatalogResponse>& on_message, std::stop_token stop = {});

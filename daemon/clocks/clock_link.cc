@@ -83,6 +83,8 @@ Status ClockLink::StartKeeper() {
   program.packet_limit_bytes = kKeeperPacketLimitBytes;
   program.call_limit_ns = settings_.call_limit_ns;
   program.own = settings_.own;
+  program.helper = settings_.helper;
+  program.request = HelperHoldClocks{uuid_};
   WorkerChannel::Events events;
   events.packet = [this](const std::string& bytes) { OnPacket(bytes); };
   events.over = [this](const Status& why) { OnOver(why); };

@@ -29,6 +29,8 @@ class ClockLink {
     std::string boot_id;
     int64_t call_limit_ns = 5 * kNanosPerSecond;
     OwnChildren* own = nullptr;
+    HelperLink* helper = nullptr;  // who starts keepers, where this process lacks the right: all above but the last
+                                   // limit is then its own affair
   };
   // Called from the loop.
   struct Events {

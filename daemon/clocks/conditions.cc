@@ -104,6 +104,12 @@ void Conditions::AddXid(uint64_t number) {
   if (xids_.size() < 16) xids_.insert(number);
 }
 
+void Conditions::AddExecutionErrors(std::optional<int64_t> count) {
+  if (!count) return;
+  if (!first_execution_errors_) first_execution_errors_ = count;
+  last_execution_errors_ = count;
+}
+
 std::string Conditions::Share(int64_t part_ns) const {
   const double percent = watched_ns_ == 0 ? 0 : 100.0 * static_cast<double>(part_ns) / static_cast<double>(watched_ns_);
   char text[24];
@@ -162,6 +168,10 @@ std::vector<Condition> Conditions::Reasons() const {
   if (first_ecc_ && last_ecc_ && *last_ecc_ > *first_ecc_) {
     reasons.push_back({"memory_errors", device + ": " + Grouped(*last_ecc_ - *first_ecc_) +
                                             " uncorrected memory errors during the run"});
+  }
+  if (first_execution_errors_ && *last_execution_errors_ > *first_execution_errors_) {
+    const auto more = static_cast<uint64_t>(*last_execution_errors_ - *first_execution_errors_);
+    reasons.push_back({"execution_errors", device + ": " + Grouped(more) + " executions with errors during the run"});
   }
   for (const uint64_t xid : xids_) {
     reasons.push_back({"device_error", device + ": the driver reported Xid " + std::to_string(xid)});

@@ -37,6 +37,8 @@ class Conditions {
   void AddForeign(uint32_t pid, const std::string& known_as);
   void AddEcc(std::optional<uint64_t> uncorrected);
   void AddXid(uint64_t number);
+  // Of a Neuron device, as it counts them.
+  void AddExecutionErrors(std::optional<int64_t> count);
 
   // What the run is to be blamed for, in a fixed order.
   std::vector<Condition> Reasons() const;
@@ -77,6 +79,8 @@ class Conditions {
   std::optional<uint64_t> first_ecc_;
   std::optional<uint64_t> last_ecc_;
   std::set<uint64_t> xids_;
+  std::optional<int64_t> first_execution_errors_;
+  std::optional<int64_t> last_execution_errors_;
 };
 
 }  // namespace kprof

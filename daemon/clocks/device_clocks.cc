@@ -17,7 +17,10 @@ DeviceClocks::DeviceClocks(IoLoop& loop, ClockLink::Settings settings, NodeDevic
     : loop_(loop), settings_(std::move(settings)), devices_(devices) {}
 
 void DeviceClocks::Begin(const std::vector<std::string>& held_uuids) {
-  for (const std::string& uuid : held_uuids) DeviceOf(uuid).link->Release(nullptr);
+  for (const std::string& uuid : held_uuids) {
+    // Of one that was asked for meanwhile the keeper has seen to what was left, before all else.
+    if (!by_uuid_.contains(uuid)) DeviceOf(uuid).link->Release(nullptr);
+  }
 }
 
 DeviceClocks::OneDevice& DeviceClocks::DeviceOf(const std::string& uuid) {

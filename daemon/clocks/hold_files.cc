@@ -11,10 +11,6 @@ std::string Noting(const ClockHold& hold) {
 
 }  // namespace
 
-bool IsDeviceUuid(const std::string& uuid) {
-  return IsHeldName(uuid);
-}
-
 Status HoldFiles::Write(const ClockHold& hold) {
   const Status written = files_.Write(hold.uuid, ClockHoldText(hold));
   return written.ok() ? written : written.In(Noting(hold));

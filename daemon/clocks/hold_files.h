@@ -38,7 +38,4 @@ class HoldFiles {
   HeldFiles files_;
 };
 
-// Whether it can be a file's name: the uuids of NVIDIA's devices are letters, digits and dashes.
-bool IsDeviceUuid(const std::string& uuid);
-
 }  // namespace kprof

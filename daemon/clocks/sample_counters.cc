@@ -18,8 +18,10 @@ enum Counter : size_t {
 };
 static_assert(kSampleTook + 1 == kSampleCounters.size());
 
+enum NeuronCounter : size_t { kNeuronPower, kNeuronMemoryUsed, kExecutionErrors, kFirstCore };
+
 template <typename T>
-void TakeMaybe(const TakeCounter& take, Counter counter, const std::optional<T>& value, double unit = 1) {
+void TakeMaybe(const TakeCounter& take, size_t counter, const std::optional<T>& value, double unit = 1) {
   if (value) take(counter, static_cast<double>(*value) / unit);
 }
 
@@ -38,6 +40,23 @@ void ForEachCounter(const NvidiaSample& sample, const TakeCounter& take) {
 
 void ForEachCounter(const NvidiaState& state, const TakeCounter& take) {
   TakeMaybe(take, kMemoryUsed, state.memory_used_bytes);
+}
+
+std::vector<std::string> NeuronCounters(const NeuronDevice& device) {
+  std::vector<std::string> names = {"power_percent", "memory_used_bytes", "execution_errors"};
+  for (const NeuronLogicalCore& core : device.cores) {
+    names.push_back("core_" + std::to_string(core.number) + "_busy_percent");
+  }
+  return names;
+}
+
+void ForEachCounter(const NeuronDevice& device, size_t cores, const TakeCounter& take) {
+  if (device.power) TakeMaybe(take, kNeuronPower, device.power->mean_percent);
+  TakeMaybe(take, kNeuronMemoryUsed, device.memory_used_bytes);
+  TakeMaybe(take, kExecutionErrors, device.execution_errors);
+  for (size_t core = 0; core < device.cores.size() && core < cores; ++core) {
+    TakeMaybe(take, kFirstCore + core, device.cores[core].utilization_percent);
+  }
 }
 
 }  // namespace kprof

@@ -1,6 +1,7 @@
 #include "daemon/devices/foreign_processes.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -17,9 +18,24 @@ bool IsResident(const ForeignProcess& process) {
   return process.on_device.graphics || process.known.name == kMpsServer;
 }
 
+// By neuron-ls, and by neuron-monitor.
+std::vector<DeviceProcess> NeuronProcessesOf(const NeuronDevice& device) {
+  std::map<int64_t, DeviceProcess> by_pid;
+  const auto add = [&](int64_t pid) {
+    if (pid > 0 && pid <= std::numeric_limits<pid_t>::max()) by_pid[pid].pid = static_cast<pid_t>(pid);
+  };
+  for (const NeuronProcess& process : device.processes) add(process.pid);
+  for (const NeuronRuntimeUse& runtime : device.runtimes) add(runtime.pid);
+  std::vector<DeviceProcess> processes;
+  processes.reserve(by_pid.size());
+  for (const auto& [pid, process] : by_pid) processes.push_back(process);
+  return processes;
+}
+
 }  // namespace
 
 std::optional<std::vector<DeviceProcess>> ProcessesOf(const DeviceFacts& facts) {
+  if (facts.neuron) return NeuronProcessesOf(*facts.neuron);
   if (!facts.nvidia_state || !facts.nvidia_state->processes) return std::nullopt;
   std::map<pid_t, DeviceProcess> by_pid;  // one that does both is listed twice
   for (const NvidiaProcess& process : *facts.nvidia_state->processes) {

@@ -54,7 +54,8 @@ void QuietWait::Look() {
 // One that does not answer may have anybody on it.
 Result<std::string> QuietWait::WhoIsOn(const std::string& device_id) {
   ASSIGN_OR_RETURN(const DeviceFacts facts, devices_.FactsOf(device_id));
-  if (facts.health != DeviceHealth::kOk && facts.nvidia) return "nobody knows who (" + facts.trouble.why() + ")";
+  const bool is_asked = facts.nvidia || facts.neuron;
+  if (facts.health != DeviceHealth::kOk && is_asked) return "nobody knows who (" + facts.trouble.why() + ")";
   const bool has_news = facts.nvidia_sample && facts.nvidia_sample->mono_ns >= asked_mono_ns_ - kNewsNs;
   if (facts.nvidia && !has_news) return std::string("nobody knows who (it does not answer)");
   return WhoIsThere(FindForeign(facts, wish_.is_own), users_);

@@ -23,6 +23,7 @@ constexpr int64_t kOpenLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kExecLimitNs = 5 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 15 * kNanosPerSecond;
 constexpr int kJobsLastFd = 3;  // see HelperJob
+constexpr size_t kMostKeepers = 64;
 
 HelperMessage DoneOr(const Status& status) {
   return status.ok() ? HelperMessage(HelperDone{}) : HelperMessage(RefusedFor(status));
@@ -67,7 +68,9 @@ Helper::Outcome StartedJob(Result<HelperJob> job) {
 
 }  // namespace
 
-Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
+Helper::Outcome Helper::Answer(const HelperMessage& request, std::vector<UniqueFd> files) {
+  UniqueFd file;
+  if (!files.empty()) file = std::move(files.front());
   return std::visit(
       [&](const auto& asked) -> Outcome {
         using Asked = std::decay_t<decltype(asked)>;
@@ -85,6 +88,10 @@ Helper::Outcome Helper::Answer(const HelperMessage& request, UniqueFd file) {
           return OpenFile(asked, file.get());
         } else if constexpr (std::is_same_v<Asked, HelperWhereIs>) {
           return Now(WhereIs(file.get()));
+        } else if constexpr (std::is_same_v<Asked, HelperHoldClocks>) {
+          return Now(HoldClocks(asked, file, files.back()));
+        } else if constexpr (std::is_same_v<Asked, HelperListHeld>) {
+          return Now(ListHeld());
         } else if constexpr (std::is_same_v<Asked, HelperGetState>) {
           return Now(State());
         } else if constexpr (std::is_same_v<Asked, HelperListGrants>) {
@@ -219,6 +226,25 @@ HelperMessage Helper::WhereIs(int connection) const {
   return place.ok() ? HelperMessage(HelperPlace{*place}) : HelperMessage(RefusedFor(place.status()));
 }
 
+HelperMessage Helper::HoldClocks(const HelperHoldClocks& request, const UniqueFd& channel, const UniqueFd& page) {
+  if (keepers_.size() >= kMostKeepers) {
+    return HelperRefused{ErrorCode::kQueueFull, "as many hold clocks as may at a time", "see kprofctl clocks status"};
+  }
+  const Result<pid_t> started = StartKeeper(request.device_uuid, settings_.keepers, channel, page);
+  if (started.ok()) {
+    keepers_.insert(*started);
+    return HelperStarted{settings_.keepers.systemd_run.has_value()};
+  }
+  LogWarning("did not start what holds clocks", {{"error", started.status().ToString()}});
+  return RefusedFor(started.status());
+}
+
+HelperMessage Helper::ListHeld() const {
+  Result<std::vector<std::string>> held = ListHeldDevices(files_, settings_.keepers.held_folder);
+  if (!held.ok()) return RefusedFor(held.status());
+  return HelperHeldList{*std::move(held)};
+}
+
 HelperMessage Helper::State() const {
   return HelperState{settings_.programs.systemd_run.has_value(), static_cast<uint32_t>(grants_.size()),
                      static_cast<uint32_t>(grants_.used())};
@@ -235,6 +261,7 @@ HelperMessage Helper::List(const HelperListGrants& request) const {
 }
 
 std::optional<std::string> Helper::OnChildEnd(pid_t pid, int wait_status) {
+  keepers_.erase(pid);
   auto found = supervisors_.find(pid);
   if (found == supervisors_.end()) return std::nullopt;
   const Supervisor ended = std::move(found->second);

@@ -10,14 +10,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/helper/caller_socket.h"
 #include "daemon/helper/grant_store.h"
 #include "daemon/helper/helper_job.h"
 #include "daemon/helper/lookup_line.h"
+#include "daemon/helper/start_keeper.h"
 #include "daemon/helper/start_supervisor.h"
 #include "daemon/process/helper_protocol.h"
 #include "storage/base/unique_fd.h"
@@ -30,14 +33,15 @@ class Helper {
     CallerRules callers;
     std::string remote_users;  // a file; remote_users.h
     StartPrograms programs;
+    KeeperPrograms keepers;
   };
-  Helper(const Clock& clock, GrantStore& grants, Settings settings)
-      : clock_(clock), grants_(grants), settings_(std::move(settings)) {}
+  Helper(const Clock& clock, Files& files, GrantStore& grants, Settings settings)
+      : clock_(clock), files_(files), grants_(grants), settings_(std::move(settings)) {}
 
-  // The answer, the job that will have it, or what must be looked up for it first. `file` came with the request, if it
-  // is one that files come with. Before a Forget whoever calls withdraws what is looked up for that run.
+  // The answer, the job that will have it, or what must be looked up for it first. `files`: as many as FilesOf says.
+  // Before a Forget whoever calls withdraws what is looked up for that run.
   using Outcome = std::variant<JobAnswer, HelperJob, Lookup>;
-  Outcome Answer(const HelperMessage& request, UniqueFd file);
+  Outcome Answer(const HelperMessage& request, std::vector<UniqueFd> files);
 
   // A child of this process has ended; it is reaped. Perhaps the run whose processes are to be swept because of it.
   std::optional<std::string> OnChildEnd(pid_t pid, int wait_status);
@@ -64,13 +68,17 @@ class Helper {
   HelperMessage Started(pid_t pid, const Status& started);
   Outcome OpenFile(const HelperOpenFile& request, int connection);
   HelperMessage WhereIs(int connection) const;
+  HelperMessage HoldClocks(const HelperHoldClocks& request, const UniqueFd& channel, const UniqueFd& page);
+  HelperMessage ListHeld() const;
   HelperMessage State() const;
   HelperMessage List(const HelperListGrants& request) const;
 
   const Clock& clock_;
+  Files& files_;
   GrantStore& grants_;
   const Settings settings_;
   std::map<pid_t, Supervisor> supervisors_;  // children of ours
+  std::set<pid_t> keepers_;                  // the same
 };
 
 }  // namespace kprof

@@ -18,6 +18,9 @@ struct HelperOptions {
   std::string grants = "/var/lib/kprofd-helper/grants";
   std::string remote_users = "/etc/kprofd/remote-users";
   std::string launch = "/usr/libexec/kprof/kprof-launch";
+  std::string clocks = "/usr/libexec/kprof/kprof-clocks";
+  std::string nvml_library;  // empty: the usual one
+  std::string held = "/var/lib/kprofd-helper/clocks";
   std::string systemd_run = "/usr/bin/systemd-run";
   std::string systemctl = "/usr/bin/systemctl";
   uint32_t least_uid = 1000;

@@ -153,10 +153,8 @@ bool HelperServer::Take(const std::shared_ptr<Connection>& connection, std::stri
     return hello->version == kHelperProtocolVersion;
   }
   if (!connection->greeted) return false;
-  UniqueFd file;
-  if (!files.empty()) file = std::move(files.front());
   if (const auto* forget = std::get_if<HelperForget>(&packet->message)) lookups_.Withdraw(forget->run_id);
-  Helper::Outcome outcome = helper_.Answer(packet->message, std::move(file));
+  Helper::Outcome outcome = helper_.Answer(packet->message, std::move(files));
   if (auto* answer = std::get_if<JobAnswer>(&outcome)) {
     Send(*connection, packet->tag, *answer);
   } else if (auto* lookup = std::get_if<Lookup>(&outcome)) {

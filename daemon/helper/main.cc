@@ -98,14 +98,16 @@ Status Serve(const HelperOptions& options) {
   settings.programs.launch = options.launch;
   settings.programs.launch_file = launch_file.get();
   settings.programs.systemctl = options.systemctl;
+  settings.keepers = {options.clocks, options.nvml_library, options.held, boot_id, {}};
   if (options.units.value_or(SystemdRuns())) {
+    settings.keepers.systemd_run = options.systemd_run;
     settings.programs.systemd_run = options.systemd_run;
     if (SystemdRuns()) settings.callers.home = "/proc/1";  // units are where systemd is, the helper is in a sandbox
   }
   LogInfo("kprofd-helper is ready", {{"kprofd_uid", std::to_string(kprofd_uid)},
                                      {"grants", std::to_string(grants.size())},
                                      {"units", settings.programs.systemd_run ? "yes" : "no"}});
-  Helper helper(clock, grants, std::move(settings));
+  Helper helper(clock, *files, grants, std::move(settings));
   HelperServer server(clock, helper, kprofd_uid, std::move(listener), std::move(signals));
   server.Run();
   LogInfo("kprofd-helper has stopped");

@@ -1,21 +1,30 @@
 #include "daemon/process/call_page.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "daemon/base/clock.h"
 
 namespace kprof {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
 
 Result<CallPage> CallPage::Make() {
-  UniqueFd fd(::memfd_create("kprof-calls", MFD_CLOEXEC));
+  UniqueFd fd(::memfd_create("kprof-calls", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return FailErrno(errno, "make a page for a worker's calls", "raise the limit of open files");
-  if (::ftruncate(fd.get(), sizeof(Page)) != 0) return FailErrno(errno, "make a page for a worker's calls");
+  if (::ftruncate(fd.get(), sizeof(Page)) != 0 || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) {
+    return FailErrno(errno, "make a page for a worker's calls");
+  }
   return Map(std::move(fd));
 }
 
@@ -30,24 +39,39 @@ Result<CallPage> CallPage::Map(UniqueFd fd) {
   return CallPage(std::move(fd), static_cast<Page*>(page));
 }
 
+bool CallPage::IsSealed(int fd) {
+  struct stat facts {};
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals && ::fstat(fd, &facts) == 0 && facts.st_size == sizeof(Page);
+}
+
 CallPage::~CallPage() {
   if (page_ != nullptr) ::munmap(page_, sizeof(Page));
 }
 
-CallPage::CallPage(CallPage&& other) noexcept : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
+CallPage::CallPage(CallPage&& other) noexcept
+    : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)), limit_s_(other.limit_s_) {}
 
 CallPage& CallPage::operator=(CallPage&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(page_, other.page_);
+  std::swap(limit_s_, other.limit_s_);
   return *this;
 }
 
+void CallPage::EndProcessAfter(unsigned seconds) {
+  ::signal(SIGALRM, SIG_DFL);
+  limit_s_ = seconds;
+}
+
 void CallPage::Begin(const char* call) {
+  if (limit_s_ != 0) ::alarm(limit_s_);
   std::strncpy(page_->name, call, sizeof page_->name - 1);
   page_->since_mono_ns.store(RealClock().mono_ns(), std::memory_order_release);
 }
 
 void CallPage::End() {
+  if (limit_s_ != 0) ::alarm(0);
   page_->since_mono_ns.store(0, std::memory_order_release);
 }
 

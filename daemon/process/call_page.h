@@ -18,7 +18,7 @@ namespace kprof {
 
 class CallPage {
  public:
-  // A new one; its descriptor is for the worker.
+  // A new one, of a size that nobody can change; its descriptor is for the worker.
   static Result<CallPage> Make();
   // The one that another has made.
   static Result<CallPage> Map(UniqueFd fd);
@@ -26,7 +26,13 @@ class CallPage {
   CallPage(CallPage&& other) noexcept;
   CallPage& operator=(CallPage&& other) noexcept;
 
+  // Whether it is one that Make has made, for who maps what it got from somebody whom it does not trust.
+  static bool IsSealed(int fd);
+
   int fd() const { return fd_.get(); }
+
+  // From now on a call that takes longer than this ends the process (SIGALRM): where nobody else can.
+  void EndProcessAfter(unsigned seconds);
 
   void Begin(const char* call);
   void End();
@@ -48,6 +54,7 @@ class CallPage {
 
   UniqueFd fd_;
   Page* page_ = nullptr;
+  unsigned limit_s_ = 0;  // 0: none
 };
 
 }  // namespace kprof

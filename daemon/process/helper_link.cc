@@ -29,7 +29,7 @@ constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its jo
 
 // A second Start could find the grant used up by the first; whoever asked knows what that means.
 bool MayRepeat(const HelperMessage& message) {
-  return !std::holds_alternative<HelperStart>(message);
+  return !std::holds_alternative<HelperStart>(message) && !std::holds_alternative<HelperHoldClocks>(message);
 }
 
 bool IsImpatient(const HelperMessage& message) {
@@ -67,13 +67,19 @@ HelperLink::~HelperLink() {
 }
 
 HelperLink::Tag HelperLink::Ask(HelperMessage request, UniqueFd file, Answered answered) {
+  std::vector<UniqueFd> files;
+  if (file.valid()) files.push_back(std::move(file));
+  return Ask(std::move(request), std::move(files), std::move(answered));
+}
+
+HelperLink::Tag HelperLink::Ask(HelperMessage request, std::vector<UniqueFd> files, Answered answered) {
   KPROF_ON_IO_LOOP(loop_);
   const Tag tag = ++last_tag_;
   const bool full = requests_.size() >= kMostRequests && !IsOfAStartedRun(request);
   const int64_t limit_ns = LimitNsOf(request);
   Request& waiting = requests_[tag];
   waiting.message = std::move(request);
-  waiting.file = std::move(file);
+  waiting.files = std::move(files);
   waiting.answered = std::move(answered);
   if (full) {
     waiting.limit = loop_.After(0, [this, tag] {
@@ -194,11 +200,11 @@ void HelperLink::SendAll() {
   for (auto& [tag, request] : requests_) {
     if (request.sent) continue;
     std::vector<int> files;
-    if (request.file.valid()) files.push_back(request.file.get());
+    for (const UniqueFd& file : request.files) files.push_back(file.get());
     if (!Send(tag, request.message, files)) return;
     request.sent = true;
-    // That it is closed here is what tells a supervisor that was never started.
-    if (!MayRepeat(request.message)) request.file.Reset();
+    // That it is closed here is what tells of a supervisor, or a keeper, that was never started.
+    if (!MayRepeat(request.message)) request.files.clear();
   }
 }
 

@@ -52,7 +52,8 @@ class HelperLink {
   // went away, or is silent. Before the first question.
   void OnSilence(std::function<void()> silent) { silent_ = std::move(silent); }
 
-  // `answered` is called from the loop, never from inside. `file` goes with the request and is closed after it.
+  // `answered` is called from the loop, never from inside. What goes with the request is closed after it.
+  Tag Ask(HelperMessage request, std::vector<UniqueFd> files, Answered answered);
   Tag Ask(HelperMessage request, UniqueFd file, Answered answered);
 
   // Never asks it, and never answers, if it was not sent yet. Else returns false, and changes nothing.
@@ -64,7 +65,7 @@ class HelperLink {
  private:
   struct Request {
     HelperMessage message;
-    UniqueFd file;
+    std::vector<UniqueFd> files;
     Answered answered;
     IoLoop::Timer limit;
     IoLoop::Timer silence;  // somebody should look whether it is there, long before the limit

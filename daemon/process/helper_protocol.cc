@@ -15,7 +15,8 @@ constexpr size_t kWholeRunIdLength = 16;
 constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
 
 // The numbers on the wire, in the order of HelperMessage. Never used anew.
-constexpr uint8_t kTypes[] = {1, 16, 17, 18, 19, 20, 21, 22, 23, 24, 128, 129, 130, 131, 132, 133, 134, 135};
+constexpr uint8_t kTypes[] = {1,  16,  17,  18,  19,  20,  21,  22,  23,  24, 25,
+                              26, 128, 129, 130, 131, 132, 133, 134, 135, 136};
 static_assert(std::size(kTypes) == std::variant_size_v<HelperMessage>);
 
 // One list of fields per message, for both directions.
@@ -38,6 +39,10 @@ void ForEachField(Coder&& field, Message& message) {
     field(message.path);
   } else if constexpr (std::is_same_v<Type, HelperListGrants>) {
     field(message.after);
+  } else if constexpr (std::is_same_v<Type, HelperHoldClocks>) {
+    field(message.device_uuid);
+  } else if constexpr (std::is_same_v<Type, HelperHeldList>) {
+    field(message.device_uuids);
   } else if constexpr (std::is_same_v<Type, HelperGrantList>) {
     field(message.unused);
     field(message.used);
@@ -96,6 +101,13 @@ bool DecodeFields(MessageDecoder& in, Message& message) {
   if constexpr (requires { message.path; }) {
     if (!IsOpenablePath(message.path)) return false;
   }
+  if constexpr (requires { message.device_uuid; }) {
+    if (!IsDeviceUuid(message.device_uuid)) return false;
+  }
+  if constexpr (std::is_same_v<Message, HelperHeldList>) {
+    if (message.device_uuids.size() > kMostHeldDevices) return false;
+    if (!std::all_of(message.device_uuids.begin(), message.device_uuids.end(), IsDeviceUuid)) return false;
+  }
   if constexpr (std::is_same_v<Message, HelperListGrants>) {
     if (!message.after.empty() && !IsWholeRunId(message.after)) return false;
   }
@@ -149,6 +161,7 @@ Result<HelperPacket> DecodeHelperPacket(std::string_view bytes) {
 }
 
 size_t FilesOf(const HelperMessage& message) {
+  if (std::holds_alternative<HelperHoldClocks>(message)) return 2;
   const bool has = std::holds_alternative<HelperRegister>(message) || std::holds_alternative<HelperStart>(message) ||
                    std::holds_alternative<HelperOpenFile>(message) || std::holds_alternative<HelperWhereIs>(message) ||
                    std::holds_alternative<HelperOpened>(message);
@@ -158,6 +171,13 @@ size_t FilesOf(const HelperMessage& message) {
 bool IsWholeRunId(std::string_view text) {
   constexpr std::string_view kAlphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   return text.size() == kWholeRunIdLength && text.find_first_not_of(kAlphabet) == std::string_view::npos;
+}
+
+bool IsDeviceUuid(std::string_view text) {
+  constexpr size_t kMostUuid = 96;
+  return !text.empty() && text.size() <= kMostUuid && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
 }
 
 bool IsOpenablePath(std::string_view path) {

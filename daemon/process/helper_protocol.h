@@ -10,7 +10,9 @@
 //   WhereIs   1 file: a client's connection                     Place | Refused  whether that client is in a container
 //   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
-//   ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
+//   HoldClocks  a device's uuid + 2 files: a socket, a page      Started | Refused  a keeper of its clocks, at the
+//   socket ListHeld                                                     HeldList         of which devices clocks are
+//   held ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
 //
 // The helper trusts no field: a run id is 16 characters of its alphabet, a path is absolute, and whose the client is it
 // reads from the connection itself. Of a remote client there is none: for those uids alone that root has listed it
@@ -29,12 +31,13 @@
 namespace kprof {
 
 // Raised with every change of a message's bytes or meaning.
-constexpr uint32_t kHelperProtocolVersion = 4;
+constexpr uint32_t kHelperProtocolVersion = 5;
 constexpr size_t kHelperPacketLimitBytes = 8 << 10;
 // Requests that wait for their answers on one connection; one more waits in the socket.
 constexpr size_t kMostHelperRequests = 32;
 constexpr size_t kHelperPathLimitBytes = 4096;
 constexpr size_t kMostListedGrants = 256;  // in one answer
+constexpr size_t kMostHeldDevices = 64;    // in one answer; the others when these are given back
 
 // Both directions.
 struct HelperHello {
@@ -85,6 +88,15 @@ struct HelperWhereIs {
   bool operator==(const HelperWhereIs&) const = default;
 };
 
+// The keeper (daemon/clocks/keeper) speaks keeper_protocol.h at the socket, and notes its calls in the page.
+struct HelperHoldClocks {
+  std::string device_uuid;
+  bool operator==(const HelperHoldClocks&) const = default;
+};
+struct HelperListHeld {
+  bool operator==(const HelperListHeld&) const = default;
+};
+
 struct HelperDone {
   bool operator==(const HelperDone&) const = default;
 };
@@ -126,10 +138,17 @@ struct HelperPlace {
   bool operator==(const HelperPlace&) const = default;
 };
 
+// Uuids of devices.
+struct HelperHeldList {
+  std::vector<std::string> device_uuids;
+  bool operator==(const HelperHeldList&) const = default;
+};
+
 using HelperMessage =
     std::variant<HelperHello, HelperRegister, HelperStart, HelperSweep, HelperForget, HelperOpenFile, HelperGetState,
-                 HelperRegisterRemote, HelperListGrants, HelperWhereIs, HelperDone, HelperRefused, HelperStarted,
-                 HelperSwept, HelperOpened, HelperState, HelperGrantList, HelperPlace>;
+                 HelperRegisterRemote, HelperListGrants, HelperWhereIs, HelperHoldClocks, HelperListHeld, HelperDone,
+                 HelperRefused, HelperStarted, HelperSwept, HelperOpened, HelperState, HelperGrantList, HelperPlace,
+                 HelperHeldList>;
 
 struct HelperPacket {
   uint32_t tag = 0;
@@ -141,11 +160,14 @@ std::string EncodeHelperPacket(const HelperPacket& packet);
 // kBadInput for bytes that are not in the form, a Hello of another magic, and fields that no helper accepts.
 Result<HelperPacket> DecodeHelperPacket(std::string_view bytes);
 
-// How many files come with a message: one, or none.
+// How many files come with a message: two, one, or none.
 size_t FilesOf(const HelperMessage& message);
 
 // Whether the text is a run's whole id: 16 characters of Crockford's lower-case base32. No path step but a plain name.
 bool IsWholeRunId(std::string_view text);
+
+// Whether it can be the name of a file, and nothing else: the uuids of NVIDIA's devices are letters, digits and dashes.
+bool IsDeviceUuid(std::string_view text);
 
 // Absolute, without NUL, at most kHelperPathLimitBytes.
 bool IsOpenablePath(std::string_view path);

@@ -8,18 +8,19 @@ namespace {
 constexpr size_t kMostKnown = 4096;
 constexpr size_t kMostWanted = 64;
 
-std::string ByNumber(uint32_t uid) {
-  return "uid " + std::to_string(uid);
-}
-
 }  // namespace
 
-std::string UserNames::TextFor(uint32_t uid) {
+std::optional<std::string> UserNames::NameOf(uint32_t uid) {
   const auto found = known_.find(uid);
   if (found != known_.end()) return found->second;
   if (wanted_.size() < kMostWanted) wanted_.insert(uid);
   AskNext();
-  return ByNumber(uid);
+  return std::nullopt;
+}
+
+std::string UserNames::TextFor(uint32_t uid) {
+  const std::optional<std::string> name = NameOf(uid);
+  return name ? "user " + *name : "uid " + std::to_string(uid);
 }
 
 void UserNames::AskNext() {
@@ -30,11 +31,12 @@ void UserNames::AskNext() {
     const Result<Account> account = find(uid);
     // One whom the directory could not look up now may be known later.
     const bool is_settled = account.ok() || account.status().code() == ErrorCode::kNotFound;
-    std::string text = account.ok() ? "user " + account->name : ByNumber(uid);
-    return [this, uid, is_settled, text = std::move(text)] {
+    std::optional<std::string> name;
+    if (account.ok()) name = account->name;
+    return [this, uid, is_settled, name = std::move(name)] {
       asks_ = false;
       if (known_.size() >= kMostKnown) known_.clear();
-      if (is_settled) known_[uid] = text;
+      if (is_settled) known_[uid] = name;
       AskNext();
     };
   });

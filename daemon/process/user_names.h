@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -25,6 +26,8 @@ class UserNames {
       IoLoop& loop, Find find = [](uint32_t uid) { return FindAccount(uid); })
       : find_(std::move(find)), lookups_(loop) {}
 
+  // Absent while it is not known, or for good where nobody has it.
+  std::optional<std::string> NameOf(uint32_t uid);
   // "user eve", or "uid 1001" while it is not known, or for good where nobody has it.
   std::string TextFor(uint32_t uid);
 
@@ -32,10 +35,10 @@ class UserNames {
   void AskNext();
 
   const Find find_;
-  std::map<uint32_t, std::string> known_;  // bounded
-  std::set<uint32_t> wanted_;              // bounded
-  bool asks_ = false;                      // one at a time: a directory that hangs costs one thread
-  DetachedWork lookups_;                   // goes first
+  std::map<uint32_t, std::optional<std::string>> known_;  // bounded; nothing: nobody has it
+  std::set<uint32_t> wanted_;                             // bounded
+  bool asks_ = false;                                     // one at a time: a directory that hangs costs one thread
+  DetachedWork lookups_;                                  // goes first
 };
 
 }  // namespace kprof

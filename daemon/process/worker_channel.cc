@@ -1,5 +1,6 @@
 #include "daemon/process/worker_channel.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -46,12 +47,32 @@ WorkerChannel::WorkerChannel(IoLoop& loop, const Program& program, Events events
 
 Status WorkerChannel::Begin(SocketPair ends) {
   KPROF_ON_IO_LOOP(loop_);
-  ASSIGN_OR_RETURN(WorkerProcess worker,
-                   StartWorker(program_.path, program_.arguments, {ends.theirs.get(), page_.fd()}, program_.own));
-  pid_ = worker.pid;
+  if (program_.helper == nullptr) RETURN_IF_ERROR(BeginChild(ends.theirs));
   socket_.assign(ends.ours.Release());
-  exit_.assign(worker.exit.Release());
+  if (program_.helper != nullptr) AskHelper(std::move(ends.theirs));
   Receive();
+  return OkStatus();
+}
+
+// What is sent meanwhile waits in the socket for whoever will be there.
+void WorkerChannel::AskHelper(UniqueFd theirs) {
+  std::vector<UniqueFd> files;
+  files.push_back(std::move(theirs));
+  files.emplace_back(::fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0));
+  awaits_helper_ = true;
+  program_.helper->Ask(program_.request, std::move(files),
+                       [self = shared_from_this()](const Result<HelperMessage>& answer, UniqueFd) {
+                         self->awaits_helper_ = false;
+                         if (!answer.ok()) self->End(answer.status());
+                         if (self->socket_has_ended_) self->OnSocketEnd();
+                       });
+}
+
+Status WorkerChannel::BeginChild(const UniqueFd& theirs) {
+  ASSIGN_OR_RETURN(WorkerProcess worker,
+                   StartWorker(program_.path, program_.arguments, {theirs.get(), page_.fd()}, program_.own));
+  pid_ = worker.pid;
+  exit_.assign(worker.exit.Release());
   exit_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
     if (!error) self->OnExit();
   });
@@ -70,17 +91,18 @@ void WorkerChannel::Send(const std::string& bytes) {
 
 void WorkerChannel::Receive() {
   socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
-    if (error || self->over_) return;
-    for (int packets = 0; packets < kPacketsAtOnce && !self->over_ && self->socket_.is_open(); ++packets) {
+    if (error || !self->listens()) return;
+    for (int packets = 0; packets < kPacketsAtOnce && self->listens(); ++packets) {
       Packet packet;
       const int failed = ReceivePacket(self->socket_.native_handle(), self->program_.packet_limit_bytes, packet);
       if (failed == EAGAIN) return self->Receive();
-      if (failed != 0 || packet.end) return;  // it has ended: OnExit says how
+      if (failed != 0 || packet.end) return self->OnSocketEnd();
+      if (self->over_) continue;  // only for its end
       if (packet.cut) return self->End(Fail(ErrorCode::kInternal, "hear from a device's worker", "it says too much"));
       self->heard_mono_ns_ = self->loop_.clock().mono_ns();
       if (self->events_.packet) self->events_.packet(packet.bytes);
     }
-    if (!self->over_ && self->socket_.is_open()) self->Receive();
+    if (self->listens()) self->Receive();
   });
 }
 
@@ -127,8 +149,13 @@ void WorkerChannel::End(const Status& why) {
 void WorkerChannel::Close() {
   over_ = true;
   look_.Cancel();
+  if (!socket_.is_open()) return;
   error_code ignored;
-  if (socket_.is_open()) socket_.close(ignored);
+  if (program_.helper == nullptr) {
+    socket_.close(ignored);
+  } else {
+    ::shutdown(socket_.native_handle(), SHUT_WR);  // which it sees as our end; its own is still to come
+  }
 }
 
 void WorkerChannel::Kill() {
@@ -136,13 +163,27 @@ void WorkerChannel::Kill() {
   Close();
 }
 
+// Of a child OnExit says how it ended; where none was started, the helper why.
+void WorkerChannel::OnSocketEnd() {
+  if (program_.helper == nullptr) return;
+  socket_has_ended_ = true;
+  if (awaits_helper_) return;
+  error_code ignored;
+  socket_.close(ignored);
+  OnOver("; the journal of kprofd-helper, or of its unit, says how");
+}
+
 void WorkerChannel::OnExit() {
   const std::string how = ReapWorker(pid_, program_.own);
   pid_ = -1;
   error_code ignored;
   exit_.close(ignored);
+  OnOver(" " + how);
+}
+
+void WorkerChannel::OnOver(const std::string& how) {
   if (!over_) {
-    End(Fail(ErrorCode::kToolFailed, "ask the device", "its worker ended " + how,
+    End(Fail(ErrorCode::kToolFailed, "ask the device", "its worker ended" + how,
              "see dmesg for what the driver says; report it if it happens again"));
   }
   if (events_.reaped) events_.reaped();

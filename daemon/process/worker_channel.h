@@ -1,6 +1,9 @@
-// One life of a worker process that calls a vendor's library: from its start until it has been reaped. It may hang in a
-// call for ever; that is noticed here, by the page that it notes its calls in, and told once. What packets mean is for
-// whoever has this.
+// One life of a worker process that calls a vendor's library: from its start until nothing is left of it. It may hang
+// in a call for ever; that is noticed here, by the page that it notes its calls in, and told once. What packets mean is
+// for whoever has this.
+//
+// It is a child of ours, or, where that takes rights that we lack, one that the root helper starts: of that we see its
+// end by its socket, and cannot kill it.
 //
 // Io loop only. Never blocks. Kept by its handlers until the process is reaped, which for one that hangs in the kernel
 // is when it comes out of it: it may outlive its owner, who calls Forget. `loop` and `own` must outlive it.
@@ -17,6 +20,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/call_page.h"
+#include "daemon/process/helper_link.h"
 #include "daemon/process/own_children.h"
 #include "storage/base/packet_socket.h"
 #include "storage/base/status.h"
@@ -32,6 +36,9 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
     size_t packet_limit_bytes = 0;
     int64_t call_limit_ns = 0;  // one call of the library that takes longer hangs
     OwnChildren* own = nullptr;
+    // With it, it is the helper that starts one, of whatever program it has for that request.
+    HelperLink* helper = nullptr;
+    HelperMessage request = {};
   };
   struct Events {
     std::function<void(const std::string&)> packet;
@@ -53,7 +60,7 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
 
   // Its socket ends, upon which it does as well. Of the events only `reaped` comes.
   void Close();
-  // And killed, for one that need not finish anything.
+  // And killed, for one that need not finish anything, or hangs. One of the helper's ends such a call by itself.
   void Kill();
   // No event comes any more.
   void Forget() { events_ = {}; }
@@ -62,22 +69,30 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
 
  private:
   Status Begin(SocketPair ends);
+  Status BeginChild(const UniqueFd& theirs);
+  void AskHelper(UniqueFd theirs);
   void Receive();
+  // For packets, and of what is no child of ours also for its end.
+  bool listens() const { return socket_.is_open() && (!over_ || program_.helper != nullptr); }
   void LookAgainAt(int64_t mono_ns);
   void LookWhetherItHangs();
   void End(const Status& why);
   void OnExit();
+  void OnSocketEnd();
+  void OnOver(const std::string& how);
 
   IoLoop& loop_;
   const Program program_;
   Events events_;
   CallPage page_;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1;  // of one that the helper has started it is not known
   boost::asio::posix::stream_descriptor socket_;
   boost::asio::posix::stream_descriptor exit_;
   IoLoop::Timer look_;
   bool expects_ = false;
   bool over_ = false;
+  bool awaits_helper_ = false;
+  bool socket_has_ended_ = false;
   int64_t heard_mono_ns_ = 0;  // of it, or began to expect something
 };
 

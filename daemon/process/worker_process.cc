@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -15,18 +16,18 @@
 namespace kprof {
 namespace {
 
-constexpr int kFirstFile = 3;
-
 // Returns errno.
 int Spawn(const std::string& program, const std::vector<std::string>& arguments, const std::vector<UniqueFd>& files,
-          pid_t& pid) {
+          int first_file, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  int number = kFirstFile;
+  int number = first_file;
   for (const UniqueFd& file : files) posix_spawn_file_actions_adddup2(&actions, file.get(), number++);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addclosefrom_np(&actions, number);
+  if (first_file == kFirstWorkerFile) {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&actions, std::max(number, kFirstWorkerFile));
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all;
@@ -52,19 +53,19 @@ int Spawn(const std::string& program, const std::vector<std::string>& arguments,
 }  // namespace
 
 Result<WorkerProcess> StartWorker(const std::string& program, const std::vector<std::string>& arguments,
-                                  const std::vector<int>& files, OwnChildren* own) {
+                                  const std::vector<int>& files, OwnChildren* own, int first_file) {
   const std::string act = "start " + program;
   const char* remedy = "check that kprof is installed whole, and the limits of processes and open files";
   // Above the numbers that they get in the child, so that none overwrites another.
   std::vector<UniqueFd> above;
   for (const int file : files) {
-    above.emplace_back(::fcntl(file, F_DUPFD_CLOEXEC, kFirstFile + static_cast<int>(files.size())));
+    above.emplace_back(::fcntl(file, F_DUPFD_CLOEXEC, kFirstWorkerFile + static_cast<int>(files.size())));
     if (!above.back().valid()) return FailErrno(errno, act, remedy);
   }
   int error = 0;
   const auto start = [&]() -> pid_t {
     pid_t pid = -1;
-    error = Spawn(program, arguments, above, pid);
+    error = Spawn(program, arguments, above, first_file, pid);
     return error == 0 ? pid : -1;
   };
   WorkerProcess worker;

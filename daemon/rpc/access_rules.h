@@ -21,6 +21,8 @@ enum class Rpc {
   kGetStatus,
   kListDevices,
   kWatchDevices,
+  kRecordCeiling,
+  kForgetCeilings,
   kDiagnose,
   kBackUpCatalog,
   kListAudit,

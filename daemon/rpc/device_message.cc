@@ -4,7 +4,6 @@
 #include <string>
 
 #include "daemon/devices/nvidia/clock_reasons.h"
-#include "daemon/devices/peaks/driver_peaks.h"
 #include "daemon/rpc/neuron_message.h"
 #include "storage/base/readable_text.h"
 
@@ -101,16 +100,6 @@ void FillSample(const NvidiaSample& sample, v1::NvidiaFacts& out) {
   for (std::string& name : ClockReasonNames(sample.reasons.value_or(0))) out.add_clock_reasons(std::move(name));
 }
 
-DriverFacts DriverFactsOf(const NvidiaIdentity& identity) {
-  DriverFacts facts;
-  if (!identity.compute_capability.empty()) facts.compute_capability = identity.compute_capability;
-  facts.core_count = identity.sm_count;
-  facts.memory_bytes = identity.memory_bytes;
-  facts.memory_bus_bits = identity.memory_bus_bits;
-  facts.max_memory_mhz = identity.max_memory_mhz;
-  return facts;
-}
-
 }  // namespace
 
 void FillDeviceHealth(const DeviceFacts& facts, v1::Device& out) {
@@ -127,31 +116,6 @@ void FillDeviceFacts(const DeviceFacts& facts, v1::Device& out) {
   FillIdentity(*facts.nvidia, message);
   if (facts.nvidia_state) FillState(*facts.nvidia_state, message);
   if (facts.nvidia_sample) FillSample(*facts.nvidia_sample, message);
-}
-
-void FillDevicePeaks(const Device& device, const DeviceFacts& facts, const PeakTable& table, v1::Device& out) {
-  const std::string& chip = facts.neuron && !facts.neuron->chip.empty() ? facts.neuron->chip : device.name;
-  const std::string& name = facts.nvidia ? facts.nvidia->name : chip;
-  const DevicePeaks* of_kind = table.Find(device.kind, name);
-  DevicePeaks peaks = of_kind == nullptr ? DevicePeaks() : *of_kind;
-  if (facts.nvidia) {
-    Result<DevicePeaks> at_hand = WithDriverFacts(peaks, DriverFactsOf(*facts.nvidia));
-    // The name has led to another device's: what its own driver says stays.
-    if (!at_hand.ok()) at_hand = WithDriverFacts(DevicePeaks(), DriverFactsOf(*facts.nvidia));
-    if (at_hand.ok()) peaks = *std::move(at_hand);
-  }
-  for (const Peak& peak : peaks.peaks) {
-    v1::Peak& message = *out.add_peaks();
-    message.set_quantity(peak.quantity);
-    message.set_dtype(peak.dtype);
-    message.set_accumulate(peak.accumulate);
-    message.set_value(peak.value);
-    message.set_unit(peak.unit);
-    message.set_confidence(std::string(PeakConfidenceName(peak.confidence)));
-    message.set_origin(std::string(PeakOriginName(peak.origin)));
-    message.set_source(peak.source);
-    message.set_note(peak.note);
-  }
 }
 
 }  // namespace kprof

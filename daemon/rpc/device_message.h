@@ -1,9 +1,7 @@
 // What is known of a device, as a message. Pure functions of their arguments; any thread.
 #pragma once
 
-#include "daemon/devices/device.h"
 #include "daemon/devices/device_facts.h"
-#include "daemon/devices/peaks/peak_table.h"
 #include "kprof/v1/node.pb.h"
 
 namespace kprof {
@@ -13,8 +11,5 @@ void FillDeviceHealth(const DeviceFacts& facts, v1::Device& out);
 
 // What it tells of itself.
 void FillDeviceFacts(const DeviceFacts& facts, v1::Device& out);
-
-// What its kind can do at most, with what its driver says of it.
-void FillDevicePeaks(const Device& device, const DeviceFacts& facts, const PeakTable& table, v1::Device& out);
 
 }  // namespace kprof

@@ -2,15 +2,22 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "daemon/clocks/device_clocks.h"
 #include "daemon/devices/node_devices.h"
+#include "daemon/process/known_process.h"
+#include "daemon/process/user_names.h"
 #include "daemon/rpc/access_rules.h"
 #include "daemon/rpc/device_message.h"
+#include "daemon/rpc/peak_message.h"
+#include "daemon/runs/ceiling_book.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {
 namespace {
+
+constexpr int kMostOwners = 64;  // of a device; about 10 us each
 
 bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
   return AuthorizeObject(caller, rpc, object, "see").ok();
@@ -58,8 +65,32 @@ void DeviceView::FillFacts(const Device& device, Detail detail, v1::Device& out)
   FillDeviceHealth(facts, out);
   if (detail == Detail::kLease) return;
   FillDeviceFacts(facts, out);
+  FillOwners(out);
   if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
-  if (detail == Detail::kAll && parts_.peaks != nullptr) FillDevicePeaks(device, facts, *parts_.peaks, out);
+  if (detail != Detail::kAll || parts_.peaks == nullptr) return;
+  std::vector<MeasuredCeiling> ceilings;
+  if (parts_.ceilings != nullptr) ceilings = parts_.ceilings->Of(CeilingBook::KeyOf(device));
+  FillPeaks(PeaksOf(device, facts, *parts_.peaks, ceilings), facts, out);
+}
+
+// Whose the processes are that are on it, as far as the host tells.
+void DeviceView::FillOwners(v1::Device& out) const {
+  if (parts_.user_names == nullptr) return;
+  int looked_up = 0;
+  const auto look = [&](auto& process) {
+    if (++looked_up > kMostOwners) return;
+    const KnownProcess known = ReadKnownProcess(static_cast<pid_t>(process.pid()));
+    if (process.command().empty()) process.set_command(ReadableText(known.name));
+    if (!known.uid) return;
+    process.set_uid(*known.uid);
+    process.set_user(ReadableText(parts_.user_names->NameOf(*known.uid).value_or("")));
+  };
+  if (out.has_nvidia()) {
+    for (v1::DeviceProcess& process : *out.mutable_nvidia()->mutable_processes()) look(process);
+  }
+  if (out.has_neuron()) {
+    for (v1::NeuronProcess& process : *out.mutable_neuron()->mutable_processes()) look(process);
+  }
 }
 
 void DeviceView::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {

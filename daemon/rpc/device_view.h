@@ -29,6 +29,7 @@ class DeviceView {
  private:
   void FillLease(const Device& device, v1::Device& out) const;
   void FillFacts(const Device& device, Detail detail, v1::Device& out) const;
+  void FillOwners(v1::Device& out) const;
 
   const RpcParts& parts_;
   const Caller& caller_;

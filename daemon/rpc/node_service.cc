@@ -11,6 +11,8 @@
 #include "daemon/devices/node_devices.h"
 #include "daemon/rpc/audit_pages.h"
 #include "daemon/rpc/backup_source.h"
+#include "daemon/rpc/ceiling_calls.h"
+#include "daemon/rpc/device_diagnoses.h"
 #include "daemon/rpc/device_view.h"
 #include "daemon/rpc/pull_stream.h"
 #include "daemon/rpc/unary_call.h"
@@ -197,6 +199,24 @@ grpc::ServerWriteReactor<v1::WatchDevicesResponse>* NodeServiceImpl::WatchDevice
   return StartWatchDevices(CallRecord(desk_, Rpc::kWatchDevices), parts_, *request);
 }
 
+grpc::ServerUnaryReactor* NodeServiceImpl::RecordCeiling(grpc::CallbackServerContext* /*context*/,
+                                                         const v1::RecordCeilingRequest* request,
+                                                         v1::RecordCeilingResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kRecordCeiling);
+  if (call->refused()) return call;
+  kprof::RecordCeiling(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ForgetCeilings(grpc::CallbackServerContext* /*context*/,
+                                                          const v1::ForgetCeilingsRequest* request,
+                                                          v1::ForgetCeilingsResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kForgetCeilings);
+  if (call->refused()) return call;
+  kprof::ForgetCeilings(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  return call;
+}
+
 grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* /*context*/,
                                                     const v1::DiagnoseRequest* /*request*/,
                                                     v1::DiagnoseResponse* response) {
@@ -209,6 +229,7 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
     });
   };
   parts_.loop.Post([this, response, diagnose_the_rest] {
+    for (const Diagnosis& diagnosis : DiagnoseDevices(parts_)) AddDiagnosis(diagnosis, *response);
     if (parts_.helper_watch == nullptr) return diagnose_the_rest();
     parts_.helper_watch->Find([response, diagnose_the_rest](const Result<HelperState>& heard) {
       AddDiagnosis(DiagnoseHelper(heard), *response);

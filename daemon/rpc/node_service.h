@@ -24,6 +24,11 @@ class NodeServiceImpl final
                                         v1::ListDevicesResponse* response) override;
   grpc::ServerWriteReactor<v1::WatchDevicesResponse>* WatchDevices(grpc::CallbackServerContext* context,
                                                                    const v1::WatchDevicesRequest* request) override;
+  grpc::ServerUnaryReactor* RecordCeiling(grpc::CallbackServerContext* context, const v1::RecordCeilingRequest* request,
+                                          v1::RecordCeilingResponse* response) override;
+  grpc::ServerUnaryReactor* ForgetCeilings(grpc::CallbackServerContext* context,
+                                           const v1::ForgetCeilingsRequest* request,
+                                           v1::ForgetCeilingsResponse* response) override;
   grpc::ServerUnaryReactor* Diagnose(grpc::CallbackServerContext* context, const v1::DiagnoseRequest* request,
                                      v1::DiagnoseResponse* response) override;
   grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* BackUpCatalog(grpc::CallbackServerContext* context,

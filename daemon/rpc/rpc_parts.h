@@ -23,9 +23,11 @@
 
 namespace kprof {
 
+class CeilingBook;
 class DeviceClocks;
 class NodeDevices;
 class PeakTable;
+class UserNames;
 
 // What the daemon says of itself.
 struct NodeInfo {
@@ -72,6 +74,8 @@ struct RpcParts {
   NodeDevices* node_devices = nullptr;
   const PeakTable* peaks = nullptr;      // null: nothing is known of any
   const DeviceClocks* clocks = nullptr;  // io loop only; null: none are locked
+  CeilingBook* ceilings = nullptr;       // io loop only; null: none are known
+  UserNames* user_names = nullptr;       // io loop only; null: nobody is looked up
 };
 
 }  // namespace kprof

@@ -45,8 +45,8 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
     if (refused.ok()) {
       Result<Places::Place> place =
           parts_.limits.device_watches.Take(record_.caller().account(), kAct, "watches of devices");
-      if (place.ok()) place_.emplace(*std::move(place));
       refused = place.status();
+      if (place.ok()) place_.emplace(*std::move(place));
     }
     to_grpc_.Give();
     parts_.loop.Post([this, refused] { Begin(refused); });

@@ -39,7 +39,8 @@ void DeviceStay::WaitForQuiet() {
   QuietWait::Wish wish;
   for (const std::string& id : run_.devices) {
     const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
-    if (facts.ok() && facts->nvidia) wish.device_ids.push_back(id);
+    if (facts.ok() && (facts->nvidia || facts->neuron)) wish.device_ids.push_back(id);
+    has_nvidia_ |= facts.ok() && facts->nvidia;
   }
   wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
   quiet_wait_ = std::make_unique<QuietWait>(parts_.loop, *parts_.node_devices, *parts_.user_names, std::move(wish),
@@ -50,7 +51,7 @@ void DeviceStay::WaitForQuiet() {
 }
 
 void DeviceStay::PauseProfilers() {
-  if (parts_.profiler_pause == nullptr) return Lock();
+  if (parts_.profiler_pause == nullptr || !has_nvidia_) return Lock();
   has_pause_ = true;
   const int64_t limit_ns =
       run_.timeout_ms > 0 ? run_.timeout_ms * kNanosPerMilli + kBesidesItsTimeoutNs : kLongestPauseNs;

@@ -67,6 +67,7 @@ class DeviceStay {
   std::function<void(const Ready&)> on_ready_;
   Ready ready_;
   bool hurry_ = false;
+  bool has_nvidia_ = false;  // among what it waits for to be quiet
   bool has_pause_ = false;
   bool has_clocks_ = false;  // locked, or being locked
   std::unique_ptr<QuietWait> quiet_wait_;

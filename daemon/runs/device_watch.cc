@@ -6,6 +6,7 @@
 
 #include "daemon/base/log.h"
 #include "daemon/clocks/device_clocks.h"
+#include "daemon/clocks/sample_counters.h"
 #include "daemon/devices/foreign_processes.h"
 #include "daemon/process/process_descent.h"
 
@@ -17,11 +18,18 @@ constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
 constexpr int64_t kLongEnoughNs = kNanosPerSecond;
 constexpr double kWatchedEnough = 0.5;
+constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;  // neuron-monitor tells every 5 s
 
 std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {
   if (parts.clocks == nullptr) return std::nullopt;
   const std::optional<DeviceClocks::Held> held = parts.clocks->HeldOn(device_id);
   return held ? held->what.held.sm_mhz : std::nullopt;
+}
+
+// Of its memory, and of its cores' own. Where one is not told the other counts.
+std::optional<uint64_t> UncorrectedOf(const NeuronEccCounts& counts) {
+  if (!counts.mem_uncorrected && !counts.sram_uncorrected) return std::nullopt;
+  return static_cast<uint64_t>(counts.mem_uncorrected.value_or(0) + counts.sram_uncorrected.value_or(0));
 }
 
 }  // namespace
@@ -32,9 +40,15 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
   std::vector<KeptSamples::WatchedDevice> watched;
   for (const std::string& id : run.devices) {
     const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
-    if (!facts.ok() || !facts->nvidia) continue;
-    devices_.push_back({id, Conditions(id, LockedOn(parts_, id)), std::nullopt, nullptr});
-    watched.push_back({id, facts->nvidia->name});
+    if (!facts.ok() || (!facts->nvidia && !facts->neuron)) continue;
+    OneDevice one{id, Conditions(id, LockedOn(parts_, id)), facts->neuron.has_value(), 0, std::nullopt, nullptr};
+    if (facts->nvidia) {
+      watched.push_back({id, facts->nvidia->name, {kSampleCounters.begin(), kSampleCounters.end()}});
+    } else {
+      one.cores = facts->neuron->cores.size();
+      watched.push_back({id, facts->neuron->chip, NeuronCounters(*facts->neuron)});
+    }
+    devices_.push_back(std::move(one));
   }
   if (devices_.empty()) return;
   part_ = std::make_shared<KeptSamples>(parts_, run_id_, std::move(watched));
@@ -43,6 +57,7 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
     NodeDevices::Telemetry telemetry;
     telemetry.samples = [this, i](const std::vector<NvidiaSample>& samples) { TakeSamples(i, samples); };
     telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
+    telemetry.neuron = [this, i](const NeuronDevice& told) { TakeNeuron(i, told); };
     devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
   }
 }
@@ -57,11 +72,24 @@ void DeviceWatch::TakeSamples(size_t device, const std::vector<NvidiaSample>& sa
 
 void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
   devices_[device].conditions.AddEcc(state.ecc_uncorrected);
-  devices_[device].state = state;
+  devices_[device].whose = DeviceFacts{.kind = DeviceKind::kNvidia, .nvidia_state = state};
   LookForOthers(devices_[device]);
   const int64_t now_ns = parts_.clock.mono_ns();
   if (ended_) return;
   ForEachCounter(state, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
+}
+
+// Its tools tell of it every few seconds. Of clocks there is nothing.
+void DeviceWatch::TakeNeuron(size_t device, const NeuronDevice& told) {
+  OneDevice& one = devices_[device];
+  one.conditions.AddEcc(UncorrectedOf(told.ecc));
+  one.conditions.AddExecutionErrors(told.execution_errors);
+  one.whose = DeviceFacts{.kind = DeviceKind::kNeuron, .neuron = told};
+  LookForOthers(one);
+  if (ended_) return;
+  const int64_t now_ns = parts_.clock.mono_ns();
+  one.conditions.Add(NvidiaSample{.mono_ns = now_ns});
+  ForEachCounter(told, one.cores, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
 }
 
 void DeviceWatch::NoteCommand(pid_t command) {
@@ -71,11 +99,9 @@ void DeviceWatch::NoteCommand(pid_t command) {
 
 // Of whom it cannot be told nobody is blamed for.
 void DeviceWatch::LookForOthers(OneDevice& device) {
-  if (!supervisor_ || !device.state) return;
-  DeviceFacts facts;
-  facts.nvidia_state = device.state;
+  if (!supervisor_ || !device.whose) return;
   const auto may_be_own = [this](pid_t pid) { return DescentFrom(*supervisor_, pid) != Descent::kNo; };
-  for (const ForeignProcess& other : FindForeign(facts, may_be_own).users) {
+  for (const ForeignProcess& other : FindForeign(*device.whose, may_be_own).users) {
     device.conditions.AddForeign(static_cast<uint32_t>(other.on_device.pid), KnownAs(other.known, *parts_.user_names));
   }
 }
@@ -128,11 +154,16 @@ void DeviceWatch::OnPart(Result<std::optional<TracePartRow>> part) {
   ended(std::move(report));
 }
 
+bool DeviceWatch::IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share) {
+  if (device.is_neuron) return lasted_ns >= kLongEnoughForToolsNs && device.conditions.samples() == 0;
+  return lasted_ns >= kLongEnoughNs && share < kWatchedEnough;
+}
+
 void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const {
   const Conditions& seen = device.conditions;
   const int64_t lasted_ns = ended_mono_ns_ - begun_mono_ns_;
   const double share = lasted_ns <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns);
-  if (lasted_ns >= kLongEnoughNs && share < kWatchedEnough) {
+  if (IsUnwatched(device, lasted_ns, share)) {
     const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(device.id);
     char percent[16];
     std::snprintf(percent, sizeof percent, "%.0f %%", 100 * (1 - share));

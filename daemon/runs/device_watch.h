@@ -48,16 +48,20 @@ class DeviceWatch {
   struct OneDevice {
     std::string id;
     Conditions conditions;
-    std::optional<NvidiaState> state;
+    bool is_neuron = false;
+    size_t cores = 0;                  // of a Neuron device, when the run began
+    std::optional<DeviceFacts> whose;  // what it told last of who is on it
     std::shared_ptr<void> watching;
   };
 
   void TakeSamples(size_t device, const std::vector<NvidiaSample>& samples);
   void TakeState(size_t device, const NvidiaState& state);
+  void TakeNeuron(size_t device, const NeuronDevice& told);
   void LookForOthers(OneDevice& device);
   void TakeEvent(const DeviceEvent& event);
   void OnTold();
   void OnPart(Result<std::optional<TracePartRow>> part);
+  static bool IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share);
   void Report(const OneDevice& device, WatchedDevices& report) const;
 
   const RunParts parts_;

@@ -73,7 +73,7 @@ class KeptSamples::File {
       RETURN_IF_ERROR(part_->SetFact("made_by", parts_.imports->limits.made_by));
     }
     for (const WatchedDevice& device : devices_) {
-      for (const std::string_view counter : kSampleCounters) {
+      for (const std::string& counter : device.counters) {
         TrackRow track;
         track.id = static_cast<uint32_t>(part_->tracks());
         track.kind = "counter";
@@ -98,7 +98,13 @@ KeptSamples::KeptSamples(const RunParts& parts, std::string run_id, std::vector<
       run_id_(std::move(run_id)),
       devices_(std::move(devices)),
       base_mono_ns_(parts.clock.mono_ns()),
-      base_unix_ns_(parts.clock.unix_ns()) {}
+      base_unix_ns_(parts.clock.unix_ns()) {
+  size_t tracks = 0;
+  for (const WatchedDevice& device : devices_) {
+    first_tracks_.push_back(tracks);
+    tracks += device.counters.size();
+  }
+}
 
 void KeptSamples::Add(size_t device, size_t counter, int64_t mono_ns, double value) {
   if (!failed_.ok() || finished_) return;
@@ -107,7 +113,7 @@ void KeptSamples::Add(size_t device, size_t counter, int64_t mono_ns, double val
     return;
   }
   rows_.of(EventColumn::kTime).push_back(mono_ns - base_mono_ns_);
-  rows_.of(EventColumn::kTrack).push_back(static_cast<int64_t>(device * kSampleCounters.size() + counter));
+  rows_.of(EventColumn::kTrack).push_back(static_cast<int64_t>(first_tracks_[device] + counter));
   rows_.of(EventColumn::kShape).push_back(kNoArgs);
   rows_.of(EventColumn::kValue).push_back(std::bit_cast<int64_t>(value));
   if (rows_.size() >= kRowsAtOnce) Flush();

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/clocks/sample_counters.h"
 #include "daemon/runs/run_parts.h"
 #include "storage/base/status.h"
 #include "storage/catalog/trace_part_row.h"
@@ -35,6 +34,7 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
   struct WatchedDevice {
     std::string id;
     std::string name;
+    std::vector<std::string> counters;  // by their numbers
   };
   // Its time 0 is now. REQUIRES: the run's folder is there, and stays until `finished` is called.
   KeptSamples(const RunParts& parts, std::string run_id, std::vector<WatchedDevice> devices);
@@ -59,6 +59,7 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
   const RunParts parts_;
   const std::string run_id_;
   const std::vector<WatchedDevice> devices_;
+  std::vector<size_t> first_tracks_;  // of each device
   const int64_t base_mono_ns_;
   const int64_t base_unix_ns_;
   EventRows rows_;

@@ -322,6 +322,22 @@ ALTER TABLE runs ADD COLUMN clocks TEXT NOT NULL DEFAULT 'none';      -- its pol
 ALTER TABLE runs ADD COLUMN cool_down_ms INTEGER NOT NULL DEFAULT 0;  -- 0: it is not waited for
 ALTER TABLE runs ADD COLUMN exclusive INTEGER NOT NULL DEFAULT 0;     -- it wants no processes of others there
 )sql",
+
+    // 7: what runs have reached on devices. The runs may be deleted meanwhile, so that nothing here refers to them.
+    R"sql(
+CREATE TABLE ceilings (
+  device TEXT NOT NULL,                 -- its uuid, or where it has none its id
+  quantity TEXT NOT NULL,
+  dtype TEXT NOT NULL,
+  accumulate TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  value REAL NOT NULL,
+  run_id TEXT NOT NULL,
+  uid INTEGER NOT NULL,                 -- who recorded it
+  time_ns INTEGER NOT NULL,
+  PRIMARY KEY (device, quantity, dtype, accumulate)
+) WITHOUT ROWID;
+)sql",
 };
 
 Status Apply(Db& db, int version) {

@@ -327,6 +327,13 @@ void AddLeftover(State& state) {
       "VALUES ('0', '1jxt22ah0t1me000', '00000000-0000-4000-8000-000000000001')");
 }
 
+void AddCeiling(State& state) {
+  state.Execute(
+      "INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns) "
+      "VALUES ('GPU-1', 'dense_rate', 'bf16', 'fp32', 'TFLOP/s', 780.5, '1jxt21q00d0ne000', 1000, "
+      "1750000090000000000)");
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -342,5 +349,6 @@ int main(int argc, char** argv) {
   kprof::AddQueued(state);
   kprof::AddSessions(state);
   kprof::AddLeftover(state);
+  kprof::AddCeiling(state);
   return 0;
 }

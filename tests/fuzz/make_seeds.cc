@@ -306,6 +306,10 @@ void MakeHelperSeeds(const SeedFolder& folder) {
   add("get_state", HelperGetState{});
   add("list_grants", HelperListGrants{id});
   add("where_is", HelperWhereIs{});
+  add("hold_clocks", HelperHoldClocks{"GPU-0a1b2c3d-0000-0000-0000-000000000001"});
+  add("hold_clocks_of_a_path", HelperHoldClocks{"../clocks/GPU-1"});
+  add("list_held", HelperListHeld{});
+  add("held_list", HelperHeldList{{"GPU-1", "GPU-2"}});
   add("done", HelperDone{});
   add("refused", HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"});
   add("started", HelperStarted{true});

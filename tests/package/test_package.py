@@ -96,7 +96,7 @@ class Installation(unittest.TestCase):
         self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/sbin/kprofd")))
         unit = self.read(root, "opt/kprof/lib/systemd/system/kprofd-helper.service")
         self.assertIn("ExecStart=/opt/kprof/sbin/kprofd-helper --launcher /opt/kprof/libexec/kprof/kprof-launch "
-                      "--remote-users /opt/kprof/etc/kprofd/remote-users\n", unit)
+                      "--clocks /opt/kprof/libexec/kprof/kprof-clocks --remote-users /opt/kprof/etc/kprofd/remote-users\n", unit)
         self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/libexec/kprof/kprof-launch")))
         self.assertTrue(os.path.exists(os.path.join(root, "opt/kprof/etc/kprofd/kprofd.toml")))
         self.assertFalse(os.path.exists(os.path.join(root, "usr")))

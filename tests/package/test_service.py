@@ -27,6 +27,10 @@ setpriv --reuid=1500 --regid=1500 --init-groups --bounding-set=-all --inh-caps=-
 """
 # Of the build that the package is from, beside it.
 HOSTILE = os.path.join(os.path.dirname(os.path.dirname(PACKAGE)), "bin", "hostile_command")
+# The same, for a driver: where units, whose environment nobody chooses, find it.
+DRIVER = os.path.join(os.path.dirname(HOSTILE), "libnvml_stand_in.so")
+DRIVER_CONTROL = os.path.join(os.path.dirname(HOSTILE), "nvml_stand_in")
+MODEL = "/dev/shm/kprof-nvml-stand-in"
 CTL = ("kprofctl", "--socket", "/run/kprofd/kprofd.sock")
 
 
@@ -158,6 +162,71 @@ class Service(unittest.TestCase):
         said = json.loads(self.node.run(*CTL, "--json", "show", run, user="ann"))
         self.assertEqual(said["error"]["code"], "lost_daemon")
         wait_until(lambda: self.node.property(unit, "ActiveState") == "inactive", "its unit to be gone")
+
+    def install_driver(self):
+        """The stand-in for NVIDIA's, which everybody may ask and root alone may set."""
+        shutil.copy(DRIVER, self.node.path("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"))
+        shutil.copy(DRIVER_CONTROL, self.node.path("usr/local/bin/nvml_stand_in"))
+        self.addCleanup(self.node.run, "rm", "-f", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", MODEL)
+        self.driver("init", "h200")
+        self.driver("set", "node", "permission", "root")
+        self.node.run("chmod", "666", MODEL)
+        self.node.run("systemctl", "restart", "kprofd.service")
+
+    def driver(self, *words):
+        return self.node.run("nvml_stand_in", MODEL, *words)
+
+    def settings(self):
+        shown = json.loads(self.driver("show", "0"))
+        return {name: shown[name] for name in ("lock", "persistence", "power_limit_mw", "app_clocks")}
+
+    def keepers(self):
+        said = self.node.run("systemctl", "list-units", "--plain", "--no-legend", "--state=active,activating", "kprof-clocks-*")
+        return [line.split()[0] for line in said.splitlines()]
+
+    def lock(self):
+        said = self.node.run(*CTL, "--json", "capture", "command", "--detach", "--device", "0", "--clocks", "lock,power=600", "--cwd",
+                             "/", "--", "sleep", "1000", user="ann")
+        run = json.loads(said.splitlines()[-1])["id"]
+        self.node.wait_for_state(run, "running")
+        self.assertEqual(self.settings()["lock"], {"min_mhz": 1500, "max_mhz": 1500}, self.node.show(run)["trust"])
+        return run
+
+    def wait_until_as_before(self, before):
+        wait_until(lambda: self.settings() == before, "the device to be as it was")
+        wait_until(lambda: not self.keepers(), "who held its clocks to be gone")
+        held = self.node.path("var/lib/kprofd-helper/clocks")
+        self.assertEqual([name for name in os.listdir(held) if name.endswith(".held")], [])
+
+    def test_clocks_are_held_by_units_of_their_own_and_always_given_back(self):
+        self.install_driver()
+        before = self.settings()
+        devices = json.loads(self.node.run(*CTL, "--json", "devices", user="ann"))["devices"]
+        self.assertEqual([(device["id"], device["health"]) for device in devices], [("cpu", "ok"), ("0", "ok")])
+        run = self.lock()
+        (keeper,) = self.keepers()
+        self.assertEqual(self.node.property(keeper, "CapabilityBoundingSet"), "cap_sys_admin")
+        self.node.run("systemctl", "kill", "--kill-who=main", "--signal=SIGKILL", "kprofd-helper.service")
+        wait_until(lambda: self.node.property("kprofd-helper.service", "ActiveState") != "active", "the helper to be gone")
+        self.assertNotEqual(self.settings(), before, "it is not the helper who holds them")
+        self.node.run(*CTL, "cancel", run, user="ann")
+        self.node.wait_for_state(run, "cancelled")
+        self.assertEqual(self.settings(), before)
+        with self.subTest("kprofd is killed"):
+            self.lock()
+            self.kill("SIGKILL")
+            self.wait_until_as_before(before)
+        with self.subTest("so is who holds them, before anybody could start another"):
+            wait_until(lambda: self.node.property("kprofd.service", "ActiveState") == "active", "another kprofd")
+            wait_until(lambda: not self.status()["queue"]["running"], "the device to be free")
+            self.lock()
+            self.kill("SIGSTOP")
+            self.node.run("systemctl", "kill", "--signal=SIGKILL", *self.keepers())
+            wait_until(lambda: not self.keepers(), "it to be gone")
+            self.assertNotEqual(self.settings(), before)
+            self.kill("SIGKILL")
+            self.wait_until_as_before(before)  # by ExecStopPost, or the kprofd after it
+            wait_until(lambda: "are given back" in self.node.journal("kprofd.service"), "ExecStopPost to say so")
 
     def test_a_hostile_command_gets_nothing_in_its_unit(self):
         shutil.copy(HOSTILE, self.node.path("usr/local/bin/hostile_command"))

@@ -10,10 +10,12 @@ import socket
 import subprocess
 
 import kprof_testing
+import nvml_stand_in
 from kprof_testing import Client, Daemon, wait_until
 
 KPROFD_UID, ALICE, BOB, CAROL = 61001, 61002, 61003, 61004
-PROGRAMS = ("kprofd", "kprofd-helper", "kprofctl", "kprof-launch", "kprof-ingest", "hostile_command", "fork_escape")
+PROGRAMS = ("kprofd", "kprofd-helper", "kprofctl", "kprof-launch", "kprof-ingest", "kprof-device", "kprof-clocks", "kprof-pause",
+            "hostile_command", "fork_escape")
 
 
 class SystemDaemon(Daemon):
@@ -55,11 +57,21 @@ class Node(SystemDaemon):
         self.helper_log = os.path.join(folder, "helper.log")
         self.remote_users = os.path.join(folder, "remote-users")
         self.helper = None
+        self.devices_environment = {}
+        self.devices_options = []
         self.sockets = [self.listen(self.socket, socket.SOCK_STREAM), self.listen(self.socket + ".fd", socket.SOCK_SEQPACKET)]
 
     @staticmethod
     def make_run_folder(path):
         os.mkdir(path, 0o755)
+
+    def use_devices(self, model, library):
+        """Those of a stand-in for NVIDIA's driver, by its library at that path, where everybody can read it."""
+        shutil.copy(nvml_stand_in.LIBRARY, library)
+        os.chmod(library, 0o755)
+        self.devices_environment = model.environment
+        self.devices_options = ["--nvml-library", library]
+        self.environment.update(model.environment)
 
     @staticmethod
     def listen(path, kind):
@@ -86,9 +98,12 @@ class Node(SystemDaemon):
     def start_helper(self):
         command = [os.path.join(self.bin, "kprofd-helper"), "--socket", self.helper_socket, "--kprofd-user", str(KPROFD_UID),
                    "--kprofd-socket", self.socket, "--grants", os.path.join(self.folder, "grants"), "--remote-users",
-                   self.remote_users, "--launcher", os.path.join(self.bin, "kprof-launch"), "--allow-uids-without-account", "--units", "no"]
+                   self.remote_users, "--launcher", os.path.join(self.bin, "kprof-launch"), "--allow-uids-without-account", "--units", "no",
+                   "--clocks", os.path.join(self.bin, "kprof-clocks"), "--held", os.path.join(self.folder, "clocks"),
+                   *self.devices_options]
         with open(self.helper_log, "ab") as log:
-            self.helper = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+            self.helper = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
+                                           env=dict(os.environ, **self.devices_environment))
 
         def listens():
             if self.helper.poll() is not None:

@@ -194,6 +194,26 @@ class WatchedRunTest(ConditionsTest):
         self.assertGreater(run["metrics"]["device_0_samples"], 10)
         self.model.set("all", "faults_clear")
 
+    @unittest.skipUnless(kprof_testing.LONG, "lasts for 30 s and more; tests/run --long")
+    def test_a_driver_that_hangs_for_30_s_is_not_felt_on_another_device(self):
+        def waits(seconds):
+            """From queued to started, with locked clocks, again and again."""
+            found, end = [], time.monotonic() + seconds
+            while time.monotonic() < end:
+                run = self.capture("--clocks", "lock", seconds=0)
+                self.assertEqual((run["state"], distrust(run)), ("done", []))
+                found.append((int(run["started_ns"]) - int(run["queued_ns"])) / 1e6)
+            return sorted(found)
+        before = waits(5)
+        self.model.set(1, "hang", "all", 30000)
+        stuck = self.ctl.detach("sleep", "600", options=("--device", "1", "--clocks", "lock"))
+        meanwhile = waits(30)
+        self.model.set("all", "faults_clear")
+        self.ctl.run("cancel", stuck)
+        for name, found in (("before", before), ("while device 1 hangs", meanwhile)):
+            print(f"{name}: {len(found)} captures on device 0, queued to started p50 {found[len(found) // 2]:.1f} ms, "
+                  f"p99 {found[len(found) * 99 // 100]:.1f} ms, most {found[-1]:.1f} ms")
+
     def test_a_device_that_is_lost_meanwhile(self):
         run = self.detach(seconds=3)
         self.model.set(0, "lost", 1)

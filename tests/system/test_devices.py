@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import time
@@ -80,6 +81,21 @@ class FoundDevicesTest(DevicesTest):
         self.assertEqual([process["pid"] for process in facts["processes"]], [4711])
         self.assertIn("% busy", self.ctl.run("devices").text)
 
+    def test_who_is_on_it_is_told_with_their_user(self):
+        other = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        self.daemon.start()
+        self.model.set(0, "process", other.pid, 1 << 20, "compute")
+        user = pwd.getpwuid(os.getuid()).pw_name
+
+        def told():
+            (process,) = self.devices()["0"]["nvidia"]["processes"]
+            return process if process["user"] else None
+        process = wait_until(told, "the user's name to be known")
+        self.assertEqual(process, {"pid": other.pid, "graphics": False, "memory_bytes": 1 << 20, "command": "sleep",
+                                   "uid": os.getuid(), "user": user})
+
     def test_a_node_without_the_library_is_a_normal_node(self):
         self.daemon.environment["KPROF_NVML_LIBRARY"] = os.path.join(self.folder, "nothing.so")
         self.daemon.start()
@@ -112,6 +128,17 @@ class FoundDevicesTest(DevicesTest):
         self.model.set("all", "faults_clear")
         wait_until(lambda: self.devices()["1"]["health"] == "ok", "it to come back")
         self.assertEqual(self.devices()["1"]["name"], "Tesla T4")
+
+    def test_the_doctor_names_one_that_is_not_well(self):
+        self.daemon.start()
+        said = {(one["check"], one["level"]) for one in self.ctl.json("doctor")["diagnoses"]}
+        self.assertIn(("devices", "ok"), said)
+        self.model.set(1, "lost", 1)
+        wait_until(lambda: self.devices()["1"]["health"] == "lost", "it to be noticed")
+        (problem,) = [one for one in self.ctl.run("--json", "doctor", expect=None).json["diagnoses"] if one["check"] == "devices"]
+        self.assertEqual(problem["level"], "problem")
+        self.assertIn("device 1 is lost", problem["message"])
+        self.assertTrue(problem["remedy"])
 
     def test_a_lost_one_says_so_and_comes_back_as_itself(self):
         self.daemon.start()

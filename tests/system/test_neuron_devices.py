@@ -3,11 +3,12 @@ befall those who tell of them."""
 
 import os
 import signal
+import subprocess
 import time
 import unittest
 
 import kprof_testing
-from kprof_testing import Daemon, kill_if_there, processes_with, temporary_folder, wait_until
+from kprof_testing import Daemon, distrust, kill_if_there, processes_with, temporary_folder, wait_until
 from neuron_stand_in import NeuronNode
 
 # A process that uses both cores of the first device, and cannot be one of this machine.
@@ -120,6 +121,9 @@ class FoundTest(NeuronTest):
         self.begin(chip="trn1")
         peaks = {(peak["quantity"], peak["dtype"]): peak["value"] for peak in self.devices()["neuron0"]["peaks"]}
         self.assertEqual((peaks["dense_rate", "bf16"], peaks["memory_bandwidth", None]), (190, 820))
+        cores = {(peak["quantity"], peak["dtype"]): peak for peak in self.facts()["core_peaks"]}
+        self.assertEqual(cores["memory_bandwidth", None]["value"], 410)
+        self.assertIn("1 of 2 cores", cores["memory_bandwidth", None]["source"])
 
     def test_a_node_without_tools_and_driver_is_a_normal_node(self):
         self.begin(tools=())
@@ -163,6 +167,51 @@ class LeaseTest(NeuronTest):
         self.assertEqual(list(devices), ["cpu", "half"])
         self.assertEqual((devices["half"]["name"], devices["half"]["neuron"]["index"]), ("Inferentia2", 1))
         self.assertEqual(self.visible_cores(), "<2>")
+
+
+class WatchedRunTest(NeuronTest):
+    def capture(self, *options, seconds=1.5, expect=0):
+        return self.ctl.capture("sleep", str(seconds), options=("--device", "neuron0", *options), expect=expect)
+
+    def codes(self, run):
+        return [reason["code"] for reason in distrust(run)]
+
+    def start_other(self):
+        """A process of nobody's run that has the runtime on the first device's cores."""
+        other = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        return other.pid
+
+    def test_what_it_told_is_a_part_of_the_run(self):
+        self.begin(driver="2.30.2", runtimes=[RUNTIME])
+        run = self.capture(seconds=3)
+        self.assertEqual((run["state"], self.codes(run)), ("done", []))
+        self.assertGreater(run["metrics"]["device_neuron0_samples"], 1)
+        rows = self.ctl.json("query", "--run", run["id"], "SELECT t.name, max(c.value) FROM track t JOIN counter c ON c.track_id = t.id "
+                             "WHERE t.process LIKE 'device neuron0%' GROUP BY t.name")["rows"]
+        told = dict(rows)
+        self.assertEqual((told["core_0_busy_percent"], told["core_1_busy_percent"]), (80, 40))
+        self.assertGreater(told["memory_used_bytes"], 0)
+
+    def test_others_on_it_are_named(self):
+        pid = self.start_other()
+        self.begin(runtimes=[dict(RUNTIME, pid=pid)])
+        run = self.capture(seconds=2)
+        (shared,) = [reason["message"] for reason in run["trust"] if reason["code"] == "device_shared"]
+        self.assertIn(f"pid {pid} (sleep", shared)
+
+    def test_exclusive_waits_until_they_are_gone(self):
+        pid = self.start_other()
+        self.begin(runtimes=[dict(RUNTIME, pid=pid)])
+        run = self.ctl.detach("true", options=("--device", "neuron0", "--exclusive"))
+        self.ctl.wait_for_state(run, "preparing")
+        time.sleep(1)
+        self.assertEqual(self.ctl.show(run)["state"], "preparing")
+        self.node.describe(monitor={"period_s": 0.1})
+        for monitor in self.monitors():
+            kill_if_there(monitor)  # the stand-in for it says what it said at its start
+        self.ctl.wait(run, expect="done")
 
 
 class ToldTest(NeuronTest):

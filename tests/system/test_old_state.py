@@ -142,7 +142,7 @@ class OldStateTest(unittest.TestCase):
         self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
 
     def test_versions_with_sessions(self):
-        for state in ("state-v2", "state-v3", "state-v4", "state-v5", "state-v6"):
+        for state in ("state-v2", "state-v3", "state-v4", "state-v5", "state-v6", "state-v7"):
             with self.subTest(state):
                 self.check_sessions_of(self.daemon_on_copy_of(state))
 

@@ -9,11 +9,15 @@ namespace {
 
 // For one before us that is giving back what it holds.
 constexpr int64_t kRightWaitMs = 3000;
+// Of one call; who asks gives up before. Root's keepers nobody else would end.
+constexpr unsigned kCallSeconds = 8;
 
 }  // namespace
 
 KeptClocks::KeptClocks(Options options, Files& files, CallPage page)
-    : options_(std::move(options)), files_(files, options_.folder), page_(std::move(page)) {}
+    : options_(std::move(options)), files_(files, options_.folder), page_(std::move(page)) {
+  page_.EndProcessAfter(kCallSeconds);
+}
 
 Status KeptClocks::TakeRight() {
   if (right_) return OkStatus();

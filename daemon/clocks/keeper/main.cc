@@ -1,16 +1,19 @@
 // kprof-clocks: holds the clocks of one NVIDIA device for kprofd, and gives them back when kprofd wants it, or is gone.
 // Started with a socket and a page (keeper_protocol.h) by whoever has the right to set clocks: kprofd itself in user
 // mode, kprofd-helper in system mode. Its arguments: NVML's path or nothing, the folder of what is held, the device's
-// uuid, the boot's id.
+// uuid, the boot's id; then perhaps --pipe: the socket and the page are its standard input and output, as systemd-run
+// hands them on.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "daemon/clocks/keeper/kept_clocks.h"
 #include "daemon/clocks/keeper_life.h"
 #include "daemon/devices/nvidia/nvidia_protocol.h"
+#include "daemon/process/helper_protocol.h"
 #include "storage/base/files.h"
 
 namespace kprof {
@@ -23,9 +26,10 @@ int Complain(const Status& status) {
 
 int Main(int argc, char** argv) {
   ::umask(077);
-  UniqueFd channel(kDeviceChannelFd);
-  Result<CallPage> page = CallPage::Map(UniqueFd(kDevicePageFd));
-  if (argc != 5 || !page.ok() || !IsDeviceUuid(argv[3])) {
+  const bool is_piped = argc == 6 && std::string_view("--pipe") == argv[5];
+  UniqueFd channel(is_piped ? STDIN_FILENO : kDeviceChannelFd);
+  Result<CallPage> page = CallPage::Map(UniqueFd(is_piped ? STDOUT_FILENO : kDevicePageFd));
+  if ((argc != 5 && !is_piped) || !page.ok() || !IsDeviceUuid(argv[3])) {
     std::fputs("kprof-clocks: kprofd starts it, nobody else\n", stderr);
     return ExitStatusOf(ErrorCode::kUsage);
   }

@@ -67,6 +67,14 @@ class Node final : public v1::NodeService::Service {
                             grpc::ServerWriter<v1::WatchDevicesResponse>* writer) override {
     return Answer(calls_.watch_devices, context, request, writer);
   }
+  grpc::Status RecordCeiling(grpc::ServerContext*, const v1::RecordCeilingRequest* request,
+                             v1::RecordCeilingResponse* response) override {
+    return Answer(calls_.record_ceiling, request, response);
+  }
+  grpc::Status ForgetCeilings(grpc::ServerContext*, const v1::ForgetCeilingsRequest* request,
+                              v1::ForgetCeilingsResponse* response) override {
+    return Answer(calls_.forget_ceilings, request, response);
+  }
   grpc::Status Diagnose(grpc::ServerContext*, const v1::DiagnoseRequest* request,
                         v1::DiagnoseResponse* response) override {
     return Answer(calls_.diagnose, request, response);

@@ -45,6 +45,8 @@ class FakeDaemon {
     Unary<v1::GetStatusRequest, v1::GetStatusResponse> get_status;
     Unary<v1::ListDevicesRequest, v1::ListDevicesResponse> list_devices;
     Stream<v1::WatchDevicesRequest, v1::WatchDevicesResponse> watch_devices;
+    Unary<v1::RecordCeilingRequest, v1::RecordCeilingResponse> record_ceiling;
+    Unary<v1::ForgetCeilingsRequest, v1::ForgetCeilingsResponse> forget_ceilings;
     Unary<v1::DiagnoseRequest, v1::DiagnoseResponse> diagnose;
     Unary<v1::ListAuditRequest, v1::ListAuditResponse> list_audit;
     Stream<v1::BackUpCatalogRequest, v1::BackUpCatalogResponse> back_up_catalog;

@@ -263,7 +263,9 @@ TEST(CommandLine, AnEmptyValueIsNoWishForTheDefault) {
                                              {"open", {"session", "open"}},
                                              {"list", {"session", "list"}},
                                              {"lock", {"clocks", "lock", "--device", "0"}},
-                                             {"release", {"clocks", "release"}}};
+                                             {"release", {"clocks", "release"}},
+                                             {"record", {"peaks", "record", "r", "--of", "copy"}},
+                                             {"forget", {"peaks", "forget"}}};
   auto expect_refused = [&](const std::string& verb, const std::vector<OptionDescription>& options) {
     for (const OptionDescription& option : options) {
       if (!option.takes_value) continue;

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+
 namespace kprof {
 namespace {
 
@@ -34,6 +36,37 @@ TEST(CallPage, CutsANameThatIsTooLong) {
   ASSERT_TRUE(page.ok());
   page->Begin(std::string(500, 'x').c_str());
   EXPECT_LT(page->Now()->name.size(), 100u);
+}
+
+TEST(CallPage, HasASizeThatNobodyCanChange) {
+  Result<CallPage> page = CallPage::Make();
+  ASSERT_TRUE(page.ok());
+  EXPECT_TRUE(CallPage::IsSealed(page->fd()));
+  EXPECT_NE(::ftruncate(page->fd(), 0), 0);
+  const UniqueFd open_size(::memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(open_size.get(), 64), 0);
+  EXPECT_FALSE(CallPage::IsSealed(open_size.get()));
+  EXPECT_FALSE(CallPage::IsSealed(-1));
+}
+
+TEST(CallPage, EndsAProcessWhoseCallTakesTooLong) {
+  Result<CallPage> page = CallPage::Make();
+  ASSERT_TRUE(page.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    page->EndProcessAfter(1);
+    page->Begin("nvmlInit_v2");
+    page->End();
+    ::sleep(2);  // in no call
+    page->Begin("nvmlDeviceResetGpuLockedClocks");
+    ::sleep(60);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGALRM);
+  EXPECT_EQ(page->Now()->name, "nvmlDeviceResetGpuLockedClocks");
 }
 
 TEST(CallPage, RefusesAFileThatIsNoPage) {

@@ -9,6 +9,7 @@ namespace {
 
 const std::string kId = "01hx3m5qrstvwxyz";
 const std::string kDigest(64, 'a');
+const std::string kUuid = "GPU-0a1b2c3d-0000-0000-0000-000000000001";
 
 std::vector<HelperPacket> OneOfEach() {
   return {
@@ -23,6 +24,8 @@ std::vector<HelperPacket> OneOfEach() {
       {6, HelperListGrants{""}},
       {6, HelperListGrants{kId}},
       {6, HelperWhereIs{}},
+      {6, HelperHoldClocks{kUuid}},
+      {6, HelperListHeld{}},
       {7, HelperDone{}},
       {8, HelperRefused{ErrorCode::kNotPermitted, "not yours", "ask"}},
       {9, HelperStarted{true}},
@@ -33,6 +36,8 @@ std::vector<HelperPacket> OneOfEach() {
       {13, HelperPlace{CallerPlace::kHere}},
       {13, HelperPlace{CallerPlace::kElsewhere}},
       {13, HelperPlace{CallerPlace::kGone}},
+      {14, HelperHeldList{}},
+      {14, HelperHeldList{{kUuid, kUuid}}},
       {UINT32_MAX, HelperState{true, 2, 1}},
   };
 }
@@ -62,6 +67,19 @@ TEST(HelperProtocol, TakesNoIdThatCouldBeAPath) {
     EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperRegister{id, kDigest}})).ok()) << id;
   }
   EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperStart{std::string("01hx3m5qrstvwxy\0", 16)}})).ok());
+}
+
+TEST(HelperProtocol, TakesNoDeviceThatCouldBeAPath) {
+  for (const std::string& uuid : {std::string(), std::string("../x"), std::string("GPU/1"), std::string("a.b"),
+                                  std::string("a b"), std::string("--help=\n"), std::string(97, 'a')}) {
+    EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperHoldClocks{uuid}})).ok()) << uuid;
+    EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, HelperHeldList{{kUuid, uuid}}})).ok()) << uuid;
+  }
+  HelperHeldList list;
+  list.device_uuids.assign(kMostHeldDevices, std::string(96, 'a'));
+  EXPECT_TRUE(DecodeHelperPacket(EncodeHelperPacket({1, list})).ok());
+  list.device_uuids.emplace_back("a");
+  EXPECT_FALSE(DecodeHelperPacket(EncodeHelperPacket({1, list})).ok());
 }
 
 TEST(HelperProtocol, TakesOnlyAbsolutePaths) {
@@ -109,9 +127,11 @@ TEST(HelperProtocol, CutsWhatARefusalSays) {
 
 // A change of bytes is a change of version.
 TEST(HelperProtocol, StaysAsItIs) {
-  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\4\0\0\0", 13));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperHello{}}), std::string("\1\0\0\0\1KPRH\5\0\0\0", 13));
   EXPECT_EQ(EncodeHelperPacket({0x04030201, HelperStart{kId}}), std::string("\1\2\3\4\x11\x10\0\0\0", 9) + kId);
   EXPECT_EQ(EncodeHelperPacket({1, HelperWhereIs{}}), std::string("\1\0\0\0\x18", 5));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperHoldClocks{"GPU-1"}}), std::string("\1\0\0\0\x19\5\0\0\0GPU-1", 14));
+  EXPECT_EQ(EncodeHelperPacket({1, HelperListHeld{}}), std::string("\1\0\0\0\x1a", 5));
   EXPECT_EQ(EncodeHelperPacket({1, HelperPlace{CallerPlace::kElsewhere}}), std::string("\1\0\0\0\x87\2", 6));
 }
 

@@ -130,6 +130,14 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          stream->WritesDone();
          return stream->Finish();
        }},
+      {Rpc::kRecordCeiling,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::RecordCeilingRequest request;
+         request.set_run_id(id);
+         v1::RecordCeilingResponse response;
+         return client.node->RecordCeiling(&context, request, &response);
+       }},
       {Rpc::kExportRun,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -209,6 +217,16 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          CallContext context;
          v1::DiagnoseResponse response;
          return client.node->Diagnose(&context, v1::DiagnoseRequest(), &response);
+       }},
+      {Rpc::kForgetCeilings,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ForgetCeilingsRequest request;
+         request.set_device_id("cpu");
+         v1::ForgetCeilingsResponse response;
+         const grpc::Status status = client.node->ForgetCeilings(&context, request, &response);
+         // Whoever may is told that there are none.
+         return status.error_code() == grpc::StatusCode::NOT_FOUND ? grpc::Status::OK : status;
        }},
       {Rpc::kListAudit,
        [](RpcClient& client, const std::string&) {
@@ -369,6 +387,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
       {Rpc::kDownloadArtifact, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kUploadArtifact, kYes, kHidden, kNo, kYes, kNo, kNo, kYes},
       {Rpc::kExportRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kRecordCeiling, kNo, kNo, kYes, kYes, kNo, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutARun().size());
   RpcClient owner = Connect(kOwner, Role::kViewer);
@@ -475,14 +494,15 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
     Answer viewer, operator_, admin, no_user;  // the last: an admin who is no user of this node
   };
   const Row rows[] = {
-      {Rpc::kGetStatus, kYes, kYes, kYes, kYes},    {Rpc::kListDevices, kYes, kYes, kYes, kYes},
-      {Rpc::kWatchDevices, kYes, kYes, kYes, kYes}, {Rpc::kDiagnose, kYes, kYes, kYes, kYes},
-      {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},  {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
-      {Rpc::kListRuns, kYes, kYes, kYes, kYes},     {Rpc::kQuery, kYes, kYes, kYes, kYes},
-      {Rpc::kOpenSession, kYes, kYes, kYes, kNo},   {Rpc::kListSessions, kYes, kYes, kYes, kYes},
-      {Rpc::kListAudit, kNo, kNo, kYes, kYes},      {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
-      {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},  {Rpc::kReflect, kYes, kYes, kYes, kYes},
-      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},  {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
+      {Rpc::kGetStatus, kYes, kYes, kYes, kYes},     {Rpc::kListDevices, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchDevices, kYes, kYes, kYes, kYes},  {Rpc::kDiagnose, kYes, kYes, kYes, kYes},
+      {Rpc::kBackUpCatalog, kNo, kNo, kYes, kYes},   {Rpc::kSubmitRun, kYes, kYes, kYes, kNo},
+      {Rpc::kListRuns, kYes, kYes, kYes, kYes},      {Rpc::kQuery, kYes, kYes, kYes, kYes},
+      {Rpc::kOpenSession, kYes, kYes, kYes, kNo},    {Rpc::kListSessions, kYes, kYes, kYes, kYes},
+      {Rpc::kListAudit, kNo, kNo, kYes, kYes},       {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
+      {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},   {Rpc::kReflect, kYes, kYes, kYes, kYes},
+      {Rpc::kUploadSource, kYes, kYes, kYes, kNo},   {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
+      {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

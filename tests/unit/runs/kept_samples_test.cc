@@ -5,6 +5,7 @@
 #include <bit>
 #include <filesystem>
 
+#include "daemon/clocks/sample_counters.h"
 #include "storage/trace/part_reader.h"
 #include "tests/unit/runs/runs_fixture.h"
 
@@ -12,6 +13,8 @@ namespace kprof {
 namespace {
 
 using Finished = Result<std::optional<TracePartRow>>;
+
+const std::vector<std::string> kNvidia(kSampleCounters.begin(), kSampleCounters.end());
 
 class KeptSamplesTest : public RunsFixture, public testing::Test {
  protected:
@@ -24,8 +27,8 @@ class KeptSamplesTest : public RunsFixture, public testing::Test {
   std::shared_ptr<KeptSamples> Begin() {
     const RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
                          *catalog_, *launcher_, devices_,  output_,   observer_};
-    return std::make_shared<KeptSamples>(parts, kRun,
-                                         std::vector<KeptSamples::WatchedDevice>{{"0", "H200"}, {"left", ""}});
+    return std::make_shared<KeptSamples>(
+        parts, kRun, std::vector<KeptSamples::WatchedDevice>{{"0", "H200", kNvidia}, {"left", "", kNvidia}});
   }
   Finished Finish(KeptSamples& part) {
     std::optional<Finished> answer;

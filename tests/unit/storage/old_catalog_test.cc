@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "storage/catalog/ceiling_table.h"
 #include "storage/catalog/leftover_table.h"
 #include "storage/catalog/owner_table.h"
 #include "storage/catalog/run_list.h"
@@ -201,6 +202,16 @@ TEST_F(OldCatalogTest, Version6) {
   EXPECT_EQ(run.clocks, "lock=1500");
   EXPECT_EQ(run.cool_down_ms, 90'000);
   EXPECT_TRUE(run.exclusive);
+  EXPECT_EQ(*ReadCeilings(db), std::vector<CeilingRow>{});
+}
+
+TEST_F(OldCatalogTest, Version7) {
+  Db db = OpenCopy("state-v7");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 7);
+  ASSERT_TRUE(MigrateCatalog(db).ok());
+  const CeilingRow known{"GPU-1", "dense_rate",       "bf16", "fp32", "TFLOP/s", 780.5, "1jxt21q00d0ne000",
+                         1000,    1750000090000000000};
+  EXPECT_EQ(*ReadCeilings(db), std::vector{known});
 }
 
 }  // namespace

@@ -22,11 +22,14 @@ struct Loaded {
 };
 Loaded g_loaded;
 
+// For processes whose environment nobody chooses: those in units of systemd.
+constexpr const char* kUsualModel = "/dev/shm/kprof-nvml-stand-in";
+
 // Null: there is no driver. A model that was mapped before is kept if it is still the one that is named, or in use.
 Model* MapNamedModel() {
   if (Model* const present = g_loaded.model) return present;
-  const char* const path = std::getenv(kModelVariable);
-  if (path == nullptr) return nullptr;
+  const char* path = std::getenv(kModelVariable);
+  if (path == nullptr) path = kUsualModel;
   const MappedModel mapped = MapModel(path);
   if (mapped.model == nullptr) return nullptr;
   const std::lock_guard<std::mutex> lock(g_loaded.mu);

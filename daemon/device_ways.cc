@@ -1,0 +1,117 @@
+#include "daemon/device_ways.h"
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/base/log.h"
+#include "daemon/clock_settings.h"
+#include "daemon/clocks/held_files.h"
+#include "daemon/clocks/hold_files.h"
+#include "daemon/clocks/pause_hold.h"
+#include "daemon/devices/peaks/built_in_peaks.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kPeaksLimitBytes = 1 << 20;
+constexpr int64_t kAskHeldAgainNs = 10 * kNanosPerSecond;
+// What a start waits for devices to say who they are.
+constexpr auto kDevicesLimit = std::chrono::seconds(5);
+
+Result<PeakTable> LoadPeaks(const std::string& file, Files& files) {
+  ASSIGN_OR_RETURN(PeakTable peaks, LoadBuiltInPeaks());
+  if (!file.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(files, file, kPeaksLimitBytes));
+    ASSIGN_OR_RETURN(peaks, PeakTable::Overridden(std::move(peaks), text, file));
+  }
+  for (const std::string& warning : peaks.warnings()) LogWarning("peaks", {{"warning", warning}});
+  return peaks;
+}
+
+NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
+  NodeDevices::Settings settings;
+  settings.nvidia.program = config.device_path;
+  settings.nvidia.library = config.devices.nvml_library;
+  settings.nvidia.own = own;
+  settings.looks_for_nvidia = config.devices.finds;
+  settings.neuron.program = config.neuron_path;
+  settings.neuron.tool_folder = config.devices.neuron_tools;
+  settings.neuron.sysfs = config.devices.neuron_sysfs;
+  settings.neuron.config_folder = config.state_folder + "/neuron";
+  settings.neuron.own = own;
+  settings.looks_for_neuron = config.devices.finds;
+  settings.configured = config.accelerators;
+  return settings;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceWays>> DeviceWays::Find(const Parts& parts) {
+  ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(parts.config.devices.peaks_file, parts.files));
+  std::unique_ptr<DeviceWays> found(
+      new DeviceWays(parts, std::move(peaks), SettingsOf(parts.config, parts.ways.own_children())));
+  auto settled = std::make_shared<bool>(false);  // shared: who takes longer settles later
+  found->devices_.Begin([settled] { *settled = true; });
+  const auto end = std::chrono::steady_clock::now() + kDevicesLimit;
+  while (!*settled && std::chrono::steady_clock::now() < end) {
+    parts.loop.RunUntilIdle();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return found;
+}
+
+Status DeviceWays::BeginHolding(const std::string& boot_id) {
+  RETURN_IF_ERROR(BeginClocks(boot_id));
+  return BeginPause(boot_id);
+}
+
+// In system mode this process has no right to set clocks: the helper starts who does, and knows what is held.
+Status DeviceWays::BeginClocks(const std::string& boot_id) {
+  ClockLink::Settings settings = ClockSettingsOf(parts_.config, boot_id);
+  settings.own = parts_.ways.own_children();
+  settings.helper = parts_.ways.helper();
+  std::vector<std::string> held;
+  if (settings.helper == nullptr) {
+    ASSIGN_OR_RETURN(held, HoldFiles(parts_.files, settings.folder).List());
+  }
+  const bool asks = settings.helper != nullptr;
+  clocks_ = std::make_unique<DeviceClocks>(parts_.loop, std::move(settings), devices_);
+  asks ? AskWhatIsHeld() : clocks_->Begin(held);
+  return OkStatus();
+}
+
+void DeviceWays::AskWhatIsHeld() {
+  parts_.ways.helper()->Ask(HelperListHeld{}, UniqueFd(), [this](const Result<HelperMessage>& answer, UniqueFd) {
+    if (answer.ok()) {
+      if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
+      return;
+    }
+    LogWarning("it is not known which clocks are held", {{"error", answer.status().ToString()}});
+    ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
+  });
+}
+
+// DCGM lets everybody pause it: in system mode it is this process that does.
+Status DeviceWays::BeginPause(const std::string& boot_id) {
+  ProfilerPause::Settings settings = PauseSettingsOf(parts_.config, boot_id);
+  settings.own = parts_.ways.own_children();
+  HeldFiles holds(parts_.files, settings.folder);
+  ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
+  pause_ = std::make_unique<ProfilerPause>(parts_.loop, std::move(settings));
+  pause_->Begin(noted.has_value());
+  return OkStatus();
+}
+
+void DeviceWays::ReleaseClocks(int64_t limit_ns, std::function<void()> done) {
+  clocks_ ? clocks_->ReleaseAll(limit_ns, std::move(done)) : done();
+}
+
+void DeviceWays::ResumeProfilers(int64_t limit_ns, std::function<void()> done) {
+  pause_ ? pause_->ReleaseAll(limit_ns, std::move(done)) : done();
+}
+
+}  // namespace kprof

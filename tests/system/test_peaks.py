@@ -1,0 +1,111 @@
+"""What devices can do at most, by the table, the driver and what was measured on them; of whole devices and of parts."""
+
+import unittest
+
+from test_devices import DevicesTest
+
+
+class PeaksTest(DevicesTest):
+    def peaks(self, device="0", origin=None):
+        listed = self.ctl.json("peaks", "--device", device)["peaks"]
+        return {(peak["quantity"], peak["dtype"]): peak for peak in listed if origin in (None, peak["origin"])}
+
+    def measure(self, said="kprof-ceiling: 4400 GB/s", device="0", command=("echo",)):
+        return self.ctl.capture(*command, said, options=("--device", device))["id"]
+
+    def record(self, run, *options, of="copy", **rest):
+        return self.ctl.run("--json", "peaks", "record", run, "--of", of, *options, **rest)
+
+
+class CeilingsTest(PeaksTest):
+    def setUp(self):
+        super().setUp()
+        self.daemon.start()
+
+    def test_what_a_benchmark_reached_stands_beside_the_peak(self):
+        run = self.measure()
+        recorded = self.record(run).json
+        self.assertEqual((recorded["device_id"], recorded["ceiling"]["value"], recorded["ceiling"]["origin"]), ("0", 4400, "measured"))
+        self.assertEqual(recorded["peak"]["origin"], "table")
+        self.assertIn(run, recorded["ceiling"]["source"])
+        self.assertEqual(self.peaks(origin="measured")["memory_bandwidth", None]["value"], 4400)
+        self.assertGreater(self.peaks(origin="table")["memory_bandwidth", None]["value"], 4400)
+        self.assertEqual(self.peaks("1", origin="measured"), {})
+        listed = {peak["origin"] for peak in self.devices()["0"]["peaks"] if peak["quantity"] == "memory_bandwidth"}
+        self.assertEqual(listed, {"table", "measured"})
+        self.assertIn("4400 GB/s (0.", self.ctl.run("peaks").text)
+        entry = self.ctl.json("audit", "--limit", "1")["entries"][0]
+        self.assertEqual((entry["action"], entry["run"], entry["device"]), ("ceiling", run, ["0"]))
+
+    def test_the_last_of_a_quantity_counts_and_outlives_run_and_kprofd(self):
+        self.record(self.measure())
+        run = self.measure("kprof-ceiling: 4300 GB/s")
+        self.record(run)
+        self.record(run, "--value", "780 TFLOP/s", of="bf16")
+        self.ctl.run("delete", run)
+        self.daemon.stop()
+        self.daemon.start()
+        measured = self.peaks(origin="measured")
+        self.assertEqual({name: peak["value"] for name, peak in measured.items()},
+                         {("memory_bandwidth", None): 4300, ("dense_rate", "bf16"): 780})
+        self.assertEqual(self.ctl.run("peaks", "forget", "--device", "0").text, "device 0: 2 ceilings are forgotten\n")
+        self.assertEqual(self.peaks(origin="measured"), {})
+        self.ctl.run("peaks", "forget", "--device", "0", expect="not_found")
+        self.assertEqual(self.ctl.json("audit", "--limit", "1")["entries"][0]["action"], "ceiling_forgotten")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.peaks(origin="measured"), {})
+
+    def test_a_number_beyond_the_peak_is_refused(self):
+        refused = self.record(self.measure("kprof-ceiling: 9000 GB/s"), expect="bad_input")
+        self.assertIn("times the peak", refused.error["message"])
+        self.assertIn("[devices]", refused.error["remedy"])
+        for value in ("4400 TFLOP/s", "0.001 GB/s"):
+            self.record("@last", "--value", value, expect="bad_input")
+        self.assertEqual(self.peaks(origin="measured"), {})
+
+    def test_it_is_of_a_run_that_ended_well_on_one_device(self):
+        said = "kprof-ceiling: 4400 GB/s"
+        failed = self.ctl.capture("sh", "-c", f"echo {said}; exit 3", options=("--device", "0"), expect=None)["id"]
+        for run, why in ((failed, "ended well"), (self.measure(device="cpu"), "processors"),
+                         (self.measure(device="0,1"), "2 devices"), (self.measure(device="none"), "0 devices")):
+            with self.subTest(why):
+                refused = self.record(run, expect="usage")
+                self.assertIn(why, refused.error["message"])
+                self.assertTrue(refused.error["remedy"])
+        running = self.ctl.detach("sleep", "600", options=("--device", "0"))
+        self.ctl.wait_for_state(running, "running")
+        self.record(running, "--value", "4400 GB/s", expect="usage")
+        self.ctl.run("cancel", running)
+        self.record("nothing", "--value", "1 GB/s", expect=None)
+        self.assertEqual(self.peaks(origin="measured"), {})
+
+    def test_a_benchmark_that_says_nothing_is_asked_to(self):
+        refused = self.record(self.measure("done"), expect="bad_input")
+        self.assertIn("kprof-ceiling: ", refused.error["message"])
+
+
+class PartsTest(PeaksTest):
+    def test_an_instance_has_its_share(self):
+        self.model.set(0, "mig", "on")
+        self.model.set(0, "mig_add", "3g.71gb")
+        self.daemon.start()
+        device = self.devices()["0"]
+        (instance,) = device["nvidia"]["mig_instances"]
+        whole = {(peak["quantity"], peak["dtype"]): peak["value"] for peak in device["peaks"]}
+        part = {(peak["quantity"], peak["dtype"]): peak for peak in instance["peaks"]}
+        rate = part["dense_rate", "bf16"]
+        self.assertAlmostEqual(rate["value"], whole["dense_rate", "bf16"] * instance["sm_count"] / 132, places=3)
+        self.assertEqual(rate["origin"], "scaled")
+        self.assertAlmostEqual(part["memory_bandwidth", None]["value"], whole["memory_bandwidth", None] / 2, places=3)
+        self.assertIsNone(instance["no_peaks"])
+        refused = self.record(self.measure(), expect="usage")
+        self.assertIn("MIG", refused.error["message"])
+
+    def test_a_whole_device_is_no_part(self):
+        self.daemon.start()
+        self.assertEqual(self.devices()["0"]["nvidia"]["mig_instances"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
