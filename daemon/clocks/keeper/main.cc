@@ -3,6 +3,7 @@
 // mode, kprofd-helper in system mode. Its arguments: NVML's path or nothing, the folder of what is held, the device's
 // uuid, the boot's id; then perhaps --pipe: the socket and the page are its standard input and output, as systemd-run
 // hands them on.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,11 +25,19 @@ int Complain(const Status& status) {
   return ExitStatusOf(status.code());
 }
 
+// Out of the way of a vendor's library that prints.
+UniqueFd TakeStandard(int standard) {
+  UniqueFd taken(::fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(null.get(), standard);
+  return taken;
+}
+
 int Main(int argc, char** argv) {
   ::umask(077);
   const bool is_piped = argc == 6 && std::string_view("--pipe") == argv[5];
-  UniqueFd channel(is_piped ? STDIN_FILENO : kDeviceChannelFd);
-  Result<CallPage> page = CallPage::Map(UniqueFd(is_piped ? STDOUT_FILENO : kDevicePageFd));
+  UniqueFd channel = is_piped ? TakeStandard(STDIN_FILENO) : UniqueFd(kDeviceChannelFd);
+  Result<CallPage> page = CallPage::Map(is_piped ? TakeStandard(STDOUT_FILENO) : UniqueFd(kDevicePageFd));
   if ((argc != 5 && !is_piped) || !page.ok() || !IsDeviceUuid(argv[3])) {
     std::fputs("kprof-clocks: kprofd starts it, nobody else\n", stderr);
     return ExitStatusOf(ErrorCode::kUsage);
