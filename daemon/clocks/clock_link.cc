@@ -88,7 +88,9 @@ Status ClockLink::StartKeeper() {
   WorkerChannel::Events events;
   events.packet = [this](const std::string& bytes) { OnPacket(bytes); };
   events.over = [this](const Status& why) { OnOver(why); };
-  events.reaped = [this] { OnReaped(); };
+  events.reaped = [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) OnReaped();
+  };
   ASSIGN_OR_RETURN(keeper_, WorkerChannel::Start(loop_, program, std::move(events)));
   reaped_ = false;
   return OkStatus();

@@ -97,6 +97,7 @@ class ClockLink {
   IoLoop::Timer again_;
   IoLoop::Timer rest_;
   IoLoop::Timer stuck_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // one that hangs may be reaped when it is gone
 };
 
 }  // namespace kprof

@@ -194,7 +194,8 @@ Status ProfilerPause::StartKeeper() {
   WorkerChannel::Events events;
   events.packet = [this](const std::string& bytes) { OnPacket(bytes); };
   events.over = [this](const Status& why) { OnOver(why); };
-  events.reaped = [this] {
+  events.reaped = [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
     reaped_ = true;
     stuck_.Cancel();
     Kick();

@@ -116,6 +116,7 @@ class ProfilerPause {
   IoLoop::Timer again_;
   IoLoop::Timer rest_;
   IoLoop::Timer stuck_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // one that hangs may be reaped when it is gone
 };
 
 constexpr char kProfilersNotPaused[] = "profilers_not_paused";
