@@ -90,7 +90,10 @@ void DeviceWays::AskWhatIsHeld() {
       if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
       return;
     }
-    LogWarning("it is not known which clocks are held", {{"error", answer.status().ToString()}});
+    const std::string why = answer.status().ToString();
+    if (std::exchange(why_held_unknown_, why) != why) {
+      LogWarning("it is not known which clocks are held; the helper is asked again and again", {{"error", why}});
+    }
     ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
   });
 }

@@ -63,6 +63,7 @@ class DeviceWays {
   std::unique_ptr<DeviceClocks> clocks_;
   std::unique_ptr<ProfilerPause> pause_;
   IoLoop::Timer ask_held_again_;
+  std::string why_held_unknown_;  // as it stands in the log
 };
 
 }  // namespace kprof

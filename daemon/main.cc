@@ -163,6 +163,29 @@ int Restore(const Config& config, const std::string& backup) {
   return 0;
 }
 
+// What was given back, each device in a line. Complains of what was not, and then is not 0.
+int SayReleased(const Result<std::vector<ReleasedDevice>>& released, const Config& config) {
+  if (!released.ok()) return Complain(released.status().In("release clocks"));
+  int exit_status = 0;
+  for (const ReleasedDevice& device : *released) {
+    if (device.status.ok()) {
+      std::printf("kprofd: the clocks of %s are given back (state %s)\n", device.uuid.c_str(),
+                  config.state_folder.c_str());
+    } else {
+      exit_status = Complain(device.status);
+    }
+  }
+  return exit_status;
+}
+
+int SayResumed(const Result<std::optional<Status>>& resumed, const Config& config) {
+  if (!resumed.ok()) return Complain(resumed.status().In("resume DCGM's profiling"));
+  if (!*resumed) return 0;
+  if (!(*resumed)->ok()) return Complain(**resumed);
+  std::printf("kprofd: DCGM's profiling is resumed (state %s)\n", config.state_folder.c_str());
+  return 0;
+}
+
 // For whoever cleans up after a kprofd, a unit's ExecStopPost say. A living one knows better what it holds, and is left
 // alone.
 int ReleaseClocks(const Config& config) {
@@ -177,26 +200,12 @@ int ReleaseClocks(const Config& config) {
       config.mode == Mode::kSystem ? ReleaseByHelper(config.helper_socket_path, kReleaseLimitMs)
                                    : ReleaseHeldClocks(ClockSettingsOf(config, *boot_id), *files, kReleaseLimitMs);
   Result<std::optional<Status>> resumed = ReleaseHeldPause(PauseSettingsOf(config, *boot_id), *files, kResumeLimitMs);
-  if (!released.ok()) return Complain(released.status().In("release clocks"));
-  if (!resumed.ok()) return Complain(resumed.status().In("resume DCGM's profiling"));
-  if (released->empty() && !*resumed) {
+  if (released.ok() && released->empty() && resumed.ok() && !*resumed) {
     std::printf("kprofd: no clocks are held (state %s)\n", config.state_folder.c_str());
   }
-  int exit_status = 0;
-  if (const std::optional<Status>& status = *resumed; status && !status->ok()) {
-    exit_status = Complain(*status);
-  } else if (status) {
-    std::printf("kprofd: DCGM's profiling is resumed (state %s)\n", config.state_folder.c_str());
-  }
-  for (const ReleasedDevice& device : *released) {
-    if (device.status.ok()) {
-      std::printf("kprofd: the clocks of %s are given back (state %s)\n", device.uuid.c_str(),
-                  config.state_folder.c_str());
-    } else {
-      exit_status = Complain(device.status);
-    }
-  }
-  return exit_status;
+  const int resumed_status = SayResumed(resumed, config);
+  const int released_status = SayReleased(released, config);
+  return released_status != 0 ? released_status : resumed_status;
 }
 
 // What talks to everybody is nobody of consequence.

@@ -12,6 +12,9 @@ void WriteValue(JsonWriter& json, const Message& message, const FieldDescriptor&
   const google::protobuf::Reflection& values = *message.GetReflection();
   const bool is_listed = index >= 0;
   switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      json.Int(is_listed ? values.GetRepeatedInt32(message, &field, index) : values.GetInt32(message, &field));
+      break;
     case FieldDescriptor::CPPTYPE_UINT32:
       json.Int(is_listed ? values.GetRepeatedUInt32(message, &field, index) : values.GetUInt32(message, &field));
       break;
@@ -36,8 +39,13 @@ void WriteValue(JsonWriter& json, const Message& message, const FieldDescriptor&
       WriteMessage(json,
                    is_listed ? values.GetRepeatedMessage(message, &field, index) : values.GetMessage(message, &field));
       break;
-    default:
-      json.Null();
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      json.Double(is_listed ? values.GetRepeatedFloat(message, &field, index) : values.GetFloat(message, &field));
+      break;
+    case FieldDescriptor::CPPTYPE_ENUM:
+      json.String(std::string(
+          (is_listed ? values.GetRepeatedEnum(message, &field, index) : values.GetEnum(message, &field))->name()));
+      break;
   }
 }
 

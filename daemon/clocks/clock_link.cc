@@ -14,6 +14,11 @@ constexpr int64_t kRestAfterNs = 30 * kNanosPerSecond;
 constexpr int64_t kFirstPauseNs = kNanosPerSecond;
 constexpr int64_t kLongestPauseNs = 30 * kNanosPerSecond;
 
+constexpr const char* kDriverHangs = "see dmesg for what the driver says; a driver that hangs wants a reboot";
+constexpr const char* kUnitHangs =
+    "see dmesg for what the driver says, and 'systemctl status kprof-clocks-*' for the process; a driver that hangs "
+    "wants a reboot";
+
 int64_t PauseAfter(int failures) {
   return std::min(kFirstPauseNs << std::min(failures, 10), kLongestPauseNs);
 }
@@ -41,6 +46,11 @@ void ClockLink::Release(Released released) {
   Add({std::nullopt, {}, std::move(released)});
 }
 
+void ClockLink::GiveBackLeft() {
+  may_hold_ = true;
+  Release(nullptr);
+}
+
 void ClockLink::Add(Wish wish) {
   wishes_.push_back(std::move(wish));
   // Later: nobody is called from inside.
@@ -50,6 +60,10 @@ void ClockLink::Add(Wish wish) {
 void ClockLink::SendNext() {
   if (asked_ || wishes_.empty()) return;
   rest_.Cancel();
+  if (!keeper_ && !may_hold_ && !wishes_.front().lock) {
+    asked_ = true;
+    return Finish(KeeperReleased());
+  }
   if (!keeper_ && !reaped_) return WaitForTheOneBefore();
   if (const Status started = keeper_ ? OkStatus() : StartKeeper(); !started.ok()) {
     asked_ = true;
@@ -59,7 +73,6 @@ void ClockLink::SendNext() {
   const Wish& wish = wishes_.front();
   KeeperMessage message = KeeperRelease();
   if (wish.lock) message = *wish.lock;
-  may_hold_ |= wish.lock.has_value();
   keeper_->Send(EncodeKeeperPacket({++tag_, std::move(message)}));
   keeper_->Expect(true);
 }
@@ -72,7 +85,7 @@ void ClockLink::WaitForTheOneBefore() {
     asked_ = true;
     Finish(KeeperFailedOf(Fail(ErrorCode::kTimedOut, "set the clocks",
                                "the process that set them before hangs in the driver, and cannot be ended",
-                               "see dmesg for what the driver says; a driver that hangs wants a reboot")));
+                               settings_.helper == nullptr ? kDriverHangs : kUnitHangs)));
   });
 }
 
@@ -104,11 +117,13 @@ void ClockLink::OnPacket(const std::string& bytes) {
   }
   if (!asked_ || packet->tag != tag_) return;
   keeper_->Expect(false);
+  may_hold_ |= IsLockUnderWay();
   Finish(packet->message);
 }
 
 // It is gone, or of no use: what it held is noted on the disk, and the next one sees to that.
 void ClockLink::OnOver(const Status& why) {
+  may_hold_ |= IsLockUnderWay() && keeper_->may_have_begun();
   keeper_.reset();
   const bool held = held_.has_value();
   held_.reset();

@@ -53,6 +53,8 @@ class ClockLink {
   // `released` is called when the device is as it was before, or that could not be done at once: it is tried again
   // then.
   void Release(Released released);
+  // The same for what a kprofd before may have left: whether that is so is asked in any case.
+  void GiveBackLeft();
 
   const std::optional<KeeperLocked>& held() const { return held_; }
   // Why something could not be given back yet; ok: nothing is left.
@@ -69,6 +71,7 @@ class ClockLink {
   void SendNext();
   void WaitForTheOneBefore();
   Status StartKeeper();
+  bool IsLockUnderWay() const { return asked_ && wishes_.front().lock.has_value(); }
   void OnPacket(const std::string& bytes);
   void OnOver(const Status& why);
   void OnReaped();
@@ -90,7 +93,7 @@ class ClockLink {
   uint32_t tag_ = 0;
   std::optional<KeeperLock> wanted_;  // what is held by it
   std::optional<KeeperLocked> held_;
-  bool may_hold_ = false;  // a keeper was told to lock, and none has said since that all is given back
+  bool may_hold_ = false;  // a keeper had a wish to lock, and none has said since that all is given back
   Status trouble_;
   int failures_ = 0;  // since that
   IoLoop::Timer kick_;

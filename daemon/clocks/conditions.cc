@@ -4,15 +4,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "daemon/base/clock.h"
 #include "daemon/devices/nvidia/clock_reasons.h"
 
 namespace kprof {
 namespace {
 
-// A sampler that was held up says nothing of the time in between.
 constexpr size_t kMostCounted = 4096;
-constexpr int64_t kLongestStandNs = 2 * kNanosPerSecond;
 constexpr size_t kMostNamed = 3;
 // Clocks are offered in steps of 15 MHz, and a device that holds one is often seen a step beside it.
 constexpr uint32_t kStepMhz = 15;
@@ -68,7 +65,7 @@ void Conditions::End(int64_t mono_ns) {
 }
 
 void Conditions::Close(const NvidiaSample& before, int64_t until_mono_ns) {
-  const int64_t stood_ns = std::clamp<int64_t>(until_mono_ns - before.mono_ns, 0, kLongestStandNs);
+  const int64_t stood_ns = std::clamp<int64_t>(until_mono_ns - before.mono_ns, 0, longest_stand_ns_);
   watched_ns_ += stood_ns;
   const uint64_t reasons = before.reasons.value_or(0);
   for (const uint64_t bit : {clock_reasons::kPowerCap, clock_reasons::kHardwareSlowdown, clock_reasons::kThermal,
@@ -94,10 +91,14 @@ void Conditions::AddForeign(uint32_t pid, const std::string& known_as) {
   }
 }
 
-void Conditions::AddEcc(std::optional<uint64_t> uncorrected) {
-  if (!uncorrected) return;
-  if (!first_ecc_) first_ecc_ = uncorrected;
-  last_ecc_ = uncorrected;
+// One that a driver begins anew goes on from there.
+void Conditions::Growth::Add(uint64_t count) {
+  if (last_ && count > *last_) grown_ += count - *last_;
+  last_ = count;
+}
+
+void Conditions::AddMemoryErrors(std::optional<uint64_t> count, Memory memory) {
+  if (count) memory_errors_[memory].Add(*count);
 }
 
 void Conditions::AddXid(uint64_t number) {
@@ -105,9 +106,7 @@ void Conditions::AddXid(uint64_t number) {
 }
 
 void Conditions::AddExecutionErrors(std::optional<int64_t> count) {
-  if (!count) return;
-  if (!first_execution_errors_) first_execution_errors_ = count;
-  last_execution_errors_ = count;
+  if (count && *count >= 0) execution_errors_.Add(static_cast<uint64_t>(*count));
 }
 
 std::string Conditions::Share(int64_t part_ns) const {
@@ -165,13 +164,15 @@ std::vector<Condition> Conditions::Reasons() const {
     }
     reasons.push_back({"device_shared", device + ": others used it during the run: " + who});
   }
-  if (first_ecc_ && last_ecc_ && *last_ecc_ > *first_ecc_) {
-    reasons.push_back({"memory_errors", device + ": " + Grouped(*last_ecc_ - *first_ecc_) +
-                                            " uncorrected memory errors during the run"});
+  uint64_t memory_errors = 0;
+  for (const auto& [memory, errors] : memory_errors_) memory_errors += errors.by();
+  if (memory_errors > 0) {
+    reasons.push_back(
+        {"memory_errors", device + ": " + Grouped(memory_errors) + " uncorrected memory errors during the run"});
   }
-  if (first_execution_errors_ && *last_execution_errors_ > *first_execution_errors_) {
-    const auto more = static_cast<uint64_t>(*last_execution_errors_ - *first_execution_errors_);
-    reasons.push_back({"execution_errors", device + ": " + Grouped(more) + " executions with errors during the run"});
+  if (execution_errors_.by() > 0) {
+    reasons.push_back({"execution_errors",
+                       device + ": " + Grouped(execution_errors_.by()) + " executions with errors during the run"});
   }
   for (const uint64_t xid : xids_) {
     reasons.push_back({"device_error", device + ": the driver reported Xid " + std::to_string(xid)});

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/clock.h"
 #include "daemon/devices/nvidia/nvidia_facts.h"
 
 namespace kprof {
@@ -24,9 +25,12 @@ struct Condition {
 
 class Conditions {
  public:
-  // `locked_mhz`: the SM clock that is held; absent: none is.
-  Conditions(std::string device_id, std::optional<uint32_t> locked_mhz)
-      : device_id_(std::move(device_id)), locked_mhz_(locked_mhz) {}
+  // A sampler that was held up says nothing of the time in between.
+  static constexpr int64_t kLongestStandNs = 2 * kNanosPerSecond;
+
+  // `locked_mhz`: the SM clock that is held; absent: none is. A sample stands for so long at most.
+  Conditions(std::string device_id, std::optional<uint32_t> locked_mhz, int64_t longest_stand_ns = kLongestStandNs)
+      : device_id_(std::move(device_id)), locked_mhz_(locked_mhz), longest_stand_ns_(longest_stand_ns) {}
 
   void Add(const NvidiaSample& sample);
   // No more come: the last one stands until then.
@@ -35,7 +39,9 @@ class Conditions {
   // A process on the device that is none of the run's: how people know it, "pid 4711 (python3, user eve)". What was
   // said last of one counts.
   void AddForeign(uint32_t pid, const std::string& known_as);
-  void AddEcc(std::optional<uint64_t> uncorrected);
+  // Uncorrected errors, as the device counts them. Counters of different memories may come to be told one by one.
+  enum class Memory { kDevice, kRepairable, kSram };
+  void AddMemoryErrors(std::optional<uint64_t> count, Memory memory = Memory::kDevice);
   void AddXid(uint64_t number);
   // Of a Neuron device, as it counts them.
   void AddExecutionErrors(std::optional<int64_t> count);
@@ -54,6 +60,17 @@ class Conditions {
   std::optional<uint32_t> most_power_mw() const { return most_power_mw_; }
 
  private:
+  // A counter of the device's that goes on through runs.
+  class Growth {
+   public:
+    void Add(uint64_t count);
+    uint64_t by() const { return grown_; }
+
+   private:
+    std::optional<uint64_t> last_;
+    uint64_t grown_ = 0;
+  };
+
   // Each sample stands for the time until the next.
   void Close(const NvidiaSample& before, int64_t until_mono_ns);
   void AddClockReasons(std::vector<Condition>& reasons) const;
@@ -62,6 +79,7 @@ class Conditions {
 
   const std::string device_id_;
   const std::optional<uint32_t> locked_mhz_;
+  const int64_t longest_stand_ns_;
   std::optional<NvidiaSample> last_;
   int64_t samples_ = 0;
   int64_t watched_ns_ = 0;
@@ -76,11 +94,9 @@ class Conditions {
   std::optional<uint32_t> most_power_mw_;
   std::set<uint32_t> foreign_pids_;
   std::map<uint32_t, std::string> foreign_;  // the first few
-  std::optional<uint64_t> first_ecc_;
-  std::optional<uint64_t> last_ecc_;
+  std::map<Memory, Growth> memory_errors_;
   std::set<uint64_t> xids_;
-  std::optional<int64_t> first_execution_errors_;
-  std::optional<int64_t> last_execution_errors_;
+  Growth execution_errors_;
 };
 
 }  // namespace kprof

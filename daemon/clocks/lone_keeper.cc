@@ -27,6 +27,7 @@ bool LoneKeeper::WaitUntil(std::chrono::steady_clock::time_point end) {
     const int ready = ::poll(&ended, 1, static_cast<int>(std::max<int64_t>(left, 0)));
     if (ready > 0) {
       how_ = ReapWorker(process_.pid, nullptr);
+      if (const std::optional<CallPage::Call> call = page_.Now()) how_ += " within " + call->name;
       return true;
     }
     if (ready == 0) return false;

@@ -25,7 +25,7 @@ class LoneKeeper {
   Status GiveUp();
 
   const std::string& act() const { return act_; }
-  // REQUIRES: it has ended. "with status 1"
+  // REQUIRES: it has ended. "with status 1", "by signal 14 within nvmlDeviceResetGpuLockedClocks"
   const std::string& how() const { return how_; }
 
  private:

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -63,7 +65,13 @@ class HelperTalk {
 
  private:
   HelperTalk(UniqueFd socket, steady_clock::time_point end) : socket_(std::move(socket)), end_(end) {}
-  static Status Gone() { return Fail(ErrorCode::kNoDaemon, kAct, "kprofd-helper went away", kRemedy); }
+  static Status Gone() {
+    if (::geteuid() == 0) {
+      return Fail(ErrorCode::kNotPermitted, kAct, "kprofd-helper talks to kprofd's user alone, and this is root",
+                  "runuser -u kprof -- kprofd --release-clocks");
+    }
+    return Fail(ErrorCode::kNoDaemon, kAct, "kprofd-helper went away", kRemedy);
+  }
 
   UniqueFd socket_;
   steady_clock::time_point end_;
@@ -89,6 +97,7 @@ Result<UniqueFd> StartLoneKeeper(HelperTalk& helper, const std::string& uuid) {
 }  // namespace
 
 Result<std::vector<ReleasedDevice>> ReleaseByHelper(const std::string& helper_socket, int64_t limit_ms) {
+  if (::access(helper_socket.c_str(), F_OK) != 0 && errno == ENOENT) return std::vector<ReleasedDevice>();
   const auto end = steady_clock::now() + std::chrono::milliseconds(limit_ms);
   ASSIGN_OR_RETURN(HelperTalk helper, HelperTalk::Connect(helper_socket, end));
   ASSIGN_OR_RETURN(const std::vector<std::string> held, ListHeld(helper));
@@ -110,7 +119,7 @@ Result<std::vector<ReleasedDevice>> ReleaseByHelper(const std::string& helper_so
     Status status;
     if (std::find(left.begin(), left.end(), uuid) != left.end()) {
       status = Fail(ErrorCode::kToolFailed, "release the clocks of " + uuid,
-                    "they are still held; the journal of kprofd-helper, or of its unit kprof-clocks-*, says why",
+                    "they are still held; 'journalctl -u kprof-clocks-* -u kprofd-helper' says why",
                     "mend that, then run kprofd --release-clocks again");
     }
     released.push_back({uuid, std::move(status)});

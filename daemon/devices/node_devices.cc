@@ -305,6 +305,7 @@ void NodeDevices::TellWatchers(uint32_t number, const std::function<void(const T
 }
 
 void NodeDevices::TellNow(const std::string& id, std::function<void()> told) {
+  if (neuron_indexes_.contains(id)) return neuron_.TellNow(std::move(told));
   const std::optional<uint32_t> number = NumberOf(id);
   number ? nvidia_.link(*number).TellNow(std::move(told)) : loop_.Post(std::move(told));
 }

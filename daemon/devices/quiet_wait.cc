@@ -9,8 +9,18 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kAnswerLimitNs = 2 * kNanosPerSecond;
+// Neuron's tools are programs, and tell every few seconds.
+constexpr int64_t kToolsAnswerLimitNs = 5 * kNanosPerSecond;
 // What a device told so long before it was asked counts: who asks while others wait is answered with them.
 constexpr int64_t kNewsNs = kAnswerLimitNs;
+constexpr int64_t kToolsNewsNs = 7 * kNanosPerSecond;
+
+bool IsToldByTools(const NodeDevices& devices, const std::vector<std::string>& ids) {
+  return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
+    const Result<DeviceFacts> facts = devices.FactsOf(id);
+    return facts.ok() && facts->neuron;
+  });
+}
 
 }  // namespace
 
@@ -27,7 +37,8 @@ QuietWait::QuietWait(IoLoop& loop, NodeDevices& devices, UserNames& users, Wish 
 
 void QuietWait::Ask() {
   asked_mono_ns_ = loop_.clock().mono_ns();
-  devices_.Refresh(kAnswerLimitNs, [this, alive = std::weak_ptr<bool>(is_alive_)] {
+  const int64_t limit_ns = IsToldByTools(devices_, wish_.device_ids) ? kToolsAnswerLimitNs : kAnswerLimitNs;
+  devices_.Refresh(limit_ns, [this, alive = std::weak_ptr<bool>(is_alive_)] {
     if (!alive.expired()) Look();
   });
 }
@@ -58,6 +69,9 @@ Result<std::string> QuietWait::WhoIsOn(const std::string& device_id) {
   if (facts.health != DeviceHealth::kOk && is_asked) return "nobody knows who (" + facts.trouble.why() + ")";
   const bool has_news = facts.nvidia_sample && facts.nvidia_sample->mono_ns >= asked_mono_ns_ - kNewsNs;
   if (facts.nvidia && !has_news) return std::string("nobody knows who (it does not answer)");
+  if (facts.neuron && facts.neuron->users_mono_ns < asked_mono_ns_ - kToolsNewsNs) {
+    return std::string("nobody knows who (neither neuron-ls nor neuron-monitor tells now)");
+  }
   return WhoIsThere(FindForeign(facts, wish_.is_own), users_);
 }
 

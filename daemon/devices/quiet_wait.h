@@ -1,5 +1,6 @@
 // Waits until nobody else is on some devices (foreign_processes.h), which are asked again and again meanwhile. A device
-// of which no driver tells who is on it counts as quiet. Keeps nobody from coming afterwards: that is for a lease among
+// that nobody can be asked about, as one that only the configuration knows, counts as quiet; one that could be asked
+// and does not tell does not. Keeps nobody from coming afterwards: that is for a lease among
 // those who use kprofd, and for nobody among the rest.
 //
 // Io loop only. Never blocks. What it is given must outlive it. Destroyed, it waits no longer, and nobody is called.

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view kHeld = ".held";
 constexpr mode_t kRootAlone = 0700;
 constexpr int kStandardFiles = 0;
+// Nobody but itself can end it when a call hangs.
+constexpr const char* kUnwatched = "--unwatched";
+constexpr const char* kUnwatchedAndPiped = "--pipe";
 
 bool IsOfPackets(int socket) {
   int domain = 0;
@@ -27,8 +30,9 @@ bool IsOfPackets(int socket) {
          ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-std::vector<std::string> KeeperArguments(const std::string& device_uuid, const KeeperPrograms& programs) {
-  return {programs.nvml_library, programs.held_folder, device_uuid, programs.boot_id};
+std::vector<std::string> KeeperArguments(const std::string& device_uuid, const KeeperPrograms& programs,
+                                         const char* way) {
+  return {programs.nvml_library, programs.held_folder, device_uuid, programs.boot_id, way};
 }
 
 // What a unit may write must be there before it.
@@ -49,13 +53,28 @@ std::vector<std::string> KeeperUnitArguments(const std::string& device_uuid, con
       "--unit=" + unit,
       "--description=kprof holds the clocks of " + device_uuid,
       "--working-directory=/",
-      // The driver asks whoever sets clocks for CAP_SYS_ADMIN.
+      // The driver asks whoever sets clocks for CAP_SYS_ADMIN. What else that is good for is taken away below.
       "--property=CapabilityBoundingSet=CAP_SYS_ADMIN",
+      "--property=DevicePolicy=closed",
+      "--property=DeviceAllow=char-nvidia* rw",
       "--property=NoNewPrivileges=yes",
       "--property=ProtectSystem=strict",
       "--property=ReadWritePaths=" + programs.held_folder,
       "--property=ProtectHome=yes",
       "--property=PrivateTmp=yes",
+      "--property=ProtectKernelTunables=yes",
+      "--property=ProtectKernelModules=yes",
+      "--property=ProtectKernelLogs=yes",
+      "--property=ProtectControlGroups=yes",
+      "--property=ProtectClock=yes",
+      "--property=ProtectHostname=yes",
+      "--property=LockPersonality=yes",
+      "--property=RestrictNamespaces=yes",
+      "--property=RestrictRealtime=yes",
+      "--property=RestrictSUIDSGID=yes",
+      "--property=SystemCallArchitectures=native",
+      "--property=SystemCallFilter=~@mount @module @raw-io @reboot @swap @clock @debug @obsolete @cpu-emulation",
+      "--property=SystemCallErrorNumber=EPERM",
       "--property=RestrictAddressFamilies=AF_UNIX AF_NETLINK",
       "--property=IPAddressDeny=any",
       "--property=UMask=0077",
@@ -64,8 +83,9 @@ std::vector<std::string> KeeperUnitArguments(const std::string& device_uuid, con
       "--",
       programs.keeper,
   };
-  for (std::string& argument : KeeperArguments(device_uuid, programs)) arguments.push_back(std::move(argument));
-  arguments.emplace_back("--pipe");
+  for (std::string& argument : KeeperArguments(device_uuid, programs, kUnwatchedAndPiped)) {
+    arguments.push_back(std::move(argument));
+  }
   return arguments;
 }
 
@@ -82,7 +102,7 @@ Result<pid_t> StartKeeper(const std::string& device_uuid, const KeeperPrograms& 
           ? StartWorker(*programs.systemd_run,
                         KeeperUnitArguments(device_uuid, programs, "kprof-clocks-" + RandomName() + ".service"), files,
                         nullptr, kStandardFiles)
-          : StartWorker(programs.keeper, KeeperArguments(device_uuid, programs), files, nullptr);
+          : StartWorker(programs.keeper, KeeperArguments(device_uuid, programs, kUnwatched), files, nullptr);
   if (!started.ok()) return started.status().In(act);
   return started->pid;
 }

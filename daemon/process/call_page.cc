@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -50,12 +51,18 @@ CallPage::~CallPage() {
 }
 
 CallPage::CallPage(CallPage&& other) noexcept
-    : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)), limit_s_(other.limit_s_) {}
+    : fd_(std::move(other.fd_)),
+      page_(std::exchange(other.page_, nullptr)),
+      limit_s_(other.limit_s_),
+      other_alarm_s_(other.other_alarm_s_),
+      begun_mono_ns_(other.begun_mono_ns_) {}
 
 CallPage& CallPage::operator=(CallPage&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(page_, other.page_);
   std::swap(limit_s_, other.limit_s_);
+  std::swap(other_alarm_s_, other.other_alarm_s_);
+  std::swap(begun_mono_ns_, other.begun_mono_ns_);
   return *this;
 }
 
@@ -65,13 +72,20 @@ void CallPage::EndProcessAfter(unsigned seconds) {
 }
 
 void CallPage::Begin(const char* call) {
-  if (limit_s_ != 0) ::alarm(limit_s_);
+  begun_mono_ns_ = RealClock().mono_ns();
+  if (limit_s_ != 0) {
+    other_alarm_s_ = ::alarm(limit_s_);
+    if (other_alarm_s_ != 0 && other_alarm_s_ < limit_s_) ::alarm(other_alarm_s_);
+  }
   std::strncpy(page_->name, call, sizeof page_->name - 1);
-  page_->since_mono_ns.store(RealClock().mono_ns(), std::memory_order_release);
+  page_->since_mono_ns.store(begun_mono_ns_, std::memory_order_release);
 }
 
 void CallPage::End() {
-  if (limit_s_ != 0) ::alarm(0);
+  if (limit_s_ != 0) {
+    const auto took_s = static_cast<unsigned>((RealClock().mono_ns() - begun_mono_ns_) / kNanosPerSecond);
+    ::alarm(other_alarm_s_ == 0 ? 0 : other_alarm_s_ - std::min(took_s, other_alarm_s_ - 1));
+  }
   page_->since_mono_ns.store(0, std::memory_order_release);
 }
 

@@ -31,7 +31,8 @@ class CallPage {
 
   int fd() const { return fd_.get(); }
 
-  // From now on a call that takes longer than this ends the process (SIGALRM): where nobody else can.
+  // From now on a call that takes longer than this ends the process (SIGALRM): where nobody else can. An alarm that is
+  // set already is kept.
   void EndProcessAfter(unsigned seconds);
 
   void Begin(const char* call);
@@ -54,7 +55,9 @@ class CallPage {
 
   UniqueFd fd_;
   Page* page_ = nullptr;
-  unsigned limit_s_ = 0;  // 0: none
+  unsigned limit_s_ = 0;        // 0: none
+  unsigned other_alarm_s_ = 0;  // what was left, when the call began, of an alarm of others; 0: there was none
+  int64_t begun_mono_ns_ = 0;
 };
 
 }  // namespace kprof

@@ -10,9 +10,9 @@
 //   WhereIs   1 file: a client's connection                     Place | Refused  whether that client is in a container
 //   RegisterRemote  run id, uid, digest                          Done | Refused   the same for a remote client
 //   GetState                                                     State
-//   HoldClocks  a device's uuid + 2 files: a socket, a page      Started | Refused  a keeper of its clocks, at the
-//   socket ListHeld                                                     HeldList         of which devices clocks are
-//   held ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
+//   HoldClocks  uuid + 2 files: a socket, a page                 Started | Refused  a keeper of a device's clocks
+//   ListHeld                                                     HeldList         of which devices clocks are held
+//   ListGrants  after which run id, or empty                     GrantList        so many of the next as fit
 //
 // The helper trusts no field: a run id is 16 characters of its alphabet, a path is absolute, and whose the client is it
 // reads from the connection itself. Of a remote client there is none: for those uids alone that root has listed it
@@ -37,7 +37,7 @@ constexpr size_t kHelperPacketLimitBytes = 8 << 10;
 constexpr size_t kMostHelperRequests = 32;
 constexpr size_t kHelperPathLimitBytes = 4096;
 constexpr size_t kMostListedGrants = 256;  // in one answer
-constexpr size_t kMostHeldDevices = 64;    // in one answer; the others when these are given back
+constexpr size_t kMostHeldDevices = 64;    // in one answer; a node has no more
 
 // Both directions.
 struct HelperHello {

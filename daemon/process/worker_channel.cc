@@ -23,6 +23,11 @@ constexpr int64_t kSilenceInCallLimits = 4;
 // One that says much must not keep the loop from others.
 constexpr int kPacketsAtOnce = 16;
 
+// Without an answer of the helper's.
+bool MayHaveStarted(const Status& failed) {
+  return failed.code() == ErrorCode::kLostDaemon || failed.code() == ErrorCode::kTimedOut;
+}
+
 std::string SecondsSince(int64_t since_ns, int64_t now_ns) {
   return std::to_string((now_ns - since_ns) / kNanosPerSecond) + " s";
 }
@@ -49,23 +54,27 @@ Status WorkerChannel::Begin(SocketPair ends) {
   KPROF_ON_IO_LOOP(loop_);
   if (program_.helper == nullptr) RETURN_IF_ERROR(BeginChild(ends.theirs));
   socket_.assign(ends.ours.Release());
-  if (program_.helper != nullptr) AskHelper(std::move(ends.theirs));
+  if (program_.helper != nullptr) RETURN_IF_ERROR(AskHelper(std::move(ends.theirs)));
   Receive();
   return OkStatus();
 }
 
 // What is sent meanwhile waits in the socket for whoever will be there.
-void WorkerChannel::AskHelper(UniqueFd theirs) {
+Status WorkerChannel::AskHelper(UniqueFd theirs) {
+  UniqueFd page(::fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!page.valid()) return FailErrno(errno, "start a device's worker");
   std::vector<UniqueFd> files;
   files.push_back(std::move(theirs));
-  files.emplace_back(::fcntl(page_.fd(), F_DUPFD_CLOEXEC, 0));
+  files.push_back(std::move(page));
   awaits_helper_ = true;
   program_.helper->Ask(program_.request, std::move(files),
                        [self = shared_from_this()](const Result<HelperMessage>& answer, UniqueFd) {
                          self->awaits_helper_ = false;
+                         self->may_have_begun_ = answer.ok() || MayHaveStarted(answer.status());
                          if (!answer.ok()) self->End(answer.status());
                          if (self->socket_has_ended_) self->OnSocketEnd();
                        });
+  return OkStatus();
 }
 
 Status WorkerChannel::BeginChild(const UniqueFd& theirs) {
@@ -100,6 +109,8 @@ void WorkerChannel::Receive() {
       if (self->over_) continue;  // only for its end
       if (packet.cut) return self->End(Fail(ErrorCode::kInternal, "hear from a device's worker", "it says too much"));
       self->heard_mono_ns_ = self->loop_.clock().mono_ns();
+      const bool is_first = !std::exchange(self->has_spoken_, true);
+      if (is_first && self->expects_) self->LookAgainAt(self->heard_mono_ns_ + self->program_.call_limit_ns);
       if (self->events_.packet) self->events_.packet(packet.bytes);
     }
     if (self->listens()) self->Receive();
@@ -124,10 +135,15 @@ void WorkerChannel::LookWhetherItHangs() {
   const auto self = shared_from_this();
   const int64_t now_ns = loop_.clock().mono_ns();
   const std::optional<CallPage::Call> call = page_.Now();
+  const int64_t hangs_after_ns =
+      has_spoken_ ? program_.call_limit_ns : std::max(program_.call_limit_ns, program_.first_limit_ns);
   if (call && now_ns - call->since_mono_ns > program_.call_limit_ns) {
-    return End(Fail(ErrorCode::kTimedOut, "ask the device",
-                    call->name + " has not returned for " + SecondsSince(call->since_mono_ns, now_ns),
-                    "see dmesg for what the driver says (Xid); a driver that hangs wants a reboot"));
+    const Status why = Fail(ErrorCode::kTimedOut, "ask the device",
+                            call->name + " has not returned for " + SecondsSince(call->since_mono_ns, now_ns),
+                            "see dmesg for what the driver says (Xid); a driver that hangs wants a reboot");
+    if (now_ns - call->since_mono_ns > hangs_after_ns) return End(why);
+    if (!std::exchange(is_slow_, true) && events_.slow) events_.slow(why);
+    return LookAgainAt(call->since_mono_ns + hangs_after_ns);
   }
   if (!call && now_ns - heard_mono_ns_ > kSilenceInCallLimits * program_.call_limit_ns) {
     return End(Fail(ErrorCode::kTimedOut, "ask the device",
@@ -170,7 +186,7 @@ void WorkerChannel::OnSocketEnd() {
   if (awaits_helper_) return;
   error_code ignored;
   socket_.close(ignored);
-  OnOver("; the journal of kprofd-helper, or of its unit, says how");
+  OnOver("", "see 'journalctl -u kprof-clocks-* -u kprofd-helper' for how");
 }
 
 void WorkerChannel::OnExit() {
@@ -178,14 +194,11 @@ void WorkerChannel::OnExit() {
   pid_ = -1;
   error_code ignored;
   exit_.close(ignored);
-  OnOver(" " + how);
+  OnOver(" " + how, "see dmesg for what the driver says; report it if it happens again");
 }
 
-void WorkerChannel::OnOver(const std::string& how) {
-  if (!over_) {
-    End(Fail(ErrorCode::kToolFailed, "ask the device", "its worker ended" + how,
-             "see dmesg for what the driver says; report it if it happens again"));
-  }
+void WorkerChannel::OnOver(const std::string& how, const std::string& remedy) {
+  if (!over_) End(Fail(ErrorCode::kToolFailed, "ask the device", "its worker ended" + how, remedy));
   if (events_.reaped) events_.reaped();
 }
 

@@ -34,7 +34,8 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
     std::string path;
     std::vector<std::string> arguments;
     size_t packet_limit_bytes = 0;
-    int64_t call_limit_ns = 0;  // one call of the library that takes longer hangs
+    int64_t call_limit_ns = 0;   // one call of the library that takes longer hangs
+    int64_t first_limit_ns = 0;  // the same until it has said something, where that is more: it wakes a device, say
     OwnChildren* own = nullptr;
     // With it, it is the helper that starts one, of whatever program it has for that request.
     HelperLink* helper = nullptr;
@@ -42,6 +43,8 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
   };
   struct Events {
     std::function<void(const std::string&)> packet;
+    // A call takes longer than the limit, and is waited for, because it has said nothing yet (first_limit_ns).
+    std::function<void(const Status&)> slow;
     // It is of no use any more: it has ended, or hangs (kTimedOut: in which call, and since when), or breaks the form.
     // Once, and no packet comes after it.
     std::function<void(const Status&)> over;
@@ -66,11 +69,13 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
   void Forget() { events_ = {}; }
 
   pid_t pid() const { return pid_; }
+  // False: it was never there, for the helper has started none. Until it has said so it may have been.
+  bool may_have_begun() const { return may_have_begun_; }
 
  private:
   Status Begin(SocketPair ends);
   Status BeginChild(const UniqueFd& theirs);
-  void AskHelper(UniqueFd theirs);
+  Status AskHelper(UniqueFd theirs);
   void Receive();
   // For packets, and of what is no child of ours also for its end.
   bool listens() const { return socket_.is_open() && (!over_ || program_.helper != nullptr); }
@@ -79,7 +84,7 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
   void End(const Status& why);
   void OnExit();
   void OnSocketEnd();
-  void OnOver(const std::string& how);
+  void OnOver(const std::string& how, const std::string& remedy);
 
   IoLoop& loop_;
   const Program program_;
@@ -90,8 +95,11 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
   boost::asio::posix::stream_descriptor exit_;
   IoLoop::Timer look_;
   bool expects_ = false;
+  bool has_spoken_ = false;
+  bool is_slow_ = false;  // and that was told
   bool over_ = false;
   bool awaits_helper_ = false;
+  bool may_have_begun_ = true;
   bool socket_has_ended_ = false;
   int64_t heard_mono_ns_ = 0;  // of it, or began to expect something
 };

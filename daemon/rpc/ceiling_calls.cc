@@ -15,6 +15,9 @@
 namespace kprof {
 namespace {
 
+constexpr int64_t kAnswerLimitNs = 2 * kNanosPerSecond;
+// Reasons for distrust that are about what was printed, and not about the device.
+constexpr std::string_view kOfLogs = "output_dropped";
 constexpr const char* kRunAgain = "run the benchmark by itself: kprofctl capture command --device 0 --exclusive -- CMD";
 
 // The one device that the run had, as it is now.
@@ -30,6 +33,10 @@ Result<Device> DeviceOf(const RpcParts& parts, const RunRow& run, const std::str
     return refuse("it had " + std::to_string(run.devices.size()) + " devices, and a ceiling is one device's",
                   kRunAgain);
   }
+  if (run.ended_ns.value_or(0) < parts.node.started_unix_ns) {
+    return refuse("it ended before this kprofd was started, and its device may have had another number then",
+                  kRunAgain);
+  }
   const std::shared_ptr<const DeviceList> list = parts.devices.now();
   for (const Device& device : list->all()) {
     if (device.id != run.devices.front()) continue;
@@ -38,6 +45,28 @@ Result<Device> DeviceOf(const RpcParts& parts, const RunRow& run, const std::str
   }
   return Fail(ErrorCode::kNotFound, act, "this node has no device '" + run.devices.front() + "' any more",
               "see kprofctl devices");
+}
+
+// Whole: in MIG mode what ran had a part of it.
+Status CheckWhole(const Device& device, const DeviceFacts& facts, const std::string& act) {
+  if (device.kind != DeviceKind::kNvidia) return OkStatus();
+  if (facts.health != DeviceHealth::kOk || !facts.nvidia || !facts.nvidia_state) {
+    return Fail(ErrorCode::kUsage, act, "the device does not say who it is, and whether it is in MIG mode",
+                "see kprofctl devices for why, and record it when it answers");
+  }
+  if (!facts.nvidia_state->mig.value_or(false)) return OkStatus();
+  return Fail(ErrorCode::kUsage, act, "the device is in MIG mode, and what ran there had a part of it",
+              "measure it while MIG is off: parts have their share of the device's peaks");
+}
+
+// "power_capped, device_shared"; empty: there is nothing against it.
+std::string DoubtsOf(const RunRow& run) {
+  std::string doubts;
+  for (const TrustReason& reason : run.trust) {
+    const bool is_said = doubts.find(reason.code) != std::string::npos;
+    if (reason.code != kOfLogs && !is_said) doubts += (doubts.empty() ? "" : ", ") + reason.code;
+  }
+  return doubts;
 }
 
 DeviceFacts FactsOf(const RpcParts& parts, const Device& device) {
@@ -64,20 +93,19 @@ void RecordOfRun(const RpcParts& parts, const Caller& caller, const RunRow& run,
   const Result<Device> device = DeviceOf(parts, run, act);
   if (!device.ok()) return end(device.status());
   const DeviceFacts facts = FactsOf(parts, *device);
-  if (facts.nvidia_state && facts.nvidia_state->mig.value_or(false)) {
-    return end(Fail(ErrorCode::kUsage, act, "the device is in MIG mode, and what ran there had a part of it",
-                    "measure it while MIG is off: parts have their share of the device's peaks"));
-  }
-  CeilingRow row{CeilingBook::KeyOf(*device),
-                 request.quantity(),
-                 request.dtype(),
-                 request.accumulate(),
-                 request.unit(),
-                 request.value(),
-                 run.id,
-                 caller.uid,
-                 parts.clock.unix_ns()};
-  const MeasuredCeiling ceiling{row.quantity, row.dtype, row.accumulate, row.value, row.unit, row.run_id, row.time_ns};
+  if (const Status whole = CheckWhole(*device, facts, act); !whole.ok()) return end(whole);
+  CeilingRow row{.device = CeilingBook::KeyOf(*device, facts),
+                 .quantity = request.quantity(),
+                 .dtype = request.dtype(),
+                 .accumulate = request.accumulate(),
+                 .unit = request.unit(),
+                 .value = request.value(),
+                 .run_id = run.id,
+                 .uid = caller.uid,
+                 .time_ns = parts.clock.unix_ns(),
+                 .clocks = run.clocks,
+                 .doubts = DoubtsOf(run)};
+  const MeasuredCeiling ceiling = CeilingBook::CeilingOf(row);
   const DevicePeaks known = PeaksOf(*device, facts, *parts.peaks, {});
   const Result<DevicePeaks> with = WithMeasuredCeiling(known, ceiling);
   if (!with.ok()) return end(with.status());
@@ -97,7 +125,11 @@ void RecordCeiling(const RpcParts& parts, const Caller& caller, const v1::Record
   LookUpRun(parts, caller, request.run_id(), Rpc::kRecordCeiling, "record a ceiling of run",
             [&parts, caller, &request, &response, end = std::move(end)](const Result<RunRow>& run) {
               if (!run.ok()) return end(run.status());
-              RecordOfRun(parts, caller, *run, request, response, end);
+              // Whether the device is whole, and who it is, is to be of now.
+              const auto record = [&parts, caller, run = *run, &request, &response, end] {
+                RecordOfRun(parts, caller, run, request, response, end);
+              };
+              parts.node_devices == nullptr ? record() : parts.node_devices->Refresh(kAnswerLimitNs, record);
             });
 }
 
@@ -108,7 +140,7 @@ void ForgetCeilings(const RpcParts& parts, const Caller& caller, const v1::Forge
     const std::shared_ptr<const DeviceList> list = parts.devices.now();
     for (const Device& device : list->all()) {
       if (device.id != request.device_id() && (device.uuid.empty() || device.uuid != request.device_id())) continue;
-      const std::string key = CeilingBook::KeyOf(device);
+      const std::string key = CeilingBook::KeyOf(device, FactsOf(parts, device));
       const size_t known = parts.ceilings == nullptr ? 0 : parts.ceilings->Of(key).size();
       if (known == 0) return end(Fail(ErrorCode::kNotFound, act, "none are known", "see kprofctl peaks"));
       response.set_forgotten(static_cast<int32_t>(known));

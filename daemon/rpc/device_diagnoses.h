@@ -3,14 +3,26 @@
 // Io loop only.
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "daemon/devices/device_facts.h"
 #include "daemon/devices/diagnoses.h"
 #include "daemon/rpc/rpc_parts.h"
 
 namespace kprof {
 
-// None where there are no accelerators.
+// An accelerator, as it is now.
+struct AcceleratorStanding {
+  std::string id;
+  DeviceFacts facts;
+  Status clocks_trouble;  // why they are not given back yet
+};
+
+// None where there are none. `may_lock`: clocks, by itself or through the helper. Pure.
+std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStanding>& accelerators, bool may_lock);
+
+// The same of those that this node has now.
 std::vector<Diagnosis> DiagnoseDevices(const RpcParts& parts);
 
 }  // namespace kprof

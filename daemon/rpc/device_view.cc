@@ -69,7 +69,7 @@ void DeviceView::FillFacts(const Device& device, Detail detail, v1::Device& out)
   if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
   if (detail != Detail::kAll || parts_.peaks == nullptr) return;
   std::vector<MeasuredCeiling> ceilings;
-  if (parts_.ceilings != nullptr) ceilings = parts_.ceilings->Of(CeilingBook::KeyOf(device));
+  if (parts_.ceilings != nullptr) ceilings = parts_.ceilings->Of(CeilingBook::KeyOf(device, facts));
   FillPeaks(PeaksOf(device, facts, *parts_.peaks, ceilings), facts, out);
 }
 

@@ -4,11 +4,28 @@
 
 namespace kprof {
 
+std::string CeilingBook::KeyOf(const Device& device, const DeviceFacts& facts) {
+  if (facts.nvidia && !facts.nvidia->uuid.empty()) return facts.nvidia->uuid;
+  if (!device.uuid.empty()) return device.uuid;
+  return device.kind == DeviceKind::kNvidia ? "" : device.id;
+}
+
+MeasuredCeiling CeilingBook::CeilingOf(const CeilingRow& row) {
+  return {.quantity = row.quantity,
+          .dtype = row.dtype,
+          .accumulate = row.accumulate,
+          .value = row.value,
+          .unit = row.unit,
+          .run_id = row.run_id,
+          .unix_ns = row.time_ns,
+          .clocks = row.clocks,
+          .doubts = row.doubts};
+}
+
 std::vector<MeasuredCeiling> CeilingBook::Of(const std::string& key) const {
   std::vector<MeasuredCeiling> found;
   for (const CeilingRow& row : rows_) {
-    if (row.device != key) continue;
-    found.push_back({row.quantity, row.dtype, row.accumulate, row.value, row.unit, row.run_id, row.time_ns});
+    if (row.device == key) found.push_back(CeilingOf(row));
   }
   return found;
 }

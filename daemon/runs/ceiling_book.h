@@ -10,6 +10,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/devices/device.h"
+#include "daemon/devices/device_facts.h"
 #include "daemon/devices/peaks/measured_peaks.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/catalog.h"
@@ -25,8 +26,10 @@ class CeilingBook {
   CeilingBook(const CeilingBook&) = delete;
   CeilingBook& operator=(const CeilingBook&) = delete;
 
-  // By what a device is found again after a restart, when its number may be another's.
-  static std::string KeyOf(const Device& device) { return device.uuid.empty() ? device.id : device.uuid; }
+  // By what a device is found again after a restart, when its number may be another's. Empty: it has not said who it
+  // is, and has no ceilings.
+  static std::string KeyOf(const Device& device, const DeviceFacts& facts);
+  static MeasuredCeiling CeilingOf(const CeilingRow& row);
 
   std::vector<MeasuredCeiling> Of(const std::string& key) const;
 

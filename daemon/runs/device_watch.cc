@@ -18,7 +18,9 @@ constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
 constexpr int64_t kLongEnoughNs = kNanosPerSecond;
 constexpr double kWatchedEnough = 0.5;
-constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;  // neuron-monitor tells every 5 s
+// neuron-monitor tells every 5 s, of which one report may be missing.
+constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;
+constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
 
 std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {
   if (parts.clocks == nullptr) return std::nullopt;
@@ -26,10 +28,13 @@ std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& devic
   return held ? held->what.held.sm_mhz : std::nullopt;
 }
 
-// Of its memory, and of its cores' own. Where one is not told the other counts.
-std::optional<uint64_t> UncorrectedOf(const NeuronEccCounts& counts) {
-  if (!counts.mem_uncorrected && !counts.sram_uncorrected) return std::nullopt;
-  return static_cast<uint64_t>(counts.mem_uncorrected.value_or(0) + counts.sram_uncorrected.value_or(0));
+void AddMemoryErrors(const NeuronEccCounts& counts, Conditions& conditions) {
+  const auto add = [&](const std::optional<int64_t>& count, Conditions::Memory memory) {
+    if (count && *count >= 0) conditions.AddMemoryErrors(static_cast<uint64_t>(*count), memory);
+  };
+  add(counts.mem_uncorrected, Conditions::Memory::kDevice);
+  add(counts.mem_repairable_uncorrected, Conditions::Memory::kRepairable);
+  add(counts.sram_uncorrected, Conditions::Memory::kSram);
 }
 
 }  // namespace
@@ -41,7 +46,13 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
   for (const std::string& id : run.devices) {
     const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
     if (!facts.ok() || (!facts->nvidia && !facts->neuron)) continue;
-    OneDevice one{id, Conditions(id, LockedOn(parts_, id)), facts->neuron.has_value(), 0, std::nullopt, nullptr};
+    const int64_t stands_ns = facts->neuron ? kReportStandsNs : Conditions::kLongestStandNs;
+    OneDevice one{.id = id,
+                  .conditions = Conditions(id, LockedOn(parts_, id), stands_ns),
+                  .is_neuron = facts->neuron.has_value(),
+                  .reported_mono_ns = begun_mono_ns_,
+                  .whose = std::nullopt,
+                  .watching = nullptr};
     if (facts->nvidia) {
       watched.push_back({id, facts->nvidia->name, {kSampleCounters.begin(), kSampleCounters.end()}});
     } else {
@@ -59,6 +70,8 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
     telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
     telemetry.neuron = [this, i](const NeuronDevice& told) { TakeNeuron(i, told); };
     devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
+    // What it has counted by now is none of the run's.
+    if (devices_[i].is_neuron) parts_.node_devices->TellNow(devices_[i].id, [] {});
   }
 }
 
@@ -71,7 +84,7 @@ void DeviceWatch::TakeSamples(size_t device, const std::vector<NvidiaSample>& sa
 }
 
 void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
-  devices_[device].conditions.AddEcc(state.ecc_uncorrected);
+  devices_[device].conditions.AddMemoryErrors(state.ecc_uncorrected);
   devices_[device].whose = DeviceFacts{.kind = DeviceKind::kNvidia, .nvidia_state = state};
   LookForOthers(devices_[device]);
   const int64_t now_ns = parts_.clock.mono_ns();
@@ -79,17 +92,19 @@ void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
   ForEachCounter(state, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
 }
 
-// Its tools tell of it every few seconds. Of clocks there is nothing.
+// Whatever was asked, all that is known is told again: only what neuron-monitor has not said before is a sample. Of
+// clocks there is nothing.
 void DeviceWatch::TakeNeuron(size_t device, const NeuronDevice& told) {
   OneDevice& one = devices_[device];
-  one.conditions.AddEcc(UncorrectedOf(told.ecc));
+  AddMemoryErrors(told.ecc, one.conditions);
   one.conditions.AddExecutionErrors(told.execution_errors);
   one.whose = DeviceFacts{.kind = DeviceKind::kNeuron, .neuron = told};
   LookForOthers(one);
-  if (ended_) return;
-  const int64_t now_ns = parts_.clock.mono_ns();
-  one.conditions.Add(NvidiaSample{.mono_ns = now_ns});
-  ForEachCounter(told, one.cores, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
+  const int64_t at_ns = told.reported_mono_ns;
+  if (at_ns <= one.reported_mono_ns || (ended_ && at_ns > ended_mono_ns_)) return;
+  one.reported_mono_ns = at_ns;
+  one.conditions.Add(NvidiaSample{.mono_ns = at_ns});
+  ForEachCounter(told, one.cores, [&](size_t counter, double value) { part_->Add(device, counter, at_ns, value); });
 }
 
 void DeviceWatch::NoteCommand(pid_t command) {
@@ -155,8 +170,7 @@ void DeviceWatch::OnPart(Result<std::optional<TracePartRow>> part) {
 }
 
 bool DeviceWatch::IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share) {
-  if (device.is_neuron) return lasted_ns >= kLongEnoughForToolsNs && device.conditions.samples() == 0;
-  return lasted_ns >= kLongEnoughNs && share < kWatchedEnough;
+  return lasted_ns >= (device.is_neuron ? kLongEnoughForToolsNs : kLongEnoughNs) && share < kWatchedEnough;
 }
 
 void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const {

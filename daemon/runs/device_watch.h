@@ -50,6 +50,7 @@ class DeviceWatch {
     Conditions conditions;
     bool is_neuron = false;
     size_t cores = 0;                  // of a Neuron device, when the run began
+    int64_t reported_mono_ns = 0;      // and its last report; those of before are none of the run's
     std::optional<DeviceFacts> whose;  // what it told last of who is on it
     std::shared_ptr<void> watching;
   };

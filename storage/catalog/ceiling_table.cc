@@ -8,10 +8,11 @@ namespace kprof {
 
 Status PutCeiling(Db& db, const CeilingRow& ceiling) {
   Statement put(db, R"sql(
-INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 ON CONFLICT (device, quantity, dtype, accumulate) DO UPDATE
-SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid = excluded.uid, time_ns = excluded.time_ns
+SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid = excluded.uid,
+    time_ns = excluded.time_ns, clocks = excluded.clocks, doubts = excluded.doubts
 )sql");
   return put.BindText(1, ceiling.device)
       .BindText(2, ceiling.quantity)
@@ -22,6 +23,8 @@ SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid 
       .BindText(7, ceiling.run_id)
       .Bind(8, int64_t{ceiling.uid})
       .Bind(9, ceiling.time_ns)
+      .BindText(10, ceiling.clocks)
+      .BindText(11, ceiling.doubts)
       .Run();
 }
 
@@ -33,7 +36,7 @@ Status DropCeilings(Db& db, const std::string& device) {
 Result<std::vector<CeilingRow>> ReadCeilings(Db& db) {
   std::vector<CeilingRow> ceilings;
   Statement select(db, R"sql(
-SELECT device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns FROM ceilings
+SELECT device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts FROM ceilings
 ORDER BY device, quantity, dtype, accumulate
 )sql");
   while (select.Next()) {
@@ -47,6 +50,8 @@ ORDER BY device, quantity, dtype, accumulate
     row.run_id = select.Text(6);
     row.uid = static_cast<uint32_t>(select.Integer(7));
     row.time_ns = select.Integer(8);
+    row.clocks = select.Text(9);
+    row.doubts = select.Text(10);
     ceilings.push_back(std::move(row));
   }
   RETURN_IF_ERROR(select.status());

@@ -21,6 +21,8 @@ struct CeilingRow {
   std::string run_id;
   uint32_t uid = 0;     // who recorded it
   int64_t time_ns = 0;  // when; Unix ns
+  std::string clocks;   // of the run: by which policy they were held
+  std::string doubts;   // the codes of its trust; empty: nothing spoke against it
   bool operator==(const CeilingRow&) const = default;
 };
 

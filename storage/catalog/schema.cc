@@ -335,6 +335,8 @@ CREATE TABLE ceilings (
   run_id TEXT NOT NULL,
   uid INTEGER NOT NULL,                 -- who recorded it
   time_ns INTEGER NOT NULL,
+  clocks TEXT NOT NULL,                 -- of the run: by which policy they were held
+  doubts TEXT NOT NULL,                 -- the codes of its trust, with commas; empty: none
   PRIMARY KEY (device, quantity, dtype, accumulate)
 ) WITHOUT ROWID;
 )sql",

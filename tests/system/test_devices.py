@@ -126,7 +126,7 @@ class FoundDevicesTest(DevicesTest):
         wait_until(lambda: self.devices()["1"]["health"] == "unresponsive", "it to be noticed")
         self.assertIn("has not returned", self.devices()["1"]["trouble"])
         self.model.set("all", "faults_clear")
-        wait_until(lambda: self.devices()["1"]["health"] == "ok", "it to come back")
+        wait_until(lambda: self.devices()["1"]["health"] == "ok", "it to come back", limit_s=3 * kprof_testing.LIMIT_S)
         self.assertEqual(self.devices()["1"]["name"], "Tesla T4")
 
     def test_the_doctor_names_one_that_is_not_well(self):

@@ -201,6 +201,38 @@ class WatchedRunTest(NeuronTest):
         (shared,) = [reason["message"] for reason in run["trust"] if reason["code"] == "device_shared"]
         self.assertIn(f"pid {pid} (sleep", shared)
 
+    def test_what_it_counts_during_the_run_and_nothing_else_is_the_runs(self):
+        self.begin(driver="2.30.2")
+        errors = os.path.join(self.node.tree, "neuron0/neuron_core0/stats/status/hw_error/total")
+        memory = os.path.join(self.node.tree, "neuron0/stats/hardware/mem_ecc_uncorrected")
+        self.assertTrue(os.path.exists(errors) and os.path.exists(memory))
+        for path, value in ((errors, 1000), (memory, 30)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"{value}\n")
+        quiet = self.ctl.capture("true", options=("--device", "neuron0"))
+        self.assertEqual(self.codes(quiet), [], "that was before")
+        run = self.ctl.capture("sh", "-c", f"echo 1003 > {errors}; echo 32 > {memory}", options=("--device", "neuron0"))
+        said = {reason["code"]: reason["message"] for reason in distrust(run)}
+        self.assertEqual(said, {"memory_errors": "device neuron0: 2 uncorrected memory errors during the run",
+                                "execution_errors": "device neuron0: 3 executions with errors during the run"})
+
+    def test_a_monitor_that_cannot_be_had_leaves_it_unwatched(self):
+        self.begin(driver="2.30.2", monitor={"exit": 1, "reports": 0})
+        run = self.capture(seconds=16)
+        self.assertEqual((self.codes(run), run["metrics"]["device_neuron0_samples"]), (["device_unwatched"], 0))
+
+    def test_exclusive_takes_nobodys_silence_for_quiet(self):
+        self.begin(driver="2.30.2")
+        self.assertEqual(self.ctl.capture("true", options=("--device", "neuron0", "--exclusive"))["state"], "done")
+        for tool in ("neuron-ls", "neuron-monitor"):
+            self.node.remove(tool)
+        for monitor in self.monitors():
+            kill_if_there(monitor)
+        time.sleep(8)  # what they told last is too old by then
+        refused = self.ctl.run("--json", "capture", "command", "--device", "neuron0", "--exclusive", "--queue-timeout", "1s", "--", "true",
+                               expect="queue_timeout")
+        self.assertIn("nobody knows who", refused.error["message"])
+
     def test_exclusive_waits_until_they_are_gone(self):
         pid = self.start_other()
         self.begin(runtimes=[dict(RUNTIME, pid=pid)])

@@ -3,6 +3,7 @@ given back whatever becomes of kprofd, of the helper, of who holds them. Needs r
 
 import os
 import subprocess
+import sys
 import time
 import unittest
 
@@ -11,6 +12,16 @@ from kprof_node import ALICE, BOB, KPROFD_UID, Caller, Node
 from kprof_testing import distrust, kill_if_there, wait_until
 from nvml_stand_in import Model
 from test_devices import SETTINGS
+
+# What the driver answers to whoever runs it.
+LOCK_FIRST = """
+import ctypes, sys
+nvml = ctypes.CDLL(sys.argv[1])
+device = ctypes.c_void_p()
+assert nvml.nvmlInit_v2() == 0 and nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)) == 0
+print(nvml.nvmlDeviceSetGpuLockedClocks(device, 1200, 1200))
+"""
+NO_PERMISSION = 4
 
 LOCK_1500 = {"min_mhz": 1500, "max_mhz": 1500}
 
@@ -82,8 +93,10 @@ class NodeClocksTest(unittest.TestCase):
         self.assertEqual(self.notes(), [])
 
     def test_kprofd_itself_could_not(self):
-        probe = subprocess.run([os.path.join(kprof_testing.BIN, "kprofd"), "--version"], capture_output=True, check=False)
-        self.assertEqual(probe.returncode, 0)
+        tried = subprocess.run([sys.executable, "-c", LOCK_FIRST, self.library()], capture_output=True, text=True, check=False,
+                               timeout=kprof_testing.LIMIT_S, env=self.node.environment, **self.node.identity)
+        self.assertEqual((tried.stdout, tried.stderr), (f"{NO_PERMISSION}\n", ""))
+        self.assertEqual(self.settings(), self.before)
         run = self.lock()
         owners = {kprof_testing.status_number(pid, "Uid") for pid in self.keepers()}
         self.assertEqual(owners, {0}, "who holds them is root's")
@@ -128,6 +141,9 @@ class NodeClocksTest(unittest.TestCase):
         self.assertEqual(run["state"], "done")
         self.assertIn("clocks_not_locked", [reason["code"] for reason in distrust(run)])
         self.assertIn("kprofd-helper is not there", run["trust"][0]["message"])
+        self.assertIsNone(self.devices()["0"]["clocks"]["trouble"], "nobody has locked anything")
+        second = self.alice.capture("true", options=("--device", "0", "--clocks", "lock"))
+        self.assertEqual([reason["code"] for reason in distrust(second)], ["clocks_not_locked"])
         refused = self.alice.run("--json", "capture", "command", "--device", "0", "--clocks", "lock!", "--", "true", expect=None)
         self.assertNotEqual(refused.code, 0)
         self.assertIsNone(self.devices()["0"]["run"])
@@ -175,6 +191,24 @@ class NodeClocksTest(unittest.TestCase):
         self.wait_until_as_before()
         again = self.release_clocks()
         self.assertEqual((again.returncode, again.stdout), (0, f"kprofd: no clocks are held (state {self.node.state})\n"))
+
+    def test_release_clocks_of_root_says_whose_it_is(self):
+        self.lock()
+        self.kill_all()
+        self.node.start_helper()
+        roots = subprocess.run([*self.node.command(), "--release-clocks"], capture_output=True, text=True, check=False,
+                               timeout=kprof_testing.LIMIT_S, env=self.node.environment)
+        self.assertNotEqual(roots.returncode, 0)
+        self.assertIn("runuser -u kprof", roots.stderr)
+        self.assertEqual(self.release_clocks().returncode, 0)
+        self.wait_until_as_before()
+
+    def test_where_there_is_no_helper_nothing_is_held(self):
+        self.node.stop()
+        self.node.kill_helper()
+        os.unlink(self.node.helper_socket)
+        done = self.release_clocks()
+        self.assertEqual((done.returncode, done.stdout), (0, f"kprofd: no clocks are held (state {self.node.state})\n"))
 
     def test_what_cannot_be_given_back_is_said(self):
         self.lock()

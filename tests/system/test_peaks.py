@@ -48,12 +48,39 @@ class CeilingsTest(PeaksTest):
         measured = self.peaks(origin="measured")
         self.assertEqual({name: peak["value"] for name, peak in measured.items()},
                          {("memory_bandwidth", None): 4300, ("dense_rate", "bf16"): 780})
-        self.assertEqual(self.ctl.run("peaks", "forget", "--device", "0").text, "device 0: 2 ceilings are forgotten\n")
+        forgotten = self.ctl.json("peaks", "forget", "--device", "0")
+        self.assertEqual((forgotten["device"], forgotten["forgotten"]), ("0", 2))
         self.assertEqual(self.peaks(origin="measured"), {})
         self.ctl.run("peaks", "forget", "--device", "0", expect="not_found")
         self.assertEqual(self.ctl.json("audit", "--limit", "1")["entries"][0]["action"], "ceiling_forgotten")
         self.daemon.kill()
         self.daemon.start()
+        self.assertEqual(self.peaks(origin="measured"), {})
+
+    def test_what_speaks_against_the_run_stands_beside_it(self):
+        self.record(self.measure())
+        sure = self.peaks(origin="measured")["memory_bandwidth", None]
+        self.assertEqual((sure["confidence"], sure["note"]), ("high", "with --clocks none"))
+        self.model.set("node", "permission", "none")
+        run = self.ctl.capture("echo", "kprof-ceiling: 4300 GB/s", options=("--device", "0", "--clocks", "lock"))["id"]
+        self.record(run)
+        unsure = self.peaks(origin="measured")["memory_bandwidth", None]
+        self.assertEqual((unsure["confidence"], unsure["note"]),
+                         ("medium", "with --clocks lock; what speaks against its run: clocks_not_locked"))
+        self.assertEqual(self.ctl.run("peaks", "forget", "--device", "0").text, "device 0: 1 ceiling is forgotten\n")
+
+    def test_a_device_that_may_be_another_or_in_parts_has_none(self):
+        run = self.measure()
+        self.model.set(0, "mig", "on")
+        self.assertIn("MIG", self.record(run, expect="usage").error["message"])
+        self.model.set(0, "mig", "off")
+        self.daemon.stop()
+        self.daemon.start()
+        refused = self.record(run, "--value", "4400 GB/s", expect="usage")
+        self.assertIn("before this kprofd was started", refused.error["message"])
+        self.model.set(0, "lost", 1)
+        lost = self.measure()
+        self.assertIn("MIG mode", self.record(lost, expect="usage").error["message"])
         self.assertEqual(self.peaks(origin="measured"), {})
 
     def test_a_number_beyond_the_peak_is_refused(self):

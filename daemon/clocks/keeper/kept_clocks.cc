@@ -9,14 +9,14 @@ namespace {
 
 // For one before us that is giving back what it holds.
 constexpr int64_t kRightWaitMs = 3000;
-// Of one call; who asks gives up before. Root's keepers nobody else would end.
+// Of one call; who asks gives up before.
 constexpr unsigned kCallSeconds = 8;
 
 }  // namespace
 
 KeptClocks::KeptClocks(Options options, Files& files, CallPage page)
     : options_(std::move(options)), files_(files, options_.folder), page_(std::move(page)) {
-  page_.EndProcessAfter(kCallSeconds);
+  if (options_.is_unwatched) page_.EndProcessAfter(kCallSeconds);
 }
 
 Status KeptClocks::TakeRight() {
@@ -54,10 +54,12 @@ void KeptClocks::CloseAfter(const Status& failed) {
   page_.End();
 }
 
-// Without a note the device is not even opened.
+// Without a note the device is not even opened, and of one that may not be there nothing is made.
 Status KeptClocks::GiveBack() {
-  RETURN_IF_ERROR(TakeRight());
   Result<std::optional<ClockHold>> hold = files_.Read(options_.uuid);
+  if (hold.ok() && !*hold) return OkStatus();
+  RETURN_IF_ERROR(TakeRight());
+  hold = files_.Read(options_.uuid);
   if (hold.ok() && !*hold) return OkStatus();
   if (hold.ok() && (*hold)->boot_id != options_.boot_id) return files_.Remove(options_.uuid);
   RETURN_IF_ERROR(Open());
@@ -71,6 +73,7 @@ KeeperMessage KeptClocks::Hold(const KeeperMessage& request) {
   const auto* lock = std::get_if<KeeperLock>(&request);
   if (lock == nullptr) return KeeperFailedOf(Fail(ErrorCode::kInternal, "hold clocks", "something else is asked for"));
   if (Status opened = Open(); !opened.ok()) return KeeperFailedOf(opened);
+  if (Status right = TakeRight(); !right.ok()) return KeeperFailedOf(right);
   Result<KeeperLocked> locked = keeper_->Lock(*lock);
   if (!locked.ok()) return KeeperFailedOf(locked.status());
   return *std::move(locked);

@@ -21,6 +21,7 @@ class KeptClocks : public KeptThing {
     std::string folder;   // of hold_files.h
     std::string uuid;
     std::string boot_id;
+    bool is_unwatched = false;  // nobody else ends this process when a call hangs
   };
   KeptClocks(Options options, Files& files, CallPage page);
 

@@ -1,8 +1,8 @@
 // kprof-clocks: holds the clocks of one NVIDIA device for kprofd, and gives them back when kprofd wants it, or is gone.
 // Started with a socket and a page (keeper_protocol.h) by whoever has the right to set clocks: kprofd itself in user
 // mode, kprofd-helper in system mode. Its arguments: NVML's path or nothing, the folder of what is held, the device's
-// uuid, the boot's id; then perhaps --pipe: the socket and the page are its standard input and output, as systemd-run
-// hands them on.
+// uuid, the boot's id; then perhaps --unwatched: nobody else can end it when a call hangs; or --pipe: the same, and the
+// socket and the page are its standard input and output, as systemd-run hands them on.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,17 +35,19 @@ UniqueFd TakeStandard(int standard) {
 
 int Main(int argc, char** argv) {
   ::umask(077);
-  const bool is_piped = argc == 6 && std::string_view("--pipe") == argv[5];
+  const std::string_view way = argc == 6 ? argv[5] : "";
+  const bool is_piped = way == "--pipe";
+  const bool is_unwatched = is_piped || way == "--unwatched";
   UniqueFd channel = is_piped ? TakeStandard(STDIN_FILENO) : UniqueFd(kDeviceChannelFd);
   Result<CallPage> page = CallPage::Map(is_piped ? TakeStandard(STDOUT_FILENO) : UniqueFd(kDevicePageFd));
-  if ((argc != 5 && !is_piped) || !page.ok() || !IsDeviceUuid(argv[3])) {
+  if ((argc != 5 && !is_unwatched) || !page.ok() || !IsDeviceUuid(argv[3])) {
     std::fputs("kprof-clocks: kprofd starts it, nobody else\n", stderr);
     return ExitStatusOf(ErrorCode::kUsage);
   }
   Result<UniqueFd> signals = BlockEndSignals();
   if (!signals.ok()) return Complain(signals.status());
   std::unique_ptr<Files> files = MakePosixFiles();
-  KeptClocks clocks({argv[1], argv[2], argv[3], argv[4]}, *files, *std::move(page));
+  KeptClocks clocks({argv[1], argv[2], argv[3], argv[4], is_unwatched}, *files, *std::move(page));
   const Status over = KeeperLife(clocks, std::move(channel), *std::move(signals)).Run();
   const int exit_status = over.ok() ? 0 : Complain(over);
   // At once: the library's own end may hang.

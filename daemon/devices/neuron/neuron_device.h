@@ -81,6 +81,9 @@ struct NeuronDevice {
   std::vector<std::string> unhealthy_components;
   std::optional<NeuronPower> power;  // only where it is valid
   std::vector<std::string> notes;
+  // When that was told, by the machine's monotonic clock; 0: by nobody.
+  int64_t reported_mono_ns = 0;  // by neuron-monitor, as long as that is of now
+  int64_t users_mono_ns = 0;     // who uses it: by neuron-ls, or neuron-monitor
   bool operator==(const NeuronDevice&) const = default;
 };
 

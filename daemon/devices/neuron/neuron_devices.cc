@@ -14,6 +14,8 @@ namespace {
 constexpr int32_t kMonitorPeriodS = 5;
 // Who looks at devices looks again.
 constexpr int64_t kMonitorForNs = 30 * kNanosPerSecond;
+// Of two periods one report may be missing.
+constexpr int64_t kReportCountsNs = 2 * kMonitorPeriodS * kNanosPerSecond;
 // Its first report may take as long as its start.
 constexpr int64_t kFirstReportNs = 3 * kNanosPerSecond;
 // neuron-ls is a process of its own; one that has hung is left alone for longer.
@@ -61,6 +63,7 @@ void NeuronDevices::LookAgain() {
 
 void NeuronDevices::Ask(bool lists) {
   if (asking_) {
+    ask_again_ = true;
     listing_wanted_ = listing_wanted_ || lists;
     return;
   }
@@ -86,10 +89,10 @@ void NeuronDevices::OnAnswer(bool listed, Result<NeuronView> view) {
     OnView(*view);
     if (listed) LookAgainLater();
     // Without a device it has nothing to do until then.
-    if (devices_.empty() && !listing_wanted_) link_.Rest();
+    if (devices_.empty() && !ask_again_) link_.Rest();
   }
   if (auto settled = std::exchange(settled_, nullptr)) settled();
-  if (std::exchange(listing_wanted_, false)) Ask(true);
+  if (std::exchange(ask_again_, false)) Ask(std::exchange(listing_wanted_, false));
 }
 
 // Those that are well are looked for seldom; those that are not, often.
@@ -136,7 +139,10 @@ void NeuronDevices::Take(NeuronDevice device, const NeuronView& view) {
   const bool is_new = !devices_.contains(index);
   One& one = devices_[index];
   // Nobody tells who uses it now.
-  if (!view.listing.ok() && !view.reported) device.processes = one.facts.processes;
+  if (!view.listing.ok() && !view.reported) {
+    device.processes = one.facts.processes;
+    device.users_mono_ns = one.facts.users_mono_ns;
+  }
   const NeuronDevice before = std::exchange(one.facts, std::move(device));
   const bool is_other = is_new || before.chip != one.facts.chip || before.cores.size() != one.facts.cores.size() ||
                         !std::equal(before.cores.begin(), before.cores.end(), one.facts.cores.begin(),
@@ -176,10 +182,20 @@ void NeuronDevices::Refresh(std::function<void()> done) {
   Ask(ListingIsDue());
 }
 
-// Not beside a measurement: neuron-monitor says then who uses the devices.
+void NeuronDevices::TellNow(std::function<void()> done) {
+  KPROF_ON_IO_LOOP(loop_);
+  waiting_.push_back(std::move(done));
+  Ask(false);
+}
+
+// Not beside a measurement, as long as neuron-monitor says who uses the devices.
 bool NeuronDevices::ListingIsDue() const {
-  if (is_watched_) return false;
-  const int64_t age_ns = loop_.clock().mono_ns() - listed_mono_ns_;
+  const int64_t now_ns = loop_.clock().mono_ns();
+  const bool is_reported = std::any_of(devices_.begin(), devices_.end(), [&](const auto& one) {
+    return one.second.facts.reported_mono_ns > now_ns - kReportCountsNs;
+  });
+  if (is_watched_ && is_reported) return false;
+  const int64_t age_ns = now_ns - listed_mono_ns_;
   return age_ns >= (listing_hangs_ ? kListHungEveryNs : kListEveryNs);
 }
 
@@ -202,7 +218,7 @@ void NeuronDevices::MonitorAsWanted() {
 
 // Whether it is worth waiting for what neuron-monitor will say in a moment.
 bool NeuronDevices::ReportIsOwed(const NeuronView& view) const {
-  if (asking_) return true;
+  if (asking_ || ask_again_) return true;
   if (devices_.empty() || view.reported || !view.monitor.ok()) return false;
   return monitor_end_.pending() && loop_.clock().mono_ns() - monitor_since_ns_ < kFirstReportNs;
 }

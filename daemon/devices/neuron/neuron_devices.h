@@ -49,6 +49,9 @@ class NeuronDevices {
   // Asks anew, and has neuron-monitor run for a while; then calls `done`, when that is told, or it is clear that it
   // will not be.
   void Refresh(std::function<void()> done);
+  // Has what the driver counted by now told, without a tool; then, or when it is clear that nothing comes, calls
+  // `done`.
+  void TellNow(std::function<void()> done);
 
   // From now on neuron-monitor is to run, or not for this.
   void Watch(bool is_watched);
@@ -75,7 +78,8 @@ class NeuronDevices {
   std::function<void()> settled_;
   std::vector<std::function<void()>> waiting_;
   bool asking_ = false;
-  bool listing_wanted_ = false;  // while another question is under way
+  bool ask_again_ = false;       // while a question is under way: its answer may be of before
+  bool listing_wanted_ = false;  // and by that one
   Status last_look_;
   int64_t listed_mono_ns_ = 0;  // 0: never
   bool listing_hangs_ = false;

@@ -106,6 +106,8 @@ struct Fields {
     field(device.unhealthy_components);
     field(device.power);
     field(device.notes);
+    field(device.reported_mono_ns);
+    field(device.users_mono_ns);
   }
 
   static ErrorCode Last(ErrorCode /*of*/) { return ErrorCode::kStorageBroken; }

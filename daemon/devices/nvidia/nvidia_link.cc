@@ -26,6 +26,7 @@ WorkerChannel::Program DeviceWorkerProgram(const NvidiaLink::Settings& settings)
   program.arguments = {settings.library};
   program.packet_limit_bytes = kDevicePacketLimitBytes;
   program.call_limit_ns = settings.call_limit_ns;
+  program.first_limit_ns = settings.open_limit_ns;
   program.own = settings.own;
   return program;
 }
@@ -51,6 +52,7 @@ void NvidiaLink::StartWorker() {
   }
   WorkerChannel::Events events;
   events.packet = [this](const std::string& bytes) { OnPacket(bytes); };
+  events.slow = [this](const Status& why) { OnSlow(why); };
   events.over = [this](const Status& why) { OnOver(why); };
   events.reaped = [this] { OnReaped(); };
   Result<std::shared_ptr<WorkerChannel>> worker =
@@ -164,6 +166,12 @@ void NvidiaLink::OnTold(NvidiaMessage message) {
 void NvidiaLink::OnLost(const Status& why) {
   if (worker_) worker_->Kill();
   OnOver(why);
+}
+
+// Nobody waits for it meanwhile.
+void NvidiaLink::OnSlow(const Status& why) {
+  SetHealth(HealthOf(why), why);
+  AnswerAll(why);
 }
 
 void NvidiaLink::OnOver(const Status& why) {

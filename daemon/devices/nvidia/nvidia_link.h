@@ -28,6 +28,8 @@ class NvidiaLink {
     std::string program;  // kprof-device
     std::string library;  // of NVML; empty: the usual one
     int64_t call_limit_ns = 5 * kNanosPerSecond;
+    // Of those with which a device is opened: without persistence mode the driver wakes it then, one after the other.
+    int64_t open_limit_ns = 30 * kNanosPerSecond;
     OwnChildren* own = nullptr;
   };
   // Called from the loop.
@@ -74,6 +76,7 @@ class NvidiaLink {
   void OnAnswer(NvidiaMessage message);
   void OnTold(NvidiaMessage message);
   void OnOpened(NvidiaMessage message);
+  void OnSlow(const Status& why);
   void OnOver(const Status& why);
   void OnReaped();
   void OnLost(const Status& why);

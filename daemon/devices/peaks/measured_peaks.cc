@@ -7,6 +7,13 @@
 #include "storage/base/utc_text.h"
 
 namespace kprof {
+namespace {
+
+void AddNote(const std::string& more, std::string& note) {
+  note += (note.empty() ? "" : "; ") + more;
+}
+
+}  // namespace
 
 Result<DevicePeaks> WithMeasuredCeiling(DevicePeaks device, const MeasuredCeiling& ceiling) {
   auto refuse = [&](const std::string& why, std::string remedy) {
@@ -21,13 +28,13 @@ Result<DevicePeaks> WithMeasuredCeiling(DevicePeaks device, const MeasuredCeilin
             .accumulate = ceiling.accumulate,
             .value = ceiling.value,
             .unit = ceiling.unit,
-            .confidence = PeakConfidence::kHigh,
+            .confidence = ceiling.doubts.empty() ? PeakConfidence::kHigh : PeakConfidence::kMedium,
             .source = "run " + ceiling.run_id + " at " + UtcText(ceiling.unix_ns / 1'000'000'000),
             .origin = PeakOrigin::kMeasured};
   if (std::optional<PeakComplaint> complaint = CheckPeak(peak)) return refuse(complaint->why, complaint->remedy);
   const Peak* known = device.Find(peak.quantity, peak.dtype, peak.accumulate);
   if (known == nullptr) {
-    peak.note = "there is no peak to hold it against";
+    AddNote("there is no peak to hold it against", peak.note);
   } else if (peak.value > kMostOfPeak * known->value) {
     return refuse(
         PeakNumberText(peak.value) + " " + peak.unit + " is more than " + PeakNumberText(kMostOfPeak) +
@@ -36,6 +43,8 @@ Result<DevicePeaks> WithMeasuredCeiling(DevicePeaks device, const MeasuredCeilin
         "measure again and look at what was counted; if the peak is wrong, correct it in the file of [devices] "
         "peaks");
   }
+  if (!ceiling.clocks.empty()) AddNote("with --clocks " + ceiling.clocks, peak.note);
+  if (!ceiling.doubts.empty()) AddNote("what speaks against its run: " + ceiling.doubts, peak.note);
   device.peaks.push_back(std::move(peak));
   return device;
 }

@@ -23,6 +23,7 @@ class FakeHelper {
     uint32_t tag = 0;
     HelperMessage message;
     UniqueFd file;
+    UniqueFd second_file;
   };
 
   // It is away at first.
@@ -57,9 +58,10 @@ class FakeHelper {
         Answer(decoded->tag, HelperHello{});
         continue;
       }
-      UniqueFd file;
-      if (!packet.files.empty()) file = std::move(packet.files.front());
-      return Heard{decoded->tag, std::move(decoded->message), std::move(file)};
+      Heard heard{decoded->tag, std::move(decoded->message), UniqueFd(), UniqueFd()};
+      if (!packet.files.empty()) heard.file = std::move(packet.files.front());
+      if (packet.files.size() > 1) heard.second_file = std::move(packet.files.back());
+      return heard;
     }
     return std::nullopt;
   }

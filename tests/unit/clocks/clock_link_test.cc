@@ -58,6 +58,11 @@ class ClockLinkTest : public testing::Test {
     if (!real_.Until([&] { return answer.has_value(); })) return Fail(ErrorCode::kTimedOut, "release", "no answer");
     return *answer;
   }
+  // What another has left.
+  Status GiveBackLeft(ClockLink& link) {
+    real_.loop.Post([&] { link.GiveBackLeft(); });
+    return Release(link);
+  }
   bool IsAsBefore() { return model_.State(0) == before_; }
   bool BecomesAsBefore() {
     return real_.Until([&] { return IsAsBefore() && Held().empty(); });
@@ -127,6 +132,13 @@ TEST_F(ClockLinkTest, WithoutPermissionNothingIsHeldAndItSaysSo) {
   EXPECT_TRUE(IsAsBefore());
   EXPECT_THAT(Held(), IsEmpty());
   EXPECT_TRUE(link->trouble().ok());
+}
+
+TEST_F(ClockLinkTest, WhereNothingWasLockedThereIsNothingToGiveBackAndNobodyIsStarted) {
+  const pid_t youngest = Keeper();
+  auto link = NewLink();
+  EXPECT_TRUE(Release(*link).ok());
+  EXPECT_EQ(Keeper(), youngest);
 }
 
 TEST_F(ClockLinkTest, WhatElseDoesNotWorkIsNoted) {
@@ -201,7 +213,7 @@ TEST_F(ClockLinkTest, WhatAnotherLeftIsGivenBack) {
   }
   ASSERT_FALSE(IsAsBefore());
   auto next = NewLink();
-  EXPECT_TRUE(Release(*next).ok());
+  EXPECT_TRUE(GiveBackLeft(*next).ok());
   EXPECT_TRUE(IsAsBefore());
   EXPECT_THAT(Held(), IsEmpty());
 }
@@ -217,7 +229,7 @@ TEST_F(ClockLinkTest, ANoteOfAnEarlierBootIsClosedNotReplayed) {
   model_.Set(0, "lock 1200 1200");
   before_ = model_.State(0);
   auto link = NewLink();
-  EXPECT_TRUE(Release(*link).ok());
+  EXPECT_TRUE(GiveBackLeft(*link).ok());
   EXPECT_TRUE(IsAsBefore());
   EXPECT_THAT(Held(), IsEmpty());
 }
@@ -227,7 +239,7 @@ TEST_F(ClockLinkTest, ADamagedNoteIsSetAsideAndTheLocksAreReset) {
   std::ofstream(folder_ + "/" + model_.Uuid(0) + ".held") << "kprof clocks held 1\n";
   model_.Set(0, "lock 1500 1500");
   auto link = NewLink();
-  EXPECT_TRUE(Release(*link).ok());
+  EXPECT_TRUE(GiveBackLeft(*link).ok());
   EXPECT_EQ(model_.State(0).locked_max, 0u);
   EXPECT_THAT(Held(), IsEmpty());
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/" + model_.Uuid(0) + ".held.damaged"));

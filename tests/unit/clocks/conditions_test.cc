@@ -110,14 +110,52 @@ TEST_F(ConditionsTest, NamesTheFirstOfThoseWhoUsedItToo) {
 
 TEST_F(ConditionsTest, SaysWhatTheDeviceComplainedOf) {
   Conditions conditions("0", std::nullopt);
-  conditions.AddEcc(4);
-  conditions.AddEcc(4);
-  conditions.AddEcc(6);
+  conditions.AddMemoryErrors(4);
+  conditions.AddMemoryErrors(4);
+  conditions.AddMemoryErrors(6);
   conditions.AddXid(79);
   conditions.AddXid(79);
   EXPECT_THAT(conditions.Reasons(),
               ElementsAre(Condition{"memory_errors", "device 0: 2 uncorrected memory errors during the run"},
                           Condition{"device_error", "device 0: the driver reported Xid 79"}));
+}
+
+TEST_F(ConditionsTest, CountsEachMemoryFromWhereItBegan) {
+  Conditions conditions("nd0", std::nullopt);
+  conditions.AddMemoryErrors(3, Conditions::Memory::kDevice);
+  conditions.AddMemoryErrors(std::nullopt, Conditions::Memory::kSram);
+  conditions.AddMemoryErrors(7, Conditions::Memory::kSram);  // told for the first time
+  conditions.AddMemoryErrors(3, Conditions::Memory::kDevice);
+  EXPECT_THAT(conditions.Reasons(), IsEmpty());
+  conditions.AddMemoryErrors(8, Conditions::Memory::kSram);
+  conditions.AddMemoryErrors(5, Conditions::Memory::kDevice);
+  EXPECT_THAT(conditions.Reasons(),
+              ElementsAre(Condition{"memory_errors", "device nd0: 3 uncorrected memory errors during the run"}));
+}
+
+TEST_F(ConditionsTest, CountsExecutionsWithErrorsAlsoPastADriverThatBeginsAnew) {
+  Conditions conditions("nd0", std::nullopt);
+  conditions.AddExecutionErrors(1000);
+  conditions.AddExecutionErrors(std::nullopt);
+  conditions.AddExecutionErrors(1000);
+  EXPECT_THAT(conditions.Reasons(), IsEmpty());
+  conditions.AddExecutionErrors(2200);
+  conditions.AddExecutionErrors(0);
+  conditions.AddExecutionErrors(34);
+  EXPECT_THAT(conditions.Reasons(),
+              ElementsAre(Condition{"execution_errors", "device nd0: 1,234 executions with errors during the run"}));
+}
+
+TEST_F(ConditionsTest, ASampleStandsForAsLongAsItsSourceSays) {
+  Conditions seldom("nd0", std::nullopt, 11 * kNanosPerSecond);
+  Conditions often("0", std::nullopt);
+  for (Conditions* conditions : {&seldom, &often}) {
+    conditions->Add(NvidiaSample{.mono_ns = 0});
+    conditions->Add(NvidiaSample{.mono_ns = 5 * kNanosPerSecond});
+    conditions->End(100 * kNanosPerSecond);
+  }
+  EXPECT_EQ(seldom.watched_ns(), 16 * kNanosPerSecond);
+  EXPECT_EQ(often.watched_ns(), 4 * kNanosPerSecond);
 }
 
 TEST_F(ConditionsTest, SaysNothingWhereNothingWasSeen) {

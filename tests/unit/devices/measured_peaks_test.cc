@@ -57,6 +57,18 @@ TEST(MeasuredPeaks, StandBesideThePeaks) {
   EXPECT_THAT(CheckPeaks(*device), IsEmpty());
 }
 
+TEST(MeasuredPeaks, AreLessSureWhereTheirRunIsNotToBeTrusted) {
+  MeasuredCeiling ceiling = Bandwidth(3080);
+  ceiling.clocks = "lock=1500";
+  EXPECT_EQ(WithMeasuredCeiling(H100(), ceiling)->FindMeasured(kMemoryBandwidth)->note, "with --clocks lock=1500");
+  ceiling.doubts = "power_capped, device_shared";
+  Result<DevicePeaks> device = WithMeasuredCeiling(H100(), ceiling);
+  ASSERT_TRUE(device.ok());
+  const Peak* measured = device->FindMeasured(kMemoryBandwidth);
+  EXPECT_EQ(measured->confidence, PeakConfidence::kMedium);
+  EXPECT_EQ(measured->note, "with --clocks lock=1500; what speaks against its run: power_capped, device_shared");
+}
+
 TEST(MeasuredPeaks, TheLastOfAQuantityCounts) {
   DevicePeaks device = H100();
   for (double value : {700.0, 771.0, 750.0}) {

@@ -143,6 +143,20 @@ TEST_F(NvidiaLinkTest, ADeviceThatHangsIsUnresponsiveAndComesBack) {
   EXPECT_TRUE(Ask(NvidiaReadSample()).ok());
 }
 
+TEST_F(NvidiaLinkTest, ADeviceThatWakesSlowlyIsWaitedFor) {
+  call_limit_ns_ = kNanosPerSecond / 5;
+  model_.Set(0, "hang nvmlDeviceGetName 2000 1");
+  Begin();
+  ASSERT_TRUE(Becomes(DeviceHealth::kUnresponsive));
+  EXPECT_THAT(link_->trouble().why(), HasSubstr("nvmlDeviceGetName"));
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(Ask(NvidiaReadSample()).status().code(), ErrorCode::kTimedOut);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(10));
+  ASSERT_TRUE(Becomes(DeviceHealth::kOk));
+  EXPECT_TRUE(Ask(NvidiaReadSample()).ok());
+  EXPECT_EQ(model_.Count("nvmlInit_v2"), 1u) << "it was not begun anew";
+}
+
 TEST_F(NvidiaLinkTest, AHangWhileItIsWatchedIsNoticed) {
   call_limit_ns_ = kNanosPerSecond / 5;
   Begin();

@@ -67,6 +67,17 @@ TEST_F(HeldClocksTest, AreHeldByAKeeperThatAnswersAndEndsWithItsSocket) {
   EXPECT_EQ(facts.st_uid, 0u);
 }
 
+TEST_F(HeldClocksTest, OfADeviceThatIsNotThereLeaveNothing) {
+  SocketPair ends = *MakeSocketPair(SOCK_SEQPACKET);
+  CallPage page = *CallPage::Make();
+  ASSERT_EQ(Hold({ends.theirs.get(), page.fd()}), HelperMessage(HelperStarted{false}));
+  ends.theirs.Reset();
+  ::shutdown(ends.ours.get(), SHUT_WR);
+  pollfd said{ends.ours.get(), POLLIN, 0};
+  ASSERT_EQ(::poll(&said, 1, kPatienceMs), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "clocks"));
+}
+
 TEST_F(HeldClocksTest, AreNotHeldForWhatIsNoChannelAndNoPage) {
   SocketPair stream = *MakeSocketPair(SOCK_STREAM);
   SocketPair packets = *MakeSocketPair(SOCK_SEQPACKET);
@@ -132,6 +143,9 @@ TEST(KeeperUnit, HasTheRightToSetClocksAndNoOther) {
   const std::vector<std::string> words = KeeperUnitArguments(kUuid, programs, "kprof-clocks-1.service");
   EXPECT_THAT(words, Contains("--property=CapabilityBoundingSet=CAP_SYS_ADMIN"));
   EXPECT_THAT(words, Contains("--property=NoNewPrivileges=yes"));
+  EXPECT_THAT(words, Contains("--property=DevicePolicy=closed"));
+  EXPECT_THAT(words, Contains("--property=RestrictNamespaces=yes"));
+  EXPECT_THAT(words, Contains(testing::StartsWith("--property=SystemCallFilter=~@mount @module ")));
   EXPECT_THAT(words, Contains("--property=ReadWritePaths=/var/lib/kprofd-helper/clocks"));
   const std::vector<std::string> command(words.end() - 6, words.end());
   EXPECT_THAT(command, ElementsAre("/usr/libexec/kprof/kprof-clocks", "", "/var/lib/kprofd-helper/clocks", kUuid,

@@ -69,6 +69,22 @@ TEST(CallPage, EndsAProcessWhoseCallTakesTooLong) {
   EXPECT_EQ(page->Now()->name, "nvmlDeviceResetGpuLockedClocks");
 }
 
+TEST(CallPage, LeavesAnAlarmOfOthersAsItWas) {
+  Result<CallPage> page = CallPage::Make();
+  ASSERT_TRUE(page.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    page->EndProcessAfter(60);
+    ::alarm(2);
+    page->Begin("nvmlInit_v2");
+    page->End();
+    ::_exit(::alarm(0) == 0 ? 1 : 0);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(CallPage, RefusesAFileThatIsNoPage) {
   EXPECT_FALSE(CallPage::Map(UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC))).ok());
   EXPECT_FALSE(CallPage::Map(UniqueFd()).ok());

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 CeilingRow Bandwidth(const std::string& device, double value) {
-  return {device, "memory_bandwidth", "", "", "GB/s", value, "01run", 1000, 7};
+  return {device, "memory_bandwidth", "", "", "GB/s", value, "01run", 1000, 7, "lock", ""};
 }
 
 class CeilingTableTest : public testing::Test {
@@ -25,7 +25,8 @@ class CeilingTableTest : public testing::Test {
 };
 
 TEST_F(CeilingTableTest, KeepsTheLastOfEachQuantity) {
-  const CeilingRow rate{"GPU-1", "dense_rate", "bf16", "fp32", "TFLOP/s", 780.5, "02run", 1000, 8};
+  const CeilingRow rate{"GPU-1", "dense_rate", "bf16", "fp32", "TFLOP/s",      780.5,
+                        "02run", 1000,         8,      "none", "device_shared"};
   ASSERT_TRUE(PutCeiling(db_, Bandwidth("GPU-1", 3000)).ok());
   ASSERT_TRUE(PutCeiling(db_, rate).ok());
   CeilingRow later = Bandwidth("GPU-1", 3021.5);

@@ -209,8 +209,17 @@ TEST_F(OldCatalogTest, Version7) {
   Db db = OpenCopy("state-v7");
   ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 7);
   ASSERT_TRUE(MigrateCatalog(db).ok());
-  const CeilingRow known{"GPU-1", "dense_rate",       "bf16", "fp32", "TFLOP/s", 780.5, "1jxt21q00d0ne000",
-                         1000,    1750000090000000000};
+  const CeilingRow known{.device = "GPU-1",
+                         .quantity = "dense_rate",
+                         .dtype = "bf16",
+                         .accumulate = "fp32",
+                         .unit = "TFLOP/s",
+                         .value = 780.5,
+                         .run_id = "1jxt21q00d0ne000",
+                         .uid = 1000,
+                         .time_ns = 1750000090000000000,
+                         .clocks = "lock",
+                         .doubts = "power_capped"};
   EXPECT_EQ(*ReadCeilings(db), std::vector{known});
 }
 

@@ -159,6 +159,7 @@ void NeuronWorker::LoseMonitor(const Status& why) {
   report_.reset();
   monitor_trouble_ = why;
   monitor_due_ns_ = clock_.mono_ns() + std::min(kFirstPauseNs << std::min(monitor_failures_++, 10), kLongestPauseNs);
+  if (clock_.mono_ns() >= tree_due_ns_) ReadTree();
   TellAll(0);
 }
 
@@ -205,6 +206,10 @@ void NeuronWorker::TellAll(uint32_t tag) {
     for (const NeuronDeviceFacts& device : sources.inventory->devices) named.insert(device.index);
   }
   std::erase_if(devices, [&](const NeuronDevice& device) { return !named.contains(device.index); });
+  for (NeuronDevice& device : devices) {
+    device.reported_mono_ns = report_ ? reported_ns_ : 0;
+    device.users_mono_ns = std::max(device.reported_mono_ns, listing_.ok() ? listed_ns_ : 0);
+  }
   NeuronTold told{.devices = static_cast<uint32_t>(devices.size()),
                   .has_tree = sources.sysfs.has_value(),
                   .reported = report_.has_value(),
