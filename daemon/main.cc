@@ -209,8 +209,12 @@ int ReleaseClocks(const Config& config) {
 }
 
 // What talks to everybody is nobody of consequence.
-Status CheckIdentity(const Config& config) {
+Status CheckIdentity(const Config& config, bool releases_clocks) {
   if (config.mode == Mode::kUser || ::getuid() != 0) return OkStatus();
+  if (releases_clocks) {
+    return Fail(ErrorCode::kUsage, "release clocks", "kprofd-helper talks to kprofd's user alone, and this is root",
+                "runuser -u kprof -- kprofd --release-clocks");
+  }
   return Fail(ErrorCode::kUsage, "start kprofd", "in system mode it does not run as root",
               "let systemd start kprofd.service, run it as the user kprof, or as yourself with kprofd --user");
 }
@@ -254,7 +258,7 @@ int Main(int argc, char** argv) {
   const LoadedConfig loaded = LoadConfig(flags->config);
   const Config& config = loaded.config;
   if (!loaded.ok()) return Complain(loaded.complaints);
-  if (Status allowed = CheckIdentity(config); !allowed.ok()) return Complain(allowed);
+  if (Status allowed = CheckIdentity(config, flags->release_clocks); !allowed.ok()) return Complain(allowed);
   if (flags->restore) return Restore(config, *flags->restore);
   if (flags->release_clocks) return ReleaseClocks(config);
   sigset_t ends = PrepareProcess();

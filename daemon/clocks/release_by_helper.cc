@@ -65,13 +65,7 @@ class HelperTalk {
 
  private:
   HelperTalk(UniqueFd socket, steady_clock::time_point end) : socket_(std::move(socket)), end_(end) {}
-  static Status Gone() {
-    if (::geteuid() == 0) {
-      return Fail(ErrorCode::kNotPermitted, kAct, "kprofd-helper talks to kprofd's user alone, and this is root",
-                  "runuser -u kprof -- kprofd --release-clocks");
-    }
-    return Fail(ErrorCode::kNoDaemon, kAct, "kprofd-helper went away", kRemedy);
-  }
+  static Status Gone() { return Fail(ErrorCode::kNoDaemon, kAct, "kprofd-helper went away", kRemedy); }
 
   UniqueFd socket_;
   steady_clock::time_point end_;

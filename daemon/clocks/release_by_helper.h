@@ -12,8 +12,7 @@
 namespace kprof {
 
 // None: nothing was held, or this node has had no helper since it was started, for there is no such socket. Fails with
-// kNoDaemon where the helper is not there now, with kNotPermitted where it does not talk to this user, as it refuses,
-// and kTimedOut. REQUIRES: no kprofd lives.
+// kNoDaemon where the helper is not there now, as it refuses, and kTimedOut. REQUIRES: no kprofd lives.
 Result<std::vector<ReleasedDevice>> ReleaseByHelper(const std::string& helper_socket, int64_t limit_ms);
 
 }  // namespace kprof

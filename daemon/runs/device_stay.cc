@@ -12,6 +12,8 @@ constexpr int64_t kLongestQuietWaitNs = 600 * kNanosPerSecond;
 // Of a run that may take any time: nobody's monitoring is dark for longer.
 constexpr int64_t kLongestPauseNs = 24 * 3600 * kNanosPerSecond;
 constexpr int64_t kBesidesItsTimeoutNs = 600 * kNanosPerSecond;
+// A driver whose files take longer is not waited for.
+constexpr int64_t kCountLimitNs = kNanosPerSecond;
 
 ClockWish ClocksOf(const RunRow& run) {
   return {run.devices, run.clocks, DeviceStay::HolderOf(run.id)};
@@ -83,12 +85,31 @@ void DeviceStay::Lock() {
 }
 
 void DeviceStay::LetCool() {
-  if (hurry_ || run_.cool_down_ms == 0 || parts_.node_devices == nullptr) return BeReady();
+  if (hurry_ || run_.cool_down_ms == 0 || parts_.node_devices == nullptr) return CountFirst();
   cool_down_ = std::make_unique<CoolDown>(parts_.loop, *parts_.node_devices, run_.devices,
                                           run_.cool_down_ms * kNanosPerMilli, [this](std::vector<TrustReason> warm) {
                                             for (TrustReason& one : warm) ready_.trust.push_back(std::move(one));
-                                            BeReady();
+                                            CountFirst();
                                           });
+}
+
+// What a Neuron device has counted by now is none of the run's; an NVIDIA one tells it when it is watched.
+void DeviceStay::CountFirst() {
+  if (parts_.node_devices == nullptr) return BeReady();
+  auto owed = std::make_shared<int>(1);  // shared by the answers
+  const auto counted = [this, owed, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired() || --*owed > 0) return;
+    count_limit_.Cancel();
+    BeReady();
+  };
+  for (const std::string& id : run_.devices) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    if (!facts.ok() || !facts->neuron) continue;
+    ++*owed;
+    parts_.node_devices->TellNow(id, counted);
+  }
+  if (*owed > 1) count_limit_ = parts_.loop.After(kCountLimitNs, [this] { BeReady(); });
+  counted();
 }
 
 void DeviceStay::BeReady() {

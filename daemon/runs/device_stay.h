@@ -58,6 +58,7 @@ class DeviceStay {
   void PauseProfilers();
   void Lock();
   void LetCool();
+  void CountFirst();
   void BeReady();
   void OnePartOver();
 
@@ -72,6 +73,7 @@ class DeviceStay {
   bool has_clocks_ = false;  // locked, or being locked
   std::unique_ptr<QuietWait> quiet_wait_;
   std::unique_ptr<CoolDown> cool_down_;
+  IoLoop::Timer count_limit_;
   std::unique_ptr<DeviceWatch> watch_;
   WatchedDevices seen_;
   int owed_ = 0;  // of an end

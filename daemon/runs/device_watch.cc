@@ -28,13 +28,14 @@ std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& devic
   return held ? held->what.held.sm_mhz : std::nullopt;
 }
 
-void AddMemoryErrors(const NeuronEccCounts& counts, Conditions& conditions) {
+void AddErrors(const NeuronDevice& device, Conditions& conditions) {
   const auto add = [&](const std::optional<int64_t>& count, Conditions::Memory memory) {
     if (count && *count >= 0) conditions.AddMemoryErrors(static_cast<uint64_t>(*count), memory);
   };
-  add(counts.mem_uncorrected, Conditions::Memory::kDevice);
-  add(counts.mem_repairable_uncorrected, Conditions::Memory::kRepairable);
-  add(counts.sram_uncorrected, Conditions::Memory::kSram);
+  add(device.ecc.mem_uncorrected, Conditions::Memory::kDevice);
+  add(device.ecc.mem_repairable_uncorrected, Conditions::Memory::kRepairable);
+  add(device.ecc.sram_uncorrected, Conditions::Memory::kSram);
+  conditions.AddExecutionErrors(device.execution_errors);
 }
 
 }  // namespace
@@ -57,6 +58,7 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
       watched.push_back({id, facts->nvidia->name, {kSampleCounters.begin(), kSampleCounters.end()}});
     } else {
       one.cores = facts->neuron->cores.size();
+      AddErrors(*facts->neuron, one.conditions);
       watched.push_back({id, facts->neuron->chip, NeuronCounters(*facts->neuron)});
     }
     devices_.push_back(std::move(one));
@@ -70,8 +72,6 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
     telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
     telemetry.neuron = [this, i](const NeuronDevice& told) { TakeNeuron(i, told); };
     devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
-    // What it has counted by now is none of the run's.
-    if (devices_[i].is_neuron) parts_.node_devices->TellNow(devices_[i].id, [] {});
   }
 }
 
@@ -96,8 +96,7 @@ void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
 // clocks there is nothing.
 void DeviceWatch::TakeNeuron(size_t device, const NeuronDevice& told) {
   OneDevice& one = devices_[device];
-  AddMemoryErrors(told.ecc, one.conditions);
-  one.conditions.AddExecutionErrors(told.execution_errors);
+  AddErrors(told, one.conditions);
   one.whose = DeviceFacts{.kind = DeviceKind::kNeuron, .neuron = told};
   LookForOthers(one);
   const int64_t at_ns = told.reported_mono_ns;

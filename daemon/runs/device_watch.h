@@ -32,8 +32,8 @@ struct WatchedDevices {
 
 class DeviceWatch {
  public:
-  // Watches from here on. REQUIRES: parts.node_devices, and with it parts.user_names; the run's folder is there until
-  // `ended` is called.
+  // Watches from here on; what Neuron devices were last heard to have counted is what they count from. REQUIRES:
+  // parts.node_devices, and with it parts.user_names; the run's folder is there until `ended` is called.
   DeviceWatch(const RunParts& parts, const RunRow& run);
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
