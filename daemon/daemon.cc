@@ -201,6 +201,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
+  device_ways->Await(DevicesOf(recovered));
   read_aheads = std::make_unique<ReadAheads>(
       ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
       ReadAheadsOf(config));

@@ -1,5 +1,6 @@
 #include "daemon/device_ways.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -19,8 +20,9 @@ namespace {
 
 constexpr int64_t kPeaksLimitBytes = 1 << 20;
 constexpr int64_t kAskHeldAgainNs = 10 * kNanosPerSecond;
-// What a start waits for devices to say who they are.
-constexpr auto kDevicesLimit = std::chrono::seconds(5);
+// What a start waits for devices to say who they are; and for those that somebody has been promised.
+constexpr int64_t kDevicesLimitNs = 5 * kNanosPerSecond;
+constexpr int64_t kPromisedLimitNs = 25 * kNanosPerSecond;  // after that
 
 Result<PeakTable> LoadPeaks(const std::string& file, Files& files) {
   ASSIGN_OR_RETURN(PeakTable peaks, LoadBuiltInPeaks());
@@ -54,14 +56,33 @@ Result<std::unique_ptr<DeviceWays>> DeviceWays::Find(const Parts& parts) {
   ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(parts.config.devices.peaks_file, parts.files));
   std::unique_ptr<DeviceWays> found(
       new DeviceWays(parts, std::move(peaks), SettingsOf(parts.config, parts.ways.own_children())));
-  auto settled = std::make_shared<bool>(false);  // shared: who takes longer settles later
-  found->devices_.Begin([settled] { *settled = true; });
-  const auto end = std::chrono::steady_clock::now() + kDevicesLimit;
-  while (!*settled && std::chrono::steady_clock::now() < end) {
-    parts.loop.RunUntilIdle();
+  found->devices_.Begin([settled = found->settled_] { *settled = true; });
+  found->WaitUntil([&] { return *found->settled_; }, kDevicesLimitNs);
+  return found;
+}
+
+void DeviceWays::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_ns);
+  while (!is_so() && std::chrono::steady_clock::now() < end) {
+    parts_.loop.RunUntilIdle();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return found;
+}
+
+// One that is not there may yet be found as long as not all have said who they are.
+bool DeviceWays::IsAwaited(const std::string& device_id) const {
+  const Result<DeviceFacts> facts = devices_.FactsOf(device_id);
+  if (!facts.ok()) return !*settled_;
+  return facts->health == DeviceHealth::kStarting || facts->health == DeviceHealth::kUnresponsive;
+}
+
+void DeviceWays::Await(const std::set<std::string>& device_ids) {
+  const auto is_none_awaited = [&] {
+    return std::none_of(device_ids.begin(), device_ids.end(), [this](const std::string& id) { return IsAwaited(id); });
+  };
+  if (is_none_awaited()) return;
+  LogInfo("waiting for devices that runs or sessions have");
+  WaitUntil(is_none_awaited, kPromisedLimitNs);
 }
 
 Status DeviceWays::BeginHolding(const std::string& boot_id) {

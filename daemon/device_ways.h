@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "daemon/base/io_loop.h"
@@ -37,6 +38,10 @@ class DeviceWays {
   // Fails as the file of [devices] peaks does.
   static Result<std::unique_ptr<DeviceWays>> Find(const Parts& parts);
 
+  // Waits for those of these that are not well because their driver is slow to wake them; 30 s from the start of this
+  // daemon at most. What runs and sessions were promised before it is not to be taken for gone, nor left unlocked.
+  void Await(const std::set<std::string>& device_ids);
+
   // From here on clocks can be locked and profilers paused; what a kprofd before left so is given back. `boot_id`: by
   // which a note of an earlier boot is known.
   Status BeginHolding(const std::string& boot_id);
@@ -53,6 +58,8 @@ class DeviceWays {
   DeviceWays(const Parts& parts, PeakTable peaks, NodeDevices::Settings settings)
       : parts_(parts), peaks_(std::move(peaks)), devices_(parts.loop, std::move(settings), parts.book) {}
 
+  void WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns);
+  bool IsAwaited(const std::string& device_id) const;
   Status BeginClocks(const std::string& boot_id);
   Status BeginPause(const std::string& boot_id);
   void AskWhatIsHeld();
@@ -60,6 +67,7 @@ class DeviceWays {
   const Parts parts_;
   const PeakTable peaks_;
   NodeDevices devices_;
+  const std::shared_ptr<bool> settled_ = std::make_shared<bool>(false);  // shared: who takes longer settles later
   std::unique_ptr<DeviceClocks> clocks_;
   std::unique_ptr<ProfilerPause> pause_;
   IoLoop::Timer ask_held_again_;

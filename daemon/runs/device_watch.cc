@@ -16,7 +16,7 @@ namespace {
 constexpr char kUnwatched[] = "device_unwatched";
 constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
-constexpr int64_t kLongEnoughNs = kNanosPerSecond;
+constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
 constexpr double kWatchedEnough = 0.5;
 // neuron-monitor tells every 5 s, of which one report may be missing.
 constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;

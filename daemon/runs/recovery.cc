@@ -112,6 +112,13 @@ void StoreEnd(Catalog& catalog, RunRow run, std::optional<AuditEntry> lease_ende
 
 }  // namespace
 
+std::set<std::string> DevicesOf(const RecoveredRuns& recovered) {
+  std::set<std::string> devices;
+  for (const SessionRow& session : recovered.sessions) devices.insert(session.devices.begin(), session.devices.end());
+  for (const RunRow& run : recovered.runs) devices.insert(run.devices.begin(), run.devices.end());
+  return devices;
+}
+
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock) {
   const Layout& layout = catalog.layout();
   RETURN_IF_ERROR(files.CreateFolder(layout.SpoolFolder()));

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,9 @@ void TakeInOrder(RecoveredRuns& recovered, const OnSession& on_session, const On
     is_session ? on_session(std::move(*session++)) : on_run(std::move(*run++));
   }
 }
+
+// The devices that they have, or wait for.
+std::set<std::string> DevicesOf(const RecoveredRuns& recovered);
 
 // Before serving; blocking.
 Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& clock);

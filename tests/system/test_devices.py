@@ -9,7 +9,7 @@ import time
 import unittest
 
 import kprof_testing
-from kprof_testing import Daemon, kill_if_there, temporary_folder, wait_until
+from kprof_testing import Daemon, distrust, kill_if_there, temporary_folder, wait_until
 from nvml_stand_in import Model
 
 # What a lock changes, as the stand-in shows it.
@@ -50,6 +50,29 @@ class DevicesTest(unittest.TestCase):
         return subprocess.run([kprof_testing.KPROFD, *self.daemon.options(), "--release-clocks"], capture_output=True,
                               text=True, timeout=kprof_testing.LIMIT_S,
                               env=dict(os.environ, **self.model.environment))
+
+
+class SlowDriverTest(DevicesTest):
+    """A driver that takes its time to wake devices, as one without persistence mode does."""
+
+    def check_a_session_outlasts_a_restart(self, target, call):
+        self.daemon.start()
+        session = self.ctl.json("session", "open", "--device", "0", "--clocks", "lock", "--ttl", "10m")
+        self.daemon.stop()
+        self.assertFalse(self.is_locked())
+        self.model.set(target, "hang", call, 7000, 1)
+        self.daemon.start()
+        (found,) = self.ctl.json("session", "list")["sessions"]
+        self.assertEqual((found["id"], found["state"], found["trust"]), (session["id"], "open", []))
+        self.assertTrue(self.is_locked())
+        run = self.ctl.capture("true", options=("--session", session["id"]))
+        self.assertEqual((run["state"], distrust(run)), ("done", []))
+
+    def test_a_driver_that_begins_slowly_costs_no_session(self):
+        self.check_a_session_outlasts_a_restart("node", "nvmlInit_v2")
+
+    def test_a_device_that_wakes_slowly_costs_no_session(self):
+        self.check_a_session_outlasts_a_restart(0, "nvmlDeviceGetName")
 
 
 class FoundDevicesTest(DevicesTest):
