@@ -280,8 +280,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   auto connected = [this](const Caller& caller, UniqueFd connection) { servers->Serve(caller, std::move(connection)); };
   ASSIGN_OR_RETURN(remote,
                    RemoteClients::Start(loop, config.listen, connected, metrics.connections, metrics.first_tls_expiry));
-  RETURN_IF_ERROR(Listen(manager.sockets));
   if (config.http) RETURN_IF_ERROR(BeginWeb(*config.http));
+  // Last: whoever finds its socket finds all of it.
+  RETURN_IF_ERROR(Listen(manager.sockets));
   io_thread = std::thread([this] {
     pthread_setname_np(pthread_self(), "kprofd-io");
     loop.Run();
