@@ -17,6 +17,8 @@ constexpr char kUnwatched[] = "device_unwatched";
 constexpr char kSamplesNotKept[] = "samples_not_kept";
 // Of a shorter run a few samples that are missing say nothing.
 constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
+// What is told later, by a driver that hangs or tools that take their time, is not waited for.
+constexpr int64_t kTellLimitNs = kNanosPerSecond;
 constexpr double kWatchedEnough = 0.5;
 // neuron-monitor tells every 5 s, of which one report may be missing.
 constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;
@@ -133,8 +135,12 @@ void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
   ended_mono_ns_ = parts_.clock.mono_ns();
   owed_ = 1;
   const auto told = [this, alive = std::weak_ptr<bool>(alive_)] {
-    if (!alive.expired() && --owed_ == 0) OnTold();
+    if (!alive.expired() && owed_ > 0 && --owed_ == 0) OnTold();
   };
+  told_limit_ = parts_.loop.After(kTellLimitNs, [this] {
+    owed_ = 0;
+    OnTold();
+  });
   for (const OneDevice& device : devices_) {
     ++owed_;
     parts_.node_devices->TellNow(device.id, told);
@@ -143,6 +149,7 @@ void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
 }
 
 void DeviceWatch::OnTold() {
+  told_limit_.Cancel();
   for (OneDevice& device : devices_) {
     LookForOthers(device);  // their users' names are known by now
     device.conditions.End(ended_mono_ns_);

@@ -41,7 +41,8 @@ class DeviceWatch {
   // The command runs as this process. Before, and where it is not known, nobody on a device is called another one.
   void NoteCommand(pid_t command);
 
-  // `ended` is called once, from the loop: when the devices have told all that they saw by now, and it is on the disk.
+  // `ended` is called once, from the loop: when the devices have told all that they saw by now, within a second, and it
+  // is on the disk.
   void End(std::function<void(WatchedDevices)> ended);
 
  private:
@@ -73,7 +74,8 @@ class DeviceWatch {
   std::shared_ptr<void> listening_;
   const int64_t begun_mono_ns_;
   int64_t ended_mono_ns_ = 0;
-  size_t owed_ = 0;  // devices that have not told all yet
+  size_t owed_ = 0;  // devices that have not told all yet, until the limit
+  IoLoop::Timer told_limit_;
   std::function<void(WatchedDevices)> ended_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // answers may come when it is gone
 };
