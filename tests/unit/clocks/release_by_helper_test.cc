@@ -35,8 +35,11 @@ class ReleaseByHelperTest : public testing::Test {
       const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       while (std::chrono::steady_clock::now() < end) {
         std::optional<FakeHelper::Heard> heard = helper_.Hear();
-        if (heard && !help(*std::move(heard))) break;
-        if (!heard) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (!heard) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        } else if (!help(*std::move(heard))) {
+          break;
+        }
       }
       helper_.Die();
     });

@@ -11,7 +11,6 @@
 namespace kprof {
 namespace {
 
-using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

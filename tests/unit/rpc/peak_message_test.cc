@@ -8,7 +8,6 @@ namespace kprof {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 const Device kDevice{.id = "0", .kind = DeviceKind::kNvidia, .name = "NVIDIA H200", .uuid = "GPU-1"};
 
