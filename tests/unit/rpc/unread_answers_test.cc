@@ -108,6 +108,7 @@ TEST_F(UnreadAnswersTest, KeepNothingFromBeingAskedThatIsRefusedBeforeItIsDone) 
   CallContext pinning;
   EXPECT_EQ(client.runs->PinRun(&pinning, pin, &pinned).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   calls.clear();
+  EXPECT_TRUE(Until([&] { return TakenBytes() == 0; }));
   EXPECT_FALSE(Get(client, id).pinned());
 }
 
