@@ -72,7 +72,10 @@ void DeviceWays::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns)
 // One that is not there may yet be found as long as not all have said who they are.
 bool DeviceWays::IsAwaited(const std::string& device_id) const {
   const Result<DeviceFacts> facts = devices_.FactsOf(device_id);
-  if (!facts.ok()) return !*settled_;
+  const bool may_still_come = !*settled_ || devices_.IsWaking();
+  if (!facts.ok()) return may_still_come;
+  // One that the configuration names, and no driver has yet.
+  if (facts->kind == DeviceKind::kNvidia && !facts->nvidia && may_still_come) return true;
   return facts->health == DeviceHealth::kStarting || facts->health == DeviceHealth::kUnresponsive;
 }
 

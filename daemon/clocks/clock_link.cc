@@ -48,7 +48,8 @@ void ClockLink::Release(Released released) {
 
 void ClockLink::GiveBackLeft() {
   may_hold_ = true;
-  Release(nullptr);
+  // A keeper sees to what was left before all else; one that cannot be had is asked again for this.
+  if (!held_ && !wanted_ && wishes_.empty()) Release(nullptr);
 }
 
 void ClockLink::Add(Wish wish) {

@@ -18,8 +18,7 @@ DeviceClocks::DeviceClocks(IoLoop& loop, ClockLink::Settings settings, NodeDevic
 
 void DeviceClocks::Begin(const std::vector<std::string>& held_uuids) {
   for (const std::string& uuid : held_uuids) {
-    // Of one that was asked for meanwhile the keeper has seen to what was left, before all else.
-    if (!by_uuid_.contains(uuid)) DeviceOf(uuid).link->GiveBackLeft();
+    DeviceOf(uuid).link->GiveBackLeft();
   }
 }
 

@@ -11,7 +11,8 @@
 
 namespace kprof {
 
-// None: nothing was held, or this node has had no helper since it was started, for there is no such socket. Fails with
+// None: nothing was held, or there is no such socket, and so no helper that is to be had: its keepers give back by
+// themselves when kprofd ends, and what they could not is noted for its next start. Fails with
 // kNoDaemon where the helper is not there now, as it refuses, and kTimedOut. REQUIRES: no kprofd lives.
 Result<std::vector<ReleasedDevice>> ReleaseByHelper(const std::string& helper_socket, int64_t limit_ms);
 

@@ -250,6 +250,14 @@ void NodeDevices::Refresh(int64_t limit_ns, std::function<void()> done) {
   if (asks_neuron) neuron_.Refresh(answered);
 }
 
+bool NodeDevices::IsWaking() const {
+  for (uint32_t number = 0; number < nvidia_.size(); ++number) {
+    const DeviceHealth health = nvidia_.link(number).health();
+    if (health == DeviceHealth::kStarting || health == DeviceHealth::kUnresponsive) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> NodeDevices::IdOfUuid(const std::string& uuid) const {
   for (const auto& [id, number] : numbers_) {
     const std::optional<NvidiaIdentity>& identity = nvidia_.link(number).identity();

@@ -58,6 +58,9 @@ class NodeDevices {
   // wait is answered with them.
   void Refresh(int64_t limit_ns, std::function<void()> done);
 
+  // Whether a driver still wakes one of its devices, or hangs.
+  bool IsWaking() const;
+
   // Of an NVIDIA device that has said who it is.
   std::optional<std::string> IdOfUuid(const std::string& uuid) const;
 

@@ -142,7 +142,10 @@ void WorkerChannel::LookWhetherItHangs() {
                             call->name + " has not returned for " + SecondsSince(call->since_mono_ns, now_ns),
                             "see dmesg for what the driver says (Xid); a driver that hangs wants a reboot");
     if (now_ns - call->since_mono_ns > hangs_after_ns) return End(why);
-    if (!std::exchange(is_slow_, true) && events_.slow) events_.slow(why);
+    if (std::exchange(slow_since_mono_ns_, call->since_mono_ns) != call->since_mono_ns && events_.slow) {
+      events_.slow(why);
+    }
+    heard_mono_ns_ = now_ns;  // it is at work
     return LookAgainAt(call->since_mono_ns + hangs_after_ns);
   }
   if (!call && now_ns - heard_mono_ns_ > kSilenceInCallLimits * program_.call_limit_ns) {

@@ -96,7 +96,7 @@ class WorkerChannel : public std::enable_shared_from_this<WorkerChannel> {
   IoLoop::Timer look_;
   bool expects_ = false;
   bool has_spoken_ = false;
-  bool is_slow_ = false;  // and that was told
+  int64_t slow_since_mono_ns_ = 0;  // of the call that was told as slow
   bool over_ = false;
   bool awaits_helper_ = false;
   bool may_have_begun_ = true;

@@ -48,9 +48,10 @@ Result<Device> DeviceOf(const RpcParts& parts, const RunRow& run, const std::str
 }
 
 // Whole: in MIG mode what ran had a part of it.
-Status CheckWhole(const Device& device, const DeviceFacts& facts, const std::string& act) {
+Status CheckWhole(const Device& device, const DeviceFacts& facts, int64_t now_ns, const std::string& act) {
   if (device.kind != DeviceKind::kNvidia) return OkStatus();
-  if (facts.health != DeviceHealth::kOk || !facts.nvidia || !facts.nvidia_state) {
+  const bool has_answered = facts.nvidia_sample && facts.nvidia_sample->mono_ns >= now_ns - 2 * kAnswerLimitNs;
+  if (facts.health != DeviceHealth::kOk || !has_answered || !facts.nvidia || !facts.nvidia_state) {
     return Fail(ErrorCode::kUsage, act, "the device does not say who it is, and whether it is in MIG mode",
                 "see kprofctl devices for why, and record it when it answers");
   }
@@ -93,7 +94,7 @@ void RecordOfRun(const RpcParts& parts, const Caller& caller, const RunRow& run,
   const Result<Device> device = DeviceOf(parts, run, act);
   if (!device.ok()) return end(device.status());
   const DeviceFacts facts = FactsOf(parts, *device);
-  if (const Status whole = CheckWhole(*device, facts, act); !whole.ok()) return end(whole);
+  if (const Status whole = CheckWhole(*device, facts, parts.clock.mono_ns(), act); !whole.ok()) return end(whole);
   CeilingRow row{.device = CeilingBook::KeyOf(*device, facts),
                  .quantity = request.quantity(),
                  .dtype = request.dtype(),

@@ -12,8 +12,8 @@ constexpr int64_t kLongestQuietWaitNs = 600 * kNanosPerSecond;
 // Of a run that may take any time: nobody's monitoring is dark for longer.
 constexpr int64_t kLongestPauseNs = 24 * 3600 * kNanosPerSecond;
 constexpr int64_t kBesidesItsTimeoutNs = 600 * kNanosPerSecond;
-// A driver whose files take longer is not waited for.
-constexpr int64_t kCountLimitNs = kNanosPerSecond;
+// A driver whose files take longer is not waited for; neuron-ls, which may be under way, takes 4 s at most.
+constexpr int64_t kCountLimitNs = 5 * kNanosPerSecond;
 
 ClockWish ClocksOf(const RunRow& run) {
   return {run.devices, run.clocks, DeviceStay::HolderOf(run.id)};

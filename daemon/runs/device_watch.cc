@@ -21,7 +21,7 @@ constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
 constexpr int64_t kTellLimitNs = kNanosPerSecond;
 constexpr double kWatchedEnough = 0.5;
 // neuron-monitor tells every 5 s, of which one report may be missing.
-constexpr int64_t kLongEnoughForToolsNs = 15 * kNanosPerSecond;
+constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
 constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
 
 std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {

@@ -62,9 +62,9 @@ class SlowDriverTest(DevicesTest):
         self.assertFalse(self.is_locked())
         self.model.set(target, "hang", call, 7000, 1)
         self.daemon.start()
+        wait_until(self.is_locked, "the session's clocks to be locked again")
         (found,) = self.ctl.json("session", "list")["sessions"]
         self.assertEqual((found["id"], found["state"], found["trust"]), (session["id"], "open", []))
-        self.assertTrue(self.is_locked())
         run = self.ctl.capture("true", options=("--session", session["id"]))
         self.assertEqual((run["state"], distrust(run)), ("done", []))
 

@@ -218,7 +218,7 @@ class WatchedRunTest(NeuronTest):
 
     def test_a_monitor_that_cannot_be_had_leaves_it_unwatched(self):
         self.begin(driver="2.30.2", monitor={"exit": 1, "reports": 0})
-        run = self.capture(seconds=16)
+        run = self.capture(seconds=26)
         self.assertEqual((self.codes(run), run["metrics"]["device_neuron0_samples"]), (["device_unwatched"], 0))
 
     def test_exclusive_takes_nobodys_silence_for_quiet(self):

@@ -11,12 +11,14 @@ namespace {
 constexpr int64_t kRightWaitMs = 3000;
 // Of one call; who asks gives up before.
 constexpr unsigned kCallSeconds = 8;
+// Of one whose kprofd may have been killed meanwhile.
+constexpr unsigned kWatchedCallSeconds = 30;
 
 }  // namespace
 
 KeptClocks::KeptClocks(Options options, Files& files, CallPage page)
     : options_(std::move(options)), files_(files, options_.folder), page_(std::move(page)) {
-  if (options_.is_unwatched) page_.EndProcessAfter(kCallSeconds);
+  page_.EndProcessAfter(options_.is_unwatched ? kCallSeconds : kWatchedCallSeconds);
 }
 
 Status KeptClocks::TakeRight() {

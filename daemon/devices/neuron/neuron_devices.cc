@@ -91,6 +91,7 @@ void NeuronDevices::OnAnswer(bool listed, Result<NeuronView> view) {
     // Without a device it has nothing to do until then.
     if (devices_.empty() && !ask_again_) link_.Rest();
   }
+  if (!ask_again_) FinishCounting();
   if (auto settled = std::exchange(settled_, nullptr)) settled();
   if (std::exchange(ask_again_, false)) Ask(std::exchange(listing_wanted_, false));
 }
@@ -116,6 +117,7 @@ void NeuronDevices::OnTrouble(const Status& why) {
   const DeviceHealth health = why.code() == ErrorCode::kTimedOut ? DeviceHealth::kUnresponsive : DeviceHealth::kFailed;
   for (const auto& [index, one] : devices_) SetHealth(index, health, why);
   FinishWaiting();
+  FinishCounting();
 }
 
 void NeuronDevices::OnView(const NeuronView& view) {
@@ -184,7 +186,7 @@ void NeuronDevices::Refresh(std::function<void()> done) {
 
 void NeuronDevices::TellNow(std::function<void()> done) {
   KPROF_ON_IO_LOOP(loop_);
-  waiting_.push_back(std::move(done));
+  counting_.push_back(std::move(done));
   Ask(false);
 }
 
@@ -221,6 +223,10 @@ bool NeuronDevices::ReportIsOwed(const NeuronView& view) const {
   if (asking_ || ask_again_) return true;
   if (devices_.empty() || view.reported || !view.monitor.ok()) return false;
   return monitor_end_.pending() && loop_.clock().mono_ns() - monitor_since_ns_ < kFirstReportNs;
+}
+
+void NeuronDevices::FinishCounting() {
+  for (const std::function<void()>& done : std::exchange(counting_, {})) done();
 }
 
 void NeuronDevices::FinishWaiting() {

@@ -70,6 +70,7 @@ class NeuronDevices {
   void MonitorAsWanted();
   bool ReportIsOwed(const NeuronView& view) const;
   void FinishWaiting();
+  void FinishCounting();
 
   IoLoop& loop_;
   const Events events_;
@@ -77,6 +78,7 @@ class NeuronDevices {
   NeuronLink link_;
   std::function<void()> settled_;
   std::vector<std::function<void()>> waiting_;
+  std::vector<std::function<void()>> counting_;  // those of TellNow
   bool asking_ = false;
   bool ask_again_ = false;       // while a question is under way: its answer may be of before
   bool listing_wanted_ = false;  // and by that one

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/base/log.h"
 #include "daemon/devices/nvidia/nvidia_protocol.h"
 
 namespace kprof {
@@ -30,6 +31,9 @@ void NvidiaScout::Begin(std::function<void(Result<uint32_t>)> found) {
   found_ = std::move(found);
   WorkerChannel::Events events;
   events.packet = [this](const std::string& bytes) { Tell(CountIn(bytes)); };
+  events.slow = [](const Status& why) {
+    LogWarning("NVIDIA devices are slow to be found", {{"error", why.ToString()}});
+  };
   events.over = [this](const Status& why) { Tell(why); };
   events.reaped = [this] { is_gone_ = true; };
   Result<std::shared_ptr<WorkerChannel>> worker =

@@ -143,8 +143,8 @@ TEST_F(NvidiaLinkTest, ADeviceThatHangsIsUnresponsiveAndComesBack) {
 }
 
 TEST_F(NvidiaLinkTest, ADeviceThatWakesSlowlyIsWaitedFor) {
-  call_limit_ns_ = kNanosPerSecond / 5;
-  model_.Set(0, "hang nvmlDeviceGetName 2000 1");
+  call_limit_ns_ = kNanosPerSecond;
+  model_.Set(0, "hang nvmlDeviceGetName 4000 1");
   Begin();
   ASSERT_TRUE(Becomes(DeviceHealth::kUnresponsive));
   EXPECT_THAT(link_->trouble().why(), HasSubstr("nvmlDeviceGetName"));
