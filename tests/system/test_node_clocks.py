@@ -180,17 +180,6 @@ class NodeClocksTest(unittest.TestCase):
         self.node.start_helper()
         self.wait_until_as_before()
 
-    def test_a_run_that_wanted_them_meanwhile_does_not_keep_them_from_being_given_back(self):
-        self.lock()
-        self.kill_all()
-        self.node.start()
-        run = self.alice.detach("true", options=("--device", "0", "--clocks", "lock"))
-        time.sleep(11)  # as long as it waits for the helper, which is not there
-        self.assertTrue(self.is_locked())
-        self.node.start_helper()
-        self.alice.wait(run, expect=None)
-        self.wait_until_as_before()
-
     def test_after_all_were_killed_release_clocks_gives_back(self):
         self.lock()
         self.kill_all()

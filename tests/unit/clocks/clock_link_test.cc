@@ -33,7 +33,7 @@ class ClockLinkTest : public testing::Test {
 
   std::unique_ptr<ClockLink> NewLink(const std::string& boot_id = "this-boot") {
     ClockLink::Settings settings;
-    settings.program = KPROF_BIN_DIR "/kprof-clocks";
+    settings.program = program_;
     settings.library = KPROF_BIN_DIR "/libnvml_stand_in.so";
     settings.folder = folder_;
     settings.boot_id = boot_id;
@@ -84,6 +84,7 @@ class ClockLinkTest : public testing::Test {
   int64_t call_limit_ns_ = 5 * kNanosPerSecond;
   OwnChildren own_;
   RealLoop real_;
+  std::string program_ = KPROF_BIN_DIR "/kprof-clocks";
   std::vector<Status> lost_;
   std::vector<Status> given_up_;
 };
@@ -216,6 +217,17 @@ TEST_F(ClockLinkTest, WhatAnotherLeftIsGivenBack) {
   EXPECT_TRUE(GiveBackLeft(*next).ok());
   EXPECT_TRUE(IsAsBefore());
   EXPECT_THAT(Held(), IsEmpty());
+}
+
+TEST_F(ClockLinkTest, WhatAnotherLeftIsNotForgottenForALockThatCannotBeHad) {
+  program_ = folder_ + "/nothing";
+  auto link = NewLink();
+  EXPECT_FALSE(Lock(*link, {1500, {}, true, {}}).ok());
+  EXPECT_TRUE(link->trouble().ok()) << "nobody has locked anything";
+  // It becomes known between the wish and its failure.
+  real_.loop.Post([&] { link->Lock({"run 2", {1500, {}, true, {}}, false}, [](const Result<KeeperLocked>&) {}); });
+  real_.loop.Post([&] { link->GiveBackLeft(); });
+  EXPECT_TRUE(real_.Until([&] { return !link->trouble().ok(); })) << "it is to be tried again";
 }
 
 // A lock does not outlive a reboot; what others have set since is theirs.
