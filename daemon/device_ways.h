@@ -38,7 +38,7 @@ class DeviceWays {
   // Fails as the file of [devices] peaks does.
   static Result<std::unique_ptr<DeviceWays>> Find(const Parts& parts);
 
-  // Waits for those of these that are not well because their driver is slow to wake them; 30 s from the start of this
+  // Waits for those of these whose driver is slow to wake them, or hangs; 30 s from the start of this
   // daemon at most. What runs and sessions were promised before it is not to be taken for gone, nor left unlocked.
   void Await(const std::set<std::string>& device_ids);
 

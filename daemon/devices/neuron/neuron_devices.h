@@ -49,8 +49,8 @@ class NeuronDevices {
   // Asks anew, and has neuron-monitor run for a while; then calls `done`, when that is told, or it is clear that it
   // will not be.
   void Refresh(std::function<void()> done);
-  // Has what the driver counted by now told, without a tool; then, or when it is clear that nothing comes, calls
-  // `done`.
+  // Has what the driver counted by now told, and asks no tool for it; then, or when it is clear that nothing comes,
+  // calls `done`.
   void TellNow(std::function<void()> done);
 
   // From now on neuron-monitor is to run, or not for this.
