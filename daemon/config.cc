@@ -25,8 +25,8 @@ namespace {
 
 constexpr size_t kFileLimitBytes = 4 << 20;
 constexpr int64_t kSharedRunsPerUid = 1'000'000;
-constexpr int64_t kMillisPerMinute = 60'000;
-constexpr int64_t kLongestSessionMinutes = kTimeoutLimitMs / kMillisPerMinute;
+constexpr int64_t kMinuteMs = 60'000;
+constexpr int64_t kLongestSessionMinutes = kTimeoutLimitMs / kMinuteMs;
 constexpr int64_t kMostAuditEntries = 1'000'000'000;
 constexpr int64_t kNanosPerHour = 3600LL * 1'000'000'000;
 
@@ -134,14 +134,14 @@ void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimit
   TableReader sessions(table, complaints, "[sessions]: ");
   auto limit = static_cast<int64_t>(limits.sessions);
   auto per_uid = static_cast<int64_t>(limits.sessions_per_uid);
-  int64_t max_ttl = limits.max_ttl_ms / kMillisPerMinute;
-  int64_t max_idle = limits.max_idle_timeout_ms / kMillisPerMinute;
+  int64_t max_ttl = limits.max_ttl_ms / kMinuteMs;
+  int64_t max_idle = limits.max_idle_timeout_ms / kMinuteMs;
   sessions.Integer("limit", 1, 100'000, limit);
   sessions.Part("limit_per_uid", "limit", limit, per_uid);
   sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
   sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
-  limits = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMillisPerMinute,
-            max_idle * kMillisPerMinute};
+  limits = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMinuteMs,
+            max_idle * kMinuteMs};
   sessions.Finish();
 }
 

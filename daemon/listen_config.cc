@@ -13,9 +13,9 @@
 namespace kprof {
 namespace {
 
-constexpr uid_t kRootUid = 0;
+constexpr uid_t kSuperuserUid = 0;
 constexpr uid_t kFirstPersonUid = 1000;
-constexpr uid_t kOverflowUid = 65534;  // "nobody": whoever has no number here, and no user to run as
+constexpr uid_t kNobodyUid = 65534;  // "nobody": whoever has no number here, and no user to run as
 constexpr size_t kFingerprintDigits = 64;
 
 // As openssl prints it, "AB:CD:...", or bare.
@@ -44,9 +44,9 @@ void ReadUser(TableReader& reader, const toml::table& table, std::optional<uint3
   const toml::node& node = *table.get("user");
   const passwd* user = ::getpwnam(name.c_str());
   if (user == nullptr) return reader.Complain(node, "user", "names '" + TerminalText(name) + "', who is no user here");
-  if (user->pw_uid == kRootUid)
+  if (user->pw_uid == kSuperuserUid)
     return reader.Complain(node, "user", "is root, as whom no remote client starts anything");
-  if (user->pw_uid == kOverflowUid || (user->pw_uid < kFirstPersonUid && !system_user)) {
+  if (user->pw_uid == kNobodyUid || (user->pw_uid < kFirstPersonUid && !system_user)) {
     return reader.Complain(node, "user",
                            "names '" + TerminalText(name) + "' (uid " + std::to_string(user->pw_uid) +
                                "), who is no person; name one, or add allow_system_user = true");

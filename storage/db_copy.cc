@@ -11,7 +11,7 @@ namespace kprof {
 namespace {
 
 constexpr int kStepPages = 256;
-constexpr auto kPause = std::chrono::milliseconds(2);
+constexpr auto kCopyPause = std::chrono::milliseconds(2);
 
 struct FinishBackup {
   void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
@@ -30,7 +30,7 @@ Status CopyDb(Db& from, Db& to, const std::stop_token& stop) {
     if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "copy pages", "no longer wanted");
     errno = 0;
     result = sqlite3_backup_step(backup.get(), kStepPages);
-    if (result == SQLITE_OK) std::this_thread::sleep_for(kPause);
+    if (result == SQLITE_OK) std::this_thread::sleep_for(kCopyPause);
   }
   if (result != SQLITE_DONE) return FailSqlite(to.handle(), result, "copy pages");
   errno = 0;

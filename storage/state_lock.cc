@@ -21,13 +21,13 @@ std::string IsoTime(std::time_t seconds) {
 
 // A child of a killed daemon shares its lock from its fork to its exec, a moment after the daemon is gone.
 constexpr auto kLongestWait = std::chrono::seconds(1);
-constexpr auto kPause = std::chrono::milliseconds(10);
+constexpr auto kLockPause = std::chrono::milliseconds(10);
 
 int Lock(int fd) {
   const auto end = std::chrono::steady_clock::now() + kLongestWait;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= end) return errno;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kLockPause);
   }
   return 0;
 }

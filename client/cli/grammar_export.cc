@@ -3,7 +3,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kMostRank = 1 << 24;
+constexpr int64_t kMostExportedRank = 1 << 24;
 
 struct ExportWords {
   ExportArgs args;
@@ -29,7 +29,7 @@ void AddExportVerb(VerbSet& verbs) {
       ->required()
       ->type_name("FILE");
   verb->add_option("--rank", words->rank, "This rank alone (default: all, in one file side by side)")
-      ->transform(WholeNumber(0, kMostRank))
+      ->transform(WholeNumber(0, kMostExportedRank))
       ->type_name("N");
   verb->footer(
       "chrome opens in chrome://tracing and ui.perfetto.dev, and imports again as the same rows; perfetto is smaller\n"

@@ -3,7 +3,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kMostRank = 1 << 24;
+constexpr int64_t kMostImportedRank = 1 << 24;
 
 struct ImportWords {
   ImportArgs args;
@@ -29,7 +29,7 @@ void AddImportVerb(VerbSet& verbs) {
   verb->add_option("--format", args.format, "What they are: kineto, chrome, nsys-sqlite (default: auto)")
       ->type_name("FORMAT");
   verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
-      ->transform(WholeNumber(0, kMostRank))
+      ->transform(WholeNumber(0, kMostImportedRank))
       ->type_name("N");
   AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
   verb->add_flag("--keep-source", args.keep_source, "Keep the files themselves, too, as artifacts");

@@ -9,7 +9,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr std::array<std::pair<v1::RunState, std::string_view>, 7> kStates = {{
+constexpr std::array<std::pair<v1::RunState, std::string_view>, 7> kRunStates = {{
     {v1::RUN_STATE_QUEUED, "queued"},
     {v1::RUN_STATE_PREPARING, "preparing"},
     {v1::RUN_STATE_RUNNING, "running"},
@@ -22,14 +22,14 @@ constexpr std::array<std::pair<v1::RunState, std::string_view>, 7> kStates = {{
 }  // namespace
 
 std::string RunStateName(v1::RunState state) {
-  for (const auto& [value, name] : kStates) {
+  for (const auto& [value, name] : kRunStates) {
     if (value == state) return std::string(name);
   }
   return "state-" + std::to_string(static_cast<int>(state));
 }
 
 std::optional<v1::RunState> RunStateByName(std::string_view name) {
-  for (const auto& [value, known] : kStates) {
+  for (const auto& [value, known] : kRunStates) {
     if (known == name) return value;
   }
   return std::nullopt;

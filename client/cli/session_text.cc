@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
 // In the order of v1::SessionState, from SESSION_STATE_QUEUED.
-constexpr std::array<std::string_view, 5> kStates = {"queued", "open", "closing", "closed", "lost"};
+constexpr std::array<std::string_view, 5> kSessionStates = {"queued", "open", "closing", "closed", "lost"};
 
 void WriteDuration(JsonWriter& json, std::string_view key, int64_t duration_ms) {
   json.Key(key);
@@ -69,13 +69,13 @@ std::string RoundText(const v1::Round& round) {
 
 std::string SessionStateName(v1::SessionState state) {
   const int place = static_cast<int>(state) - 1;
-  if (place < 0 || place >= static_cast<int>(kStates.size())) return "state " + std::to_string(state);
-  return std::string(kStates[static_cast<size_t>(place)]);
+  if (place < 0 || place >= static_cast<int>(kSessionStates.size())) return "state " + std::to_string(state);
+  return std::string(kSessionStates[static_cast<size_t>(place)]);
 }
 
 std::optional<v1::SessionState> SessionStateByName(std::string_view name) {
-  for (size_t i = 0; i < kStates.size(); ++i) {
-    if (kStates[i] == name) return static_cast<v1::SessionState>(i + 1);
+  for (size_t i = 0; i < kSessionStates.size(); ++i) {
+    if (kSessionStates[i] == name) return static_cast<v1::SessionState>(i + 1);
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;
+constexpr size_t kArtifactChunkBytes = 256 << 10;
 
 void WriteMembers(JsonWriter& json, const v1::Artifact& artifact) {
   json.Key("name").String(artifact.name()).Key("size_bytes").Int(artifact.size_bytes());
@@ -82,7 +82,7 @@ Status RunVerb(const PutArtifactArgs& args, const VerbContext& context) {
   header.set_id(args.run);
   header.set_name(args.name);
   ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
-  Result<v1::Artifact> artifact = client->UploadArtifact(header, [&] { return source.Read(kChunkBytes); });
+  Result<v1::Artifact> artifact = client->UploadArtifact(header, [&] { return source.Read(kArtifactChunkBytes); });
   if (!artifact.ok()) return artifact.status();
   context.output.Write(context.global.json ? ArtifactJsonLine(*artifact)
                                            : "stored " + TerminalText(artifact->name()) + "  " +

@@ -17,7 +17,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kTailBytes = 8192;
+constexpr int64_t kCommandTailBytes = 8192;
 constexpr size_t kTailLines = 10;
 
 Result<CallerFacts> FactsFor(const CaptureArgs& args, bool on_another_node) {
@@ -118,11 +118,11 @@ void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
   v1::ReadLogRequest request;
   request.set_id(run.id());
   request.set_stream(v1::OUTPUT_STREAM_STDERR);
-  request.set_offset_bytes(std::max<int64_t>(0, kept_bytes - kTailBytes));
+  request.set_offset_bytes(std::max<int64_t>(0, kept_bytes - kCommandTailBytes));
   std::string tail;
   Status read = (*client)->ReadLog(request, [&](const v1::ReadLogResponse& response) {
     tail += response.data();
-    if (tail.size() > 2 * kTailBytes) tail.erase(0, tail.size() - kTailBytes);
+    if (tail.size() > 2 * kCommandTailBytes) tail.erase(0, tail.size() - kCommandTailBytes);
     return OkStatus();
   });
   if (!read.ok() || tail.empty()) return;

@@ -20,7 +20,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr size_t kChunkBytes = 256 << 10;
+constexpr size_t kSourceChunkBytes = 256 << 10;
 
 Status Interrupted() {
   return Fail(ErrorCode::kCancelled, "import", "interrupted before anything was submitted");
@@ -34,7 +34,7 @@ class SentFile {
 
   Result<std::string> Next() {
     if (interrupts_.first() != 0) return Interrupted();
-    std::string bytes(kChunkBytes, '\0');
+    std::string bytes(kSourceChunkBytes, '\0');
     ssize_t got = 0;
     do {
       if (!file_.is_regular && !interrupts_.WaitReadable(file_.fd.get())) return Interrupted();

@@ -14,7 +14,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kTailBytes = 64 << 10;
+constexpr int64_t kBenchmarkTailBytes = 64 << 10;
 constexpr int kPerMille = 1000;
 
 std::string NameOf(const v1::Peak& peak) {
@@ -89,7 +89,7 @@ Result<std::string> SaidBy(KprofClient& client, const v1::Run& run) {
   v1::ReadLogRequest request;
   request.set_id(run.id());
   request.set_stream(v1::OUTPUT_STREAM_STDOUT);
-  request.set_offset_bytes(std::max<int64_t>(0, run.stdout_bytes() - run.stdout_dropped_bytes() - kTailBytes));
+  request.set_offset_bytes(std::max<int64_t>(0, run.stdout_bytes() - run.stdout_dropped_bytes() - kBenchmarkTailBytes));
   std::string printed;
   RETURN_IF_ERROR(client.ReadLog(request, [&](const v1::ReadLogResponse& piece) {
     printed += piece.data();

@@ -10,14 +10,14 @@
 namespace kprof {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryEvery(200);
+constexpr std::chrono::milliseconds kRetryDevicesEvery(200);
 
 // Sleeps, but not past a request to stop.
 void Pause(const std::stop_token& stop) {
   std::mutex mu;
   std::condition_variable_any woken;
   std::unique_lock lock(mu);
-  woken.wait_for(lock, stop, kRetryEvery, [] { return false; });
+  woken.wait_for(lock, stop, kRetryDevicesEvery, [] { return false; });
 }
 
 }  // namespace

@@ -16,8 +16,8 @@
 namespace kprof {
 namespace {
 
-constexpr int kAttempts = 3;
-constexpr std::chrono::milliseconds kAttemptPause(100);
+constexpr int kConnectAttempts = 3;
+constexpr std::chrono::milliseconds kConnectPause(100);
 
 RpcFailure FailureOf(const grpc::Status& status) {
   return RpcFailure{static_cast<int>(status.error_code()), status.error_message(), status.error_details()};
@@ -83,8 +83,8 @@ struct KprofClient::State {
       failure = Translate(status, what, **asked);
       const bool harmless =
           repeat == Repeat::kAlways || (repeat == Repeat::kWhenNotHeard && IsDaemonsOwn(FailureOf(status)));
-      if (!unavailable || !harmless || attempt == kAttempts || stop.stop_requested()) return failure;
-      if (attempt > 1) std::this_thread::sleep_for(kAttemptPause);
+      if (!unavailable || !harmless || attempt == kConnectAttempts || stop.stop_requested()) return failure;
+      if (attempt > 1) std::this_thread::sleep_for(kConnectPause);
     }
   }
 

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr std::chrono::milliseconds kRetryEvery(100);
+constexpr std::chrono::milliseconds kRetryRunEvery(100);
 
 // One that stops and one that dies both close the connection.
 bool MeansDaemonGone(const Status& status) {
@@ -114,7 +114,7 @@ void RunFollower::Follow(const std::stop_token& stop) {
       return;
     }
     Tell([](News& news) { news.disconnected = true; });
-    Pause(stop, kRetryEvery);
+    Pause(stop, kRetryRunEvery);
   }
 }
 

@@ -14,8 +14,8 @@
 namespace kprof {
 namespace {
 
-constexpr int kAttempts = 5;
-constexpr std::chrono::milliseconds kAttemptPause{50};
+constexpr int kSideCallAttempts = 5;
+constexpr std::chrono::milliseconds kSideCallPause{50};
 
 // Whether there is something to read within that time, however many signals come.
 bool Readable(int socket, int limit_ms) {
@@ -48,10 +48,10 @@ Result<SideReply> CallSideSocket(const std::string& socket_path, const SideReque
   const std::string path = socket_path + std::string(kSideSocketSuffix);
   std::optional<Packet> packet;
   for (int attempt = 1; !packet; ++attempt) {
-    if (attempt > kAttempts) return Fail(ErrorCode::kNoDaemon, what, "kprofd closed the connection", "try again");
-    if (attempt > 1) std::this_thread::sleep_for(kAttemptPause);
+    if (attempt > kSideCallAttempts) return Fail(ErrorCode::kNoDaemon, what, "kprofd closed the connection", "try again");
+    if (attempt > 1) std::this_thread::sleep_for(kSideCallPause);
     Result<UniqueFd> socket = ConnectPacketSocket(path);
-    if (socket.status().code() == ErrorCode::kNoDaemon && attempt < kAttempts) continue;  // too many callers, perhaps
+    if (socket.status().code() == ErrorCode::kNoDaemon && attempt < kSideCallAttempts) continue;  // too many callers, perhaps
     if (!socket.ok()) {
       return Status(socket.status().code(), what, socket.status().why() + " (" + path + ")",
                     "in a container, mount the folder of kprofd's socket, not the socket alone");

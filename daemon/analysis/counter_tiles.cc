@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kMostPixels = 65'536;
+constexpr int kMostCounterPixels = 65'536;
 
 class Counters {
  public:
@@ -267,7 +267,7 @@ class Counters {
 
 Result<CounterTiles> MakeCounterTiles(PartReader& reader, const Viewport& viewport, const StopSignal& stop,
                                       const CounterLimits& limits) {
-  if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
+  if (viewport.pixels < 1 || viewport.pixels > kMostCounterPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {
     return Fail(ErrorCode::kUsage, "draw counters of trace part " + reader.path(), "there is no such viewport",
                 "ask for a time that begins before it ends, and 1 to 65,536 pixels");

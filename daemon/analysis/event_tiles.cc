@@ -13,7 +13,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kMostPixels = 65'536;
+constexpr int kMostEventPixels = 65'536;
 constexpr int64_t kMostDepth = 4'096;
 constexpr size_t kMostLanes = size_t{4} << 20;  // and depths without any between them
 constexpr uint32_t kNoLane = UINT32_MAX;
@@ -294,7 +294,7 @@ class Tiles {
 
 Result<EventTiles> MakeTiles(PartReader& reader, const Kinds& kinds, const Viewport& viewport, const StopSignal& stop,
                              const TileLimits& limits) {
-  if (viewport.pixels < 1 || viewport.pixels > kMostPixels || viewport.from_ns >= viewport.to_ns ||
+  if (viewport.pixels < 1 || viewport.pixels > kMostEventPixels || viewport.from_ns >= viewport.to_ns ||
       viewport.to_ns <= kFirstTimeNs || viewport.from_ns >= kLastTimeNs) {
     return Fail(ErrorCode::kUsage, "draw trace part " + reader.path(), "there is no such viewport",
                 "ask for a time that begins before it ends, and 1 to 65,536 pixels");

@@ -12,7 +12,7 @@
 namespace kprof {
 namespace {
 
-constexpr uint32_t kNotAsked = UINT32_MAX;
+constexpr uint32_t kNoKeyAsked = UINT32_MAX;
 
 struct Open {
   int64_t depth = 0;
@@ -20,7 +20,7 @@ struct Open {
   int64_t end = 0;
   int64_t covered = 0;
   int64_t covered_to = 0;
-  uint32_t group = kNotAsked;
+  uint32_t group = kNoKeyAsked;
 };
 
 class PartSelfTimes {
@@ -61,7 +61,7 @@ class PartSelfTimes {
     std::vector<uint32_t> of_selected;
     RowSelection selection;
     for (size_t i = 0; i < cluster.size(); ++i) {
-      numbers_[i].assign(cluster[i].rows, kNotAsked);
+      numbers_[i].assign(cluster[i].rows, kNoKeyAsked);
       ASSIGN_OR_RETURN(const bool may, filter_.MayMatch(cluster[i]));
       if (!may) continue;
       RETURN_IF_ERROR(filter_.Select(cluster[i], selection));
@@ -109,7 +109,7 @@ class PartSelfTimes {
   }
 
   void Count(const Open& slice) {
-    if (slice.group == kNotAsked) return;
+    if (slice.group == kNoKeyAsked) return;
     SelfTime& time = times_[slice.group];
     ++time.count;
     time.sum_ns = SaturatingSum(time.sum_ns, slice.end - slice.begin);

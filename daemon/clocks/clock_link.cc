@@ -10,17 +10,17 @@ namespace kprof {
 namespace {
 
 // The next run often comes at once, and a keeper takes its time to begin.
-constexpr int64_t kRestAfterNs = 30 * kNanosPerSecond;
-constexpr int64_t kFirstPauseNs = kNanosPerSecond;
-constexpr int64_t kLongestPauseNs = 30 * kNanosPerSecond;
+constexpr int64_t kReconnectRestAfterNs = 30 * kNanosPerSecond;
+constexpr int64_t kFirstReconnectPauseNs = kNanosPerSecond;
+constexpr int64_t kLongestReconnectPauseNs = 30 * kNanosPerSecond;
 
 constexpr const char* kDriverHangs = "see dmesg for what the driver says; a driver that hangs wants a reboot";
 constexpr const char* kUnitHangs =
     "see dmesg for what the driver says, and 'systemctl status kprof-clocks-*' for the process; a driver that hangs "
     "wants a reboot";
 
-int64_t PauseAfter(int failures) {
-  return std::min(kFirstPauseNs << std::min(failures, 10), kLongestPauseNs);
+int64_t ReconnectPauseAfter(int failures) {
+  return std::min(kFirstReconnectPauseNs << std::min(failures, 10), kLongestReconnectPauseNs);
 }
 
 }  // namespace
@@ -189,7 +189,7 @@ void ClockLink::FinishRelease(const Wish& wish, const KeeperMessage& answer) {
 void ClockLink::LockAgain(const Status& why) {
   if (!wanted_) return;
   if (events_.lost) events_.lost(why);
-  const int64_t pause_ns = failures_ == 0 ? 0 : PauseAfter(failures_ - 1);
+  const int64_t pause_ns = failures_ == 0 ? 0 : ReconnectPauseAfter(failures_ - 1);
   ++failures_;
   again_ = loop_.After(pause_ns, [this] {
     if (!wanted_) return;
@@ -202,7 +202,7 @@ void ClockLink::LockAgain(const Status& why) {
 void ClockLink::ReleaseLater(const Status& why) {
   trouble_ = why;
   if (!wishes_.empty()) return;  // whatever that is, it begins with giving back what is left
-  const int64_t pause_ns = PauseAfter(failures_++);
+  const int64_t pause_ns = ReconnectPauseAfter(failures_++);
   again_ = loop_.After(pause_ns, [this] {
     Release([this](const Status& released) {
       if (!released.ok())
@@ -213,7 +213,7 @@ void ClockLink::ReleaseLater(const Status& why) {
 
 void ClockLink::RestLater() {
   if (!trouble_.ok() || !keeper_) return;
-  rest_ = loop_.After(kRestAfterNs, [this] {
+  rest_ = loop_.After(kReconnectRestAfterNs, [this] {
     if (!keeper_) return;
     keeper_->Close();  // it has nothing to give back, and ends
     keeper_.reset();

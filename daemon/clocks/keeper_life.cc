@@ -18,15 +18,15 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kFirstPauseNs = kNanosPerSecond / 10;
-constexpr int64_t kLongestPauseNs = 10 * kNanosPerSecond;
+constexpr int64_t kFirstRestorePauseNs = kNanosPerSecond / 10;
+constexpr int64_t kLongestRestorePauseNs = 10 * kNanosPerSecond;
 constexpr int64_t kLongestWaitMs = 60'000;
 // Without anybody who waits for it.
 constexpr int kTriesBeforeEnd = 7;  // in about 6 s; what stays noted is for the next one
 constexpr unsigned kTrySeconds = 30;
 
-int64_t PauseAfter(int tries) {
-  return std::min(kFirstPauseNs << std::min(tries, 20), kLongestPauseNs);
+int64_t RestorePauseAfter(int tries) {
+  return std::min(kFirstRestorePauseNs << std::min(tries, 20), kLongestRestorePauseNs);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void KeeperLife::GiveBackWhenDue() {
   if (tries_ > 0 && (leftover_.ok() || now_ns < again_ns_)) return;
   leftover_ = thing_.GiveBack();
   if (!leftover_.ok()) thing_.CloseAfter(leftover_);
-  again_ns_ = clock_.mono_ns() + PauseAfter(tries_++);
+  again_ns_ = clock_.mono_ns() + RestorePauseAfter(tries_++);
 }
 
 bool KeeperLife::Receive() {
@@ -106,7 +106,7 @@ KeeperMessage KeeperLife::Answer(const KeeperMessage& request) {
   if (leftover_.ok()) return KeeperReleased();
   thing_.CloseAfter(leftover_);
   tries_ = 1;
-  again_ns_ = clock_.mono_ns() + PauseAfter(0);
+  again_ns_ = clock_.mono_ns() + RestorePauseAfter(0);
   return KeeperFailedOf(leftover_);
 }
 
@@ -116,7 +116,7 @@ Status KeeperLife::GiveBackBeforeEnd() {
   ::signal(SIGALRM, SIG_DFL);
   for (int tries = 0; tries < kTriesBeforeEnd; ++tries) {
     ::alarm(kTrySeconds);
-    if (tries > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(PauseAfter(tries - 1)));
+    if (tries > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(RestorePauseAfter(tries - 1)));
     released = thing_.GiveBack();
     if (released.ok()) return released;
     thing_.CloseAfter(released);

@@ -11,16 +11,16 @@ namespace kprof {
 namespace {
 
 // The next run often comes at once, and a keeper takes its time to begin.
-constexpr int64_t kRestAfterNs = 30 * kNanosPerSecond;
-constexpr int64_t kFirstPauseNs = kNanosPerSecond;
-constexpr int64_t kLongestPauseNs = 30 * kNanosPerSecond;
+constexpr int64_t kResumeRestAfterNs = 30 * kNanosPerSecond;
+constexpr int64_t kFirstResumePauseNs = kNanosPerSecond;
+constexpr int64_t kLongestResumePauseNs = 30 * kNanosPerSecond;
 // What a keeper waits beyond the last limit, for us to ask it first.
 constexpr int64_t kKeeperGraceNs = 2 * kNanosPerSecond;
 // From Hopper on DCGM reads through NVML, beside any profiler.
 constexpr int kFirstWithoutCounters = 9;
 
-int64_t PauseAfter(int failures) {
-  return std::min(kFirstPauseNs << std::min(failures, 10), kLongestPauseNs);
+int64_t ResumePauseAfter(int failures) {
+  return std::min(kFirstResumePauseNs << std::min(failures, 10), kLongestResumePauseNs);
 }
 
 Status SomethingElse(const std::string& act) {
@@ -228,7 +228,7 @@ void ProfilerPause::OnOver(const Status& how) {
   std::vector<std::string> holders;
   for (const auto& [name, holder] : holders_) holders.push_back(name);
   // Another pauses it again. One that dies again and again is not started without end.
-  again_ = loop_.After(failures_ == 0 ? 0 : PauseAfter(failures_ - 1), [this] { Kick(); });
+  again_ = loop_.After(failures_ == 0 ? 0 : ResumePauseAfter(failures_ - 1), [this] { Kick(); });
   ++failures_;
   TellLost(holders, why);
 }
@@ -282,7 +282,7 @@ void ProfilerPause::FinishRelease(const KeeperMessage& answer) {
   const auto* failed = std::get_if<KeeperFailed>(&answer);
   trouble_ = failed != nullptr ? StatusOf(*failed) : SomethingElse("resume DCGM's profiling");
   LogWarning("DCGM's profiling is not resumed yet", {{"error", trouble_.ToString()}});
-  again_ = loop_.After(PauseAfter(failures_++), [this] { Kick(); });
+  again_ = loop_.After(ResumePauseAfter(failures_++), [this] { Kick(); });
   TellResumed();
 }
 
@@ -298,7 +298,7 @@ void ProfilerPause::TellLost(const std::vector<std::string>& holders, const Stat
 
 void ProfilerPause::RestLater() {
   if (!keeper_ || rest_.pending()) return;
-  rest_ = loop_.After(kRestAfterNs, [this] {
+  rest_ = loop_.After(kResumeRestAfterNs, [this] {
     if (!keeper_) return;
     keeper_->Close();  // it has nothing to give back, and ends
     keeper_.reset();

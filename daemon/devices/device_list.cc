@@ -11,7 +11,7 @@ namespace kprof {
 namespace {
 
 // Without the spaces around them; some may be empty.
-std::vector<std::string_view> SplitAtCommas(std::string_view text) {
+std::vector<std::string_view> SplitSelector(std::string_view text) {
   std::vector<std::string_view> parts;
   while (true) {
     size_t comma = text.find(',');
@@ -33,7 +33,7 @@ bool ParseInteger(std::string_view text, int& value) {
 std::set<int> ParseCores(std::string_view text) {
   constexpr int kCoreLimit = 4096;
   std::set<int> cores;
-  for (std::string_view part : SplitAtCommas(text)) {
+  for (std::string_view part : SplitSelector(text)) {
     if (part.empty()) continue;
     size_t dash = part.find('-');
     int first = 0;
@@ -68,7 +68,7 @@ std::string WhyNothing(std::string_view part, std::string_view selector) {
   return selector == part ? "it names no device" : "'none' goes with no other device";
 }
 
-std::string Joined(const std::vector<std::string>& parts) {
+std::string JoinedWords(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
   return text;
@@ -124,7 +124,7 @@ Result<std::vector<std::string>> DeviceList::SelectNamed(std::string_view select
     return device.kind == DeviceKind::kCpu || device.kind == DeviceKind::kNeuron;
   });
   std::set<std::string_view> wanted;
-  for (std::string_view part : SplitAtCommas(selector)) {
+  for (std::string_view part : SplitSelector(selector)) {
     std::vector<std::string_view> named;
     const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
     const bool is_id =
@@ -157,7 +157,7 @@ Result<std::vector<std::string>> DeviceList::SelectFromEnvironment(const std::ve
   const char* cuda = FindVariable(environment, "CUDA_VISIBLE_DEVICES");
   const char* neuron = FindVariable(environment, "NEURON_RT_VISIBLE_CORES");
   if (cuda != nullptr) {
-    for (std::string_view part : SplitAtCommas(cuda)) {
+    for (std::string_view part : SplitSelector(cuda)) {
       int ordinal = 0;  // CUDA counts its own devices only
       for (const Device& device : devices_) {
         if (device.kind != DeviceKind::kNvidia) continue;
@@ -220,10 +220,10 @@ std::vector<std::string> DeviceList::VisibilityVariables(const std::vector<std::
     }
   }
   std::vector<std::string> variables;
-  if (nvidia_count > 0) variables.push_back("CUDA_VISIBLE_DEVICES=" + Joined(nvidia));
+  if (nvidia_count > 0) variables.push_back("CUDA_VISIBLE_DEVICES=" + JoinedWords(nvidia));
   if (neuron_count > 0 && cores_known)
-    variables.push_back("NEURON_RT_VISIBLE_CORES=" + Joined(Narrowed(neuron, environment)));
-  if (amd_count > 0) variables.push_back("ROCR_VISIBLE_DEVICES=" + Joined(amd));
+    variables.push_back("NEURON_RT_VISIBLE_CORES=" + JoinedWords(Narrowed(neuron, environment)));
+  if (amd_count > 0) variables.push_back("ROCR_VISIBLE_DEVICES=" + JoinedWords(amd));
   return variables;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // No process of Linux has a number of as many digits.
 constexpr int64_t kPidsOfPart = 10'000'000;
-constexpr size_t kMostNumberedParts = 200;  // so that pids have a place in 32 bits
+constexpr size_t kMostPlacedParts = 200;  // so that pids have a place in 32 bits
 
 std::string PidOf(const TrackRow& track) {
   if (track.pid) return *track.pid;
@@ -23,7 +23,7 @@ std::string PidOf(const TrackRow& track) {
 std::string DistinctPid(const std::string& pid, size_t number, int64_t rank) {
   int64_t value = 0;
   std::from_chars(pid.data(), pid.data() + pid.size(), value);
-  if (IsPlainInteger(pid) && value >= 0 && value < kPidsOfPart && number < kMostNumberedParts) {
+  if (IsPlainInteger(pid) && value >= 0 && value < kPidsOfPart && number < kMostPlacedParts) {
     return std::to_string(static_cast<int64_t>(number) * kPidsOfPart + value);
   }
   return "rank " + std::to_string(rank) + (pid.empty() ? "" : ": " + pid);

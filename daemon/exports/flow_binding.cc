@@ -10,7 +10,7 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNeverBound = std::numeric_limits<int64_t>::max();
 
 bool IsBefore(const FlowPoint& a, const FlowPoint& b) {
   return std::pair(a.slice, a.row) < std::pair(b.slice, b.row);
@@ -85,7 +85,7 @@ Result<FlowBinding::OfGroup> FlowBinding::Next() {
 Status FlowBinding::Pass(size_t group, const FlowBinder::Bound& bound) {
   RETURN_IF_ERROR(AddPoints(windows_[group]));
   RETURN_IF_ERROR(AddSlices(groups_[group], bound));
-  const int64_t next_ns = group + 1 == groups_.size() ? kNever : groups_[group + 1].front().min_time_ns;
+  const int64_t next_ns = group + 1 == groups_.size() ? kNeverBound : groups_[group + 1].front().min_time_ns;
   size_t waiting = 0;
   for (auto& [track, binder] : binders_) {
     binder.AdvanceTo(next_ns, bound);

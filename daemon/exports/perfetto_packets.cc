@@ -49,7 +49,7 @@ constexpr uint32_t kKey = 10;
 constexpr uint64_t kRealtime = 1;
 constexpr uint64_t kBoottime = 6;
 
-constexpr std::string_view kCorrelationKey = "correlation";
+constexpr std::string_view kCorrelationAnnotation = "correlation";
 constexpr size_t kMostInterned = 1 << 20;
 
 double DoubleOf(std::string_view text) {
@@ -165,7 +165,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
     ASSIGN_OR_RETURN(const bool is_left_out, left_out_.Is(arg));
     if (is_left_out) continue;
     ASSIGN_OR_RETURN(const std::string_view key, texts_.Text(arg.slot.key));
-    if (key == kCorrelationKey) correlation = kNoValue;
+    if (key == kCorrelationAnnotation) correlation = kNoValue;
     piece_.Clear();
     piece_.Varint(kKeyIid, Interned(keys_, kInternedKeys, arg.slot.key, key));
     switch (arg.slot.type) {
@@ -201,7 +201,7 @@ Status PerfettoPackets::AddArgs(std::span<const SegmentRows::Arg> args, int64_t 
     }
     event_.Message(kDebugAnnotations, piece_);
   }
-  if (correlation != kNoValue) AddNote(kCorrelationKey, correlation);
+  if (correlation != kNoValue) AddNote(kCorrelationAnnotation, correlation);
   return OkStatus();
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // A shape is columns of its own in every segment. Real sources have some tens; one that has more than this was made to,
 // and its further arguments are kept as one text each.
-constexpr size_t kMostShapes = 4096;
+constexpr size_t kMostBatchShapes = 4096;
 
 }  // namespace
 
@@ -97,7 +97,7 @@ void BatchBuilder::AddArgs(EventRows& rows, std::span<const EventArg> args) {
     return;
   }
   EventArg json;
-  if (shapes_.size() > kMostShapes) {
+  if (shapes_.size() > kMostBatchShapes) {
     json = AsJson(args);
     args = std::span(&json, 1);
   }

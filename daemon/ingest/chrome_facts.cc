@@ -19,7 +19,7 @@ constexpr std::string_view kTracks = "kprofTracks";
 constexpr int64_t kEarliestUnixNs = 946'684'800'000'000'000;  // 2000
 constexpr int64_t kLatestUnixNs = 4'102'444'800'000'000'000;  // 2100
 
-std::optional<int64_t> IntegerOf(std::string_view value) {
+std::optional<int64_t> FactIntegerOf(std::string_view value) {
   if (value.size() > 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
   // 4.0 is 4, as tools that know no integers write it.
   if (const size_t point = value.find('.'); point != value.npos && point > 0 && point + 1 < value.size() &&
@@ -37,10 +37,10 @@ std::optional<int64_t> IntegerOf(std::string_view value) {
 Status ChromeFacts::See(std::string_view key, std::string_view value) {
   if (key == kTracks) return std::exchange(has_tracks_, true) ? OkStatus() : sink_.Take(ReadExportedTracks(value));
   if (key == kTimeZero) {
-    const std::optional<int64_t> zero_ns = IntegerOf(value);
+    const std::optional<int64_t> zero_ns = FactIntegerOf(value);
     return zero_ns ? sink_.SetFact("time_zero_ns", *zero_ns) : OkStatus();
   }
-  if (key == "baseTimeNanoseconds") base_unix_ns_ = IntegerOf(value);
+  if (key == "baseTimeNanoseconds") base_unix_ns_ = FactIntegerOf(value);
   if (key == "distributedInfo") RETURN_IF_ERROR(SeeDistribution(value));
   return Keep(UnescapeJson(key), value);
 }
@@ -49,7 +49,7 @@ Status ChromeFacts::SeeDistribution(std::string_view value) {
   const std::string padded = std::string(value) + std::string(kScanSlackBytes, '\0');
   Status set;
   ForEachMember(padded.data(), padded.data() + value.size(), [&](std::string_view of, std::string_view number) {
-    const std::optional<int64_t> integer = IntegerOf(number);
+    const std::optional<int64_t> integer = FactIntegerOf(number);
     if (!integer || (of != "rank" && of != "world_size")) return true;
     if (*integer >= (of == "rank" ? 0 : 1) && *integer <= kMostRank) {
       set = sink_.SetFact(of, *integer);

@@ -34,7 +34,7 @@ constexpr std::array<std::string_view, 17> kSecret = {
     "ACCESS_KEY", "ACCESS_KEY_ID", "ACCESS_TOKEN", "API_KEY",      "API_TOKEN",    "AUTH_TOKEN",
     "BOT_TOKEN",  "CREDENTIALS",   "GH_TOKEN",     "GITHUB_TOKEN", "HF_TOKEN",     "HUB_TOKEN",
     "PASSWORD",   "PRIVATE_KEY",   "SECRET",       "SECRET_KEY",   "SESSION_TOKEN"};
-constexpr size_t kLongestName = 256;
+constexpr size_t kLongestVariableName = 256;
 
 char Lower(char c) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -139,13 +139,13 @@ bool IsVariableName(std::string_view name) {
 }
 
 bool TellsOfEnvironment(std::string_view name) {
-  return name.size() > 2 && name.size() <= kLongestName && IsVariableName(name) &&
+  return name.size() > 2 && name.size() <= kLongestVariableName && IsVariableName(name) &&
          (IsIn(kTelling, name) ||
           std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view end) { return name.ends_with(end); }));
 }
 
 std::string_view VariableOf(std::string_view name) {
-  if (name.size() > kLongestName || !MayHaveEnvironmentWord(name)) return {};
+  if (name.size() > kLongestVariableName || !MayHaveEnvironmentWord(name)) return {};
   // Behind a step that is one as a whole.
   for (size_t begin = 0; begin < name.size();) {
     const auto step = std::find_if(name.begin() + static_cast<ptrdiff_t>(begin), name.end(), IsStep);
@@ -169,7 +169,7 @@ std::string_view VariableOf(std::string_view name) {
 EnvironmentName EnvironmentNameOf(std::string_view name) {
   if (!VariableOf(name).empty()) return EnvironmentName::kVariable;
   if (TellsOfEnvironment(name)) return EnvironmentName::kVariables;
-  if (name.size() > kLongestName || !MayHaveEnvironmentWord(name)) return EnvironmentName::kNone;
+  if (name.size() > kLongestVariableName || !MayHaveEnvironmentWord(name)) return EnvironmentName::kNone;
   const std::vector<Word> words = WordsOf(name);
   bool has_word = IsWord(LettersOf(LastStep(name)));  // as EnViron
   for (size_t i = 0; i < words.size(); ++i) {
@@ -180,7 +180,7 @@ EnvironmentName EnvironmentNameOf(std::string_view name) {
 }
 
 EnvironmentEvent EnvironmentEventOf(std::string_view name) {
-  if (name.size() > kLongestName || !MayHaveEnvironmentWord(name) || !std::all_of(name.begin(), name.end(), IsPlain)) {
+  if (name.size() > kLongestVariableName || !MayHaveEnvironmentWord(name) || !std::all_of(name.begin(), name.end(), IsPlain)) {
     return EnvironmentEvent::kNone;
   }
   if (IsWhole(LettersOf(LastStep(name)))) return EnvironmentEvent::kWhole;

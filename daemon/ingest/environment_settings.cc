@@ -7,12 +7,12 @@
 namespace kprof {
 namespace {
 
-bool IsDigit(char c) {
+bool IsSettingDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
 bool IsOfVariable(char c) {
-  return (c >= 'A' && c <= 'Z') || IsDigit(c) || c == '_';
+  return (c >= 'A' && c <= 'Z') || IsSettingDigit(c) || c == '_';
 }
 
 bool IsSmall(char c) {
@@ -27,7 +27,7 @@ bool EndsLine(char c) {
 bool EndsColor(std::string_view text) {
   if (!text.ends_with('m')) return false;
   text.remove_suffix(1);
-  while (!text.empty() && (IsDigit(text.back()) || text.back() == ';')) text.remove_suffix(1);
+  while (!text.empty() && (IsSettingDigit(text.back()) || text.back() == ';')) text.remove_suffix(1);
   return text.ends_with("\x1b[");
 }
 
@@ -55,7 +55,7 @@ bool TellsAt(std::string_view text, size_t equals) {
   size_t begin = equals;
   while (begin > 0 && IsOfVariable(text[begin - 1])) --begin;
   size_t name = begin;
-  while (name < equals && IsDigit(text[name])) ++name;  // of an escape, if there are any: \x00HOME=
+  while (name < equals && IsSettingDigit(text[name])) ++name;  // of an escape, if there are any: \x00HOME=
   if (!TellsOfEnvironment(text.substr(name, equals - name)) || GoesOn(text.substr(0, begin))) return false;
   const bool is_compared = text.substr(equals + 1).starts_with('=') && begin > 0 && !EndsLine(text[begin - 1]);
   return !is_compared && BeginsValue(text.substr(equals + 1));

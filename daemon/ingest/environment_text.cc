@@ -16,15 +16,15 @@ namespace kprof {
 namespace {
 
 constexpr int kMostTexts = 4;  // JSON in a text in JSON in a text
-constexpr int kMostDepth = 8;  // of what is looked through for variables that are kept
+constexpr int kMostTextDepth = 8;  // of what is looked through for variables that are kept
 constexpr size_t kLongestWord = 256;
 
-bool IsUpper(char c) {
+bool IsUpperLetter(char c) {
   return c >= 'A' && c <= 'Z';
 }
 
 bool IsOfName(char c) {
-  return IsUpper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  return IsUpperLetter(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 // "HOME", as the key of an object that may hold variables: quotes of both kinds.
@@ -104,7 +104,7 @@ void ForEachElement(const char* at, const char* end, const See& see) {
 
 // Of the list or the object of an environment, the variables that are kept. Reads as json_scan.h does.
 std::optional<std::string> ListedOf(std::string_view json, int depth) {
-  if (json.empty() || depth == kMostDepth) return std::nullopt;
+  if (json.empty() || depth == kMostTextDepth) return std::nullopt;
   const char* end = json.data() + json.size();
   std::string kept;
   auto add = [&](std::string_view key, std::string_view value) {
@@ -318,7 +318,7 @@ class Filter {
   void SeeOther(char c) {
     if (IsBracket(c)) {
       open_.push_back({.bracket = c});
-      open_.back().holds_variables = c == '{' && open_.size() <= kMostDepth && HoldsVariables(json_, at_);
+      open_.back().holds_variables = c == '{' && open_.size() <= kMostTextDepth && HoldsVariables(json_, at_);
     }
     if (IsCloser(c)) {
       EndPairValue();
@@ -411,7 +411,7 @@ bool MayNameEnvironment(std::string_view json) {
   if (MayHaveEnvironmentWord(json) || HasKeyOfVariable(json)) return true;
   for (size_t at = json.find('='); at != json.npos; at = json.find('=', at + 1)) {
     const char before = at > 0 ? json[at - 1] : '\0';
-    if (IsUpper(before) || (before >= '0' && before <= '9') || before == '_') return true;
+    if (IsUpperLetter(before) || (before >= '0' && before <= '9') || before == '_') return true;
   }
   return false;
 }

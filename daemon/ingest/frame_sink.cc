@@ -8,7 +8,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kAtOnceBytes = 256 << 10;
+constexpr size_t kFrameBytes = 256 << 10;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Status FrameSink::Send(IngestFrame type, std::string_view message) {
                 "a piece of it has more than " + std::to_string(kMostFrameBytes >> 20) + " MiB");
   }
   AppendFrame(type, message, waiting_);
-  return waiting_.size() < kAtOnceBytes ? OkStatus() : Flush();
+  return waiting_.size() < kFrameBytes ? OkStatus() : Flush();
 }
 
 Status FrameSink::Flush() {

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr std::string_view kMagic = "\x1f\x8b";
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
 // Of a repetition that it does not make, as it would be of what there is not, it counts all 258 bytes that one may
 // have; beside that up to 24 were seen.
 constexpr size_t kDoubtfulBytes = 258 + 64;
@@ -76,7 +76,7 @@ class GzipUnpacker : public Unpacker {
   }
   // As far as it is there.
   static bool MayBegin(std::span<const char> in) {
-    return in.front() == kMagic[0] && (in.size() == 1 || in[1] == kMagic[1]);
+    return in.front() == kGzipMagic[0] && (in.size() == 1 || in[1] == kGzipMagic[1]);
   }
   void Begin() {
     isal_inflate_init(&state_);
@@ -93,7 +93,7 @@ class GzipUnpacker : public Unpacker {
 }  // namespace
 
 bool LooksLikeGzip(std::span<const char> first) {
-  return std::string_view(first.data(), first.size()).starts_with(kMagic);
+  return std::string_view(first.data(), first.size()).starts_with(kGzipMagic);
 }
 
 std::unique_ptr<Unpacker> MakeGzipUnpacker() {

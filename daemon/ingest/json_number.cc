@@ -19,7 +19,7 @@ constexpr std::array<uint64_t, kMostDigits + 1> kPowersOfTen = [] {
 constexpr int kMostExponent = 400;
 constexpr int kNanoPlaces = 3;  // of a microsecond
 
-bool IsDigit(char c) {
+bool IsJsonDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -33,7 +33,7 @@ struct Decimal {
 
 std::string_view TakeDigits(std::string_view& text) {
   size_t count = 0;
-  while (count < text.size() && IsDigit(text[count])) ++count;
+  while (count < text.size() && IsJsonDigit(text[count])) ++count;
   const std::string_view digits = text.substr(0, count);
   text.remove_prefix(count);
   return digits;

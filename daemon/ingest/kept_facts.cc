@@ -54,12 +54,12 @@ constexpr std::string_view kKept[] = {
     "version",
 };
 static_assert(std::is_sorted(std::begin(kKept), std::end(kKept)));
-constexpr int kMostDepth = 8;
+constexpr int kMostFactDepth = 8;
 
 std::optional<std::string> KeptAt(std::string_view key, std::string_view value, int depth);
 
 std::optional<std::string> KeptMembers(std::string_view object, int depth) {
-  if (depth == kMostDepth) return std::nullopt;
+  if (depth == kMostFactDepth) return std::nullopt;
   const std::string padded = std::string(object) + std::string(kScanSlackBytes, '\0');
   std::string kept;
   ForEachMember(padded.data(), padded.data() + object.size(), [&](std::string_view key, std::string_view value) {

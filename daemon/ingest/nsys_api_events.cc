@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kRuntimeClass = 0;
 constexpr int64_t kDriverClass = 1;
-constexpr size_t kMostCached = 1 << 16;
+constexpr size_t kMostCachedCalls = 1 << 16;
 
 bool IsDriverName(std::string_view name) {
   return name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
@@ -48,7 +48,7 @@ Status ReadNsysApiCalls(NsysSource& source, const NsysTable& table) {
       row.SkipUntimed();
       continue;
     }
-    if (names.size() >= kMostCached) names.clear();
+    if (names.size() >= kMostCachedCalls) names.clear();
     const auto [found, is_new] = names.try_emplace(row.Integer(name_id));
     ApiName& name = found->second;
     if (is_new) {

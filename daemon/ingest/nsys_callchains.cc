@@ -8,7 +8,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kMostFrames = 1024;
-constexpr size_t kMostCached = 1 << 16;
+constexpr size_t kMostCachedChains = 1 << 16;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ std::optional<NsysCallchains::Chain> NsysCallchains::Find(int64_t id) {
 }
 
 const std::string& NsysCallchains::FrameJson(const Frame& frame) {
-  if (frames_.size() >= kMostCached) frames_.clear();
+  if (frames_.size() >= kMostCachedChains) frames_.clear();
   std::string& json = frames_[{frame.symbol, frame.module}];
   if (!json.empty()) return json;
   std::string text = strings_.Text(frame.symbol).value_or(std::to_string(frame.symbol));

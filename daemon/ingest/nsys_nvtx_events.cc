@@ -11,7 +11,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostNames = 1 << 16;
+constexpr size_t kMostRangeNames = 1 << 16;
 
 // Numbers of ENUM_NSYS_EVENT_TYPE; those from 64 to 74 are of texts that were imported (NVTXT).
 enum : int64_t {
@@ -83,7 +83,7 @@ class NvtxNames {
     NsysCursor row(source, table);
     const NvtxColumns columns(row);
     const int64_t rows_done = source.rows_done;
-    while (row.Next() && domains_.size() + categories_.size() < kMostNames) {
+    while (row.Next() && domains_.size() + categories_.size() < kMostRangeNames) {
       const int64_t type = row.Integer(columns.type);
       const bool is_category = type == kCategory || type == kTextCategory;
       if (type != kDomainCreate && !is_category) continue;

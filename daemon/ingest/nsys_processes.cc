@@ -3,7 +3,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostNames = 1 << 20;
+constexpr size_t kMostProcessNames = 1 << 20;
 constexpr int64_t kNvtxThreadName = 39;
 
 std::string Selected(const NsysTable& table, std::initializer_list<const char*> columns) {
@@ -34,7 +34,7 @@ void NsysProcesses::ReadProcesses() {
   if (table == nullptr) return;
   std::unordered_map<int64_t, int> machines;
   NsysQuery rows = database_.Query(Selected(*table, {"globalPid", "name"}));
-  while (process_names_.size() < kMostNames && rows.Next()) {
+  while (process_names_.size() < kMostProcessNames && rows.Next()) {
     process_names_.emplace(ProcessOf(rows.Integer(0)), rows.Text(1));
     const int64_t machine = rows.Integer(0) >> 48;
     if (++machines[machine] > machines[machine_]) machine_ = machine;
@@ -45,7 +45,7 @@ void NsysProcesses::ReadThreadNames() {
   const NsysTable* table = database_.Find("ThreadNames");
   if (table == nullptr) return;
   NsysQuery rows = database_.Query(Selected(*table, {"globalTid", "nameId"}));
-  while (thread_names_.size() < kMostNames && rows.Next()) thread_names_.emplace(rows.Integer(0), rows.Integer(1));
+  while (thread_names_.size() < kMostProcessNames && rows.Next()) thread_names_.emplace(rows.Integer(0), rows.Integer(1));
 }
 
 void NsysProcesses::ReadNvtxNames() {
@@ -53,7 +53,7 @@ void NsysProcesses::ReadNvtxNames() {
   if (table == nullptr) return;
   NsysQuery rows = database_.Query(Selected(*table, {"eventType", "globalTid", "text", "textId"}));
   for (int64_t i = 0; i < database_.most_rows() && rows.Next(); ++i) {
-    if (rows.Integer(0) != kNvtxThreadName || nvtx_names_.size() >= kMostNames) continue;
+    if (rows.Integer(0) != kNvtxThreadName || nvtx_names_.size() >= kMostProcessNames) continue;
     std::string name(rows.Text(2));
     if (name.empty()) name = strings_.Text(rows.Integer(3)).value_or("");
     if (!name.empty()) nvtx_names_.insert_or_assign(rows.Integer(1), std::move(name));

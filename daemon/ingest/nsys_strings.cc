@@ -5,7 +5,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostCached = 1 << 20;
+constexpr size_t kMostCachedStrings = 1 << 20;
 constexpr size_t kMostLabels = 10'000;
 constexpr size_t kLongestLabel = 1000;
 
@@ -25,7 +25,7 @@ std::optional<std::string> NsysStrings::Text(int64_t id) {
 }
 
 std::optional<uint32_t> NsysStrings::Number(int64_t id) {
-  if (numbers_.size() >= kMostCached) numbers_.clear();
+  if (numbers_.size() >= kMostCachedStrings) numbers_.clear();
   const auto [found, is_new] = numbers_.try_emplace(id);
   if (!is_new) return found->second;
   std::optional<uint32_t>& number = found->second;

@@ -18,12 +18,12 @@ constexpr std::array<std::string_view, 35> kNames = {
     // What.
     "argv", "args", "arguments", "cmd", "cmdline", "command", "commandline", "commandlinearguments", "launchcommand",
     "programarguments"};
-constexpr size_t kLongestName = 64;
+constexpr size_t kLongestPersonalName = 64;
 
 }  // namespace
 
 bool IsPersonalName(std::string_view name) {
-  if (name.size() > kLongestName) return false;
+  if (name.size() > kLongestPersonalName) return false;
   std::string letters;
   for (const char c : name) {
     if (c != '_' && c != '-' && c != ' ') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -11,13 +11,13 @@
 namespace kprof {
 namespace {
 
-struct OpenSource {
+struct VfsFile {
   sqlite3_file base;
   SourceVfs* vfs;
 };
 
 SourceVfs& Of(sqlite3_file* file) {
-  return *reinterpret_cast<OpenSource*>(file)->vfs;
+  return *reinterpret_cast<VfsFile*>(file)->vfs;
 }
 
 int Close(sqlite3_file*) {
@@ -83,7 +83,7 @@ int Open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int*
   if (path == nullptr || (flags & SQLITE_OPEN_MAIN_DB) == 0 || (flags & SQLITE_OPEN_READONLY) == 0) {
     return SQLITE_CANTOPEN;
   }
-  new (file) OpenSource{{&kMethods}, static_cast<SourceVfs*>(vfs->pAppData)};
+  new (file) VfsFile{{&kMethods}, static_cast<SourceVfs*>(vfs->pAppData)};
   if (out_flags != nullptr) *out_flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
   return SQLITE_OK;
 }
@@ -143,7 +143,7 @@ SourceVfs::SourceVfs(const SourceFile& source)
       name_("kprof-source-" + std::to_string(reinterpret_cast<uintptr_t>(this))),
       claimed_bytes_(ClaimedBytes(source)) {
   vfs_.iVersion = 1;
-  vfs_.szOsFile = sizeof(OpenSource);
+  vfs_.szOsFile = sizeof(VfsFile);
   vfs_.mxPathname = 64;
   vfs_.zName = name_.c_str();
   vfs_.pAppData = this;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 10> kGpuCategories = {"kernel",
                                                              "concurrent_kernel",
                                                              "cuda_profiler_range"};
 
-std::optional<int64_t> IntegerOf(std::string_view text) {
+std::optional<int64_t> TrackIntegerOf(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -87,8 +87,8 @@ void TrackFacts::SeeCategorized(const EventRows& slices, size_t row, size_t arg_
   fact.device = Number(slices, row, arg_row, "device");
   fact.stream = Number(slices, row, arg_row, "stream");
   const TrackKey& key = tracks_[static_cast<size_t>(track)];
-  if (!fact.device) fact.device = IntegerOf(strings_.Text(key.pid));
-  if (!fact.stream) fact.stream = IntegerOf(strings_.Text(key.tid));
+  if (!fact.device) fact.device = TrackIntegerOf(strings_.Text(key.pid));
+  if (!fact.stream) fact.stream = TrackIntegerOf(strings_.Text(key.tid));
 }
 
 void TrackFacts::SeeMetadata(const EventRows& metadata) {
@@ -148,7 +148,7 @@ std::optional<int64_t> TrackFacts::Number(const EventRows& rows, size_t row, siz
     if (of.of_event || strings_.Text(of.key) != key) continue;
     if (of.type == ArgType::kInteger) return rows.args[shape][slot][arg_row];
     if (of.type == ArgType::kString) {
-      return IntegerOf(strings_.Text(static_cast<uint32_t>(rows.args[shape][slot][arg_row])));
+      return TrackIntegerOf(strings_.Text(static_cast<uint32_t>(rows.args[shape][slot][arg_row])));
     }
   }
   return std::nullopt;

@@ -11,17 +11,17 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kAtOnceBytes = ZSTD_BLOCKSIZE_MAX;
+constexpr size_t kZstdStepBytes = ZSTD_BLOCKSIZE_MAX;
 constexpr size_t kFrameBeginBytes = 5;  // of which the library says how many more its header has
 constexpr int kMostWindowBits = 27;     // 128 MiB: what its tool makes without --ultra
 
-constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 constexpr std::string_view kSkippedMagic = "\x2a\x4d\x18";  // behind a byte from 0x50 to 0x5f
 
 // A frame, as far as it is there.
 bool MayBegin(std::span<const char> in) {
-  const std::string_view magic(in.data(), std::min(in.size(), kMagic.size()));
-  return kMagic.starts_with(magic) || ((magic[0] & 0xf0) == 0x50 && kSkippedMagic.starts_with(magic.substr(1)));
+  const std::string_view magic(in.data(), std::min(in.size(), kZstdMagic.size()));
+  return kZstdMagic.starts_with(magic) || ((magic[0] & 0xf0) == 0x50 && kSkippedMagic.starts_with(magic.substr(1)));
 }
 
 class ZstdUnpacker : public Unpacker {
@@ -36,7 +36,7 @@ class ZstdUnpacker : public Unpacker {
   Result<Step> Unpack(std::span<const char> in, std::span<char> out) override {
     if (at_end_ && taken_bytes_ > 0 && !in.empty() && !MayBegin(in)) return NotPackedBehind("zstd", taken_bytes_);
     ZSTD_inBuffer from{in.data(), std::min(in.size(), wanted_), 0};
-    ZSTD_outBuffer to{out.data(), std::min(out.size(), kAtOnceBytes), 0};
+    ZSTD_outBuffer to{out.data(), std::min(out.size(), kZstdStepBytes), 0};
     const size_t result = ZSTD_decompressStream(stream_.get(), &to, &from);
     if (ZSTD_isError(result)) return Broken(result);
     if (from.pos > 0 || to.pos > 0) at_end_ = result == 0;  // else it only asks for another frame
@@ -67,7 +67,7 @@ class ZstdUnpacker : public Unpacker {
 
 // A frame of text, or one that says something beside it and is skipped (pzstd begins with one): those have 16 magics.
 bool LooksLikeZstd(std::span<const char> first) {
-  return first.size() >= kMagic.size() && MayBegin(first);
+  return first.size() >= kZstdMagic.size() && MayBegin(first);
 }
 
 std::unique_ptr<Unpacker> MakeZstdUnpacker() {

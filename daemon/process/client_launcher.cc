@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kOfferLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kFirstLookNs = 5 * kNanosPerMilli;
-constexpr int64_t kLongestPauseNs = 500 * kNanosPerMilli;
+constexpr int64_t kLongestOfferPauseNs = 500 * kNanosPerMilli;
 
 // Waits until nobody holds a supervisor's file any more. Kept by its timer.
 class RemainsWait : public std::enable_shared_from_this<RemainsWait> {
@@ -33,7 +33,7 @@ class RemainsWait : public std::enable_shared_from_this<RemainsWait> {
                         "end it: it is a process of the run's own user"));
     }
     again_ = loop_.After(pause_ns_, [self = shared_from_this()] { self->Look(); });
-    pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+    pause_ns_ = std::min(2 * pause_ns_, kLongestOfferPauseNs);
   }
 
  private:

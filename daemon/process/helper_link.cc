@@ -17,15 +17,15 @@ using boost::system::error_code;
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
 constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;   // it gives itself 15 s
-constexpr int64_t kStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_startup.h)
+constexpr int64_t kHelperStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_startup.h)
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
 constexpr size_t kMostToForget = 100'000;
 constexpr size_t kMostForgetting = 8;                     // at a time: the helper syncs its disk for each
 constexpr int64_t kForgetAgainNs = 10 * kNanosPerSecond;  // after a refusal, or when there is no helper
 
-constexpr const char* kWhat = "ask kprofd-helper";
-constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal";
+constexpr const char* kLinkWhat = "ask kprofd-helper";
+constexpr const char* kLinkRemedy = "see 'systemctl status kprofd-helper' and its journal";
 
 // A second Start could find the grant used up by the first; whoever asked knows what that means.
 bool MayRepeat(const HelperMessage& message) {
@@ -47,7 +47,7 @@ bool IsOfAStartedRun(const HelperMessage& message) {
 
 int64_t LimitNsOf(const HelperMessage& message) {
   if (std::holds_alternative<HelperSweep>(message)) return kSweepLimitNs;
-  if (std::holds_alternative<HelperStart>(message)) return kStartLimitNs;
+  if (std::holds_alternative<HelperStart>(message)) return kHelperStartLimitNs;
   return Registers(message) ? HelperLink::kRegisterLimitNs : kAnswerLimitNs;
 }
 
@@ -83,7 +83,7 @@ HelperLink::Tag HelperLink::Ask(HelperMessage request, std::vector<UniqueFd> fil
   waiting.answered = std::move(answered);
   if (full) {
     waiting.limit = loop_.After(0, [this, tag] {
-      Answer(tag, Fail(ErrorCode::kQueueFull, kWhat, "too many requests wait for kprofd-helper", "try again"),
+      Answer(tag, Fail(ErrorCode::kQueueFull, kLinkWhat, "too many requests wait for kprofd-helper", "try again"),
              UniqueFd());
     });
     return tag;
@@ -93,7 +93,7 @@ HelperLink::Tag HelperLink::Ask(HelperMessage request, std::vector<UniqueFd> fil
   });
   waiting.limit = loop_.After(limit_ns, [this, tag] {
     const bool heard = requests_.at(tag).sent || greeted_;
-    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kWhat, "kprofd-helper does not answer", kRemedy) : NobodyIsThere());
+    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kLinkWhat, "kprofd-helper does not answer", kLinkRemedy) : NobodyIsThere());
   });
   SendSoon();
   return tag;
@@ -108,8 +108,8 @@ bool HelperLink::Withdraw(Tag tag) {
 }
 
 Status HelperLink::NobodyIsThere() const {
-  return Fail(ErrorCode::kNoDaemon, kWhat, "kprofd-helper is not there (nobody answers at " + socket_path_ + ")",
-              kRemedy);
+  return Fail(ErrorCode::kNoDaemon, kLinkWhat, "kprofd-helper is not there (nobody answers at " + socket_path_ + ")",
+              kLinkRemedy);
 }
 
 void HelperLink::Forget(const std::string& run_id) {
@@ -169,7 +169,7 @@ void HelperLink::Disconnect() {
     if (!MayRepeat(request.message)) lost.push_back(tag);
   }
   for (uint32_t tag : lost) {
-    GiveUp(tag, Fail(ErrorCode::kLostDaemon, kWhat, "kprofd-helper went away before it answered", kRemedy));
+    GiveUp(tag, Fail(ErrorCode::kLostDaemon, kLinkWhat, "kprofd-helper went away before it answered", kLinkRemedy));
   }
   if (greeted_) lost_mono_ns_ = loop_.clock().mono_ns();
   if (!std::exchange(greeted_, false)) AnswerImpatient();
@@ -268,7 +268,7 @@ bool HelperLink::Take(const Packet& packet, UniqueFd file) {
   } else if (waiting->second.repeated && IsRegisteredAlready(waiting->second.message, decoded->message)) {
     Answer(decoded->tag, HelperMessage(HelperDone{}), UniqueFd());  // by us, before the helper went away
   } else {
-    Answer(decoded->tag, Fail(refused->code, kWhat, refused->why, refused->remedy), UniqueFd());
+    Answer(decoded->tag, Fail(refused->code, kLinkWhat, refused->why, refused->remedy), UniqueFd());
   }
   return true;
 }

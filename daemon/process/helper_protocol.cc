@@ -10,9 +10,9 @@
 namespace kprof {
 namespace {
 
-constexpr uint32_t kHelloMagic = 0x4852504b;  // "KPRH"
+constexpr uint32_t kHelperHelloMagic = 0x4852504b;  // "KPRH"
 constexpr size_t kWholeRunIdLength = 16;
-constexpr size_t kTextLimitBytes = 1024;  // of what a refusal says
+constexpr size_t kHelperTextLimitBytes = 1024;  // of what a refusal says
 
 // The numbers on the wire, in the order of HelperMessage. Never used anew.
 constexpr uint8_t kTypes[] = {1,  16,  17,  18,  19,  20,  21,  22,  23,  24, 25,
@@ -62,11 +62,11 @@ void ForEachField(Coder&& field, Message& message) {
 
 template <typename Message>
 void EncodeFields(MessageEncoder& out, const Message& message) {
-  if constexpr (std::is_same_v<Message, HelperHello>) out.Add(kHelloMagic);
+  if constexpr (std::is_same_v<Message, HelperHello>) out.Add(kHelperHelloMagic);
   if constexpr (std::is_same_v<Message, HelperRefused>) {
     out.Add(std::string(ErrorName(message.code)));
-    out.Add(message.why.substr(0, kTextLimitBytes));
-    out.Add(message.remedy.substr(0, kTextLimitBytes));
+    out.Add(message.why.substr(0, kHelperTextLimitBytes));
+    out.Add(message.remedy.substr(0, kHelperTextLimitBytes));
   }
   ForEachField([&](const auto& value) { out.Add(value); }, message);
 }
@@ -77,7 +77,7 @@ bool DecodeFields(MessageDecoder& in, Message& message) {
   if constexpr (std::is_same_v<Message, HelperHello>) {
     uint32_t magic = 0;
     in.Read(magic);
-    if (magic != kHelloMagic) return false;
+    if (magic != kHelperHelloMagic) return false;
   }
   if constexpr (std::is_same_v<Message, HelperRefused>) {
     std::string code;
@@ -85,8 +85,8 @@ bool DecodeFields(MessageDecoder& in, Message& message) {
     in.Read(message.why);
     in.Read(message.remedy);
     const std::optional<ErrorCode> known = ErrorCodeByName(code);
-    if (!known || *known == ErrorCode::kOk || message.why.size() > kTextLimitBytes ||
-        message.remedy.size() > kTextLimitBytes) {
+    if (!known || *known == ErrorCode::kOk || message.why.size() > kHelperTextLimitBytes ||
+        message.remedy.size() > kHelperTextLimitBytes) {
       return false;
     }
     message.code = *known;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kHeldUpNs = 10 * kNanosPerSecond;
 constexpr int64_t kAskPlaceAgainNs = kNanosPerSecond;
-constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal; then run it again";
+constexpr const char* kStartupRemedy = "see 'systemctl status kprofd-helper' and its journal; then run it again";
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void HelperStartup::Begin() {
   });
   limit_ = loop_.After(kLimitNs, [self = weak_from_this()] {
     if (auto startup = self.lock()) {
-      startup->GiveUp(Fail(ErrorCode::kSpawnFailed, "start", "kprofd-helper has not answered for 5 minutes", kRemedy));
+      startup->GiveUp(Fail(ErrorCode::kSpawnFailed, "start", "kprofd-helper has not answered for 5 minutes", kStartupRemedy));
     }
   });
   Ask();

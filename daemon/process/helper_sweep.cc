@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTryingNs = 120 * kNanosPerSecond;
 constexpr int64_t kFirstPauseNs = 500 * kNanosPerMilli;
-constexpr int64_t kLongestPauseNs = 10 * kNanosPerSecond;
+constexpr int64_t kLongestSweepPauseNs = 10 * kNanosPerSecond;
 constexpr int64_t kLongestSlowPauseNs = 600 * kNanosPerSecond;
 
 Status OutcomeOf(const std::string& marker, const Result<HelperMessage>& answer) {
@@ -55,7 +55,7 @@ class PatientSweep : public std::enable_shared_from_this<PatientSweep> {
     if (late) Tell(ended);
     if (late && then_ == Then::kIsDone) return;
     again_ = loop_.After(pause_ns_, [self = shared_from_this()] { self->Try(); });
-    pause_ns_ = std::min(2 * pause_ns_, late ? kLongestSlowPauseNs : kLongestPauseNs);
+    pause_ns_ = std::min(2 * pause_ns_, late ? kLongestSlowPauseNs : kLongestSweepPauseNs);
   }
 
   void Tell(const Status& ended) {

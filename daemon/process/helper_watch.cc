@@ -11,13 +11,13 @@ namespace {
 constexpr int64_t kWhileUpNs = 60 * kNanosPerSecond;
 constexpr int64_t kWhileDownNs = 5 * kNanosPerSecond;
 
-constexpr const char* kWhat = "ask kprofd-helper for its state";
-constexpr const char* kRemedy = "see 'systemctl status kprofd-helper' and its journal";
+constexpr const char* kWatchWhat = "ask kprofd-helper for its state";
+constexpr const char* kWatchRemedy = "see 'systemctl status kprofd-helper' and its journal";
 
 Result<HelperState> StateOf(const Result<HelperMessage>& answer) {
   if (!answer.ok()) return answer.status();
   const auto* state = std::get_if<HelperState>(&*answer);
-  if (state == nullptr) return Fail(ErrorCode::kInternal, kWhat, "it answers otherwise");
+  if (state == nullptr) return Fail(ErrorCode::kInternal, kWatchWhat, "it answers otherwise");
   return *state;
 }
 
@@ -45,7 +45,7 @@ void HelperWatch::Ask() {
   if (limit_.pending()) return;
   const uint64_t number = ++asked_;
   limit_ = loop_.After(kLimitNs,
-                       [this] { Hear(Fail(ErrorCode::kTimedOut, kWhat, "it has not answered within 2 s", kRemedy)); });
+                       [this] { Hear(Fail(ErrorCode::kTimedOut, kWatchWhat, "it has not answered within 2 s", kWatchRemedy)); });
   link_.Ask(HelperGetState{}, UniqueFd(), [this, number](const Result<HelperMessage>& answer, UniqueFd) {
     Result<HelperState> state = StateOf(answer);
     // A late answer is one. A late failure was told at its time.

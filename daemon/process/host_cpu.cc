@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kTextLimitBytes = 4 << 20;  // thousands of processors
+constexpr size_t kCpuTextLimitBytes = 4 << 20;  // thousands of processors
 // user nice system idle iowait irq softirq steal; guests are in user.
 constexpr std::array<bool, 8> kIsBusy = {true, true, true, false, false, true, true, true};
 
@@ -31,7 +31,7 @@ std::string ReadStat() {
   UniqueFd file(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
   std::string text;
   char block[16 << 10];
-  while (file.valid() && text.size() < kTextLimitBytes) {
+  while (file.valid() && text.size() < kCpuTextLimitBytes) {
     ssize_t size = ::read(file.get(), block, sizeof block);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;

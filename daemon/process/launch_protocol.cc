@@ -13,11 +13,11 @@ namespace {
 
 constexpr size_t kHeaderBytes = 5;  // u32 length, u8 type
 constexpr size_t kTypeBytes = 1;
-constexpr uint32_t kHelloMagic = 0x4c52504b;  // "KPRL"
+constexpr uint32_t kLaunchHelloMagic = 0x4c52504b;  // "KPRL"
 
 // One list of fields per message, for both directions.
 template <typename Coder, typename Ended>
-void ForEachField(Coder&& field, Ended& ended) {
+void ForEachLaunchField(Coder&& field, Ended& ended) {
   field(ended.exit_code);
   field(ended.signal);
   field(ended.stopped);
@@ -134,14 +134,14 @@ Result<CommandStarted> DecodeCommandStarted(std::string_view payload) {
 
 std::string EncodeCommandEnded(const CommandEnded& ended) {
   MessageEncoder out;
-  ForEachField([&](const auto& field) { out.Add(field); }, ended);
+  ForEachLaunchField([&](const auto& field) { out.Add(field); }, ended);
   return out.Take();
 }
 
 Result<CommandEnded> DecodeCommandEnded(std::string_view payload) {
   MessageDecoder in(payload);
   CommandEnded ended;
-  ForEachField([&](auto& field) { in.Read(field); }, ended);
+  ForEachLaunchField([&](auto& field) { in.Read(field); }, ended);
   if (!in.Ok()) return BadPayload("Ended");
   return ended;
 }
@@ -172,7 +172,7 @@ std::string FrameOf(LaunchMessage type, std::string_view payload) {
 
 std::string HelloFrame(uint32_t version) {
   MessageEncoder hello;
-  hello.Add(kHelloMagic);
+  hello.Add(kLaunchHelloMagic);
   hello.Add(version);
   return FrameOf(LaunchMessage::kHello, hello.Take());
 }

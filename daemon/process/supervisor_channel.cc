@@ -16,7 +16,7 @@ using boost::system::error_code;
 
 // Of these a healthy supervisor needs milliseconds. They are for a disk that is slow, not for one that hangs.
 constexpr int64_t kPrepareLimitNs = 60 * kNanosPerSecond;
-constexpr int64_t kStartLimitNs = 30 * kNanosPerSecond;
+constexpr int64_t kSupervisorStartLimitNs = 30 * kNanosPerSecond;
 // Who asks a second time, and gives no grace, wants an end more than a report. A supervisor that works has nearly
 // always reported by then; one that still fights a storm of forks hands it to the sweep, which fights it with the same
 // means.
@@ -63,7 +63,7 @@ void SupervisorChannel::Go() {
   Send(FrameOf(LaunchMessage::kGo));
   if (stop_sent_) return;
   ExpectAnswer(
-      loop_.clock().mono_ns() + kStartLimitNs,
+      loop_.clock().mono_ns() + kSupervisorStartLimitNs,
       Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'",
            "kprof-launch did not say within 30 s that it has started", "see whether the disk of the program answers"));
 }

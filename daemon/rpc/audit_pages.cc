@@ -12,8 +12,8 @@
 namespace kprof {
 namespace {
 
-constexpr int32_t kDefaultPageSize = 50;
-constexpr int32_t kMaxPageSize = 1000;
+constexpr int32_t kDefaultAuditPageSize = 50;
+constexpr int32_t kMaxAuditPageSize = 1000;
 
 // The id of a page's last entry.
 std::optional<int64_t> IdOf(const std::string& token) {
@@ -27,7 +27,7 @@ std::optional<int64_t> IdOf(const std::string& token) {
 Result<AuditFilter> FilterOf(const v1::ListAuditRequest& request) {
   AuditFilter filter;
   if (request.page_size() < 0) return Fail(ErrorCode::kUsage, "list the audit", "the page size is negative");
-  filter.limit = request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
+  filter.limit = request.page_size() == 0 ? kDefaultAuditPageSize : std::min(request.page_size(), kMaxAuditPageSize);
   if (request.has_uid()) filter.uid = request.uid();
   filter.since_ns = request.since_unix_ns();
   if (request.page_token().empty()) return filter;

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kNameLimitBytes = 128;
+constexpr size_t kCertificateNameLimitBytes = 128;
 constexpr size_t kFingerprintShown = 16;
 constexpr size_t kIssuerLimitBytes = 256;
 
@@ -97,7 +97,7 @@ std::string DisplayName(const CertificateFacts& facts) {
   if (name.empty()) name = "sha256:" + facts.fingerprint.substr(0, kFingerprintShown);
   auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   std::replace_if(name.begin(), name.end(), is_control, '?');
-  return ClippedText(name, kNameLimitBytes);
+  return ClippedText(name, kCertificateNameLimitBytes);
 }
 
 int64_t UnixSecondsOf(const ASN1_TIME* time) {

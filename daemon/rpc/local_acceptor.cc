@@ -21,9 +21,9 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kBacklog = 512;
-constexpr int kAcceptsAtOnce = 64;                  // then others have their turn on the loop
-constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
+constexpr int kLocalBacklog = 512;
+constexpr int kLocalAcceptsAtOnce = 64;                  // then others have their turn on the loop
+constexpr int64_t kLocalAcceptPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 Result<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
@@ -85,13 +85,13 @@ struct LocalAcceptor::State {
   }
 
   void AcceptAll() {
-    for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    for (int i = 0; i < kLocalAcceptsAtOnce; ++i) {
       UniqueFd connection(::accept4(descriptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!connection.valid()) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (errno == EAGAIN || errno == EWOULDBLOCK) return WaitForNext();
         LogWarning("cannot accept a connection", {{"error", std::strerror(errno)}});
-        pause = loop.After(kPauseNs, [this] { AcceptAll(); });
+        pause = loop.After(kLocalAcceptPauseNs, [this] { AcceptAll(); });
         return;
       }
       if (std::optional<Peer> peer = PeerOf(connection.get())) connected(*peer, std::move(connection));
@@ -137,7 +137,7 @@ Result<std::unique_ptr<LocalAcceptor>> LocalAcceptor::Listen(IoLoop& loop, const
     return FailErrno(errno, what);
   }
   if (::chmod(path.c_str(), mode) != 0 || ::stat(path.c_str(), &info) != 0) return FailErrno(errno, what);
-  if (::listen(socket.get(), kBacklog) != 0) return FailErrno(errno, what);
+  if (::listen(socket.get(), kLocalBacklog) != 0) return FailErrno(errno, what);
   auto state = std::make_unique<State>(loop, std::move(socket), path, info.st_ino, std::move(connected));
   state->WaitForNext();
   return std::unique_ptr<LocalAcceptor>(new LocalAcceptor(std::move(state)));

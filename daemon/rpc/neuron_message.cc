@@ -13,7 +13,7 @@ namespace {
 
 // What is absent stays so; what is below 0 is none of these counts.
 template <typename T, typename Message, typename V>
-void Set(const std::optional<T>& value, Message& out, void (Message::*set)(V)) {
+void SetNeuron(const std::optional<T>& value, Message& out, void (Message::*set)(V)) {
   if (value && *value >= 0) (out.*set)(static_cast<V>(*value));
 }
 
@@ -26,9 +26,9 @@ void FillCores(const NeuronDevice& device, v1::NeuronFacts& out) {
   for (const NeuronLogicalCore& core : device.cores) {
     Message& message = *out.add_cores();
     message.set_number(static_cast<uint32_t>(std::max(core.number, 0)));
-    Set(core.utilization_percent, message, &Message::set_utilization_percent);
-    Set(core.flops, message, &Message::set_flops);
-    Set(core.memory_bytes, message, &Message::set_memory_bytes);
+    SetNeuron(core.utilization_percent, message, &Message::set_utilization_percent);
+    SetNeuron(core.flops, message, &Message::set_flops);
+    SetNeuron(core.memory_bytes, message, &Message::set_memory_bytes);
     for (const int64_t pid : core.pids) message.add_pids(PidOf(pid));
   }
 }
@@ -45,24 +45,24 @@ void FillProcesses(const NeuronDevice& device, v1::NeuronFacts& out) {
     Message& message = *out.add_runtimes();
     message.set_pid(PidOf(runtime.pid));
     message.set_tag(ReadableText(runtime.tag));
-    Set(runtime.completed, message, &Message::set_completed);
-    Set(runtime.failed, message, &Message::set_failed);
-    Set(runtime.errors, message, &Message::set_errors);
-    Set(runtime.p50_latency_s, message, &Message::set_p50_latency_s);
-    Set(runtime.p99_latency_s, message, &Message::set_p99_latency_s);
-    Set(runtime.memory_bytes, message, &Message::set_memory_bytes);
-    Set(runtime.host_bytes, message, &Message::set_host_bytes);
+    SetNeuron(runtime.completed, message, &Message::set_completed);
+    SetNeuron(runtime.failed, message, &Message::set_failed);
+    SetNeuron(runtime.errors, message, &Message::set_errors);
+    SetNeuron(runtime.p50_latency_s, message, &Message::set_p50_latency_s);
+    SetNeuron(runtime.p99_latency_s, message, &Message::set_p99_latency_s);
+    SetNeuron(runtime.memory_bytes, message, &Message::set_memory_bytes);
+    SetNeuron(runtime.host_bytes, message, &Message::set_host_bytes);
   }
 }
 
 void FillErrors(const NeuronDevice& device, v1::NeuronFacts& out) {
   using Facts = v1::NeuronFacts;
-  Set(device.ecc.mem_corrected, out, &Facts::set_memory_corrected);
-  Set(device.ecc.mem_uncorrected, out, &Facts::set_memory_uncorrected);
-  Set(device.ecc.mem_repairable_uncorrected, out, &Facts::set_memory_repairable_uncorrected);
-  Set(device.ecc.sram_corrected, out, &Facts::set_sram_corrected);
-  Set(device.ecc.sram_uncorrected, out, &Facts::set_sram_uncorrected);
-  Set(device.execution_errors, out, &Facts::set_execution_errors);
+  SetNeuron(device.ecc.mem_corrected, out, &Facts::set_memory_corrected);
+  SetNeuron(device.ecc.mem_uncorrected, out, &Facts::set_memory_uncorrected);
+  SetNeuron(device.ecc.mem_repairable_uncorrected, out, &Facts::set_memory_repairable_uncorrected);
+  SetNeuron(device.ecc.sram_corrected, out, &Facts::set_sram_corrected);
+  SetNeuron(device.ecc.sram_uncorrected, out, &Facts::set_sram_uncorrected);
+  SetNeuron(device.execution_errors, out, &Facts::set_execution_errors);
   for (const std::string& component : device.unhealthy_components) {
     out.add_unhealthy_components(ReadableText(component));
   }
@@ -83,17 +83,17 @@ void FillNeuronFacts(const NeuronDevice& device, v1::NeuronFacts& out) {
   out.set_cpu_affinity(ReadableText(device.cpu_affinity.value_or("")));
   if (device.numa_node) out.set_numa_node(*device.numa_node);
   for (const int other : device.connected) out.add_connected(static_cast<uint32_t>(std::max(other, 0)));
-  Set(device.physical_cores, out, &Facts::set_physical_cores);
-  Set(device.lnc, out, &Facts::set_lnc);
+  SetNeuron(device.physical_cores, out, &Facts::set_physical_cores);
+  SetNeuron(device.lnc, out, &Facts::set_lnc);
   FillCores(device, out);
-  Set(device.memory_bytes, out, &Facts::set_memory_bytes);
-  Set(device.memory_used_bytes, out, &Facts::set_memory_used_bytes);
+  SetNeuron(device.memory_bytes, out, &Facts::set_memory_bytes);
+  SetNeuron(device.memory_used_bytes, out, &Facts::set_memory_used_bytes);
   FillProcesses(device, out);
   FillErrors(device, out);
   if (device.power) {
-    Set(device.power->min_percent, out, &Facts::set_power_min_percent);
-    Set(device.power->max_percent, out, &Facts::set_power_max_percent);
-    Set(device.power->mean_percent, out, &Facts::set_power_mean_percent);
+    SetNeuron(device.power->min_percent, out, &Facts::set_power_min_percent);
+    SetNeuron(device.power->max_percent, out, &Facts::set_power_max_percent);
+    SetNeuron(device.power->mean_percent, out, &Facts::set_power_mean_percent);
     if (device.power->sampled_unix_s) out.set_power_unix_s(*device.power->sampled_unix_s);
   }
   for (const std::string& note : device.notes) out.add_notes(ReadableText(note));

@@ -13,7 +13,7 @@ namespace kprof {
 namespace {
 
 constexpr std::string_view kLast = "@last";
-constexpr size_t kNameLimitBytes = 64;
+constexpr size_t kObjectNameLimitBytes = 64;
 
 // N of "@last~N", 0 of "@last"; nothing for what is neither.
 std::optional<int64_t> ParseLast(std::string_view name) {
@@ -36,7 +36,7 @@ std::string LowerCase(std::string_view text) {
 }  // namespace
 
 std::string ActOn(const std::string& act, const std::string& name) {
-  return act + " " + ClippedText(name, kNameLimitBytes);
+  return act + " " + ClippedText(name, kObjectNameLimitBytes);
 }
 
 Result<std::string> ResolveName(const std::string& name, const NamedObjects& objects, const std::string& act) {

@@ -12,13 +12,13 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kRemedy = "list yours with kprofctl runs";
+constexpr const char* kRunRemedy = "list yours with kprofctl runs";
 
 NamedObjects RunsSeenBy(Db& db, const Caller& caller) {
   std::optional<uint32_t> uid;
   if (!caller.sees_all()) uid = caller.uid;
   return {.noun = "run",
-          .remedy = kRemedy,
+          .remedy = kRunRemedy,
           .recent = [&db, uid](int64_t back) { return ReadRecentRunId(db, back, uid); },
           .starting = [&db, uid](const std::string& prefix) { return FindRunIds(db, prefix, uid, 2); }};
 }
@@ -36,7 +36,7 @@ Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, co
   if (!row.ok()) {
     const Status& failure = row.status();
     if (failure.code() != ErrorCode::kNotFound) return failure.what() == full_act ? failure : failure.In(full_act);
-    return Fail(ErrorCode::kNotFound, full_act, "there is no such run", kRemedy);
+    return Fail(ErrorCode::kNotFound, full_act, "there is no such run", kRunRemedy);
   }
   if (Status authorized = AuthorizeRun(caller, rpc, *row, full_act); !authorized.ok()) {
     if (audit != nullptr) RecordRefused(*audit, caller, rpc, *row, authorized);

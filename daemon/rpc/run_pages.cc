@@ -17,10 +17,10 @@
 namespace kprof {
 namespace {
 
-constexpr int32_t kDefaultPageSize = 50;
-constexpr int32_t kMaxPageSize = 1000;
+constexpr int32_t kDefaultRunPageSize = 50;
+constexpr int32_t kMaxRunPageSize = 1000;
 constexpr int64_t kPortionRuns = 50;
-constexpr size_t kPageBytes = 1 << 20;
+constexpr size_t kRunPageBytes = 1 << 20;
 
 // In which of these a run may still be in the catalog whose end could not be stored yet (a full disk). So may a queued
 // one, but of those there may be ten thousand, and whoever asks for ended runs would have them all read.
@@ -30,7 +30,7 @@ Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& requ
   RunFilter filter;
   if (!caller.sees_all()) filter.uid = caller.uid;
   if (request.page_size() < 0) return Fail(ErrorCode::kUsage, "list runs", "the page size is negative");
-  filter.limit = request.page_size() == 0 ? kDefaultPageSize : std::min(request.page_size(), kMaxPageSize);
+  filter.limit = request.page_size() == 0 ? kDefaultRunPageSize : std::min(request.page_size(), kMaxRunPageSize);
   filter.labels.assign(request.labels().begin(), request.labels().end());
   filter.tools.assign(request.tools().begin(), request.tools().end());
   for (int state : request.states()) {
@@ -63,10 +63,10 @@ Status ReadPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
       FillRun(row, *page.add_runs());
       page_bytes += page.runs(page.runs_size() - 1).ByteSizeLong();
       filter.before_id = row.id;
-      if (page_bytes >= kPageBytes) break;
+      if (page_bytes >= kRunPageBytes) break;
     }
     left -= static_cast<int64_t>(rows.size());
-    if (page_bytes >= kPageBytes) break;
+    if (page_bytes >= kRunPageBytes) break;
     if (static_cast<int64_t>(rows.size()) < filter.limit) return OkStatus();  // that was the last
   }
   page.set_next_page_token(filter.before_id);

@@ -27,8 +27,8 @@ namespace kprof {
 namespace {
 
 constexpr int32_t kMaxArtifactsInPage = 1000;
-constexpr int64_t kDefaultGraceMs = 5000;
-constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
+constexpr int64_t kDefaultCancelGraceMs = 5000;
+constexpr int64_t kMaxCancelGraceMs = 10 * 60 * 1000;
 constexpr size_t kLaunchFailureBytes = 1024;
 
 // By name; a page's token is its last one's. At most 10,000 are looked at, which takes a fraction of a millisecond.
@@ -161,11 +161,11 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
                                                      v1::CancelRunResponse* response) {
   auto* call = new UnaryCall(desk_, Rpc::kCancelRun);
   if (call->refused()) return call;
-  int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
-  if (grace_ms < 0 || grace_ms > kMaxGraceMs) {
+  int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCancelGraceMs;
+  if (grace_ms < 0 || grace_ms > kMaxCancelGraceMs) {
     call->End(Fail(
         ErrorCode::kUsage, "cancel run " + ClippedText(request->id(), 64),
-        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxGraceMs) + " ms",
+        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxCancelGraceMs) + " ms",
         "give it another one"));
     return call;
   }

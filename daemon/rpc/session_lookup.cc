@@ -12,13 +12,13 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kRemedy = "list yours with kprofctl session list";
+constexpr const char* kSessionRemedy = "list yours with kprofctl session list";
 
 NamedObjects SessionsSeenBy(Db& db, const Caller& caller) {
   std::optional<uint32_t> uid;
   if (!caller.sees_all()) uid = caller.uid;
   return {.noun = "session",
-          .remedy = kRemedy,
+          .remedy = kSessionRemedy,
           .recent = [&db, uid](int64_t back) { return ReadRecentSessionId(db, back, uid); },
           .starting = [&db, uid](const std::string& prefix) { return FindSessionIds(db, prefix, uid, 2); }};
 }
@@ -33,7 +33,7 @@ Result<SessionRow> ReadNamed(Db& db, AuditLog& audit, const Caller& caller, cons
   if (!row.ok()) {
     const Status& failure = row.status();
     if (failure.code() != ErrorCode::kNotFound) return failure.what() == act ? failure : failure.In(act);
-    return Fail(ErrorCode::kNotFound, act, "there is no such session", kRemedy);
+    return Fail(ErrorCode::kNotFound, act, "there is no such session", kSessionRemedy);
   }
   if (Status authorized = AuthorizeObject(caller, rpc, {row->uid, false, "session"}, act); !authorized.ok()) {
     RecordRefused(audit, caller, rpc, *row, authorized);

@@ -14,14 +14,14 @@
 namespace kprof {
 namespace {
 
-constexpr int32_t kDefaultPageSize = 50;
-constexpr int32_t kMaxPageSize = 1000;
+constexpr int32_t kDefaultSessionPageSize = 50;
+constexpr int32_t kMaxSessionPageSize = 1000;
 constexpr int64_t kPortion = 50;
-constexpr size_t kPageBytes = 1 << 20;
+constexpr size_t kSessionPageBytes = 1 << 20;
 
 Result<int64_t> PageSize(int32_t asked, const char* act) {
   if (asked < 0) return Fail(ErrorCode::kUsage, act, "the page size is negative");
-  return asked == 0 ? kDefaultPageSize : std::min(asked, kMaxPageSize);
+  return asked == 0 ? kDefaultSessionPageSize : std::min(asked, kMaxSessionPageSize);
 }
 
 Status BadToken(const char* act) {
@@ -51,7 +51,7 @@ Status ReadSessionPage(const RpcParts& parts, const Caller& caller, const v1::Li
   filter.before_id = request.page_token();
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
   size_t page_bytes = 0;
-  while (left > 0 && page_bytes < kPageBytes) {
+  while (left > 0 && page_bytes < kSessionPageBytes) {
     filter.limit = std::min(left, kPortion);
     ASSIGN_OR_RETURN(std::vector<SessionRow> rows, ListSessions(*reader, filter));
     for (const SessionRow& row : rows) {
@@ -77,7 +77,7 @@ Status ReadRoundPage(const RpcParts& parts, const std::string& session_id, const
   }
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
   size_t page_bytes = 0;
-  while (left > 0 && page_bytes < kPageBytes) {
+  while (left > 0 && page_bytes < kSessionPageBytes) {
     const int64_t portion = std::min(left, kPortion);
     ASSIGN_OR_RETURN(std::vector<RunRow> runs, ListRounds(*reader, session_id, after, portion));
     for (const RunRow& run : runs) {

@@ -16,8 +16,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kDefaultGraceMs = 5000;
-constexpr int64_t kMaxGraceMs = 10 * 60 * 1000;
+constexpr int64_t kDefaultCloseGraceMs = 5000;
+constexpr int64_t kMaxCloseGraceMs = 10 * 60 * 1000;
 
 void EndWith(UnaryCall* call, const Result<SessionRow>& row, v1::Session* out) {
   if (row.ok()) FillSession(*row, *out);
@@ -36,11 +36,11 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
                                                             v1::CloseSessionResponse* response) {
   auto* call = new UnaryCall(desk_, Rpc::kCloseSession);
   if (call->refused()) return call;
-  const int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultGraceMs;
-  if (grace_ms < 0 || grace_ms > kMaxGraceMs) {
+  const int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCloseGraceMs;
+  if (grace_ms < 0 || grace_ms > kMaxCloseGraceMs) {
     call->End(Fail(
         ErrorCode::kUsage, "close session " + ClippedText(request->id(), 64),
-        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxGraceMs) + " ms",
+        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxCloseGraceMs) + " ms",
         "give it another one"));
     return call;
   }

@@ -22,9 +22,9 @@ namespace {
 using boost::asio::posix::stream_descriptor;
 using boost::system::error_code;
 
-constexpr int kAcceptsAtOnce = 64;  // then others have their turn on the loop
+constexpr int kSideAcceptsAtOnce = 64;  // then others have their turn on the loop
 constexpr int64_t kRequestLimitNs = 5 * kNanosPerSecond;
-constexpr int64_t kPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
+constexpr int64_t kSideAcceptPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 }  // namespace
 
@@ -52,14 +52,14 @@ struct SideSocket::State {
   }
 
   void AcceptAll() {
-    for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    for (int i = 0; i < kSideAcceptsAtOnce; ++i) {
       UniqueFd socket(::accept4(listener.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (socket.valid()) {
         Begin(std::move(socket));
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return WaitForNext();
       } else if (errno != EINTR && errno != ECONNABORTED) {
-        pause = loop.After(kPauseNs, [this] { AcceptAll(); });
+        pause = loop.After(kSideAcceptPauseNs, [this] { AcceptAll(); });
         return;
       }
     }

@@ -13,7 +13,7 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "take source";
+constexpr const char* kSendSourceAct = "take source";
 
 // As UploadCall: one read in flight, each message handled on a bulk worker before the next is read; what comes when is
 // decided on the io loop. Owns itself; lives until gRPC is done with it.
@@ -66,7 +66,7 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   // The read in flight comes back when gRPC has ended the call.
   void GiveUp() {
     given_up_ = true;
-    End(Fail(ErrorCode::kTimedOut, kAct, "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s",
+    End(Fail(ErrorCode::kTimedOut, kSendSourceAct, "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s",
              "send it again"));
   }
 
@@ -86,21 +86,21 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
       case v1::UploadSourceRequest::kHeader:
         return Begin(message_.header());
       case v1::UploadSourceRequest::kData:
-        if (!spool_) return Fail(ErrorCode::kUsage, kAct, "bytes came before the header");
-        if (sent_bytes_) return Fail(ErrorCode::kUsage, kAct, "bytes came after how many they are");
+        if (!spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came before the header");
+        if (sent_bytes_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came after how many they are");
         RETURN_IF_ERROR(spool_->Add(message_.data()));
         return ReadOn();
       case v1::UploadSourceRequest::kSentBytes:
         sent_bytes_ = message_.sent_bytes();
         return OkStatus();
       default:
-        return Fail(ErrorCode::kUsage, kAct, "a message has neither header nor bytes nor how many they are");
+        return Fail(ErrorCode::kUsage, kSendSourceAct, "a message has neither header nor bytes nor how many they are");
     }
   }
 
   Status Begin(const v1::UploadSourceRequest::Header& header) {
-    if (spool_) return Fail(ErrorCode::kUsage, kAct, "a second header came");
-    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kAct, "its size is negative");
+    if (spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "a second header came");
+    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kSendSourceAct, "its size is negative");
     announced_ = {LastStep(header.name()), header.size_bytes(), header.may_be_none()};
     ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, uid_,
                                                 announced_, parts_.spool_limits));
@@ -124,10 +124,10 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   }
 
   Status FinishUpload() {
-    if (!spool_) return Fail(ErrorCode::kUsage, kAct, "the stream ended before its header");
+    if (!spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "the stream ended before its header");
     // The stream ends in the same way when the client has sent all and when it is gone.
     if (!sent_bytes_) {
-      return Fail(ErrorCode::kBadInput, kAct, "the stream ended without how many bytes it has", "send it again");
+      return Fail(ErrorCode::kBadInput, kSendSourceAct, "the stream ended without how many bytes it has", "send it again");
     }
     ASSIGN_OR_RETURN(source_, spool_->Finish(*sent_bytes_, std::move(*source_place_)));
     if (ahead_ != nullptr) ahead_->Tell({source_->size_bytes, true});
@@ -165,9 +165,9 @@ class RefusedSourceUpload final : public grpc::ServerReadReactor<v1::UploadSourc
 
 Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& record, const RpcParts& parts) {
   RETURN_IF_ERROR(record.admission());
-  if (parts.sources == nullptr) return Fail(ErrorCode::kUsage, kAct, "this kprofd imports nothing");
+  if (parts.sources == nullptr) return Fail(ErrorCode::kUsage, kSendSourceAct, "this kprofd imports nothing");
   const uint32_t account = record.caller().account();
-  ASSIGN_OR_RETURN(Places::Place upload, parts.limits.uploads.Take(account, kAct, "uploads"));
+  ASSIGN_OR_RETURN(Places::Place upload, parts.limits.uploads.Take(account, kSendSourceAct, "uploads"));
   ASSIGN_OR_RETURN(Places::Place source, parts.sources->TakePlace(account));
   return std::pair(std::move(upload), std::move(source));
 }

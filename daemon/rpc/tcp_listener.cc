@@ -11,7 +11,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kBacklog = 512;
+constexpr int kTcpBacklog = 512;
 constexpr size_t kHostBytes6 = 8;
 
 struct SocketAddress {
@@ -78,7 +78,7 @@ Result<UniqueFd> ListenAt(const std::string& text) {
     ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   }
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0) {
+      ::listen(socket.get(), kTcpBacklog) != 0) {
     if (errno == EADDRINUSE) {
       return Fail(ErrorCode::kUsage, what, "another program listens there", "choose another port with --listen");
     }

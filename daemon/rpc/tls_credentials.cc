@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-constexpr char kAct[] = "set up TLS";
+constexpr char kReadCertificateAct[] = "set up TLS";
 constexpr size_t kFileLimitBytes = 4 << 20;
 // What TLS 1.2 has of AEAD ciphers with forward secrecy; HTTP/2 forbids the rest (RFC 9113, appendix A). TLS 1.3 has no
 // other ones. Elliptic curves alone: no finite fields, whose exchange is slow for the server and cheap to ask for.
@@ -31,7 +31,7 @@ constexpr unsigned char kSessionContext[] = "kprofd";
 constexpr mode_t kNotOfAKey = S_IWGRP | S_IRWXO;
 
 Status Wrong(const std::string& file, const std::string& why, const std::string& remedy = "") {
-  return Fail(ErrorCode::kUsage, kAct, file + " " + why, remedy);
+  return Fail(ErrorCode::kUsage, kReadCertificateAct, file + " " + why, remedy);
 }
 
 std::string OpensslReason() {
@@ -143,7 +143,7 @@ Result<std::shared_ptr<const TlsCredentials>> TlsCredentials::Load(const TlsFile
                                                                    std::vector<CertificateRule> rules) {
   std::shared_ptr<TlsCredentials> credentials(new TlsCredentials(std::move(rules)));
   credentials->context_ = NewContext();
-  if (credentials->context_ == nullptr) return Fail(ErrorCode::kInternal, kAct, OpensslReason());
+  if (credentials->context_ == nullptr) return Fail(ErrorCode::kInternal, kReadCertificateAct, OpensslReason());
   RETURN_IF_ERROR(credentials->LoadOwn(files));
   RETURN_IF_ERROR(credentials->LoadAuthorities(files));
   if (!files.revoked.empty()) RETURN_IF_ERROR(credentials->LoadRevoked(files));
@@ -258,11 +258,11 @@ void TlsCredentials::NoteDates(std::string what, const ASN1_TIME* from, const AS
 Status TlsCredentials::CheckInForce(int64_t unix_s) const {
   for (const Dated& dated : dated_) {
     if (unix_s < dated.from_unix_s) {
-      return Fail(ErrorCode::kUsage, kAct, dated.what + " is not valid before " + DateText(dated.from_unix_s),
+      return Fail(ErrorCode::kUsage, kReadCertificateAct, dated.what + " is not valid before " + DateText(dated.from_unix_s),
                   "see whether this node's clock is right");
     }
     if (unix_s >= dated.to_unix_s) {
-      return Fail(ErrorCode::kUsage, kAct, dated.what + " has expired on " + DateText(dated.to_unix_s),
+      return Fail(ErrorCode::kUsage, kReadCertificateAct, dated.what + " has expired on " + DateText(dated.to_unix_s),
                   "put a new one in its place, then reload");
     }
   }

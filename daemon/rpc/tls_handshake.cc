@@ -14,7 +14,7 @@ using boost::asio::posix::stream_descriptor;
 // What a refused client may still have on its way: its certificates and a request. Closing before it is read would make
 // the system reset the connection, and the client would never see the alert that tells it why.
 constexpr size_t kDiscardLimitBytes = 64 << 10;
-constexpr std::chrono::seconds kLinger{2};
+constexpr std::chrono::seconds kHandshakeLinger{2};
 
 }  // namespace
 
@@ -74,7 +74,7 @@ void TlsHandshake::WaitFor(stream_descriptor::wait_type what, Handler then) {
 void TlsHandshake::BeginToLeave(TlsRefusal refusal) {
   refusal_ = refusal;
   ::shutdown(socket_.native_handle(), SHUT_WR);
-  timer_.expires_after(kLinger);
+  timer_.expires_after(kHandshakeLinger);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error && !self->over_) self->Finish(false);
   });

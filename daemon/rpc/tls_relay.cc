@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 using asio::posix::stream_descriptor;
 
 constexpr std::chrono::seconds kFirstWords{10};
-constexpr std::chrono::seconds kLinger{10};
+constexpr std::chrono::seconds kRelayLinger{10};
 // The wall clock may be set: whether a certificate has expired is asked at least this often.
 constexpr std::chrono::seconds kLongestWait{3600};
 
@@ -95,7 +95,7 @@ class TlsRelay::State::Live : public std::enable_shared_from_this<Live> {
     }
     if (phase_ != Phase::kLingers && pump_.lingers()) {
       phase_ = Phase::kLingers;
-      ArmTimer(kLinger);
+      ArmTimer(kRelayLinger);
     }
     if (wants.more) {
       if (std::exchange(waits_.turn, true)) return;

@@ -22,11 +22,11 @@ constexpr int64_t kLookEveryNs = kNanosPerSecond / 10;
 constexpr uint32_t kLeastPeriodMs = 100;
 constexpr uint32_t kMostPeriodMs = 60'000;
 constexpr uint32_t kUsualPeriodMs = 1000;
-constexpr const char* kAct = "watch devices";
+constexpr const char* kWatchDevicesAct = "watch devices";
 
 Status CheckPeriod(uint32_t period_ms) {
   if (period_ms == 0 || (period_ms >= kLeastPeriodMs && period_ms <= kMostPeriodMs)) return OkStatus();
-  return Fail(ErrorCode::kUsage, kAct, "every " + std::to_string(period_ms) + " ms is not offered",
+  return Fail(ErrorCode::kUsage, kWatchDevicesAct, "every " + std::to_string(period_ms) + " ms is not offered",
               "ask for 100 to 60000 ms");
 }
 
@@ -44,7 +44,7 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
     if (refused.ok()) refused = CheckPeriod(request.period_ms());
     if (refused.ok()) {
       Result<Places::Place> place =
-          parts_.limits.device_watches.Take(record_.caller().account(), kAct, "watches of devices");
+          parts_.limits.device_watches.Take(record_.caller().account(), kWatchDevicesAct, "watches of devices");
       refused = place.status();
       if (place.ok()) place_.emplace(*std::move(place));
     }

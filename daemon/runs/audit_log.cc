@@ -12,8 +12,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kRetryFirstMs = 1'000;
-constexpr int64_t kRetryLastMs = 60'000;
+constexpr int64_t kAuditRetryFirstMs = 1'000;
+constexpr int64_t kAuditRetryLastMs = 60'000;
 // Those refused beyond kMostRefused.
 constexpr char kOthers[] = "others";
 
@@ -120,7 +120,7 @@ void AuditLog::Keep(std::vector<AuditEntry> entries, const Status& why) {
     lost_entries_.Add();
   }
   if (retry_.pending()) return;
-  retry_ms_ = std::clamp(retry_ms_ * 2, kRetryFirstMs, kRetryLastMs);
+  retry_ms_ = std::clamp(retry_ms_ * 2, kAuditRetryFirstMs, kAuditRetryLastMs);
   retry_ = loop_.After(retry_ms_ * kNanosPerMilli, [this] { TryAgain(); });
 }
 

@@ -17,26 +17,26 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "hold a file";
+constexpr const char* kHoldAct = "hold a file";
 
-Status Refuse(const char* why, const char* remedy) {
-  return Fail(ErrorCode::kUsage, kAct, why, remedy);
+Status RefuseHoldSource(const char* why, const char* remedy) {
+  return Fail(ErrorCode::kUsage, kHoldAct, why, remedy);
 }
 
 // Its size.
 Result<int64_t> CheckFile(int fd) {
   struct stat about {};
-  if (::fstat(fd, &about) != 0) return FailErrno(errno, kAct);
-  if (!S_ISREG(about.st_mode)) return Refuse("it is no regular file", "send its bytes with UploadSource");
+  if (::fstat(fd, &about) != 0) return FailErrno(errno, kHoldAct);
+  if (!S_ISREG(about.st_mode)) return RefuseHoldSource("it is no regular file", "send its bytes with UploadSource");
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0) return FailErrno(errno, kAct);
+  if (flags < 0) return FailErrno(errno, kHoldAct);
   if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH) != 0) {
-    return Refuse("it is not open for reading alone", "open it with O_RDONLY");
+    return RefuseHoldSource("it is not open for reading alone", "open it with O_RDONLY");
   }
   struct statfs where {};
-  if (::fstatfs(fd, &where) != 0) return FailErrno(errno, kAct);
+  if (::fstatfs(fd, &where) != 0) return FailErrno(errno, kHoldAct);
   if (where.f_type == FUSE_SUPER_MAGIC) {
-    return Refuse("it lies on a file system in user space, where a read may take as long as that likes",
+    return RefuseHoldSource("it lies on a file system in user space, where a read may take as long as that likes",
                   "send its bytes with UploadSource");
   }
   return int64_t{about.st_size};

@@ -11,23 +11,23 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "submit import";
+constexpr const char* kCheckImportAct = "submit import";
 
-Status Refuse(std::string why, std::string remedy = {}) {
-  return Fail(ErrorCode::kUsage, kAct, std::move(why), std::move(remedy));
+Status RefuseImport(std::string why, std::string remedy = {}) {
+  return Fail(ErrorCode::kUsage, kCheckImportAct, std::move(why), std::move(remedy));
 }
 
 Status CheckSource(const ImportRequest::Source& source, const ImportRequestLimits& limits) {
   const std::string name = LastStep(source.name);
-  if (name.empty()) return Refuse("a source has no name", "give it the name of its file");
+  if (name.empty()) return RefuseImport("a source has no name", "give it the name of its file");
   if (source.name.size() > limits.name_bytes) {
-    return Refuse(
+    return RefuseImport(
         "the name '" + ClippedText(name, 80) + "' has more than " + std::to_string(limits.name_bytes) + " bytes",
         "give it a shorter one");
   }
-  if (source.name.find('\0') != std::string::npos) return Refuse("a source's name holds a zero byte", "leave it out");
+  if (source.name.find('\0') != std::string::npos) return RefuseImport("a source's name holds a zero byte", "leave it out");
   if (source.rank && (*source.rank < 0 || *source.rank > limits.rank)) {
-    return Refuse("rank " + std::to_string(*source.rank) + " is not between 0 and " + std::to_string(limits.rank),
+    return RefuseImport("rank " + std::to_string(*source.rank) + " is not between 0 and " + std::to_string(limits.rank),
                   "ranks are counted from 0");
   }
   return OkStatus();
@@ -36,9 +36,9 @@ Status CheckSource(const ImportRequest::Source& source, const ImportRequestLimit
 }  // namespace
 
 Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimits& limits) {
-  if (request.sources.empty()) return Refuse("it has no source", "name a file");
+  if (request.sources.empty()) return RefuseImport("it has no source", "name a file");
   if (request.sources.size() > limits.sources) {
-    return Refuse("it has " + std::to_string(request.sources.size()) + " sources, over the limit of " +
+    return RefuseImport("it has " + std::to_string(request.sources.size()) + " sources, over the limit of " +
                       std::to_string(limits.sources),
                   "import them in several runs");
   }
@@ -47,14 +47,14 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
   if (std::find(formats.begin(), formats.end(), request.format) == formats.end()) {
     std::string names;
     for (const std::string_view format : formats) names += (names.empty() ? "" : ", ") + std::string(format);
-    return Refuse("'" + ClippedText(request.format, 80) + "' is no format that this version reads",
+    return RefuseImport("'" + ClippedText(request.format, 80) + "' is no format that this version reads",
                   "give one of " + names);
   }
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {
-    return Refuse("the idempotency key has more than " + std::to_string(limits.idempotency_key_bytes) + " bytes",
+    return RefuseImport("the idempotency key has more than " + std::to_string(limits.idempotency_key_bytes) + " bytes",
                   "give it a shorter one");
   }
-  return CheckLabels(request.labels, kAct);
+  return CheckLabels(request.labels, kCheckImportAct);
 }
 
 std::string LastStep(const std::string& path) {

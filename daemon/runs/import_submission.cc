@@ -14,7 +14,7 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "submit import";
+constexpr const char* kSubmitImportAct = "submit import";
 
 RunRow RowOf(const ImportRequest& request, std::string id, int64_t now_unix_ns) {
   RunRow row;
@@ -115,7 +115,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
   }
 
   void Store() {
-    if (stop_.stop_requested()) return Refuse(Fail(ErrorCode::kCancelled, kAct, "its client is gone"));
+    if (stop_.stop_requested()) return Refuse(Fail(ErrorCode::kCancelled, kSubmitImportAct, "its client is gone"));
     AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     entry.detail = DetailWithCertificate(entry.detail, request_.certificate_id);
     const int64_t kept_bytes = plan_->keep_sources ? plan_->total_bytes() : 0;
@@ -137,7 +137,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     });
   }
 
-  void Refuse(const Status& why) { Answer(why.In(kAct)); }
+  void Refuse(const Status& why) { Answer(why.In(kSubmitImportAct)); }
 
   void Answer(Result<SubmittedImport> stored) {
     parts_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });

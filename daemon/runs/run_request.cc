@@ -8,15 +8,15 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "submit run";
+constexpr const char* kCheckRunAct = "submit run";
 
-Status Refuse(std::string why, std::string remedy = {}) {
-  return Fail(ErrorCode::kUsage, kAct, std::move(why), std::move(remedy));
+Status RefuseRun(std::string why, std::string remedy = {}) {
+  return Fail(ErrorCode::kUsage, kCheckRunAct, std::move(why), std::move(remedy));
 }
 
 Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit,
                   const char* remedy = "put what is long into a file, and name that") {
-  return Refuse(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
+  return RefuseRun(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
                 remedy);
 }
 
@@ -30,14 +30,14 @@ Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
   size_t total_bytes = 0;
   for (const std::string& argument : request.argv) {
     if (argument.find('\0') != std::string::npos)
-      return Refuse("an argument holds a zero byte", "no program could be given it; leave it out");
+      return RefuseRun("an argument holds a zero byte", "no program could be given it; leave it out");
     total_bytes += argument.size() + 1;
   }
   for (const std::string& variable : request.environment) {
     if (variable.find('\0') != std::string::npos)
-      return Refuse("an environment variable holds a zero byte", "no program could be given it; leave it out");
+      return RefuseRun("an environment variable holds a zero byte", "no program could be given it; leave it out");
     if (variable.find('=') == std::string::npos || variable[0] == '=') {
-      return Refuse("environment variable '" + ClippedText(variable, 80) + "' has no name", "write NAME=VALUE");
+      return RefuseRun("environment variable '" + ClippedText(variable, 80) + "' has no name", "write NAME=VALUE");
     }
     total_bytes += variable.size() + 1;
   }
@@ -63,18 +63,18 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
     return RefuseSize("the request", request.limits.size(), limits.resource_limits, "resource limits");
   }
   RETURN_IF_ERROR(CheckStrings(request, limits));
-  RETURN_IF_ERROR(CheckLabels(request.labels, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the time to cool down", request.cool_down_ms, kAct));
-  if (!request.clocks.empty()) RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kAct).status());
-  RETURN_IF_ERROR(CheckPriority(request.priority, kAct));
+  RETURN_IF_ERROR(CheckLabels(request.labels, kCheckRunAct));
+  RETURN_IF_ERROR(CheckTimeout("the timeout", request.timeout_ms, kCheckRunAct));
+  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kCheckRunAct));
+  RETURN_IF_ERROR(CheckTimeout("the time to cool down", request.cool_down_ms, kCheckRunAct));
+  if (!request.clocks.empty()) RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kCheckRunAct).status());
+  RETURN_IF_ERROR(CheckPriority(request.priority, kCheckRunAct));
   if (request.cwd.empty() || request.cwd[0] != '/') {
-    return Refuse("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
+    return RefuseRun("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
                   "give it from the root on");
   }
   if (request.cwd.find('\0') != std::string::npos)
-    return Refuse("the working folder holds a zero byte", "no folder has one in its name");
+    return RefuseRun("the working folder holds a zero byte", "no folder has one in its name");
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {
     return RefuseSize("the idempotency key", request.idempotency_key.size(), limits.idempotency_key_bytes, "bytes");
   }
@@ -83,7 +83,7 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
 
 Status CheckLongestRun(int64_t timeout_ms, int64_t longest_ms) {
   if (longest_ms == 0 || timeout_ms <= longest_ms) return OkStatus();
-  return Fail(ErrorCode::kUsage, kAct,
+  return Fail(ErrorCode::kUsage, kCheckRunAct,
               "a timeout of " + SecondsText(timeout_ms) + " is over the " + SecondsText(longest_ms) +
                   " that this node lets a run last ([limits] max_run_minutes)",
               "ask for no more than --timeout " + std::to_string(longest_ms / 1000) + "s");

@@ -23,8 +23,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kRetryFirstMs = 500;
-constexpr int64_t kRetryLastMs = 30'000;
+constexpr int64_t kRunRetryFirstMs = 500;
+constexpr int64_t kRunRetryLastMs = 30'000;
 constexpr int64_t kNotifyQueuedMs = 100;
 constexpr int64_t kNotifyLongQueueMs = 1000;  // where looking at all of them costs milliseconds
 constexpr size_t kLongQueue = 1000;
@@ -153,7 +153,7 @@ void Runs::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
   for (auto& [id, open] : open_) {
     if (open.end) {
-      CommitEnd(id, kRetryFirstMs);
+      CommitEnd(id, kRunRetryFirstMs);
       continue;
     }
     if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
@@ -358,7 +358,7 @@ void Runs::OnLifeEnded(EndedRun ended) {
     }
   }
   if (ended.may_live_on) leftovers_.Note(end);
-  CommitEnd(id, kRetryFirstMs);
+  CommitEnd(id, kRunRetryFirstMs);
   --running_;
   Leave(open);  // the next one's first commit joins this one's last
 }
@@ -371,7 +371,7 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   open.end = open.row;
   SetEnd(*open.end, reason, parts_.clock.unix_ns());
   if (open.row.starter == RunStarter::kHelper && parts_.grants != nullptr) parts_.grants->Forget(id);
-  CommitEnd(id, kRetryFirstMs);
+  CommitEnd(id, kRunRetryFirstMs);
   Leave(open);
 }
 
@@ -413,7 +413,7 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
   if (auto known = std::exchange(open.end_known, nullptr)) known(why.In("store the end of run " + id));
   if (stopped_) return Forget(id);
   open.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli,
-                                       [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
+                                       [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
 }
 
 // It is not known that it is done, so nobody will ever find what it made.
@@ -593,7 +593,7 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();
     open.queue_timer.Cancel();
-    if (open.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
+    if (open.retry_timer.pending()) CommitEnd(id, kRunRetryLastMs);  // one last try
     if (!open.life || open.end) continue;
     open.life->Stop(Fail(ErrorCode::kLostDaemon, "run " + id, "kprofd was stopped while it ran", "run it again"),
                     grace_ms);

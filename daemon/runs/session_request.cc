@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "open a session";
+constexpr const char* kCheckSessionAct = "open a session";
 constexpr size_t kSelectorLimitBytes = 1024;
 constexpr int64_t kDefaultTtlMs = 3600LL * 1000;
 constexpr int64_t kDefaultIdleTimeoutMs = 600LL * 1000;
@@ -19,7 +19,7 @@ Status FitTime(const char* what, int64_t usual_ms, int64_t most_ms, int64_t& ask
   if (asked_ms == 0) asked_ms = std::min(usual_ms, most_ms);
   if (asked_ms <= most_ms) return OkStatus();
   return Fail(
-      ErrorCode::kUsage, kAct,
+      ErrorCode::kUsage, kCheckSessionAct,
       std::string(what) + " of " + SecondsText(asked_ms) + " is over this node's limit of " + SecondsText(most_ms),
       "ask for less, and open another when it has ended");
 }
@@ -28,19 +28,19 @@ Status FitTime(const char* what, int64_t usual_ms, int64_t most_ms, int64_t& ask
 
 Status CheckSessionRequest(const SessionRequest& request) {
   if (request.device.size() > kSelectorLimitBytes) {
-    return Fail(ErrorCode::kUsage, kAct,
+    return Fail(ErrorCode::kUsage, kCheckSessionAct,
                 "the device selector has " + std::to_string(request.device.size()) + " bytes, over the limit of " +
                     std::to_string(kSelectorLimitBytes),
                 "name devices by number, or all");
   }
-  RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kAct).status());
-  RETURN_IF_ERROR(CheckLabels(request.labels, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the TTL", request.ttl_ms, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the idle timeout", request.idle_timeout_ms, kAct));
-  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kAct));
-  RETURN_IF_ERROR(CheckPriority(request.priority, kAct));
+  RETURN_IF_ERROR(ParseClockPolicy(request.clocks, kCheckSessionAct).status());
+  RETURN_IF_ERROR(CheckLabels(request.labels, kCheckSessionAct));
+  RETURN_IF_ERROR(CheckTimeout("the TTL", request.ttl_ms, kCheckSessionAct));
+  RETURN_IF_ERROR(CheckTimeout("the idle timeout", request.idle_timeout_ms, kCheckSessionAct));
+  RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kCheckSessionAct));
+  RETURN_IF_ERROR(CheckPriority(request.priority, kCheckSessionAct));
   if (request.attached && (request.ttl_ms != 0 || request.idle_timeout_ms != 0)) {
-    return Fail(ErrorCode::kUsage, kAct, "an attached session ends with its client, not by TTL or idle timeout",
+    return Fail(ErrorCode::kUsage, kCheckSessionAct, "an attached session ends with its client, not by TTL or idle timeout",
                 "open it detached, or leave them out");
   }
   return OkStatus();

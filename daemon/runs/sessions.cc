@@ -13,8 +13,8 @@ namespace kprof {
 namespace {
 
 constexpr int64_t kGraceMs = 5000;
-constexpr int64_t kRetryFirstMs = 500;
-constexpr int64_t kRetryLastMs = 30'000;
+constexpr int64_t kSessionRetryFirstMs = 500;
+constexpr int64_t kSessionRetryLastMs = 30'000;
 
 std::string Named(const std::string& id) {
   return "session " + id;
@@ -139,7 +139,7 @@ void Sessions::Stop() {
   for (auto& [id, session] : open_) {
     session.leases->End();
     session.deadlines->Stop();
-    if (session.retry_timer.pending()) CommitEnd(id, kRetryLastMs);  // one last try
+    if (session.retry_timer.pending()) CommitEnd(id, kSessionRetryLastMs);  // one last try
   }
 }
 
@@ -395,7 +395,7 @@ void Sessions::FinishWhenAlone(const std::string& id) {
                                        session.found ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
     }
   }
-  CommitEnd(id, kRetryFirstMs);
+  CommitEnd(id, kSessionRetryFirstMs);
   node_.Leave(id);
 }
 
@@ -418,7 +418,7 @@ void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
     }
     if (status.ok() || stopped_) return Forget(id);
     session.retry_timer = parts_.loop.After(
-        retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRetryLastMs)); });
+        retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kSessionRetryLastMs)); });
   });
 }
 

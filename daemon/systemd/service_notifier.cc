@@ -14,7 +14,7 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kNanosPerMicro = 1000;
+constexpr int64_t kMicroNs = 1000;
 
 // A status is one line: what follows a line end would be an assignment of its own.
 std::string StatusLine(std::string_view status) {
@@ -31,7 +31,7 @@ Status ServiceNotifier::Ready(std::string_view status) {
 }
 
 Status ServiceNotifier::Reloading() {
-  return Send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_->mono_ns() / kNanosPerMicro), kPatienceMs);
+  return Send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(clock_->mono_ns() / kMicroNs), kPatienceMs);
 }
 
 Status ServiceNotifier::Stopping(std::string_view status) {

@@ -14,7 +14,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kFields = static_cast<size_t>(SliceField::kToNs) + 1;
+constexpr size_t kChoiceFields = static_cast<size_t>(SliceField::kToNs) + 1;
 
 // The numbers that are left of those from 0 or a time on; nothing where there is no such bound.
 std::optional<int64_t> Least(const IntegerFilter& filter) {
@@ -29,8 +29,8 @@ std::optional<int64_t> Most(const IntegerFilter& filter) {
 }  // namespace
 
 struct SliceChoice::Tests {
-  std::array<NumberTest, kFields> integers;
-  std::array<TextTest, kFields> texts;
+  std::array<NumberTest, kChoiceFields> integers;
+  std::array<TextTest, kChoiceFields> texts;
 
   const NumberTest& integer(SliceField field) const { return integers[static_cast<size_t>(field)]; }
   const TextTest& text(SliceField field) const { return texts[static_cast<size_t>(field)]; }

@@ -11,7 +11,7 @@ namespace {
 // A match takes the product of both lengths; nobody is asked meanwhile.
 constexpr size_t kLongestPattern = 200;
 constexpr size_t kLongText = 4096;
-constexpr int kTextsPerLook = 256;
+constexpr int kTextsPerTest = 256;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ bool TextTest::Accepts(std::string_view text) const {
 
 std::function<bool(std::string_view)> TextTest::Within(TextTest test, const StopSignal& stop) {
   return [test = std::move(test), stop, asked = 0, is_over = false](std::string_view text) mutable {
-    if (++asked % kTextsPerLook == 0 || text.size() > kLongText) is_over = is_over || stop.IsGiven();
+    if (++asked % kTextsPerTest == 0 || text.size() > kLongText) is_over = is_over || stop.IsGiven();
     return !is_over && test.Accepts(text);
   };
 }

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 5> kDaemonsVariables = {kRunIdVariable, k
                                                                "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
 
 // Nothing that a shell, however it is quoted, takes for more than a word.
-bool IsPlain(char c) {
+bool IsPlainDigest(char c) {
   const bool alphanumeric = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   return alphanumeric || std::string_view("-_.,:/ ").find(c) != std::string_view::npos;
 }
@@ -30,7 +30,7 @@ bool IsDaemonsVariable(std::string_view variable) {
   const std::string_view value = variable.substr(equals + 1);
   return std::find(kDaemonsVariables.begin(), kDaemonsVariables.end(), variable.substr(0, equals)) !=
              kDaemonsVariables.end() &&
-         std::all_of(value.begin(), value.end(), IsPlain);
+         std::all_of(value.begin(), value.end(), IsPlainDigest);
 }
 
 std::string LaunchDigest(const LaunchRequest& request) {

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-bool IsPlain(char c) {
+bool IsPlainInShell(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-+=./,:@%").find(c) != std::string_view::npos;
 }
@@ -46,7 +46,7 @@ std::string SingleQuoted(std::string_view word) {
 }
 
 std::string ShellWord(std::string_view word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlain)) return std::string(word);
+  if (!word.empty() && std::all_of(word.begin(), word.end(), IsPlainInShell)) return std::string(word);
   if (std::any_of(word.begin(), word.end(), IsControl) || !IsUtf8(word)) return InDollarQuotes(word);
   return SingleQuoted(word);
 }

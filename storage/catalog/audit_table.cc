@@ -13,7 +13,7 @@ INSERT INTO audit (time_ns, uid, caller, action, run_id, session_id, devices, ou
 VALUES (?1, ?2, ?3, ?4, nullif(?5, ''), nullif(?6, ''), ?7, ?8, ?9)
 )sql";
 
-constexpr const char* kSelect = R"sql(
+constexpr const char* kSelectAudit = R"sql(
 SELECT id, time_ns, uid, caller, action, run_id, session_id, devices, outcome, detail FROM audit
 WHERE id < ?1 AND time_ns >= ?2 AND (?3 IS NULL OR uid = ?3) ORDER BY id DESC LIMIT ?4
 )sql";
@@ -138,7 +138,7 @@ Status AppendAudit(Db& db, const AuditEntry& entry) {
 
 Result<std::vector<AuditEntry>> ReadAudit(Db& db, const AuditFilter& filter) {
   KPROF_CHECK(filter.limit >= 1 && filter.limit <= 1000);
-  Statement select(db, kSelect);
+  Statement select(db, kSelectAudit);
   select.Bind(1, filter.before_id.value_or(INT64_MAX)).Bind(2, filter.since_ns);
   select.BindMaybe(3, filter.uid ? std::optional<int64_t>(*filter.uid) : std::nullopt).Bind(4, filter.limit);
   std::vector<AuditEntry> entries;

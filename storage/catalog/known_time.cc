@@ -6,7 +6,7 @@ namespace kprof {
 namespace {
 
 // Newest by id, not by time: what was written while the clock was wrong is not the last word.
-constexpr const char* kSelect = R"sql(
+constexpr const char* kSelectKnownTime = R"sql(
 SELECT coalesce((SELECT value FROM facts WHERE name = 'known_ns'),
                 (SELECT time_ns FROM audit ORDER BY id DESC LIMIT 1),
                 (SELECT queued_ns FROM runs ORDER BY id DESC LIMIT 1))
@@ -17,7 +17,7 @@ constexpr const char* kNote = "INSERT OR REPLACE INTO facts (name, value) VALUES
 }  // namespace
 
 Result<std::optional<int64_t>> ReadKnownTime(Db& db) {
-  Statement select(db, kSelect);
+  Statement select(db, kSelectKnownTime);
   if (!select.Next()) return select.status();
   return select.MaybeInteger(0);
 }

@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kFilterLimit = 100;
+constexpr size_t kRunFilterLimit = 100;
 
 bool AllOpen(const std::vector<RunState>& states) {
   return !states.empty() && std::none_of(states.begin(), states.end(), IsTerminal);
@@ -91,8 +91,8 @@ Result<std::string> ReadLastRunId(Db& db) {
 
 Result<std::vector<RunRow>> ListRuns(Db& db, const RunFilter& filter) {
   KPROF_CHECK(filter.limit >= 1 && filter.limit <= 1000);
-  if (filter.labels.size() > kFilterLimit || filter.tools.size() > kFilterLimit) {
-    return Fail(ErrorCode::kUsage, "list runs", "more than " + std::to_string(kFilterLimit) + " labels or tools");
+  if (filter.labels.size() > kRunFilterLimit || filter.tools.size() > kRunFilterLimit) {
+    return Fail(ErrorCode::kUsage, "list runs", "more than " + std::to_string(kRunFilterLimit) + " labels or tools");
   }
   RunFilter bounded = filter;
   std::sort(bounded.states.begin(), bounded.states.end());

@@ -8,13 +8,13 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kInsertDevice = "INSERT INTO run_devices (run_id, position, device) VALUES (?1, ?2, ?3)";
-constexpr const char* kSelectDevices = "SELECT device FROM run_devices WHERE run_id = ?1 ORDER BY position";
-constexpr const char* kInsertLabel = "INSERT INTO run_labels (run_id, key, value) VALUES (?1, ?2, ?3)";
-constexpr const char* kSelectLabels = "SELECT key, value FROM run_labels WHERE run_id = ?1";
-constexpr const char* kInsertTrust = "INSERT INTO run_trust (run_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
-constexpr const char* kSelectTrust = "SELECT code, message FROM run_trust WHERE run_id = ?1 ORDER BY position";
-constexpr const char* kDeleteTrust = "DELETE FROM run_trust WHERE run_id = ?1";
+constexpr const char* kInsertRunDevice = "INSERT INTO run_devices (run_id, position, device) VALUES (?1, ?2, ?3)";
+constexpr const char* kSelectRunDevices = "SELECT device FROM run_devices WHERE run_id = ?1 ORDER BY position";
+constexpr const char* kInsertRunLabel = "INSERT INTO run_labels (run_id, key, value) VALUES (?1, ?2, ?3)";
+constexpr const char* kSelectRunLabels = "SELECT key, value FROM run_labels WHERE run_id = ?1";
+constexpr const char* kInsertRunTrust = "INSERT INTO run_trust (run_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kSelectRunTrust = "SELECT code, message FROM run_trust WHERE run_id = ?1 ORDER BY position";
+constexpr const char* kDeleteRunTrust = "DELETE FROM run_trust WHERE run_id = ?1";
 constexpr const char* kInsertArtifact =
     "INSERT INTO artifacts (run_id, name, size_bytes, sha256) VALUES (?1, ?2, ?3, ?4)";
 constexpr const char* kSelectArtifacts =
@@ -42,7 +42,7 @@ constexpr const char* kDeleteTrace = "DELETE FROM trace_parts WHERE run_id = ?1"
 
 Status InsertDevices(Db& db, const RunRow& run) {
   if (run.devices.empty()) return OkStatus();
-  Statement insert(db, kInsertDevice);
+  Statement insert(db, kInsertRunDevice);
   int64_t position = 0;
   for (const std::string& device : run.devices) {
     insert.BindText(1, run.id).Bind(2, position++).BindText(3, device);
@@ -53,7 +53,7 @@ Status InsertDevices(Db& db, const RunRow& run) {
 
 Status InsertLabels(Db& db, const RunRow& run) {
   if (run.labels.empty()) return OkStatus();
-  Statement insert(db, kInsertLabel);
+  Statement insert(db, kInsertRunLabel);
   for (const auto& [key, value] : run.labels) {
     insert.BindText(1, run.id).BindText(2, key).BindText(3, value);
     RETURN_IF_ERROR(insert.Run());
@@ -73,7 +73,7 @@ Status InsertArtifacts(Db& db, const std::string& run_id, const std::vector<Arti
 
 Status InsertTrust(Db& db, const std::string& run_id, const std::vector<TrustReason>& trust) {
   if (trust.empty()) return OkStatus();
-  Statement insert(db, kInsertTrust);
+  Statement insert(db, kInsertRunTrust);
   int64_t position = 0;
   for (const TrustReason& reason : trust) {
     insert.BindText(1, run_id).Bind(2, position++).BindText(3, reason.code).BindText(4, reason.message);
@@ -185,9 +185,9 @@ Result<std::vector<TracePartRow>> ReadTrace(Statement& select, const std::string
 }  // namespace
 
 RunPartsReader::RunPartsReader(Db& db)
-    : devices_(db, kSelectDevices),
-      labels_(db, kSelectLabels),
-      trust_(db, kSelectTrust),
+    : devices_(db, kSelectRunDevices),
+      labels_(db, kSelectRunLabels),
+      trust_(db, kSelectRunTrust),
       artifacts_(db, kSelectArtifacts),
       metrics_(db, kSelectMetrics),
       trace_(db, kSelectTrace) {}
@@ -217,10 +217,10 @@ Status InsertRunParts(Db& db, const RunRow& run) {
 
 // Most updates change none of these, and reading is cheaper than writing.
 Status UpdateRunParts(Db& db, const RunRow& run) {
-  Statement select_trust(db, kSelectTrust);
+  Statement select_trust(db, kSelectRunTrust);
   ASSIGN_OR_RETURN(std::vector<TrustReason> trust, ReadTrust(select_trust, run.id));
   if (trust != run.trust) {
-    RETURN_IF_ERROR(Statement(db, kDeleteTrust).BindText(1, run.id).Run());
+    RETURN_IF_ERROR(Statement(db, kDeleteRunTrust).BindText(1, run.id).Run());
     RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
   }
   Statement select_artifacts(db, kSelectArtifacts);

@@ -8,7 +8,7 @@
 namespace kprof {
 namespace {
 
-// In the order in which TakeRow takes them.
+// In the order in which TakeRunRow takes them.
 constexpr const char* kSelectRun = R"sql(
 SELECT id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_ms, queue_timeout_ms, queued_ns, started_ns,
        ended_ns, exit_code, signal, error_code, error_message, error_remedy, stdout_bytes, stdout_dropped_bytes,
@@ -17,7 +17,7 @@ SELECT id, uid, tool, state, pinned, shared, attached, idempotency_key, timeout_
 FROM runs WHERE id = ?1
 )sql";
 
-RunRow TakeRow(const Statement& row) {
+RunRow TakeRunRow(const Statement& row) {
   RunRow run;
   run.id = row.Text(0);
   run.uid = static_cast<uint32_t>(row.Integer(1));
@@ -64,7 +64,7 @@ Result<std::optional<RunRow>> RunReader::Read(const std::string& id) {
     RETURN_IF_ERROR(run_.status());
     return std::optional<RunRow>();
   }
-  RunRow run = TakeRow(run_);
+  RunRow run = TakeRunRow(run_);
   (void)run_.Next();  // there is one at most; this makes ready for the next
   RETURN_IF_ERROR(parts_.Read(run));
   return std::optional<RunRow>(std::move(run));

@@ -7,19 +7,19 @@ namespace kprof {
 namespace {
 
 // In the order of RunState, whose numbers are in the database.
-constexpr std::array<std::string_view, 7> kNames = {"queued", "preparing", "running",  "collecting",
+constexpr std::array<std::string_view, 7> kRunStateNames = {"queued", "preparing", "running",  "collecting",
                                                     "done",   "failed",    "cancelled"};
-static_assert(static_cast<size_t>(RunState::kCancelled) + 1 == kNames.size());
+static_assert(static_cast<size_t>(RunState::kCancelled) + 1 == kRunStateNames.size());
 
 }  // namespace
 
 std::string_view RunStateName(RunState state) {
-  return kNames[static_cast<size_t>(state)];
+  return kRunStateNames[static_cast<size_t>(state)];
 }
 
 std::optional<RunState> RunStateByName(std::string_view name) {
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) return static_cast<RunState>(i);
+  for (size_t i = 0; i < kRunStateNames.size(); ++i) {
+    if (kRunStateNames[i] == name) return static_cast<RunState>(i);
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kFilterLimit = 100;
+constexpr size_t kSessionFilterLimit = 100;
 
 // What is true of the sessions wanted, apart from the first label.
 void AddConditions(IdQuery& query, const SessionFilter& filter) {
@@ -65,8 +65,8 @@ Result<std::string> ReadLastSessionId(Db& db) {
 
 Result<std::vector<SessionRow>> ListSessions(Db& db, const SessionFilter& filter) {
   KPROF_CHECK(filter.limit >= 1 && filter.limit <= 1001);
-  if (filter.labels.size() > kFilterLimit) {
-    return Fail(ErrorCode::kUsage, "list sessions", "more than " + std::to_string(kFilterLimit) + " labels");
+  if (filter.labels.size() > kSessionFilterLimit) {
+    return Fail(ErrorCode::kUsage, "list sessions", "more than " + std::to_string(kSessionFilterLimit) + " labels");
   }
   SessionFilter bounded = filter;
   std::sort(bounded.states.begin(), bounded.states.end());

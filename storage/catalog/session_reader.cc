@@ -5,17 +5,17 @@
 namespace kprof {
 namespace {
 
-// In the order in which TakeRow takes them.
+// In the order in which TakeSessionRow takes them.
 constexpr const char* kSelectSession = R"sql(
 SELECT id, uid, state, attached, clocks, priority, ttl_ms, idle_timeout_ms, queue_timeout_ms, opened_ns, granted_ns,
        closed_ns, expires_ns, error_code, error_message, error_remedy, last_round
 FROM sessions WHERE id = ?1
 )sql";
-constexpr const char* kSelectDevices = "SELECT device FROM session_devices WHERE session_id = ?1 ORDER BY position";
-constexpr const char* kSelectLabels = "SELECT key, value FROM session_labels WHERE session_id = ?1";
-constexpr const char* kSelectTrust = "SELECT code, message FROM session_trust WHERE session_id = ?1 ORDER BY position";
+constexpr const char* kSelectSessionDevices = "SELECT device FROM session_devices WHERE session_id = ?1 ORDER BY position";
+constexpr const char* kSelectSessionLabels = "SELECT key, value FROM session_labels WHERE session_id = ?1";
+constexpr const char* kSelectSessionTrust = "SELECT code, message FROM session_trust WHERE session_id = ?1 ORDER BY position";
 
-SessionRow TakeRow(const Statement& row) {
+SessionRow TakeSessionRow(const Statement& row) {
   SessionRow session;
   session.id = row.Text(0);
   session.uid = static_cast<uint32_t>(row.Integer(1));
@@ -41,9 +41,9 @@ SessionRow TakeRow(const Statement& row) {
 
 SessionReader::SessionReader(Db& db)
     : session_(db, kSelectSession),
-      devices_(db, kSelectDevices),
-      labels_(db, kSelectLabels),
-      trust_(db, kSelectTrust) {}
+      devices_(db, kSelectSessionDevices),
+      labels_(db, kSelectSessionLabels),
+      trust_(db, kSelectSessionTrust) {}
 
 Result<std::optional<SessionRow>> SessionReader::Read(const std::string& id) {
   session_.BindText(1, id);
@@ -51,7 +51,7 @@ Result<std::optional<SessionRow>> SessionReader::Read(const std::string& id) {
     RETURN_IF_ERROR(session_.status());
     return std::optional<SessionRow>();
   }
-  SessionRow session = TakeRow(session_);
+  SessionRow session = TakeSessionRow(session_);
   (void)session_.Next();  // there is one at most; this makes ready for the next
   devices_.BindText(1, id);
   while (devices_.Next()) session.devices.emplace_back(devices_.Text(0));

@@ -27,10 +27,10 @@ constexpr const char* kTakeRound =
     "UPDATE sessions SET last_round = last_round + 1 WHERE id = ?1 AND state < 2 RETURNING last_round";
 static_assert(static_cast<int>(SessionState::kClosing) == 2);
 
-constexpr const char* kInsertDevice = "INSERT INTO session_devices (session_id, position, device) VALUES (?1, ?2, ?3)";
-constexpr const char* kInsertLabel = "INSERT INTO session_labels (session_id, key, value) VALUES (?1, ?2, ?3)";
-constexpr const char* kDeleteTrust = "DELETE FROM session_trust WHERE session_id = ?1";
-constexpr const char* kInsertTrust =
+constexpr const char* kInsertSessionDevice = "INSERT INTO session_devices (session_id, position, device) VALUES (?1, ?2, ?3)";
+constexpr const char* kInsertSessionLabel = "INSERT INTO session_labels (session_id, key, value) VALUES (?1, ?2, ?3)";
+constexpr const char* kDeleteSessionTrust = "DELETE FROM session_trust WHERE session_id = ?1";
+constexpr const char* kInsertSessionTrust =
     "INSERT INTO session_trust (session_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
 
 void BindChanging(Statement& statement, const SessionRow& session) {
@@ -47,7 +47,7 @@ void BindChanging(Statement& statement, const SessionRow& session) {
 }
 
 Status InsertTrust(Db& db, const SessionRow& session) {
-  Statement trust(db, kInsertTrust);
+  Statement trust(db, kInsertSessionTrust);
   int64_t position = 0;
   for (const TrustReason& reason : session.trust) {
     trust.BindText(1, session.id).Bind(2, position++).BindText(3, reason.code).BindText(4, reason.message);
@@ -57,12 +57,12 @@ Status InsertTrust(Db& db, const SessionRow& session) {
 }
 
 Status InsertParts(Db& db, const SessionRow& session) {
-  Statement device(db, kInsertDevice);
+  Statement device(db, kInsertSessionDevice);
   int64_t position = 0;
   for (const std::string& name : session.devices) {
     RETURN_IF_ERROR(device.BindText(1, session.id).Bind(2, position++).BindText(3, name).Run());
   }
-  Statement label(db, kInsertLabel);
+  Statement label(db, kInsertSessionLabel);
   for (const auto& [key, value] : session.labels) {
     RETURN_IF_ERROR(label.BindText(1, session.id).BindText(2, key).BindText(3, value).Run());
   }
@@ -101,7 +101,7 @@ Status UpdateSession(Db& db, const SessionRow& session) {
   if (db.changes() == 0) {
     return Fail(ErrorCode::kNotFound, "update session " + session.id, "there is no such session");
   }
-  Statement forget(db, kDeleteTrust);
+  Statement forget(db, kDeleteSessionTrust);
   RETURN_IF_ERROR(forget.BindText(1, session.id).Run());
   return InsertTrust(db, session);
 }

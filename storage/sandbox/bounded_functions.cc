@@ -11,7 +11,7 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kStepsPerClockReading = 16384;
+constexpr int64_t kMatchStepsPerClockReading = 16384;
 
 WorkBudget& BudgetOf(sqlite3_context* context) {
   return *static_cast<WorkBudget*>(sqlite3_user_data(context));
@@ -132,7 +132,7 @@ void Trim(sqlite3_context* context, int count, sqlite3_value** args) noexcept {
   std::string_view text = TextOf(args[0]);
   const CharacterSet unwanted(count == 2 ? TextOf(args[1]) : std::string_view(" "));
   int64_t steps = 0;
-  const auto out_of_time = [&] { return ++steps % kStepsPerClockReading == 0 && BudgetOf(context).IsSpent(); };
+  const auto out_of_time = [&] { return ++steps % kMatchStepsPerClockReading == 0 && BudgetOf(context).IsSpent(); };
   while (kStart && !text.empty()) {
     const size_t length = unwanted.LengthAtStart(text);
     if (length == 0) break;
@@ -278,7 +278,7 @@ std::optional<bool> Matches(const std::vector<Step>& pattern, const std::vector<
   size_t run_at = 0;
   int64_t steps = 0;
   while (at < text.size() || step < pattern.size()) {
-    if (++steps % kStepsPerClockReading == 0 && budget.IsSpent()) return std::nullopt;
+    if (++steps % kMatchStepsPerClockReading == 0 && budget.IsSpent()) return std::nullopt;
     if (step < pattern.size() && pattern[step].kind == Step::Kind::kAnyRun) {
       run_step = ++step;
       run_at = at;

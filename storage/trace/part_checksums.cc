@@ -10,7 +10,7 @@
 namespace kprof {
 namespace {
 
-constexpr std::string_view kTables[] = {
+constexpr std::string_view kSummedTables[] = {
     "SELECT name, value FROM fact WHERE name <> 'checksum' ORDER BY name",
     "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id",
     "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot",
@@ -74,7 +74,7 @@ Result<int64_t> ChecksumColumns(Db& db, int64_t segment) {
 
 Result<int64_t> ChecksumTables(Db& db) {
   const State state = NewState();
-  for (const std::string_view table : kTables) {
+  for (const std::string_view table : kSummedTables) {
     Statement select(db, table);
     RETURN_IF_ERROR(AddRows(state.get(), select));
   }

@@ -11,20 +11,20 @@ namespace kprof {
 namespace {
 
 // As when it was written: of a run that does not come to its end nothing is kept.
-constexpr const char* kBegin =
+constexpr const char* kBeginRank =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "BEGIN";
-constexpr const char* kSetFact = "INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)";
+constexpr const char* kSetRankFact = "INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)";
 constexpr const char* kForgetRank = "DELETE FROM fact WHERE name = 'rank'";
 
 Status SetFact(Db& db, const char* name, int64_t value) {
-  Statement set(db, kSetFact);
+  Statement set(db, kSetRankFact);
   return set.BindText(1, name).Bind(2, value).Run();
 }
 
 Status Rewrite(const std::string& path, std::optional<int64_t> rank) {
   ASSIGN_OR_RETURN(Db db, Db::Open(path, {.mode = Db::Mode::kReadWrite, .wal = false}));
-  RETURN_IF_ERROR(db.Execute(kBegin));
+  RETURN_IF_ERROR(db.Execute(kBeginRank));
   RETURN_IF_ERROR(rank ? SetFact(db, "rank", *rank) : db.Execute(kForgetRank));
   ASSIGN_OR_RETURN(const int64_t checksum, ChecksumTables(db));
   RETURN_IF_ERROR(SetFact(db, kChecksumFact, checksum));

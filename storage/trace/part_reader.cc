@@ -15,14 +15,14 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kKeptStatements = 16;
+constexpr size_t kKeptReaderStatements = 16;
 constexpr int64_t kPageCacheBytes = 2 << 20;
 
 constexpr const char* kFacts = "SELECT name, value FROM fact";
 constexpr const char* kTracks =
     "SELECT id, kind, name, pid, tid, process, device, stream, sort_index FROM track ORDER BY id";
 constexpr const char* kShapes = "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot";
-constexpr const char* kSegments =
+constexpr const char* kReaderSegments =
     "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns, columns FROM segment ORDER BY id";
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
 
@@ -50,7 +50,7 @@ Result<std::unique_ptr<PartReader>> PartReader::Open(const std::string& path, Co
   Result<Db> db = Db::Open(path, {.mode = Db::Mode::kReadOnly,
                                   .immutable = true,
                                   .cache_bytes = kPageCacheBytes,
-                                  .kept_statements = kKeptStatements});
+                                  .kept_statements = kKeptReaderStatements});
   if (!db.ok()) return OfPart(db.status(), what);
   ASSIGN_OR_RETURN(std::string identity, ReadIdentity(path));
   std::unique_ptr<PartReader> reader(new PartReader(path, std::move(identity), *std::move(db), cache));
@@ -127,7 +127,7 @@ Status PartReader::LoadShapes() {
 }
 
 Status PartReader::LoadSegments() {
-  Statement select(db_, kSegments);
+  Statement select(db_, kReaderSegments);
   while (select.Next()) {
     const int64_t kind = select.Integer(1);
     const int64_t rows = select.Integer(2);

@@ -13,7 +13,7 @@ constexpr int64_t kApplicationId = 0x6b707472;  // "kptr"
 
 constexpr const char* kMarks = "PRAGMA application_id = 0x6b707472; PRAGMA user_version = 1";
 // As they are in every part, letter by letter.
-constexpr std::string_view kTables[] = {
+constexpr std::string_view kPartTables[] = {
     "CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
     "CREATE TABLE string (id INTEGER PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE string_block (id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL)",
@@ -67,7 +67,7 @@ constexpr std::array<std::string_view, kArgTypes> kTypeNames = {"null",   "false
 
 Status CreatePartTables(Db& db) {
   RETURN_IF_ERROR(db.Execute(kMarks));
-  for (const std::string_view table : kTables) {
+  for (const std::string_view table : kPartTables) {
     Statement create(db, table);
     RETURN_IF_ERROR(create.Run());
   }
@@ -88,13 +88,13 @@ Status CheckPart(Db& db) {
   size_t tables = 0;
   Statement schema(db, kSchema);
   while (schema.Next()) {
-    if (std::find(std::begin(kTables), std::end(kTables), schema.Text(0)) == std::end(kTables)) {
+    if (std::find(std::begin(kPartTables), std::end(kPartTables), schema.Text(0)) == std::end(kPartTables)) {
       return Fail(ErrorCode::kStorageBroken, what, "it has another table than trace parts have");
     }
     ++tables;
   }
   RETURN_IF_ERROR(schema.status());
-  if (tables != std::size(kTables)) return Fail(ErrorCode::kStorageBroken, what, "it has not all tables of a part");
+  if (tables != std::size(kPartTables)) return Fail(ErrorCode::kStorageBroken, what, "it has not all tables of a part");
   ASSIGN_OR_RETURN(const int64_t complete, db.QueryInteger("SELECT count(*) FROM fact WHERE name = 'complete'"));
   if (complete == 0) {
     return Fail(ErrorCode::kStorageBroken, what, "its writing was never finished", "import its source again");

@@ -14,11 +14,11 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kKeptStatements = 16;
+constexpr size_t kKeptWriterStatements = 16;
 constexpr int64_t kCacheBytes = 4 << 20;
 
 // Nothing is kept of one whose writing was cut short: nothing is written twice, nor waited for but at the end.
-constexpr const char* kBegin =
+constexpr const char* kBeginPart =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "BEGIN";
 constexpr const char* kAddString = "INSERT INTO string (id, value) VALUES (?1, ?2)";
@@ -30,7 +30,7 @@ constexpr const char* kAddSlot = "INSERT INTO shape (id, slot, key, type, beside
 constexpr const char* kAddSegment =
     "INSERT INTO segment (id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns, columns)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)";
-constexpr const char* kSegments = "SELECT id FROM segment";
+constexpr const char* kWriterSegments = "SELECT id FROM segment";
 constexpr const char* kSetColumns = "UPDATE segment SET columns = ?2 WHERE id = ?1";
 // Where they came with some slices only, or with slices in another order.
 constexpr const char* kForgetDepthsAndLevels = R"sql(
@@ -38,7 +38,7 @@ DELETE FROM segment_column WHERE id IN (SELECT id << 30 | 11 FROM segment WHERE 
 DELETE FROM segment_column WHERE id >> 30 IN (SELECT id FROM segment WHERE kind = 6);
 DELETE FROM segment WHERE kind = 6;
 )sql";
-constexpr const char* kSetFact = "INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)";
+constexpr const char* kSetPartFact = "INSERT OR REPLACE INTO fact (name, value) VALUES (?1, ?2)";
 
 void BindMaybeText(Statement& statement, int index, const std::optional<std::string>& text) {
   if (text) {
@@ -111,10 +111,10 @@ Status PartWriter::Open(const char* vfs, int page_bytes) {
                                                                          .wal = false,
                                                                          .vfs = vfs,
                                                                          .cache_bytes = kCacheBytes,
-                                                                         .kept_statements = kKeptStatements}));
+                                                                         .kept_statements = kKeptWriterStatements}));
   db_ = std::move(db);
   RETURN_IF_ERROR(db_->Execute(("PRAGMA page_size = " + std::to_string(page_bytes)).c_str()));
-  RETURN_IF_ERROR(db_->Execute(kBegin));
+  RETURN_IF_ERROR(db_->Execute(kBeginPart));
   return CreatePartTables(*db_);
 }
 
@@ -148,13 +148,13 @@ Status PartWriter::AddSegment(const EncodedSegment& segment) {
 
 Status PartWriter::SetFact(std::string_view name, std::string_view text) {
   RETURN_IF_ERROR(failed_);
-  Statement insert(*db_, kSetFact);
+  Statement insert(*db_, kSetPartFact);
   return Keep(insert.BindText(1, name).BindText(2, text).Run());
 }
 
 Status PartWriter::SetFact(std::string_view name, int64_t value) {
   RETURN_IF_ERROR(failed_);
-  Statement insert(*db_, kSetFact);
+  Statement insert(*db_, kSetPartFact);
   return Keep(insert.BindText(1, name).Bind(2, value).Run());
 }
 
@@ -251,7 +251,7 @@ Status PartWriter::AddStringBlocks() {
 // Once all have all their columns.
 Status PartWriter::SetColumnChecksums() {
   std::vector<int64_t> segments;
-  Statement select(*db_, kSegments);
+  Statement select(*db_, kWriterSegments);
   while (select.Next()) segments.push_back(select.Integer(0));
   RETURN_IF_ERROR(select.status());
   for (const int64_t segment : segments) {

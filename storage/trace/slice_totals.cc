@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kFirstPlaces = 1024;
+constexpr size_t kFirstTotalPlaces = 1024;
 constexpr int64_t kMostNumber = std::numeric_limits<int64_t>::max();
 
 size_t HashOf(int64_t track, int64_t name, int64_t category) {
@@ -22,7 +22,7 @@ size_t HashOf(int64_t track, int64_t name, int64_t category) {
 }  // namespace
 
 SliceTotals::SliceTotals(Write write, const SliceTotalsLimits& limits)
-    : write_(std::move(write)), limits_(limits), places_(kFirstPlaces) {}
+    : write_(std::move(write)), limits_(limits), places_(kFirstTotalPlaces) {}
 
 Status SliceTotals::Add(const EventRows& slices) {
   const std::vector<int64_t>& times = slices.of(EventColumn::kTime);

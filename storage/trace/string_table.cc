@@ -8,13 +8,13 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kFirstPlaces = 1024;
+constexpr size_t kFirstStringPlaces = 1024;
 constexpr size_t kBlockBytes = 1 << 16;
-constexpr int64_t kCostBytes = sizeof(std::string_view) + 2 * sizeof(uint64_t);
+constexpr int64_t kStringCostBytes = sizeof(std::string_view) + 2 * sizeof(uint64_t);
 
 }  // namespace
 
-StringTable::StringTable() : places_(kFirstPlaces) {
+StringTable::StringTable() : places_(kFirstStringPlaces) {
   Add("");
 }
 
@@ -46,7 +46,7 @@ void StringTable::Grow() {
 }
 
 std::string_view StringTable::Keep(std::string_view text) {
-  size_bytes_ += kCostBytes + static_cast<int64_t>(text.size());
+  size_bytes_ += kStringCostBytes + static_cast<int64_t>(text.size());
   if (text.empty()) return {};
   if (text.size() > kBlockBytes / 4) {  // has its own
     blocks_.push_back(std::make_unique<char[]>(text.size()));

@@ -12,7 +12,7 @@ namespace {
 constexpr int kDigitBits = 11;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
 constexpr size_t kFewRuns = 16;   // which are merged
-constexpr size_t kFewRows = 256;  // which are sorted by comparing
+constexpr size_t kFewUnorderedRows = 256;  // which are sorted by comparing
 constexpr uint64_t kCloseTogether = 1 << 16;
 
 struct Row {
@@ -125,7 +125,7 @@ std::vector<uint32_t> OrderMany(std::span<const int64_t> times, std::span<const 
 
 std::vector<uint32_t> OrderByTime(std::span<const int64_t> times, std::span<const int64_t> durations) {
   const bool is_sorted = std::is_sorted(times.begin(), times.end());
-  if (!is_sorted && times.size() > kFewRows) return OrderMany(times, durations);
+  if (!is_sorted && times.size() > kFewUnorderedRows) return OrderMany(times, durations);
   std::vector<uint32_t> order(times.size());
   std::iota(order.begin(), order.end(), 0u);
   if (!is_sorted) {

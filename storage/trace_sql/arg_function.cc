@@ -137,7 +137,7 @@ void ResultOfValue(sqlite3_context* context, std::string_view value) {
   sqlite3_result_text64(context, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-std::string_view TextOf(sqlite3_value* value) {
+std::string_view ArgTextOf(sqlite3_value* value) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
   if (text == nullptr) return {};
   return {text, static_cast<size_t>(sqlite3_value_bytes(value))};
@@ -145,7 +145,7 @@ std::string_view TextOf(sqlite3_value* value) {
 
 void Arg(sqlite3_context* context, int, sqlite3_value** args) noexcept {
   if (sqlite3_value_type(args[0]) != SQLITE_TEXT || sqlite3_value_type(args[1]) != SQLITE_TEXT) return;
-  const std::string_view value = FindJsonMember(TextOf(args[0]), TextOf(args[1]));
+  const std::string_view value = FindJsonMember(ArgTextOf(args[0]), ArgTextOf(args[1]));
   if (!value.empty()) ResultOfValue(context, value);
 }
 

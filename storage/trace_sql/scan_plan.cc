@@ -10,7 +10,7 @@
 namespace kprof {
 namespace {
 
-constexpr double kListed = 25;  // values of an IN, as SQLite guesses, too
+constexpr double kListedValues = 25;  // values of an IN, as SQLite guesses, too
 constexpr double kAlike = 4;    // rows of one correlation, children of one slice
 constexpr double kStartCost = 20;
 constexpr double kRunsOfCatalog = 1000;  // of which a query's are some
@@ -70,13 +70,13 @@ struct Estimate {
 
 // As if each different value were as frequent.
 void ApplyValues(int64_t values, ScanOp op, Estimate& estimate) {
-  const double listed = op == ScanOp::kAny ? kListed : 1;
+  const double listed = op == ScanOp::kAny ? kListedValues : 1;
   estimate.rows *= std::min(1.0, listed / static_cast<double>(values));
 }
 
 // `is_joined`: what it is compared with is in another table.
 void Apply(ColumnRole role, ScanOp op, bool is_joined, TraceSet& set, Estimate& estimate) {
-  const double count = op == ScanOp::kAny ? kListed : 1;
+  const double count = op == ScanOp::kAny ? kListedValues : 1;
   const bool is_equal = op == ScanOp::kEqual || op == ScanOp::kAny;
   const auto parts = static_cast<double>(std::max<size_t>(set.parts().size(), 1));
   switch (role) {

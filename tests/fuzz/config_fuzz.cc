@@ -77,7 +77,7 @@ class TextFile {
   const std::string path_;
 };
 
-void Check(std::string_view input) {
+void CheckConfig(std::string_view input) {
   static TextFile file;
   static const bool prepared = [] {
     return ::setenv("XDG_STATE_HOME", "/state", 1) == 0 && ::unsetenv("XDG_RUNTIME_DIR") == 0;
@@ -110,6 +110,6 @@ void Check(std::string_view input) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(std::string_view(reinterpret_cast<const char*>(data), size));
+  kprof::CheckConfig(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

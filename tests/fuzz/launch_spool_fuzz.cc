@@ -38,7 +38,7 @@ bool Read(const std::string& content) {
   return true;
 }
 
-void Check(FuzzBytes input) {
+void CheckSpool(FuzzBytes input) {
   const uint8_t kind = input.Byte();
   if (kind == 'f') {
     Read(std::string(input.Rest()));
@@ -61,6 +61,6 @@ void Check(FuzzBytes input) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(kprof::FuzzBytes(data, size));
+  kprof::CheckSpool(kprof::FuzzBytes(data, size));
   return 0;
 }

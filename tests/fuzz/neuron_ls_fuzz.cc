@@ -30,7 +30,7 @@ void CheckInventory(const NeuronInventory& inventory) {
   KPROF_CHECK(inventory.lnc.value_or(1) == 1 || *inventory.lnc == 2);
 }
 
-void CheckMerged(const NeuronInventory& inventory) {
+void CheckMergedListing(const NeuronInventory& inventory) {
   std::set<int> numbers;
   const std::vector<NeuronDevice> devices = MergeNeuronDevices({.inventory = inventory});
   KPROF_CHECK(devices.size() == inventory.devices.size());
@@ -41,14 +41,14 @@ void CheckMerged(const NeuronInventory& inventory) {
   }
 }
 
-void Check(std::string_view text) {
+void CheckListing(std::string_view text) {
   const Result<NeuronInventory> inventory = ParseNeuronLs(text);
   const Result<NeuronInventory> again = ParseNeuronLs(text);
   KPROF_CHECK(inventory.ok() == again.ok());
   if (inventory.ok()) {
     KPROF_CHECK(*inventory == *again);
     CheckInventory(*inventory);
-    CheckMerged(*inventory);
+    CheckMergedListing(*inventory);
     return;
   }
   const std::string why = inventory.status().ToString();
@@ -61,6 +61,6 @@ void Check(std::string_view text) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(std::string_view(reinterpret_cast<const char*>(data), size));
+  kprof::CheckListing(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

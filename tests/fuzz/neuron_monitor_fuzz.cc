@@ -43,7 +43,7 @@ void CheckRuntime(const NeuronRuntime& runtime) {
   }
 }
 
-void CheckMerged(const NeuronReport& report) {
+void CheckMergedMonitor(const NeuronReport& report) {
   std::set<int> numbers;
   for (const NeuronDevice& device : MergeNeuronDevices({.report = report})) {
     for (const NeuronLogicalCore& core : device.cores) {
@@ -53,7 +53,7 @@ void CheckMerged(const NeuronReport& report) {
   }
 }
 
-void Check(std::string_view line) {
+void CheckMonitor(std::string_view line) {
   const Result<NeuronReport> report = ParseNeuronMonitorLine(line);
   const Result<NeuronReport> again = ParseNeuronMonitorLine(line);
   KPROF_CHECK(report.ok() == again.ok());
@@ -61,7 +61,7 @@ void Check(std::string_view line) {
   if (report.ok()) {
     KPROF_CHECK(*report == *again);
     for (const NeuronRuntime& runtime : report->runtimes) CheckRuntime(runtime);
-    CheckMerged(*report);
+    CheckMergedMonitor(*report);
     return;
   }
   const std::string why = report.status().ToString();
@@ -73,6 +73,6 @@ void Check(std::string_view line) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(std::string_view(reinterpret_cast<const char*>(data), size));
+  kprof::CheckMonitor(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

@@ -101,7 +101,7 @@ void CheckNames(const PeakTable& table, std::string_view text) {
   }
 }
 
-void Check(std::string_view text) {
+void CheckPeakFile(std::string_view text) {
   static const Result<PeakTable> built_in = LoadBuiltInPeaks();
   KPROF_CHECK(built_in.ok());
   const Result<PeakTable> alone = PeakTable::Parse(text, "fuzz.csv");
@@ -122,6 +122,6 @@ void Check(std::string_view text) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(std::string_view(reinterpret_cast<const char*>(data), size));
+  kprof::CheckPeakFile(std::string_view(reinterpret_cast<const char*>(data), size));
   return 0;
 }

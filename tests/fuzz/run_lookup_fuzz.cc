@@ -103,7 +103,7 @@ Db& SomeCatalog() {
   return catalog;
 }
 
-void Check(FuzzBytes input) {
+void CheckLookup(FuzzBytes input) {
   const uint8_t flags = input.Byte();
   const Caller caller{1000u + (flags & 3u), (flags & 4) != 0 ? Role::kOperator : Role::kViewer, true, {}};
   const Rpc rpc = (flags & 8) != 0 ? Rpc::kCancelRun : Rpc::kGetRun;
@@ -132,6 +132,6 @@ void Check(FuzzBytes input) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(kprof::FuzzBytes(data, size));
+  kprof::CheckLookup(kprof::FuzzBytes(data, size));
   return 0;
 }

@@ -18,8 +18,8 @@
 namespace kprof {
 namespace {
 
-constexpr Viewer kViewer{.uid = 1000};
-const QueryLimits kLimits{.timeout_ms = 1500, .row_limit = 200, .temp_bytes = 8 << 20, .memory_bytes = 48 << 20};
+constexpr Viewer kTraceViewer{.uid = 1000};
+const QueryLimits kTraceLimits{.timeout_ms = 1500, .row_limit = 200, .temp_bytes = 8 << 20, .memory_bytes = 48 << 20};
 
 class Trace {
  public:
@@ -34,7 +34,7 @@ class Trace {
   std::string Ask(const std::string& sql) {
     const std::vector<TracePlace> places = {{"r1", "a", folder_ / "a.trace.db", 0},
                                             {"r2", "a", folder_ / "a.trace.db", {}}};
-    auto query = UserQuery::Open(catalog(), kViewer, sql, kLimits, {}, std::make_unique<QueryTraces>(places, pool_));
+    auto query = UserQuery::Open(catalog(), kTraceViewer, sql, kTraceLimits, {}, std::make_unique<QueryTraces>(places, pool_));
     if (!query.ok()) return "failed: " + query.status().ToString();
     std::string text;
     while (true) {

@@ -14,13 +14,13 @@ namespace {
 
 constexpr size_t kMostText = 4 << 20;
 
-struct Text {
+struct UnpackedText {
   std::string bytes;
   bool is_whole = false;
 };
 
-Text UnpackAll(std::unique_ptr<Unpacker> unpacker, std::string_view packed, size_t in_at_once, size_t out_at_once) {
-  Text text;
+UnpackedText UnpackAll(std::unique_ptr<Unpacker> unpacker, std::string_view packed, size_t in_at_once, size_t out_at_once) {
+  UnpackedText text;
   std::vector<char> out(out_at_once);
   while (text.bytes.size() < kMostText) {
     const std::string_view next = packed.substr(0, in_at_once);
@@ -47,8 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const auto unpacker = [&] { return (data[0] & 1) == 0 ? MakeGzipUnpacker() : MakeZstdUnpacker(); };
   const std::string_view packed(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const Text whole = UnpackAll(unpacker(), packed, packed.size(), kMostText);
-  const Text pieces = UnpackAll(unpacker(), packed, 1 + data[1], 4096);
+  const UnpackedText whole = UnpackAll(unpacker(), packed, packed.size(), kMostText);
+  const UnpackedText pieces = UnpackAll(unpacker(), packed, 1 + data[1], 4096);
   if (whole.bytes.size() >= kMostText || pieces.bytes.size() >= kMostText) return 0;
   KPROF_CHECK(whole.is_whole == pieces.is_whole);
   const size_t both = std::min(whole.bytes.size(), pieces.bytes.size());

@@ -130,7 +130,7 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-void Check(const std::string& sql) {
+void CheckQuery(const std::string& sql) {
   static const Catalog with(true);
   static const Catalog without(false);
   static const std::string files = with.Files();
@@ -153,6 +153,6 @@ void Check(const std::string& sql) {
 }  // namespace kprof
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  kprof::Check(std::string(reinterpret_cast<const char*>(data), size));
+  kprof::CheckQuery(std::string(reinterpret_cast<const char*>(data), size));
   return 0;
 }

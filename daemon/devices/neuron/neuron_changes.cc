@@ -8,7 +8,7 @@
 namespace kprof {
 namespace {
 
-std::string Joined(const std::vector<std::string>& words) {
+std::string JoinedNumbers(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -54,8 +54,8 @@ std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevi
   const std::set<int64_t> pids = PidsOf(now);
   const std::vector<std::string> came = Missing(pids, old_pids);
   const std::vector<std::string> went = Missing(old_pids, pids);
-  if (!came.empty()) changes.Add({Kind::kProcesses, "used by process " + Joined(came), pids.size()});
-  if (!went.empty()) changes.Add({Kind::kProcesses, "no more used by process " + Joined(went), pids.size()});
+  if (!came.empty()) changes.Add({Kind::kProcesses, "used by process " + JoinedNumbers(came), pids.size()});
+  if (!went.empty()) changes.Add({Kind::kProcesses, "no more used by process " + JoinedNumbers(went), pids.size()});
   changes.AddGrown(Kind::kMemoryError, "uncorrected errors of its memory", before.ecc.mem_uncorrected,
                    now.ecc.mem_uncorrected);
   changes.AddGrown(Kind::kMemoryError, "uncorrected errors of its memory that can be repaired",
@@ -66,7 +66,7 @@ std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevi
   if (before.unhealthy_components != now.unhealthy_components) {
     changes.Add({Kind::kUnhealthy,
                  now.unhealthy_components.empty() ? "its driver calls no component unhealthy any more"
-                                                  : "its driver calls unhealthy: " + Joined(now.unhealthy_components),
+                                                  : "its driver calls unhealthy: " + JoinedNumbers(now.unhealthy_components),
                  now.unhealthy_components.size()});
   }
   return changes.Take();

@@ -11,7 +11,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kMostDevices = 1024;
+constexpr int kMostDeviceNumber = 1024;
 constexpr int kUsualLnc = 2;  // of chips that have a choice
 constexpr double kMostPercent = 100;
 
@@ -28,7 +28,7 @@ constexpr KnownChip kChips[] = {
     {{"Trainium3", "v4", 8}, "trn3", ""},
 };
 
-bool IsDigit(char c) {
+bool IsIdDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -40,7 +40,7 @@ std::string Lower(std::string_view text) {
 
 // "trn1" begins "trn1n.32xlarge", and not "trn12.large".
 bool BeginsWith(std::string_view text, std::string_view word) {
-  return text.starts_with(word) && (text.size() == word.size() || !IsDigit(text[word.size()]));
+  return text.starts_with(word) && (text.size() == word.size() || !IsIdDigit(text[word.size()]));
 }
 
 // "v3" of "NCv3", "NC_V3d" and "v3d".
@@ -50,7 +50,7 @@ std::string CoreVersionIn(std::string_view name) {
   if (lower.starts_with('_')) lower.erase(0, 1);
   if (!lower.starts_with('v')) return "";
   size_t size = 1;
-  while (size < lower.size() && size < 4 && IsDigit(lower[size])) ++size;
+  while (size < lower.size() && size < 4 && IsIdDigit(lower[size])) ++size;
   return size > 1 ? lower.substr(0, size) : "";
 }
 
@@ -73,7 +73,7 @@ std::map<int, DeviceSources> SourcesByDevice(const NeuronSources& sources) {
     for (const NeuronDeviceEcc& device : *sources.report->ecc) devices[device.device].ecc = &device.counts;
   }
   if (devices.empty() && sources.report && sources.report->hardware) {
-    const int count = std::min(sources.report->hardware->device_count.value_or(0), kMostDevices);
+    const int count = std::min(sources.report->hardware->device_count.value_or(0), kMostDeviceNumber);
     for (int index = 0; index < count; ++index) devices[index];
   }
   return devices;

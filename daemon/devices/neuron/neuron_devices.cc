@@ -22,8 +22,8 @@ constexpr int64_t kFirstReportNs = 3 * kNanosPerSecond;
 constexpr int64_t kListEveryNs = 5 * kNanosPerSecond;
 constexpr int64_t kListHungEveryNs = 60 * kNanosPerSecond;
 // A driver is often loaded in the first minutes of a node.
-constexpr int64_t kFirstLookNs = 5 * kNanosPerSecond;
-constexpr int64_t kLongestLookNs = 300 * kNanosPerSecond;
+constexpr int64_t kFirstNeuronLookNs = 5 * kNanosPerSecond;
+constexpr int64_t kLongestNeuronLookNs = 300 * kNanosPerSecond;
 // Of devices that were found and cannot be asked now.
 constexpr int64_t kFirstTryNs = kNanosPerSecond;
 constexpr int64_t kLongestTryNs = 30 * kNanosPerSecond;
@@ -98,7 +98,7 @@ void NeuronDevices::OnAnswer(bool listed, Result<NeuronView> view) {
 
 // Those that are well are looked for seldom; those that are not, often.
 void NeuronDevices::LookAgainLater() {
-  int64_t pause_ns = devices_.empty() ? Pause(kFirstLookNs, fruitless_looks_ - 1, kLongestLookNs) : kLongestLookNs;
+  int64_t pause_ns = devices_.empty() ? Pause(kFirstNeuronLookNs, fruitless_looks_ - 1, kLongestNeuronLookNs) : kLongestNeuronLookNs;
   const bool all_are_well = std::all_of(devices_.begin(), devices_.end(),
                                         [](const auto& one) { return one.second.health == DeviceHealth::kOk; });
   if (!all_are_well) pause_ns = listing_hangs_ ? kListHungEveryNs : kLongestTryNs;
@@ -110,7 +110,7 @@ void NeuronDevices::OnTrouble(const Status& why) {
   if (last_look_.ToString() != why.ToString())
     LogWarning("Neuron devices cannot be asked", {{"error", why.ToString()}});
   last_look_ = why;
-  const int64_t pause_ns = devices_.empty() ? Pause(kFirstLookNs, fruitless_looks_, kLongestLookNs)
+  const int64_t pause_ns = devices_.empty() ? Pause(kFirstNeuronLookNs, fruitless_looks_, kLongestNeuronLookNs)
                                             : Pause(kFirstTryNs, fruitless_looks_, kLongestTryNs);
   ++fruitless_looks_;
   look_again_ = loop_.After(pause_ns, [this] { LookAgain(); });

@@ -8,12 +8,12 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "read what neuron-ls says";
-constexpr size_t kMostDevices = 1024;
-constexpr size_t kMostCores = 256;  // of a device
-constexpr size_t kMostProcesses = 1 << 16;
+constexpr const char* kReadListAct = "read what neuron-ls says";
+constexpr size_t kMostListedDevices = 1024;
+constexpr size_t kMostListedCores = 256;  // of a device
+constexpr size_t kMostListedProcesses = 1 << 16;
 constexpr size_t kMostKeys = 1024;
-constexpr int64_t kMostNumber = (1 << 20) - 1;  // of a device or a core
+constexpr int64_t kMostListedNumber = (1 << 20) - 1;  // of a device or a core
 
 constexpr std::string_view kDeviceKey = "neuron_device";
 
@@ -58,7 +58,7 @@ Result<std::vector<int>> NumbersOf(const JsonValue& object, std::string_view key
   std::vector<int> numbers;
   for (const JsonValue& element : elements) {
     const std::optional<int64_t> number = element.Whole();
-    if (!number || *number < 0 || *number > kMostNumber) return BadJson(here, "has an element that is no such number");
+    if (!number || *number < 0 || *number > kMostListedNumber) return BadJson(here, "has an element that is no such number");
     numbers.push_back(static_cast<int>(*number));
   }
   return numbers;
@@ -68,7 +68,7 @@ Result<std::vector<NeuronProcess>> ProcessesOf(const JsonValue& object, const st
   const std::optional<JsonValue> list = object.Find("neuron_processes");
   if (!list) return std::vector<NeuronProcess>();
   const std::string here = path + ".neuron_processes";
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list->Elements(kMostProcesses, here));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list->Elements(kMostListedProcesses, here));
   std::vector<NeuronProcess> processes;
   for (const JsonValue& element : elements) {
     if (!element.is_object()) return BadJson(here, "has an element that is no object");
@@ -80,18 +80,18 @@ Result<std::vector<NeuronProcess>> ProcessesOf(const JsonValue& object, const st
 
 Result<NeuronDeviceFacts> DeviceOf(const JsonValue& object, const std::string& path) {
   if (!object.is_object()) return BadJson(path, "is no object");
-  const std::optional<int> index = CountOf(object, kDeviceKey, 0, kMostNumber);
+  const std::optional<int> index = CountOf(object, kDeviceKey, 0, kMostListedNumber);
   if (!index) return BadJson(path + "." + std::string(kDeviceKey), "is not there, or no number of a device");
   NeuronDeviceFacts device;
   device.index = *index;
   device.bdf = object.FindText("bdf");
   device.cpu_affinity = object.FindText("cpu_affinity");
-  device.numa_node = object.FindWhole("numa_node", -1, kMostNumber);
-  ASSIGN_OR_RETURN(device.connected_to, NumbersOf(object, "connected_to", kMostDevices, path));
-  device.nc_count = CountOf(object, "nc_count", 0, kMostCores);
+  device.numa_node = object.FindWhole("numa_node", -1, kMostListedNumber);
+  ASSIGN_OR_RETURN(device.connected_to, NumbersOf(object, "connected_to", kMostListedDevices, path));
+  device.nc_count = CountOf(object, "nc_count", 0, kMostListedCores);
   device.lnc = LncOf(object);
   device.memory_bytes = object.FindWhole("memory_size", 0, INT64_MAX);
-  ASSIGN_OR_RETURN(device.neuroncore_ids, NumbersOf(object, "neuroncore_ids", kMostCores, path));
+  ASSIGN_OR_RETURN(device.neuroncore_ids, NumbersOf(object, "neuroncore_ids", kMostListedCores, path));
   ASSIGN_OR_RETURN(device.processes, ProcessesOf(object, path));
   device.instance_type = object.FindText("instance_type");
   return device;
@@ -99,7 +99,7 @@ Result<NeuronDeviceFacts> DeviceOf(const JsonValue& object, const std::string& p
 
 Result<std::vector<NeuronDeviceFacts>> DevicesOf(const JsonValue& list, const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<JsonValue> elements,
-                   list.Elements(kMostDevices, path.empty() ? "the list" : path));
+                   list.Elements(kMostListedDevices, path.empty() ? "the list" : path));
   std::vector<NeuronDeviceFacts> devices;
   for (size_t i = 0; i < elements.size(); ++i) {
     ASSIGN_OR_RETURN(NeuronDeviceFacts device, DeviceOf(elements[i], path + "[" + std::to_string(i) + "]"));
@@ -120,7 +120,7 @@ Result<JsonMember> FindDeviceList(const JsonValue& object) {
   for (const JsonMember& member : members) {
     if (!member.value.is_array()) continue;
     ASSIGN_OR_RETURN(const std::vector<JsonValue> elements,
-                     member.value.Elements(kMostProcesses, std::string(member.key)));
+                     member.value.Elements(kMostListedProcesses, std::string(member.key)));
     if (elements.empty()) {
       if (!found) found = member;
       continue;
@@ -155,12 +155,12 @@ Result<NeuronInventory> ParseNeuronLs(std::string_view text) {
   const std::optional<std::string_view> json = FindJson(text);
   if (!json) {
     if (SaysNoNeuronDevices(text)) return NeuronInventory();
-    return Fail(ErrorCode::kBadInput, kAct, "there is no JSON in it");
+    return Fail(ErrorCode::kBadInput, kReadListAct, "there is no JSON in it");
   }
   const Result<JsonDocument> document = JsonDocument::Parse(*json);
-  if (!document.ok()) return document.status().In(kAct);
+  if (!document.ok()) return document.status().In(kReadListAct);
   Result<NeuronInventory> inventory = InventoryOf(document->root());
-  if (!inventory.ok()) return inventory.status().In(kAct);
+  if (!inventory.ok()) return inventory.status().In(kReadListAct);
   return inventory;
 }
 

@@ -10,13 +10,13 @@
 namespace kprof {
 namespace {
 
-constexpr const char* kAct = "read a line of neuron-monitor";
-constexpr size_t kMostRuntimes = 4096;
-constexpr size_t kMostCores = 1 << 16;  // of a node
-constexpr size_t kMostDevices = 1024;
+constexpr const char* kReadReportAct = "read a line of neuron-monitor";
+constexpr size_t kMostReportedRuntimes = 4096;
+constexpr size_t kMostReportedCores = 1 << 16;  // of a node
+constexpr size_t kMostReportedDevices = 1024;
 constexpr int64_t kMostCoresOfDevice = 256;
 constexpr size_t kMostKinds = 256;  // keys of one object
-constexpr int64_t kMostNumber = (1 << 20) - 1;
+constexpr int64_t kMostReportedNumber = (1 << 20) - 1;
 
 // Objects may be missing everywhere: then nothing is in them.
 std::optional<JsonValue> FindObject(const std::optional<JsonValue>& in, std::string_view key) {
@@ -29,7 +29,7 @@ std::optional<int64_t> CountOf(const JsonValue& object, std::string_view key) {
 }
 
 std::optional<int> NumberOf(const JsonValue& object, std::string_view key, int64_t least = 0,
-                            int64_t most = kMostNumber) {
+                            int64_t most = kMostReportedNumber) {
   const std::optional<int64_t> whole = object.FindWhole(key, least, most);
   return whole ? std::optional(static_cast<int>(*whole)) : std::nullopt;
 }
@@ -40,7 +40,7 @@ std::optional<double> AmountOf(const JsonValue& object, std::string_view key) {
   return number && *number >= 0 ? number : std::nullopt;
 }
 
-int64_t SumUpToMost(int64_t a, int64_t b) {
+int64_t SumOfReports(int64_t a, int64_t b) {
   return b > std::numeric_limits<int64_t>::max() - a ? std::numeric_limits<int64_t>::max() : a + b;
 }
 
@@ -54,7 +54,7 @@ std::optional<int> ParseCore(std::string_view key) {
   int core = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), core);
   const bool is_number = error == std::errc() && end == key.data() + key.size();
-  return is_number && core >= 0 && core <= kMostNumber && (core == 0 ? key == "0" : key[0] != '0') ? std::optional(core)
+  return is_number && core >= 0 && core <= kMostReportedNumber && (core == 0 ? key == "0" : key[0] != '0') ? std::optional(core)
                                                                                                    : std::nullopt;
 }
 
@@ -72,7 +72,7 @@ Status SortByNumber(std::vector<Row>& rows, int Row::*number, const std::string&
 // Of each core of an object with their numbers as keys.
 template <typename Row, typename Read>
 Result<std::vector<Row>> CoresOf(const JsonValue& object, const std::string& path, Read read) {
-  ASSIGN_OR_RETURN(const std::vector<JsonMember> members, object.Members(kMostCores, path));
+  ASSIGN_OR_RETURN(const std::vector<JsonMember> members, object.Members(kMostReportedCores, path));
   std::vector<Row> cores;
   for (const JsonMember& member : members) {
     const std::string here = path + "." + std::string(member.key);
@@ -115,7 +115,7 @@ Result<NeuronCoreMemory> CoreMemory(const JsonValue& value, const std::string& p
   ASSIGN_OR_RETURN(const std::vector<JsonMember> members, value.Members(kMostKinds, path));
   NeuronCoreMemory memory;
   for (const JsonMember& member : members) {
-    memory.total_bytes = SumUpToMost(memory.total_bytes, std::max<int64_t>(member.value.Whole().value_or(0), 0));
+    memory.total_bytes = SumOfReports(memory.total_bytes, std::max<int64_t>(member.value.Whole().value_or(0), 0));
   }
   memory.constants_bytes = CountOf(value, "constants");
   memory.model_code_bytes = CountOf(value, "model_code");
@@ -201,7 +201,7 @@ Result<NeuronRuntime> RuntimeOf(const JsonValue& value, const std::string& path)
 }
 
 Result<std::vector<NeuronRuntime>> RuntimesOf(const JsonValue& list, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list.Elements(kMostRuntimes, path));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list.Elements(kMostReportedRuntimes, path));
   std::vector<NeuronRuntime> runtimes;
   for (size_t i = 0; i < elements.size(); ++i) {
     ASSIGN_OR_RETURN(NeuronRuntime runtime, RuntimeOf(elements[i], path + "[" + std::to_string(i) + "]"));
@@ -211,7 +211,7 @@ Result<std::vector<NeuronRuntime>> RuntimesOf(const JsonValue& list, const std::
 }
 
 Result<std::vector<NeuronDeviceEcc>> EccOf(const JsonValue& list, const std::string& path) {
-  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list.Elements(kMostDevices, path));
+  ASSIGN_OR_RETURN(const std::vector<JsonValue> elements, list.Elements(kMostReportedDevices, path));
   std::vector<NeuronDeviceEcc> devices;
   for (size_t i = 0; i < elements.size(); ++i) {
     const JsonValue& element = elements[i];
@@ -269,9 +269,9 @@ Result<NeuronReport> ReportOf(const JsonValue& root) {
 
 Result<NeuronReport> ParseNeuronMonitorLine(std::string_view line) {
   const Result<JsonDocument> document = JsonDocument::Parse(line);
-  if (!document.ok()) return document.status().In(kAct);
+  if (!document.ok()) return document.status().In(kReadReportAct);
   Result<NeuronReport> report = ReportOf(document->root());
-  if (!report.ok()) return report.status().In(kAct);
+  if (!report.ok()) return report.status().In(kReadReportAct);
   return report;
 }
 

@@ -11,12 +11,12 @@
 namespace kprof {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using MonitorClock = std::chrono::steady_clock;
 
 constexpr size_t kLineLimitBytes = 4 << 20;
 constexpr int kEndGraceMs = 1000;
 constexpr int kEndWaitMs = 1000;  // between closing its output and its end
-constexpr const char* kAct = "hear from neuron-monitor";
+constexpr const char* kRunMonitorAct = "hear from neuron-monitor";
 
 // A link that somebody put in its place is not followed.
 Status WriteConfig(const std::string& path, const std::string& text) {
@@ -72,11 +72,11 @@ NeuronMonitorChild::~NeuronMonitorChild() {
 }
 
 Result<std::optional<NeuronReport>> NeuronMonitorChild::Next(int wait_ms) {
-  const auto until = SteadyClock::now() + std::chrono::milliseconds(wait_ms);
+  const auto until = MonitorClock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {
     while (const std::optional<Line> line = TakeLine()) {
       if (line->too_long) {
-        return Fail(ErrorCode::kBadInput, kAct, "a line has more than " + std::to_string(kLineLimitBytes) + " bytes");
+        return Fail(ErrorCode::kBadInput, kRunMonitorAct, "a line has more than " + std::to_string(kLineLimitBytes) + " bytes");
       }
       if (!line->text.starts_with('{')) continue;
       Result<NeuronReport> report = ParseNeuronMonitorLine(line->text);
@@ -85,7 +85,7 @@ Result<std::optional<NeuronReport>> NeuronMonitorChild::Next(int wait_ms) {
     }
     if (ended_) return *ended_;
     // Of the whole line: one that comes byte by byte must not hold up who waits.
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonitorClock::now()).count();
     if (left < 0) return std::optional<NeuronReport>();
     const NeuronChild::Heard heard = child_.Read(bytes_, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
     if (heard == NeuronChild::Heard::kNothing) return std::optional<NeuronReport>();
@@ -117,7 +117,7 @@ Status NeuronMonitorChild::WhyEnded() {
   if (!ended) child_.End(0);
   const std::string tail = child_.ErrorTail();
   return Fail(
-      ErrorCode::kToolFailed, kAct,
+      ErrorCode::kToolFailed, kRunMonitorAct,
       (ended ? "it ended with " + HowItEnded(*ended) : "it closed its output") + (tail.empty() ? "" : ": " + tail),
       "see whether it works by hand: neuron-monitor");
 }

@@ -9,11 +9,11 @@
 namespace kprof {
 namespace {
 
-constexpr FieldLimits kLimits{.text_bytes = 256, .list_entries = 256};
+constexpr FieldLimits kNeuronLimits{.text_bytes = 256, .list_entries = 256};
 
 // With these, and the longest texts, a packet has room for any device.
-constexpr size_t kMostProcesses = 96;
-constexpr size_t kMostRuntimes = 96;
+constexpr size_t kMostSentProcesses = 96;
+constexpr size_t kMostSentRuntimes = 96;
 constexpr size_t kMostPidsOfCore = 16;
 constexpr size_t kMostNotes = 16;
 
@@ -23,14 +23,14 @@ void Cut(std::vector<T>& list, size_t most) {
 }
 
 void CutToRoom(NeuronDevice& device) {
-  Cut(device.processes, kMostProcesses);
-  Cut(device.runtimes, kMostRuntimes);
+  Cut(device.processes, kMostSentProcesses);
+  Cut(device.runtimes, kMostSentRuntimes);
   Cut(device.notes, kMostNotes);
   Cut(device.unhealthy_components, kMostNotes);
   for (NeuronLogicalCore& core : device.cores) Cut(core.pids, kMostPidsOfCore);
 }
 
-struct Fields {
+struct NeuronFields {
   template <typename Coder, typename T>
   static void Visit(Coder& field, T& value) {
     using Type = std::remove_const_t<T>;
@@ -118,12 +118,12 @@ struct Fields {
 
 std::string EncodeNeuronPacket(NeuronPacket packet) {
   if (auto* device = std::get_if<NeuronDevice>(&packet.message)) CutToRoom(*device);
-  return EncodeFields<Fields>(packet, kLimits);
+  return EncodeFields<NeuronFields>(packet, kNeuronLimits);
 }
 
 Result<NeuronPacket> DecodeNeuronPacket(std::string_view bytes) {
   NeuronPacket packet;
-  if (!DecodeFields<Fields>(bytes, kLimits, packet)) {
+  if (!DecodeFields<NeuronFields>(bytes, kNeuronLimits, packet)) {
     return Fail(ErrorCode::kBadInput, "hear from the Neuron devices' worker", "what it says is in no known form",
                 "check that kprof is installed whole");
   }

@@ -13,7 +13,7 @@ namespace kprof {
 namespace {
 
 constexpr size_t kMostNames = 4096;  // in one folder
-constexpr int kMostNumber = 1023;    // of a device, or of a core within one
+constexpr int kMostSysfsNumber = 1023;    // of a device, or of a core within one
 constexpr size_t kPowerFields = 5;
 
 // "neuron3" with "neuron" is 3; nothing for any other name.
@@ -24,15 +24,15 @@ std::optional<int> NumberBehind(std::string_view name, std::string_view prefix) 
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool whole = error == std::errc() && end == name.data() + name.size();
   const bool canonical = name == "0" || (whole && name[0] >= '1' && name[0] <= '9');  // not "-1", and not "03" for 3
-  return whole && canonical && number <= kMostNumber ? std::optional(number) : std::nullopt;
+  return whole && canonical && number <= kMostSysfsNumber ? std::optional(number) : std::nullopt;
 }
 
-int64_t SumUpToMost(int64_t a, int64_t b) {
+int64_t SumOfCounters(int64_t a, int64_t b) {
   return b > std::numeric_limits<int64_t>::max() - a ? std::numeric_limits<int64_t>::max() : a + b;
 }
 
 void AddTo(std::optional<int64_t>& sum, const std::optional<int64_t>& more) {
-  if (more) sum = SumUpToMost(sum.value_or(0), *more);
+  if (more) sum = SumOfCounters(sum.value_or(0), *more);
 }
 
 std::optional<std::string> ReadWord(const NeuronSysfsFolder& folder, std::string_view path) {
@@ -134,7 +134,7 @@ std::optional<int64_t> ReadEcc(const NeuronSysfsFolder& hardware, const NeuronSy
 }
 
 // Without the spaces around them; some may be empty.
-std::vector<std::string_view> SplitAtCommas(std::string_view text) {
+std::vector<std::string_view> SplitSysfsList(std::string_view text) {
   std::vector<std::string_view> words;
   while (true) {
     const size_t comma = text.find(',');
@@ -159,7 +159,7 @@ void ReadHardware(const NeuronSysfsFolder& hardware, NeuronSysfsDevice& device) 
     if (!text) continue;
     device.health.push_back({name, *text});
     if (name != "unhealthy_components") continue;
-    for (const std::string_view component : SplitAtCommas(*text)) {
+    for (const std::string_view component : SplitSysfsList(*text)) {
       if (!component.empty()) device.unhealthy_components.emplace_back(component);
     }
   }
@@ -195,7 +195,7 @@ NeuronSysfsDevice ReadDevice(const NeuronSysfsFolder& folder, int index) {
   device.instance_type = ReadWord(architecture, "instance_type");
   device.serial_number = ReadWord(folder, "info/serial_number");
   const std::optional<int64_t> cores = folder.ReadCount("core_count");
-  if (cores && *cores <= kMostNumber) device.core_count = static_cast<int>(*cores);
+  if (cores && *cores <= kMostSysfsNumber) device.core_count = static_cast<int>(*cores);
   if (const std::optional<std::string> text = folder.ReadText("connected_devices")) {
     device.connected = ParseNumbers(*text);
   }
@@ -227,7 +227,7 @@ std::optional<Number> ParseNumber(std::string_view text) {
 }  // namespace
 
 std::optional<NeuronPower> ParseNeuronPower(std::string_view line) {
-  const std::vector<std::string_view> fields = SplitAtCommas(line);
+  const std::vector<std::string_view> fields = SplitSysfsList(line);
   NeuronPower power;
   if (fields[0] == "POWER_STATUS_VALID") {
     power.status = NeuronPower::Status::kValid;

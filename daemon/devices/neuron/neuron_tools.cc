@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+using ToolClock = std::chrono::steady_clock;
 
 constexpr size_t kOutputLimitBytes = 16 << 20;
 
@@ -61,9 +61,9 @@ std::string Behind(const std::string& error_tail) {
 
 // One run, until it has ended.
 Result<LsAnswer> RunOnce(const std::vector<std::string>& argv, const NeuronToolPlace& place, OwnChildren* own,
-                         SteadyClock::time_point until, const StopSignal& stop) {
+                         ToolClock::time_point until, const StopSignal& stop) {
   const auto left_ms = [&] {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - ToolClock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
   };
   ASSIGN_OR_RETURN(NeuronChild child, NeuronChild::Start(argv, place.environment, own));
@@ -126,7 +126,7 @@ Result<std::string> FindNeuronTool(std::string_view name, const NeuronToolPlace&
 Result<NeuronInventory> RunNeuronLs(const NeuronToolPlace& place, OwnChildren* own, int deadline_ms,
                                     const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const std::string program, FindNeuronTool("neuron-ls", place));
-  const auto until = SteadyClock::now() + std::chrono::milliseconds(deadline_ms);
+  const auto until = ToolClock::now() + std::chrono::milliseconds(deadline_ms);
   const StopSignal signal(stop);
   ASSIGN_OR_RETURN(const LsAnswer old, RunOnce({program, "-j"}, place, own, until, signal));
   Result<NeuronInventory> of_old = Read(old);

@@ -5,13 +5,13 @@
 namespace kprof {
 namespace {
 
-struct Named {
+struct NamedReason {
   uint64_t bit;
   std::string_view name;
   std::string_view text;
 };
 
-constexpr Named kNames[] = {
+constexpr NamedReason kNames[] = {
     {clock_reasons::kIdle, "idle", "idle"},
     {clock_reasons::kApplicationClocks, "application_clocks", "application or locked clocks"},
     {clock_reasons::kPowerCap, "power_cap", "SW power cap"},
@@ -26,14 +26,14 @@ constexpr Named kNames[] = {
 }  // namespace
 
 std::string_view ClockReasonName(uint64_t bit) {
-  for (const Named& named : kNames) {
+  for (const NamedReason& named : kNames) {
     if (named.bit == bit) return named.name;
   }
   return "";
 }
 
 std::string_view ClockReasonText(uint64_t bit) {
-  for (const Named& named : kNames) {
+  for (const NamedReason& named : kNames) {
     if (named.bit == bit) return named.text;
   }
   return "a reason without a name";

@@ -9,10 +9,10 @@
 namespace kprof {
 namespace {
 
-constexpr uint32_t kMostDevices = 64;
+constexpr uint32_t kMostNvidiaDevices = 64;
 // A driver is often loaded in the first minutes of a node.
-constexpr int64_t kFirstLookNs = 5 * kNanosPerSecond;
-constexpr int64_t kLongestLookNs = 300 * kNanosPerSecond;
+constexpr int64_t kFirstNvidiaLookNs = 5 * kNanosPerSecond;
+constexpr int64_t kLongestNvidiaLookNs = 300 * kNanosPerSecond;
 
 }  // namespace
 
@@ -38,10 +38,10 @@ void NvidiaDevices::OnCounted(Result<uint32_t> count) {
     LogWarning("NVIDIA devices are not found", {{"error", count.status().ToString()}});
   }
   last_look_ = count.status();
-  if (count.ok() && *count > kMostDevices) {
+  if (count.ok() && *count > kMostNvidiaDevices) {
     LogWarning("more NVIDIA devices than kprofd takes", {{"devices", std::to_string(*count)}});
   }
-  const uint32_t wanted = count.ok() ? std::min(*count, kMostDevices) : 0;
+  const uint32_t wanted = count.ok() ? std::min(*count, kMostNvidiaDevices) : 0;
   counting_ = true;
   while (devices_.size() < wanted) Add(static_cast<uint32_t>(devices_.size()));
   LookAgainLater();
@@ -51,8 +51,8 @@ void NvidiaDevices::OnCounted(Result<uint32_t> count) {
 
 void NvidiaDevices::LookAgainLater() {
   const int64_t pause_ns = devices_.empty()
-                               ? std::min(kFirstLookNs << std::min(looks_for_the_first_++, 10), kLongestLookNs)
-                               : kLongestLookNs;
+                               ? std::min(kFirstNvidiaLookNs << std::min(looks_for_the_first_++, 10), kLongestNvidiaLookNs)
+                               : kLongestNvidiaLookNs;
   look_again_ = loop_.After(pause_ns, [this] { LookAgain(); });
 }
 

@@ -9,9 +9,9 @@ namespace kprof {
 namespace {
 
 // With its longest lists and texts a packet has room for each message.
-constexpr FieldLimits kLimits{.text_bytes = 256, .list_entries = 1024};
+constexpr FieldLimits kNvidiaLimits{.text_bytes = 256, .list_entries = 1024};
 
-struct Fields {
+struct NvidiaFields {
   template <typename Coder, typename T>
   static void Visit(Coder& field, T& value) {
     using Type = std::remove_const_t<T>;
@@ -103,12 +103,12 @@ struct Fields {
 }  // namespace
 
 std::string EncodeNvidiaPacket(const NvidiaPacket& packet) {
-  return EncodeFields<Fields>(packet, kLimits);
+  return EncodeFields<NvidiaFields>(packet, kNvidiaLimits);
 }
 
 Result<NvidiaPacket> DecodeNvidiaPacket(std::string_view bytes) {
   NvidiaPacket packet;
-  if (!DecodeFields<Fields>(bytes, kLimits, packet)) {
+  if (!DecodeFields<NvidiaFields>(bytes, kNvidiaLimits, packet)) {
     return Fail(ErrorCode::kBadInput, "hear from a device's worker", "what it says is in no known form",
                 "check that kprof is installed whole");
   }

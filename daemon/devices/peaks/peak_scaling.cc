@@ -9,7 +9,7 @@
 namespace kprof {
 namespace {
 
-constexpr double kGib = 1 << 30;
+constexpr double kGibOfShare = 1 << 30;
 
 Status Refuse(const DevicePeaks& device, const std::string& why, std::string remedy) {
   return Fail(ErrorCode::kBadInput, "scale the peaks of " + device.device, why, std::move(remedy));
@@ -90,7 +90,7 @@ Result<DevicePeaks> ScaledToMig(const DevicePeaks& device, const MigShare& share
     }
     if (peak.quantity == kCoreCount) part.peaks.push_back(Scaled(peak, *share.sm_count, of_sms));
     if (peak.quantity == kMemorySize && share.memory_bytes) {
-      Peak size = Scaled(peak, static_cast<double>(*share.memory_bytes) / kGib,
+      Peak size = Scaled(peak, static_cast<double>(*share.memory_bytes) / kGibOfShare,
                          of_memory + ", " + std::to_string(*share.memory_bytes) + " B");
       size.unit = "GiB";
       part.peaks.push_back(std::move(size));

@@ -62,7 +62,7 @@ bool IsComputeCapability(std::string_view text) {
   return text.find_first_not_of("0123456789.") == text.npos && text.find('.', dot + 1) == text.npos;
 }
 
-std::string Quoted(std::string_view text) {
+std::string QuotedCell(std::string_view text) {
   return "'" + ClippedText(text, 60) + "'";
 }
 
@@ -132,7 +132,7 @@ Status PeakTable::FileReader::TakeLine(const PeakLine& line) {
 // Makes the device when it is new.
 Result<size_t> PeakTable::FileReader::DeviceOf(const PeakLine& line) {
   if (!IsDeviceName(line.device)) {
-    return PeakFileMistake(file_, line.number, "the device " + Quoted(line.device) + " has no name that fits",
+    return PeakFileMistake(file_, line.number, "the device " + QuotedCell(line.device) + " has no name that fits",
                            "use letters, digits, '-', '_', '.' and '+'");
   }
   const auto [known, is_new] = by_device_.try_emplace(line.device, table_.devices_.size());
@@ -158,7 +158,7 @@ Status PeakTable::FileReader::TakeFact(const PeakLine& line, size_t device) {
   }
   if (line.quantity == "vendor") {
     if (!IsOneOf(line.value, {"nvidia", "amd", "aws"})) {
-      return Mistake(line, "the vendor " + Quoted(line.value) + " is not known", "use nvidia, amd or aws");
+      return Mistake(line, "the vendor " + QuotedCell(line.value) + " is not known", "use nvidia, amd or aws");
     }
     if (!peaks.vendor.empty() && peaks.vendor != line.value) {
       return Mistake(line, "its vendor is " + peaks.vendor, "give a device of another vendor its own name");
@@ -168,12 +168,12 @@ Status PeakTable::FileReader::TakeFact(const PeakLine& line, size_t device) {
     peaks.architecture = line.value;
   } else if (line.quantity == "compute_capability") {
     if (!IsComputeCapability(line.value)) {
-      return Mistake(line, Quoted(line.value) + " is no compute capability", "write it as 9.0");
+      return Mistake(line, QuotedCell(line.value) + " is no compute capability", "write it as 9.0");
     }
     peaks.compute_capability = line.value;
   } else {
     if (!IsOneOf(line.value, {"SM", "CU", "NeuronCore"})) {
-      return Mistake(line, "the core kind " + Quoted(line.value) + " is not known", "use SM, CU or NeuronCore");
+      return Mistake(line, "the core kind " + QuotedCell(line.value) + " is not known", "use SM, CU or NeuronCore");
     }
     peaks.core_kind = line.value;
   }
@@ -191,7 +191,7 @@ Status PeakTable::FileReader::TakeNumber(const PeakLine& line, size_t device) {
   const char* const end = line.value.data() + line.value.size();
   const auto [stop, error] = std::from_chars(line.value.data(), end, peak.value);
   if (line.value.empty() || error != std::errc() || stop != end) {
-    return Mistake(line, "the value " + Quoted(line.value) + " is not a number that can be kept",
+    return Mistake(line, "the value " + QuotedCell(line.value) + " is not a number that can be kept",
                    "write it as 989 or 494.5");
   }
   if (std::optional<PeakComplaint> complaint = CheckPeak(peak)) {
@@ -199,7 +199,7 @@ Status PeakTable::FileReader::TakeNumber(const PeakLine& line, size_t device) {
   }
   const std::optional<PeakConfidence> confidence = PeakConfidenceByName(line.confidence);
   if (!confidence) {
-    return Mistake(line, "the confidence " + Quoted(line.confidence) + " is not known", "use high, medium or low");
+    return Mistake(line, "the confidence " + QuotedCell(line.confidence) + " is not known", "use high, medium or low");
   }
   peak.confidence = *confidence;
   if (line.source.empty()) return Mistake(line, "the number has no source", "say who gives it");
@@ -225,7 +225,7 @@ Status PeakTable::FileReader::TakeName(const PeakLine& line, size_t device) {
   const std::string& vendor = table_.devices_[device].vendor;
   const auto [known, is_new] = table_.by_name_.try_emplace({vendor, std::move(name)}, device);
   if (!is_new && known->second != device) {
-    return Mistake(line, Quoted(line.value) + " is the name of " + table_.devices_[known->second].device,
+    return Mistake(line, QuotedCell(line.value) + " is the name of " + table_.devices_[known->second].device,
                    "change that device's numbers instead");
   }
   named_.insert(device);

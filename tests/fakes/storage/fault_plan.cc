@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string FolderOf(const std::string& path) {
+std::string PlannedFolderOf(const std::string& path) {
   return fs::path(path).parent_path().string();
 }
 
@@ -131,15 +131,15 @@ void FaultPlan::NoteRemove(const std::string& path) {
 
 void FaultPlan::NoteSyncFolder(const std::string& path) {
   std::lock_guard lock(mu_);
-  std::erase_if(safe_, [&](const auto& name) { return FolderOf(name.first) == path; });
+  std::erase_if(safe_, [&](const auto& name) { return PlannedFolderOf(name.first) == path; });
   for (const auto& [name, node] : now_) {
-    if (FolderOf(name) == path) safe_[name] = node;
+    if (PlannedFolderOf(name) == path) safe_[name] = node;
   }
   for (const MovedFolder& folder : moved_folders_) {
-    if (FolderOf(folder.from) == path) {
+    if (PlannedFolderOf(folder.from) == path) {
       std::erase_if(safe_, [&](const auto& name) { return IsBelow(name.first, folder.from); });
     }
-    if (FolderOf(folder.to) == path && now_.contains(folder.to)) safe_.insert(folder.safe.begin(), folder.safe.end());
+    if (PlannedFolderOf(folder.to) == path && now_.contains(folder.to)) safe_.insert(folder.safe.begin(), folder.safe.end());
   }
 }
 
@@ -159,7 +159,7 @@ void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {
 
   // A name is reached only through folders that are there.
   auto is_reached = [&](const std::string& path) {
-    for (std::string folder = FolderOf(path); folder != "/" && !folder.empty(); folder = FolderOf(folder)) {
+    for (std::string folder = PlannedFolderOf(path); folder != "/" && !folder.empty(); folder = PlannedFolderOf(folder)) {
       if (now_.contains(folder) && !kept.contains(folder)) return false;
     }
     return true;

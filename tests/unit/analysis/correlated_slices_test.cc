@@ -38,7 +38,7 @@ Rows Join(const TracePart& part, const CorrelationRequest& request, size_t windo
 }
 
 template <typename IsFrom, typename IsTo>
-Rows Expected(PartReader& reader, const IsFrom& is_from, const IsTo& is_to) {
+Rows ExpectedPairs(PartReader& reader, const IsFrom& is_from, const IsTo& is_to) {
   const std::vector<SampleRow> rows = RowsOf(reader);
   Rows expected;
   for (const SampleRow& from : rows) {
@@ -59,7 +59,7 @@ TEST(CorrelatedSlices, JoinEachLaunchWithWhatItStarted) {
     CorrelationRequest request;
     request.from.track_kinds = {"cpu_thread"};
     request.to.track_kinds = {"gpu_stream"};
-    const Rows expected = Expected(
+    const Rows expected = ExpectedPairs(
         reader, [](const SampleSlice& slice) { return slice.track < 2; },
         [](const SampleSlice& slice) { return slice.track >= 2; });
     EXPECT_GT(expected.size(), 50u);
@@ -73,7 +73,7 @@ TEST(CorrelatedSlices, JoinWhatBothSidesHaveButNothingWithItself) {
   SampleTrace trace;
   PartReader& reader = trace.Add(RandomSlices(600, 2), 50);
   const auto all = [](const SampleSlice&) { return true; };
-  EXPECT_EQ(Join(trace.part(0), {}, 64), Expected(reader, all, all));
+  EXPECT_EQ(Join(trace.part(0), {}, 64), ExpectedPairs(reader, all, all));
 }
 
 // One launch of a graph.

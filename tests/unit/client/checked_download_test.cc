@@ -8,13 +8,13 @@
 namespace kprof::cli {
 namespace {
 
-v1::BackUpCatalogResponse Data(const std::string& bytes) {
+v1::BackUpCatalogResponse DataPiece(const std::string& bytes) {
   v1::BackUpCatalogResponse response;
   response.set_data(bytes);
   return response;
 }
 
-v1::BackUpCatalogResponse End(const std::string& sha256) {
+v1::BackUpCatalogResponse EndPiece(const std::string& sha256) {
   v1::BackUpCatalogResponse response;
   response.set_sha256(sha256);
   return response;
@@ -28,24 +28,24 @@ class CheckedDownloadTest : public testing::Test {
 };
 
 TEST_F(CheckedDownloadTest, WritesTheBytesAndKnowsTheirHashAndSize) {
-  ASSERT_TRUE(download_.Add(Data("cata")).ok());
-  ASSERT_TRUE(download_.Add(Data("log")).ok());
-  ASSERT_TRUE(download_.Add(End(Sha256Of(std::string("catalog")))).ok());
+  ASSERT_TRUE(download_.Add(DataPiece("cata")).ok());
+  ASSERT_TRUE(download_.Add(DataPiece("log")).ok());
+  ASSERT_TRUE(download_.Add(EndPiece(Sha256Of(std::string("catalog")))).ok());
   EXPECT_EQ(download_.Finish("copy").value(), Sha256Of(std::string("catalog")));
   EXPECT_EQ(download_.size_bytes(), 7);
   EXPECT_EQ(captured_.Results(), "catalog");
 }
 
 TEST_F(CheckedDownloadTest, SaysWhenSomethingElseArrivedThanWasSent) {
-  ASSERT_TRUE(download_.Add(Data("catalog")).ok());
-  ASSERT_TRUE(download_.Add(End(Sha256Of(std::string("else")))).ok());
+  ASSERT_TRUE(download_.Add(DataPiece("catalog")).ok());
+  ASSERT_TRUE(download_.Add(EndPiece(Sha256Of(std::string("else")))).ok());
   Status status = download_.Finish("copy").status();
   EXPECT_EQ(status.code(), ErrorCode::kInternal);
   EXPECT_EQ(status.ToString(), "copy: what arrived is not what was sent; try again");
 }
 
 TEST_F(CheckedDownloadTest, AStreamWithoutItsHashIsNotWhole) {
-  ASSERT_TRUE(download_.Add(Data("catalog")).ok());
+  ASSERT_TRUE(download_.Add(DataPiece("catalog")).ok());
   EXPECT_EQ(download_.Finish("copy").status().code(), ErrorCode::kInternal);
 }
 

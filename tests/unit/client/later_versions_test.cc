@@ -7,11 +7,11 @@
 namespace kprof::cli {
 namespace {
 
-using Args = std::vector<std::string>;
+using LaterArgs = std::vector<std::string>;
 
 TEST(LaterVersions, AreToldApartFromMistakes) {
   struct Case {
-    Args args;
+    LaterArgs args;
     const char* what;
   };
   const Case cases[] = {
@@ -37,14 +37,14 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
 }
 
 TEST(LaterVersions, DoNotStandInTheWayOfThisOne) {
-  const Args cases[] = {
+  const LaterArgs cases[] = {
       {"capture", "command", "--clocks", "lock", "--", "a", "--baseline", "3", "--kernel", "k"},
       {"capture", "command", "--clocks=lock!", "--label", "priority=3", "--label=--kernel=1", "--", "a"},
       {"query", "--", "--run"},
       {"show", "session"},
       {"--version"},
   };
-  for (const Args& args : cases) {
+  for (const LaterArgs& args : cases) {
     Result<CommandLine> line = ParseCommandLine(args);
     EXPECT_TRUE(line.ok()) << line.status().ToString();
   }

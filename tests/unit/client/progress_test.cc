@@ -5,7 +5,7 @@
 namespace kprof::cli {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kProgressSecond = 1'000'000'000;
 
 ProgressFacts Facts(v1::RunState state, int queue_position) {
   ProgressFacts facts;
@@ -14,32 +14,32 @@ ProgressFacts Facts(v1::RunState state, int queue_position) {
   run.set_state(state);
   run.add_devices("0");
   run.add_devices("1");
-  run.set_queued_unix_ns(100 * kSecond);
-  if (state != v1::RUN_STATE_QUEUED) run.set_started_unix_ns(105 * kSecond);
+  run.set_queued_unix_ns(100 * kProgressSecond);
+  if (state != v1::RUN_STATE_QUEUED) run.set_started_unix_ns(105 * kProgressSecond);
   facts.latest.set_queue_position(queue_position);
-  facts.latest.set_now_unix_ns(110 * kSecond);
-  facts.received_ns = 5000 * kSecond;  // this machine's clock is elsewhere
+  facts.latest.set_now_unix_ns(110 * kProgressSecond);
+  facts.received_ns = 5000 * kProgressSecond;  // this machine's clock is elsewhere
   return facts;
 }
 
 TEST(Progress, CountsTheQueue) {
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 1), 5000 * kSecond), "01jd  queued 10s, next");
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 2), 5000 * kSecond), "01jd  queued 10s, 1 before it");
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 4), 5000 * kSecond), "01jd  queued 10s, 3 before it");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 1), 5000 * kProgressSecond), "01jd  queued 10s, next");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 2), 5000 * kProgressSecond), "01jd  queued 10s, 1 before it");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 4), 5000 * kProgressSecond), "01jd  queued 10s, 3 before it");
   ProgressFacts facts = Facts(v1::RUN_STATE_QUEUED, 2);
   facts.latest.set_estimated_wait_ms(90'000);
-  EXPECT_EQ(ProgressText(facts, facts.received_ns + 40 * kSecond), "01jd  queued 50s, 1 before it, about 50s to wait");
+  EXPECT_EQ(ProgressText(facts, facts.received_ns + 40 * kProgressSecond), "01jd  queued 50s, 1 before it, about 50s to wait");
 }
 
 TEST(Progress, CountsOnBetweenTheDaemonsMessages) {
-  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_RUNNING, 0), 5002 * kSecond), "01jd  running 7s on 0,1");
+  EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_RUNNING, 0), 5002 * kProgressSecond), "01jd  running 7s on 0,1");
 }
 
 TEST(Progress, SaysWhatIsHappeningToIt) {
   ProgressFacts facts = Facts(v1::RUN_STATE_RUNNING, 0);
   facts.cancelling = true;
   facts.disconnected = true;
-  EXPECT_EQ(ProgressText(facts, 5000 * kSecond),
+  EXPECT_EQ(ProgressText(facts, 5000 * kProgressSecond),
             "01jd  running 5s on 0,1, cancelling (Ctrl-C again leaves at once), no connection to kprofd, trying again");
 }
 

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // Reads the two kinds of tables as the configuration does, and says what it complains of first.
-Result<ListenConfig> Read(const std::string& text, std::optional<uint32_t> only_uid = std::nullopt) {
+Result<ListenConfig> ReadListen(const std::string& text, std::optional<uint32_t> only_uid = std::nullopt) {
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
   ListenConfig config;
@@ -31,7 +31,7 @@ Result<ListenConfig> Read(const std::string& text, std::optional<uint32_t> only_
 }
 
 std::string WhyNot(const std::string& text) {
-  Result<ListenConfig> config = Read(text);
+  Result<ListenConfig> config = ReadListen(text);
   return config.ok() ? "" : config.status().ToString();
 }
 
@@ -46,7 +46,7 @@ const passwd* SomePerson() {
 }
 
 TEST(ListenConfig, ReadsEverySetting) {
-  Result<ListenConfig> config = Read(R"(
+  Result<ListenConfig> config = ReadListen(R"(
 [listen]
 address = "[::]:7443"
 certificate = "/c"
@@ -83,7 +83,7 @@ role = "admin"
 }
 
 TEST(ListenConfig, FewConnectionsAreAsFewForOneCertificate) {
-  EXPECT_EQ(Read("[listen]\nmax_connections = 3\n")->limits.connections_per_certificate, 3);
+  EXPECT_EQ(ReadListen("[listen]\nmax_connections = 3\n")->limits.connections_per_certificate, 3);
 }
 
 TEST(ListenConfig, SaysWhatIsWrongAndWhere) {
@@ -122,13 +122,13 @@ TEST(ListenConfig, APersonNeedsNoMore) {
   if (person == nullptr) GTEST_SKIP() << "no user of this machine is a person";
   const std::string name = person->pw_name;
   const uid_t uid = person->pw_uid;
-  Result<ListenConfig> config = Read("[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"" + name + "\"");
+  Result<ListenConfig> config = ReadListen("[[certificate]]\nname = \"a\"\nrole = \"viewer\"\nuser = \"" + name + "\"");
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(config->rules[0].uid, uid);
 }
 
 TEST(ListenConfig, TheFlagOverridesTheFile) {
-  ListenConfig config = *Read("[listen]\naddress = \"0.0.0.0:7443\"");
+  ListenConfig config = *ReadListen("[listen]\naddress = \"0.0.0.0:7443\"");
   EXPECT_TRUE(OverrideListen("", config).ok());
   EXPECT_EQ(config.address, "0.0.0.0:7443");
   EXPECT_TRUE(OverrideListen("127.0.0.1:1", config).ok());
@@ -143,8 +143,8 @@ TEST(ListenConfig, ADaemonOfOnesOwnStartsNothingAsAnother) {
       "[[certificate]]\nname = \"a\"\nrole = \"viewer\"\n"
       "[[certificate]]\nname = \"b\"\nrole = \"viewer\"\nuser = \"daemon\"\nallow_system_user = true\n";
   const uint32_t uid = getpwnam("daemon")->pw_uid;
-  EXPECT_TRUE(Read(text, uid).ok());
-  EXPECT_THAT(Read(text, uid + 1).status().ToString(), StartsWith("f:7: [[certificate]]: 'user' names 'daemon', and"));
+  EXPECT_TRUE(ReadListen(text, uid).ok());
+  EXPECT_THAT(ReadListen(text, uid + 1).status().ToString(), StartsWith("f:7: [[certificate]]: 'user' names 'daemon', and"));
 }
 
 TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
@@ -155,10 +155,10 @@ TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
 }
 
 TEST(ListenConfig, SaysInWhichLinesFilesAreNamedThatAreMissing) {
-  const ListenConfig unnamed = *Read("\n[listen]\naddress = \"127.0.0.1:0\"");
+  const ListenConfig unnamed = *ReadListen("\n[listen]\naddress = \"127.0.0.1:0\"");
   EXPECT_THAT(LoadListen(unnamed).status().ToString(), StartsWith("f:2: [listen]: 'certificate' of [listen]"));
   const ListenConfig absent =
-      *Read("\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
+      *ReadListen("\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
   EXPECT_THAT(LoadListen(absent).status().ToString(),
               AllOf(StartsWith("f:2: [listen]: "), HasSubstr("/no/c cannot be read")));
 }

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr int kLongMs = 30'000;
+constexpr int kMonitorLongMs = 30'000;
 
 Result<NeuronMonitorChild> Start(const NeuronStandIn& node) {
   return NeuronMonitorChild::Start({.place = node.place(), .config_folder = node.folder(), .period_s = 1});
@@ -26,7 +26,7 @@ Result<NeuronMonitorChild> Start(const NeuronStandIn& node) {
 
 // The next one that is there.
 Result<NeuronReport> AwaitReport(NeuronMonitorChild& child) {
-  Result<std::optional<NeuronReport>> report = child.Next(kLongMs);
+  Result<std::optional<NeuronReport>> report = child.Next(kMonitorLongMs);
   if (!report.ok()) return report.status();
   if (!*report) return Fail(ErrorCode::kTimedOut, "wait", "nothing came");
   return **report;
@@ -195,7 +195,7 @@ TEST(NeuronMonitorChild, GoesTogetherWithTheOtherSources) {
   ASSERT_TRUE(child.ok());
   NeuronSources sources;
   sources.report = *AwaitReport(*child);
-  sources.inventory = *RunNeuronLs(node.place(), nullptr, kLongMs, {});
+  sources.inventory = *RunNeuronLs(node.place(), nullptr, kMonitorLongMs, {});
   sources.sysfs = ReadNeuronSysfs(tree.root(), tree.module_folder());
   const std::vector<NeuronDevice> devices = MergeNeuronDevices(sources);
   ASSERT_THAT(devices, SizeIs(2));

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // As the tool's guide and a listing of an inf2 have it.
-constexpr const char* kInf2 =
+constexpr const char* kInf2Report =
     R"({"neuron_runtime_data":[{"pid":2199,"address":"x","neuron_runtime_tag":"2199","error":"","report":{)"
     R"("neuroncore_counters":{"period":1.000665759,"error":"","neuroncores_in_use":{)"
     R"("0":{"neuroncore_utilization":89.40087251059674,"effective_flops":875590474948},)"
@@ -36,7 +36,7 @@ constexpr const char* kInf2 =
     R"("neuroncore_version":"v2","neuron_device_count":1,"neuron_device_memory_size":34359738368,)"
     R"("neuroncore_per_device_count":2,"logical_neuroncore_config":1,"error":""}})";
 
-NeuronReport Read(const std::string& line) {
+NeuronReport ReadReport(const std::string& line) {
   Result<NeuronReport> report = ParseNeuronMonitorLine(line);
   EXPECT_TRUE(report.ok()) << report.status().ToString();
   return report.ok() ? *report : NeuronReport();
@@ -47,7 +47,7 @@ std::string WithCores(const std::string& cores) {
 }
 
 TEST(NeuronMonitor, ReadsEachRuntimeOfInf2) {
-  const NeuronReport report = Read(kInf2);
+  const NeuronReport report = ReadReport(kInf2Report);
   ASSERT_EQ(report.runtimes.size(), 1U);
   const NeuronRuntime& runtime = report.runtimes[0];
   EXPECT_EQ(runtime.pid, 2199);
@@ -63,7 +63,7 @@ TEST(NeuronMonitor, ReadsEachRuntimeOfInf2) {
 }
 
 TEST(NeuronMonitor, SumsTheMemoryOfACoreOverAllKinds) {
-  const NeuronReport report = Read(kInf2);
+  const NeuronReport report = ReadReport(kInf2Report);
   ASSERT_TRUE(report.runtimes[0].memory.has_value());
   const NeuronMemoryUse& memory = *report.runtimes[0].memory;
   EXPECT_EQ(memory.host_bytes, 1166249984);
@@ -75,7 +75,7 @@ TEST(NeuronMonitor, SumsTheMemoryOfACoreOverAllKinds) {
 }
 
 TEST(NeuronMonitor, ReadsWhatIsOfTheNode) {
-  const NeuronReport report = Read(kInf2);
+  const NeuronReport report = ReadReport(kInf2Report);
   EXPECT_THAT(*report.ecc, ElementsAre(NeuronDeviceEcc{0, {1, 2, std::nullopt, 3, 4}}));
   EXPECT_EQ(report.instance, (NeuronInstanceInfo{"n", "i-1", "inf2.xlarge"}));
   EXPECT_EQ(report.hardware, (NeuronHardwareInfo{"inferentia2", "v3", "v2", 1, 34359738368, 2, 1}));
@@ -83,7 +83,7 @@ TEST(NeuronMonitor, ReadsWhatIsOfTheNode) {
 
 TEST(NeuronMonitor, ReadsThePhysicalCoresOfTrn2AndTheDocumentedFlops) {
   const NeuronReport report =
-      Read(WithCores(R"({"4":{"neuroncore_utilization":50.5,"flops":7,"effective_flops":8,)"
+      ReadReport(WithCores(R"({"4":{"neuroncore_utilization":50.5,"flops":7,"effective_flops":8,)"
                      R"("v3d":{"nc_v3.0":{"neuroncore_utilization":40},"nc_v3.1":{"neuroncore_utilization":61}}}})"));
   EXPECT_THAT(*report.runtimes[0].cores,
               ElementsAre(NeuronCoreUse{4, 50.5, 7.0, {{"nc_v3.0", 40.0}, {"nc_v3.1", 61.0}}}));
@@ -92,7 +92,7 @@ TEST(NeuronMonitor, ReadsThePhysicalCoresOfTrn2AndTheDocumentedFlops) {
 TEST(NeuronMonitor, TakesBothNamesOfNumericalErrors) {
   for (const char* name : {"numerical", "numeric"}) {
     const NeuronReport report =
-        Read(R"({"neuron_runtime_data":[{"report":{"execution_stats":{"error_summary":{"generic":1,")" +
+        ReadReport(R"({"neuron_runtime_data":[{"report":{"execution_stats":{"error_summary":{"generic":1,")" +
              std::string(name) + R"(":2}}}}]})");
     EXPECT_EQ(report.runtimes[0].errors->numerical, 2) << name;
     EXPECT_EQ(report.runtimes[0].errors->generic, 1);
@@ -100,22 +100,22 @@ TEST(NeuronMonitor, TakesBothNamesOfNumericalErrors) {
 }
 
 TEST(NeuronMonitor, OrdersCoresByNumber) {
-  const NeuronReport report = Read(WithCores(R"({"10":{},"9":{},"0":{}})"));
+  const NeuronReport report = ReadReport(WithCores(R"({"10":{},"9":{},"0":{}})"));
   EXPECT_EQ(report.runtimes[0].cores->at(0).core, 0);
   EXPECT_EQ(report.runtimes[0].cores->at(1).core, 9);
   EXPECT_EQ(report.runtimes[0].cores->at(2).core, 10);
 }
 
 TEST(NeuronMonitor, MissesGroupsWithoutComplaint) {
-  EXPECT_EQ(Read("{}"), NeuronReport());
-  EXPECT_EQ(Read(R"({"neuron_runtime_data":null,"system_data":null,"other":1})"), NeuronReport());
-  EXPECT_EQ(Read(R"({"neuron_runtime_data":[{"report":null}]})").runtimes, std::vector<NeuronRuntime>(1));
-  EXPECT_EQ(Read(R"({"system_data":{"neuron_hw_counters":{"neuron_devices":null}}})").ecc, std::nullopt);
+  EXPECT_EQ(ReadReport("{}"), NeuronReport());
+  EXPECT_EQ(ReadReport(R"({"neuron_runtime_data":null,"system_data":null,"other":1})"), NeuronReport());
+  EXPECT_EQ(ReadReport(R"({"neuron_runtime_data":[{"report":null}]})").runtimes, std::vector<NeuronRuntime>(1));
+  EXPECT_EQ(ReadReport(R"({"system_data":{"neuron_hw_counters":{"neuron_devices":null}}})").ecc, std::nullopt);
 }
 
 TEST(NeuronMonitor, KeepsTheErrorsOfGroups) {
   const NeuronReport report =
-      Read(R"({"neuron_runtime_data":[{"pid":3,"error":"gone","report":{"neuroncore_counters":{"error":"a"},)"
+      ReadReport(R"({"neuron_runtime_data":[{"pid":3,"error":"gone","report":{"neuroncore_counters":{"error":"a"},)"
            R"("execution_stats":{"error":"b"},"memory_used":{"error":"c"}}}],)"
            R"("system_data":{"neuron_hw_counters":{"error":"d"}},"neuron_hardware_info":{"error":"e"},)"
            R"("instance_info":{"error":"f"}})");
@@ -130,14 +130,14 @@ TEST(NeuronMonitor, KeepsTheErrorsOfGroups) {
 }
 
 TEST(NeuronMonitor, LeavesOutWhatIsOfAnotherKind) {
-  const NeuronReport report = Read(
+  const NeuronReport report = ReadReport(
       WithCores(R"({"0":{"neuroncore_utilization":-1,"flops":"x","effective_flops":"12.5","v3d":7,"v9":{"nc":3}}})"));
   EXPECT_THAT(*report.runtimes[0].cores, ElementsAre(NeuronCoreUse{0, std::nullopt, 12.5, {}}));
 }
 
 TEST(NeuronMonitor, SumsUpToTheLargestNumber) {
   const NeuronReport report =
-      Read(R"({"neuron_runtime_data":[{"report":{"memory_used":{"neuron_runtime_used_bytes":{"usage_breakdown":)"
+      ReadReport(R"({"neuron_runtime_data":[{"report":{"memory_used":{"neuron_runtime_used_bytes":{"usage_breakdown":)"
            R"({"neuroncore_memory_usage":{"0":{"a":9223372036854775807,"b":9223372036854775807,"c":-5}}}}}}}]})");
   EXPECT_EQ(report.runtimes[0].memory->cores[0].total_bytes, INT64_MAX);
 }
@@ -178,7 +178,7 @@ TEST(NeuronMonitor, SaysWhatItCannotRead) {
 }
 
 TEST(NeuronMonitor, RefusesEachCutOfALine) {
-  const std::string whole = kInf2;
+  const std::string whole = kInf2Report;
   for (size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(ParseNeuronMonitorLine(whole.substr(0, size)).ok()) << size;
   }

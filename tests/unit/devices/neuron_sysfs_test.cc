@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-NeuronSysfs Read(const NeuronSysfsStandIn& tree) {
+NeuronSysfs ReadSysfs(const NeuronSysfsStandIn& tree) {
   return ReadNeuronSysfs(tree.root(), tree.module_folder());
 }
 
@@ -68,7 +68,7 @@ class OpenedFiles {
 };
 
 TEST(NeuronSysfs, ReadsAnInf2OfDriver226) {
-  const NeuronSysfs sysfs = Read(NeuronSysfsStandIn("--driver 2.26"));
+  const NeuronSysfs sysfs = ReadSysfs(NeuronSysfsStandIn("--driver 2.26"));
   EXPECT_EQ(sysfs.driver_version, "2.26");
   ASSERT_THAT(sysfs.devices, SizeIs(1));
   const NeuronSysfsDevice& device = sysfs.devices[0];
@@ -97,17 +97,17 @@ TEST(NeuronSysfs, ReadsAnInf2OfDriver226) {
 }
 
 TEST(NeuronSysfs, ReadsWhatEachDriverAdds) {
-  const NeuronSysfsDevice old = Read(NeuronSysfsStandIn("--driver 2.24 --chip trn1")).devices.at(0);
+  const NeuronSysfsDevice old = ReadSysfs(NeuronSysfsStandIn("--driver 2.24 --chip trn1")).devices.at(0);
   EXPECT_EQ(old.device_name, "Trainium1");
   EXPECT_EQ(old.ecc, (NeuronEccCounts{std::nullopt, 1, 2, std::nullopt, 3}));
   EXPECT_EQ(old.host_memory, (NeuronMemoryCounter{280, std::nullopt, std::nullopt}));
   EXPECT_EQ(old.cores[0].errors, 0);
   EXPECT_THAT(old.health, IsEmpty());
 
-  const NeuronSysfsDevice middle = Read(NeuronSysfsStandIn("--driver 2.28")).devices.at(0);
+  const NeuronSysfsDevice middle = ReadSysfs(NeuronSysfsStandIn("--driver 2.28")).devices.at(0);
   EXPECT_THAT(middle.health, ElementsAre(NeuronHealthNode{"hbm_ecc_count", "4"}, NeuronHealthNode{"hw_error", "5"}));
 
-  const NeuronSysfs recent = Read(NeuronSysfsStandIn("--driver 2.30.2 --devices 3 --chip trn2"));
+  const NeuronSysfs recent = ReadSysfs(NeuronSysfsStandIn("--driver 2.30.2 --devices 3 --chip trn2"));
   EXPECT_EQ(recent.driver_version, "2.30.2");
   ASSERT_THAT(recent.devices, SizeIs(3));
   EXPECT_THAT(*recent.devices[1].connected, ElementsAre(0, 2));
@@ -124,7 +124,7 @@ TEST(NeuronSysfs, ReadsWhatEachDriverAdds) {
 TEST(NeuronSysfs, SumsErrorsUnderTheirOldAndTheirNewNames) {
   for (const char* names : {"", " --old-names"}) {
     const NeuronSysfsStandIn tree(std::string("--driver 2.30.2") + names);
-    const NeuronSysfsCore core = Read(tree).devices.at(0).cores.at(0);
+    const NeuronSysfsCore core = ReadSysfs(tree).devices.at(0).cores.at(0);
     EXPECT_EQ(core.errors, 3) << names;
     EXPECT_EQ(core.successes, 500) << names;
   }
@@ -136,11 +136,11 @@ TEST(NeuronSysfs, CountsAnErrorOnceThatHasBothNames) {
   fs::create_directory(status + "infer_failed_to_queue");
   std::ofstream(status + "infer_failed_to_queue/total") << "4\n";
   std::ofstream(status + "execute_failed_to_queue/total") << "4\n";
-  EXPECT_EQ(Read(tree).devices.at(0).cores.at(0).errors, 7);
+  EXPECT_EQ(ReadSysfs(tree).devices.at(0).cores.at(0).errors, 7);
 }
 
 TEST(NeuronSysfs, NotesNodesThatHaveMoved) {
-  const NeuronSysfsDevice device = Read(NeuronSysfsStandIn("--driver 2.31")).devices.at(0);
+  const NeuronSysfsDevice device = ReadSysfs(NeuronSysfsStandIn("--driver 2.31")).devices.at(0);
   EXPECT_EQ(device.arch_type, std::nullopt);
   EXPECT_EQ(device.power, std::nullopt);
   EXPECT_THAT(device.cores, IsEmpty());
@@ -148,13 +148,13 @@ TEST(NeuronSysfs, NotesNodesThatHaveMoved) {
 
   const NeuronSysfsStandIn partly("--driver 2.30.2");
   fs::rename(partly.root() + "/neuron0/neuron_core0/stats/other_info", partly.root() + "/neuron0/neuron_core0/other");
-  EXPECT_THAT(Read(partly).devices.at(0).notes, ElementsAre(HasSubstr("have them: neuron_core0/stats/other_info;")));
+  EXPECT_THAT(ReadSysfs(partly).devices.at(0).notes, ElementsAre(HasSubstr("have them: neuron_core0/stats/other_info;")));
 }
 
 TEST(NeuronSysfs, NeverOpensWhatActsAndNeverWrites) {
   const NeuronSysfsStandIn tree("--driver 2.30.2 --devices 2");
   OpenedFiles opened(tree.root());
-  ASSERT_THAT(Read(tree).devices, SizeIs(2));
+  ASSERT_THAT(ReadSysfs(tree).devices, SizeIs(2));
   const std::map<std::string, uint32_t> seen = opened.Take();
   EXPECT_THAT(seen, SizeIs(testing::Gt(100U)));
   for (const auto& [path, mask] : seen) {
@@ -193,7 +193,7 @@ TEST(NeuronSysfs, LeavesOutWhatCannotBeRead) {
   replace("neuron_core0/stats/status/timeout/total", "99999999999999999999\n");
   fs::remove(device + "neuron_core1/info/architecture/arch_type");
   ASSERT_EQ(::mkfifo((device + "neuron_core1/info/architecture/arch_type").c_str(), 0600), 0);
-  const NeuronSysfsDevice read = Read(tree).devices.at(0);
+  const NeuronSysfsDevice read = ReadSysfs(tree).devices.at(0);
   EXPECT_EQ(read.core_count, std::nullopt);
   EXPECT_EQ(read.connected, std::nullopt);
   EXPECT_EQ(read.serial_number, std::nullopt);
@@ -215,7 +215,7 @@ TEST(NeuronSysfs, FollowsNoLinks) {
   fs::remove_all(device + "/info/architecture");
   fs::create_symlink(elsewhere.path(), device + "/info/architecture");
   fs::create_symlink(device, tree.root() + "/neuron1");
-  const NeuronSysfs sysfs = Read(tree);
+  const NeuronSysfs sysfs = ReadSysfs(tree);
   ASSERT_THAT(sysfs.devices, SizeIs(1));
   EXPECT_EQ(sysfs.devices[0].serial_number, std::nullopt);
   EXPECT_EQ(sysfs.devices[0].arch_type, std::nullopt);
@@ -226,7 +226,7 @@ TEST(NeuronSysfs, KnowsDevicesByTheirNumbersAlone) {
   for (const char* name : {"/neuron", "/neuron01", "/neuron-1", "/neuronx", "/neuron99999", "/power"}) {
     fs::create_directory(tree.root() + name);
   }
-  const NeuronSysfs sysfs = Read(tree);
+  const NeuronSysfs sysfs = ReadSysfs(tree);
   ASSERT_THAT(sysfs.devices, SizeIs(11));
   for (int i = 0; i < 11; ++i) EXPECT_EQ(sysfs.devices[static_cast<size_t>(i)].index, i);
 }

@@ -21,9 +21,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr int kLongMs = 30'000;
+constexpr int kToolLongMs = 30'000;
 
-Result<NeuronInventory> Ask(const NeuronStandIn& node, int deadline_ms = kLongMs,
+Result<NeuronInventory> Ask(const NeuronStandIn& node, int deadline_ms = kToolLongMs,
                             const std::stop_token& stop = std::stop_token()) {
   return RunNeuronLs(node.place(), nullptr, deadline_ms, stop);
 }
@@ -122,14 +122,14 @@ TEST(NeuronTools, SaysWhatTheOptionSaidThatItKnows) {
       "#!/bin/sh\n[ \"$1\" = -j ] && { echo Unknown flag >&2; exit 2; }\necho no driver >&2; exit 1\n";
   for (const char* script : {older, newer}) {
     WriteProgram(folder / "neuron-ls", script);
-    const Status status = RunNeuronLs({folder.path(), {}}, nullptr, kLongMs, {}).status();
+    const Status status = RunNeuronLs({folder.path(), {}}, nullptr, kToolLongMs, {}).status();
     EXPECT_EQ(status.why(), "it ended with status 1: no driver") << script;
   }
 }
 
 TEST(NeuronTools, IsMissing) {
   const TemporaryFolder folder;
-  EXPECT_EQ(RunNeuronLs({folder.path(), {}}, nullptr, kLongMs, {}).status().code(), ErrorCode::kToolMissing);
+  EXPECT_EQ(RunNeuronLs({folder.path(), {}}, nullptr, kToolLongMs, {}).status().code(), ErrorCode::kToolMissing);
 }
 
 TEST(NeuronTools, WaitsNoLongerThanTheDeadline) {
@@ -143,7 +143,7 @@ TEST(NeuronTools, WaitsNoLongerThanTheDeadline) {
 TEST(NeuronTools, StopsWhenItIsTold) {
   std::stop_source source;
   const std::jthread stopper([&] { source.request_stop(); });
-  EXPECT_EQ(Ask(NeuronStandIn(R"({"ls":{"hang_s":1000}})"), kLongMs, source.get_token()).status().code(),
+  EXPECT_EQ(Ask(NeuronStandIn(R"({"ls":{"hang_s":1000}})"), kToolLongMs, source.get_token()).status().code(),
             ErrorCode::kCancelled);
 }
 

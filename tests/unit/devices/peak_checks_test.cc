@@ -13,12 +13,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Peak Number(std::string_view quantity, double value, const std::string& unit) {
+Peak CheckedNumber(std::string_view quantity, double value, const std::string& unit) {
   return {.quantity = std::string(quantity), .value = value, .unit = unit, .source = "a test"};
 }
 
 Peak Rate(const std::string& dtype, const std::string& accumulate, double value) {
-  Peak peak = Number(kDenseRate, value, "TFLOP/s");
+  Peak peak = CheckedNumber(kDenseRate, value, "TFLOP/s");
   peak.dtype = dtype;
   peak.accumulate = accumulate;
   return peak;
@@ -36,13 +36,13 @@ TEST(PeakChecks, TakesWhatDevicesHave) {
       Rate("fp32", "", 30.3),
       Rate("fp32", "fp32", 163.4),
       Rate("fp64", "fp64", 67),
-      Number(kMemoryBandwidth, 300, "GB/s"),
-      Number(kMemoryBandwidth, 8000, "GB/s"),
-      Number(kMemorySize, 79.6, "GiB"),
-      Number(kMemorySize, 288, "GB"),
-      Number(kCoreCount, 2, "count"),
-      Number(kL2Size, 126.5, "MB"),
-      Number(kSbufSize, 48, "MiB"),
+      CheckedNumber(kMemoryBandwidth, 300, "GB/s"),
+      CheckedNumber(kMemoryBandwidth, 8000, "GB/s"),
+      CheckedNumber(kMemorySize, 79.6, "GiB"),
+      CheckedNumber(kMemorySize, 288, "GB"),
+      CheckedNumber(kCoreCount, 2, "count"),
+      CheckedNumber(kL2Size, 126.5, "MB"),
+      CheckedNumber(kSbufSize, 48, "MiB"),
   };
   for (const Peak& peak : fine) {
     const std::optional<PeakComplaint> complaint = CheckPeak(peak);
@@ -67,21 +67,21 @@ TEST(PeakChecks, RefusesWhatNoNumberIs) {
       {Rate("bf16", "fp32", 989e12), "the value 9.89e+14 is out of any device's range", "give it in TFLOP/s"},
       {Rate("fp32", "", 67000), "the value 67000 is out of any device's range", "from 0.1 to 5000 TFLOP/s"},
       {Rate("bf16", "fp32", 0.000989), "is out of any device's range", "give it in TFLOP/s"},
-      {Number(kMemoryBandwidth, 1.792e6, "GB/s"), "is out of any device's range", "from 10 to 100000 GB/s"},
-      {Number(kMemoryBandwidth, 3.35, "GB/s"), "is out of any device's range", "from 10 to 100000 GB/s"},
-      {Number(kMemorySize, 81559, "GB"), "is out of any device's range", "from 0.5 to 8192 GB"},
-      {Number(kCoreCount, 131.5, "count"), "the value 131.5 is not a whole number", "count them"},
-      {Number(kL2Size, 52428800, "MB"), "is out of any device's range", "from 0.1 to 4096 MB"},
-      {Number("sparse_rate", 1979, "TFLOP/s"), "'sparse_rate' says that it is a sparse rate", "give the dense one"},
-      {Number("rate_with_Sparsity", 1979, "TFLOP/s"), "says that it is a sparse rate", "it is half"},
+      {CheckedNumber(kMemoryBandwidth, 1.792e6, "GB/s"), "is out of any device's range", "from 10 to 100000 GB/s"},
+      {CheckedNumber(kMemoryBandwidth, 3.35, "GB/s"), "is out of any device's range", "from 10 to 100000 GB/s"},
+      {CheckedNumber(kMemorySize, 81559, "GB"), "is out of any device's range", "from 0.5 to 8192 GB"},
+      {CheckedNumber(kCoreCount, 131.5, "count"), "the value 131.5 is not a whole number", "count them"},
+      {CheckedNumber(kL2Size, 52428800, "MB"), "is out of any device's range", "from 0.1 to 4096 MB"},
+      {CheckedNumber("sparse_rate", 1979, "TFLOP/s"), "'sparse_rate' says that it is a sparse rate", "give the dense one"},
+      {CheckedNumber("rate_with_Sparsity", 1979, "TFLOP/s"), "says that it is a sparse rate", "it is half"},
       {Rate("bf16 2:4", "fp32", 1979), "'bf16 2:4' says that it is a sparse rate", "give the dense one"},
       {Rate("bf16", "SPARSE", 1979), "'SPARSE' says that it is a sparse rate", "give the dense one"},
-      {Number("rate", 989, "TFLOP/s"), "the quantity 'rate' is not known", "use one of dense_rate, core_dense_rate"},
-      {Number("", 989, "TFLOP/s"), "the quantity '' is not known", "use one of dense_rate"},
-      {Number(kMemoryBandwidthDriver, 989, "GB/s"), "is what the driver says", "write it as memory_bandwidth"},
-      {Number(kMemoryBandwidth, 3.35, "TB/s"), "the unit of memory_bandwidth is GB/s, not 'TB/s'", "to GB/s"},
-      {Number(kL2Size, 50, "KB"), "the unit of l2_size is MB or MiB, not 'KB'", "convert it to MB or MiB"},
-      {Number(kDenseRate, 989, "TFLOP/s"), "the dtype '' is not known", "use one of fp64, fp32, tf32, bf16"},
+      {CheckedNumber("rate", 989, "TFLOP/s"), "the quantity 'rate' is not known", "use one of dense_rate, core_dense_rate"},
+      {CheckedNumber("", 989, "TFLOP/s"), "the quantity '' is not known", "use one of dense_rate"},
+      {CheckedNumber(kMemoryBandwidthDriver, 989, "GB/s"), "is what the driver says", "write it as memory_bandwidth"},
+      {CheckedNumber(kMemoryBandwidth, 3.35, "TB/s"), "the unit of memory_bandwidth is GB/s, not 'TB/s'", "to GB/s"},
+      {CheckedNumber(kL2Size, 50, "KB"), "the unit of l2_size is MB or MiB, not 'KB'", "convert it to MB or MiB"},
+      {CheckedNumber(kDenseRate, 989, "TFLOP/s"), "the dtype '' is not known", "use one of fp64, fp32, tf32, bf16"},
       {Rate("int8", "fp32", 989), "the dtype 'int8' is not known", "use one of fp64, fp32, tf32, bf16"},
       {Rate("bf16", "", 82.6), "the rate of bf16 does not say what it accumulates in", "write fp32 or fp16"},
       {Rate("bf16", "int32", 989), "the accumulate 'int32' is not known", "use fp16, fp32 or fp64"},
@@ -96,7 +96,7 @@ TEST(PeakChecks, RefusesWhatNoNumberIs) {
 }
 
 TEST(PeakChecks, RefusesADtypeOfWhatHasNone) {
-  Peak bandwidth = Number(kMemoryBandwidth, 3350, "GB/s");
+  Peak bandwidth = CheckedNumber(kMemoryBandwidth, 3350, "GB/s");
   bandwidth.dtype = "bf16";
   ASSERT_TRUE(CheckPeak(bandwidth).has_value());
   EXPECT_EQ(CheckPeak(bandwidth)->why, "memory_bandwidth has neither dtype nor accumulate");
@@ -125,7 +125,7 @@ TEST(PeakChecks, HoldsRateAgainstBandwidth) {
   };
   for (const Case& c : cases) {
     const std::vector<PeakComplaint> complaints =
-        CheckPeaks(Gpu({Number(kMemoryBandwidth, c.bandwidth, "GB/s"), Rate("bf16", "fp32", c.rate)}));
+        CheckPeaks(Gpu({CheckedNumber(kMemoryBandwidth, c.bandwidth, "GB/s"), Rate("bf16", "fp32", c.rate)}));
     ASSERT_THAT(complaints, SizeIs(c.complaints)) << c.rate << " / " << c.bandwidth;
     if (complaints.empty()) continue;
     EXPECT_EQ(complaints[0].refuses, c.refuses) << c.why;
@@ -137,7 +137,7 @@ TEST(PeakChecks, HoldsRateAgainstBandwidth) {
 }
 
 TEST(PeakChecks, TakesTheRidgeOfFp16WhereThereIsNoBf16) {
-  const Peak bandwidth = Number(kMemoryBandwidth, 3350, "GB/s");
+  const Peak bandwidth = CheckedNumber(kMemoryBandwidth, 3350, "GB/s");
   EXPECT_THAT(CheckPeaks(Gpu({bandwidth, Rate("fp16", "fp32", 1979)})), SizeIs(1));
   EXPECT_THAT(CheckPeaks(Gpu({bandwidth, Rate("fp16", "fp32", 1979), Rate("bf16", "fp32", 989)})), IsEmpty());
   EXPECT_THAT(CheckPeaks(Gpu({bandwidth, Rate("fp8", "fp32", 1979)})), IsEmpty()) << "of FP8 it says nothing";
@@ -160,7 +160,7 @@ TEST(PeakChecks, FindsTheSameQuantityTwice) {
 
 TEST(PeakChecks, ComplainsOfEachNumber) {
   const std::vector<PeakComplaint> complaints =
-      CheckPeaks(Gpu({Rate("bf16", "fp32", -1), Rate("fp16", "fp32", 989), Number(kMemoryBandwidth, 0, "GB/s")}));
+      CheckPeaks(Gpu({Rate("bf16", "fp32", -1), Rate("fp16", "fp32", 989), CheckedNumber(kMemoryBandwidth, 0, "GB/s")}));
   ASSERT_THAT(complaints, SizeIs(2));
   EXPECT_EQ(complaints[0].peak, 0U);
   EXPECT_EQ(complaints[1].peak, 2U);

@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 constexpr uint64_t kMib = 1 << 20;
 
-Peak Number(std::string_view quantity, double value, const std::string& unit) {
+Peak ScaledNumber(std::string_view quantity, double value, const std::string& unit) {
   return {.quantity = std::string(quantity),
           .value = value,
           .unit = unit,
@@ -22,19 +22,19 @@ Peak Number(std::string_view quantity, double value, const std::string& unit) {
 }
 
 Peak Rate(const std::string& dtype, double value, std::string_view quantity = kDenseRate) {
-  Peak peak = Number(quantity, value, "TFLOP/s");
+  Peak peak = ScaledNumber(quantity, value, "TFLOP/s");
   peak.dtype = dtype;
   peak.accumulate = dtype == "fp32" ? "" : "fp32";
   return peak;
 }
 
-DevicePeaks H100() {
-  DevicePeaks device{.device = "H100",
+DevicePeaks ScaledH100() {
+  DevicePeaks device{.device = "ScaledH100",
                      .vendor = "nvidia",
                      .core_kind = "SM",
-                     .peaks = {Rate("bf16", 989), Rate("fp32", 67), Number(kMemoryBandwidth, 3350, "GB/s"),
-                               Number(kMemorySize, 80, "GB"), Number(kCoreCount, 132, "count"),
-                               Number(kL2Size, 50, "MB"), Number(kMemoryBandwidthDriver, 3352.32, "GB/s")}};
+                     .peaks = {Rate("bf16", 989), Rate("fp32", 67), ScaledNumber(kMemoryBandwidth, 3350, "GB/s"),
+                               ScaledNumber(kMemorySize, 80, "GB"), ScaledNumber(kCoreCount, 132, "count"),
+                               ScaledNumber(kL2Size, 50, "MB"), ScaledNumber(kMemoryBandwidthDriver, 3352.32, "GB/s")}};
   device.peaks.back().origin = PeakOrigin::kDriver;
   return device;
 }
@@ -50,12 +50,12 @@ DevicePeaks Trainium2() {
           .architecture = "NeuronCore-v3",
           .core_kind = "NeuronCore",
           .peaks = {Rate("bf16", 667), Rate("fp16", 667), Rate("bf16", 79, kCoreDenseRate),
-                    Number(kMemoryBandwidth, 2900, "GB/s"), Number(kMemorySize, 96, "GB"),
-                    Number(kCoreCount, 8, "count"), Number(kSbufSize, 224, "MiB")}};
+                    ScaledNumber(kMemoryBandwidth, 2900, "GB/s"), ScaledNumber(kMemorySize, 96, "GB"),
+                    ScaledNumber(kCoreCount, 8, "count"), ScaledNumber(kSbufSize, 224, "MiB")}};
 }
 
 TEST(PeakScaling, AMigInstanceHasItsShareOfEach) {
-  Result<DevicePeaks> part = ScaledToMig(H100(), ThreeSlices());
+  Result<DevicePeaks> part = ScaledToMig(ScaledH100(), ThreeSlices());
   ASSERT_TRUE(part.ok()) << part.status().ToString();
   const Peak& rate = *part->Find(kDenseRate, "bf16", "fp32");
   EXPECT_DOUBLE_EQ(rate.value, 989.0 * 42 / 132);
@@ -77,7 +77,7 @@ TEST(PeakScaling, AMigInstanceHasItsShareOfEach) {
 }
 
 TEST(PeakScaling, LeavesOutWhatTheWholeDeviceWasMeasuredToReach) {
-  DevicePeaks device = H100();
+  DevicePeaks device = ScaledH100();
   device.peaks.push_back(Rate("bf16", 770));
   device.peaks.back().origin = PeakOrigin::kMeasured;
   EXPECT_EQ(ScaledToMig(device, ThreeSlices())->FindMeasured(kDenseRate, "bf16", "fp32"), nullptr);
@@ -86,7 +86,7 @@ TEST(PeakScaling, LeavesOutWhatTheWholeDeviceWasMeasuredToReach) {
 TEST(PeakScaling, LeavesOutTheMemoryOfAMigInstanceThatIsNotKnown) {
   MigShare share = ThreeSlices();
   share.memory_bytes.reset();
-  EXPECT_EQ(ScaledToMig(H100(), share)->Find(kMemorySize), nullptr);
+  EXPECT_EQ(ScaledToMig(ScaledH100(), share)->Find(kMemorySize), nullptr);
 }
 
 TEST(PeakScaling, RefusesAMigInstanceWithoutPeaksOfItsOwn) {
@@ -111,9 +111,9 @@ TEST(PeakScaling, RefusesAMigInstanceWithoutPeaksOfItsOwn) {
       {{.sm_count = 42, .gpu_slices = 3, .compute_slices = 3, .memory_slices = 9}, no_memory},
   };
   for (const Case& c : cases) {
-    const Status status = ScaledToMig(H100(), c.share).status();
+    const Status status = ScaledToMig(ScaledH100(), c.share).status();
     EXPECT_EQ(status.code(), ErrorCode::kBadInput) << c.why;
-    EXPECT_EQ(status.what(), "scale the peaks of H100");
+    EXPECT_EQ(status.what(), "scale the peaks of ScaledH100");
     EXPECT_EQ(status.why(), c.why);
     EXPECT_NE(status.remedy(), "") << c.why;
   }
@@ -121,13 +121,13 @@ TEST(PeakScaling, RefusesAMigInstanceWithoutPeaksOfItsOwn) {
 
 TEST(PeakScaling, RefusesMigOfWhatDoesNotHaveIt) {
   EXPECT_THAT(ScaledToMig(Trainium2(), ThreeSlices()).status().why(), HasSubstr("it is no NVIDIA GPU"));
-  DevicePeaks device = H100();
+  DevicePeaks device = ScaledH100();
   std::erase_if(device.peaks, [](const Peak& peak) { return peak.quantity == kCoreCount; });
   EXPECT_EQ(ScaledToMig(device, ThreeSlices()).status().why(),
             "it is not known how many SMs the instance has, or the device");
 }
 
-// Profiles of A100-40GB, H100-80GB and H200, as nvidia-smi gives their memory.
+// Profiles of A100-40GB, ScaledH100-80GB and H200, as nvidia-smi gives their memory.
 TEST(PeakScaling, TellsMemorySlicesFromTheirSize) {
   struct Case {
     uint64_t instance_mib;
@@ -212,7 +212,7 @@ TEST(PeakScaling, RefusesLogicalCoresOfWhatHasNone) {
 }
 
 TEST(PeakScaling, RefusesCoresOfWhatHasNone) {
-  EXPECT_EQ(ScaledToCores(H100(), {.logical_cores = 1}).status().why(), "it is not known how many NeuronCores it has");
+  EXPECT_EQ(ScaledToCores(ScaledH100(), {.logical_cores = 1}).status().why(), "it is not known how many NeuronCores it has");
   DevicePeaks device = Trainium2();
   std::erase_if(device.peaks, [](const Peak& peak) { return peak.quantity == kCoreCount; });
   EXPECT_EQ(ScaledToCores(device, {.logical_cores = 1}).status().why(), "it is not known how many NeuronCores it has");

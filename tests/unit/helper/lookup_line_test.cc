@@ -13,7 +13,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kPatienceMs = 60'000;
+constexpr int kLookupPatienceMs = 60'000;
 
 class LookupLineTest : public testing::Test {
  protected:
@@ -61,7 +61,7 @@ class LookupLineTest : public testing::Test {
     while (!answer.message) {
       std::vector<pollfd> waits;
       line_->AddWaits(waits);
-      ASSERT_GT(::poll(waits.data(), waits.size(), kPatienceMs), 0);
+      ASSERT_GT(::poll(waits.data(), waits.size(), kLookupPatienceMs), 0);
       line_->Turn();
     }
   }
@@ -129,7 +129,7 @@ TEST_F(LookupLineTest, NothingFollowsFromWhatIsWithdrawn) {
       1, [] { return std::string("x"); }, "withdrawn");
   std::vector<pollfd> waits;
   line_->AddWaits(waits);
-  ASSERT_EQ(::poll(waits.data(), waits.size(), kPatienceMs), 1);  // it was found already
+  ASSERT_EQ(::poll(waits.data(), waits.size(), kLookupPatienceMs), 1);  // it was found already
   for (size_t n = 0; n < LookupLine::kMostOfAUid; ++n) AddOneThatHangs(1, "other");
   auto waiting = AddOneThatHangs(1, "withdrawn");
   line_->Withdraw("withdrawn");
@@ -144,7 +144,7 @@ TEST_F(LookupLineTest, NothingFollowsForWhoHasGone) {
   auto found = Add(1, [] { return std::string("x"); });
   std::vector<pollfd> waits;
   line_->AddWaits(waits);
-  ASSERT_EQ(::poll(waits.data(), waits.size(), kPatienceMs), 1);
+  ASSERT_EQ(::poll(waits.data(), waits.size(), kLookupPatienceMs), 1);
   asker_.reset();
   line_->Turn();
   EXPECT_FALSE(found->message);

@@ -8,7 +8,7 @@
 namespace kprof {
 namespace {
 
-const std::string kDigest(64, 'a');
+const std::string kSlowDigest(64, 'a');
 constexpr uint32_t kTag = 100;  // of the first that is not waited for
 
 class SlowDirectoryTest : public HelperTest {
@@ -57,12 +57,12 @@ class SlowDirectoryTest : public HelperTest {
   // The first `count` runs, tags from kTag.
   void SendRegistrations(int count, const CallersConnection& of) {
     for (int n = 0; n < count; ++n) {
-      Send(kTag + static_cast<uint32_t>(n), HelperRegister{NthRun(n), kDigest}, of.accepted.get());
+      Send(kTag + static_cast<uint32_t>(n), HelperRegister{NthRun(n), kSlowDigest}, of.accepted.get());
     }
   }
 
   HelperMessage RegisterRun(const std::string& run_id, const CallersConnection& of) {
-    return Ask(HelperRegister{run_id, kDigest}, of.accepted.get());
+    return Ask(HelperRegister{run_id, kSlowDigest}, of.accepted.get());
   }
 
   static ErrorCode CodeOf(const HelperMessage& answer) {
@@ -105,7 +105,7 @@ TEST_F(SlowDirectoryTest, RegistersNobodyWithoutAnAccount) {
   EXPECT_TRUE(IsRefused(RegisterRun(kRun, nobody), "uid 61004 has no account"));
   EXPECT_TRUE(IsRefused(Ask(HelperOpenFile{"/etc/passwd"}, nobody.accepted.get()), "uid 61004 has no account"));
   WriteRemoteUsers("61004\n");
-  EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, kNobodysUid, kDigest}), "uid 61004 has no account"));
+  EXPECT_TRUE(IsRefused(Ask(HelperRegisterRemote{kRun, kNobodysUid, kSlowDigest}), "uid 61004 has no account"));
   EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
 }
 
@@ -118,7 +118,7 @@ TEST_F(SlowDirectoryTest, RefusesHonestlyWhileItIsAway) {
   const HelperMessage answers[] = {
       RegisterRun(kRun, caller),
       Ask(HelperOpenFile{"/etc/passwd"}, caller.accepted.get()),
-      Ask(HelperRegisterRemote{kRun, kCallerUid, kDigest}),
+      Ask(HelperRegisterRemote{kRun, kCallerUid, kSlowDigest}),
       Start(NthRun(1), channel),
   };
   for (const HelperMessage& answer : answers) {
@@ -203,7 +203,7 @@ TEST_F(SlowDirectoryTest, IsAskedForRemoteUsersWithoutKeepingAnybodyWaiting) {
   WriteRemoteUsers(name + "\n");
   Know(name);
   Hang(name);
-  Send(kTag, HelperRegisterRemote{kRun, kCallerUid, kDigest});
+  Send(kTag, HelperRegisterRemote{kRun, kCallerUid, kSlowDigest});
   EXPECT_EQ(Ask(HelperGetState{}), HelperMessage(HelperState{false, 0, 0}));
   HangNoMore(name);
   EXPECT_EQ(Hear(), HelperMessage(HelperDone{}));
@@ -225,7 +225,7 @@ TEST_F(SlowDirectoryTest, AStartForARemoteClientKeepsNobodyElseWaiting) {
   const std::string name = "user" + std::to_string(kCallerUid);
   WriteRemoteUsers(name + "\n");
   Know(name);
-  ASSERT_EQ(Ask(HelperRegisterRemote{kRun, kCallerUid, kDigest}), HelperMessage(HelperDone{}));
+  ASSERT_EQ(Ask(HelperRegisterRemote{kRun, kCallerUid, kSlowDigest}), HelperMessage(HelperDone{}));
   Hang(name);
   SocketPair ends = *MakeLaunchSockets(NewOutput());
   Send(kTag, HelperStart{kRun}, ends.theirs.get());

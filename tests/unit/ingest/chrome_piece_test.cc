@@ -11,7 +11,7 @@ namespace {
 
 using End = ChromePiece::End;
 
-constexpr int64_t kMost = 1 << 20;
+constexpr int64_t kMostPiece = 1 << 20;
 
 std::string Event(int time) {
   return R"({"ph":"i","ts":)" + std::to_string(time) + "}";  // 17 bytes for one digit
@@ -21,7 +21,7 @@ class ChromePieceTest : public testing::Test {
  protected:
   ChromePiece Read(const std::string& source, int64_t first, int64_t limit, bool is_begin) {
     MemoryText text(source);
-    ChromePieceReader reader(text, 3, limit - first, kMost);
+    ChromePieceReader reader(text, 3, limit - first, kMostPiece);
     return *reader.Read(first, limit, is_begin);
   }
 };
@@ -124,7 +124,7 @@ TEST_F(ChromePieceTest, AnEventMayBeMuchLargerThanItsPiece) {
 }
 
 TEST_F(ChromePieceTest, AnEventLargerThanMayBeIsSkipped) {
-  const std::string large = R"({"ph":"i","ts":2,"name":")" + std::string(3 * kMost, 'x') + "\"}";
+  const std::string large = R"({"ph":"i","ts":2,"name":")" + std::string(3 * kMostPiece, 'x') + "\"}";
   const ChromePiece piece = Read(Event(1) + "," + large + "," + Event(3) + "]", 0, 30, true);
   EXPECT_EQ(piece.end, End::kSkipping);
   EXPECT_EQ(piece.end_bytes, 30);
@@ -137,7 +137,7 @@ TEST_F(ChromePieceTest, AnEventLargerThanMayBeIsSkipped) {
 TEST_F(ChromePieceTest, EachPieceBringsOnlyWhatIsNew) {
   const std::string source = Event(1) + "," + Event(2) + "]";
   MemoryText text(source);
-  ChromePieceReader reader(text, 0, 18, kMost);
+  ChromePieceReader reader(text, 0, 18, kMostPiece);
   const ChromePiece first = *reader.Read(0, 18, true);
   const ChromePiece second = *reader.Read(18, 36, true);
   EXPECT_EQ(first.batch.tracks.size(), 1u);
@@ -155,7 +155,7 @@ TEST_F(ChromePieceTest, EventsWithoutATimeAreCounted) {
 TEST_F(ChromePieceTest, ATextThatCannotBeReadFails) {
   MemoryText text(Event(1));
   text.fail_from = 0;
-  ChromePieceReader reader(text, 0, 100, kMost);
+  ChromePieceReader reader(text, 0, 100, kMostPiece);
   EXPECT_EQ(reader.Read(0, 100, true).status().code(), ErrorCode::kBadInput);
 }
 

@@ -13,7 +13,7 @@ namespace kprof {
 namespace {
 
 // "-" where it is none; what the double says, and behind a space how it was written where that says more.
-std::string Read(const std::string& text, bool is_text = false) {
+std::string ReadSample(const std::string& text, bool is_text = false) {
   const std::string padded = text + std::string(16, '\0');
   const auto sample = ReadCounterSample(std::string_view(padded.data(), text.size()), is_text);
   if (!sample) return "-";
@@ -57,31 +57,31 @@ TEST(CounterSample, WhatADoubleSaysIsKeptAsThatAlone) {
                            "999999999999.999",
                            "0.00012345678901234567",
                            "1234567890.1234567"}) {
-    EXPECT_EQ(Read(text), text);
+    EXPECT_EQ(ReadSample(text), text);
   }
 }
 
 TEST(CounterSample, WhatItDoesNotSayIsKeptBesides) {
-  EXPECT_EQ(Read("9007199254740993"), "9007199254740992 integer 9007199254740993");
-  EXPECT_EQ(Read("18446744073709551615"), "18446744073709551616 number");
-  EXPECT_EQ(Read("1.10"), "1.1 decimal 110e-2");
-  EXPECT_EQ(Read("5.0"), "5 decimal 50e-1");
-  EXPECT_EQ(Read("0.0"), "0 decimal 0e-1");
-  EXPECT_EQ(Read("-0.0"), "-0 number");
-  EXPECT_EQ(Read("0.00001"), "1e-05 decimal 1e-5");
-  EXPECT_EQ(Read("0.10000000000000001"), "0.1 number");
-  EXPECT_EQ(Read("1E3"), "1000 number");
-  EXPECT_EQ(Read("nan"), "nan number");
-  EXPECT_EQ(Read("NaN"), "nan number");
-  EXPECT_EQ(Read("-Infinity"), "-inf number");
-  EXPECT_EQ(Read("7", true), "7 text");
-  EXPECT_EQ(Read("+inf", true), "inf text");
+  EXPECT_EQ(ReadSample("9007199254740993"), "9007199254740992 integer 9007199254740993");
+  EXPECT_EQ(ReadSample("18446744073709551615"), "18446744073709551616 number");
+  EXPECT_EQ(ReadSample("1.10"), "1.1 decimal 110e-2");
+  EXPECT_EQ(ReadSample("5.0"), "5 decimal 50e-1");
+  EXPECT_EQ(ReadSample("0.0"), "0 decimal 0e-1");
+  EXPECT_EQ(ReadSample("-0.0"), "-0 number");
+  EXPECT_EQ(ReadSample("0.00001"), "1e-05 decimal 1e-5");
+  EXPECT_EQ(ReadSample("0.10000000000000001"), "0.1 number");
+  EXPECT_EQ(ReadSample("1E3"), "1000 number");
+  EXPECT_EQ(ReadSample("nan"), "nan number");
+  EXPECT_EQ(ReadSample("NaN"), "nan number");
+  EXPECT_EQ(ReadSample("-Infinity"), "-inf number");
+  EXPECT_EQ(ReadSample("7", true), "7 text");
+  EXPECT_EQ(ReadSample("+inf", true), "inf text");
 }
 
 TEST(CounterSample, WhatIsNoNumberIsNone) {
   for (const char* text : {"", "x", "1e400", "1 ", "true", "0x7", "1.2.3"}) {
-    EXPECT_EQ(Read(text), "-") << text;
-    EXPECT_EQ(Read(text, true), "-") << text;
+    EXPECT_EQ(ReadSample(text), "-") << text;
+    EXPECT_EQ(ReadSample(text, true), "-") << text;
   }
 }
 

@@ -22,7 +22,7 @@ namespace {
 constexpr auto kBlock = static_cast<int64_t>(kTextBlockBytes);
 
 // Each place of it is told from others.
-std::string Lines(size_t size) {
+std::string TextLines(size_t size) {
   std::string text;
   text.reserve(size + 16);
   for (uint32_t i = 0; text.size() < size; ++i) text += std::to_string(i * 2654435761u) + "\n";
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Packings, EachPackingTest,
 TEST_P(EachPackingTest, TheTextIsWhatWasPacked) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{1000}, kTextBlockBytes - 1, kTextBlockBytes,
                             kTextBlockBytes + 1, 3 * kTextBlockBytes}) {
-    const std::string text = Lines(size);
+    const std::string text = TextLines(size);
     OpenPacked(Pack(text));
     EXPECT_TRUE(ReadAll() == text) << size;
     EXPECT_FALSE(text_->WhyCut()) << size << " " << text_->WhyCut()->ToString();
@@ -117,7 +117,7 @@ TEST_P(EachPackingTest, TheTextIsWhatWasPacked) {
 }
 
 TEST_P(EachPackingTest, IsReadFromAnywhere) {
-  const std::string text = Lines(2 * kTextBlockBytes + 100);
+  const std::string text = TextLines(2 * kTextBlockBytes + 100);
   OpenPacked(Pack(text));
   EXPECT_EQ(Read(kBlock - 3, 6), text.substr(kTextBlockBytes - 3, 6));
   EXPECT_EQ(Read(2 * kBlock + 95, 10), text.substr(2 * kTextBlockBytes + 95));
@@ -127,15 +127,15 @@ TEST_P(EachPackingTest, IsReadFromAnywhere) {
 }
 
 TEST_P(EachPackingTest, SeveralOneBehindTheOtherAreOneText) {
-  const std::string a = Lines(100);
-  const std::string b = Lines(kTextBlockBytes + 7);
+  const std::string a = TextLines(100);
+  const std::string b = TextLines(kTextBlockBytes + 7);
   OpenPacked(Pack(a) + Pack("") + Pack(b) + Pack(a));
   EXPECT_TRUE(ReadAll() == a + b + a);
   EXPECT_FALSE(text_->WhyCut());
 }
 
 TEST_P(EachPackingTest, OneThatIsCutIsKeptUpToThereAndSaysSo) {
-  const std::string text = Lines(20'000);
+  const std::string text = TextLines(20'000);
   const std::string packed = Pack(text);
   for (size_t size = 1; size < packed.size();
        size += std::max<size_t>(1, std::min(packed.size() - 1 - size, packed.size() / 50))) {
@@ -149,7 +149,7 @@ TEST_P(EachPackingTest, OneThatIsCutIsKeptUpToThereAndSaysSo) {
 }
 
 TEST_P(EachPackingTest, OneThatIsDamagedIsKeptUpToThereAndSaysSo) {
-  const std::string text = Lines(3'000'000);
+  const std::string text = TextLines(3'000'000);
   std::string packed = Pack(text);
   for (size_t i = 0; i < 64; ++i)
     packed[packed.size() / 2 + i] = static_cast<char>(~packed[packed.size() / 2 + i] * 13);
@@ -163,7 +163,7 @@ TEST_P(EachPackingTest, OneThatIsDamagedIsKeptUpToThereAndSaysSo) {
 }
 
 TEST_P(EachPackingTest, AWrongChecksumAtTheEndTakesNothingOfTheText) {
-  const std::string text = Lines(1'000'000);
+  const std::string text = TextLines(1'000'000);
   std::string packed = Pack(text);
   const size_t of_checksum = packed.size() - (GetParam().name == "gzip" ? 8 : 4);
   packed[of_checksum] = static_cast<char>(~packed[of_checksum]);
@@ -206,7 +206,7 @@ TEST_P(EachPackingTest, ABombIsCut) {
 }
 
 TEST_P(EachPackingTest, WhoIsFarAheadIsServed) {
-  const std::string text = Lines(7 * kTextBlockBytes);
+  const std::string text = TextLines(7 * kTextBlockBytes);
   OpenPacked(Pack(text), {.blocks_ahead = 2});
   EXPECT_EQ(Read(6 * kBlock, 20), text.substr(6 * kTextBlockBytes, 20));
   EXPECT_EQ(Read(0, 20), text.substr(0, 20));  // and nobody behind lost anything
@@ -214,7 +214,7 @@ TEST_P(EachPackingTest, WhoIsFarAheadIsServed) {
 }
 
 TEST_P(EachPackingTest, ManyReadAtOnce) {
-  const std::string text = Lines(4 * kTextBlockBytes);
+  const std::string text = TextLines(4 * kTextBlockBytes);
   OpenPacked(Pack(text), {.blocks_ahead = 2});
   std::vector<std::thread> threads;
   for (size_t i = 0; i < 4; ++i) {
@@ -228,7 +228,7 @@ TEST_P(EachPackingTest, ManyReadAtOnce) {
 
 TEST_P(EachPackingTest, WhereNoThreadCanBeStartedWhoReadsUnpacks) {
   for (const size_t size : {size_t{0}, size_t{1000}, kTextBlockBytes, 3 * kTextBlockBytes + 1}) {
-    const std::string text = Lines(size);
+    const std::string text = TextLines(size);
     const NoMoreThreads none;
     OpenPacked(Pack(text), {.blocks_ahead = 1});
     EXPECT_TRUE(ReadAll() == text) << size;
@@ -238,7 +238,7 @@ TEST_P(EachPackingTest, WhereNoThreadCanBeStartedWhoReadsUnpacks) {
 }
 
 TEST_P(EachPackingTest, WhereNoThreadCouldBeStartedManyReadAtOnceToo) {
-  const std::string text = Lines(4 * kTextBlockBytes);
+  const std::string text = TextLines(4 * kTextBlockBytes);
   {
     const NoMoreThreads none;
     OpenPacked(Pack(text), {.blocks_ahead = 2});
@@ -254,7 +254,7 @@ TEST_P(EachPackingTest, WhereNoThreadCouldBeStartedManyReadAtOnceToo) {
 }
 
 TEST_P(EachPackingTest, WhereNoThreadCanBeStartedACutOneIsKeptUpToThereAndSaysSo) {
-  const std::string text = Lines(kTextBlockBytes + 20'000);
+  const std::string text = TextLines(kTextBlockBytes + 20'000);
   const std::string packed = Pack(text);
   const NoMoreThreads none;
   OpenPacked(packed.substr(0, packed.size() - 100));
@@ -266,7 +266,7 @@ TEST_P(EachPackingTest, WhereNoThreadCanBeStartedACutOneIsKeptUpToThereAndSaysSo
 }
 
 TEST_P(EachPackingTest, TheHashIsTheSourcesHoweverMuchWasRead) {
-  const std::string packed = Pack(Lines(1000)) + std::string(2 * kHashBlockBytes, '\0');
+  const std::string packed = Pack(TextLines(1000)) + std::string(2 * kHashBlockBytes, '\0');
   OpenPacked(packed);
   const std::string hash = *HashSource(fd_.get(), {});
   EXPECT_EQ(*text_->FinishHash({}), hash);
@@ -313,8 +313,8 @@ std::string SkippableFrame(char kind, const std::string& content) {
 }
 
 TEST_F(PackedTextTest, FramesOfAZstdThatAreToBeSkippedAreNoText) {
-  const std::string a = Lines(1000);
-  const std::string b = Lines(kTextBlockBytes + 7);
+  const std::string a = TextLines(1000);
+  const std::string b = TextLines(kTextBlockBytes + 7);
   const std::string source = SkippableFrame(0, "1234") + Zstd(a) + SkippableFrame(15, std::string(100'000, 'x')) +
                              SkippableFrame(7, "") + Zstd(b) + SkippableFrame(3, "end");
   EXPECT_TRUE(LooksLikeZstd(source));
@@ -385,7 +385,7 @@ TEST_F(PackedTextTest, AnUnpackerThatMakesNothingEndsTheText) {
 }
 
 TEST_P(EachPackingTest, OneThatBecomesShorterIsKeptUpToThereAndSaysSo) {
-  const std::string text = Lines(3'000'000);
+  const std::string text = TextLines(3'000'000);
   const std::string packed = Pack(text);
   const std::string source = packed + std::string(kHashBlockBytes, '\0');
   for (const size_t size : {packed.size() / 2, size_t{0}}) {
@@ -428,7 +428,7 @@ TEST_F(PackedTextTest, OnceStoppedTheHashIsCancelled) {
 }
 
 TEST_F(PackedTextTest, SaysHowMuchOfTheSourceATextIs) {
-  const std::string packed = Gzip(Lines(3 * kTextBlockBytes));
+  const std::string packed = Gzip(TextLines(3 * kTextBlockBytes));
   Open(packed, MakeGzipUnpacker());
   Read(3 * kBlock - 1, 1);
   EXPECT_GT(text_->SourceBytesAt(1), 0);

@@ -21,8 +21,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int64_t kStepNs = 100 * kNanosPerMilli;
-constexpr const char* kUuid = "GPU-1";
+constexpr int64_t kChannelStepNs = 100 * kNanosPerMilli;
+constexpr const char* kChannelUuid = "GPU-1";
 
 class HelpersWorkerTest : public testing::Test {
  protected:
@@ -33,7 +33,7 @@ class HelpersWorkerTest : public testing::Test {
     program.packet_limit_bytes = 1024;
     program.call_limit_ns = 5 * kNanosPerSecond;
     program.helper = &link_;
-    program.request = HelperHoldClocks{kUuid};
+    program.request = HelperHoldClocks{kChannelUuid};
     WorkerChannel::Events events;
     events.packet = [this](const std::string& bytes) { told_.push_back("said " + bytes); };
     events.over = [this](const Status& why) { told_.push_back("over: " + why.ToString()); };
@@ -49,9 +49,9 @@ class HelpersWorkerTest : public testing::Test {
     for (int step = 0; step < 50 && !heard_; ++step) {
       loop_.RunUntilIdle();
       heard_ = helper_.Hear();
-      clock_.Advance(kStepNs);
+      clock_.Advance(kChannelStepNs);
     }
-    ASSERT_TRUE(heard_ && heard_->message == HelperMessage(HelperHoldClocks{kUuid}));
+    ASSERT_TRUE(heard_ && heard_->message == HelperMessage(HelperHoldClocks{kChannelUuid}));
     ASSERT_TRUE(heard_->file.valid() && CallPage::IsSealed(heard_->second_file.get()));
   }
   void Answer(const HelperMessage& message) {
@@ -68,8 +68,8 @@ class HelpersWorkerTest : public testing::Test {
     loop_.RunUntilIdle();
   }
   void Pass(int64_t time_ns) {
-    for (int64_t passed_ns = 0; passed_ns < time_ns; passed_ns += kStepNs) {
-      clock_.Advance(kStepNs);
+    for (int64_t passed_ns = 0; passed_ns < time_ns; passed_ns += kChannelStepNs) {
+      clock_.Advance(kChannelStepNs);
       loop_.RunUntilIdle();
     }
   }
@@ -99,7 +99,7 @@ TEST_F(HelpersWorkerTest, GetsWhatWasSentBeforeItWasThere) {
   for (int step = 0; step < 50 && !heard_; ++step) {
     loop_.RunUntilIdle();
     heard_ = helper_.Hear();
-    clock_.Advance(kStepNs);
+    clock_.Advance(kChannelStepNs);
   }
   ASSERT_TRUE(heard_);
   Packet packet;

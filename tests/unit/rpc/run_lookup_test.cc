@@ -13,8 +13,8 @@ namespace {
 
 using testing::StartsWith;
 
-constexpr Caller kOwner{.uid = 1000};
-constexpr Caller kOther{.uid = 2000};
+constexpr Caller kOwnerUid{.uid = 1000};
+constexpr Caller kOtherUid{.uid = 2000};
 constexpr char kFirst[] = "1m7z76yq0sjfh8j2";
 constexpr char kSecond[] = "1m7z76yx6njyrmh2";
 
@@ -24,13 +24,13 @@ class RunLookupTest : public testing::Test {
     KPROF_CHECK(MigrateCatalog(db_).ok());
     for (const char* id : {kFirst, kSecond}) {
       RunRow run = SampleRun(id);
-      run.uid = kOwner.uid;
+      run.uid = kOwnerUid.uid;
       run.shared = id == kSecond;
       KPROF_CHECK(InsertRun(db_, run).ok());
     }
   }
 
-  Result<RunRow> Find(const std::string& name, const Caller& caller = kOwner) {
+  Result<RunRow> Find(const std::string& name, const Caller& caller = kOwnerUid) {
     return LookUpStoredRun(db_, nullptr, caller, name, Rpc::kCancelRun, "pin run");
   }
 
@@ -55,16 +55,16 @@ TEST_F(RunLookupTest, FailsInTheWordsOfWhatWasAskedFor) {
     std::string text;
   };
   const Case cases[] = {
-      {"zz", kOwner, ErrorCode::kNotFound, "pin run zz: there is no such run; list yours with kprofctl runs"},
-      {"../etc", kOwner, ErrorCode::kNotFound, "pin run ../etc: there is no such run"},
-      {"@last~2", kOwner, ErrorCode::kNotFound, "pin run @last~2: there is no such run"},
-      {"@first", kOwner, ErrorCode::kUsage, "pin run @first: that is not a run id"},
-      {"", kOwner, ErrorCode::kUsage, "pin run : that is not a run id"},
-      {"1m7z76y", kOwner, ErrorCode::kUsage, "pin run 1m7z76y: more than one run begins so: "},
-      {kFirst, kOther, ErrorCode::kNotFound, "pin run 1m7z76yq0sjfh8j2: there is no such run"},
-      {kSecond, kOther, ErrorCode::kNotPermitted, "pin run 1m7z76yx6njyrmh2: it belongs to uid 1000"},
-      {"@last~1", kOther, ErrorCode::kNotFound, "pin run @last~1: there is no such run"},
-      {"@" + std::string(100, 'x'), kOwner, ErrorCode::kUsage, "pin run @" + std::string(63, 'x') + "...: that"},
+      {"zz", kOwnerUid, ErrorCode::kNotFound, "pin run zz: there is no such run; list yours with kprofctl runs"},
+      {"../etc", kOwnerUid, ErrorCode::kNotFound, "pin run ../etc: there is no such run"},
+      {"@last~2", kOwnerUid, ErrorCode::kNotFound, "pin run @last~2: there is no such run"},
+      {"@first", kOwnerUid, ErrorCode::kUsage, "pin run @first: that is not a run id"},
+      {"", kOwnerUid, ErrorCode::kUsage, "pin run : that is not a run id"},
+      {"1m7z76y", kOwnerUid, ErrorCode::kUsage, "pin run 1m7z76y: more than one run begins so: "},
+      {kFirst, kOtherUid, ErrorCode::kNotFound, "pin run 1m7z76yq0sjfh8j2: there is no such run"},
+      {kSecond, kOtherUid, ErrorCode::kNotPermitted, "pin run 1m7z76yx6njyrmh2: it belongs to uid 1000"},
+      {"@last~1", kOtherUid, ErrorCode::kNotFound, "pin run @last~1: there is no such run"},
+      {"@" + std::string(100, 'x'), kOwnerUid, ErrorCode::kUsage, "pin run @" + std::string(63, 'x') + "...: that"},
   };
   for (const Case& c : cases) {
     Result<RunRow> found = Find(c.name, c.caller);

@@ -14,7 +14,7 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kPlaces = 3;
+constexpr size_t kRandomPlaces = 3;
 constexpr int kSchedules = 200;
 
 // The order, written down as its words say it and with no thought of speed.
@@ -38,7 +38,7 @@ class PlainQueue {
     }
     for (const Waiting& waiting : waiting_) {
       const LeaseRequest& request = waiting.request;
-      bool free = request.devices.empty() ? !places_wanted && places_taken < kPlaces : true;
+      bool free = request.devices.empty() ? !places_wanted && places_taken < kRandomPlaces : true;
       for (const std::string& device : request.devices) free = free && !taken.contains(device);
       if (free) {
         Waiting granted = waiting;
@@ -145,7 +145,7 @@ class Schedule {
         ASSERT_EQ(queue.HolderOf(device), id);
       }
     }
-    ASSERT_LE(places, kPlaces);
+    ASSERT_LE(places, kRandomPlaces);
     ASSERT_EQ(queue.waiting(), waiting.size());
     ASSERT_EQ(queue.holding(), holding.size());
   }
@@ -173,7 +173,7 @@ class Schedule {
   };
   static constexpr int kUsers = 5;
 
-  LeaseQueue queue{kPlaces};
+  LeaseQueue queue{kRandomPlaces};
   PlainQueue plain;
   std::map<std::string, Waiter> waiting;
   std::map<std::string, LeaseRequest> holding;
@@ -234,7 +234,7 @@ TEST(LeaseQueueRandom, UsersTakeTurns) {
   for (uint64_t seed = 0; seed < kSchedules; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    LeaseQueue queue(kPlaces);
+    LeaseQueue queue(kRandomPlaces);
     std::map<uint32_t, int> left;
     std::map<uint32_t, int> since;  // grants to others while it waited, since its last one
     std::map<std::string, uint32_t> owners;
@@ -264,7 +264,7 @@ TEST(LeaseQueueRandom, PositionsAreThoseOfTheOrder) {
   for (uint64_t seed = 0; seed < kSchedules; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    LeaseQueue queue(kPlaces);
+    LeaseQueue queue(kRandomPlaces);
     std::set<std::string> waiting;
     for (int i = 0; i < 60; ++i) {
       const std::string id = std::to_string(i);
@@ -286,7 +286,7 @@ TEST(LeaseQueueRandom, PositionsAreThoseOfTheOrder) {
 }
 
 TEST(LeaseQueueRandom, TenThousandWaitersAreAllServed) {
-  LeaseQueue queue(kPlaces);
+  LeaseQueue queue(kRandomPlaces);
   for (int i = 0; i < 10'000; ++i) {
     queue.Add({std::to_string(i), static_cast<uint32_t>(i % 100), 0, {std::to_string(i % 8)}});
   }

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-RunRequest Good() {
+RunRequest GoodRun() {
   RunRequest request;
   request.tool = "command";
   request.argv = {"/bin/true", "\xff\xfe"};
@@ -21,11 +21,11 @@ RunRequest Good() {
 }
 
 TEST(CheckRunRequest, TakesBytesThatAreNotUtf8) {
-  EXPECT_TRUE(CheckRunRequest(Good()).ok());
+  EXPECT_TRUE(CheckRunRequest(GoodRun()).ok());
 }
 
 TEST(CheckRunRequest, TakesAVeryLongCommandLine) {
-  RunRequest request = Good();
+  RunRequest request = GoodRun();
   request.argv.push_back(std::string(64 << 10, 'x'));
   EXPECT_TRUE(CheckRunRequest(request).ok());
 }
@@ -59,7 +59,7 @@ TEST(CheckRunRequest, RefusesEachThingThatIsOff) {
       {"idempotency", [](RunRequest& r) { r.idempotency_key = std::string(65, 'x'); }},
   };
   for (const Case& c : cases) {
-    RunRequest request = Good();
+    RunRequest request = GoodRun();
     c.spoil(request);
     Status status = CheckRunRequest(request);
     EXPECT_EQ(status.code(), ErrorCode::kUsage) << c.says;

@@ -24,9 +24,9 @@ constexpr uint32_t kFirstUid = 1000;
 constexpr uint32_t kUsers = 3;
 
 // One life of a node, made of one seed.
-class Schedule : public RunsFixture {
+class RandomSchedule : public RunsFixture {
  public:
-  explicit Schedule(uint64_t seed) : random_(seed) {
+  explicit RandomSchedule(uint64_t seed) : random_(seed) {
     std::vector<Device> devices;
     for (const char* id : {"0", "1", "2", "3"}) {
       devices.push_back({.id = id, .kind = DeviceKind::kNvidia, .name = "H200", .uuid = std::string("GPU-") + id});
@@ -349,7 +349,7 @@ TEST(RunsRandom, NoDeviceIsHeldByTwoAndNobodyIsLost) {
   const uint64_t schedules = std::getenv("KPROF_LONG") != nullptr ? 300 : 25;
   for (uint64_t seed = 0; seed < schedules; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Schedule schedule(seed);
+    RandomSchedule schedule(seed);
     for (int step = 0; step < 250; ++step) {
       schedule.Step();
       ASSERT_NO_FATAL_FAILURE(schedule.Check());

@@ -47,7 +47,7 @@ RunRow Round(const std::string& id, const std::string& branch, double gpu_ms, in
   return run;
 }
 
-void Fill(SandboxCatalog& catalog) {
+void FillQuestions(SandboxCatalog& catalog) {
   SandboxCatalog::Expect(catalog.db().Execute("DELETE FROM runs"));
   catalog.Add(Round("r1", "main", 4.0, 0, 12));
   catalog.Add(Round("r2", "tile-128", 3.2, 60, 11));
@@ -101,7 +101,7 @@ std::string Csv(UserQuery& query) {
 
 TEST(Questions, AreAnsweredAsTheDocumentationSays) {
   SandboxCatalog catalog;
-  Fill(catalog);
+  FillQuestions(catalog);
   const bool update = std::getenv("KPROF_UPDATE_GOLDEN") != nullptr;
   const std::string documentation = update ? "" : ReadAll(Repository() / "docs/sql.md");
   int questions = 0;

@@ -12,20 +12,20 @@
 namespace kprof {
 namespace {
 
-struct Close {
+struct CloseTemp {
   void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
 };
-using Connection = std::unique_ptr<sqlite3, Close>;
+using TempConnection = std::unique_ptr<sqlite3, CloseTemp>;
 
 class TempSpaceTest : public ::testing::Test {
  protected:
-  static Connection Open(const TempSpace& space) {
+  static TempConnection Open(const TempSpace& space) {
     sqlite3* db = nullptr;
     sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, space.vfs_name());
     sqlite3_exec(db, "PRAGMA temp_store = FILE; PRAGMA cache_size = 10", nullptr, nullptr, nullptr);
-    return Connection(db);
+    return TempConnection(db);
   }
-  static int Run(const Connection& db, const char* sql) {
+  static int Run(const TempConnection& db, const char* sql) {
     return sqlite3_exec(db.get(), sql, nullptr, nullptr, nullptr);
   }
 
@@ -38,7 +38,7 @@ constexpr const char* kFill =
 
 TEST_F(TempSpaceTest, CountsWhatFilesTakeAndGiveBack) {
   TempSpace space(folder_.path(), 100 << 20);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK) << sqlite3_errmsg(db.get());
   EXPECT_GT(space.peak_bytes(), 1 << 20);
   db.reset();
@@ -48,7 +48,7 @@ TEST_F(TempSpaceTest, CountsWhatFilesTakeAndGiveBack) {
 
 TEST_F(TempSpaceTest, RefusesMoreThanItsLimit) {
   TempSpace space(folder_.path(), 1 << 20);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   EXPECT_EQ(Run(db, kFill), SQLITE_FULL);
   EXPECT_TRUE(space.exceeded());
   EXPECT_LE(space.peak_bytes(), 1 << 20);
@@ -56,7 +56,7 @@ TEST_F(TempSpaceTest, RefusesMoreThanItsLimit) {
 
 TEST_F(TempSpaceTest, RollsBackThroughItsFiles) {
   TempSpace space(folder_.path(), 100 << 20);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);
   ASSERT_EQ(Run(db, "BEGIN; DELETE FROM t WHERE rowid % 2; ROLLBACK"), SQLITE_OK) << sqlite3_errmsg(db.get());
   EXPECT_EQ(Run(db, "PRAGMA temp.integrity_check"), SQLITE_OK);
@@ -65,7 +65,7 @@ TEST_F(TempSpaceTest, RollsBackThroughItsFiles) {
 
 TEST_F(TempSpaceTest, GivesFilesNoName) {
   TempSpace space(folder_.path(), 100 << 20);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);
   EXPECT_GT(space.used_bytes(), 0);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
@@ -78,7 +78,7 @@ TEST_F(TempSpaceTest, OpensNoFileThatHasAName) {
       sqlite3_open_v2((folder_ / "x.db").c_str(), &named, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, space.vfs_name()),
       SQLITE_CANTOPEN);
   sqlite3_close(named);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   EXPECT_EQ(Run(db, ("ATTACH '" + folder_ / "y.db' AS y").c_str()), SQLITE_CANTOPEN);
   EXPECT_EQ(Run(db, ("VACUUM INTO '" + folder_ / "z.db'").c_str()), SQLITE_CANTOPEN);
   EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
@@ -86,7 +86,7 @@ TEST_F(TempSpaceTest, OpensNoFileThatHasAName) {
 
 TEST_F(TempSpaceTest, FailsWithoutItsFolder) {
   TempSpace space(folder_ / "gone", 100 << 20);
-  Connection db = Open(space);
+  TempConnection db = Open(space);
   EXPECT_EQ(Run(db, kFill), SQLITE_CANTOPEN);
 }
 
@@ -94,7 +94,7 @@ TEST_F(TempSpaceTest, KeepsApartWhatLivesSideBySide) {
   TempSpace one(folder_.path(), 100 << 20);
   TempSpace two(folder_.path(), 100 << 20);
   EXPECT_STRNE(one.vfs_name(), two.vfs_name());
-  Connection db = Open(one);
+  TempConnection db = Open(one);
   ASSERT_EQ(Run(db, kFill), SQLITE_OK);
   EXPECT_GT(one.used_bytes(), 0);
   EXPECT_EQ(two.used_bytes(), 0);

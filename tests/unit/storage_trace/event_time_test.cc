@@ -7,8 +7,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLeastTime = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMostTime = std::numeric_limits<int64_t>::max();
 
 TEST(EventTime, AnEventEndsAfterItsDuration) {
   EXPECT_EQ(EndOf(5, 7), 12);
@@ -21,9 +21,9 @@ TEST(EventTime, WhatHasNoEndEndsWhereItBegins) {
 }
 
 TEST(EventTime, NoEndIsBeyondTheLastNumber) {
-  EXPECT_EQ(EndOf(kMost, kMost), kMost);
-  EXPECT_EQ(EndOf(kMost - 3, 3), kMost);
-  EXPECT_EQ(EndOf(kLeast, kMost), -1);
+  EXPECT_EQ(EndOf(kMostTime, kMostTime), kMostTime);
+  EXPECT_EQ(EndOf(kMostTime - 3, 3), kMostTime);
+  EXPECT_EQ(EndOf(kLeastTime, kMostTime), -1);
 }
 
 TEST(EventTime, TimesLieBetweenTheirBounds) {

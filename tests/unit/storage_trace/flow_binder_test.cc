@@ -23,14 +23,14 @@ class FlowBinderTest : public testing::Test {
   };
 };
 
-using Slices = std::map<int64_t, int64_t>;
+using BoundSlices = std::map<int64_t, int64_t>;
 
 TEST_F(FlowBinderTest, APointLiesInTheLatestBegunSliceWithItsBeginAndItsEnd) {
   for (const int64_t time : {0, 10, 15, 30, 31, 100, 101}) Point(time);
   Slice(0, 100);
   Slice(10, 20);
   binder_.Finish(bound_);
-  EXPECT_EQ(slice_of_, (Slices{{0, 0}, {1, 1}, {2, 1}, {3, 1}, {4, 0}, {5, 0}, {6, kNoValue}}));
+  EXPECT_EQ(slice_of_, (BoundSlices{{0, 0}, {1, 1}, {2, 1}, {3, 1}, {4, 0}, {5, 0}, {6, kNoValue}}));
 }
 
 TEST_F(FlowBinderTest, OneThatBindsNextTouchesTheNextToBegin) {
@@ -40,7 +40,7 @@ TEST_F(FlowBinderTest, OneThatBindsNextTouchesTheNextToBegin) {
   Slice(10, 5);
   Slice(200, kNoValue);
   binder_.Finish(bound_);
-  EXPECT_EQ(slice_of_, (Slices{{0, 0}, {1, 1}, {2, 3}, {3, kNoValue}}));
+  EXPECT_EQ(slice_of_, (BoundSlices{{0, 0}, {1, 1}, {2, 3}, {3, kNoValue}}));
 }
 
 TEST_F(FlowBinderTest, NothingLiesInASliceWithoutAnEnd) {
@@ -49,7 +49,7 @@ TEST_F(FlowBinderTest, NothingLiesInASliceWithoutAnEnd) {
   Slice(0, 15);
   Slice(10, kNoValue);
   binder_.Finish(bound_);
-  EXPECT_EQ(slice_of_, (Slices{{0, 0}, {1, kNoValue}}));
+  EXPECT_EQ(slice_of_, (BoundSlices{{0, 0}, {1, kNoValue}}));
 }
 
 TEST_F(FlowBinderTest, PointsMayComeWhileSlicesGoBy) {
@@ -57,12 +57,12 @@ TEST_F(FlowBinderTest, PointsMayComeWhileSlicesGoBy) {
   Point(50);
   Point(60, true);
   binder_.AdvanceTo(70, bound_);
-  EXPECT_EQ(slice_of_, (Slices{{0, 0}}));
+  EXPECT_EQ(slice_of_, (BoundSlices{{0, 0}}));
   EXPECT_EQ(binder_.waiting(), 1u);
   Slice(80, 5);
   Point(90);
   binder_.Finish(bound_);
-  EXPECT_EQ(slice_of_, (Slices{{0, 0}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(slice_of_, (BoundSlices{{0, 0}, {1, 1}, {2, 0}}));
   EXPECT_EQ(binder_.waiting(), 0u);
 }
 

@@ -32,15 +32,15 @@ EventRows RandomSlices(size_t count, uint64_t seed) {
   return rows;
 }
 
-std::vector<int64_t> Decoded(const EncodedSegment::Column& column) {
+std::vector<int64_t> DecodedSegment(const EncodedSegment::Column& column) {
   std::vector<int64_t> values(column.rows);
   EXPECT_TRUE(DecodeColumn(column.encoded.codec, column.encoded.bytes, values).ok());
   return values;
 }
 
-std::vector<int64_t> Decoded(const EncodedSegment& segment, EventColumn column) {
+std::vector<int64_t> DecodedSegment(const EncodedSegment& segment, EventColumn column) {
   for (const EncodedSegment::Column& found : segment.columns) {
-    if (found.shape == kNoArgs && found.column == static_cast<uint32_t>(column)) return Decoded(found);
+    if (found.shape == kNoArgs && found.column == static_cast<uint32_t>(column)) return DecodedSegment(found);
   }
   ADD_FAILURE() << "no column " << static_cast<int>(column);
   return {};
@@ -54,12 +54,12 @@ TEST(SegmentMaker, EveryRowIsInOneSegmentWithItsArguments) {
   for (size_t i = 0; i < maker.segments(); ++i) {
     const EncodedSegment segment = maker.Encode(i);
     ASSERT_EQ(segment.rows, 1000u);
-    const std::vector<int64_t> names = Decoded(segment, EventColumn::kName);
-    const std::vector<int64_t> times = Decoded(segment, EventColumn::kTime);
-    const std::vector<int64_t> shapes = Decoded(segment, EventColumn::kShape);
+    const std::vector<int64_t> names = DecodedSegment(segment, EventColumn::kName);
+    const std::vector<int64_t> times = DecodedSegment(segment, EventColumn::kTime);
+    const std::vector<int64_t> shapes = DecodedSegment(segment, EventColumn::kShape);
     std::map<std::pair<uint32_t, uint32_t>, std::vector<int64_t>> args;
     for (const EncodedSegment::Column& column : segment.columns) {
-      if (column.shape != kNoArgs) args[{column.shape, column.column}] = Decoded(column);
+      if (column.shape != kNoArgs) args[{column.shape, column.column}] = DecodedSegment(column);
     }
     std::map<int64_t, size_t> next;
     for (size_t row = 0; row < names.size(); ++row) {
@@ -84,9 +84,9 @@ TEST(SegmentMaker, SegmentsAreSlicesOfTimeAndSayWhich) {
   int64_t before = -1;
   for (size_t i = 0; i < maker.segments(); ++i) {
     const EncodedSegment segment = maker.Encode(i);
-    const std::vector<int64_t> times = Decoded(segment, EventColumn::kTime);
-    const std::vector<int64_t> durations = Decoded(segment, EventColumn::kDuration);
-    const std::vector<int64_t> tracks = Decoded(segment, EventColumn::kTrack);
+    const std::vector<int64_t> times = DecodedSegment(segment, EventColumn::kTime);
+    const std::vector<int64_t> durations = DecodedSegment(segment, EventColumn::kDuration);
+    const std::vector<int64_t> tracks = DecodedSegment(segment, EventColumn::kTrack);
     EXPECT_GE(segment.min_time_ns, before);
     EXPECT_EQ(segment.min_time_ns, *std::min_element(times.begin(), times.end()));
     EXPECT_EQ(segment.max_time_ns, *std::max_element(times.begin(), times.end()));
@@ -137,7 +137,7 @@ TEST(SegmentMaker, AKindHasItsColumnsAndNoOthers) {
   }
   const EncodedSegment segment = SegmentMaker(EventKind::kCounter, rows).Encode(0);
   ASSERT_EQ(segment.columns.size(), 4u);
-  EXPECT_EQ(Decoded(segment, EventColumn::kValue), (std::vector<int64_t>{0, 100, 200}));
+  EXPECT_EQ(DecodedSegment(segment, EventColumn::kValue), (std::vector<int64_t>{0, 100, 200}));
 }
 
 }  // namespace

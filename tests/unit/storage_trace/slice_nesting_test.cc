@@ -11,62 +11,62 @@
 namespace kprof {
 namespace {
 
-struct Slice {
+struct NestedSlice {
   int64_t track = 0;
   int64_t time = 0;
   int64_t duration = 0;
 };
 
-std::vector<int64_t> Depths(const std::vector<Slice>& slices) {
+std::vector<int64_t> NestingDepths(const std::vector<NestedSlice>& slices) {
   SliceNesting nesting;
   std::vector<int64_t> depths;
-  for (const Slice& slice : slices) depths.push_back(nesting.Add(slice.time, slice.duration, slice.track));
+  for (const NestedSlice& slice : slices) depths.push_back(nesting.Add(slice.time, slice.duration, slice.track));
   return depths;
 }
 
 using Expected = std::vector<int64_t>;
 
 TEST(SliceNesting, CountsWhatHoldsASliceWhole) {
-  EXPECT_EQ(Depths({{1, 0, 100}, {1, 0, 50}, {1, 10, 20}, {1, 30, 20}, {1, 60, 10}, {1, 100, 5}}),
+  EXPECT_EQ(NestingDepths({{1, 0, 100}, {1, 0, 50}, {1, 10, 20}, {1, 30, 20}, {1, 60, 10}, {1, 100, 5}}),
             (Expected{0, 1, 2, 2, 1, 0}));
 }
 
 TEST(SliceNesting, TracksKnowNothingOfEachOther) {
-  EXPECT_EQ(Depths({{1, 0, 100}, {2, 10, 10}, {1, 20, 10}}), (Expected{0, 0, 1}));
+  EXPECT_EQ(NestingDepths({{1, 0, 100}, {2, 10, 10}, {1, 20, 10}}), (Expected{0, 0, 1}));
 }
 
 TEST(SliceNesting, WhatCrossesStandsBeside) {
   // a holds all; c crosses the end of b, and d is in both.
-  EXPECT_EQ(Depths({{1, 0, 100}, {1, 10, 40}, {1, 30, 40}, {1, 35, 5}, {1, 55, 5}, {1, 80, 5}}),
+  EXPECT_EQ(NestingDepths({{1, 0, 100}, {1, 10, 40}, {1, 30, 40}, {1, 35, 5}, {1, 55, 5}, {1, 80, 5}}),
             (Expected{0, 1, 1, 2, 2, 1}));
 }
 
 TEST(SliceNesting, WhatBeginsWhereAnotherEndsIsNotInIt) {
-  EXPECT_EQ(Depths({{1, 0, 10}, {1, 10, 0}, {1, 10, 10}}), (Expected{0, 0, 0}));
-  EXPECT_EQ(Depths({{1, 5, 0}, {1, 5, 0}}), (Expected{0, 0}));
+  EXPECT_EQ(NestingDepths({{1, 0, 10}, {1, 10, 0}, {1, 10, 10}}), (Expected{0, 0, 0}));
+  EXPECT_EQ(NestingDepths({{1, 5, 0}, {1, 5, 0}}), (Expected{0, 0}));
 }
 
 TEST(SliceNesting, WhatHasNoEndHoldsNothing) {
-  EXPECT_EQ(Depths({{1, 0, 100}, {1, 10, kNoValue}, {1, 20, 10}}), (Expected{0, 1, 1}));
+  EXPECT_EQ(NestingDepths({{1, 0, 100}, {1, 10, kNoValue}, {1, 20, 10}}), (Expected{0, 1, 1}));
 }
 
 // Of slices that begin at different times: the depth is one more than that of the last one begun that holds it.
 TEST(SliceNesting, IsThatOfAPlainSearchHoweverTheyCross) {
   std::mt19937_64 random(12);
   for (int round = 0; round < 200; ++round) {
-    std::vector<Slice> slices;
+    std::vector<NestedSlice> slices;
     for (int i = 0; i < 60; ++i) {
       slices.push_back({static_cast<int64_t>(random() % 2), i * 5 + static_cast<int64_t>(random() % 5),
                         static_cast<int64_t>(1 + random() % 80)});
     }
     std::sort(slices.begin(), slices.end(),
-              [](const Slice& a, const Slice& b) { return std::tuple(a.time, a.track) < std::tuple(b.time, b.track); });
+              [](const NestedSlice& a, const NestedSlice& b) { return std::tuple(a.time, a.track) < std::tuple(b.time, b.track); });
     Expected depths;
     Expected parents;
     for (size_t i = 0; i < slices.size(); ++i) {
       int64_t parent = -1;
       for (size_t j = 0; j < i; ++j) {
-        const Slice& holder = slices[j];
+        const NestedSlice& holder = slices[j];
         const bool holds = holder.track == slices[i].track && holder.time + holder.duration > slices[i].time &&
                            holder.time + holder.duration >= slices[i].time + slices[i].duration;
         if (holds) parent = static_cast<int64_t>(j);
@@ -74,7 +74,7 @@ TEST(SliceNesting, IsThatOfAPlainSearchHoweverTheyCross) {
       parents.push_back(parent);
       depths.push_back(parent < 0 ? 0 : depths[static_cast<size_t>(parent)] + 1);
     }
-    ASSERT_EQ(Depths(slices), depths);
+    ASSERT_EQ(NestingDepths(slices), depths);
     // And the parent is found by depth and order alone.
     for (size_t i = 0; i < slices.size(); ++i) {
       int64_t found = -1;

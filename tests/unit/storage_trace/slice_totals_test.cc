@@ -12,21 +12,21 @@
 namespace kprof {
 namespace {
 
-struct Slice {
+struct TotalSlice {
   int64_t time = 0;
   int64_t duration = 0;
   int64_t track = 0;
   int64_t name = 0;
   int64_t category = 0;
 };
-using Slices = std::vector<Slice>;
+using TotalSlices = std::vector<TotalSlice>;
 // Count, ended, sum, least, most by track, name, category; and by the first row of the stretch.
 using Totals = std::map<std::tuple<int64_t, int64_t, int64_t>, std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>>;
 using Stretches = std::map<int64_t, Totals>;
 
-EventRows RowsOf(const Slices& slices) {
+EventRows RowsOf(const TotalSlices& slices) {
   EventRows rows;
-  for (const Slice& slice : slices) {
+  for (const TotalSlice& slice : slices) {
     rows.of(EventColumn::kTime).push_back(slice.time);
     rows.of(EventColumn::kDuration).push_back(slice.duration);
     rows.of(EventColumn::kTrack).push_back(slice.track);
@@ -36,7 +36,7 @@ EventRows RowsOf(const Slices& slices) {
   return rows;
 }
 
-std::vector<int64_t> Decoded(const EncodedSegment& segment, EventColumn column) {
+std::vector<int64_t> DecodedTotals(const EncodedSegment& segment, EventColumn column) {
   for (const EncodedSegment::Column& found : segment.columns) {
     if (found.column != static_cast<uint32_t>(column)) continue;
     std::vector<int64_t> values(found.rows);
@@ -47,14 +47,14 @@ std::vector<int64_t> Decoded(const EncodedSegment& segment, EventColumn column) 
   return {};
 }
 
-Stretches Made(const std::vector<Slices>& batches, const SliceTotalsLimits& limits) {
+Stretches Made(const std::vector<TotalSlices>& batches, const SliceTotalsLimits& limits) {
   Stretches stretches;
   SliceTotals totals(
       [&](const EncodedSegment& segment) {
         EXPECT_EQ(segment.kind, EventKind::kTotal);
         EXPECT_EQ(segment.columns.size(), ColumnsOf(EventKind::kTotal).size());
         using enum EventColumn;
-        const auto of = [&](EventColumn column) { return Decoded(segment, column); };
+        const auto of = [&](EventColumn column) { return DecodedTotals(segment, column); };
         for (size_t i = 0; i < segment.rows; ++i) {
           EXPECT_EQ(of(kTime)[i], segment.min_time_ns);
           const bool is_new =
@@ -67,7 +67,7 @@ Stretches Made(const std::vector<Slices>& batches, const SliceTotalsLimits& limi
         return OkStatus();
       },
       limits);
-  for (const Slices& batch : batches) EXPECT_TRUE(totals.Add(RowsOf(batch)).ok());
+  for (const TotalSlices& batch : batches) EXPECT_TRUE(totals.Add(RowsOf(batch)).ok());
   EXPECT_TRUE(totals.Finish().ok());
   return stretches;
 }
@@ -82,7 +82,7 @@ TEST(SliceTotals, AreThoseOfEachTrackNameAndCategory) {
 
 TEST(SliceTotals, AStretchEndsWithTheSegmentsThatFillIt) {
   const SliceTotalsLimits limits{.stretch_rows = 3, .least_shrinking = 1};
-  const Slice slice{0, 1, 0, 0, 0};
+  const TotalSlice slice{0, 1, 0, 0, 0};
   const Totals two{{{0, 0, 0}, {2, 2, 2, 1, 1}}};
   EXPECT_EQ(Made({{slice, slice}, {slice, slice}, {slice, slice}}, limits),
             (Stretches{{0, {{{0, 0, 0}, {4, 4, 4, 1, 1}}}}, {4, two}}));
@@ -96,9 +96,9 @@ TEST(SliceTotals, SumsEndWithTheLastNumberThereIs) {
 }
 
 TEST(SliceTotals, WhereTooMuchDiffersThereAreNone) {
-  Slices different;
+  TotalSlices different;
   for (int64_t i = 0; i < 100; ++i) different.push_back({i, 1, 0, i, 0});
-  const Slices alike(100, {0, 1, 0, 0, 0});
+  const TotalSlices alike(100, {0, 1, 0, 0, 0});
   // As many as slices; more than there may be; and the next stretch has some all the same.
   EXPECT_TRUE(Made({different}, {.least_shrinking = 2}).empty());
   EXPECT_EQ(Made({different, alike}, {.stretch_rows = 100, .most_groups = 99, .least_shrinking = 1}),
@@ -107,11 +107,11 @@ TEST(SliceTotals, WhereTooMuchDiffersThereAreNone) {
 
 TEST(SliceTotals, AreThoseOfAPlainSum) {
   std::mt19937_64 random(4);
-  Slices slices;
+  TotalSlices slices;
   Totals expected;
   for (int i = 0; i < 20'000; ++i) {
     const auto below = [&](int64_t end) { return static_cast<int64_t>(random() % static_cast<uint64_t>(end)); };
-    const Slice slice{below(1'000), below(9) == 0 ? kNoValue : below(500), below(7), below(600) << 20, below(3)};
+    const TotalSlice slice{below(1'000), below(9) == 0 ? kNoValue : below(500), below(7), below(600) << 20, below(3)};
     slices.push_back(slice);
     auto& [count, ended, sum, least, most] = expected[{slice.track, slice.name, slice.category}];
     ++count;
