@@ -1,7 +1,7 @@
 """Builds a preset, runs every test program of it, and says what passed, failed and was skipped, by name.
 
 A test program is a gtest binary (build/<preset>/bin/unit_*), a Python suite (tests/{system,interop,crash}/test_*.py,
-stdlib unittest), a fuzz target with its seeds (replay_*_fuzz), or, with --fuzz, a fuzzer. Each runs in a session of its
+stdlib unittest), a fuzz target with its seeds (replay_fuzz TARGET), or, with --fuzz, a fuzzer. Each runs in a session of its
 own, with a folder of its own as TMPDIR and a time limit; output is shown for failures only. Two more things count as
 failures: a process that a program leaves behind, and a sanitizer's report from any process below it.
 
@@ -422,9 +422,9 @@ def replay_programs(settings, only, limit_s):
     """Each fuzz target fed with its seeds, once: what CI without clang has of it."""
     programs = []
     for name in fuzzer_names():
-        path = os.path.join(settings.build, "bin", f"replay_{name}")
+        path = os.path.join(settings.build, "bin", "replay_fuzz")
         if os.access(path, os.X_OK) and (not only or only.search(f"replay_{name}")):
-            command = settings.wrapper + [path, *seed_folders(settings, name)]
+            command = settings.wrapper + [path, name, *seed_folders(settings, name)]
             programs.append(Program(f"replay_{name}", command, limit_s, read_fuzzer))
     return programs
 
@@ -482,20 +482,10 @@ def settings_of(preset, build_dir, long):
 
 
 def build_preset(preset, jobs):
-    """Configures and builds. Returns None, or the output of what failed."""
-    configure = ["cmake", "--preset", preset]
-    compile_all = ["cmake", "--build", "--preset", preset, "-j", str(jobs)]
-    if preset == "fuzz":
-        compile_all += ["--target", *fuzzer_names()]
-    else:
-        configure.append("-DKPROF_TESTS=ON")
-    for command in (configure, compile_all):
-        print("$ " + " ".join(command), flush=True)
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", stdin=subprocess.DEVNULL, check=False)
-        if done.returncode != 0:
-            return done.stdout
-    return None
+    """Configures and builds, with its progress on our standard output. True: all is built."""
+    command = [os.path.join(ROOT, "deploy", "build"), "-j", str(jobs)]
+    command += [preset, *fuzzer_names()] if preset == "fuzz" else ["-DKPROF_TESTS=ON", preset, "all"]
+    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def run_all(programs, settings, jobs):
@@ -583,11 +573,10 @@ def main():
     outcomes = []
     began = time.monotonic()
     if not arguments.build_dir and not (preset == "fuzz" and not fuzzer_names()):
-        problem = build_preset(preset, arguments.jobs)
-        if problem is not None:
-            outcomes.append(Outcome(f"build of preset {preset}", "failed", 0, tail(problem)))
-        else:
+        if build_preset(preset, arguments.jobs):
             print(f"built in {time.monotonic() - began:.0f} s", flush=True)
+        else:
+            outcomes.append(Outcome(f"build of preset {preset}", "failed", 0, f"see above, and build/{preset}.log"))
     if not outcomes:
         # A sanitizer makes a program up to ten times slower, and two of them share the machine.
         limit_s = (3600 if arguments.long else 600) * (3 if preset in ("asan", "tsan") else 1)
