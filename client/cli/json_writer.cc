@@ -116,6 +116,12 @@ JsonWriter& JsonWriter::Null() {
   return *this;
 }
 
+JsonWriter& JsonWriter::Raw(std::string_view json) {
+  Separate();
+  out_ += json;
+  return *this;
+}
+
 JsonWriter& JsonWriter::Time(int64_t unix_ns) {
   Separate();
   out_ += '"' + std::to_string(unix_ns) + '"';

@@ -33,6 +33,8 @@ class JsonWriter {
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
   JsonWriter& Null();
+  // A value that is JSON already, on one line.
+  JsonWriter& Raw(std::string_view json);
   // Nanoseconds since the Unix epoch.
   JsonWriter& Time(int64_t unix_ns);
 

@@ -7,64 +7,11 @@
 #include "client/cli/csv.h"
 #include "client/cli/error_json.h"
 #include "client/cli/json_writer.h"
-#include "client/cli/number_text.h"
 #include "client/cli/table.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof::cli {
 namespace {
-
-using Data = v1::ColumnData;
-
-std::string RealText(double value) {
-  std::string text = NumberText(value);
-  // A whole real is still a real: 1.0.
-  return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
-}
-
-// As one would write it in SQL: x'00ff'.
-std::string BlobText(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "x'";
-  text.reserve(bytes.size() * 2 + 3);
-  for (char c : bytes) {
-    const uint8_t byte = static_cast<uint8_t>(c);
-    text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return text + "'";
-}
-
-std::string CellText(const Cell& cell) {
-  switch (cell.kind) {
-    case Data::KIND_INTEGER:
-      return std::to_string(cell.integer);
-    case Data::KIND_REAL:
-      return RealText(cell.real);
-    case Data::KIND_TEXT:
-      return std::string(cell.bytes);
-    case Data::KIND_BYTES:
-      return BlobText(cell.bytes);
-    default:
-      return "NULL";
-  }
-}
-
-void WriteCell(JsonWriter& json, const Cell& cell) {
-  switch (cell.kind) {
-    case Data::KIND_INTEGER:
-      json.Int(cell.integer);
-      break;
-    case Data::KIND_REAL:
-      json.Double(cell.real);
-      break;
-    case Data::KIND_TEXT:
-    case Data::KIND_BYTES:
-      json.String(cell.bytes);
-      break;
-    default:
-      json.Null();
-  }
-}
 
 class TableRows : public RowWriter {
  public:
@@ -105,7 +52,7 @@ class CsvRows : public RowWriter {
   void Row(const std::vector<Cell>& cells) override {
     std::string line;
     for (size_t i = 0; i < cells.size(); ++i) {
-      if (cells[i].kind == Data::KIND_UNSPECIFIED) {
+      if (cells[i].kind == v1::ColumnData::KIND_UNSPECIFIED) {
         AppendCsvAbsent(line, i == 0);
       } else {
         AppendCsvField(line, ReadableText(CellText(cells[i])), i == 0);
@@ -212,48 +159,6 @@ Status Malformed(const std::string& why) {
               "update the older of kprofctl and kprofd");
 }
 
-// Walks down a column; each kind's values lie in a list of their own.
-class ColumnCursor {
- public:
-  explicit ColumnCursor(const Data& data) : data_(data) {}
-
-  // False: the column holds no such row.
-  bool Next(Cell& cell) {
-    if (row_ >= data_.kinds_size()) return false;
-    cell = Cell{.kind = data_.kinds(row_++), .integer = 0, .real = 0, .bytes = {}};
-    switch (cell.kind) {
-      case Data::KIND_UNSPECIFIED:
-        return true;
-      case Data::KIND_INTEGER:
-        if (integer_ >= data_.integers_size()) return false;
-        cell.integer = data_.integers(integer_++);
-        return true;
-      case Data::KIND_REAL:
-        if (real_ >= data_.reals_size()) return false;
-        cell.real = data_.reals(real_++);
-        return true;
-      case Data::KIND_TEXT:
-        if (text_ >= data_.texts_size()) return false;
-        cell.bytes = data_.texts(text_++);
-        return true;
-      case Data::KIND_BYTES:
-        if (blob_ >= data_.blobs_size()) return false;
-        cell.bytes = data_.blobs(blob_++);
-        return true;
-      default:
-        return false;
-    }
-  }
-
- private:
-  const Data& data_;
-  int row_ = 0;
-  int integer_ = 0;
-  int real_ = 0;
-  int text_ = 0;
-  int blob_ = 0;
-};
-
 }  // namespace
 
 std::optional<RowFormat> RowFormatByName(std::string_view name) {
@@ -309,7 +214,7 @@ Status RowStream::AddBatch(const v1::QueryResponse::Batch& batch) {
   if (static_cast<size_t>(batch.columns_size()) != columns_.size()) return Malformed("a batch with other columns");
   if (columns_.empty() && batch.rows() > 0) return Malformed("rows without columns");
   std::vector<ColumnCursor> cursors;
-  for (const Data& column : batch.columns()) cursors.emplace_back(column);
+  for (const v1::ColumnData& column : batch.columns()) cursors.emplace_back(column);
   std::vector<Cell> cells(cursors.size());
   for (int row = 0; row < batch.rows(); ++row) {
     for (size_t i = 0; i < cursors.size(); ++i) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/cli/cells.h"
 #include "client/cli/output.h"
 #include "kprof/v1/queries.pb.h"
 #include "storage/base/status.h"
@@ -16,14 +17,6 @@ namespace kprof::cli {
 enum class RowFormat { kTable, kCsv, kJson, kNdjson };
 
 std::optional<RowFormat> RowFormatByName(std::string_view name);
-
-// One value; text and blobs point into the message it came from.
-struct Cell {
-  v1::ColumnData::Kind kind = v1::ColumnData::KIND_UNSPECIFIED;
-  int64_t integer = 0;
-  double real = 0;
-  std::string_view bytes;
-};
 
 // A form of output. Begin, rows, End or Abort, in this order; without End what was written is incomplete.
 class RowWriter {
