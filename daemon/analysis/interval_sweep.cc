@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace kprof {
 
@@ -56,6 +57,28 @@ int64_t OverlapOf(const std::vector<Interval>& a, const std::vector<Interval>& b
     }
   }
   return both;
+}
+
+void AddTimesAtOnce(std::span<const std::vector<Interval>> unions, std::span<int64_t> ns) {
+  std::vector<size_t> next(unions.size(), 0);  // of each the first that has not ended
+  int64_t now = std::numeric_limits<int64_t>::min();
+  while (true) {
+    size_t running = 0;
+    int64_t until = std::numeric_limits<int64_t>::max();
+    bool is_over = true;
+    for (size_t i = 0; i < unions.size(); ++i) {
+      while (next[i] < unions[i].size() && unions[i][next[i]].end_ns <= now) ++next[i];
+      if (next[i] == unions[i].size()) continue;
+      const Interval& interval = unions[i][next[i]];
+      is_over = false;
+      const bool is_running = interval.begin_ns <= now;
+      if (is_running) running |= size_t{1} << i;
+      until = std::min(until, is_running ? interval.end_ns : interval.begin_ns);
+    }
+    if (is_over) return;
+    if (running != 0) ns[running] += until - now;
+    now = until;
+  }
 }
 
 }  // namespace kprof

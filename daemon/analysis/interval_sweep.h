@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace kprof {
@@ -33,5 +34,9 @@ class IntervalSweep {
 
 // How long both last.
 int64_t OverlapOf(const std::vector<Interval>& a, const std::vector<Interval>& b);
+
+// How long which of several unions last at once: adds to ns[mask], bit i for unions[i]; ns[0] stays. REQUIRES: each is
+// disjoint and in order, and `ns` has 2^unions.size() places.
+void AddTimesAtOnce(std::span<const std::vector<Interval>> unions, std::span<int64_t> ns);
 
 }  // namespace kprof

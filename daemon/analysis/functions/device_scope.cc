@@ -1,0 +1,92 @@
+#include "daemon/analysis/functions/device_scope.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "daemon/analysis/functions/profiler_steps.h"
+#include "daemon/analysis/safe_times.h"
+
+namespace kprof {
+namespace {
+
+// On a stream, but nothing that runs there.
+constexpr std::string_view kNoWork[] = {"gpu_user_annotation", "cuda_sync", "cuda_event", "overhead",
+                                        "cuda_profiler_range"};
+
+bool IsWorkCategory(std::string_view category) {
+  return std::find(std::begin(kNoWork), std::end(kNoWork), category) == std::end(kNoWork);
+}
+
+}  // namespace
+
+Result<DeviceScope> DeviceScope::Make(const AnalysisTraces& traces, const AnalysisOptions& options,
+                                      const StopSignal& stop) {
+  DeviceScope scope(traces);
+  scope.is_hta_ = options.text("window") == "hta";
+  scope.device_ = options.integer("device");
+  scope.times_.assign(traces.parts().size(), {false, options.integer("from"), options.integer("to")});
+  if (const std::optional<int64_t> step = options.integer("step")) RETURN_IF_ERROR(scope.FindStep(*step, stop));
+  return scope;
+}
+
+Status DeviceScope::FindStep(int64_t number, const StopSignal& stop) {
+  bool is_found = false;
+  std::set<int64_t> others;
+  for (size_t i = 0; i < times_.size(); ++i) {
+    ASSIGN_OR_RETURN(const std::vector<ProfilerStep> steps, FindProfilerSteps(traces_->parts()[i], stop));
+    times_[i].never = true;
+    for (const ProfilerStep& step : steps) {
+      if (step.number != number) {
+        others.insert(step.number);
+        continue;
+      }
+      const int64_t from = std::max(times_[i].from_ns.value_or(step.begin_ns), step.begin_ns);
+      const int64_t to = std::min(times_[i].to_ns.value_or(step.end_ns), step.end_ns);
+      times_[i] = {from >= to, from, to};
+      is_found = true;
+    }
+  }
+  if (is_found) return OkStatus();
+  std::string there = "they have no steps (slices called ProfilerStep#N)";
+  if (!others.empty()) {
+    there = "their steps are " + std::to_string(*others.begin()) + " to " + std::to_string(*others.rbegin());
+  }
+  return Fail(ErrorCode::kUsage, "choose step " + std::to_string(number), "the traces have no such step", there);
+}
+
+EventFilter DeviceScope::WorkOf(size_t part) const {
+  EventFilter filter;
+  filter.from_ns = from_ns(part);
+  filter.to_ns = to_ns(part);
+  filter.track_kinds = {"gpu_stream"};
+  if (device_) filter.devices = {*device_};
+  filter.accepts_category = IsWorkCategory;
+  filter.categories_are_left_out = true;
+  return filter;
+}
+
+EventFilter DeviceScope::WorkOf(size_t part, KernelType type) const {
+  EventFilter filter = WorkOf(part);
+  filter.accepts_name = [type](std::string_view name) { return TypeOfKernel(name) == type; };
+  return filter;
+}
+
+Interval DeviceScope::WholeOf(size_t part) const {
+  Interval whole;
+  bool is_first = true;
+  for (const Segment& segment : traces_->parts()[part].reader->segments(EventKind::kSlice)) {
+    const int64_t begin = SafeTime(segment.min_time_ns);
+    const int64_t end = SafeTime(segment.max_end_ns);
+    whole.begin_ns = is_first ? begin : std::min(whole.begin_ns, begin);
+    whole.end_ns = is_first ? end : std::max(whole.end_ns, end);
+    is_first = false;
+  }
+  whole.begin_ns = SafeTime(from_ns(part).value_or(whole.begin_ns));
+  whole.end_ns = std::max(SafeTime(to_ns(part).value_or(whole.end_ns)), whole.begin_ns);
+  return whole;
+}
+
+}  // namespace kprof

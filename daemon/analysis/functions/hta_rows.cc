@@ -1,0 +1,218 @@
+#include "daemon/analysis/functions/hta_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "daemon/analysis/functions/profiler_steps.h"
+#include "daemon/analysis/part_filter.h"
+#include "daemon/analysis/safe_times.h"
+#include "daemon/analysis/selected_values.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kNanosOfMicro = 1'000;
+constexpr int64_t kNoStream = -1;  // what HTA itself writes where there is none
+
+int64_t FloorMicros(int64_t time_ns) {
+  const int64_t rest = time_ns % kNanosOfMicro;
+  return time_ns - (rest < 0 ? rest + kNanosOfMicro : rest);
+}
+
+// Which slot of a shape is the argument `stream`, as a whole number.
+using StreamSlots = std::map<uint32_t, uint32_t>;
+
+Result<StreamSlots> FindStreamSlots(PartReader& reader) {
+  StreamSlots slots;
+  ASSIGN_OR_RETURN(const std::optional<int64_t> key, reader.FindString("stream"));
+  if (!key) return slots;
+  for (uint32_t shape = 0; shape < reader.shapes().size(); ++shape) {
+    const ArgShape& args = reader.shapes()[shape];
+    for (uint32_t slot = 0; slot < args.size(); ++slot) {
+      const bool is_stream = args[slot].key == *key && args[slot].type == ArgType::kInteger && !args[slot].of_event;
+      if (is_stream) slots.emplace(shape, slot);
+    }
+  }
+  return slots;
+}
+
+// Of a segment: which rows have a stream.
+Result<std::vector<uint32_t>> RowsWithStream(PartReader& reader, const Segment& segment, const StreamSlots& slots) {
+  std::vector<uint32_t> rows;
+  ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader.ReadBounds(segment, EventColumn::kShape));
+  if (!bounds) return rows;
+  const auto first = slots.lower_bound(static_cast<uint32_t>(std::clamp<int64_t>(bounds->min, 0, UINT32_MAX)));
+  if (first == slots.end() || int64_t{first->first} > bounds->max) return rows;
+  ASSIGN_OR_RETURN(const DecodedColumn shapes, reader.Read(segment, EventColumn::kShape));
+  std::map<uint32_t, std::vector<uint32_t>> of_shapes;
+  for (uint32_t row = 0; row < shapes->size(); ++row) {
+    const int64_t shape = (*shapes)[row];
+    if (shape >= 0 && shape <= UINT32_MAX && slots.contains(static_cast<uint32_t>(shape))) {
+      of_shapes[static_cast<uint32_t>(shape)].push_back(row);
+    }
+  }
+  for (const auto& [shape, of_shape] : of_shapes) {
+    ASSIGN_OR_RETURN(const DecodedColumn streams, reader.ReadArg(segment, shape, slots.at(shape)));
+    for (size_t i = 0; i < of_shape.size() && i < streams->size(); ++i) {
+      if ((*streams)[i] != kNoStream) rows.push_back(of_shape[i]);
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+// From the source's microseconds: what the part's time 0 is there.
+int64_t SourceBase(const PartReader& reader) {
+  const int64_t base = reader.IntegerFact("base_source_ns").value_or(0);
+  return ((base % kNanosOfMicro) + kNanosOfMicro) % kNanosOfMicro;  // more of it does not matter for rounding
+}
+
+class HtaReading {
+ public:
+  HtaReading(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, MemoryCharge& charge)
+      : part_(traces.parts()[part]), at_(part), scope_(scope), charge_(charge) {}
+
+  Status Read(const StopSignal& stop, std::vector<HtaRow>& rows) {
+    base_ns_ = SourceBase(reader());
+    ASSIGN_OR_RETURN(const std::vector<ProfilerStep> steps, FindProfilerSteps(part_, stop));
+    if (steps.size() >= 2) cut_ns_ = RoundedUp(steps.back().begin_ns);
+    ASSIGN_OR_RETURN(slots_, FindStreamSlots(reader()));
+    std::optional<PartFilter> work;
+    if (slots_.empty()) {
+      ASSIGN_OR_RETURN(work, PartFilter::Bind(scope_.WorkOf(at_), part_, EventKind::kSlice));
+    }
+    std::vector<int64_t> correlations;  // of rows, side by side with them, where there is a cut
+    RowSelection selection;
+    for (const Segment& segment : reader().segments(EventKind::kSlice)) {
+      RETURN_IF_ERROR(StillWanted(stop));
+      selection.all = false;
+      selection.rows.clear();
+      if (work) {
+        RETURN_IF_ERROR(
+            work->ForOne(segment, selection, [](const Segment&, const RowSelection&) { return OkStatus(); }));
+        if (selection.all) {
+          selection.all = false;
+          for (uint32_t row = 0; row < segment.rows; ++row) selection.rows.push_back(row);
+        }
+      } else {
+        ASSIGN_OR_RETURN(selection.rows, RowsWithStream(reader(), segment, slots_));
+      }
+      if (cut_ns_) RETURN_IF_ERROR(AddLaunches(segment, selection));
+      if (!selection.rows.empty()) RETURN_IF_ERROR(AddRows(segment, selection, rows, correlations));
+    }
+    if (cut_ns_) LeaveOutLater(rows, correlations);
+    return OkStatus();
+  }
+
+ private:
+  PartReader& reader() const { return *part_.reader; }
+  int64_t RoundedDown(int64_t time_ns) const { return FloorMicros(time_ns + base_ns_) - base_ns_; }
+  int64_t RoundedUp(int64_t time_ns) const { return -FloorMicros(-(time_ns + base_ns_)) - base_ns_; }
+
+  // Correlations of what the host began before the cut.
+  Status AddLaunches(const Segment& segment, const RowSelection& of_devices) {
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader().ReadBounds(segment, EventColumn::kCorrelation));
+    if (!bounds || segment.min_time_ns >= *cut_ns_) return OkStatus();
+    ASSIGN_OR_RETURN(const DecodedColumn times, reader().Read(segment, EventColumn::kTime));
+    ASSIGN_OR_RETURN(const DecodedColumn values, reader().Read(segment, EventColumn::kCorrelation));
+    const size_t before = launched_.size();
+    auto device_row = of_devices.rows.begin();
+    for (uint32_t row = 0; row < segment.rows; ++row) {
+      if (device_row != of_devices.rows.end() && *device_row == row) {
+        ++device_row;
+        continue;
+      }
+      if ((*values)[row] == kNoValue || RoundedUp(SafeTime((*times)[row])) >= *cut_ns_) continue;
+      launched_.push_back((*values)[row]);
+    }
+    return charge_.Grow(static_cast<int64_t>((launched_.size() - before) * sizeof(int64_t)));
+  }
+
+  Status AddRows(const Segment& segment, const RowSelection& selection, std::vector<HtaRow>& rows,
+                 std::vector<int64_t>& correlations) {
+    RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(selection.rows.size() * sizeof(HtaRow))));
+    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTime, selection, times_));
+    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kDuration, selection, durations_));
+    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kName, selection, names_));
+    RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kTrack, selection, tracks_));
+    std::vector<int64_t> values(selection.rows.size(), kNoValue);
+    if (cut_ns_) {
+      RETURN_IF_ERROR(charge_.Grow(static_cast<int64_t>(selection.rows.size() * sizeof(int64_t))));
+      ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds,
+                       reader().ReadBounds(segment, EventColumn::kCorrelation));
+      if (bounds) RETURN_IF_ERROR(GatherValues(reader(), segment, EventColumn::kCorrelation, selection, values));
+    }
+    const std::optional<int64_t> from = scope_.from_ns(at_);
+    const std::optional<int64_t> to = scope_.to_ns(at_);
+    for (size_t i = 0; i < times_.size(); ++i) {
+      if (!IsKnown(durations_[i])) continue;
+      const int64_t begin = SafeTime(times_[i]);
+      const int64_t end = EndOf(begin, durations_[i]);
+      if ((from && std::max(end, begin + 1) <= *from) || (to && begin >= *to)) continue;
+      const auto track = static_cast<size_t>(tracks_[i]);
+      if (track >= reader().tracks().size()) return reader().Broken("a slice is on a track that is not there");
+      if (scope_.device() && reader().tracks()[track].device != scope_.device()) continue;
+      HtaRow row{RoundedUp(begin), RoundedDown(end), names_[i], static_cast<uint32_t>(track), KernelType::kCompute};
+      if (from) row.begin_ns = std::max(row.begin_ns, RoundedUp(*from));
+      if (to) row.end_ns = std::min(row.end_ns, RoundedDown(*to));
+      ASSIGN_OR_RETURN(row.type, TypeOf(names_[i]));
+      rows.push_back(row);
+      if (cut_ns_) correlations.push_back(values[i]);
+    }
+    return OkStatus();
+  }
+
+  Result<KernelType> TypeOf(int64_t name) {
+    const auto found = types_.find(name);
+    if (found != types_.end()) return found->second;
+    ASSIGN_OR_RETURN(const std::string text, reader().ReadString(name));
+    return types_[name] = HtaTypeOfKernel(text);
+  }
+
+  void LeaveOutLater(std::vector<HtaRow>& rows, const std::vector<int64_t>& correlations) {
+    std::sort(launched_.begin(), launched_.end());
+    size_t kept = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const bool is_launched =
+          correlations[i] != kNoValue && std::binary_search(launched_.begin(), launched_.end(), correlations[i]);
+      if (is_launched) rows[kept++] = rows[i];
+    }
+    rows.resize(kept);
+  }
+
+  const TracePart& part_;
+  const size_t at_;
+  const DeviceScope& scope_;
+  MemoryCharge& charge_;
+  int64_t base_ns_ = 0;
+  std::optional<int64_t> cut_ns_;
+  StreamSlots slots_;
+  std::map<int64_t, KernelType> types_;  // by name
+  std::vector<int64_t> launched_;
+  std::vector<int64_t> times_;
+  std::vector<int64_t> durations_;
+  std::vector<int64_t> names_;
+  std::vector<int64_t> tracks_;
+};
+
+}  // namespace
+
+Result<HtaRows> HtaRows::Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                              const StopSignal& stop) {
+  HtaRows made(traces);
+  if (scope.never(part)) return made;
+  HtaReading reading(traces, part, scope, *made.charge_);
+  RETURN_IF_ERROR(reading.Read(stop, made.rows_));
+  return made;
+}
+
+AnalysisValue HtaPercent(int64_t part, int64_t whole, int digits) {
+  if (whole == 0) return AnalysisValue();
+  const double scale = std::pow(10.0, digits);
+  return std::nearbyint(100.0 * static_cast<double>(part) / static_cast<double>(whole) * scale) / scale;
+}
+
+}  // namespace kprof

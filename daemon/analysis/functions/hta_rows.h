@@ -1,0 +1,49 @@
+// The rows that HolisticTraceAnalysis takes for work of devices, and the times that it takes them to have, for answers
+// that compare with its own (option window=hta). Its choices, as its results show them:
+//
+// - Rows are slices with an argument `stream`, in whatever category; where a trace has none (it is not PyTorch's),
+// those
+//   that DeviceScope takes.
+// - Times are whole microseconds of the source's clock: begins are rounded up, ends down. So what is shorter than a
+//   microsecond may end one before it begins; HTA adds up such lengths of -1, and so do the functions here.
+// - Of a trace with two steps or more all is left out from the last one on: rows count whose launch (by correlation)
+//   began before it.
+//
+// On the reader's thread. Memory, which the traces' take_memory is asked for: 32 bytes a row, and 8 for each
+// correlation of the host where a step is left out. Costs a pass over the shapes of all slices, and over what it takes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "daemon/analysis/functions/device_scope.h"
+
+namespace kprof {
+
+struct HtaRow {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;  // may be 1,000 less
+  int64_t name = 0;    // a string's number
+  uint32_t track = 0;
+  KernelType type = KernelType::kCompute;
+};
+
+class HtaRows {
+ public:
+  static Result<HtaRows> Read(const AnalysisTraces& traces, size_t part, const DeviceScope& scope,
+                              const StopSignal& stop);
+
+  const std::vector<HtaRow>& rows() const { return rows_; }
+
+ private:
+  explicit HtaRows(const AnalysisTraces& traces) : charge_(std::make_unique<MemoryCharge>(traces.take_memory())) {}
+
+  std::unique_ptr<MemoryCharge> charge_;
+  std::vector<HtaRow> rows_;
+};
+
+// A percentage with as many digits behind the point as HTA gives.
+AnalysisValue HtaPercent(int64_t part, int64_t whole, int digits);
+
+}  // namespace kprof

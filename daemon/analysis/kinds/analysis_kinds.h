@@ -1,0 +1,17 @@
+// All kinds of analyses. Any thread.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "daemon/analysis/kinds/analysis_kind.h"
+
+namespace kprof {
+
+// In the order in which they are listed.
+std::span<const AnalysisKind> AnalysisKinds();
+
+// Fails with kUsage where there is none of that name; the remedy names what there is.
+Result<const AnalysisKind*> FindAnalysisKind(const std::string& name);
+
+}  // namespace kprof
