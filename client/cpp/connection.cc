@@ -73,6 +73,7 @@ Connection::Connection(UniqueFd socket, std::unique_ptr<TlsTunnel> behind)
       node(v1::NodeService::NewStub(channel)),
       runs(v1::RunsService::NewStub(channel)),
       queries(v1::QueriesService::NewStub(channel)),
+      analyses(v1::AnalysisService::NewStub(channel)),
       sessions(v1::SessionsService::NewStub(channel)) {}
 
 bool Connection::hung_up() const {

@@ -8,6 +8,7 @@
 
 #include "client/cpp/node_address.h"
 #include "client/cpp/tls_tunnel.h"
+#include "kprof/v1/analyses.grpc.pb.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
@@ -34,6 +35,7 @@ struct Connection {
   const std::unique_ptr<v1::NodeService::Stub> node;
   const std::unique_ptr<v1::RunsService::Stub> runs;
   const std::unique_ptr<v1::QueriesService::Stub> queries;
+  const std::unique_ptr<v1::AnalysisService::Stub> analyses;
   const std::unique_ptr<v1::SessionsService::Stub> sessions;
 };
 

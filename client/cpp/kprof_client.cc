@@ -440,4 +440,15 @@ Status KprofClient::Query(const v1::QueryRequest& request, const OnMessage<v1::Q
                         stop, "run the query");
 }
 
+Result<v1::ListAnalysesResponse> KprofClient::ListAnalyses() {
+  return state_->Call(Repeat::kAlways, &Connection::analyses, &v1::AnalysisService::Stub::ListAnalyses,
+                      v1::ListAnalysesRequest(), "list the analyses");
+}
+
+Status KprofClient::Analyze(const v1::AnalyzeRequest& request, const OnMessage<v1::AnalyzeResponse>& on_message,
+                            std::stop_token stop) {
+  return state_->Stream(Repeat::kAlways, &Connection::analyses, &v1::AnalysisService::Stub::Analyze, request,
+                        on_message, stop, "analyze");
+}
+
 }  // namespace kprof

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "client/cpp/node_address.h"
+#include "kprof/v1/analyses.pb.h"
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -97,6 +98,9 @@ class KprofClient {
 
   Status Query(const v1::QueryRequest& request, const OnMessage<v1::QueryResponse>& on_message,
                std::stop_token stop = {});
+  Result<v1::ListAnalysesResponse> ListAnalyses();
+  Status Analyze(const v1::AnalyzeRequest& request, const OnMessage<v1::AnalyzeResponse>& on_message,
+                 std::stop_token stop = {});
 
  private:
   struct State;

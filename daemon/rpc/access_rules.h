@@ -46,6 +46,8 @@ enum class Rpc {
   kExportRun,
   kQuery,
   kQueryTrace,
+  kListAnalyses,
+  kAnalyze,
   kOpenSession,
   kCloseSession,
   kGetSession,

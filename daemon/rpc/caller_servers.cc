@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "daemon/base/log.h"
+#include "daemon/rpc/analyses_service.h"
 #include "daemon/rpc/health_service.h"
 #include "daemon/rpc/node_service.h"
 #include "daemon/rpc/queries_service.h"
@@ -55,6 +56,7 @@ struct CallerServers::Server {
         node(parts, desk),
         runs(parts, desk),
         queries(parts, desk),
+        analyses(parts, desk),
         sessions(parts, desk),
         health(parts.loop, serving, desk),
         reflection(desk) {}
@@ -66,6 +68,7 @@ struct CallerServers::Server {
     builder.RegisterService(&node);
     builder.RegisterService(&runs);
     builder.RegisterService(&queries);
+    builder.RegisterService(&analyses);
     builder.RegisterService(&sessions);
     builder.RegisterService(&health);
     builder.RegisterService(&reflection);
@@ -90,6 +93,7 @@ struct CallerServers::Server {
   NodeServiceImpl node;
   RunsServiceImpl runs;
   QueriesServiceImpl queries;
+  AnalysisServiceImpl analyses;
   SessionsServiceImpl sessions;
   HealthServiceImpl health;
   ReflectionServiceImpl reflection;

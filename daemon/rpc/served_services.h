@@ -5,8 +5,13 @@
 namespace kprof {
 
 inline constexpr const char* kServedServices[] = {
-    "kprof.v1.NodeService",     "kprof.v1.RunsService",  "kprof.v1.QueriesService",
-    "kprof.v1.SessionsService", "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection",
+    "kprof.v1.NodeService",
+    "kprof.v1.RunsService",
+    "kprof.v1.QueriesService",
+    "kprof.v1.AnalysisService",
+    "kprof.v1.SessionsService",
+    "grpc.health.v1.Health",
+    "grpc.reflection.v1alpha.ServerReflection",
 };
 
 }  // namespace kprof

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "kprof/v1/analyses.grpc.pb.h"
 #include "kprof/v1/error.pb.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
@@ -200,6 +201,23 @@ class Queries final : public v1::QueriesService::Service {
   const FakeDaemon::Calls& calls_;
 };
 
+class Analyses final : public v1::AnalysisService::Service {
+ public:
+  explicit Analyses(const FakeDaemon::Calls& calls) : calls_(calls) {}
+
+  grpc::Status ListAnalyses(grpc::ServerContext*, const v1::ListAnalysesRequest* request,
+                            v1::ListAnalysesResponse* response) override {
+    return Answer(calls_.list_analyses, request, response);
+  }
+  grpc::Status Analyze(grpc::ServerContext* context, const v1::AnalyzeRequest* request,
+                       grpc::ServerWriter<v1::AnalyzeResponse>* writer) override {
+    return Answer(calls_.analyze, context, request, writer);
+  }
+
+ private:
+  const FakeDaemon::Calls& calls_;
+};
+
 class Sessions final : public v1::SessionsService::Service {
  public:
   explicit Sessions(const FakeDaemon::Calls& calls) : calls_(calls) {}
@@ -232,11 +250,12 @@ class Sessions final : public v1::SessionsService::Service {
 }  // namespace
 
 struct FakeDaemon::Server {
-  explicit Server(const Calls& calls) : node(calls), runs(calls), queries(calls), sessions(calls) {}
+  explicit Server(const Calls& calls) : node(calls), runs(calls), queries(calls), analyses(calls), sessions(calls) {}
 
   Node node;
   Runs runs;
   Queries queries;
+  Analyses analyses;
   Sessions sessions;
   std::unique_ptr<grpc::Server> grpc;
 };
@@ -255,6 +274,7 @@ void FakeDaemon::Start() {
   builder.RegisterService(&server_->node);
   builder.RegisterService(&server_->runs);
   builder.RegisterService(&server_->queries);
+  builder.RegisterService(&server_->analyses);
   builder.RegisterService(&server_->sessions);
   server_->grpc = builder.BuildAndStart();
   KPROF_CHECK(server_->grpc != nullptr);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "kprof/v1/analyses.pb.h"
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -72,6 +73,8 @@ class FakeDaemon {
         upload_source;
     Unary<v1::SubmitImportRequest, v1::SubmitImportResponse> submit_import;
     Stream<v1::QueryRequest, v1::QueryResponse> query;
+    Unary<v1::ListAnalysesRequest, v1::ListAnalysesResponse> list_analyses;
+    Stream<v1::AnalyzeRequest, v1::AnalyzeResponse> analyze;
     Stream<v1::OpenSessionRequest, v1::OpenSessionResponse> open_session;
     Unary<v1::CloseSessionRequest, v1::CloseSessionResponse> close_session;
     Unary<v1::GetSessionRequest, v1::GetSessionResponse> get_session;

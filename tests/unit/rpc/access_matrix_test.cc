@@ -54,6 +54,14 @@ const std::map<Rpc, Ask>& CallsAboutARun() {
          request.add_runs(id);
          return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
        }},
+      {Rpc::kAnalyze,
+       [](RpcClient& client, const std::string& id) {
+         CallContext context;
+         v1::AnalyzeRequest request;
+         request.set_kind("temporal-breakdown");
+         request.add_runs(id);
+         return ReadAll(client.analyses->Analyze(&context, request), v1::AnalyzeResponse());
+       }},
       {Rpc::kWatchRun,
        [](RpcClient& client, const std::string& id) {
          CallContext context;
@@ -272,6 +280,12 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          request.set_sql("SELECT 1");
          return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
        }},
+      {Rpc::kListAnalyses,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListAnalysesResponse response;
+         return client.analyses->ListAnalyses(&context, v1::ListAnalysesRequest(), &response);
+       }},
       {Rpc::kCheckHealth,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -375,6 +389,7 @@ TEST_F(AccessMatrix, OfRunsIsAsWritten) {
   const Row rows[] = {
       {Rpc::kGetRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kQueryTrace, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
+      {Rpc::kAnalyze, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kWatchRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},
       {Rpc::kHoldRun, kYes, kHidden, kYes, kYes, kNo, kYes, kYes},
       {Rpc::kWaitRun, kYes, kHidden, kYes, kYes, kYes, kYes, kYes},

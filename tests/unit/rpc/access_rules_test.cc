@@ -7,6 +7,7 @@
 
 #include "grpc/health/v1/health.pb.h"
 #include "grpc/reflection/v1alpha/reflection.pb.h"
+#include "kprof/v1/analyses.pb.h"
 #include "kprof/v1/node.pb.h"
 #include "kprof/v1/queries.pb.h"
 #include "kprof/v1/runs.pb.h"
@@ -31,6 +32,7 @@ TEST(AccessRules, HaveARowForEveryMethodOnTheWire) {
   std::set<std::string> served;
   AddMethods(*v1::GetStatusRequest::descriptor()->file(), served);
   AddMethods(*v1::QueryRequest::descriptor()->file(), served);
+  AddMethods(*v1::AnalyzeRequest::descriptor()->file(), served);
   AddMethods(*v1::SubmitRunRequest::descriptor()->file(), served);
   AddMethods(*v1::OpenSessionRequest::descriptor()->file(), served);
   AddMethods(*grpc::health::v1::HealthCheckRequest::descriptor()->file(), served);

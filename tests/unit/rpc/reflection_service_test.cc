@@ -52,8 +52,8 @@ TEST_F(ReflectionServiceTest, ListsTheServices) {
   std::vector<std::string> names;
   for (const auto& service : stream.answer.list_services_response().service()) names.push_back(service.name());
   EXPECT_THAT(names, UnorderedElementsAre("kprof.v1.NodeService", "kprof.v1.RunsService", "kprof.v1.QueriesService",
-                                          "kprof.v1.SessionsService", "grpc.health.v1.Health",
-                                          "grpc.reflection.v1alpha.ServerReflection"));
+                                          "kprof.v1.AnalysisService", "kprof.v1.SessionsService",
+                                          "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"));
   EXPECT_TRUE(stream.Finish().ok());
 }
 

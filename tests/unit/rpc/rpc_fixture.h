@@ -25,6 +25,7 @@
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/trace_functions/query_functions.h"
+#include "kprof/v1/analyses.grpc.pb.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
@@ -48,11 +49,13 @@ struct RpcClient {
         node(v1::NodeService::NewStub(channel)),
         runs(v1::RunsService::NewStub(channel)),
         queries(v1::QueriesService::NewStub(channel)),
+        analyses(v1::AnalysisService::NewStub(channel)),
         sessions(v1::SessionsService::NewStub(channel)) {}
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::NodeService::Stub> node;
   std::unique_ptr<v1::RunsService::Stub> runs;
   std::unique_ptr<v1::QueriesService::Stub> queries;
+  std::unique_ptr<v1::AnalysisService::Stub> analyses;
   std::unique_ptr<v1::SessionsService::Stub> sessions;
 };
 
