@@ -1,6 +1,10 @@
 #include "daemon/trace_functions/trace_function.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "daemon/trace_functions/analysis_functions.h"
 
 namespace kprof {
 
@@ -26,9 +30,13 @@ std::vector<FunctionColumn> ColumnsOf(std::span<const SliceField> shown, std::sp
 }
 
 std::span<const TraceFunction> TraceFunctions() {
-  static const TraceFunction kFunctions[] = {SumBy(),          SelfTimeBy(),  BusyOf(),  GapsOf(),
-                                             OverlapOf(),      HistogramOf(), TilesOf(), InstantTilesOf(),
-                                             CounterTilesOf(), CorrelatedOf()};
+  static const std::vector<TraceFunction> kFunctions = [] {
+    std::vector<TraceFunction> all = {SumBy(),       SelfTimeBy(), BusyOf(),         GapsOf(),         OverlapOf(),
+                                      HistogramOf(), TilesOf(),    InstantTilesOf(), CounterTilesOf(), CorrelatedOf()};
+    std::vector<TraceFunction> analyses = AnalysisFunctions();
+    std::move(analyses.begin(), analyses.end(), std::back_inserter(all));
+    return all;
+  }();
   return kFunctions;
 }
 

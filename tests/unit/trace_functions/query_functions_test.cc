@@ -152,6 +152,7 @@ TEST(FunctionQuestions, AreAboutFunctionsThatTheDocumentationDescribes) {
   const std::string whole = ReadFile(Repository() / "docs/sql.md");
   const std::string documentation = whole.substr(whole.find("## Functions of traces"));
   for (const TraceFunction& function : TraceFunctions()) {
+    if (std::string_view(function.name).starts_with("analyze_")) continue;  // docs/analyses has a page for each kind
     const size_t begin = documentation.find(std::string("### ") + function.name + "(");
     ASSERT_NE(begin, std::string::npos) << function.name;
     const std::string section = documentation.substr(begin, documentation.find("\n##", begin + 4) - begin);
