@@ -25,6 +25,15 @@ Status TakeCommand(std::vector<std::string> command, CaptureArgs& capture) {
   return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
 }
 
+// KIND and RUN are there, or nothing but --list needs to be.
+Status TakeWords(std::vector<std::string> words, AnalyzeArgs& analyze) {
+  for (const std::string& word : words) RETURN_IF_ERROR(CheckText("WORD", word));
+  analyze.words = std::move(words);
+  if (!analyze.words.empty() || analyze.list) return OkStatus();
+  return Usage("there is no analysis to make",
+               "write kprofctl analyze KIND RUN; kprofctl analyze --list names the kinds");
+}
+
 // The whole command line: the options of all verbs, and the verbs.
 class Grammar {
  public:
@@ -53,6 +62,7 @@ class Grammar {
     AddRunVerbs(verbs_);
     AddArtifactVerbs(verbs_);
     AddExportVerb(verbs_);
+    AddAnalyzeVerb(verbs_);
     AddDataVerbs(verbs_);
     for (const auto& [verb, finish] : verbs_.all()) {
       std::string also = "Also: --json, --socket PATH and --node HOST:PORT, before or after the verb.";
@@ -68,8 +78,9 @@ class Grammar {
   Grammar(const Grammar&) = delete;
   Grammar& operator=(const Grammar&) = delete;
 
-  // `command`: what stood after -- of a capture.
-  Result<CommandLine> Parse(const std::vector<std::string>& args, std::vector<std::string> command) {
+  // `command`: what stood after -- of a capture. `analysis`: the words of analyze that only the daemon understands.
+  Result<CommandLine> Parse(const std::vector<std::string>& args, std::vector<std::string> command,
+                            std::vector<std::string> analysis) {
     std::vector<std::string> words = WithEmptyValuesApart(args, SpellingsOf(Describe()));
     std::reverse(words.begin(), words.end());  // as CLI11 wants it
     try {
@@ -92,6 +103,7 @@ class Grammar {
       if (!verb->parsed() || !verb->get_subcommands().empty()) continue;
       ASSIGN_OR_RETURN(VerbArgs asked, finish());
       if (auto* capture = std::get_if<CaptureArgs>(&asked)) RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
+      if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) RETURN_IF_ERROR(TakeWords(std::move(analysis), *analyze));
       return CommandLine{global_, std::move(asked)};
     }
     return Usage("no verb", "see 'kprofctl --help'");
@@ -105,6 +117,12 @@ class Grammar {
   }
 
   CommandDescription Describe() const { return DescribeApp(app_); }
+  // The options that are known of one verb, and those of all.
+  OptionSpellings SpellingsOfVerb(const std::string& name) const {
+    CommandDescription program = Describe();
+    std::erase_if(program.commands, [&name](const CommandDescription& verb) { return verb.name != name; });
+    return SpellingsOf(program);
+  }
 
  private:
   // "see 'kprofctl artifacts RUN get --help'": that of the innermost verb that was given.
@@ -185,7 +203,11 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
       }
     }
   }
-  return grammar.Parse(words, std::move(command));
+  std::vector<std::string> analysis;
+  if (verb && words[*verb] == "analyze") {
+    analysis = TakeUnknownWords(words, *verb + 1, grammar.SpellingsOfVerb("analyze"));
+  }
+  return grammar.Parse(words, std::move(command), std::move(analysis));
 }
 
 bool WantsJson(const std::vector<std::string>& args) {

@@ -13,7 +13,6 @@ struct Later {
 
 constexpr Later kLater[] = {
     {"report", "", "see kprofctl show RUN"},
-    {"analyze", "", "ask kprofctl query for the runs' metrics"},
     {"compare", "", "ask kprofctl query for the runs' metrics"},
     {"open", "", "see kprofctl show RUN"},
     {"rank-exec", "", "use kprofctl capture command for each rank"},

@@ -45,4 +45,22 @@ std::optional<size_t> FindPositional(const std::vector<std::string>& words, cons
   return std::nullopt;
 }
 
+std::vector<std::string> TakeUnknownWords(std::vector<std::string>& words, size_t first,
+                                          const OptionSpellings& options) {
+  std::vector<std::string> known(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(first));
+  std::vector<std::string> unknown;
+  for (size_t i = first; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const bool is_valued = options.valued.contains(name);
+    if (!is_valued && !options.flags.contains(name)) {
+      unknown.push_back(words[i]);
+      continue;
+    }
+    known.push_back(words[i]);
+    if (is_valued && name.size() == words[i].size() && i + 1 < words.size()) known.push_back(words[++i]);
+  }
+  words = std::move(known);
+  return unknown;
+}
+
 }  // namespace kprof::cli

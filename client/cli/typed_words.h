@@ -29,4 +29,8 @@ std::vector<std::string> WithEmptyValuesApart(const std::vector<std::string>& wo
 // REQUIRES: none of the words is --.
 std::optional<size_t> FindPositional(const std::vector<std::string>& words, const OptionSpellings& options, size_t n);
 
+// Takes out of `words`, from `first` on, those that are neither options nor values of these, in their order.
+std::vector<std::string> TakeUnknownWords(std::vector<std::string>& words, size_t first,
+                                          const OptionSpellings& options);
+
 }  // namespace kprof::cli

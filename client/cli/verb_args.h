@@ -174,6 +174,16 @@ struct QueryArgs {
   int64_t limit = 0;
 };
 
+struct AnalyzeArgs {
+  bool list = false;
+  // KIND, RUN... and the kind's options in the order in which they were typed: which words are values is known when the
+  // daemon has said what options the kind has.
+  std::vector<std::string> words;
+  std::optional<RowFormat> format;
+  std::string table;
+  int64_t timeout_ms = 0;  // 0: the daemon's default
+};
+
 struct ExportArgs {
   std::string run;
   std::string format;
@@ -202,6 +212,6 @@ using VerbArgs =
                  PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
                  DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
                  ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs,
-                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs>;
+                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs>;
 
 }  // namespace kprof::cli

@@ -183,7 +183,7 @@ class CaptureTest(DaemonTest):
         self.assertEqual(len(self.ctl.json("runs", "--limit", "1000")["runs"]), before)
 
     def test_what_later_versions_have_is_told_apart_from_a_typo(self):
-        for words in (("report", "@last"), ("compare", "a"), ("analyze", "summary", "@last"),
+        for words in (("report", "@last"), ("compare", "a"),
                       ("capture", "command", "--baseline", "@last", "--", "true")):
             with self.subTest(words=words):
                 error = self.ctl.run("--json", *words, expect="usage").error

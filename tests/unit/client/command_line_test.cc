@@ -163,6 +163,17 @@ TEST(CommandLine, ReadsAQuery) {
   EXPECT_EQ(Parsed<QueryArgs>({"query", "--", "-- note\nSELECT 1"}).sql, "-- note\nSELECT 1");
 }
 
+TEST(CommandLine, WordsOfAnalyzeThatAreNoOptionsOfOursAreTheDaemons) {
+  auto args = Parsed<AnalyzeArgs>({"--json", "analyze", "kind", "--rank", "3", "@last", "--format", "csv", "--from=-5",
+                                   "--table", "t", "--timeout=2s", "--socket", "s"});
+  EXPECT_THAT(args.words, ElementsAre("kind", "--rank", "3", "@last", "--from=-5"));
+  EXPECT_EQ(args.format, RowFormat::kCsv);
+  EXPECT_EQ(args.table, "t");
+  EXPECT_EQ(args.timeout_ms, 2000);
+  EXPECT_FALSE(args.list);
+  EXPECT_TRUE(Parsed<AnalyzeArgs>({"analyze", "--list"}).list);
+}
+
 TEST(CommandLine, HelpAndVersionAreText) {
   EXPECT_THAT(Parsed<PrintText>({"--help"}).text, HasSubstr("capture"));
   EXPECT_THAT(Parsed<PrintText>({"--version"}).text, testing::StartsWith("kprofctl "));
@@ -187,7 +198,7 @@ TEST(CommandLine, HelpShowsTheWordsInTheOrderInWhichTheyAreTyped) {
 
 TEST(CommandLine, HelpHasAnExampleForEachVerbThatTakesArguments) {
   for (const char* verb : {"capture", "runs", "show", "wait", "cancel", "delete", "pin", "unpin", "logs", "artifacts",
-                           "import", "export", "query", "backup", "completion"}) {
+                           "import", "export", "analyze", "query", "backup", "completion"}) {
     EXPECT_THAT(Parsed<PrintText>({verb, "--help"}).text,
                 testing::ContainsRegex(std::string("\n  .*kprofctl ") + verb));
   }
@@ -249,6 +260,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"query", "\xff"}, "is not UTF-8"}, Refused{{"query", "@"}, "SQL '@' names no file"},
         Refused{{"artifacts", "r", "get", "n"}, "--output is required; see 'kprofctl artifacts RUN get --help'"},
         Refused{{"artifacts", "r", "put", "-"}, "standard input has no name"},
+        Refused{{"analyze"}, "there is no analysis to make"}, Refused{{"analyze", "k", "\xff"}, "is not UTF-8"},
+        Refused{{"analyze", "k", "r", "--format", "ndjson"}, "use table, csv or json"},
         Refused{{"artifacts", "r", "put", "dir/"}, "names no file"}, Refused{{"completion", "tcsh"}, "tcsh"}));
 
 // As a shell's variable that is not set leaves it. Every option that takes a value, from the description of what there

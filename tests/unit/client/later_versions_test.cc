@@ -16,7 +16,6 @@ TEST(LaterVersions, AreToldApartFromMistakes) {
   };
   const Case cases[] = {
       {{"report", "--help"}, "the verb 'report'"},
-      {{"analyze", "--list"}, "the verb 'analyze'"},
       {{"compare", "a", "--baseline", "b"}, "the verb 'compare'"},
       {{"--json", "--socket", "s", "node", "status"}, "the verb 'node'"},
       {{"open", "a"}, "the verb 'open'"},

@@ -40,5 +40,12 @@ TEST(TypedWords, PositionalsAreWhatIsNeitherOptionNorValue) {
   EXPECT_EQ(FindPositional({"v", "--new", "x"}, Known(), 1), std::nullopt);
 }
 
+TEST(TypedWords, WhatIsUnknownIsTakenOutInItsOrder) {
+  Words words = {"--socket",   "s",   "v",       "kind", "--rank", "3",  "-f",
+                 "--output=o", "run", "--new=x", "-o",   "u",      "-5", "-o"};
+  EXPECT_THAT(TakeUnknownWords(words, 3, Known()), ElementsAre("kind", "--rank", "3", "run", "--new=x", "-5"));
+  EXPECT_THAT(words, ElementsAre("--socket", "s", "v", "-f", "--output=o", "-o", "u", "-o"));
+}
+
 }  // namespace
 }  // namespace kprof::cli
