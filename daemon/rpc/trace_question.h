@@ -8,6 +8,8 @@
 // On the threads of the stream's pool, one at a time. `parts` outlives it.
 #pragma once
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr int64_t kTimes = 130'000;
+constexpr int64_t kDeviceTimes = 130'000;
 
 class DeviceTimesTest : public testing::Test {
  protected:
@@ -50,14 +50,14 @@ TEST_F(DeviceTimesTest, AreWhatCountingNanosecondsMakes) {
   trace_.Add(TypedSlices(2), 50, 3);
   for (const bool in_a_stretch : {false, true}) {
     const int64_t from = in_a_stretch ? 20'000 : 0;
-    const int64_t to = in_a_stretch ? 60'000 : kTimes;
+    const int64_t to = in_a_stretch ? 60'000 : kDeviceTimes;
     const auto found = in_a_stretch ? Find({{"from", "20000"}, {"to", "60000"}}) : Find({});
     ASSERT_TRUE(found.ok()) << found.status().ToString();
     ASSERT_EQ(found->size(), 4u);
     for (const DeviceTimes& of : *found) {
       PartReader& reader = *trace_.part(of.part).reader;
-      std::vector<unsigned> running(kTimes);
-      int64_t first = kTimes;
+      std::vector<unsigned> running(kDeviceTimes);
+      int64_t first = kDeviceTimes;
       int64_t last = 0;
       for (const SampleRow& row : RowsOf(reader)) {
         first = std::min(first, row.slice.time);
