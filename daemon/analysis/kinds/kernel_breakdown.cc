@@ -1,0 +1,167 @@
+// Which types of work took the time of devices, and which kernels. Docs: docs/analyses/kernel-breakdown.md.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "daemon/analysis/aggregate.h"
+#include "daemon/analysis/functions/device_scope.h"
+#include "daemon/analysis/functions/device_times.h"
+#include "daemon/analysis/functions/hta_rows.h"
+#include "daemon/analysis/kinds/analysis_kind.h"
+
+namespace kprof {
+namespace {
+
+enum KernelTable : size_t { kByType, kKernels };
+constexpr int kHtaDigitsOfTypes = 1;
+constexpr double kKernelPercentiles[] = {50, 99};
+
+struct KernelSum {
+  size_t part = 0;
+  std::string name;
+  KernelType type = KernelType::kCompute;
+  Aggregate times;
+};
+
+// "compute+memory": both at once.
+std::string TextOfTypes(size_t types) {
+  std::string text;
+  for (size_t type = 0; type < kKernelTypes; ++type) {
+    if ((types >> type & 1) == 0) continue;
+    text += (text.empty() ? "" : "+") + std::string(KernelTypeName(static_cast<KernelType>(type)));
+  }
+  return text;
+}
+
+Status AddTypes(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop,
+                AnalysisAnswer& answer) {
+  ASSIGN_OR_RETURN(const std::vector<DeviceTimes> times, FindDeviceTimes(traces, options, stop, answer));
+  std::map<std::string, decltype(DeviceTimes::at_once_ns)> of_runs;
+  for (const DeviceTimes& of : times) {
+    auto& sums = of_runs[traces.run(of.part)];
+    for (size_t types = 1; types < sums.size(); ++types) sums[types] += of.at_once_ns[types];
+  }
+  for (const auto& [run, sums] : of_runs) {
+    int64_t all = 0;
+    std::vector<std::pair<int64_t, size_t>> order;  // the longest first
+    for (size_t types = 1; types < sums.size(); ++types) {
+      all += sums[types];
+      if (sums[types] > 0) order.emplace_back(-sums[types], types);
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [negative, types] : order) {
+      const bool is_hta = options.text("window") == "hta";
+      const AnalysisValue percent =
+          is_hta ? HtaPercent(sums[types], all, kHtaDigitsOfTypes) : PercentOf(sums[types], all);
+      RETURN_IF_ERROR(answer.AddRow(kByType, {run, TextOfTypes(types), sums[types], percent}));
+    }
+  }
+  return OkStatus();
+}
+
+Status FindExactKernels(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, const StopSignal& stop,
+                        std::vector<KernelSum>& kernels) {
+  AggregateRequest request{.filter = scope.WorkOf(part), .by = {GroupBy::kName}, .take_memory = traces.take_memory()};
+  request.percentiles.assign(std::begin(kKernelPercentiles), std::end(kKernelPercentiles));
+  ASSIGN_OR_RETURN(std::vector<Aggregate> found, AggregateEvents(traces.parts().subspan(part, 1), request, stop));
+  for (Aggregate& times : found) {
+    std::string name = std::get<std::string>(times.key.front());
+    const KernelType type = TypeOfKernel(name);
+    kernels.push_back({part, std::move(name), type, std::move(times)});
+  }
+  return OkStatus();
+}
+
+Status FindHtaKernels(const AnalysisTraces& traces, size_t part, const DeviceScope& scope, const StopSignal& stop,
+                      std::vector<KernelSum>& kernels) {
+  ASSIGN_OR_RETURN(const HtaRows read, HtaRows::Read(traces, part, scope, stop));
+  MemoryCharge charge(traces.take_memory());
+  RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(read.rows().size() * sizeof(int64_t))));
+  std::map<std::pair<int64_t, KernelType>, std::vector<int64_t>> durations;
+  for (const HtaRow& row : read.rows()) durations[{row.name, row.type}].push_back(row.end_ns - row.begin_ns);
+  for (auto& [key, values] : durations) {
+    std::sort(values.begin(), values.end());
+    KernelSum kernel{.part = part, .type = key.second};
+    ASSIGN_OR_RETURN(kernel.name, traces.parts()[part].reader->ReadString(key.first));
+    Aggregate& times = kernel.times;
+    times.count = times.ended = static_cast<int64_t>(values.size());
+    for (const int64_t value : values) times.sum_ns += value;
+    times.min_ns = values.front();
+    times.max_ns = values.back();
+    for (const double percentile : kKernelPercentiles) {
+      const double place = std::ceil(percentile / 100 * static_cast<double>(values.size()));
+      times.percentiles_ns.push_back(values[static_cast<size_t>(place) - 1]);
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  return OkStatus();
+}
+
+Status AddKernels(const AnalysisTraces& traces, const AnalysisOptions& options, const StopSignal& stop,
+                  AnalysisAnswer& answer) {
+  ASSIGN_OR_RETURN(const DeviceScope scope, DeviceScope::Make(traces, options, stop));
+  std::vector<KernelSum> kernels;
+  for (size_t part = 0; part < traces.parts().size(); ++part) {
+    if (scope.never(part)) continue;
+    const auto find = scope.is_hta() ? FindHtaKernels : FindExactKernels;
+    RETURN_IF_ERROR(find(traces, part, scope, stop, kernels));
+  }
+  std::vector<int64_t> all_of_parts(traces.parts().size(), 0);
+  for (const KernelSum& kernel : kernels) all_of_parts[kernel.part] += kernel.times.sum_ns;
+  std::sort(kernels.begin(), kernels.end(), [](const KernelSum& a, const KernelSum& b) {
+    return std::tie(b.times.sum_ns, a.part, a.name) < std::tie(a.times.sum_ns, b.part, b.name);
+  });
+  for (const KernelSum& kernel : kernels) {
+    const Aggregate& times = kernel.times;
+    const auto known = [&times](int64_t ns) { return times.ended > 0 ? AnalysisValue(ns) : AnalysisValue(); };
+    RETURN_IF_ERROR(answer.AddRow(
+        kKernels, {traces.run(kernel.part), ValueOf(traces.parts()[kernel.part].rank), kernel.name,
+                   std::string(KernelTypeName(kernel.type)), times.count, times.sum_ns,
+                   times.ended > 0 ? AnalysisValue(times.mean_ns()) : AnalysisValue(), known(times.min_ns),
+                   known(times.max_ns), times.ended > 0 ? AnalysisValue(times.percentiles_ns[0]) : AnalysisValue(),
+                   times.ended > 0 ? AnalysisValue(times.percentiles_ns[1]) : AnalysisValue(),
+                   PercentOf(times.sum_ns, all_of_parts[kernel.part])}));
+  }
+  return OkStatus();
+}
+
+Result<AnalysisAnswer> AnswerKernelBreakdown(const AnalysisTraces& traces, const AnalysisOptions& options,
+                                             const StopSignal& stop) {
+  AnalysisAnswer answer(traces);
+  RETURN_IF_ERROR(AddTypes(traces, options, stop, answer));
+  RETURN_IF_ERROR(AddKernels(traces, options, stop, answer));
+  return answer;
+}
+
+}  // namespace
+
+AnalysisKind KernelBreakdown() {
+  using enum AnalysisType;
+  return {.name = "kernel-breakdown",
+          .version = 1,
+          .question = "Which types of work took the time of the devices, and which kernels?",
+          .options = {kTraceScope, kWindow},
+          .tables = {{"by_type",
+                      {{"run", kText, "", "The run", true},
+                       {"type", kText, "", "compute, communication, memory; joined by + where they ran at once"},
+                       {"sum_ns", kInteger, "ns", "In which this ran and nothing else, added up over all ranks"},
+                       {"percent", kReal, "percent", "Of the time in which any of them ran"}}},
+                     {"kernels",
+                      {{"run", kText, "", "The run", true},
+                       {"rank", kInteger, "", "The rank; null where nobody knows it"},
+                       {"name", kText, "", "The kernel, or the copy"},
+                       {"type", kText, "", "compute, communication or memory; under window=hta also other"},
+                       {"count", kInteger, "", "How often it ran"},
+                       {"sum_ns", kInteger, "ns", "How long, added up"},
+                       {"mean_ns", kReal, "ns", "On average"},
+                       {"min_ns", kInteger, "ns", "The shortest"},
+                       {"max_ns", kInteger, "ns", "The longest"},
+                       {"p50_ns", kInteger, "ns", "The median: half of them took no longer"},
+                       {"p99_ns", kInteger, "ns", "99 of 100 took no longer"},
+                       {"percent", kReal, "percent", "sum_ns of that of all kernels of its rank"}}}},
+          .answer = &AnswerKernelBreakdown};
+}
+
+}  // namespace kprof
