@@ -245,7 +245,11 @@ TEST_F(VerbAnalyzeTest, AnAnswerThatMakesNoSenseIsRefused) {
   refuses("other facts than it told");
   messages_.push_back(messages_.front());
   refuses("something after the end");
+  EXPECT_EQ(results_, "");
   messages_.pop_back();
+  EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last", "--json"}), 1);
+  EXPECT_THAT(notes_, HasSubstr("kprofd ended the answer before its end"));
+  messages_ = WholeAnswer();
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last", "--json"}), 0);
   EXPECT_NE(results_, "");
 }

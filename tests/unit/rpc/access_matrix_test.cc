@@ -517,7 +517,7 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
       {Rpc::kListAudit, kNo, kNo, kYes, kYes},       {Rpc::kCheckHealth, kYes, kYes, kYes, kYes},
       {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},   {Rpc::kReflect, kYes, kYes, kYes, kYes},
       {Rpc::kUploadSource, kYes, kYes, kYes, kNo},   {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
-      {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes},
+      {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes}, {Rpc::kListAnalyses, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);
