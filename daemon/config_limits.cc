@@ -1,7 +1,5 @@
 #include "daemon/config_limits.h"
 
-#include <algorithm>
-
 #include "daemon/base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/ingest_program.h"
@@ -22,12 +20,6 @@ SpoolLimits SpoolLimitsOf(const Config& config) {
   const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
   if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
   return limits;
-}
-
-ReadAheads::Options ReadAheadsOf(const Config& config) {
-  // Beside as many imports as may be: what is read ahead need not be read then.
-  const int64_t at_once = std::max<int64_t>(1, config.import.at_once / 2);
-  return {.at_once = static_cast<size_t>(at_once), .kept_free_bytes = SpoolLimitsOf(config).kept_free_bytes};
 }
 
 StorageLimits::Values StorageLimitsOf(const Config& config) {

@@ -3,7 +3,6 @@
 
 #include "daemon/config.h"
 #include "daemon/ingest/trace_import.h"
-#include "daemon/runs/read_ahead.h"
 #include "daemon/runs/source_spool.h"
 #include "daemon/runs/storage_limits.h"
 
@@ -12,7 +11,6 @@ namespace kprof {
 // All but whose children its readers are, which is its caller's to say.
 ImportLimits ImportLimitsOf(const Config& config);
 SpoolLimits SpoolLimitsOf(const Config& config);
-ReadAheads::Options ReadAheadsOf(const Config& config);
 // Where it says nothing of what users may store, their fair share of the disk; its size not being known, no limit.
 StorageLimits::Values StorageLimitsOf(const Config& config);
 

@@ -39,7 +39,6 @@
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/held_sources.h"
 #include "daemon/runs/import_ways.h"
-#include "daemon/runs/read_ahead.h"
 #include "daemon/runs/recovery.h"
 #include "daemon/runs/runs.h"
 #include "daemon/runs/storage_limits.h"
@@ -97,7 +96,6 @@ const char* DaemonVersion() {
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
   ~Parts() {
-    if (read_aheads) read_aheads->End();
     for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
   }
   Parts(const Parts&) = delete;
@@ -135,7 +133,6 @@ struct Daemon::Parts {
   std::unique_ptr<CeilingBook> ceilings;
   UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
-  std::unique_ptr<ReadAheads> read_aheads;
   HeldSources sources{loop};
   ImportWays imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
@@ -202,9 +199,6 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
   device_ways->Await(DevicesOf(recovered));
-  read_aheads = std::make_unique<ReadAheads>(
-      ReadAheads::Parts{ImportTrace, imports.limits, *files, catalog->layout().TemporaryFolder(), run_files},
-      ReadAheadsOf(config));
   storage_limits.Set(StorageLimitsOf(config));
   std::string last_id;
   {
@@ -268,7 +262,6 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
                                             ways->helper_watch(),
                                             &sources,
                                             SpoolLimitsOf(config),
-                                            read_aheads.get(),
                                             &device_ways->devices(),
                                             &device_ways->peaks(),
                                             device_ways->clocks(),

@@ -32,7 +32,7 @@ struct OpenSource {
 struct SourceFormat {
   std::string_view name;   // as --format and the facts of a part have it
   std::string_view alias;  // what else it may be asked for by
-  // A text may be packed, and is read while it comes; a database is neither.
+  // A text may be packed, and can be read while it comes; a database is neither.
   bool is_text = true;
   // For people, of a file that looks like this.
   std::string_view what;  // "a Chrome trace"

@@ -68,8 +68,6 @@ struct RpcParts {
   // Of imports that are yet to be submitted. Null: nothing is imported.
   HeldSources* sources = nullptr;
   SpoolLimits spool_limits = {};  // of those that are sent
-  // Null: none is read before it is imported.
-  ReadAheads* read_aheads = nullptr;
   // What the devices tell; io loop only. Null: nothing is asked of them.
   NodeDevices* node_devices = nullptr;
   const PeakTable* peaks = nullptr;      // null: nothing is known of any

@@ -54,10 +54,7 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
     Status submitted = parts_.bulk.Submit([this, ok] {
       Status status = ok ? Take() : FinishUpload();
       const bool more = ok && status.ok();
-      if (!more) {
-        spool_.reset();
-        ahead_.reset();
-      }
+      if (!more) spool_.reset();
       parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
     });
     if (!submitted.ok()) End(submitted);
@@ -72,7 +69,6 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
 
   void End(const Status& status) {
     spool_.reset();  // its file has no name: closing it is quick
-    ahead_.reset();
     if (status.ok()) response_.set_ticket(parts_.sources->Keep(uid_, std::move(*source_)));
     parts_.sources->EndUpload(uid_);
     upload_place_.reset();  // before the client knows, who may begin the next at once
@@ -86,10 +82,9 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
       case v1::UploadSourceRequest::kHeader:
         return Begin(message_.header());
       case v1::UploadSourceRequest::kData:
-        if (!spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came before the header");
-        if (sent_bytes_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came after how many they are");
-        RETURN_IF_ERROR(spool_->Add(message_.data()));
-        return ReadOn();
+        if (!spool_) return Fail(ErrorCode::kUsage, kAct, "bytes came before the header");
+        if (sent_bytes_) return Fail(ErrorCode::kUsage, kAct, "bytes came after how many they are");
+        return spool_->Add(message_.data());
       case v1::UploadSourceRequest::kSentBytes:
         sent_bytes_ = message_.sent_bytes();
         return OkStatus();
@@ -99,28 +94,12 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   }
 
   Status Begin(const v1::UploadSourceRequest::Header& header) {
-    if (spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "a second header came");
-    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kSendSourceAct, "its size is negative");
-    announced_ = {LastStep(header.name()), header.size_bytes(), header.may_be_none()};
+    if (spool_) return Fail(ErrorCode::kUsage, kAct, "a second header came");
+    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kAct, "its size is negative");
+    const AnnouncedSource announced{LastStep(header.name()), header.size_bytes(), header.may_be_none()};
     ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, uid_,
-                                                announced_, parts_.spool_limits));
+                                                announced, parts_.spool_limits));
     return OkStatus();
-  }
-
-  // Once there is enough of it, and a place, it is read as it comes.
-  Status ReadOn() {
-    const SourceGrowth::State grown{spool_->size_bytes(), false};
-    if (ahead_ == nullptr) {
-      const SourceKind kind = spool_->kind();
-      const bool is_text = kind == SourceKind::kText || kind == SourceKind::kPackedText;
-      if (is_text && parts_.read_aheads != nullptr) {
-        ahead_ = parts_.read_aheads->Begin(
-            {spool_->fd(), announced_.name, announced_.may_be_none, spool_->BytesBeside()}, grown);
-      }
-      return OkStatus();
-    }
-    ahead_->Tell(grown);
-    return ahead_->bad_source().value_or(OkStatus());
   }
 
   Status FinishUpload() {
@@ -130,8 +109,6 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
       return Fail(ErrorCode::kBadInput, kSendSourceAct, "the stream ended without how many bytes it has", "send it again");
     }
     ASSIGN_OR_RETURN(source_, spool_->Finish(*sent_bytes_, std::move(*source_place_)));
-    if (ahead_ != nullptr) ahead_->Tell({source_->size_bytes, true});
-    source_->read_ahead = std::move(ahead_);
     return OkStatus();
   }
 
@@ -144,9 +121,7 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   bool given_up_ = false;                      // io loop
   // One read, or one worker, at a time.
   v1::UploadSourceRequest message_;
-  AnnouncedSource announced_;
   std::unique_ptr<SourceSpool> spool_;
-  std::shared_ptr<ReadAhead> ahead_;  // until its source has it
   std::optional<int64_t> sent_bytes_;
   std::optional<Places::Place> source_place_;
   std::optional<HeldSource> source_;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "daemon/base/places.h"
-#include "daemon/runs/read_ahead.h"
 #include "daemon/runs/upload_bytes.h"
 #include "storage/base/unique_fd.h"
 
@@ -19,7 +18,6 @@ struct HeldSource {
   int64_t size_bytes = 0;                 // when it came
   std::shared_ptr<Places::Place> place;   // shared: by what is copied on its way from thread to thread
   std::shared_ptr<SpooledBytes> spooled;  // of one that came over the wire; the same
-  std::shared_ptr<ReadAhead> read_ahead;  // of one that was read as it came, or still is; the same
 };
 
 }  // namespace kprof

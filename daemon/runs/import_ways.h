@@ -4,18 +4,22 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/trace_import.h"
 #include "daemon/runs/held_sources.h"
-#include "daemon/runs/read_ahead.h"
 #include "storage/base/files.h"
+#include "storage/base/status.h"
 
 namespace kprof {
 
 struct ImportWays {
-  using Import = TraceImporter;
+  // ImportTrace, or a test's.
+  using Import = std::function<Result<ImportedPart>(
+      const ImportSource& source, const ImportLimits& limits, Files& files, const std::string& part_path,
+      const std::stop_token& stop, const std::function<void(const ImportProgress&)>& progress)>;
   Import import;
   // storage/trace/part_rank.h, or a test's.
   using SetRank =

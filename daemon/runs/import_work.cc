@@ -149,28 +149,6 @@ Status KeepSources(Files& files, const Layout& layout, const std::string& run_id
   return OkStatus();
 }
 
-// What was read of it while it came, if that is what is asked for; else it is read now.
-Result<ImportedPart> ImportOne(const ImportWays& ways, Files& files, const ImportPlan& plan,
-                               const ImportPlan::Source& source, std::optional<int64_t> likely_rank,
-                               const std::string& part_path, const std::stop_token& stop,
-                               const OnImportProgress& progress) {
-  if (source.held.read_ahead != nullptr) {
-    std::optional<ImportedPart> part =
-        source.held.read_ahead->Take({source.name, plan.format, source.may_be_none}, part_path, stop, progress);
-    if (part) {
-      if (source.rank) part->rank = source.rank;  // the part does not say so yet
-      return *std::move(part);
-    }
-  }
-  return ways.import({.fd = source.held.fd.get(),
-                      .name = source.name,
-                      .format = plan.format,
-                      .rank = source.rank,
-                      .rank_if_unsaid = likely_rank,
-                      .may_be_none = source.may_be_none},
-                     ways.limits, files, part_path, stop, progress);
-}
-
 }  // namespace
 
 int64_t ImportPlan::total_bytes() const {
@@ -197,8 +175,13 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
       now.events = before.events + of_source.events;
       progress(now);
     };
-    Result<ImportedPart> part =
-        ImportOne(ways, files, plan, source, likely_ranks[i], FileAt(layout, run_id, i), stop, add_up);
+    const ImportSource from{.fd = source.held.fd.get(),
+                            .name = source.name,
+                            .format = plan.format,
+                            .rank = source.rank,
+                            .rank_if_unsaid = likely_ranks[i],
+                            .may_be_none = source.may_be_none};
+    Result<ImportedPart> part = ways.import(from, ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
     if (!part.ok()) return OfSource(part.status(), source.name);
     before.bytes += source.held.size_bytes;
     if (part->no_trace) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/ingest/source_kind.h"
 #include "storage/base/random_name.h"
 #include "storage/base/readable_text.h"
 #include "storage/catalog/owner_table.h"
@@ -39,7 +40,7 @@ Result<std::unique_ptr<SourceSpool>> SourceSpool::Begin(Catalog& catalog, Files&
                                                      limits));
   RETURN_IF_ERROR(spool->CheckSize(announced.size_bytes));
   // Whether it would fit, before all of it is on its way.
-  RETURN_IF_ERROR(spool->BytesBeside()->Grow(announced.size_bytes, spool->act_));
+  RETURN_IF_ERROR(spool->spooled_->Another()->Grow(announced.size_bytes, spool->act_));
   RETURN_IF_ERROR(spool->CheckRoom(announced.size_bytes));
   const std::string path = spool->folder_ + "/" + RandomName();
   ASSIGN_OR_RETURN(spool->file_, files.Create(path));
@@ -69,8 +70,7 @@ Status SourceSpool::CheckRoom(int64_t more_bytes) const {
 
 // As its reader will find.
 Status SourceSpool::Sniff() {
-  kind_ = KindOf(first_);
-  if (may_be_none_ || kind_ != SourceKind::kUnknown) return OkStatus();
+  if (may_be_none_ || KindOf(first_) != SourceKind::kUnknown) return OkStatus();
   const Status why = NoKnownFormat(first_);
   return Fail(ErrorCode::kBadInput, act_, why.why(), why.remedy());
 }

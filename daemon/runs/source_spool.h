@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "daemon/ingest/source_kind.h"
 #include "daemon/runs/held_source.h"
 #include "daemon/runs/upload_bytes.h"
 #include "storage/base/files.h"
@@ -41,13 +40,6 @@ class SourceSpool {
   // more than a source may have, and where it is of no known format (ingest/source_kind.h).
   Status Add(std::span<const char> bytes);
 
-  int64_t size_bytes() const { return spooled_->size_bytes(); }
-  // By its first bytes; kUnknown as long as there are not enough.
-  SourceKind kind() const { return kind_; }
-  int fd() const { return file_->fd(); }
-  // For what is made of it.
-  std::unique_ptr<SpooledBytes> BytesBeside() const { return spooled_->Another(); }
-
   // kBadInput when another number of bytes has come, and as Add.
   Result<HeldSource> Finish(int64_t expected_bytes, Places::Place place);
 
@@ -63,8 +55,7 @@ class SourceSpool {
   const SpoolLimits limits_;
   const std::string act_;
   const bool may_be_none_;
-  std::string first_;  // the first kSniffBytes of it, as far as they have come
-  SourceKind kind_ = SourceKind::kUnknown;
+  std::string first_;      // the first kSniffBytes of it, as far as they have come
   int64_t looked_at_ = 0;  // when it had so many bytes there was room
   std::shared_ptr<SpooledBytes> spooled_;
   std::unique_ptr<File> file_;

@@ -38,8 +38,7 @@ class UploadBytes {
   std::unordered_map<uint32_t, int64_t> bytes_by_owner_ KPROF_GUARDED_BY(mu_);  // no zeros
 };
 
-// What a source that came over the wire takes of them, or a part that is read of it, until it is gone. One thread at a
-// time.
+// What a source that came over the wire takes of them until it is gone. One thread at a time.
 class SpooledBytes {
  public:
   SpooledBytes(UploadBytes& bytes, uint32_t owner, const UploadBytes::Beside& beside)

@@ -3,11 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <thread>
-
-#include "daemon/ingest/source_kind.h"
-#include "daemon/rpc/upload_call.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {
@@ -17,18 +12,12 @@ using testing::HasSubstr;
 
 class ImportCalls : public testing::Test, public RpcFixture {
  protected:
-  // Its part is what the source holds, or begins with; what begins with "[bad" is none.
+  // Its part is what the source holds, or begins with.
   ImportCalls() {
-    import_ = [this](const ImportSource& source, const ImportLimits&, Files& files, const std::string& path,
-                     const std::stop_token& stop, const auto& progress) -> Result<ImportedPart> {
-      ++begun_;
+    import_ = [](const ImportSource& source, const ImportLimits&, Files& files, const std::string& path,
+                 const std::stop_token&, const auto& progress) -> Result<ImportedPart> {
       std::string bytes(100, '\0');
       bytes.resize(static_cast<size_t>(::pread(source.fd, bytes.data(), bytes.size(), 0)));
-      if (bytes.starts_with("[bad")) return Fail(ErrorCode::kBadInput, "import a.json", "it is bad");
-      while (source.growth != nullptr && !source.growth->state().is_whole) {
-        if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "import a.json", "it was stopped");
-        std::this_thread::yield();
-      }
       progress({.bytes = 1, .total_bytes = 3, .events = 7});
       ASSIGN_OR_RETURN(std::unique_ptr<File> file, files.Create(path));
       RETURN_IF_ERROR(file->Append(bytes));
@@ -80,8 +69,6 @@ class ImportCalls : public testing::Test, public RpcFixture {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return ticket;
   }
-
-  std::atomic<int> begun_{0};
 
   v1::Run Ended(RpcClient& client, const std::string& id) {
     CallContext context;
@@ -150,48 +137,6 @@ TEST_F(ImportCalls, AStreamThatIsNotWholeHoldsNothing) {
   }
   OnLoop([this] { EXPECT_EQ(sources_->waiting(), 0u); });
   EXPECT_EQ(limits_->upload_bytes.bytes(), 0);
-}
-
-TEST_F(ImportCalls, ASourceIsReadWhileItComesAndNotOnceMore) {
-  RpcClient client = Connect();
-  const std::string first = "[" + std::string(kSniffBytes, ' ');
-  CallContext context;
-  v1::UploadSourceResponse uploaded;
-  auto stream = client.runs->UploadSource(&context, &uploaded);
-  ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data(first)));
-  while (begun_ == 0) std::this_thread::yield();
-  ASSERT_TRUE(stream->Write(Data("]")) && stream->Write(Sent(static_cast<int64_t>(first.size() + 1))));
-  stream->WritesDone();
-  ASSERT_TRUE(stream->Finish().ok());
-  v1::SubmitImportResponse response;
-  ASSERT_TRUE(Submit(client, uploaded.ticket(), response).ok());
-  const v1::Run ended = Ended(client, response.run().id());
-  EXPECT_EQ(ended.trace().slices(), 3);
-  EXPECT_EQ(begun_, 1);
-  EXPECT_TRUE(TemporaryFiles().empty());
-}
-
-TEST_F(ImportCalls, AnUploadEndsOnceItsSourceIsKnownToBeBad) {
-  RpcClient client = Connect();
-  CallContext context;
-  v1::UploadSourceResponse uploaded;
-  auto stream = client.runs->UploadSource(&context, &uploaded);
-  ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data("[bad" + std::string(kSniffBytes, ' '))));
-  while (stream->Write(Data(" "))) std::this_thread::yield();
-  EXPECT_THAT(stream->Finish().error_message(), HasSubstr("it is bad"));
-}
-
-TEST_F(ImportCalls, OfAnUploadThatBreaksOffNothingIsReadOn) {
-  RpcClient client = Connect();
-  for (const int uploads : {1, 2}) {  // of which one is read at a time
-    CallContext context;
-    v1::UploadSourceResponse uploaded;
-    auto stream = client.runs->UploadSource(&context, &uploaded);
-    ASSERT_TRUE(stream->Write(Header("a.json")) && stream->Write(Data("[" + std::string(kSniffBytes, ' '))));
-    while (begun_ < uploads) ASSERT_TRUE(stream->Write(Data(" ")));
-    context.TryCancel();
-    EXPECT_FALSE(stream->Finish().ok());
-  }
 }
 
 TEST_F(ImportCalls, RubbishIsRefusedUnlessItMayBeNone) {

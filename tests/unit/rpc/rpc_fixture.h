@@ -173,10 +173,6 @@ class RpcFixture {
         *loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_, devices_, *runs_, *limits_, answers_,
         health_, *audit_, trace_columns_, trace_parts_, trace_functions_, NodeInfo{"host", "test", "user", "/s"}});
     parts_->sources = sources_.get();
-    read_aheads_ = std::make_unique<ReadAheads>(
-        ReadAheads::Parts{import_, imports_->limits, files(), layout().TemporaryFolder(), *bulk_},
-        ReadAheads::Options{.least_bytes = kSniffBytes});
-    parts_->read_aheads = read_aheads_.get();
     servers_ = *CallerServers::Create(*parts_, server_limits_, audited_calls_.get());
     turning_ = std::thread([this] {
       while (!stop_turning_) {
@@ -198,7 +194,6 @@ class RpcFixture {
     stop_turning_ = true;
     turning_.join();
     servers_.reset();
-    read_aheads_->End();
     for (WorkerPool* pool : {query_pool_.get(), bulk_.get(), workers_.get()}) pool->End();
     loop_->RunUntilIdle();
     runs_.reset();
@@ -361,7 +356,6 @@ class RpcFixture {
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<WorkerPool> bulk_;
   std::unique_ptr<WorkerPool> query_pool_;
-  std::unique_ptr<ReadAheads> read_aheads_;
   std::unique_ptr<HeldSources> sources_;
   std::unique_ptr<ImportWays> imports_;
   std::unique_ptr<Runs> runs_;

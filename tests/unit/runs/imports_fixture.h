@@ -42,26 +42,6 @@ class ImportsFixture : public RunsFixture {
     source.may_be_none = true;
     return source;
   }
-  // By the same reader.
-  ReadAheads AllReadAhead() {
-    const std::string folder = layout().TemporaryFolder();
-    KPROF_CHECK(disk_.files.CreateFolder(folder).ok());
-    return ReadAheads({import_, limits_, disk_.files, folder, removal_}, {.at_once = 8, .least_bytes = 0});
-  }
-  // One that came over the wire, and was read by then.
-  ImportRequest::Source Sent(ReadAheads& ahead, const std::string& name, const std::string& bytes,
-                             std::optional<int64_t> rank = std::nullopt) {
-    const std::string path = folder_ / name;
-    std::ofstream(path) << bytes;
-    HeldSource source;
-    source.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    source.size_bytes = static_cast<int64_t>(bytes.size());
-    source.read_ahead = ahead.Begin(
-        {source.fd.get(), name, false, std::make_shared<SpooledBytes>(uploaded_, 1000, UploadBytes::Beside())},
-        {source.size_bytes, true});
-    EXPECT_NE(source.read_ahead, nullptr);
-    return {sources_->Keep(1000, std::move(source)), name, rank};
-  }
   static ImportRequest Of(std::vector<ImportRequest::Source> sources) {
     ImportRequest request;
     request.uid = 1000;
@@ -99,9 +79,6 @@ class ImportsFixture : public RunsFixture {
   static constexpr int64_t kBytesWithRank = 12'345;
   std::map<std::string, std::optional<int64_t>> set_ranks_;  // of parts that said another one: by what they were called
   ImportLimits limits_;
-  StorageLimits no_limits_;
-  UploadBytes uploaded_{no_limits_};
-  WorkerPool removal_{{.threads = 0}};
   std::atomic<int> reading_{0};
   std::atomic<bool> go_on_{false};
 

@@ -73,28 +73,6 @@ TEST_F(ImportsTest, WriteIntoEachPartTheRankThatTheRunGivesIt) {
   }
 }
 
-TEST_F(ImportsTest, TakeWhatWasReadOfTheirSourcesWhileTheyCame) {
-  ReadAheads ahead = AllReadAhead();
-  const RunRow row = Ended(Import(Of({Sent(ahead, "a.json", "rank 7"), Sent(ahead, "b.json", "x", 2)})));
-  EXPECT_EQ(row.state, RunState::kDone);
-  EXPECT_EQ(reading_, 2);  // and not once more
-  EXPECT_THAT(FilesOf(row.id), ElementsAre("rank2.trace.db", "rank7.trace.db"));
-  EXPECT_THAT(set_ranks_, ElementsAre(std::pair("source1.trace.db", std::optional<int64_t>(2))));
-  EXPECT_EQ(row.trace[0].source_bytes, 6);
-  EXPECT_THAT(*disk_.files.List(layout().TemporaryFolder()), IsEmpty());
-}
-
-TEST_F(ImportsTest, ReadASourceThatWasReadOtherwiseOrFailed) {
-  ReadAheads ahead = AllReadAhead();
-  ImportRequest request = Of({Sent(ahead, "a.json", "x")});
-  request.format = "nsys-sqlite";
-  EXPECT_EQ(Ended(Import(request)).state, RunState::kDone);
-  EXPECT_EQ(reading_, 2);
-  EXPECT_EQ(Ended(Import(Of({Sent(ahead, "a.json", "bad")}))).error->code, "bad_input");
-  EXPECT_EQ(reading_, 4);
-  EXPECT_THAT(*disk_.files.List(layout().TemporaryFolder()), IsEmpty());
-}
-
 TEST_F(ImportsTest, TakeFromAPartTheRankThatItHasNotInTheEnd) {
   const RunRow row = Ended(Import(Of({Found("worker3.json", "x"), Found("settings.json", "none")})));
   EXPECT_EQ(row.trace.at(0).name, "trace");
