@@ -128,8 +128,9 @@ Result<Db> Db::Open(const std::string& path, const Options& options) {
   int result = sqlite3_open_v2(name.c_str(), &handle, flags, options.vfs);
   Db db(handle);
   if (result != SQLITE_OK) return FailSqlite(handle, result, "open " + path);
-  sqlite3_busy_timeout(handle, options.busy_timeout_ms);
-  Status status = SetUp(db, options);
+  sqlite3_busy_timeout(handle, options.alone ? 0 : options.busy_timeout_ms);
+  Status status = options.alone ? db.Execute("PRAGMA locking_mode = EXCLUSIVE") : OkStatus();
+  if (status.ok()) status = SetUp(db, options);
   // The first thing that reads the file.
   if (status.ok()) status = db.QueryInteger("PRAGMA schema_version").status();
   if (!status.ok()) return Fail(status.code(), "open " + path, status.why(), status.remedy());  // by which SQL: ours

@@ -32,6 +32,9 @@ class Db {
     bool wal = true;
     // Only for kReadOnly: nobody will ever change the file, so nothing is locked, nor looked for beside it.
     bool immutable = false;
+    // Only for kReadWrite without `wal`: as if nobody else had the file open, so that its WAL is read without the index
+    // that SQLite keeps beside it. Fails with kQueueFull at once when somebody has it open.
+    bool alone = false;
     // The SQLite VFS to go through; null is the system's. Tests put their faults here.
     const char* vfs = nullptr;
     int64_t cache_bytes = 1 << 20;

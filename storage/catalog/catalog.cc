@@ -52,7 +52,8 @@ Catalog::Catalog(const Options& options, Files& files)
 Result<std::unique_ptr<Catalog>> Catalog::Open(const Options& options, Files& files) {
   std::unique_ptr<Catalog> catalog(new Catalog(options, files));
   const std::string& folder = options.layout.state_folder;
-  Status status = CreateFolders(files, folder);
+  Status status = catalog->CheckIsOurs();
+  if (status.ok()) status = CreateFolders(files, folder);
   if (status.ok()) {
     Result<std::unique_ptr<File>> lock = TakeStateLock(options.layout, files);
     status = lock.status();
@@ -73,6 +74,14 @@ Catalog::~Catalog() {
   }
   readers_.reset();  // before the writer's last checkpoint, which they would stand in the way of
   writer_.reset();
+}
+
+// Before anything in the folder is touched, its lock included: it may be somebody else's, or of another version.
+Status Catalog::CheckIsOurs() const {
+  for (const std::string& path : {options_.layout.CatalogPath(), options_.layout.RestoredCatalogPath()}) {
+    RETURN_IF_ERROR(LookAtCatalog(path, options_.vfs));
+  }
+  return OkStatus();
 }
 
 Status Catalog::TakeOver() {
@@ -96,15 +105,9 @@ Status Catalog::OpenDatabase() {
   const std::string path = options_.layout.CatalogPath();
   const bool is_new = SizeOf(path) == 0;
   if (is_new) RETURN_IF_ERROR(CheckIsNew());
-  Db::Options for_looking{.mode = Db::Mode::kReadWrite, .wal = false, .vfs = options_.vfs};
-  {
-    // Without touching: it may be somebody else's, or from a newer version.
-    ASSIGN_OR_RETURN(Db db, Db::Open(path, for_looking));
-    RETURN_IF_ERROR(CheckCatalog(db));
-  }
   ASSIGN_OR_RETURN(
       Db db, Db::Open(path, {.mode = Db::Mode::kReadWrite, .vfs = options_.vfs, .kept_statements = kWriterStatements}));
-  RETURN_IF_ERROR(MigrateCatalog(db));
+  RETURN_IF_ERROR(MakeCatalog(db));
   ASSIGN_OR_RETURN(int64_t was_clean, db.QueryInteger(kReadCleanStop));
   last_stop_was_unclean_ = was_clean == 0;
   ASSIGN_OR_RETURN(is_backup_, IsBackup(db));

@@ -34,10 +34,10 @@ class Catalog {
     Writer::Options writer;
   };
 
-  // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, migrates, notes that
-  // it is in use. Fails as TakeStateLock does when another daemon lives there and, having changed nothing, with
-  // kStorageBroken when the database is not a kprof catalog, is from a newer version, or is gone while its runs' files
-  // are there.
+  // Creates the state folder (0700) and the database when absent, takes the lock, ends a restore, notes that it is in
+  // use. Fails, having touched nothing, with kStorageBroken when the database is not a kprof catalog or is of another
+  // version. Fails as TakeStateLock does when another daemon lives there, and with kStorageBroken when the database is
+  // gone while its runs' files are there.
   // On a full disk an existing catalog opens, with the space of the reserve if need be.
   static Result<std::unique_ptr<Catalog>> Open(const Options& options, Files& files);
 
@@ -84,6 +84,7 @@ class Catalog {
 
  private:
   Catalog(const Options& options, Files& files);
+  Status CheckIsOurs() const;
   Status TakeOver();
   Status CheckIsNew();
   Status OpenDatabase();

@@ -1,14 +1,35 @@
 #include "storage/catalog/catalog_check.h"
 
+#include <sys/stat.h>
+
+#include "storage/catalog/schema.h"
 #include "storage/statement.h"
 
 namespace kprof {
+namespace {
+
+bool HasBytes(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && info.st_size > 0;
+}
+
+}  // namespace
 
 Status CheckPages(Db& db, const std::string& remedy) {
   Statement check(db, "PRAGMA quick_check(1)");
   if (!check.Next()) return check.status();
   if (check.Text(0) == "ok") return OkStatus();
   return Fail(ErrorCode::kStorageBroken, "check the catalog's pages", std::string(check.Text(0)), remedy);
+}
+
+Status LookAtCatalog(const std::string& path, const char* vfs) {
+  if (!HasBytes(path)) return OkStatus();
+  // What a killed daemon wrote last is in its WAL alone.
+  const Db::Options options = HasBytes(path + "-wal")
+                                  ? Db::Options{.mode = Db::Mode::kReadWrite, .wal = false, .alone = true, .vfs = vfs}
+                                  : Db::Options{.immutable = true, .vfs = vfs};
+  Result<Db> db = Db::Open(path, options);
+  return db.ok() ? CheckCatalog(*db) : OkStatus();
 }
 
 Status MarkClean(Db& db) {

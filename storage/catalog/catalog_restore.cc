@@ -22,6 +22,8 @@ bool IsThere(const std::string& path) {
 }
 
 constexpr const char* kUseABackup = "use a file that kprofctl backup wrote";
+constexpr const char* kUseOneOfThisVersion =
+    "use a file that kprofctl backup wrote with this version of kprofd, or restore it with the version that wrote it";
 
 // Before SQLite opens it: that would wait at a pipe, and blame the disk for a folder.
 Status CheckHeader(const std::string& path, Files& files) {
@@ -33,9 +35,14 @@ Status CheckHeader(const std::string& path, Files& files) {
   return Fail(ErrorCode::kBadInput, "check the backup", "it is not a database", kUseABackup);
 }
 
+// By what CheckCatalog says of it.
+Status RefuseBackup(const Status& checked) {
+  if (checked.ok()) return checked;
+  return Fail(ErrorCode::kBadInput, "check the backup", checked.why(), kUseOneOfThisVersion);
+}
+
 Status CheckBackup(Db& db) {
-  Status checked = CheckCatalog(db);
-  if (!checked.ok()) return Fail(ErrorCode::kBadInput, "check the backup", checked.why(), kUseABackup);
+  RETURN_IF_ERROR(RefuseBackup(CheckCatalog(db)));
   RETURN_IF_ERROR(CheckPages(db, "use another backup"));
   ASSIGN_OR_RETURN(int64_t tables, db.QueryInteger("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'"));
   if (tables == 1) return OkStatus();
@@ -55,7 +62,6 @@ std::optional<std::vector<LeftoverRow>> KnownLeftovers(const Layout& layout, con
 
 // What is on the devices now counts, not what was there when the backup was made.
 Status PutLeftovers(Db& copy, const std::vector<LeftoverRow>& leftovers) {
-  RETURN_IF_ERROR(MigrateCatalog(copy));  // of an earlier version, which has no table for them
   ASSIGN_OR_RETURN(const std::vector<LeftoverRow> backed_up, ReadLeftovers(copy));
   for (const LeftoverRow& leftover : backed_up) RETURN_IF_ERROR(ForgetLeftover(copy, leftover));
   for (const LeftoverRow& leftover : leftovers) RETURN_IF_ERROR(NoteLeftover(copy, leftover));
@@ -74,7 +80,6 @@ Status CopyMarked(Db& backup, const std::string& path, const std::optional<std::
 Status StageRestore(const std::string& backup_path, const Layout& layout, Files& files, const char* vfs) {
   const std::string copy_path = layout.RestoredCatalogPath() + ".partial";
   Status staged = [&]() -> Status {
-    RETURN_IF_ERROR(CheckHeader(backup_path, files));
     RETURN_IF_ERROR(files.Remove(copy_path));
     RETURN_IF_ERROR(files.Remove(copy_path + "-journal"));
     {
@@ -143,6 +148,9 @@ Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& 
                                        const char* vfs) {
   const std::string act = "restore the catalog from " + backup_path;
   auto stage = [&]() -> Result<std::unique_ptr<File>> {
+    // Before anything is touched.
+    RETURN_IF_ERROR(CheckHeader(backup_path, files));
+    RETURN_IF_ERROR(RefuseBackup(LookAtCatalog(backup_path, vfs)));
     RETURN_IF_ERROR(CreateFolders(files, layout.state_folder));
     ASSIGN_OR_RETURN(std::unique_ptr<File> lock, TakeStateLock(layout, files));
     RETURN_IF_ERROR(StageRestore(backup_path, layout, files, vfs));

@@ -18,8 +18,9 @@ struct RestoredCatalog {
 };
 
 // Takes the lock of the state folder, which is created when absent, for as long as it takes. Fails with kUsage while a
-// daemon lives there, kBadInput for what is no backup of a catalog, kStorageBroken for a damaged one, having changed
-// nothing. One that was interrupted is forgotten, but for what it has put away. `vfs`: as in Db::Options.
+// daemon lives there, kBadInput for what is no backup of a catalog of this version, kStorageBroken for a damaged one,
+// having changed nothing. One that was interrupted is forgotten, but for what it has put away. `vfs`: as in
+// Db::Options.
 Result<RestoredCatalog> RestoreCatalog(const Layout& layout, const std::string& backup_path, Files& files,
                                        const char* vfs = nullptr);
 

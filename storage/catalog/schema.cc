@@ -1,17 +1,16 @@
 #include "storage/catalog/schema.h"
 
 #include <string>
-#include <vector>
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kApplicationId = 0x6b70726f;  // "kpro"
 
-// Append only. A migration that has been released is never edited.
-const std::vector<const char*> kMigrations = {
-    // 1: runs and what hangs on them.
-    R"sql(
+// Versions 1 to 7 were made before the first release; nothing reads them. A change of the tables raises it.
+constexpr int kCatalogVersion = 8;
+
+constexpr const char* kTables = R"sql(
 CREATE TABLE runs (
   id TEXT PRIMARY KEY NOT NULL,
   uid INTEGER NOT NULL,
@@ -31,6 +30,13 @@ CREATE TABLE runs (
   error_code TEXT,
   error_message TEXT,
   error_remedy TEXT,
+  session_id TEXT,                      -- null: none
+  round INTEGER,                        -- within its session, from 1
+  priority INTEGER NOT NULL DEFAULT 0,
+  starter INTEGER NOT NULL DEFAULT 0,   -- RunStarter
+  clocks TEXT NOT NULL DEFAULT 'none',  -- its policy; within a session the session's
+  cool_down_ms INTEGER NOT NULL DEFAULT 0,
+  exclusive INTEGER NOT NULL DEFAULT 0, -- it wants no processes of others there
   stdout_bytes INTEGER NOT NULL DEFAULT 0,
   stdout_dropped_bytes INTEGER NOT NULL DEFAULT 0,
   stderr_bytes INTEGER NOT NULL DEFAULT 0,
@@ -44,6 +50,7 @@ CREATE UNIQUE INDEX runs_by_key ON runs (uid, idempotency_key) WHERE idempotency
 CREATE INDEX runs_by_owner ON runs (uid, id);
 CREATE INDEX runs_shared ON runs (id) WHERE shared = 1;
 CREATE INDEX runs_open ON runs (id) WHERE state < 4;
+CREATE UNIQUE INDEX runs_by_session ON runs (session_id, round) WHERE session_id IS NOT NULL;
 CREATE INDEX runs_by_end ON runs (ended_ns) WHERE state >= 4 AND pinned = 0;
 
 CREATE TABLE run_devices (
@@ -88,35 +95,30 @@ CREATE TABLE metrics (
   PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
 
--- What is true of the catalog as a whole: 'clean_stop' (0 or 1), 'runs', 'artifact_bytes'.
-CREATE TABLE facts (
-  name TEXT PRIMARY KEY NOT NULL,
-  value INTEGER NOT NULL
+-- The parts of a run's trace. Their bytes count with those of artifacts, for limits and retention alike. The run's uid
+-- stands here as well: who imports is asked whether they have these bytes already.
+CREATE TABLE trace_parts (
+  run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,                   -- its file is runs/<run_id>/<name>.trace.db
+  uid INTEGER NOT NULL,                 -- of the run
+  rank INTEGER,
+  source_name BLOB NOT NULL,            -- as its owner calls it
+  source_format TEXT NOT NULL,          -- that it was read as
+  source_bytes INTEGER NOT NULL,
+  source_hash TEXT NOT NULL,            -- its size, '-' and a hash; empty: of no file
+  source_artifact TEXT,                 -- the source itself, where it is kept
+  asked_format TEXT NOT NULL,           -- as it was asked for, here and below
+  asked_rank INTEGER,
+  bytes INTEGER NOT NULL,               -- of the part's file
+  slices INTEGER NOT NULL,
+  instants INTEGER NOT NULL,
+  counters INTEGER NOT NULL,
+  flows INTEGER NOT NULL,
+  tracks INTEGER NOT NULL,
+  PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;
-INSERT INTO facts (name, value) VALUES ('clean_stop', 1), ('runs', 0), ('artifact_bytes', 0);
-
-CREATE TRIGGER count_run_in AFTER INSERT ON runs BEGIN
-  UPDATE facts SET value = value + 1 WHERE name = 'runs';
-END;
-CREATE TRIGGER count_run_out AFTER DELETE ON runs BEGIN
-  UPDATE facts SET value = value - 1 WHERE name = 'runs';
-END;
-CREATE TRIGGER count_artifact_in AFTER INSERT ON artifacts BEGIN
-  UPDATE facts SET value = value + NEW.size_bytes WHERE name = 'artifact_bytes';
-END;
-CREATE TRIGGER count_artifact_out AFTER DELETE ON artifacts BEGIN
-  UPDATE facts SET value = value - OLD.size_bytes WHERE name = 'artifact_bytes';
-END;
-)sql",
-
-    // 2: sessions; which run is a round of one, and who starts it; the audit. The new columns of runs come after the
-    // long ones, because a table whose rows others refer to cannot be made anew within a transaction.
-    R"sql(
-ALTER TABLE runs ADD COLUMN session_id TEXT;                      -- null: none
-ALTER TABLE runs ADD COLUMN round INTEGER;                        -- within its session, from 1
-ALTER TABLE runs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN starter INTEGER NOT NULL DEFAULT 0;   -- RunStarter
-CREATE UNIQUE INDEX runs_by_session ON runs (session_id, round) WHERE session_id IS NOT NULL;
+CREATE INDEX trace_parts_by_source ON trace_parts (uid, source_hash, run_id);
 
 CREATE TABLE sessions (
   id TEXT PRIMARY KEY NOT NULL,
@@ -163,6 +165,33 @@ CREATE TABLE session_trust (
   PRIMARY KEY (session_id, position)
 ) WITHOUT ROWID;
 
+-- What is true of the catalog as a whole: 'clean_stop' (0 or 1), 'runs', 'artifact_bytes', 'audit_kept_since_ns'.
+CREATE TABLE facts (
+  name TEXT PRIMARY KEY NOT NULL,
+  value INTEGER NOT NULL
+) WITHOUT ROWID;
+INSERT INTO facts (name, value)
+VALUES ('clean_stop', 1), ('runs', 0), ('artifact_bytes', 0), ('audit_kept_since_ns', 0);
+
+CREATE TRIGGER count_run_in AFTER INSERT ON runs BEGIN
+  UPDATE facts SET value = value + 1 WHERE name = 'runs';
+END;
+CREATE TRIGGER count_run_out AFTER DELETE ON runs BEGIN
+  UPDATE facts SET value = value - 1 WHERE name = 'runs';
+END;
+CREATE TRIGGER count_artifact_in AFTER INSERT ON artifacts BEGIN
+  UPDATE facts SET value = value + NEW.size_bytes WHERE name = 'artifact_bytes';
+END;
+CREATE TRIGGER count_artifact_out AFTER DELETE ON artifacts BEGIN
+  UPDATE facts SET value = value - OLD.size_bytes WHERE name = 'artifact_bytes';
+END;
+CREATE TRIGGER count_trace_in AFTER INSERT ON trace_parts BEGIN
+  UPDATE facts SET value = value + NEW.bytes WHERE name = 'artifact_bytes';
+END;
+CREATE TRIGGER count_trace_out AFTER DELETE ON trace_parts BEGIN
+  UPDATE facts SET value = value - OLD.bytes WHERE name = 'artifact_bytes';
+END;
+
 -- Who did what to which device when. It outlives what it speaks of, so that nothing here refers to another table.
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -178,7 +207,6 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_by_time ON audit (time_ns);
 -- It only grows; its own retention says first since when it is kept, then removes what is older.
-INSERT INTO facts (name, value) VALUES ('audit_kept_since_ns', 0);
 CREATE TRIGGER audit_never_changes BEFORE UPDATE ON audit BEGIN
   SELECT RAISE(ABORT, 'the audit is append-only');
 END;
@@ -189,31 +217,15 @@ CREATE TRIGGER audit_is_kept BEFORE DELETE ON audit
 WHEN OLD.time_ns >= coalesce((SELECT value FROM facts WHERE name = 'audit_kept_since_ns'), 0) BEGIN
   SELECT RAISE(ABORT, 'the audit is append-only; only what is older than it is kept may go');
 END;
-)sql",
 
-    // 3: what each user has stored, kept by triggers, so that a limit of it costs one row. Deleting a run deletes what
-    // hangs on it after the run itself has gone, when nobody can say whose it was: it is counted out before.
-    R"sql(
+-- What each user has stored, kept by triggers, so that a limit of it costs one row. Deleting a run deletes what hangs
+-- on it after the run itself has gone, when nobody can say whose it was: it is counted out before.
 CREATE TABLE owners (
   uid INTEGER PRIMARY KEY NOT NULL,
   runs INTEGER NOT NULL DEFAULT 0,
   sessions INTEGER NOT NULL DEFAULT 0,
-  bytes INTEGER NOT NULL DEFAULT 0      -- of their artifacts, commands, environments and labels
+  bytes INTEGER NOT NULL DEFAULT 0      -- of their artifacts, traces, commands, environments and labels
 );
-INSERT INTO owners (uid, runs, sessions, bytes)
-SELECT uid, sum(run), sum(session), sum(bytes) FROM (
-  SELECT uid, 1 AS run, 0 AS session, length(cwd) + length(argv) + length(environment)
-    + coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = runs.id), 0)
-    + coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
-                WHERE run_id = runs.id), 0) AS bytes
-  FROM runs
-  UNION ALL
-  SELECT uid, 0, 1,
-    coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM session_labels
-              WHERE session_id = sessions.id), 0)
-  FROM sessions
-) GROUP BY uid;
-
 CREATE TRIGGER own_run_in AFTER INSERT ON runs BEGIN
   INSERT INTO owners (uid, runs, bytes)
   VALUES (NEW.uid, 1, length(NEW.cwd) + length(NEW.argv) + length(NEW.environment))
@@ -223,6 +235,7 @@ CREATE TRIGGER own_run_out BEFORE DELETE ON runs BEGIN
   UPDATE owners SET runs = runs - 1,
     bytes = bytes - length(OLD.cwd) - length(OLD.argv) - length(OLD.environment)
       - coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = OLD.id), 0)
+      - coalesce((SELECT sum(bytes) FROM trace_parts WHERE run_id = OLD.id), 0)
       - coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
                   WHERE run_id = OLD.id), 0)
   WHERE uid = OLD.uid;
@@ -233,6 +246,12 @@ CREATE TRIGGER own_artifact_in AFTER INSERT ON artifacts BEGIN
 END;
 CREATE TRIGGER own_artifact_out AFTER DELETE ON artifacts BEGIN
   UPDATE owners SET bytes = bytes - OLD.size_bytes WHERE uid = (SELECT uid FROM runs WHERE id = OLD.run_id);
+END;
+CREATE TRIGGER own_trace_in AFTER INSERT ON trace_parts BEGIN
+  UPDATE owners SET bytes = bytes + NEW.bytes WHERE uid = (SELECT uid FROM runs WHERE id = NEW.run_id);
+END;
+CREATE TRIGGER own_trace_out AFTER DELETE ON trace_parts BEGIN
+  UPDATE owners SET bytes = bytes - OLD.bytes WHERE uid = (SELECT uid FROM runs WHERE id = OLD.run_id);
 END;
 CREATE TRIGGER own_label_in AFTER INSERT ON run_labels BEGIN
   UPDATE owners SET bytes = bytes + length(CAST(NEW.key AS BLOB)) + length(CAST(NEW.value AS BLOB))
@@ -252,79 +271,16 @@ CREATE TRIGGER own_session_label_in AFTER INSERT ON session_labels BEGIN
   UPDATE owners SET bytes = bytes + length(CAST(NEW.key AS BLOB)) + length(CAST(NEW.value AS BLOB))
   WHERE uid = (SELECT uid FROM sessions WHERE id = NEW.session_id);
 END;
-)sql",
 
-    // 4: devices that processes of an ended run may still use, until the next run there has been told. The run may be
-    // deleted meanwhile, so that nothing here refers to it.
-    R"sql(
+-- Devices that processes of an ended run may still use, until the next run there has been told. The run may be deleted
+-- meanwhile, so that nothing here refers to it.
 CREATE TABLE leftovers (
   device TEXT PRIMARY KEY NOT NULL,
   run_id TEXT NOT NULL,
   boot_id TEXT NOT NULL                 -- of the kernel that it ran under
 ) WITHOUT ROWID;
-)sql",
 
-    // 5: the parts of runs' traces. Their bytes are counted with those of artifacts, for limits and retention alike.
-    // Whose
-    // a part is stands in it as well: who imports is asked whether they have these bytes already.
-    R"sql(
-CREATE TABLE trace_parts (
-  run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-  position INTEGER NOT NULL,
-  name TEXT NOT NULL,                   -- its file is runs/<run_id>/<name>.trace.db
-  uid INTEGER NOT NULL,                 -- of the run
-  rank INTEGER,
-  source_name BLOB NOT NULL,            -- as its owner calls it
-  source_format TEXT NOT NULL,          -- that it was read as
-  source_bytes INTEGER NOT NULL,
-  source_hash TEXT NOT NULL,            -- its size, '-' and a hash; empty: of no file
-  source_artifact TEXT,                 -- the source itself, where it is kept
-  asked_format TEXT NOT NULL,           -- as it was asked for, here and below
-  asked_rank INTEGER,
-  bytes INTEGER NOT NULL,               -- of the part's file
-  slices INTEGER NOT NULL,
-  instants INTEGER NOT NULL,
-  counters INTEGER NOT NULL,
-  flows INTEGER NOT NULL,
-  tracks INTEGER NOT NULL,
-  PRIMARY KEY (run_id, position)
-) WITHOUT ROWID;
-CREATE INDEX trace_parts_by_source ON trace_parts (uid, source_hash, run_id);
-
-CREATE TRIGGER count_trace_in AFTER INSERT ON trace_parts BEGIN
-  UPDATE facts SET value = value + NEW.bytes WHERE name = 'artifact_bytes';
-END;
-CREATE TRIGGER count_trace_out AFTER DELETE ON trace_parts BEGIN
-  UPDATE facts SET value = value - OLD.bytes WHERE name = 'artifact_bytes';
-END;
-CREATE TRIGGER own_trace_in AFTER INSERT ON trace_parts BEGIN
-  UPDATE owners SET bytes = bytes + NEW.bytes WHERE uid = (SELECT uid FROM runs WHERE id = NEW.run_id);
-END;
-CREATE TRIGGER own_trace_out AFTER DELETE ON trace_parts BEGIN
-  UPDATE owners SET bytes = bytes - OLD.bytes WHERE uid = (SELECT uid FROM runs WHERE id = OLD.run_id);
-END;
-DROP TRIGGER own_run_out;
-CREATE TRIGGER own_run_out BEFORE DELETE ON runs BEGIN
-  UPDATE owners SET runs = runs - 1,
-    bytes = bytes - length(OLD.cwd) - length(OLD.argv) - length(OLD.environment)
-      - coalesce((SELECT sum(size_bytes) FROM artifacts WHERE run_id = OLD.id), 0)
-      - coalesce((SELECT sum(bytes) FROM trace_parts WHERE run_id = OLD.id), 0)
-      - coalesce((SELECT sum(length(CAST(key AS BLOB)) + length(CAST(value AS BLOB))) FROM run_labels
-                  WHERE run_id = OLD.id), 0)
-  WHERE uid = OLD.uid;
-  DELETE FROM owners WHERE uid = OLD.uid AND runs = 0 AND sessions = 0;
-END;
-)sql",
-
-    // 6: what a run asks of its devices beside having them. Of those before, nothing was asked.
-    R"sql(
-ALTER TABLE runs ADD COLUMN clocks TEXT NOT NULL DEFAULT 'none';      -- its policy; within a session the session's
-ALTER TABLE runs ADD COLUMN cool_down_ms INTEGER NOT NULL DEFAULT 0;  -- 0: it is not waited for
-ALTER TABLE runs ADD COLUMN exclusive INTEGER NOT NULL DEFAULT 0;     -- it wants no processes of others there
-)sql",
-
-    // 7: what runs have reached on devices. The runs may be deleted meanwhile, so that nothing here refers to them.
-    R"sql(
+-- What runs have reached on devices. The runs may be deleted meanwhile, so that nothing here refers to them.
 CREATE TABLE ceilings (
   device TEXT NOT NULL,                 -- its uuid, or where it has none its id
   quantity TEXT NOT NULL,
@@ -339,23 +295,22 @@ CREATE TABLE ceilings (
   doubts TEXT NOT NULL,                 -- the codes of its trust, with commas; empty: none
   PRIMARY KEY (device, quantity, dtype, accumulate)
 ) WITHOUT ROWID;
-)sql",
-};
+)sql";
 
-Status Apply(Db& db, int version) {
+Status MakeTables(Db& db) {
   RETURN_IF_ERROR(db.Execute("BEGIN IMMEDIATE"));
-  Status status = db.Execute(kMigrations[static_cast<size_t>(version - 1)]);
-  if (status.ok()) status = db.Execute(("PRAGMA user_version = " + std::to_string(version)).c_str());
+  Status status = db.Execute(kTables);
+  if (status.ok()) status = db.Execute(("PRAGMA user_version = " + std::to_string(kCatalogVersion)).c_str());
   if (status.ok()) status = db.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   if (status.ok()) status = db.Execute("COMMIT");
   if (!status.ok() && db.in_transaction()) (void)db.Execute("ROLLBACK");
-  return status;
+  return status.In("make the catalog's tables");
 }
 
 }  // namespace
 
 int CatalogVersion() {
-  return static_cast<int>(kMigrations.size());
+  return kCatalogVersion;
 }
 
 Status CheckCatalog(Db& db) {
@@ -366,23 +321,27 @@ Status CheckCatalog(Db& db) {
     return Fail(ErrorCode::kStorageBroken, "open catalog", "the database is not a kprof catalog",
                 "choose another state folder");
   }
-  if (version > CatalogVersion()) {
+  if (version > kCatalogVersion) {
     return Fail(
         ErrorCode::kStorageBroken, "open catalog",
-        "it is version " + std::to_string(version) + ", this kprofd knows up to " + std::to_string(CatalogVersion()),
+        "it is version " + std::to_string(version) + ", this kprofd knows up to " + std::to_string(kCatalogVersion),
         "upgrade kprofd, or choose another state folder");
+  }
+  if (version < kCatalogVersion && tables > 0) {
+    return Fail(
+        ErrorCode::kStorageBroken, "open catalog",
+        "it is version " + std::to_string(version) + ", from before the first release; this kprofd needs version " +
+            std::to_string(kCatalogVersion),
+        "move the state folder away, or choose another with --state-dir; what you want to keep of it, export it "
+        "with the kprofd that wrote it");
   }
   return OkStatus();
 }
 
-Status MigrateCatalog(Db& db) {
+Status MakeCatalog(Db& db) {
   RETURN_IF_ERROR(CheckCatalog(db));
   ASSIGN_OR_RETURN(int64_t version, db.QueryInteger("PRAGMA user_version"));
-  for (int next = static_cast<int>(version) + 1; next <= CatalogVersion(); ++next) {
-    Status status = Apply(db, next);
-    if (!status.ok()) return status.In("migrate catalog to version " + std::to_string(next));
-  }
-  return OkStatus();
+  return version == kCatalogVersion ? OkStatus() : MakeTables(db);
 }
 
 }  // namespace kprof

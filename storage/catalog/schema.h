@@ -1,5 +1,5 @@
-// The catalog's tables as an ordered list of migrations, applied through PRAGMA user_version. Each migration is one
-// transaction. A database from a newer version is refused, never touched.
+// The catalog's tables, and the version of them that this build reads and writes (PRAGMA user_version). A database of
+// another version is refused, never touched.
 #pragma once
 
 #include "storage/base/status.h"
@@ -7,14 +7,14 @@
 
 namespace kprof {
 
-// The version this build writes.
 int CatalogVersion();
 
-// Changes nothing. Fails with kStorageBroken when the database is not a kprof catalog (application_id), or is newer:
-// "it is version 7, this kprofd knows up to 1; upgrade kprofd". An empty database is fine.
+// Changes nothing. An empty database is fine. Fails with kStorageBroken when the database is not a kprof catalog
+// (application_id), or is of another version: "it is version 7, from before the first release; this kprofd needs
+// version 8; move the state folder away, ...".
 Status CheckCatalog(Db& db);
 
-// Brings the database to CatalogVersion(). Fails as CheckCatalog does.
-Status MigrateCatalog(Db& db);
+// Makes the tables in an empty database, in one transaction; leaves a catalog alone. Fails as CheckCatalog does.
+Status MakeCatalog(Db& db);
 
 }  // namespace kprof

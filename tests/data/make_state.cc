@@ -51,7 +51,7 @@ class State {
     Result<Db> db = Db::Open(layout_.CatalogPath(), {.mode = Db::Mode::kReadWrite});
     Require(db.status());
     db_ = std::make_unique<Db>(*std::move(db));
-    Require(MigrateCatalog(*db_));
+    Require(MakeCatalog(*db_));
     Require(db_->Execute("UPDATE facts SET value = 0 WHERE name = 'clean_stop'"));
   }
 

@@ -87,7 +87,7 @@ Db& SomeCatalog() {
   static Db catalog = [] {
     const TemporaryFolder folder;  // the connection keeps what is open
     Result<Db> db = Db::Open(folder / "catalog.db", {.mode = Db::Mode::kReadWrite});
-    KPROF_CHECK(db.ok() && MigrateCatalog(*db).ok());
+    KPROF_CHECK(db.ok() && MakeCatalog(*db).ok());
     for (const KnownRun& known : kRuns) {
       RunRow run;
       run.id = known.id;

@@ -25,7 +25,7 @@ class Trace {
  public:
   Trace() {
     Result<Db> db = Db::Open(catalog(), {.mode = Db::Mode::kReadWrite});
-    KPROF_CHECK(db.ok() && MigrateCatalog(*db).ok());
+    KPROF_CHECK(db.ok() && MakeCatalog(*db).ok());
     WriteEveryKind(folder_ / "a.trace.db");
   }
   std::string catalog() const { return folder_ / "catalog.db"; }

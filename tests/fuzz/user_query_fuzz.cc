@@ -58,7 +58,7 @@ class Catalog {
  public:
   explicit Catalog(bool with_hidden) {
     Result<Db> db = Db::Open(path(), {.mode = Db::Mode::kReadWrite});
-    Require(db.ok() && MigrateCatalog(*db).ok(), "cannot make a catalog", folder_.path());
+    Require(db.ok() && MakeCatalog(*db).ok(), "cannot make a catalog", folder_.path());
     Add(*db, SomeRun("r1", kViewer.uid, false, "mine"));
     Add(*db, SomeRun("r2", 1001, true, "shared"));
     if (with_hidden) {

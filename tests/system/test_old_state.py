@@ -6,7 +6,7 @@ import shutil
 import unittest
 
 import kprof_testing
-from kprof_testing import Daemon, temporary_folder, wait_until
+from kprof_testing import EXIT, Daemon, temporary_folder, wait_until
 
 SECOND = 10**9
 BEGIN_S = 1_750_000_000
@@ -70,8 +70,11 @@ def log(run_id, name="stdout.log"):
     return artifact(name, LOGS[run_id, name])
 
 
-# Newest first, once the queued one has run.
-RUNS_OF_VERSION_1 = [
+# Newest first, once the queued ones have run.
+RUNS_OF_VERSION_8 = [
+    run("1jxt24tp0r0vnd02", 97, state="done", started_ns=VOLATILE, ended_ns=VOLATILE, exit_code=0, metrics=VOLATILE,
+        session="1jxt24500s0pen00", round=2, priority=5),
+    run("1jxt24rzgr0vnd01", 95, state="done", exit_code=0, session="1jxt24500s0pen00", round=1),
     run("1jxt23vbgqveve00", 70, state="done", command=["/bin/sh", "-c", 'echo "$GREETING"; umask; pwd'],
         labels={"kept": "yes"}, started_ns=VOLATILE, ended_ns=VOLATILE, exit_code=0, metrics=VOLATILE,
         artifacts=[log("1jxt23vbgqveve00")], stdout_bytes=13),
@@ -83,6 +86,8 @@ RUNS_OF_VERSION_1 = [
         stdout_bytes=6000, stdout_dropped_bytes=2304, stderr_bytes=44,
         trust=output_dropped("2304 of 6000 bytes of stdout")),
     run("1jxt22y20prep000", 40, error=lost("1jxt22y20prep000"), started_ns=None, ended_ns=VOLATILE),
+    run("1jxt22xm01mp0rt0", 35, state="done", tool="import", command=["import", "worker3.json.gz"], device=[], environment={},
+        trace={}),
     run("1jxt22m9gcance00", 30, state="cancelled", error=error("1jxt22m9gcance00", "cancelled", "it was cancelled"),
         started_ns=None),
     run("1jxt22ah0t1me000", 20, signal=9, timeout_ms=1000,
@@ -91,13 +96,24 @@ RUNS_OF_VERSION_1 = [
         error=error("1jxt220rgfa11000", "command_failed", "the command ended with exit code 3")),
     run("1jxt21q00d0ne000", 0, state="done", exit_code=0, command=["/bin/sh", "-c", "make report.txt"],
         labels={"branch": "main", "size": "4096"}, device=["0", "1"], pinned=True, shared=True, timeout_ms=60000,
-        queue_timeout_ms=5000, metrics={"wall_ms": 1500},
+        queue_timeout_ms=5000, clocks="lock=1500", cool_down_ms=90000, exclusive=True, metrics={"wall_ms": 1500},
         trust=[{"code": "clocks_unlocked", "message": "clocks were not locked"},
                {"code": "shared_gpu", "message": "others used GPU 0"}],
         artifacts=[artifact("report.txt", b"all is well\n"), artifact("stderr.log", lines(0, 22)),
                    log("1jxt21q00d0ne000")],
         stdout_bytes=6000, stdout_dropped_bytes=1804, stderr_bytes=22),
 ]
+
+
+def contents(folder):
+    """{path: what it is, when it was changed and what is in it}, of all that is in a folder."""
+    found = {}
+    for where, folders, names in os.walk(folder):
+        for name in folders + names:
+            path = os.path.join(where, name)
+            info = os.stat(path)
+            found[path] = (info.st_mode, info.st_size, info.st_mtime_ns, hashlib.sha256(kprof_testing.read_file(path)).hexdigest())
+    return found
 
 
 class OldStateTest(unittest.TestCase):
@@ -113,17 +129,35 @@ class OldStateTest(unittest.TestCase):
         self.addCleanup(daemon.stop)
         return daemon
 
-    def test_version_1(self):
-        daemon = self.daemon_on_copy_of("state-v1")
+    def test_version_8(self):
+        daemon = self.daemon_on_copy_of("state-v8")
+        self.check_sessions(daemon)
+        self.check_runs(daemon)
+        # It goes on from there.
+        self.assertGreater(daemon.ctl.json("session", "open")["id"], "1jxt24tp0r0vnd02")
+
+    def check_sessions(self, daemon):
+        # What waits within the open session, which goes on, runs; what waits beside it runs when it is closed.
+        daemon.ctl.wait("1jxt24tp0r0vnd02", expect="done")
+        session = daemon.ctl.json("session", "show", "1jxt24500s0pen00")
+        self.assertEqual((session["state"], session["clocks"], session["labels"], session["round_count"]),
+                         ("open", "lock=1500", {"loop": "7"}, 2))
+        self.assertEqual([(r["round"], r["run"], r["state"]) for r in session["rounds"]],
+                         [(1, "1jxt24rzgr0vnd01", "done"), (2, "1jxt24tp0r0vnd02", "done")])
+        daemon.ctl.run("session", "close", "1jxt24500s0pen00")
         daemon.ctl.wait("1jxt23vbgqveve00", expect="done")
+        self.assertEqual([s["state"] for s in daemon.ctl.json("session", "list")["sessions"]],
+                         ["lost", "lost", "closed", "closed", "closed"])
+
+    def check_runs(self, daemon):
         listed = daemon.ctl.json("runs", "--limit", "100")["runs"]
-        for shown, expected in zip(listed, RUNS_OF_VERSION_1):
+        for shown, expected in zip(listed, RUNS_OF_VERSION_8):
             shown["trust"] = [reason for reason in shown["trust"] if reason["code"] != "host_busy"]
             for field in [name for name, value in expected.items() if value == VOLATILE]:
                 self.assertTrue(shown[field], field)
                 shown[field] = VOLATILE
             self.assertEqual(shown, expected)
-        self.assertEqual(len(listed), len(RUNS_OF_VERSION_1))
+        self.assertEqual(len(listed), len(RUNS_OF_VERSION_8))
 
         for (run_id, name), content in LOGS.items():
             options = ["--stderr"] if name == "stderr.log" else []
@@ -138,27 +172,23 @@ class OldStateTest(unittest.TestCase):
         wait_until(lambda: [name for name in daemon.files() if not name.startswith("catalog.db-")] == sorted(known),
                    "the folder to hold what the catalog knows and no more")
         wait_until(lambda: daemon.ctl.json("status")["storage"]["health"] == "ok", "the check after an unclean stop")
-        # It goes on from there.
-        self.assertGreater(daemon.ctl.capture("true")["id"], "1jxt23vbgqveve00")
 
-    def test_versions_with_sessions(self):
-        for state in ("state-v2", "state-v3", "state-v4", "state-v5", "state-v6", "state-v7"):
-            with self.subTest(state):
-                self.check_sessions_of(self.daemon_on_copy_of(state))
-
-    def check_sessions_of(self, daemon):
-        # What waits within the open session, which goes on, runs; what waits beside it runs when it is closed.
-        daemon.ctl.wait("1jxt24tp0r0vnd02", expect="done")
-        session = daemon.ctl.json("session", "show", "1jxt24500s0pen00")
-        self.assertEqual((session["state"], session["clocks"], session["labels"], session["round_count"]),
-                         ("open", "lock=1500", {"loop": "7"}, 2))
-        self.assertEqual([(r["round"], r["run"], r["state"]) for r in session["rounds"]],
-                         [(1, "1jxt24rzgr0vnd01", "done"), (2, "1jxt24tp0r0vnd02", "done")])
-        daemon.ctl.run("session", "close", "1jxt24500s0pen00")
-        daemon.ctl.wait("1jxt23vbgqveve00", expect="done")
-        self.assertEqual([s["state"] for s in daemon.ctl.json("session", "list")["sessions"]],
-                         ["lost", "lost", "closed", "closed", "closed"])
-        self.assertGreater(daemon.ctl.json("session", "open")["id"], "1jxt24tp0r0vnd02")
+    def test_a_folder_from_before_the_first_release_is_refused_and_not_touched(self):
+        daemon = Daemon(self.enterContext(temporary_folder()))
+        shutil.copytree(os.path.join(kprof_testing.ROOT, "tests", "data", "state-v7"), daemon.state)
+        backup = os.path.join(daemon.folder, "backup.db")
+        shutil.copy(daemon.catalog(), backup)
+        before = contents(daemon.state)
+        started = kprof_testing.run_kprofd(*daemon.options())
+        restored = daemon.restore(backup)
+        self.assertEqual(contents(daemon.state), before)
+        self.assertEqual(started.returncode, EXIT["storage_broken"], started.stderr)
+        for said in (daemon.state, "it is version 7, from before the first release; this kprofd needs version 8",
+                     "move the state folder away, or choose another with --state-dir"):
+            self.assertIn(said, started.stderr)
+        self.assertEqual(restored.returncode, EXIT["bad_input"], restored.stderr)
+        self.assertIn("it is version 7", restored.stderr)
+        self.assertIn("restore it with the version that wrote it", restored.stderr)
 
 
 if __name__ == "__main__":

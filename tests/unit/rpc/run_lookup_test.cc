@@ -21,7 +21,7 @@ constexpr char kSecond[] = "1m7z76yx6njyrmh2";
 class RunLookupTest : public testing::Test {
  protected:
   RunLookupTest() {
-    KPROF_CHECK(MigrateCatalog(db_).ok());
+    KPROF_CHECK(MakeCatalog(db_).ok());
     for (const char* id : {kFirst, kSecond}) {
       RunRow run = SampleRun(id);
       run.uid = kOwnerUid.uid;

@@ -37,7 +37,7 @@ class OldStateTest : public testing::Test {
 };
 
 TEST_F(OldStateTest, SpoolOfVersion1) {
-  const Layout layout = Copy("state-v1");
+  const Layout layout = Copy("state-v8");
   LaunchRequest expected;
   expected.argv = {"/bin/sh", "-c", "echo \"$GREETING\"; umask; pwd"};
   expected.environment = {"PATH=/usr/bin:/bin", "GREETING=hello", "OMP_NUM_THREADS=4"};
@@ -53,15 +53,16 @@ TEST_F(OldStateTest, SpoolOfVersion1) {
             *ReadWholeFile(*files_, layout.SpoolPath("1jxt23vbgqveve00"), 1 << 20));
 }
 
-TEST_F(OldStateTest, FoldersOfLostRunsOfVersion1) {
-  const Layout layout = Copy("state-v1");
+TEST_F(OldStateTest, FoldersOfLostRuns) {
+  const Layout layout = Copy("state-v8");
   Result<std::unique_ptr<Catalog>> catalog = Catalog::Open({.layout = layout}, *files_);
   ASSERT_TRUE(catalog.ok()) << catalog.status().ToString();
   EXPECT_TRUE((*catalog)->last_stop_was_unclean());
   Result<RecoveredRuns> recovered = RecoverRuns(**catalog, *files_, clock_);
   ASSERT_TRUE(recovered.ok()) << recovered.status().ToString();
-  ASSERT_EQ(recovered->runs.size(), 1u);
+  ASSERT_EQ(recovered->runs.size(), 2u);
   EXPECT_EQ(recovered->runs.front().id, "1jxt23vbgqveve00");
+  EXPECT_EQ(recovered->runs.back().id, "1jxt24tp0r0vnd02");
   EXPECT_TRUE(recovered->unstored.empty());
 
   struct Case {

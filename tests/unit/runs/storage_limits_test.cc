@@ -13,7 +13,7 @@ namespace {
 
 class StorageLimitsTest : public testing::Test {
  protected:
-  StorageLimitsTest() { KPROF_CHECK(MigrateCatalog(db_).ok()); }
+  StorageLimitsTest() { KPROF_CHECK(MakeCatalog(db_).ok()); }
 
   void AddRun(const std::string& id, const std::string& session_id = "") {
     RunRow run = SampleRun(id);

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 class AuditTable : public testing::Test {
  protected:
   AuditTable() : db_(*Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite})) {
-    EXPECT_TRUE(MigrateCatalog(db_).ok());
+    EXPECT_TRUE(MakeCatalog(db_).ok());
   }
 
   void Append(int64_t time_ns, uint32_t uid = 1000, const std::string& action = "submit") {

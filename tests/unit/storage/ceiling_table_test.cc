@@ -18,7 +18,7 @@ CeilingRow Bandwidth(const std::string& device, double value) {
 
 class CeilingTableTest : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(MigrateCatalog(db_).ok()); }
+  void SetUp() override { ASSERT_TRUE(MakeCatalog(db_).ok()); }
 
   TemporaryFolder folder_;
   Db db_ = *Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite});

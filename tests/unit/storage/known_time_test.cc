@@ -12,7 +12,7 @@ namespace {
 class KnownTimeTest : public testing::Test {
  protected:
   KnownTimeTest() : db_(*Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite})) {
-    EXPECT_TRUE(MigrateCatalog(db_).ok());
+    EXPECT_TRUE(MakeCatalog(db_).ok());
   }
   void Append(int64_t time_ns) {
     AuditEntry entry;

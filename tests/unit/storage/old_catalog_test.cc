@@ -1,8 +1,13 @@
-// The catalogs of earlier versions, tests/data/state-v*/catalog.db, read with today's code.
+// The catalogs of earlier versions, tests/data/state-v*/catalog.db, under today's code.
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
 
+#include "storage/catalog/catalog.h"
+#include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/ceiling_table.h"
 #include "storage/catalog/leftover_table.h"
 #include "storage/catalog/owner_table.h"
@@ -16,11 +21,12 @@
 namespace kprof {
 namespace {
 
+namespace fs = std::filesystem;
+
 class OldCatalogTest : public testing::Test {
  protected:
   Db OpenCopy(const std::string& state) {
-    std::filesystem::copy_file(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state + "/catalog.db",
-                               folder_ / "catalog.db");
+    fs::copy_file(std::string(KPROF_SOURCE_DIR) + "/tests/data/" + state + "/catalog.db", folder_ / "catalog.db");
     Result<Db> db = Db::Open(folder_ / "catalog.db", {.mode = Db::Mode::kReadWrite});
     EXPECT_TRUE(db.ok()) << db.status().ToString();
     return *std::move(db);
@@ -42,12 +48,10 @@ RunRow PlainRun(const std::string& id, int64_t queued_s) {
   return run;
 }
 
-TEST_F(OldCatalogTest, Version1) {
-  Db db = OpenCopy("state-v1");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 1);
-  Status migrated = MigrateCatalog(db);
-  ASSERT_TRUE(migrated.ok()) << migrated.ToString();
-  EXPECT_EQ(*db.QueryInteger("PRAGMA user_version"), CatalogVersion());
+TEST_F(OldCatalogTest, RunsOfVersion8) {
+  Db db = OpenCopy("state-v8");
+  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 8);
+  ASSERT_TRUE(MakeCatalog(db).ok());
   EXPECT_EQ(*db.QueryInteger("SELECT value FROM facts WHERE name = 'clean_stop'"), 0);
   EXPECT_EQ(ReadOwned(db, 1000)->runs, *db.QueryInteger("SELECT count(*) FROM runs"));
 
@@ -59,6 +63,9 @@ TEST_F(OldCatalogTest, Version1) {
   done.devices = {"0", "1"};
   done.pinned = done.shared = true;
   done.idempotency_key = "first";
+  done.clocks = "lock=1500";
+  done.cool_down_ms = 90'000;
+  done.exclusive = true;
   done.timeout_ms = 60'000;
   done.queue_timeout_ms = 5'000;
   done.started_ns = 1'750'000'000'500'000'000;
@@ -92,17 +99,15 @@ TEST_F(OldCatalogTest, Version1) {
 
   std::string states;
   for (const RunRow& row : *ListRuns(db, {})) states += std::string(RunStateName(row.state)) + " ";
-  EXPECT_EQ(states, "queued collecting running preparing cancelled failed failed done ");
-  EXPECT_EQ(ReadOpenRuns(db)->size(), 4u);
-  EXPECT_EQ(ReadCounts(db)->runs, 8);
-  EXPECT_EQ(ReadCounts(db)->artifact_bytes, 12 + 22 + 4230 + 33);
-  EXPECT_TRUE(InsertRun(db, PlainRun("1jxt24000000000", 80)).ok());
+  EXPECT_EQ(states, "queued done queued collecting running preparing done cancelled failed failed done ");
+  EXPECT_EQ(ReadOpenRuns(db)->size(), 5u);
+  EXPECT_EQ(ReadCounts(db)->runs, 11);
+  EXPECT_EQ(ReadCounts(db)->artifact_bytes, 12 + 22 + 4230 + 33 + 900);
+  EXPECT_TRUE(InsertRun(db, PlainRun("1jxt25000000000", 100)).ok());
 }
 
-TEST_F(OldCatalogTest, Version2) {
-  Db db = OpenCopy("state-v2");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 2);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
+TEST_F(OldCatalogTest, SessionsOfVersion8) {
+  Db db = OpenCopy("state-v8");
 
   SessionRow open;
   open.id = "1jxt24500s0pen00";
@@ -140,36 +145,10 @@ TEST_F(OldCatalogTest, Version2) {
   EXPECT_EQ(*TakeRound(db, open.id), 3);
 }
 
-// The same runs and sessions: what was counted as they came is what the migration counts.
-TEST_F(OldCatalogTest, Version3) {
-  OwnedSums kept;
-  {
-    Db db = OpenCopy("state-v3");
-    ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 3);
-    ASSERT_TRUE(MigrateCatalog(db).ok());
-    kept = *ReadOwned(db, 1000);
-  }
-  EXPECT_EQ(kept.runs, 10);
-  EXPECT_EQ(kept.sessions, 5);
-  EXPECT_GT(kept.bytes, 12 + 22 + 4230 + 33);
-  std::filesystem::remove(folder_ / "catalog.db");  // what belongs to it went when it was closed
-  Db before = OpenCopy("state-v2");
-  ASSERT_TRUE(MigrateCatalog(before).ok());
-  EXPECT_EQ(*ReadOwned(before, 1000), kept);
-}
-
-TEST_F(OldCatalogTest, Version4) {
-  Db db = OpenCopy("state-v4");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 4);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
+TEST_F(OldCatalogTest, WhatElseVersion8Knows) {
+  Db db = OpenCopy("state-v8");
   const LeftoverRow left{"0", "1jxt22ah0t1me000", "00000000-0000-4000-8000-000000000001"};
   EXPECT_EQ(*ReadLeftovers(db), std::vector{left});
-}
-
-TEST_F(OldCatalogTest, Version5) {
-  Db db = OpenCopy("state-v5");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 5);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
   TracePartRow part;
   part.name = "rank3";
   part.rank = 3;
@@ -186,29 +165,6 @@ TEST_F(OldCatalogTest, Version5) {
   part.flows = 2;
   part.tracks = 1;
   EXPECT_EQ(ReadRun(db, "1jxt22xm01mp0rt0")->trace, std::vector{part});
-  const RunRow run = *ReadRun(db, "1jxt22xm01mp0rt0");
-  EXPECT_EQ(run.clocks, "none") << "nobody could ask for any";
-  EXPECT_EQ(run.cool_down_ms, 0);
-  EXPECT_FALSE(run.exclusive);
-}
-
-TEST_F(OldCatalogTest, Version6) {
-  Db db = OpenCopy("state-v6");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 6);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
-  const Result<int64_t> asked = db.QueryInteger("SELECT count(*) FROM runs WHERE clocks <> 'none'");
-  EXPECT_EQ(*asked, 1);
-  const RunRow run = *ReadRun(db, "1jxt21q00d0ne000");
-  EXPECT_EQ(run.clocks, "lock=1500");
-  EXPECT_EQ(run.cool_down_ms, 90'000);
-  EXPECT_TRUE(run.exclusive);
-  EXPECT_EQ(*ReadCeilings(db), std::vector<CeilingRow>{});
-}
-
-TEST_F(OldCatalogTest, Version7) {
-  Db db = OpenCopy("state-v7");
-  ASSERT_EQ(*db.QueryInteger("PRAGMA user_version"), 7);
-  ASSERT_TRUE(MigrateCatalog(db).ok());
   const CeilingRow known{.device = "GPU-1",
                          .quantity = "dense_rate",
                          .dtype = "bf16",
@@ -221,6 +177,84 @@ TEST_F(OldCatalogTest, Version7) {
                          .clocks = "lock",
                          .doubts = "power_capped"};
   EXPECT_EQ(*ReadCeilings(db), std::vector{known});
+  const OwnedSums owned = *ReadOwned(db, 1000);
+  EXPECT_EQ(owned.runs, 11);
+  EXPECT_EQ(owned.sessions, 5);
+  EXPECT_GT(owned.bytes, 12 + 22 + 4230 + 33 + 900);
+}
+
+// A state folder from before the first release is refused, and each byte of it stays.
+class OlderStateTest : public OldCatalogTest {
+ protected:
+  OlderStateTest() {
+    fs::copy(std::string(KPROF_SOURCE_DIR) + "/tests/data/state-v7", layout_.state_folder, fs::copy_options::recursive);
+  }
+  // A catalog of that version that is in its write-ahead log alone, as a kill soon after the first start leaves it.
+  void MoveIntoLog() {
+    const std::string path = layout_.CatalogPath();
+    const std::string living = folder_ / "living.db";
+    Db db = *Db::Open(living, {.mode = Db::Mode::kReadWrite});
+    ASSERT_TRUE(db.Execute("PRAGMA wal_autocheckpoint = 0; BEGIN; CREATE TABLE runs (id); PRAGMA user_version = 7; "
+                           "PRAGMA application_id = 0x6b70726f; COMMIT")
+                    .ok());
+    for (const char* part : {"", "-wal"}) {
+      fs::copy_file(living + part, path + part, fs::copy_options::overwrite_existing);
+    }
+    Db without_log = *Db::Open(path, {.immutable = true});
+    ASSERT_EQ(*without_log.QueryInteger("PRAGMA user_version"), 0);
+  }
+  std::map<std::string, std::string> Content() const {
+    std::map<std::string, std::string> content;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(layout_.state_folder)) {
+      std::string& bytes = content[entry.path()];
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      bytes.assign(std::istreambuf_iterator<char>(file), {});
+    }
+    return content;
+  }
+  void ExpectRefusedUntouched() {
+    const std::map<std::string, std::string> before = Content();
+    const Status refused = Catalog::Open({.layout = layout_}, *files_).status();
+    EXPECT_EQ(refused.code(), ErrorCode::kStorageBroken);
+    EXPECT_NE(refused.what().find("open catalog in state folder " + layout_.state_folder), std::string::npos);
+    EXPECT_EQ(refused.why(),
+              "open catalog: it is version 7, from before the first release; this kprofd needs version " +
+                  std::to_string(CatalogVersion()));
+    EXPECT_NE(refused.remedy().find("move the state folder away, or choose another with --state-dir"),
+              std::string::npos);
+    EXPECT_TRUE(Content() == before);
+  }
+
+  const Layout layout_{folder_ / "state"};
+  const std::unique_ptr<Files> files_ = MakePosixFiles();
+};
+
+TEST_F(OlderStateTest, IsRefusedAndNothingInItIsTouched) {
+  ExpectRefusedUntouched();
+}
+
+TEST_F(OlderStateTest, IsRefusedWhereTheVersionIsInTheLogOfAKilledDaemonAlone) {
+  MoveIntoLog();
+  ExpectRefusedUntouched();
+}
+
+TEST_F(OlderStateTest, IsRefusedWhereARestoreOfItWasInterrupted) {
+  fs::create_directory(layout_.ReplacedFolder());
+  fs::copy_file(layout_.CatalogPath(), layout_.RestoredCatalogPath());
+  fs::rename(layout_.CatalogPath(), layout_.ReplacedFolder() + "/catalog.db");
+  ExpectRefusedUntouched();
+}
+
+TEST_F(OlderStateTest, ItsBackupIsNotRestored) {
+  const std::string backup = folder_ / "backup.db";
+  fs::copy_file(layout_.CatalogPath(), backup);
+  const std::map<std::string, std::string> before = Content();
+  const Status refused = RestoreCatalog(layout_, backup, *files_).status();
+  EXPECT_EQ(refused.code(), ErrorCode::kBadInput);
+  EXPECT_NE(refused.why().find("it is version 7"), std::string::npos) << refused.ToString();
+  EXPECT_NE(refused.remedy().find("restore it with the version that wrote it"), std::string::npos);
+  EXPECT_TRUE(Content() == before);
 }
 
 }  // namespace

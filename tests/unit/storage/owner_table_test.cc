@@ -15,7 +15,7 @@ namespace {
 
 class OwnerTableTest : public testing::Test {
  protected:
-  OwnerTableTest() { KPROF_CHECK(MigrateCatalog(db_).ok()); }
+  OwnerTableTest() { KPROF_CHECK(MakeCatalog(db_).ok()); }
 
   static RunRow RunOf(uint32_t uid, const std::string& id) {
     RunRow run = SampleRun(id);

@@ -17,7 +17,7 @@ class RetentionTest : public testing::Test {
  protected:
   // Named so that the order of ids is not the order of ends.
   RetentionTest() {
-    KPROF_CHECK(MigrateCatalog(db_).ok());
+    KPROF_CHECK(MakeCatalog(db_).ok());
     RunRow pinned = EndedRun("pinned", 1, 1000);
     pinned.pinned = true;
     RunRow endless = EndedRun("endless", 0, 1000);

@@ -12,7 +12,7 @@ namespace kprof {
 
 class RunRowsTest : public testing::Test {
  protected:
-  RunRowsTest() { KPROF_CHECK(MigrateCatalog(db_).ok()); }
+  RunRowsTest() { KPROF_CHECK(MakeCatalog(db_).ok()); }
 
   void Insert(const RunRow& run) {
     Status status = InsertRun(db_, run);

@@ -14,30 +14,30 @@ class SchemaTest : public testing::Test {
 };
 
 TEST_F(SchemaTest, BringsAnEmptyDatabaseToThisVersion) {
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   EXPECT_EQ(*db_.QueryInteger("PRAGMA user_version"), CatalogVersion());
   EXPECT_TRUE(CheckCatalog(db_).ok());
 }
 
 TEST_F(SchemaTest, LeavesACurrentDatabaseAlone) {
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   int64_t before = *db_.QueryInteger("PRAGMA data_version");
   int64_t changes = sqlite3_total_changes64(db_.handle());
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   EXPECT_EQ(*db_.QueryInteger("PRAGMA data_version"), before);
   EXPECT_EQ(sqlite3_total_changes64(db_.handle()), changes);
 }
 
 TEST_F(SchemaTest, RefusesANewerVersion) {
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   ASSERT_TRUE(db_.Execute("PRAGMA user_version = 1000").ok());
-  Status status = MigrateCatalog(db_);
+  Status status = MakeCatalog(db_);
   EXPECT_EQ(status.code(), ErrorCode::kStorageBroken);
   EXPECT_EQ(status.why(), "it is version 1000, this kprofd knows up to " + std::to_string(CatalogVersion()));
 }
 
 TEST_F(SchemaTest, TheAuditOnlyGrows) {
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   const char* const insert =
       "INSERT INTO audit (time_ns, uid, caller, action, outcome) VALUES (100, 1000, 'local', 'cancel', 'ok')";
   ASSERT_TRUE(db_.Execute(insert).ok());
@@ -54,7 +54,7 @@ TEST_F(SchemaTest, TheAuditOnlyGrows) {
 }
 
 TEST_F(SchemaTest, TheAuditGoesOnceItIsOlderThanItIsKept) {
-  ASSERT_TRUE(MigrateCatalog(db_).ok());
+  ASSERT_TRUE(MakeCatalog(db_).ok());
   for (const char* statement : {
            "INSERT INTO audit (time_ns, uid, caller, action, outcome) VALUES (100, 1, 'local', 'cancel', 'ok')",
            "INSERT INTO audit (time_ns, uid, caller, action, outcome) VALUES (200, 2, 'local', 'cancel', 'ok')",
@@ -72,7 +72,7 @@ TEST_F(SchemaTest, TheAuditGoesOnceItIsOlderThanItIsKept) {
 
 TEST_F(SchemaTest, RefusesSomebodyElsesDatabase) {
   ASSERT_TRUE(db_.Execute("CREATE TABLE theirs (x)").ok());
-  EXPECT_EQ(MigrateCatalog(db_).code(), ErrorCode::kStorageBroken);
+  EXPECT_EQ(MakeCatalog(db_).code(), ErrorCode::kStorageBroken);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ class SandboxCatalog {
     Result<Db> db = Db::Open(path(), {.mode = Db::Mode::kReadWrite});
     EXPECT_TRUE(db.ok()) << db.status().ToString();
     db_ = std::make_unique<Db>(*std::move(db));
-    Expect(MigrateCatalog(*db_));
+    Expect(MakeCatalog(*db_));
     Expect(db_->Execute("BEGIN"));
     Add(SomeRun("r1", kAlice.uid, false, "one"));
     RunRow failed = SomeRun("r2", kAlice.uid, false, "two");
