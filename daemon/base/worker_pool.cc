@@ -4,10 +4,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
 namespace kprof {
+namespace {
+
+constexpr int kLastNiceness = 19;
+
+}  // namespace
 
 WorkerPool::WorkerPool(const Options& options) : options_(options) {
   MutexLock lock(mu_);
@@ -73,9 +79,18 @@ void WorkerPool::CallOne() {
   }
 }
 
+// Never before the process itself, which somebody may have niced.
+void WorkerPool::StandBack() const {
+  if (options_.niceness == 0) return;
+  const int of_process = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::getpid()));  // of its first thread
+  const auto thread = static_cast<id_t>(::gettid());
+  const int wanted = std::min(of_process + options_.niceness, kLastNiceness);
+  if (wanted > ::getpriority(PRIO_PROCESS, thread)) (void)::setpriority(PRIO_PROCESS, thread, wanted);
+}
+
 void WorkerPool::Work() {
   pthread_setname_np(pthread_self(), "kprofd-worker");
-  if (options_.niceness > 0) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), options_.niceness);
+  StandBack();
   while (true) {
     std::function<void()> job;
     {

@@ -26,7 +26,7 @@ class WorkerPool {
   struct Options {
     size_t threads = 2;  // at most, made as they are needed; 0: a job runs inside Submit, for tests of one order
     size_t queue_limit_jobs = 1024;
-    int niceness = 0;  // of its threads: how far they stand back for everybody else
+    int niceness = 0;  // of its threads, beyond that of the process: how far they stand back for the rest of it
   };
   explicit WorkerPool(const Options& options);
   // Ends it, if that was not done.
@@ -45,6 +45,7 @@ class WorkerPool {
 
  private:
   Status Queue(std::function<void()> job) KPROF_REQUIRES(mu_);
+  void StandBack() const;
   void Work();
   bool AddThread() KPROF_REQUIRES(mu_);
   // Has a thread come for what is queued, if there is one more. It calls the next one: who is called by a thread that

@@ -84,13 +84,33 @@ TEST(WorkerPool, DestroysAJobRightAfterItHasRun) {
   gone.wait();  // no other job has to come for that
 }
 
+int NicenessOfAWorker(int niceness) {
+  std::promise<int> its;
+  WorkerPool pool({.threads = 1, .queue_limit_jobs = 10, .niceness = niceness});
+  EXPECT_TRUE(pool.Submit([&] { its.set_value(::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()))); }).ok());
+  return its.get_future().get();
+}
+
 TEST(WorkerPool, StandsBackAsFarAsItIsTold) {
-  std::promise<int> niceness;
-  WorkerPool pool({.threads = 1, .queue_limit_jobs = 10, .niceness = 3});
   const int ours = ::getpriority(PRIO_PROCESS, 0);
-  ASSERT_TRUE(
-      pool.Submit([&] { niceness.set_value(::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()))); }).ok());
-  EXPECT_EQ(niceness.get_future().get(), std::max(3, ours));
+  EXPECT_EQ(NicenessOfAWorker(0), ours);
+  EXPECT_EQ(NicenessOfAWorker(3), std::min(19, ours + 3));
+}
+
+// In a process of its own: only root can take niceness back. Its exit code says which case is wrong.
+TEST(WorkerPool, StandsBackForTheRestOfAProcessThatIsNicedToo) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const int ours = ::getpriority(PRIO_PROCESS, 0);
+  if (ours > 9) GTEST_SKIP() << "these tests run at niceness " << ours << ": there is no room behind them";
+  EXPECT_EXIT(
+      {
+        ::setpriority(PRIO_PROCESS, 0, ours + 7);
+        if (NicenessOfAWorker(0) != ours + 7) ::_exit(1);
+        if (NicenessOfAWorker(3) != ours + 10) ::_exit(2);  // also where it is root, who may go before
+        if (NicenessOfAWorker(40) != 19) ::_exit(3);
+        ::_exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(WorkerPool, RefusesAJobWhereNoThreadCanBeStartedAndTriesAgainWithTheNext) {
