@@ -47,14 +47,40 @@ int Complain(const std::vector<Status>& complaints) {
   return ExitStatusOf(complaints.front().code());
 }
 
-// Of the process as a whole, before there is a second thread.
-sigset_t PrepareProcess() {
-  umask(0077);
+struct Signals {
+  sigset_t heard;
+  bool hang_up_ends = false;  // else it asks for the settings to be read again
+};
+
+bool IsIgnored(int number) {
+  struct sigaction now {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// A hang-up says that the terminal is gone, where there was one; to a service it says that its settings have changed.
+bool HasTerminal() {
+  return UniqueFd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).valid();
+}
+
+// What whoever started us ignored: SIGINT (a script's `&`) stays ignored, for Ctrl-C is the script's; SIGHUP (nohup)
+// does not end us. SIGTERM always does: nothing else ends us in good order. SIGCHLD, ignored, would take our children's
+// ends from us.
+Signals PrepareSignals() {
+  Signals signals;
+  signals.hang_up_ends = HasTerminal() && !IsIgnored(SIGHUP);
+  sigemptyset(&signals.heard);
+  for (int number : {SIGTERM, SIGHUP}) sigaddset(&signals.heard, number);
+  if (!IsIgnored(SIGINT)) sigaddset(&signals.heard, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals.heard, nullptr);
+  for (int number : {SIGTERM, SIGHUP, SIGCHLD}) signal(number, SIG_DFL);
   signal(SIGPIPE, SIG_IGN);
-  sigset_t ends;
-  sigemptyset(&ends);
-  for (int end : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, end);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  return signals;
+}
+
+// Of the process as a whole, before there is a second thread.
+Signals PrepareProcess() {
+  umask(0077);
+  const Signals signals = PrepareSignals();
   // Every client is a descriptor; the commands get the limits of their callers.
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -62,7 +88,7 @@ sigset_t PrepareProcess() {
   setrlimit(RLIMIT_NOFILE, &limit);
   // Many threads, little to allocate: one arena each would only cost memory.
   mallopt(M_ARENA_MAX, 2);
-  return ends;
+  return signals;
 }
 
 // Whoever asks for the end twice wants it now. A hang-up meanwhile asks for nothing: there are no settings to read any
@@ -77,11 +103,6 @@ void WatchForSecondSignal(Daemon& daemon, const std::stop_token& stopped) {
     LogInfo("kprofd ends its runs at once");
     daemon.KillRuns();
   }
-}
-
-// A hang-up says that the terminal is gone, where there was one; to a service it says that its settings have changed.
-bool HasTerminal() {
-  return UniqueFd(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).valid();
 }
 
 // A service manager that does not hear us makes of a good start a failed one; that is for its log.
@@ -120,17 +141,16 @@ void Reload(const ConfigFlags& flags, Daemon& daemon, ServiceNotifier& notifier)
 }
 
 // Returns the signal that ends it.
-int WaitForEnd(const ConfigFlags& flags, const sigset_t& signals, Daemon& daemon, ServiceNotifier& notifier) {
-  const bool reloads = !HasTerminal();
+int WaitForEnd(const ConfigFlags& flags, const Signals& signals, Daemon& daemon, ServiceNotifier& notifier) {
   while (true) {
     int signal_number = 0;
-    sigwait(&signals, &signal_number);
-    if (signal_number != SIGHUP || !reloads) return signal_number;
+    sigwait(&signals.heard, &signal_number);
+    if (signal_number != SIGHUP || signals.hang_up_ends) return signal_number;
     Reload(flags, daemon, notifier);
   }
 }
 
-int Serve(const Config& config, const ConfigFlags& flags, const sigset_t& ends) {
+int Serve(const Config& config, const ConfigFlags& flags, const Signals& signals) {
   const RealClock clock;
   Result<ServiceManager> manager = MeetServiceManager(clock);
   if (!manager.ok()) return Complain(manager.status());
@@ -142,7 +162,7 @@ int Serve(const Config& config, const ConfigFlags& flags, const sigset_t& ends) 
                               {"socket", config.socket_path}});
   LogUntold(manager->notifier.Ready(ServingAt(config)));
   malloc_trim(0);
-  const int signal_number = WaitForEnd(flags, ends, **daemon, manager->notifier);
+  const int signal_number = WaitForEnd(flags, signals, **daemon, manager->notifier);
   LogUntold(manager->notifier.Stopping("ending what is under way"));
   LogInfo("kprofd is stopping", {{"signal", std::to_string(signal_number)}});
   {
@@ -261,9 +281,9 @@ int Main(int argc, char** argv) {
   if (Status allowed = CheckIdentity(config, flags->release_clocks); !allowed.ok()) return Complain(allowed);
   if (flags->restore) return Restore(config, *flags->restore);
   if (flags->release_clocks) return ReleaseClocks(config);
-  sigset_t ends = PrepareProcess();
+  const Signals signals = PrepareProcess();
   SetLogLevel(config.log_level);
-  return Serve(config, flags->config, ends);
+  return Serve(config, flags->config, signals);
 }
 
 // Before main(), and before the constructors of the libraries that we are linked with: gRPC opens a descriptor in one.

@@ -64,6 +64,7 @@ Result<UniqueFd> BlockSignals() {
   for (int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as whoever started us may have it, the ends of our children would be lost
   UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd.valid()) return FailErrno(errno, "watch for signals");
   return fd;

@@ -246,14 +246,50 @@ class StartStopTest(OwnDaemonTest):
             os.setsid()
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
-        log = open(self.daemon.log_path, "wb")
-        self.addCleanup(log.close)
-        process = subprocess.Popen(self.daemon.command(), preexec_fn=take_terminal,
-                                   stdin=terminal, stdout=log, stderr=log)
-        self.addCleanup(process.kill)
+        self.begin(take_terminal)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
+
+        self.daemon.configure("log_level = \"info\"\n")
+
+        def take_terminal_under_nohup():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            take_terminal()
+
+        self.begin(take_terminal_under_nohup)
+        self.assert_hang_up_reads_its_settings()
+        self.assertEqual(self.daemon.stop(), 0)
+
+    def begin(self, prepare):
+        """With what `prepare` does to its process."""
+        with open(self.daemon.log_path, "wb") as log:
+            self.daemon.process = subprocess.Popen(self.daemon.command(), preexec_fn=prepare, stdin=subprocess.DEVNULL,
+                                                   stdout=log, stderr=log)
         wait_until(lambda: "kprofd is ready" in self.daemon.log(), "kprofd to be ready")
-        process.send_signal(signal.SIGHUP)
-        self.assertEqual(process.wait(timeout=kprof_testing.LIMIT_S), 0)
+
+    def assert_hang_up_reads_its_settings(self):
+        self.daemon.configure("log_level = \"loud\"\n")
+        self.daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the settings stay as they are" in self.daemon.log(), "the bad file to be refused")
+
+    def test_signals_that_its_starter_ignores(self):
+        self.daemon.configure("log_level = \"info\"\n")
+
+        def ignore():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_IGN)
+
+        self.begin(ignore)
+        # Its children's ends are seen, and what it starts ignores nothing.
+        self.assertEqual(self.daemon.ctl.capture("sh", "-c", "exit 3", expect="command_failed")["exit_code"], 3)
+        ignored = self.daemon.ctl.capture("grep", "SigIgn", "/proc/self/status")
+        self.assertEqual(self.daemon.ctl.run("logs", ignored["id"]).out.split(), [b"SigIgn:", b"0" * 16])
+        # An interrupt is for the script that started it. Had it been heard, it would have come before the hang-up.
+        self.daemon.process.send_signal(signal.SIGINT)
+        self.assert_hang_up_reads_its_settings()
+        self.assertIsNone(self.daemon.process.poll())
+        self.daemon.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.process.wait(timeout=kprof_testing.LIMIT_S), 0)
 
     def test_a_second_signal_ends_its_runs_at_once(self):
         self.daemon.start()
