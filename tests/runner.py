@@ -5,12 +5,19 @@ stdlib unittest), a fuzz target with its seeds (replay_fuzz TARGET), or, with --
 own, with a folder of its own as TMPDIR and a time limit; output is shown for failures only. Two more things count as
 failures: a process that a program leaves behind, and a sanitizer's report from any process below it.
 
-What the tests may rely on, in their environment:
+What the tests may rely on, however tests/run was started (by a script's `&`, nohup, nice, a service, with any
+environment): no signal is ignored or blocked, the umask is 022, standard input is empty, there is no terminal, the locale
+is C.UTF-8 and the time zone UTC. Of the environment they get HOME, LOGNAME, PATH, SHELL, USER, what a test is told by
+(ORDERS below), and:
   KPROF_BIN         the folder of the programs under test
   KPROF_TEST_DATA   the folder of the real traces; default: shared/data beside the repository
   KPROF_LONG        1 with --long, else absent
   KPROF_SANITIZER   asan or tsan under one, else absent
   TMPDIR            short enough for a socket path; removed afterwards
+Niceness and limits stay those of tests/run: a test holds under any.
+
+What takes minutes, or needs a quiet machine, runs with --long alone. Such a test is skipped with a reason that begins with
+"long: "; one that does a part of it else prints a line "[long] WHAT". Both are named in the lines above the last.
 
 The last line is always `N passed, N failed, N skipped`. Exit code 0: none failed, and at least one ran.
 """
@@ -40,6 +47,12 @@ SUITES = ("crash", "system", "interop")  # the slowest first, so that two at a t
 OUTPUT_LINES_SHOWN = 150
 LINE_CHARACTERS_SHOWN = 2000
 MARKER = "KPROF_TEST_PROGRAM"
+PASSED_ON = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
+ORDERS = ("KPROF_FAULT_SEED", "KPROF_SOAK_KILLS", "KPROF_SOAK_RUNS", "KPROF_SOAK_S", "KPROF_UPDATE_GOLDEN")
+KNOWN = {"LC_ALL": "C.UTF-8", "TZ": "UTC"}
+UMASK = 0o022
+LONG_REASON = "long: "
+LONG_LINE = re.compile(r"^\[long\] (.+)$", re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -62,9 +75,21 @@ class Program:
     read: object  # function(program, exit code or None, output, report path) -> [Outcome]
     report: str = ""  # a path that the program fills; %REPORT% in the command
     environment: dict = dataclasses.field(default_factory=dict)
+    left_out: list = dataclasses.field(default_factory=list)  # what of it needs --long, as it said itself
 
 
 # Running one program.
+
+
+def known_environment():
+    """The part of our own that tests may see."""
+    kept = {name: os.environ[name] for name in PASSED_ON + ORDERS if name in os.environ}
+    return kept | KNOWN
+
+
+def as_started_from_a_terminal(command):
+    """The command with every signal as it is by default: who starts tests/run may ignore some, and children inherit that."""
+    return ["/usr/bin/env", "--default-signal", *command]
 
 
 def marked_processes(marker):
@@ -119,7 +144,7 @@ def run_program(program, settings):
     folder = tempfile.mkdtemp(prefix="kt-", dir="/tmp")
     os.chmod(folder, 0o711)  # tests that act as several users pass through it
     marker = os.path.basename(folder)
-    environment = dict(os.environ, **settings.environment, **program.environment)
+    environment = known_environment() | settings.environment | program.environment
     environment.update({"TMPDIR": folder, MARKER: marker})
     sanitizer_logs = os.path.join(folder, "sanitizer")
     os.mkdir(sanitizer_logs)
@@ -132,8 +157,8 @@ def run_program(program, settings):
     started = time.monotonic()
     with open(output_path, "wb") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
-            start_new_session=True, cwd=ROOT,
+            as_started_from_a_terminal(command), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            env=environment, start_new_session=True, cwd=ROOT, umask=UMASK,
         )
         try:
             code = process.wait(timeout=program.limit_s)
@@ -147,6 +172,7 @@ def run_program(program, settings):
         text = output.read().decode(errors="replace")
     program.report = report
     outcomes = program.read(program, code, text)
+    program.left_out = LONG_LINE.findall(text) if outcomes else []  # --only may have left nothing of it
     if leftovers and code is not None:
         outcomes.append(Outcome(f"{program.name}:leaves no process behind", "failed", 0, "\n".join(leftovers)))
     for name in sorted(os.listdir(sanitizer_logs)):
@@ -238,7 +264,7 @@ def gtest_programs(build, only, limit_s, wrapper, environment):
         if only:
             listing = subprocess.run(
                 wrapper + [path, "--gtest_list_tests"], capture_output=True, text=True, check=True,
-                env=dict(os.environ, **environment))
+                env=known_environment() | environment)
             suite, chosen = "", []
             for line in listing.stdout.splitlines():
                 line = line.split("#")[0].rstrip()
@@ -518,13 +544,28 @@ def summary(counts):
     return f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"
 
 
+def is_long(outcome):
+    """Whether it did not run because it takes --long."""
+    return outcome.result == "skipped" and outcome.text.strip().startswith(LONG_REASON)
+
+
+def print_left_out(outcomes, programs):
+    """What --long runs besides, so that nobody thinks that it ran."""
+    left_out = [f"{o.name}: {o.text.strip().removeprefix(LONG_REASON)}" for o in outcomes if is_long(o)]
+    left_out += [f"{program.name}: {what}" for program in programs for what in program.left_out]
+    if left_out:
+        print("\nDid not run, as it is long; tests/run --long runs it:")
+        for line in left_out:
+            print(f"  {line}")
+
+
 def print_report(outcomes):
     slowest = sorted((o for o in outcomes if o.seconds >= 0.5), key=lambda o: -o.seconds)[:10]
     if slowest:
         print("\nSlowest:")
         for outcome in slowest:
             print(f"  {outcome.seconds:7.1f} s  {outcome.name}")
-    skipped = [o for o in outcomes if o.result == "skipped"]
+    skipped = [o for o in outcomes if o.result == "skipped" and not is_long(o)]
     if skipped:
         print("\nSkipped:")
         for outcome in skipped:
@@ -546,7 +587,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="tests/run", description="Builds everything and runs all tests.",
         epilog="The last line is `N passed, N failed, N skipped`; exit code 0 when none failed and at least one ran.")
-    parser.add_argument("--long", action="store_true", help="also soaks and large data")
+    parser.add_argument("--long", action="store_true", help="also what takes minutes or needs a quiet machine")
     parser.add_argument("--asan", action="store_true", help="under the address and leak sanitizers, instead of release")
     parser.add_argument("--tsan", action="store_true", help="under the thread sanitizer, instead of release")
     parser.add_argument("--fuzz", type=seconds_argument, metavar="SECONDS", help="run each fuzzer that long, nothing else")
@@ -570,7 +611,8 @@ def main():
     settings = settings_of(preset, arguments.build_dir, arguments.long)
     only = re.compile(arguments.only) if arguments.only else None
 
-    outcomes = []
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])  # what we block, the programs would
+    outcomes, programs = [], []
     began = time.monotonic()
     if not arguments.build_dir and not (preset == "fuzz" and not fuzzer_names()):
         if build_preset(preset, arguments.jobs):
@@ -594,6 +636,7 @@ def main():
 
     print_report(outcomes)
     counts = count(outcomes)
+    print_left_out(outcomes, programs)
     if not outcomes:
         print("\nno test ran")
     print(f"\n{summary(counts)}", flush=True)

@@ -49,11 +49,12 @@ def need_faults():
 
 
 def choose_cases(faults, operations):
-    """[(fault, operation number)]: all of all with KPROF_LONG, else every third operation with the faults in turn, from
+    """[(fault, operation number)]: all of all with tests/run --long, else every third operation with the faults in turn, from
     a random beginning."""
     numbers = range(1, operations + 1)
     if kprof_testing.LONG:
         return [(fault, at) for fault in faults for at in numbers]
+    print(f"[long] {operations // 3} of {operations * len(faults)} faults at operations", flush=True)
     names, turn = list(faults), random.randrange(1000)
     return [(names[(at // 3 + turn) % len(names)], at) for at in numbers if (at + turn) % 3 == 0]
 

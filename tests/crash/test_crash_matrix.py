@@ -1,6 +1,6 @@
 """The crash matrix: kill, power cut and torn write at every operation of a run's life that changes the state folder.
 
-By default every third operation meets one of the faults, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
+By default every third operation meets one of the faults, in turn; with tests/run --long each meets all.
 Prints the table of cases.
 """
 

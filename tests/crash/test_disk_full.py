@@ -1,7 +1,7 @@
 """A disk that is full, or broken, at every operation of a run's life: once, or from then on until it is mended. The daemon
 lives and answers, what could not be kept says so with `storage_full` or `storage_broken`, and nothing needs a restart.
 
-By default every third operation meets one of the four, in turn; with KPROF_LONG=1 (tests/run --long) each meets all.
+By default every third operation meets one of the four, in turn; with tests/run --long each meets all.
 """
 
 import time

@@ -1,5 +1,5 @@
 """kill -9 of the daemon, the supervisor, the client, or all at once, at random moments of a run whose processes do what
-they can to get away. 30 times each, 300 with KPROF_LONG=1. Prints the seed and the moments' outcomes.
+they can to get away. 30 times each, 300 with tests/run --long. Prints the seed and the moments' outcomes.
 """
 
 import collections
@@ -9,9 +9,9 @@ import unittest
 
 import scripted_life  # noqa: F401 (puts tests/system on the path)
 import kprof_testing
-from kprof_testing import LONG, Daemon, temporary_folder, wait_until_gone
+from kprof_testing import Daemon, of_all, temporary_folder, wait_until_gone
 
-TIMES = 300 if LONG else 30
+TIMES = of_all(30, 300, "kills of each kind")
 
 # In the background, in a session of its own, forked twice, without its environment, deaf to TERM.
 ESCAPES = ("sleep {t} & setsid sleep {t} & sh -c 'setsid sleep {t} & setsid env -i sh -c \"sleep {t} & sleep {t}\" &' & "

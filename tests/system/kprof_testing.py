@@ -28,7 +28,7 @@ SANITIZER = os.environ.get("KPROF_SANITIZER", "")
 SANITIZER_ENVIRONMENT = {name: os.environ[name]
                          for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
 SLOW = 4 if SANITIZER else 1
-LIMIT_S = 30 * SLOW  # for whatever should be a matter of moments
+LIMIT_S = 60 * SLOW  # for whatever should be a matter of moments
 
 EXIT = {
     "done": 0, "internal": 1, "usage": 2, "no_daemon": 3, "not_found": 4, "not_permitted": 5, "queue_timeout": 6,
@@ -39,6 +39,19 @@ EXIT = {
 
 # Real traces of public repositories; where they are not, tests that need them are skipped.
 DATA = os.environ.get("KPROF_TEST_DATA") or os.path.join(os.path.dirname(ROOT), "shared", "data")
+
+
+def long(reason):
+    """A test that takes minutes, or needs a quiet machine: tests/run --long runs it, and every other run names it."""
+    return unittest.skipUnless(LONG, f"long: {reason}")
+
+
+def of_all(some, all_of_them, what):
+    """How many: all with --long, else some; then the end of the run names the others."""
+    if LONG:
+        return all_of_them
+    print(f"[long] {some} of {all_of_them} {what}", flush=True)
+    return some
 
 
 def need_programs():

@@ -392,7 +392,7 @@ class InterruptTest(DaemonTest):
         self.open_gate()
         self.ctl.wait(run_id, expect=0)
 
-    @unittest.skipUnless(kprof_testing.LONG, "waits for the 10 s after which a client counts as gone; tests/run --long")
+    @kprof_testing.long("waits for the 10 s after which a client counts as gone")
     def test_a_client_that_dies_takes_its_run_along(self):
         seconds = kprof_testing.unique_seconds()
         process, run_id = self.start_foreground("sleep", seconds)
@@ -402,7 +402,7 @@ class InterruptTest(DaemonTest):
         self.assertGreater(run["metrics"]["wall_ns"], 9e9)
         self.assert_nothing_runs(seconds, run=run_id)
 
-    @unittest.skipUnless(kprof_testing.LONG, "waits for the 10 s after which a client counts as gone; tests/run --long")
+    @kprof_testing.long("waits for the 10 s after which a client counts as gone")
     def test_a_detached_run_outlives_its_client(self):
         run_id = self.ctl.detach("sh", "-c", self.gate())
         time.sleep(12)

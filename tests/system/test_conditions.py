@@ -194,7 +194,7 @@ class WatchedRunTest(ConditionsTest):
         self.assertGreater(run["metrics"]["device_0_samples"], 10)
         self.model.set("all", "faults_clear")
 
-    @unittest.skipUnless(kprof_testing.LONG, "lasts for 30 s and more; tests/run --long")
+    @kprof_testing.long("lasts for 30 s and more")
     def test_a_driver_that_hangs_for_30_s_is_not_felt_on_another_device(self):
         def waits(seconds):
             """From queued to started, with locked clocks, again and again."""

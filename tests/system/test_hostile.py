@@ -231,7 +231,7 @@ class EscapeTest(DaemonTest):
 
 
 class FloodTest(DaemonTest):
-    BYTES = (10 if kprof_testing.LONG else 2) * 10**9 // (20 if kprof_testing.SANITIZER else 1)
+    BYTES = kprof_testing.of_all(2, 10, "GB of output") * 10**9 // (20 if kprof_testing.SANITIZER else 1)
 
     def state_bytes(self):
         total = 0

@@ -36,7 +36,7 @@ sleep {seconds}
 """
 
 
-@unittest.skipUnless(kprof_testing.LONG, "thousands of runs; tests/run --long")
+@kprof_testing.long("thousands of runs")
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class NodeSoakTest(unittest.TestCase):
     def setUp(self):

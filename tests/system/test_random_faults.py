@@ -1,5 +1,5 @@
 """Random faults of the driver and of whoever holds clocks: whatever goes wrong, a device ends as it was. 30 rounds, each
-with a kprofd of its own, 1,000 with KPROF_LONG=1. A failure names its seed: KPROF_FAULT_SEED=N repeats that round first.
+with a kprofd of its own, 1,000 with tests/run --long. A failure names its seed: KPROF_FAULT_SEED=N repeats that round first.
 """
 
 import collections
@@ -10,11 +10,11 @@ import time
 import unittest
 
 import kprof_testing
-from kprof_testing import LONG, Daemon, kill_if_there, temporary_folder, wait_until
+from kprof_testing import Daemon, kill_if_there, of_all, temporary_folder, wait_until
 from nvml_stand_in import Model
 from test_devices import SETTINGS
 
-ROUNDS = 1000 if LONG else 30
+ROUNDS = of_all(30, 1000, "rounds of faults")
 
 SETTERS = ("nvmlDeviceSetGpuLockedClocks", "nvmlDeviceResetGpuLockedClocks", "nvmlDeviceSetMemoryLockedClocks",
            "nvmlDeviceResetMemoryLockedClocks", "nvmlDeviceSetPersistenceMode", "nvmlDeviceSetPowerManagementLimit")

@@ -18,7 +18,7 @@ MEMORY_LIMIT_KIB = 8 * 1024
 SLACK = 4  # gRPC's threads come and go
 
 
-@unittest.skipUnless(kprof_testing.LONG, "minutes of mixed use; tests/run --long")
+@kprof_testing.long("minutes of mixed use")
 class SoakTest(DaemonTest):
     CONFIG = '[retention]\nmax_artifact_bytes = 64000000\n'
 

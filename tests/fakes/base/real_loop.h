@@ -15,7 +15,7 @@ struct RealLoop {
   IoLoop loop{clock};
 
   // Whether it comes true in time.
-  bool Until(const std::function<bool()>& is_so, std::chrono::seconds limit = std::chrono::seconds(30)) {
+  bool Until(const std::function<bool()>& is_so, std::chrono::seconds limit = std::chrono::seconds(60)) {
     const auto end = std::chrono::steady_clock::now() + limit;
     while (!is_so()) {
       if (std::chrono::steady_clock::now() > end) return false;

@@ -220,7 +220,7 @@ TEST_F(ProfilerPauseTest, ThePauseHasALimit) {
 TEST_F(ProfilerPauseTest, TheLimitHoldsWithoutUs) {
   auto pause = NewPause();
   EXPECT_TRUE(Pause(*pause, "run 1", kNanosPerSecond / 10).paused);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (IsPaused() && std::chrono::steady_clock::now() < end) ::usleep(10'000);
   EXPECT_FALSE(IsPaused());
   Resume(*pause);

@@ -32,7 +32,7 @@ class ReleaseByHelperTest : public testing::Test {
   void Help(std::function<bool(FakeHelper::Heard)> help) {
     helper_.Begin();
     helping_ = std::thread([this, help = std::move(help)] {
-      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
       while (std::chrono::steady_clock::now() < end) {
         std::optional<FakeHelper::Heard> heard = helper_.Hear();
         if (!heard) {

@@ -66,7 +66,7 @@ struct CallContext : grpc::ClientContext {
 
 // Waits until it is so, looking from this thread; the bound only catches hangs.
 inline bool Until(const std::function<bool()>& is_so) {
-  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

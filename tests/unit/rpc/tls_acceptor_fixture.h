@@ -53,7 +53,7 @@ class TlsAcceptorFixture : public testing::Test {
 
   // Turns the loop until it is so; the bound only catches hangs.
   bool Until(const std::function<bool()>& is_so) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!is_so()) {
       if (std::chrono::steady_clock::now() > end) return false;
       loop_.RunUntilIdle();

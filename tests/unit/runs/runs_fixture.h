@@ -83,7 +83,7 @@ class RunsFixture {
 
   // Turns the loop until it is so. Commits come from another thread, in their own time; the bound only catches hangs.
   bool Until(const std::function<bool()>& is_so) {
-    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (true) {
       loop_->RunUntilIdle();
       if (is_so()) return true;

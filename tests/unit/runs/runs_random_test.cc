@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -346,7 +347,9 @@ class RandomSchedule : public RunsFixture {
 };
 
 TEST(RunsRandom, NoDeviceIsHeldByTwoAndNobodyIsLost) {
-  const uint64_t schedules = std::getenv("KPROF_LONG") != nullptr ? 300 : 25;
+  const bool is_long = std::getenv("KPROF_LONG") != nullptr;
+  const uint64_t schedules = is_long ? 300 : 25;
+  if (!is_long) std::printf("[long] 25 of 300 random schedules\n");
   for (uint64_t seed = 0; seed < schedules; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomSchedule schedule(seed);
