@@ -2,13 +2,12 @@
 
 #include "daemon/base/log.h"
 #include "daemon/daemon.h"
-#include "daemon/ingest/ingest_program.h"
 
 namespace kprof {
 
 ImportLimits ImportLimitsOf(const Config& config) {
   ImportLimits limits;
-  limits.program = IngestProgramBeside(config.ingest_path);
+  limits.program = config.ingest_path;
   limits.made_by = DaemonVersion();
   limits.memory_bytes = config.import.memory_bytes;
   limits.unpacked_bytes = config.import.source_bytes;

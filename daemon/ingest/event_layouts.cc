@@ -6,6 +6,7 @@
 
 #include "daemon/ingest/json_scan.h"
 #include "daemon/ingest/json_text.h"
+#include "storage/base/newer_processors.h"
 
 namespace kprof {
 namespace {
@@ -113,7 +114,7 @@ void EventLayouts::ForgetAll() {
   ++generation_;
 }
 
-std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char* end) {
+KPROF_FOR_NEWER_PROCESSORS std::optional<EventLayouts::Event> EventLayouts::Take(const char* at, const char* end) {
   if (steps_.size() > kMostSteps || text_bytes_ > kMostTextBytes || branches_ > kMostBranches) ForgetAll();
   has_too_many_ = false;
   Step* step = steps_.front().get();

@@ -68,10 +68,10 @@ class EventLayouts {
  private:
   struct Step;
   Step* Follow(Step& from, const char* at, const char* end);
-  Step* Learn(Step& from, const char* at, const char* end);
+  [[gnu::noinline]] Step* Learn(Step& from, const char* at, const char* end);  // seldom
   Step* NoStep(bool is_cut);
   Step* Remember(Step& from, Step step);
-  void ForgetAll();
+  [[gnu::noinline]] void ForgetAll();
 
   const Arguments arguments_;
   bool has_too_many_ = false;

@@ -1,7 +1,6 @@
 #include "daemon/ingest/source_hash.h"
 
-#define XXH_INLINE_ALL  // for the processor that this is built for
-#include <xxhash.h>
+#include <xxh_x86dispatch.h>  // for the processor that this runs on
 
 #include <algorithm>
 #include <cstdio>

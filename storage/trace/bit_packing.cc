@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "storage/base/newer_processors.h"
+
 namespace kprof {
 namespace {
 
@@ -72,13 +74,13 @@ void ForEachBlock(std::span<const uint64_t> values, const OnBlock& on_block) {
 
 }  // namespace
 
-size_t PackedBytes(std::span<const uint64_t> values) {
+KPROF_FOR_NEWER_PROCESSORS size_t PackedBytes(std::span<const uint64_t> values) {
   size_t bytes = 0;
   ForEachBlock(values, [&](std::span<const uint64_t> block) { bytes += 1 + BlockBytes(block.size(), WidthOf(block)); });
   return bytes;
 }
 
-void AppendPacked(std::span<const uint64_t> values, std::string& out) {
+KPROF_FOR_NEWER_PROCESSORS void AppendPacked(std::span<const uint64_t> values, std::string& out) {
   ForEachBlock(values, [&](std::span<const uint64_t> block) {
     const int width = WidthOf(block);
     out.push_back(static_cast<char>(width));
@@ -88,7 +90,7 @@ void AppendPacked(std::span<const uint64_t> values, std::string& out) {
   });
 }
 
-bool TakePacked(std::string_view& bytes, std::span<uint64_t> out) {
+KPROF_FOR_NEWER_PROCESSORS bool TakePacked(std::string_view& bytes, std::span<uint64_t> out) {
   std::string_view left = bytes;
   char tail[kMostBlockBytes + kSlackBytes];
   for (size_t at = 0; at < out.size(); at += kPackedBlock) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "storage/base/newer_processors.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -16,6 +17,22 @@ struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
+
+// The bytes of equal weight of all values beside each other, the lowest first.
+KPROF_FOR_NEWER_PROCESSORS void SplitPlanes(std::span<const uint64_t> values, size_t width, uint8_t* planes) {
+  for (size_t plane = 0; plane < width; ++plane) {
+    uint8_t* to = planes + plane * values.size();
+    for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<uint8_t>(values[i] >> (8 * plane));
+  }
+}
+
+KPROF_FOR_NEWER_PROCESSORS void JoinPlanes(const uint8_t* planes, size_t width, std::span<uint64_t> out) {
+  for (size_t i = 0; i < out.size(); ++i) out[i] = planes[i];
+  for (size_t plane = 1; plane < width; ++plane) {
+    const uint8_t* from = planes + plane * out.size();
+    for (size_t i = 0; i < out.size(); ++i) out[i] |= static_cast<uint64_t>(from[i]) << (8 * plane);
+  }
+}
 
 }  // namespace
 
@@ -36,10 +53,7 @@ void BytePlanes::Append(std::span<const uint64_t> values, std::string& out) {
   const size_t width = all == 0 ? 1 : (std::bit_width(all) + 7) / 8;
   std::vector<uint8_t>& planes = memory_->planes;
   planes.resize(values.size() * width);
-  for (size_t plane = 0; plane < width; ++plane) {
-    uint8_t* to = planes.data() + plane * values.size();
-    for (size_t i = 0; i < values.size(); ++i) to[i] = static_cast<uint8_t>(values[i] >> (8 * plane));
-  }
+  SplitPlanes(values, width, planes.data());
   out.push_back(static_cast<char>(width));
   const size_t at = out.size();
   out.resize(at + ZSTD_compressBound(planes.size()));
@@ -61,11 +75,7 @@ bool BytePlanes::Read(std::string_view bytes, std::span<uint64_t> out) {
   const size_t size =
       ZSTD_decompressDCtx(memory_->decompress.get(), planes.data(), planes.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(size) != 0 || size != planes.size()) return false;
-  for (size_t i = 0; i < out.size(); ++i) out[i] = planes[i];
-  for (size_t plane = 1; plane < width; ++plane) {
-    const uint8_t* from = planes.data() + plane * out.size();
-    for (size_t i = 0; i < out.size(); ++i) out[i] |= static_cast<uint64_t>(from[i]) << (8 * plane);
-  }
+  JoinPlanes(planes.data(), width, out);
   return true;
 }
 

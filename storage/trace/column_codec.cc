@@ -4,6 +4,7 @@
 #include <bit>
 #include <vector>
 
+#include "storage/base/newer_processors.h"
 #include "storage/trace/bit_packing.h"
 #include "storage/trace/byte_planes.h"
 #include "storage/trace/number_bytes.h"
@@ -27,7 +28,7 @@ struct Shape {
   uint64_t delta_bits = 0;   // what they need as differences
 };
 
-Shape ShapeOf(std::span<const int64_t> values) {
+KPROF_FOR_NEWER_PROCESSORS Shape ShapeOf(std::span<const int64_t> values) {
   Shape shape;
   shape.min = *std::min_element(values.begin(), values.end());
   shape.max = *std::max_element(values.begin(), values.end());
