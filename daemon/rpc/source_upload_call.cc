@@ -82,8 +82,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
       case v1::UploadSourceRequest::kHeader:
         return Begin(message_.header());
       case v1::UploadSourceRequest::kData:
-        if (!spool_) return Fail(ErrorCode::kUsage, kAct, "bytes came before the header");
-        if (sent_bytes_) return Fail(ErrorCode::kUsage, kAct, "bytes came after how many they are");
+        if (!spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came before the header");
+        if (sent_bytes_) return Fail(ErrorCode::kUsage, kSendSourceAct, "bytes came after how many they are");
         return spool_->Add(message_.data());
       case v1::UploadSourceRequest::kSentBytes:
         sent_bytes_ = message_.sent_bytes();
@@ -94,8 +94,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   }
 
   Status Begin(const v1::UploadSourceRequest::Header& header) {
-    if (spool_) return Fail(ErrorCode::kUsage, kAct, "a second header came");
-    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kAct, "its size is negative");
+    if (spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "a second header came");
+    if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kSendSourceAct, "its size is negative");
     const AnnouncedSource announced{LastStep(header.name()), header.size_bytes(), header.may_be_none()};
     ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, uid_,
                                                 announced, parts_.spool_limits));
