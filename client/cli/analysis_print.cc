@@ -33,12 +33,12 @@ std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
   return CellText(cell);
 }
 
-// For people: two digits of a percentage are enough, and the beginning of a long name.
+// For people: two digits of a percentage are enough, one of another real with a unit, and the beginning of a long name.
 std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column) {
   if (IsAbsent(cell)) return "-";
-  if (cell.kind == v1::ColumnData::KIND_REAL && column.unit() == "percent") {
-    char text[64];
-    std::snprintf(text, sizeof(text), "%.2f", cell.real);
+  if (cell.kind == v1::ColumnData::KIND_REAL && !column.unit().empty()) {
+    char text[400];  // a double has up to 309 digits before its point
+    std::snprintf(text, sizeof(text), "%.*f", column.unit() == "percent" ? 2 : 1, cell.real);
     return text;
   }
   return ClippedText(TextOf(cell, column), kLongestShownText);
