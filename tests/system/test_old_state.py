@@ -87,7 +87,7 @@ RUNS_OF_VERSION_8 = [
         trust=output_dropped("2304 of 6000 bytes of stdout")),
     run("1jxt22y20prep000", 40, error=lost("1jxt22y20prep000"), started_ns=None, ended_ns=VOLATILE),
     run("1jxt22xm01mp0rt0", 35, state="done", tool="import", command=["import", "worker3.json.gz"], device=[], environment={},
-        trace={}),
+        trace={"slices": 50, "instants": 4, "counters": 3, "flows": 2, "tracks": 1, "bytes": 900, "source_bytes": 2000}),
     run("1jxt22m9gcance00", 30, state="cancelled", error=error("1jxt22m9gcance00", "cancelled", "it was cancelled"),
         started_ns=None),
     run("1jxt22ah0t1me000", 20, signal=9, timeout_ms=1000,
