@@ -79,6 +79,11 @@ void BatchBuilder::AddCounter(int64_t time_ns, uint32_t track, double value, std
   ++events_;
 }
 
+void BatchBuilder::AddSideRow(const SideTable& table, std::span<const int64_t> values) {
+  batch_.of(table).Add(values);
+  ++rows_;
+}
+
 EventRows& BatchBuilder::AddRow(EventKind kind, const Event& event) {
   EventRows& rows = batch_.of(kind);
   rows.of(EventColumn::kTime).push_back(event.time_ns);

@@ -56,6 +56,9 @@ class BatchBuilder {
   // `written`: how its source wrote the value, one argument, where that is not the double's text.
   void AddCounter(int64_t time_ns, uint32_t track, double value, std::span<const EventArg> written = {});
 
+  // A row of a side table: a value for each of its columns, texts by their numbers. Its columns are always the same.
+  void AddSideRow(const SideTable& table, std::span<const int64_t> values);
+
   // To be called between events, often: costs nothing unless a batch is full.
   Status GiveFull() { return rows_ < kRowsPerBatch && text_bytes_ < kTextBytesPerBatch ? OkStatus() : Give(); }
   // Whatever there is.

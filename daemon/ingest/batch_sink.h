@@ -1,4 +1,5 @@
-// Where a reader of a format puts what it made of its source, piece by piece in the source's order.
+// Where a reader of a format puts what it made of its source, piece by piece in the source's order: events, and rows of
+// side tables (storage/trace/side_table.h).
 //
 // One thread at a time.
 #pragma once

@@ -19,6 +19,7 @@ class ChromeBatch {
   explicit ChromeBatch(uint32_t source);
 
   EventRows& of(EventKind kind) { return batch_.of(kind); }
+  SideRows& of(const SideTable& table) { return batch_.of(table); }
   void AddTold(const ToldName& told) { batch_.told_names.push_back(told); }
 
   uint32_t Track(const TrackKey& key);

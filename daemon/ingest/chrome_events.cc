@@ -1,6 +1,8 @@
 #include "daemon/ingest/chrome_events.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -11,12 +13,15 @@
 #include "daemon/ingest/json_number.h"
 #include "storage/trace/arg_decimal.h"
 #include "storage/trace/event_time.h"
+#include "storage/trace/metric_table.h"
 
 namespace kprof {
 namespace {
 
 constexpr int64_t kMostSourceNs = kMostTimeNs / 2;  // so that what is counted from another one is a time
 constexpr int kNone = ChromePlan::kNone;
+// What Kineto calls a launch, or another range, over which CUPTI's profiler counted.
+constexpr std::string_view kCountedRange = "cuda_profiler_range";
 constexpr auto kLeftOut = static_cast<ArgType>(0);  // the type of a slot whose value is not kept
 
 std::optional<int64_t> TimeOf(const JsonSpan& value) {
@@ -187,6 +192,29 @@ void ChromeEvents::AddRow(ChromePlan& plan, const JsonSpan* values, int64_t time
   if (plan.kind == EventKind::kFlow || plan.kind == EventKind::kMetadata)
     rows.of(EventColumn::kPhase).push_back(letter);
   AddArgs(plan, values, rows, plan.name == kNone ? EnvironmentEvent::kNone : plan.lasts[plan.name].event);
+  const bool is_counted = plan.kind == EventKind::kSlice && plan.category != kNone && letter == 'X' &&
+                          values[plan.category].text() == kCountedRange;
+  if (is_counted) AddLaunchMetrics(plan, values);
+}
+
+// Its arguments stay arguments: the slice is as it was. Launches are counted from 0 here; who puts the pieces together
+// counts on.
+void ChromeEvents::AddLaunchMetrics(const ChromePlan& plan, const JsonSpan* values) {
+  const int64_t launch = counted_launches_++;
+  if (plan.has_whole_args) return;
+  const int64_t kernel = batch_.of(EventKind::kSlice).of(EventColumn::kName).back();
+  for (size_t i = 0; i < plan.args.size(); ++i) {
+    const ArgSlot& slot = plan.slots[i];
+    const bool is_number =
+        slot.type == ArgType::kInteger || slot.type == ArgType::kDecimal || slot.type == ArgType::kNumber;
+    if (slot.of_event || !is_number || plan.args[i].kind != JsonKind::kNumber) continue;
+    const std::string_view text = values[plan.args[i].slot].text();
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) continue;
+    const int64_t row[] = {kernel, launch, int64_t{slot.key}, std::bit_cast<int64_t>(value), 0};
+    batch_.of(MetricSideTable()).Add(row);
+  }
 }
 
 // It makes no track, as it is of none that has no events.

@@ -56,6 +56,8 @@ class ChromeEvents {
   int64_t with_left_out() const { return with_left_out_; }
   // Of those that were added since the last time it was asked, of the first that has a time, that; 0: none has.
   int64_t TakeFirstTime() { return std::exchange(first_time_ns_, 0); }
+  // Of them, those that are a kernel's launch with what was counted in it: a row of `metric` for each number.
+  int64_t counted_launches() const { return counted_launches_; }
   // Of samples of counters, those of which just the double was kept, though it does not say all.
   int64_t rounded() const { return counters_.rounded(); }
 
@@ -74,6 +76,7 @@ class ChromeEvents {
   enum class Left : uint8_t { kAll, kSome, kNone };
   Left LeftOf(ChromePlan& plan, size_t arg, const JsonSpan* values, EnvironmentEvent of, int64_t& number);
   void AddTextCorrelation(const ChromePlan& plan, const JsonSpan* values, EventRows& rows);
+  void AddLaunchMetrics(const ChromePlan& plan, const JsonSpan* values);
   void AddCounters(ChromePlan& plan, const EventLayouts::Event& event, int64_t time_ns);
   uint32_t CounterName(const ChromePlan& plan, const JsonSpan* values);
 
@@ -85,6 +88,7 @@ class ChromeEvents {
   int64_t events_ = 0;
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
+  int64_t counted_launches_ = 0;
   int64_t first_time_ns_ = 0;
   bool lacks_some_ = false;  // the event that is being added
 };

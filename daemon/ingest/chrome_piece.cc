@@ -76,6 +76,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   const int64_t untimed_before = events_.untimed();
   const int64_t with_left_out_before = events_.with_left_out();
   const int64_t rounded_before = events_.rounded();
+  piece.first_launch = events_.counted_launches();
   piece.has_text_end = at_end_ && offset_of(end()) <= limit_bytes;
   const int64_t last_bytes = piece.has_text_end ? offset_of(end()) : limit_bytes;
   const char* at = place(first_bytes);
@@ -135,6 +136,7 @@ Result<ChromePiece> ChromePieceReader::Read(int64_t first_bytes, int64_t limit_b
   piece.untimed = events_.untimed() - untimed_before;
   piece.with_left_out = events_.with_left_out() - with_left_out_before;
   piece.rounded = events_.rounded() - rounded_before;
+  piece.counted_launches = events_.counted_launches() - piece.first_launch;
   piece.first_time_ns = events_.TakeFirstTime();
   piece.batch = events_.TakeBatch();
   return piece;

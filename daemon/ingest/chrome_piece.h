@@ -33,7 +33,9 @@ struct ChromePiece {
   int64_t untimed = 0;
   int64_t with_left_out = 0;
   int64_t rounded = 0;
-  int64_t first_time_ns = 0;  // of the first event that has a time; 0: none has
+  int64_t counted_launches = 0;  // that have rows of `metric`, or would
+  int64_t first_launch = 0;      // the number that the first of them has there
+  int64_t first_time_ns = 0;     // of the first event that has a time; 0: none has
   TraceBatch batch;
 };
 

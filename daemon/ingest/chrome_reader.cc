@@ -16,6 +16,7 @@
 #include "daemon/ingest/chrome_frame.h"
 #include "daemon/ingest/chrome_piece.h"
 #include "daemon/ingest/json_scan.h"
+#include "storage/trace/metric_table.h"
 
 namespace kprof {
 namespace {
@@ -203,14 +204,26 @@ class Reading {
       if (kMetadataPhases.find(static_cast<char>(phase)) == kMetadataPhases.npos) ++unknown_;
     }
     if (first_time_ns_ == 0) first_time_ns_ = piece.first_time_ns;
+    CountLaunches(piece);
     RETURN_IF_ERROR(sink_.Take(std::move(piece.batch)));
     return sink_.Progress(text_.SourceBytesAt(piece.end_bytes), events_);
+  }
+
+  // Each reader counts its own.
+  void CountLaunches(ChromePiece& piece) {
+    for (SideRows& rows : piece.batch.side) {
+      for (int64_t& launch : rows.columns[static_cast<size_t>(MetricColumn::kLaunch)]) {
+        launch += launches_ - piece.first_launch;
+      }
+    }
+    launches_ += piece.counted_launches;
   }
 
   // Its rows are forgotten; what its reader knows is not said again.
   Status TakeNumbersOf(ChromePiece& piece) {
     TraceBatch batch = std::move(piece.batch);
     batch.rows = {};
+    batch.side.clear();
     batch.told_names.clear();
     return sink_.Take(std::move(batch));
   }
@@ -320,6 +333,7 @@ class Reading {
   int64_t untimed_ = 0;
   int64_t with_left_out_ = 0;
   int64_t rounded_ = 0;
+  int64_t launches_ = 0;
   int64_t unknown_ = 0;  // whose phase says nothing here
   PiecesAhead pieces_;
 };

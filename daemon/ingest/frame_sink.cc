@@ -28,6 +28,14 @@ Status FrameSink::AddSegment(const EncodedSegment& segment) {
   return Send(IngestFrame::kSegment, EncodeSegment(segment));
 }
 
+Status FrameSink::AddSideTable(uint32_t id, const SideTable& table) {
+  return Send(IngestFrame::kSideTable, EncodeSideTable(id, table));
+}
+
+Status FrameSink::AddSideSegment(const EncodedSideSegment& segment) {
+  return Send(IngestFrame::kSideSegment, EncodeSideSegment(segment));
+}
+
 Status FrameSink::SetFact(std::string_view name, std::string_view text) {
   return Send(IngestFrame::kText, EncodeText(name, text));
 }

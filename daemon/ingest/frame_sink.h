@@ -22,6 +22,8 @@ class FrameSink : public PartSink {
   Status AddTrack(const TrackRow& track) override;
   Status AddShape(uint32_t id, const ArgShape& shape) override;
   Status AddSegment(const EncodedSegment& segment) override;
+  Status AddSideTable(uint32_t id, const SideTable& table) override;
+  Status AddSideSegment(const EncodedSideSegment& segment) override;
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 

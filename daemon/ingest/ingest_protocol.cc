@@ -33,6 +33,24 @@ bool IsCodec(uint8_t codec) {
          codec <= static_cast<uint8_t>(ColumnCodec::kDeltaPlanes);
 }
 
+void Add(MessageEncoder& message, const EncodedColumn& column) {
+  message.Add(static_cast<uint8_t>(column.codec));
+  message.Add(column.min);
+  message.Add(column.max);
+  message.Add(column.bytes);
+}
+// False for one of no codec.
+bool Read(MessageDecoder& message, EncodedColumn& column) {
+  uint8_t codec = 0;
+  message.Read(codec);
+  message.Read(column.min);
+  message.Read(column.max);
+  message.Read(column.bytes);
+  if (!IsCodec(codec)) return false;
+  column.codec = static_cast<ColumnCodec>(codec);
+  return true;
+}
+
 }  // namespace
 
 void AppendFrame(IngestFrame type, std::string_view message, std::string& out) {
@@ -176,10 +194,7 @@ std::string EncodeSegment(const EncodedSegment& segment) {
     message.Add(column.shape);
     message.Add(column.column);
     message.Add(column.rows);
-    message.Add(static_cast<uint8_t>(column.encoded.codec));
-    message.Add(column.encoded.min);
-    message.Add(column.encoded.max);
-    message.Add(column.encoded.bytes);
+    Add(message, column.encoded);
   }
   return message.Take();
 }
@@ -198,19 +213,74 @@ std::optional<EncodedSegment> DecodeSegment(std::string_view bytes) {
   segment.kind = static_cast<EventKind>(kind);
   for (uint32_t i = 0; i < columns; ++i) {
     EncodedSegment::Column column;
-    uint8_t codec = 0;
     message.Read(column.shape);
     message.Read(column.column);
     message.Read(column.rows);
-    message.Read(codec);
-    message.Read(column.encoded.min);
-    message.Read(column.encoded.max);
-    message.Read(column.encoded.bytes);
-    if (!IsCodec(codec) || column.shape >= kMostShapes || column.column >= kMostShapeSlots || column.rows < 1 ||
-        column.rows > segment.rows) {
+    if (!Read(message, column.encoded) || column.shape >= kMostShapes || column.column >= kMostShapeSlots ||
+        column.rows < 1 || column.rows > segment.rows) {
       return std::nullopt;
     }
-    column.encoded.codec = static_cast<ColumnCodec>(codec);
+    segment.columns.push_back(std::move(column));
+  }
+  if (!message.Ok()) return std::nullopt;
+  return segment;
+}
+
+std::string EncodeSideTable(uint32_t id, const SideTable& table) {
+  MessageEncoder message;
+  message.Add(id);
+  message.Add(table.name);
+  message.Add(static_cast<uint32_t>(table.columns.size()));
+  for (const SideColumn& column : table.columns) {
+    message.Add(column.name);
+    message.Add(static_cast<uint8_t>(column.type));
+    message.Add(column.unit);
+  }
+  return message.Take();
+}
+
+std::optional<NumberedSideTable> DecodeSideTable(std::string_view bytes) {
+  MessageDecoder message(bytes);
+  NumberedSideTable table;
+  message.Read(table.id);
+  message.Read(table.table.name);
+  const uint32_t columns = message.ReadCount(9);
+  if (columns > kMostSideColumns) return std::nullopt;
+  for (uint32_t i = 0; i < columns; ++i) {
+    SideColumn column;
+    uint8_t type = 0;
+    message.Read(column.name);
+    message.Read(type);
+    message.Read(column.unit);
+    column.type = static_cast<SideType>(type);
+    table.table.columns.push_back(std::move(column));
+  }
+  if (!message.Ok() || !CheckSideTable(table.table).ok()) return std::nullopt;
+  return table;
+}
+
+std::string EncodeSideSegment(const EncodedSideSegment& segment) {
+  MessageEncoder message;
+  message.Add(segment.table);
+  message.Add(segment.rows);
+  message.Add(static_cast<uint32_t>(segment.columns.size()));
+  for (const EncodedColumn& column : segment.columns) Add(message, column);
+  return message.Take();
+}
+
+std::optional<EncodedSideSegment> DecodeSideSegment(std::string_view bytes) {
+  MessageDecoder message(bytes);
+  EncodedSideSegment segment;
+  message.Read(segment.table);
+  message.Read(segment.rows);
+  const uint32_t columns = message.ReadCount(21);
+  if (segment.table >= kMostSideTables || segment.rows < 1 || segment.rows > kMaxSegmentRows ||
+      columns > kMostSideColumns) {
+    return std::nullopt;
+  }
+  for (uint32_t i = 0; i < columns; ++i) {
+    EncodedColumn column;
+    if (!Read(message, column)) return std::nullopt;
     segment.columns.push_back(std::move(column));
   }
   if (!message.Ok()) return std::nullopt;

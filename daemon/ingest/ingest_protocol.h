@@ -15,27 +15,30 @@
 #include "storage/base/status.h"
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/segment_maker.h"
+#include "storage/trace/side_table.h"
 #include "storage/trace/track_row.h"
 
 namespace kprof {
 
-constexpr uint32_t kIngestProtocol = 3;
+constexpr uint32_t kIngestProtocol = 4;
 constexpr size_t kMostFrameBytes = 256 << 20;
 constexpr size_t kFrameHeadBytes = 5;
 
 enum class IngestFrame : uint8_t {
-  kHello = 1,     // u32 protocol
-  kRequest = 2,   // goes to kprof-ingest
-  kString = 3,    // u32 id, text
-  kTrack = 4,     // TrackRow
-  kShape = 5,     // u32 id, slots
-  kSegment = 6,   // EncodedSegment
-  kText = 7,      // a fact: name, text
-  kInteger = 8,   // a fact: name, i64
-  kProgress = 9,  // i64 bytes, i64 events
-  kDone = 10,     // IngestDone
-  kFailed = 11,   // a Status
-  kGrown = 12,    // i64 bytes, bool is_whole: how far a source that still comes has come; goes to kprof-ingest
+  kHello = 1,         // u32 protocol
+  kRequest = 2,       // goes to kprof-ingest
+  kString = 3,        // u32 id, text
+  kTrack = 4,         // TrackRow
+  kShape = 5,         // u32 id, slots
+  kSegment = 6,       // EncodedSegment
+  kText = 7,          // a fact: name, text
+  kInteger = 8,       // a fact: name, i64
+  kProgress = 9,      // i64 bytes, i64 events
+  kDone = 10,         // IngestDone
+  kFailed = 11,       // a Status
+  kSideTable = 13,    // u32 id, SideTable
+  kSideSegment = 14,  // EncodedSideSegment
+  kGrown = 12,        // i64 bytes, bool is_whole: how far a source that still comes has come; goes to kprof-ingest
 };
 
 // Appends a frame to `out`.
@@ -80,6 +83,16 @@ std::optional<NumberedShape> DecodeShape(std::string_view message);
 
 std::string EncodeSegment(const EncodedSegment& segment);
 std::optional<EncodedSegment> DecodeSegment(std::string_view message);
+
+struct NumberedSideTable {
+  uint32_t id = 0;
+  SideTable table;
+};
+std::string EncodeSideTable(uint32_t id, const SideTable& table);
+std::optional<NumberedSideTable> DecodeSideTable(std::string_view message);
+
+std::string EncodeSideSegment(const EncodedSideSegment& segment);
+std::optional<EncodedSideSegment> DecodeSideSegment(std::string_view message);
 
 struct NamedText {
   std::string name;

@@ -122,6 +122,8 @@ Status TraceAssembler::Add(TraceBatch batch) {
       spans_.Take(batch.of(EventKind::kMetadata), batch.of(EventKind::kSlice), batch.of(EventKind::kInstant)));
   facts_.SeeSlices(batch.of(EventKind::kSlice));
   for (size_t kind = 0; kind < kEventKinds; ++kind) AppendTo(rows_[kind], batch.rows[kind], limits_.rows_at_once);
+  for (SideRows& rows : batch.side) RETURN_IF_ERROR(AddSide(source, std::move(rows)));
+  RETURN_IF_ERROR(FlushSide(kMaxSegmentRows));
   return FlushFull(limits_.rows_at_once);
 }
 
@@ -129,11 +131,51 @@ Status TraceAssembler::Finish() {
   RETURN_IF_ERROR(Begin());
   RETURN_IF_ERROR(spans_.TakeOpen(rows_[IndexOf(EventKind::kSlice)]));
   RETURN_IF_ERROR(FlushFull(1));
+  RETURN_IF_ERROR(FlushSide(1));
   if (nests_here_) RETURN_IF_ERROR(levels_.Finish());
   RETURN_IF_ERROR(totals_.Finish());
   for (const EncodedSegment& segment : totals_made_) RETURN_IF_ERROR(part_.AddSegment(segment));
   if (crowded_slices() > 0) RETURN_IF_ERROR(part_.SetFact("slices_too_deep", crowded_slices()));
   for (uint32_t track = 0; track < tracks_.size(); ++track) RETURN_IF_ERROR(part_.AddTrack(facts_.Describe(track)));
+  return OkStatus();
+}
+
+// In the order in which they come: they have no times to be sorted by.
+Status TraceAssembler::AddSide(const Source& source, SideRows rows) {
+  auto table = std::find_if(side_.begin(), side_.end(),
+                            [&](const SideRows& known) { return known.table.name == rows.table.name; });
+  if (table == side_.end()) {
+    RETURN_IF_ERROR(part_.AddSideTable(static_cast<uint32_t>(side_.size()), rows.table));
+    side_.emplace_back(rows.table);
+    table = side_.end() - 1;
+  }
+  if (table->table != rows.table) {
+    return Fail(ErrorCode::kInternal, "keep its side table " + rows.table.name, "its columns are not always the same");
+  }
+  for (size_t i = 0; i < rows.columns.size(); ++i) {
+    if (rows.table.columns[i].type == SideType::kText) {
+      for (int64_t& value : rows.columns[i]) {
+        if (value != kNoValue) value = source.strings[static_cast<size_t>(value)];
+      }
+    }
+    AppendTo(table->columns[i], rows.columns[i]);
+  }
+  return OkStatus();
+}
+
+Status TraceAssembler::FlushSide(size_t least_rows) {
+  for (size_t number = 0; number < side_.size(); ++number) {
+    SideRows& rows = side_[number];
+    size_t done = 0;
+    while (rows.size() - done >= least_rows && done < rows.size()) {
+      const size_t count = std::min(rows.size() - done, kMaxSegmentRows);
+      RETURN_IF_ERROR(part_.AddSideSegment(EncodeSideRows(static_cast<uint32_t>(number), rows, done, count)));
+      done += count;
+    }
+    for (std::vector<int64_t>& column : rows.columns) {
+      column.erase(column.begin(), column.begin() + static_cast<ptrdiff_t>(done));
+    }
+  }
   return OkStatus();
 }
 

@@ -86,6 +86,9 @@ class TraceAssembler {
   Status Renumber(const Source& source, EventRows& rows);
   void CountFromBase(std::array<EventRows, kEventKinds>& rows);
   Status FlushFull(size_t least_rows);
+  Status AddSide(const Source& source, SideRows rows);
+  // Of each side table that has so many rows waiting, as many pieces as there are.
+  Status FlushSide(size_t least_rows);
   std::unique_ptr<Flushing> StartFlush(EventKind kind);
   Status FinishFlush(Flushing& flushing, Status status);
   Status AddDepths(EventRows& rows, const std::vector<uint32_t>& order);
@@ -110,6 +113,8 @@ class TraceAssembler {
   DetailLevels levels_;
   SliceTotals totals_;
   std::vector<EncodedSegment> totals_made_;  // on their way to the part
+  // Side tables by their numbers, and what waits for going to the part.
+  std::vector<SideRows> side_;
   // So far every slice came after those of its track that were written before, and the levels of detail that were
   // chosen by the first go for the others: else depths and levels are the part's to make, once it has all.
   bool nests_here_ = true;

@@ -10,6 +10,7 @@
 #include "daemon/ingest/ingest_protocol.h"
 #include "daemon/ingest/source_file.h"
 #include "storage/base/message_coder.h"
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_writer.h"
 
 namespace kprof {
@@ -111,6 +112,14 @@ class Import {
       case IngestFrame::kSegment: {
         const std::optional<EncodedSegment> segment = DecodeSegment(frame.message);
         return segment ? part_.AddSegment(*segment) : NotUnderstood();
+      }
+      case IngestFrame::kSideTable: {
+        const std::optional<NumberedSideTable> table = DecodeSideTable(frame.message);
+        return table ? part_.AddSideTable(table->id, table->table) : NotUnderstood();
+      }
+      case IngestFrame::kSideSegment: {
+        const std::optional<EncodedSideSegment> segment = DecodeSideSegment(frame.message);
+        return segment ? part_.AddSideSegment(*segment) : NotUnderstood();
       }
       case IngestFrame::kText: {
         const std::optional<NamedText> fact = DecodeText(frame.message);
@@ -240,6 +249,7 @@ Result<ImportedPart> ImportInto(const std::string& part_path, Files& files, cons
   imported.counters = part.rows(EventKind::kCounter);
   imported.flows = part.rows(EventKind::kFlow);
   imported.tracks = part.tracks();
+  imported.has_metrics = part.HasSideTable(MetricSideTable().name);
   return imported;
 }
 

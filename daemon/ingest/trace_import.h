@@ -63,6 +63,7 @@ struct ImportedPart {
   int64_t counters = 0;
   int64_t flows = 0;
   int64_t tracks = 0;
+  bool has_metrics = false;           // it has the side table `metric`
   std::vector<std::string> warnings;  // what went wrong on the way, for people
 };
 

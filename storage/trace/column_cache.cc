@@ -6,8 +6,8 @@
 namespace kprof {
 namespace {
 
-constexpr int64_t kColumnCostBytes = 256;       // of an entry beside its values
-constexpr size_t kMostNumbers = 1 << 16;  // of parts, most of which are gone
+constexpr int64_t kColumnCostBytes = 256;  // of an entry beside its values
+constexpr size_t kMostNumbers = 1 << 16;   // of parts, most of which are gone
 
 int64_t BytesOf(const DecodedColumn& column) {
   return static_cast<int64_t>(column->size() * sizeof(int64_t)) + kColumnCostBytes;

@@ -23,6 +23,11 @@ constexpr ColumnPlace PlaceOf(int64_t segment, EventColumn column) {
   return {segment, 0, static_cast<uint32_t>(column)};
 }
 
+// The same of a side table's segment, by the column's place there.
+constexpr ColumnPlace SidePlaceOf(int64_t segment, size_t column) {
+  return {segment, 0, static_cast<uint32_t>(column + 1)};
+}
+
 Status WriteColumn(Db& db, const ColumnPlace& place, uint32_t rows, const EncodedColumn& column);
 
 // As many values as it says it has rows; none where there is no such column.

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kRowsOfStretch = 262'144;  // one is looked at for so many
 constexpr size_t kLeastStretches = 4;
 constexpr size_t kMostStretches = 256;
-constexpr size_t kFewSamples = 131'072;           // all of them are looked at
+constexpr size_t kFewSamples = 131'072;        // all of them are looked at
 constexpr size_t kMostRowsOfWindow = 262'144;  // what has the same time does not end otherwise
 constexpr size_t kMostReadings = 4;            // of all rows, by all stretches together, about
 

@@ -18,6 +18,12 @@ constexpr std::string_view kSummedTables[] = {
     "SELECT id, checksum FROM string_block ORDER BY id",
 };
 
+constexpr std::string_view kSummedSideTables[] = {
+    "SELECT id, name, rows FROM side_table ORDER BY id",
+    "SELECT side_table, position, name, type, unit FROM side_column ORDER BY side_table, position",
+    "SELECT id, side_table, rows FROM side_segment ORDER BY id",
+};
+
 constexpr std::string_view kColumns =
     "SELECT id, rows, codec, min, max, checksum FROM segment_column WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
 
@@ -73,8 +79,14 @@ Result<int64_t> ChecksumColumns(Db& db, int64_t segment) {
 }
 
 Result<int64_t> ChecksumTables(Db& db) {
+  ASSIGN_OR_RETURN(const bool has_side_tables, HasSideTables(db));
   const State state = NewState();
   for (const std::string_view table : kSummedTables) {
+    Statement select(db, table);
+    RETURN_IF_ERROR(AddRows(state.get(), select));
+  }
+  for (const std::string_view table : kSummedSideTables) {
+    if (!has_side_tables) break;
     Statement select(db, table);
     RETURN_IF_ERROR(AddRows(state.get(), select));
   }

@@ -22,7 +22,8 @@ uint64_t StringChecksum(int64_t id, std::string_view text);
 // Of all that the rows of a segment's event columns say, but their data.
 Result<int64_t> ChecksumColumns(Db& db, int64_t segment);
 
-// Of the facts, kChecksumFact apart, the tracks, the shapes, the segments and the blocks of strings.
+// Of the facts, kChecksumFact apart, the tracks, the shapes, the segments and the blocks of strings; and of side
+// tables, where there are any.
 Result<int64_t> ChecksumTables(Db& db);
 
 }  // namespace kprof

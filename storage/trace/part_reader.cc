@@ -24,6 +24,10 @@ constexpr const char* kTracks =
 constexpr const char* kShapes = "SELECT id, slot, key, type, beside FROM shape ORDER BY id, slot";
 constexpr const char* kReaderSegments =
     "SELECT id, kind, rows, min_time_ns, max_time_ns, max_end_ns, columns FROM segment ORDER BY id";
+constexpr const char* kReadSideTables = "SELECT id, name, rows FROM side_table ORDER BY id";
+constexpr const char* kReadSideColumns =
+    "SELECT side_table, position, name, type, unit FROM side_column ORDER BY side_table, position";
+constexpr const char* kReadSideSegments = "SELECT id, side_table, rows FROM side_segment ORDER BY id";
 constexpr const char* kBounds = "SELECT id, min, max FROM segment_column WHERE id BETWEEN ?1 AND ?2";
 
 std::optional<std::string> MaybeText(const Statement& row, int column) {
@@ -80,6 +84,9 @@ Status PartReader::Load() {
   RETURN_IF_ERROR(LoadShapes());
   RETURN_IF_ERROR(strings_.Load());
   RETURN_IF_ERROR(LoadSegments());
+  ASSIGN_OR_RETURN(const bool has_side_tables, HasSideTables(db_));
+  if (has_side_tables) RETURN_IF_ERROR(LoadSideTables());
+  segment_ids_ = {};
   return CheckTables();
 }
 
@@ -143,6 +150,7 @@ Status PartReader::LoadSegments() {
         segment.max_time_ns > segment.max_end_ns) {
       return Broken("segment " + std::to_string(segment.id) + " is none");
     }
+    segment_ids_.insert(segment.id);
     if (kind > static_cast<int64_t>(kEventKinds)) continue;  // of a later version that we read all the same
     segment.kind = static_cast<EventKind>(kind);
     segment.rows = static_cast<uint32_t>(rows);
@@ -158,6 +166,82 @@ Status PartReader::LoadSegments() {
     return Broken("its segments have " + std::to_string(rows_[kind]) + " rows, its fact " + name + " says otherwise");
   }
   return OkStatus();
+}
+
+Status PartReader::LoadSideTables() {
+  Statement select(db_, kReadSideTables);
+  while (select.Next()) {
+    if (select.Integer(0) != static_cast<int64_t>(side_tables_.size()) || side_tables_.size() >= kMostSideTables) {
+      return Broken("its side tables are not numbered from 0, or too many");
+    }
+    StoredSideTable table;
+    table.table.name = select.Text(1);
+    table.rows = select.Integer(2);
+    side_tables_.push_back(std::move(table));
+  }
+  RETURN_IF_ERROR(select.status());
+  RETURN_IF_ERROR(LoadSideColumns());
+  for (size_t i = 0; i < side_tables_.size(); ++i) {
+    const SideTable& table = side_tables_[i].table;
+    const Status good = CheckSideTable(table);
+    if (!good.ok()) return Broken("its side table " + std::to_string(i) + " is none: " + good.why());
+    if (FindSideTable(table.name) != &side_tables_[i]) return Broken("it has two side tables " + table.name);
+  }
+  return LoadSideSegments();
+}
+
+Status PartReader::LoadSideColumns() {
+  Statement select(db_, kReadSideColumns);
+  while (select.Next()) {
+    const int64_t table = select.Integer(0);
+    const std::optional<SideType> type = SideTypeByName(select.Text(3));
+    if (table < 0 || table >= static_cast<int64_t>(side_tables_.size()) || !type) {
+      return Broken("its side tables have columns of no table, or of no type");
+    }
+    std::vector<SideColumn>& columns = side_tables_[static_cast<size_t>(table)].table.columns;
+    if (select.Integer(1) != static_cast<int64_t>(columns.size()) || columns.size() >= kMostSideColumns) {
+      return Broken("the columns of its side tables are not numbered from 0, or too many");
+    }
+    columns.push_back({std::string(select.Text(2)), *type, std::string(select.Text(4))});
+  }
+  return select.status();
+}
+
+Status PartReader::LoadSideSegments() {
+  std::unordered_set<int64_t> seen;
+  Statement select(db_, kReadSideSegments);
+  while (select.Next()) {
+    const int64_t id = select.Integer(0);
+    const int64_t table = select.Integer(1);
+    const int64_t rows = select.Integer(2);
+    if (id < 1 || id >= kMostSegments || segment_ids_.contains(id) || !seen.insert(id).second || table < 0 ||
+        table >= static_cast<int64_t>(side_tables_.size()) || rows < 1 ||
+        rows > static_cast<int64_t>(kMaxSegmentRows)) {
+      return Broken("segment " + std::to_string(id) + " of a side table is none");
+    }
+    std::vector<SideSegment>& segments = side_tables_[static_cast<size_t>(table)].segments;
+    const int64_t first_row = segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
+    segments.push_back({id, static_cast<uint32_t>(rows), first_row});
+  }
+  RETURN_IF_ERROR(select.status());
+  for (const StoredSideTable& table : side_tables_) {
+    const int64_t rows = table.segments.empty() ? 0 : table.segments.back().first_row + table.segments.back().rows;
+    if (rows == table.rows) continue;
+    return Broken("the segments of its side table " + table.table.name + " have " + std::to_string(rows) +
+                  " rows, which says it has " + std::to_string(table.rows));
+  }
+  return OkStatus();
+}
+
+const StoredSideTable* PartReader::FindSideTable(std::string_view name) const {
+  for (const StoredSideTable& table : side_tables_) {
+    if (table.table.name == name) return &table;
+  }
+  return nullptr;
+}
+
+Result<DecodedColumn> PartReader::ReadSide(const SideSegment& segment, size_t column) {
+  return ReadPlace(SidePlaceOf(segment.id, column), segment.rows, true);
 }
 
 Status PartReader::CheckTables() {

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "storage/base/status.h"
@@ -24,6 +25,7 @@
 #include "storage/trace/column_store.h"
 #include "storage/trace/event_kind.h"
 #include "storage/trace/part_strings.h"
+#include "storage/trace/side_table.h"
 #include "storage/trace/track_row.h"
 
 namespace kprof {
@@ -37,6 +39,19 @@ struct Segment {
   int64_t max_time_ns = 0;
   int64_t max_end_ns = 0;
   int64_t columns = 0;  // ChecksumColumns
+};
+
+// Some rows of a side table. Its number is no event segment's.
+struct SideSegment {
+  int64_t id = 0;
+  uint32_t rows = 0;
+  int64_t first_row = 0;  // of its table
+};
+
+struct StoredSideTable {
+  SideTable table;
+  int64_t rows = 0;
+  std::vector<SideSegment> segments;  // in the order of their ids
 };
 
 class PartReader {
@@ -69,6 +84,13 @@ class PartReader {
   // In the order of their ids.
   std::span<const Segment> segments(EventKind kind) const { return segments_[IndexOf(kind)]; }
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
+
+  // By their numbers.
+  std::span<const StoredSideTable> side_tables() const { return side_tables_; }
+  // Null where there is none.
+  const StoredSideTable* FindSideTable(std::string_view name) const;
+  // All rows of a segment of a side table. REQUIRES: its table has that column.
+  Result<DecodedColumn> ReadSide(const SideSegment& segment, size_t column);
 
   // All rows of a segment.
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
@@ -106,6 +128,9 @@ class PartReader {
   Status LoadTracks();
   Status LoadShapes();
   Status LoadSegments();
+  Status LoadSideTables();
+  Status LoadSideColumns();
+  Status LoadSideSegments();
   Status CheckTables();
   Result<DecodedColumn> ReadPlace(const ColumnPlace& place, size_t rows, bool is_kept);
   // Of that shape.
@@ -121,6 +146,8 @@ class PartReader {
   std::vector<ArgShape> shapes_;
   std::array<std::vector<Segment>, kEventKinds> segments_;
   std::array<int64_t, kEventKinds> rows_{};
+  std::vector<StoredSideTable> side_tables_;
+  std::unordered_set<int64_t> segment_ids_;  // of events; while it is opened
   PartStrings strings_;
   std::unordered_map<int64_t, std::array<std::optional<ColumnBounds>, kEventColumns>> bounds_;
   struct Counted {

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kApplicationId = 0x6b707472;  // "kptr"
 
 constexpr const char* kMarks = "PRAGMA application_id = 0x6b707472; PRAGMA user_version = 1";
+constexpr const char* kMarkSidePart = "PRAGMA user_version = 2";
+constexpr const char* kPartVersion = "PRAGMA user_version";
 // As they are in every part, letter by letter.
 constexpr std::string_view kPartTables[] = {
     "CREATE TABLE fact (name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID",
@@ -56,6 +58,19 @@ constexpr std::string_view kPartTables[] = {
   data BLOB NOT NULL
 ))sql",
 };
+// Since version 2, in parts that have any.
+constexpr std::string_view kSidePartTables[] = {
+    "CREATE TABLE side_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL, rows INTEGER NOT NULL)",
+    R"sql(CREATE TABLE side_column (
+  side_table INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  PRIMARY KEY (side_table, position)
+) WITHOUT ROWID)sql",
+    "CREATE TABLE side_segment (id INTEGER PRIMARY KEY, side_table INTEGER NOT NULL, rows INTEGER NOT NULL)",
+};
 constexpr const char* kSchema = "SELECT sql FROM sqlite_schema";
 
 constexpr std::array<std::string_view, kEventKinds> kKindNames = {
@@ -74,11 +89,20 @@ Status CreatePartTables(Db& db) {
   return OkStatus();
 }
 
+Status CreateSideTables(Db& db) {
+  RETURN_IF_ERROR(db.Execute(kMarkSidePart));
+  for (const std::string_view table : kSidePartTables) {
+    Statement create(db, table);
+    RETURN_IF_ERROR(create.Run());
+  }
+  return OkStatus();
+}
+
 Status CheckPart(Db& db) {
   const char* what = "read it as a trace part";
   ASSIGN_OR_RETURN(const int64_t application, db.QueryInteger("PRAGMA application_id"));
   if (application != kApplicationId) return Fail(ErrorCode::kStorageBroken, what, "it is none of kprof's");
-  ASSIGN_OR_RETURN(const int64_t version, db.QueryInteger("PRAGMA user_version"));
+  ASSIGN_OR_RETURN(const int64_t version, db.QueryInteger(kPartVersion));
   if (version < 1 || version > kPartFormatVersion) {
     return Fail(ErrorCode::kStorageBroken, what,
                 "its format is version " + std::to_string(version) + ", this kprofd knows up to " +
@@ -88,18 +112,28 @@ Status CheckPart(Db& db) {
   size_t tables = 0;
   Statement schema(db, kSchema);
   while (schema.Next()) {
-    if (std::find(std::begin(kPartTables), std::end(kPartTables), schema.Text(0)) == std::end(kPartTables)) {
+    const bool is_side =
+        std::find(std::begin(kSidePartTables), std::end(kSidePartTables), schema.Text(0)) != std::end(kSidePartTables);
+    const bool is_event =
+        std::find(std::begin(kPartTables), std::end(kPartTables), schema.Text(0)) != std::end(kPartTables);
+    if (!is_event && (!is_side || version == kPlainPartVersion)) {
       return Fail(ErrorCode::kStorageBroken, what, "it has another table than trace parts have");
     }
     ++tables;
   }
   RETURN_IF_ERROR(schema.status());
-  if (tables != std::size(kPartTables)) return Fail(ErrorCode::kStorageBroken, what, "it has not all tables of a part");
+  const size_t all = std::size(kPartTables) + (version == kPlainPartVersion ? 0 : std::size(kSidePartTables));
+  if (tables != all) return Fail(ErrorCode::kStorageBroken, what, "it has not all tables of a part");
   ASSIGN_OR_RETURN(const int64_t complete, db.QueryInteger("SELECT count(*) FROM fact WHERE name = 'complete'"));
   if (complete == 0) {
     return Fail(ErrorCode::kStorageBroken, what, "its writing was never finished", "import its source again");
   }
   return OkStatus();
+}
+
+Result<bool> HasSideTables(Db& db) {
+  ASSIGN_OR_RETURN(const int64_t version, db.QueryInteger(kPartVersion));
+  return version > kPlainPartVersion;
 }
 
 std::string_view EventKindName(EventKind kind) {

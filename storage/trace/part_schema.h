@@ -13,14 +13,21 @@
 
 namespace kprof {
 
-constexpr int64_t kPartFormatVersion = 1;
+// A part without side tables is version 1, as it was before there were any.
+constexpr int64_t kPartFormatVersion = 2;
+constexpr int64_t kPlainPartVersion = 1;
 
-// In an empty file.
+// In an empty file: those of a part without side tables.
 Status CreatePartTables(Db& db);
+// Besides. Once.
+Status CreateSideTables(Db& db);
 
 // Fails with kStorageBroken where it is no part, one of a version that this build does not read, or was never finished;
 // or has other tables than a part, views or triggers: of what reading them does, nothing is known.
 Status CheckPart(Db& db);
+
+// Of a part that was checked: whether it has the tables of CreateSideTables.
+Result<bool> HasSideTables(Db& db);
 
 // The id of a column of a segment: shape kNoArgs, and an EventColumn; or a shape, and a slot of it.
 constexpr uint32_t kMostShapes = 1 << 20;

@@ -30,6 +30,11 @@ constexpr const char* kAddSlot = "INSERT INTO shape (id, slot, key, type, beside
 constexpr const char* kAddSegment =
     "INSERT INTO segment (id, kind, rows, first_row, min_time_ns, max_time_ns, max_end_ns, columns)"
     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0)";
+constexpr const char* kAddSideTable = "INSERT INTO side_table (id, name, rows) VALUES (?1, ?2, 0)";
+constexpr const char* kAddSideColumn =
+    "INSERT INTO side_column (side_table, position, name, type, unit) VALUES (?1, ?2, ?3, ?4, ?5)";
+constexpr const char* kAddSideSegment = "INSERT INTO side_segment (id, side_table, rows) VALUES (?1, ?2, ?3)";
+constexpr const char* kSetSideRows = "UPDATE side_table SET rows = ?2 WHERE id = ?1";
 constexpr const char* kWriterSegments = "SELECT id FROM segment";
 constexpr const char* kSetColumns = "UPDATE segment SET columns = ?2 WHERE id = ?1";
 // Where they came with some slices only, or with slices in another order.
@@ -146,6 +151,21 @@ Status PartWriter::AddSegment(const EncodedSegment& segment) {
   return Keep(InsertSegment(segment));
 }
 
+Status PartWriter::AddSideTable(uint32_t id, const SideTable& table) {
+  RETURN_IF_ERROR(failed_);
+  return Keep(InsertSideTable(id, table));
+}
+
+Status PartWriter::AddSideSegment(const EncodedSideSegment& segment) {
+  RETURN_IF_ERROR(failed_);
+  return Keep(InsertSideSegment(segment));
+}
+
+bool PartWriter::HasSideTable(std::string_view name) const {
+  return std::any_of(side_tables_.begin(), side_tables_.end(),
+                     [&](const WrittenSideTable& written) { return written.table.name == name; });
+}
+
 Status PartWriter::SetFact(std::string_view name, std::string_view text) {
   RETURN_IF_ERROR(failed_);
   Statement insert(*db_, kSetPartFact);
@@ -231,6 +251,48 @@ Status PartWriter::InsertSegment(const EncodedSegment& segment) {
   return OkStatus();
 }
 
+Status PartWriter::InsertSideTable(uint32_t id, const SideTable& table) {
+  RETURN_IF_ERROR(CheckSideTable(table));
+  if (id != side_tables_.size()) return Bad("its side tables are not numbered from 0");
+  if (side_tables_.size() >= kMostSideTables) return TooMany(std::to_string(kMostSideTables) + " side tables");
+  if (HasSideTable(table.name)) return Bad("its side table " + table.name + " comes twice");
+  if (side_tables_.empty()) RETURN_IF_ERROR(CreateSideTables(*db_));
+  Statement insert(*db_, kAddSideTable);
+  RETURN_IF_ERROR(insert.Bind(1, int64_t{id}).BindText(2, table.name).Run());
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const SideColumn& column = table.columns[i];
+    Statement add(*db_, kAddSideColumn);
+    add.Bind(1, int64_t{id}).Bind(2, static_cast<int64_t>(i)).BindText(3, column.name);
+    RETURN_IF_ERROR(add.BindText(4, SideTypeName(column.type)).BindText(5, column.unit).Run());
+  }
+  side_tables_.push_back({table, 0});
+  return OkStatus();
+}
+
+// Its columns stand beside those of events, under a segment's number of their own.
+Status PartWriter::InsertSideSegment(const EncodedSideSegment& segment) {
+  if (segment.table >= side_tables_.size()) return Bad("rows come of a side table that did not come before");
+  WrittenSideTable& table = side_tables_[segment.table];
+  if (segment.rows < 1 || segment.rows > kMaxSegmentRows || segment.columns.size() != table.table.columns.size()) {
+    return Bad("a piece of its side table " + table.table.name + " has " + std::to_string(segment.rows) + " rows of " +
+               std::to_string(segment.columns.size()) + " columns");
+  }
+  if (table.rows + segment.rows > kMostSideRows) {
+    return TooMany(std::to_string(kMostSideRows) + " rows in its side table " + table.table.name);
+  }
+  for (const EncodedColumn& column : segment.columns) side_bytes_ += static_cast<int64_t>(column.bytes.size());
+  if (side_bytes_ > kMostSideBytes) return TooMany(std::to_string(kMostSideBytes >> 20) + " MiB of side tables");
+  if (segments_ + 1 >= kMostSegments) return TooMany(std::to_string(kMostSegments) + " segments");
+  const int64_t id = ++segments_;
+  Statement insert(*db_, kAddSideSegment);
+  RETURN_IF_ERROR(insert.Bind(1, id).Bind(2, int64_t{segment.table}).Bind(3, int64_t{segment.rows}).Run());
+  for (size_t i = 0; i < segment.columns.size(); ++i) {
+    RETURN_IF_ERROR(WriteColumn(*db_, SidePlaceOf(id, i), segment.rows, segment.columns[i]));
+  }
+  table.rows += segment.rows;
+  return OkStatus();
+}
+
 Status PartWriter::CheckNumbers() const {
   for (const auto& [numbers, name] : {std::pair(&strings_, "strings"), {&tracks_, "tracks"}, {&shapes_, "shapes"}}) {
     if (numbers->count == numbers->end) continue;
@@ -244,6 +306,14 @@ Status PartWriter::AddStringBlocks() {
   for (const auto& [block, checksum] : string_blocks_) {
     Statement insert(*db_, kAddStringBlock);
     RETURN_IF_ERROR(insert.Bind(1, block).Bind(2, static_cast<int64_t>(checksum)).Run());
+  }
+  return OkStatus();
+}
+
+Status PartWriter::SetSideRows() {
+  for (size_t id = 0; id < side_tables_.size(); ++id) {
+    Statement set(*db_, kSetSideRows);
+    RETURN_IF_ERROR(set.Bind(1, static_cast<int64_t>(id)).Bind(2, side_tables_[id].rows).Run());
   }
   return OkStatus();
 }
@@ -291,6 +361,7 @@ Status PartWriter::CloseTables(const std::stop_token& stop) {
   }
   RETURN_IF_ERROR(SetFact("complete", int64_t{1}));
   RETURN_IF_ERROR(AddStringBlocks());
+  RETURN_IF_ERROR(SetSideRows());
   RETURN_IF_ERROR(SetColumnChecksums());
   ASSIGN_OR_RETURN(const int64_t checksum, ChecksumTables(*db_));
   RETURN_IF_ERROR(SetFact(kChecksumFact, checksum));

@@ -48,6 +48,8 @@ class PartWriter : public PartSink {
   Status AddTrack(const TrackRow& track) override;
   Status AddShape(uint32_t id, const ArgShape& shape) override;
   Status AddSegment(const EncodedSegment& segment) override;
+  Status AddSideTable(uint32_t id, const SideTable& table) override;
+  Status AddSideSegment(const EncodedSideSegment& segment) override;
   Status SetFact(std::string_view name, std::string_view text) override;
   Status SetFact(std::string_view name, int64_t value) override;
 
@@ -59,6 +61,8 @@ class PartWriter : public PartSink {
 
   int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
   int64_t tracks() const { return tracks_.count; }
+  // Whether there is a side table of that name.
+  bool HasSideTable(std::string_view name) const;
   // Of the depths that Finish made; of those that came with their slices it knows nothing.
   const MadeDepths& made_depths() const { return made_depths_; }
 
@@ -75,9 +79,12 @@ class PartWriter : public PartSink {
   Status InsertTrack(const TrackRow& track);
   Status InsertShape(uint32_t id, const ArgShape& shape);
   Status InsertSegment(const EncodedSegment& segment);
+  Status InsertSideTable(uint32_t id, const SideTable& table);
+  Status InsertSideSegment(const EncodedSideSegment& segment);
   Status Keep(Status status);
   Status CheckNumbers() const;
   Status AddStringBlocks();
+  Status SetSideRows();
   Status SetColumnChecksums();
   Status MakeDepthsAndLevels(const std::stop_token& stop);
   Status MakeLevelsOfPoints(const std::stop_token& stop);
@@ -94,6 +101,12 @@ class PartWriter : public PartSink {
   Numbers tracks_;
   Numbers shapes_;
   int64_t segments_ = 0;
+  struct WrittenSideTable {
+    SideTable table;
+    int64_t rows = 0;
+  };
+  std::vector<WrittenSideTable> side_tables_;  // by number
+  int64_t side_bytes_ = 0;
   std::array<std::vector<WrittenSegment>, kEventKinds> written_;  // slices, instants, counters
   size_t with_depth_ = 0;                                         // of the slices
   MadeDepths made_depths_;

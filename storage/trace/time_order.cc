@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kDigitBits = 11;
 constexpr size_t kDigits = size_t{1} << kDigitBits;
-constexpr size_t kFewRuns = 16;   // which are merged
+constexpr size_t kFewRuns = 16;            // which are merged
 constexpr size_t kFewUnorderedRows = 256;  // which are sorted by comparing
 constexpr uint64_t kCloseTogether = 1 << 16;
 

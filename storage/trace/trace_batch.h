@@ -12,6 +12,7 @@
 #include "storage/trace/arg_shape.h"
 #include "storage/trace/event_kind.h"
 #include "storage/trace/event_rows.h"
+#include "storage/trace/side_table.h"
 #include "storage/trace/track_row.h"
 
 namespace kprof {
@@ -61,8 +62,16 @@ struct TraceBatch {
   // These make no tracks.
   std::vector<ToldTrack> told_tracks;
   std::vector<ToldName> told_names;
+  // Rows of side tables, each table once; their texts are numbers of strings, as those of events are.
+  std::vector<SideRows> side;
 
   EventRows& of(EventKind kind) { return rows[IndexOf(kind)]; }
+  SideRows& of(const SideTable& table) {
+    for (SideRows& of_table : side) {
+      if (of_table.table == table) return of_table;
+    }
+    return side.emplace_back(table);
+  }
 };
 
 }  // namespace kprof

@@ -1,6 +1,7 @@
 // make_trace_part FOLDER: writes FOLDER/example.trace.db, an example of a trace part as today's code keeps it. FOLDER
 // must not exist. See README.md. Everything in it is made up; the same bytes each time, but for what SQLite puts in its
 // header.
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_writer.h"
 #include "storage/trace/segment_maker.h"
 #include "storage/trace/slice_totals.h"
@@ -99,6 +101,28 @@ void AddOthers(PartWriter& part) {
   Add(part, EventKind::kMetadata, metadata, 100);
 }
 
+// In two pieces, with values and without, and a second table.
+void AddSideTables(PartWriter& part) {
+  SideRows lines(
+      {"lines",
+       {{"file", SideType::kText, ""}, {"line", SideType::kInteger, ""}, {"share", SideType::kReal, "percent"}}});
+  for (int64_t i = 0; i < 100; ++i) {
+    const int64_t row[] = {i % 10 == 0 ? kNoValue : 1 + i % 3, i % 7 == 0 ? kNoValue : i * i,
+                           i % 5 == 0 ? kNoReal : std::bit_cast<int64_t>(static_cast<double>(i) / 4)};
+    lines.Add(row);
+  }
+  Require(part.AddSideTable(0, lines.table));
+  Require(part.AddSideSegment(EncodeSideRows(0, lines, 0, 64)));
+  Require(part.AddSideSegment(EncodeSideRows(0, lines, 64, 36)));
+  SideRows metrics(MetricSideTable());
+  for (int64_t i = 0; i < 6; ++i) {
+    const int64_t row[] = {2, i / 2, 3 + i % 2, std::bit_cast<int64_t>(static_cast<double>(i)), i % 2 == 0 ? 9 : 0};
+    metrics.Add(row);
+  }
+  Require(part.AddSideTable(1, metrics.table));
+  Require(part.AddSideSegment(EncodeSideRows(1, metrics, 0, 6)));
+}
+
 }  // namespace
 }  // namespace kprof
 
@@ -114,6 +138,7 @@ int main(int argc, char** argv) {
   kprof::AddNames(**part);
   kprof::AddSlices(**part);
   kprof::AddOthers(**part);
+  kprof::AddSideTables(**part);
   kprof::Require((*part)->SetFact("base_unix_ns", int64_t{1'750'000'000'000'000'000}));
   kprof::Require((*part)->SetFact("clock", "unix"));
   kprof::Require((*part)->SetFact("source_format", "made up"));

@@ -21,7 +21,7 @@
 namespace kprof {
 
 // What holds an integer, text or bytes in a part.
-inline constexpr std::array<std::array<const char*, 2>, 36> kPartCells = {{
+inline constexpr std::array<std::array<const char*, 2>, 47> kPartCells = {{
     {"fact", "name"},
     {"fact", "value"},
     {"string", "id"},
@@ -58,6 +58,17 @@ inline constexpr std::array<std::array<const char*, 2>, 36> kPartCells = {{
     {"segment", "columns"},
     {"string_block", "id"},
     {"string_block", "checksum"},
+    {"side_table", "id"},
+    {"side_table", "name"},
+    {"side_table", "rows"},
+    {"side_column", "side_table"},
+    {"side_column", "position"},
+    {"side_column", "name"},
+    {"side_column", "type"},
+    {"side_column", "unit"},
+    {"side_segment", "id"},
+    {"side_segment", "side_table"},
+    {"side_segment", "rows"},
 }};
 
 class ChangedParts {
@@ -132,7 +143,11 @@ class ChangedParts {
                                     "substr(" + std::string(column) + ", 1, " + low + ")",
                                     std::string(column) + " || x'" + (number & 1 ? "00ff" : "80") + "'",
                                     "zeroblob(" + low + ")"};
-      const std::string key = std::string(table) == "fact" ? "name" : std::string(table) == "shape" ? "id, slot" : "id";
+      const std::string_view of = table;
+      const std::string key = of == "fact"          ? "name"
+                              : of == "shape"       ? "id, slot"
+                              : of == "side_column" ? "side_table, position"
+                                                    : "id";
       const std::string from = "SELECT " + key + " FROM " + table + " ORDER BY 1 LIMIT 1 OFFSET " +
                                std::to_string(row) + " % max(1, (SELECT count(*) FROM " + table + "))";
       Run(db, "UPDATE OR IGNORE " + std::string(table) + " SET " + column + " = " + values[what % std::size(values)] +

@@ -1,12 +1,16 @@
 // A small part with events of every kind, for fuzzers that ask about it.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "storage/base/files.h"
 #include "storage/trace/flow_id.h"
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_writer.h"
 #include "storage/trace/segment_maker.h"
 
@@ -49,6 +53,23 @@ inline void WriteEveryKind(const std::string& path) {
     }
     SegmentMaker maker(kind, rows, 16);
     for (size_t i = 0; i < maker.segments(); ++i) KPROF_CHECK(part.AddSegment(maker.Encode(i)).ok());
+  }
+  const SideTable lines{
+      "lines",
+      {{"file", SideType::kText, ""}, {"line", SideType::kInteger, ""}, {"share", SideType::kReal, "percent"}}};
+  SideRows rows(lines);
+  SideRows metrics(MetricSideTable());
+  for (int64_t i = 0; i < 60; ++i) {
+    const int64_t value = std::bit_cast<int64_t>(static_cast<double>(i) / 7);
+    rows.Add(std::vector<int64_t>{i % 5 == 0 ? kNoValue : 1 + i % 8, i % 7 == 0 ? kNoValue : i,
+                                  i % 9 == 0 ? kNoReal : value});
+    metrics.Add(std::vector<int64_t>{1 + i % 2, i / 2, 5, value, 0});
+  }
+  KPROF_CHECK(part.AddSideTable(0, lines).ok() && part.AddSideTable(1, MetricSideTable()).ok());
+  for (size_t first = 0; first < 60; first += 16) {
+    const size_t count = std::min<size_t>(16, 60 - first);
+    KPROF_CHECK(part.AddSideSegment(EncodeSideRows(0, rows, first, count)).ok());
+    KPROF_CHECK(part.AddSideSegment(EncodeSideRows(1, metrics, first, count)).ok());
   }
   KPROF_CHECK(part.Finish({}).ok());
 }

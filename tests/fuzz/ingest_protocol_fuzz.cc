@@ -49,6 +49,12 @@ void Decode(IngestFrame type, std::string_view message) {
     case IngestFrame::kSegment:
       if (const auto m = DecodeSegment(message)) KPROF_CHECK(EncodeSegment(*m) == message);
       break;
+    case IngestFrame::kSideTable:
+      if (const auto m = DecodeSideTable(message)) KPROF_CHECK(EncodeSideTable(m->id, m->table) == message);
+      break;
+    case IngestFrame::kSideSegment:
+      if (const auto m = DecodeSideSegment(message)) KPROF_CHECK(EncodeSideSegment(*m) == message);
+      break;
     case IngestFrame::kText:
       if (const auto m = DecodeText(message)) KPROF_CHECK(EncodeText(m->name, m->text) == message);
       break;

@@ -357,6 +357,14 @@ void MakePartSeeds(const SeedFolder& folder) {
   }
   folder.Add("column_cut", '\x02' + over_value(30, 0, 7, 9));
   folder.Add("column_with_more", '\x02' + over_value(30, 3, 8, 1));
+  folder.Add("side_table_elsewhere", '\x02' + over_value(36, 1, 0, 5));
+  folder.Add("side_table_of_an_odd_name", '\x02' + over_value(37, 0, 8, 1));
+  folder.Add("side_table_of_many_rows", '\x02' + over_value(38, 0, 6, 40));
+  folder.Add("side_column_of_another_table", '\x02' + over_value(39, 2, 0, 1));
+  folder.Add("side_column_of_no_type", '\x02' + over_value(42, 1, 3, 1));
+  folder.Add("side_rows_of_an_events_segment", '\x02' + over_value(44, 1, 0, 1));
+  folder.Add("side_rows_of_no_table", '\x02' + over_value(45, 1, 0, 9));
+  folder.Add("side_rows_of_another_number", '\x02' + over_value(46, 1, 0, 3) + over_value(38, 0, 0, 9));
   folder.Add("columns_of_zeros", '\x02' + over_value(30, 0, 9, 40) + over_value(30, 1, 9, 8) + over_value(30, 7, 9, 0));
 }
 
@@ -368,7 +376,7 @@ void MakeHostilePartSeeds(const SeedFolder& folder) {
     std::string changes = "\x02";
     for (int change = 0; change < 4; ++change) {
       const uint64_t number = random() % 3 == 0 ? random() : random() % 64;
-      changes += Number(random() % 36, 1) + Number(random() % 64, 1) + Number(random() % 10, 1) + Number(number, 8);
+      changes += Number(random() % 47, 1) + Number(random() % 64, 1) + Number(random() % 10, 1) + Number(number, 8);
     }
     folder.Add("changes_" + std::to_string(seed), changes);
   }
@@ -394,11 +402,15 @@ void MakeIngestSeeds(const SeedFolder& folder) {
   segment.rows = 2;
   segment.columns = {{kNoArgs, 1, 2, EncodeColumn(std::vector<int64_t>{1, 5})},
                      {1, 0, 1, EncodeColumn(std::vector<int64_t>{7})}};
+  SideRows rows({"lines", {{"line", SideType::kInteger, ""}, {"share", SideType::kReal, "percent"}}});
+  for (const int64_t line : {3, 7}) rows.Add(std::vector<int64_t>{line, kNoReal});
   const TrackRow track{.kind = "gpu_stream", .name = "stream 7", .pid = "0", .tid = "7", .device = 0, .stream = 7};
   const std::string whole =
       frame_of(IngestFrame::kHello, Number(kIngestProtocol, 4)) + frame_of(IngestFrame::kString, EncodeString(0, "")) +
       frame_of(IngestFrame::kShape, EncodeShape(1, {{0, ArgType::kInteger}, {0, ArgType::kNull, true}})) +
       frame_of(IngestFrame::kSegment, EncodeSegment(segment)) + frame_of(IngestFrame::kTrack, EncodeTrack(track)) +
+      frame_of(IngestFrame::kSideTable, EncodeSideTable(0, rows.table)) +
+      frame_of(IngestFrame::kSideSegment, EncodeSideSegment(EncodeSideRows(0, rows, 0, 2))) +
       frame_of(IngestFrame::kText, EncodeText("clock", "unix")) +
       frame_of(IngestFrame::kInteger, EncodeInteger("rank", 3)) +
       frame_of(IngestFrame::kProgress, EncodeProgress({1, 2})) +

@@ -17,7 +17,7 @@ namespace {
 void WriteSample(const std::string& path) {
   const std::unique_ptr<Files> files = MakePosixFiles();
   const std::unique_ptr<PartWriter> writer = *PartWriter::Create(*files, path);
-  KPROF_CHECK(FillSample(*writer).ok() && writer->Finish({}).ok());
+  KPROF_CHECK(FillSample(*writer).ok() && FillSideSample(*writer).ok() && writer->Finish({}).ok());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "daemon/ingest/ingest_process.h"
 #include "daemon/ingest/ingest_protocol.h"
@@ -106,6 +107,26 @@ int main() {
     EncodedSegment segment;
     segment.rows = 1;
     Send(IngestFrame::kSegment, EncodeSegment(segment));
+  }
+  if (word == "sidetable") Send(IngestFrame::kSideTable, "x");
+  if (word == "siderows") Send(IngestFrame::kSideSegment, "x");
+  const SideTable lines{"lines", {{"line", SideType::kInteger, ""}}};
+  SideRows rows(lines);
+  rows.Add(std::vector<int64_t>{7});
+  if (word == "sidenumber") Send(IngestFrame::kSideTable, EncodeSideTable(1, lines));
+  if (word == "sidetwice") {
+    Send(IngestFrame::kSideTable, EncodeSideTable(0, lines));
+    Send(IngestFrame::kSideTable, EncodeSideTable(1, lines));
+  }
+  if (word == "sidenone") Send(IngestFrame::kSideSegment, EncodeSideSegment(EncodeSideRows(0, rows, 0, 1)));
+  if (word == "sidecolumns") {
+    Send(IngestFrame::kSideTable, EncodeSideTable(0, lines));
+    EncodedSideSegment segment = EncodeSideRows(0, rows, 0, 1);
+    segment.columns.push_back(segment.columns[0]);
+    Send(IngestFrame::kSideSegment, EncodeSideSegment(segment));
+  }
+  for (uint32_t i = 0; word == "sidemany"; ++i) {  // is ended when it has gone too far
+    Send(IngestFrame::kSideTable, EncodeSideTable(i, {"t" + std::to_string(i), lines.columns}));
   }
   if (word == "refuse") {
     Send(IngestFrame::kFailed, EncodeFailure(Fail(ErrorCode::kBadInput, "read it", "it is not to my taste")));

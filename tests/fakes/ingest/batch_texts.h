@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class BatchTexts : public BatchSink {
       }
       for (std::string& text : TextsOf(kind, batch.of(kind), of)) rows.push_back(std::move(text));
     }
+    for (const SideRows& side : batch.side) {
+      for (size_t row = 0; row < side.size(); ++row) side_rows.push_back(SideText(side, row, string));
+    }
     return OkStatus();
   }
   Status SetFact(std::string_view name, std::string_view text) override {
@@ -56,7 +60,8 @@ class BatchTexts : public BatchSink {
     return sorted;
   }
 
-  std::vector<std::string> rows;  // in the order in which they came
+  std::vector<std::string> side_rows;  // "metric gemm 0 flops 5 ", in the order in which they came
+  std::vector<std::string> rows;       // in the order in which they came
   std::map<std::string, std::string> facts;
   std::vector<std::string> warnings;
   size_t told_tracks = 0;
@@ -72,6 +77,26 @@ class BatchTexts : public BatchSink {
     std::vector<TrackKey> tracks;
     std::vector<ArgShape> shapes{{}};
   };
+  template <typename String>
+  static std::string SideText(const SideRows& side, size_t row, const String& string) {
+    std::string text = side.table.name;
+    for (size_t i = 0; i < side.columns.size(); ++i) {
+      const int64_t value = side.columns[i].at(row);
+      text += ' ';
+      switch (side.table.columns[i].type) {
+        case SideType::kInteger:
+          text += std::to_string(value);
+          break;
+        case SideType::kReal:
+          text += ShortestNumber(std::bit_cast<double>(value));
+          break;
+        case SideType::kText:
+          text += string(value);
+          break;
+      }
+    }
+    return text;
+  }
   std::map<uint32_t, Source> sources_;
 };
 

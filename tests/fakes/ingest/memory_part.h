@@ -68,6 +68,22 @@ class MemoryPart : public PartSink {
     segments.push_back({segment.kind, std::move(rows)});
     return Judge();
   }
+  Status AddSideTable(uint32_t id, const SideTable& table) override {
+    KPROF_CHECK(id == side.size() && CheckSideTable(table).ok());
+    side.emplace_back(table);
+    return Judge();
+  }
+  Status AddSideSegment(const EncodedSideSegment& segment) override {
+    SideRows& rows = side.at(segment.table);
+    KPROF_CHECK(segment.columns.size() == rows.columns.size());
+    for (size_t i = 0; i < segment.columns.size(); ++i) {
+      std::vector<int64_t> values(segment.rows);
+      KPROF_CHECK(DecodeColumn(segment.columns[i].codec, segment.columns[i].bytes, values).ok());
+      rows.columns[i].insert(rows.columns[i].end(), values.begin(), values.end());
+    }
+    side_segments.push_back(segment.rows);
+    return Judge();
+  }
   Status SetFact(std::string_view name, std::string_view text) override {
     facts[std::string(name)] = text;
     return Judge();
@@ -104,6 +120,8 @@ class MemoryPart : public PartSink {
   std::vector<ArgShape> shapes{{}};
   std::map<std::string, std::string> facts;
   std::vector<OneSegment> segments;
+  std::vector<SideRows> side;
+  std::vector<uint32_t> side_segments;  // their rows
   int64_t calls = 0;
   int64_t fail_at_call = 0;  // 0: never
 

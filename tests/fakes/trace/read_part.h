@@ -28,6 +28,18 @@ inline Status ReadAll(PartReader& reader) {
       }
     }
   }
+  for (const StoredSideTable& table : reader.side_tables()) {
+    for (const SideSegment& segment : table.segments) {
+      for (size_t column = 0; column < table.table.columns.size(); ++column) {
+        ASSIGN_OR_RETURN(const DecodedColumn values, reader.ReadSide(segment, column));
+        KPROF_CHECK(values->size() == segment.rows);
+        if (table.table.columns[column].type != SideType::kText) continue;
+        for (const int64_t value : *values) {
+          if (value != kNoValue) RETURN_IF_ERROR(reader.ReadString(value).status());
+        }
+      }
+    }
+  }
   RETURN_IF_ERROR(reader.ForEachString([](int64_t, std::string_view) { return true; }));
   RETURN_IF_ERROR(reader.FindString("gemm").status());
   return reader.ReadString(0).status();

@@ -1,14 +1,18 @@
 // A small trace part with something of everything in it, and events by rows as they are easy to write down.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "storage/trace/event_rows.h"
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_sink.h"
 #include "storage/trace/segment_maker.h"
+#include "storage/trace/side_table.h"
 
 namespace kprof {
 
@@ -86,6 +90,35 @@ inline std::vector<EventRows> SampleRows() {
   AppendRow(rows[IndexOf(EventKind::kFlow)], EventKind::kFlow, {7, 0, 1, 2, 0, 4, 's'});
   AppendRow(rows[IndexOf(EventKind::kMetadata)], EventKind::kMetadata, {0, 1, 1, 0, 0, 'M'});
   return rows;
+}
+
+// A side table with a column of each type, with values and without, its texts those of SampleStrings.
+inline SideRows SampleSideRows() {
+  SideRows rows(
+      {.name = "sample",
+       .columns = {
+           {"place", SideType::kText, ""}, {"line", SideType::kInteger, ""}, {"share", SideType::kReal, "percent"}}});
+  for (int64_t i = 0; i < 10; ++i) {
+    const int64_t row[] = {i % 3 == 0 ? kNoValue : 1 + i % 4, i % 4 == 0 ? kNoValue : i - 5,
+                           i % 5 == 0 ? kNoReal : std::bit_cast<int64_t>(-0.5 * static_cast<double>(i - 1))};
+    rows.Add(row);
+  }
+  return rows;
+}
+
+// Behind FillSample, or anything with its strings; in pieces of so many rows.
+inline Status FillSideSample(PartSink& sink, size_t segment_rows = 4) {
+  const SideRows rows = SampleSideRows();
+  RETURN_IF_ERROR(sink.AddSideTable(0, rows.table));
+  for (size_t first = 0; first < rows.size(); first += segment_rows) {
+    const size_t count = std::min(segment_rows, rows.size() - first);
+    RETURN_IF_ERROR(sink.AddSideSegment(EncodeSideRows(0, rows, first, count)));
+  }
+  SideRows metrics(MetricSideTable());
+  const int64_t row[] = {1, 0, 2, std::bit_cast<int64_t>(2.5), 0};
+  metrics.Add(row);
+  RETURN_IF_ERROR(sink.AddSideTable(1, metrics.table));
+  return sink.AddSideSegment(EncodeSideRows(1, metrics, 0, 1));
 }
 
 inline Status FillSample(PartSink& sink) {

@@ -67,6 +67,35 @@ TEST(ChromeReader, IsTheSameInPiecesOfAnySizeByAnyNumberOfReaders) {
   }
 }
 
+// Counted from 0 through the whole text, however it is cut.
+TEST(ChromeReader, CountersOfLaunchesAreMetrics) {
+  std::string events;
+  Rows expected;
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    events += R"({"ph":"X","cat":"kernel","name":"other","ts":1,"dur":1,"args":{"grid":7}},)"
+              R"({"ph":"X","cat":"cuda_profiler_range","name":"gemm<)" +
+              std::to_string(i % 3) + R"(>","pid":0,"tid":0,"ts":)" + n + R"(,"dur":2,"args":{"inst.sum":)" + n +
+              R"(,"share.pct":1.25,"tiny":2e-7,"text":"7","list":[1]}},)";
+    const std::string of = "metric gemm<" + std::to_string(i % 3) + "> " + n + " ";
+    expected.insert(expected.end(), {of + "inst.sum " + n + " ", of + "share.pct 1.25 ", of + "tiny 2e-07 "});
+  }
+  events += R"({"ph":"X","cat":"cuda_profiler_range","name":"counted nothing","ts":1,"dur":1},)"
+            R"({"ph":"X","cat":"cuda_profiler_range","name":"last","ts":1,"dur":1,"args":{"a":-0.5}})";
+  expected.push_back("metric last 41 a -0.5 ");
+  const ReadBack whole = Read("[" + events + "]", {.readers = 1}, 0);
+  EXPECT_EQ(whole.sink.side_rows, expected);
+  EXPECT_EQ(whole.sink.rows.size(), 82u);
+  EXPECT_EQ(whole.sink.warnings, Rows{});
+  for (const int64_t piece_bytes : {16, 64, 333, 4096}) {
+    for (const size_t readers : {1, 2, 4}) {
+      EXPECT_EQ(Read("[" + events + "]", {.readers = readers, .piece_bytes = piece_bytes}, readers).sink.side_rows,
+                expected)
+          << piece_bytes << ", " << readers;
+    }
+  }
+}
+
 TEST(ChromeReader, WholeTracesHaveNoWarnings) {
   for (const std::string name : {"kineto", "mtia", "list", "list that is not closed", "byte order mark", "empty list",
                                  "empty events", "space of all sorts", "strings that look like events", "names",

@@ -63,6 +63,52 @@ TEST(IngestProtocol, HowFarASourceIsComesAsItWas) {
   EXPECT_TRUE(DecodeIngestRequest(EncodeIngestRequest({.name = "a", .format = "b", .grows = true}))->grows);
 }
 
+SideTable FullSideTable() {
+  return {"lines", {{"file", SideType::kText, ""}, {"samples", SideType::kInteger, "count"}}};
+}
+
+EncodedSideSegment FullSideSegment() {
+  SideRows rows(FullSideTable());
+  for (const int64_t line : {3, 7, 9}) rows.Add(std::vector<int64_t>{kNoValue, line});
+  return EncodeSideRows(5, rows, 0, 3);
+}
+
+TEST(IngestProtocol, SideTablesComeAsTheyWere) {
+  const std::string table = EncodeSideTable(5, FullSideTable());
+  ASSERT_TRUE(DecodeSideTable(table));
+  EXPECT_EQ(DecodeSideTable(table)->id, 5u);
+  EXPECT_EQ(DecodeSideTable(table)->table, FullSideTable());
+  const std::string segment = EncodeSideSegment(FullSideSegment());
+  ASSERT_TRUE(DecodeSideSegment(segment));
+  EXPECT_EQ(EncodeSideSegment(*DecodeSideSegment(segment)), segment);
+  for (size_t size = 0; size < table.size(); ++size) EXPECT_FALSE(DecodeSideTable(table.substr(0, size))) << size;
+  for (size_t size = 0; size < segment.size(); ++size) EXPECT_FALSE(DecodeSideSegment(segment.substr(0, size))) << size;
+}
+
+TEST(IngestProtocol, SideTablesThatNoPartMayHaveAreNone) {
+  const auto decodes = [](const std::function<void(SideTable&)>& change) {
+    SideTable table = FullSideTable();
+    change(table);
+    return DecodeSideTable(EncodeSideTable(0, table)).has_value();
+  };
+  EXPECT_TRUE(decodes([](SideTable&) {}));
+  EXPECT_FALSE(decodes([](SideTable& t) { t.name = "slice; DROP"; }));
+  EXPECT_FALSE(decodes([](SideTable& t) { t.columns.clear(); }));
+  EXPECT_FALSE(decodes([](SideTable& t) { t.columns[1].name = "file"; }));
+  EXPECT_FALSE(decodes([](SideTable& t) { t.columns[1].type = static_cast<SideType>(9); }));
+  EXPECT_FALSE(decodes([](SideTable& t) { t.columns.resize(kMostSideColumns + 1, t.columns[0]); }));
+  const auto segment_decodes = [](const std::function<void(EncodedSideSegment&)>& change) {
+    EncodedSideSegment segment = FullSideSegment();
+    change(segment);
+    return DecodeSideSegment(EncodeSideSegment(segment)).has_value();
+  };
+  EXPECT_TRUE(segment_decodes([](EncodedSideSegment&) {}));
+  EXPECT_FALSE(segment_decodes([](EncodedSideSegment& s) { s.table = kMostSideTables; }));
+  EXPECT_FALSE(segment_decodes([](EncodedSideSegment& s) { s.rows = 0; }));
+  EXPECT_FALSE(segment_decodes([](EncodedSideSegment& s) { s.rows = kMaxSegmentRows + 1; }));
+  EXPECT_FALSE(segment_decodes([](EncodedSideSegment& s) { s.columns[0].codec = static_cast<ColumnCodec>(77); }));
+}
+
 TEST(IngestProtocol, AFrameLargerThanMayBeIsRefusedBeforeItIsThere) {
   const uint32_t size = kMostFrameBytes + 1;
   std::string bytes(kFrameHeadBytes, '\0');

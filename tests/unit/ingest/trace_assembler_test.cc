@@ -10,6 +10,7 @@
 
 #include "daemon/ingest/chrome_events.h"
 #include "daemon/ingest/json_scan.h"
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/memory_part.h"
@@ -220,6 +221,54 @@ TEST_F(TraceAssemblerTest, WithoutEventsThereIsAnEmptyPart) {
   AddAll("");
   EXPECT_EQ(part_.strings, Rows{""});
   EXPECT_TRUE(part_.segments.empty() && part_.tracks.empty());
+}
+
+// Two readers, whose numbers of strings are their own.
+TEST_F(TraceAssemblerTest, RowsOfSideTablesComeInTheirOrder) {
+  Begin();
+  const SideTable lines{"lines", {{"file", SideType::kText, ""}, {"line", SideType::kInteger, ""}}};
+  for (const uint32_t source : {1u, 2u, 1u}) {
+    TraceBatch batch;
+    batch.source = source;
+    batch.strings = {"=a" + std::to_string(source), "=b"};
+    const int64_t first = source == 1 && !part_.side.empty() ? 3 : 1;  // numbers go on
+    batch.of(lines).Add(std::vector<int64_t>{first, 10 * source});
+    batch.of(lines).Add(std::vector<int64_t>{kNoValue, kNoValue});
+    batch.of(MetricSideTable()).Add(std::vector<int64_t>{first + 1, 0, first, 5, 0});
+    ASSERT_TRUE(assembler_->Add(std::move(batch)).ok());
+  }
+  ASSERT_TRUE(assembler_->Finish().ok());
+  ASSERT_EQ(part_.side.size(), 2u);
+  EXPECT_EQ(part_.side[0].table, lines);
+  EXPECT_EQ(part_.side[0].columns[1], (std::vector<int64_t>{10, kNoValue, 20, kNoValue, 10, kNoValue}));
+  Rows files;
+  for (const int64_t file : part_.side[0].columns[0]) {
+    files.push_back(file == kNoValue ? "" : part_.strings.at(static_cast<size_t>(file)));
+  }
+  EXPECT_EQ(files, (Rows{"a1", "", "a2", "", "a1", ""}));
+  EXPECT_EQ(part_.strings.at(static_cast<size_t>(part_.side[1].columns[0][1])), "b");
+  EXPECT_EQ(part_.side_segments, (std::vector<uint32_t>{6, 3}));
+}
+
+TEST_F(TraceAssemblerTest, ManyRowsOfASideTableAreSegments) {
+  Begin();
+  const SideTable lines{"lines", {{"line", SideType::kInteger, ""}}};
+  for (int batch_number = 0; batch_number < 3; ++batch_number) {
+    TraceBatch batch;
+    for (int64_t i = 0; i < 50'000; ++i) batch.of(lines).Add(std::vector<int64_t>{batch_number * 50'000 + i});
+    ASSERT_TRUE(assembler_->Add(std::move(batch)).ok());
+  }
+  ASSERT_TRUE(assembler_->Finish().ok());
+  EXPECT_EQ(part_.side_segments, (std::vector<uint32_t>{65'536, 65'536, 18'928}));
+  for (size_t i = 0; i < 150'000; ++i) ASSERT_EQ(part_.side[0].columns[0][i], static_cast<int64_t>(i));
+}
+
+TEST_F(TraceAssemblerTest, ASideTableOfOtherColumnsIsRefused) {
+  Begin();
+  TraceBatch batch;
+  batch.of(SideTable{"lines", {{"line", SideType::kInteger, ""}}}).Add(std::vector<int64_t>{1});
+  batch.of(SideTable{"lines", {{"line", SideType::kReal, ""}}}).Add(std::vector<int64_t>{1});
+  EXPECT_EQ(assembler_->Add(std::move(batch)).code(), ErrorCode::kInternal);
 }
 
 TEST_F(TraceAssemblerTest, MoreThanTheLimitsSayFails) {

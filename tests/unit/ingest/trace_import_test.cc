@@ -368,8 +368,9 @@ TEST_F(TraceImportTest, AReaderThatDiesTakesOnlyItsImportAlong) {
 
 TEST_F(TraceImportTest, AReaderThatSaysNonsenseIsNotBelieved) {
   for (const std::string word :
-       {"stranger", "rude", "late", "huge", "again", "request", "type", "string", "twice", "track", "shape", "segment",
-        "text", "integer", "progress", "done", "failed", "sparse", "empty"}) {
+       {"stranger", "rude",      "late",     "huge",       "again",     "request",  "type",        "string",  "twice",
+        "track",    "shape",     "segment",  "text",       "integer",   "progress", "done",        "failed",  "sparse",
+        "empty",    "sidetable", "siderows", "sidenumber", "sidetwice", "sidenone", "sidecolumns", "sidemany"}) {
     const Status status = Nonsense(word);
     EXPECT_FALSE(status.ok()) << word;
     EXPECT_EQ(Left(), Rows{}) << word;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 
@@ -146,6 +147,45 @@ TEST_F(OldPartV1WithLevelsOfInstantsTest, HasItsLevels) {
   EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kDuration), Values{400});
   EXPECT_EQ(Read(EventKind::kInstantSummary, EventColumn::kLevel), Values{5});
   EXPECT_EQ(Read(EventKind::kCounterSummary, EventColumn::kCount), Values{10});
+}
+
+class OldPartV2Test : public OldPart {
+ protected:
+  OldPartV2Test() : OldPart("trace-v2") {}
+  Values ReadSide(const char* table, size_t column) {
+    Values values;
+    for (const SideSegment& segment : reader_->FindSideTable(table)->segments) {
+      const DecodedColumn some = *reader_->ReadSide(segment, column);
+      values.insert(values.end(), some->begin(), some->end());
+    }
+    return values;
+  }
+};
+
+TEST_F(OldPartV2Test, AllOfItIsRead) {
+  const Status status = ReadAll(*reader_);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(reader_->rows(EventKind::kSlice), 3001);
+  EXPECT_EQ(reader_->facts().size(), 13u);
+}
+
+TEST_F(OldPartV2Test, HasItsSideTables) {
+  ASSERT_EQ(reader_->side_tables().size(), 2u);
+  const StoredSideTable& lines = reader_->side_tables()[0];
+  EXPECT_EQ(
+      lines.table,
+      (SideTable{
+          "lines",
+          {{"file", SideType::kText, ""}, {"line", SideType::kInteger, ""}, {"share", SideType::kReal, "percent"}}}));
+  EXPECT_EQ(lines.rows, 100);
+  EXPECT_EQ(lines.segments.size(), 2u);
+  const Values numbers = ReadSide("lines", 1);
+  EXPECT_EQ(numbers[0], kNoValue);
+  EXPECT_EQ(numbers[99], 99 * 99);
+  EXPECT_EQ(ReadSide("lines", 2)[10], kNoReal);
+  EXPECT_EQ(ReadSide("lines", 2)[66], std::bit_cast<int64_t>(16.5));
+  EXPECT_EQ(ReadSide("metric", 1), (Values{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(*reader_->ReadString(ReadSide("metric", 0)[0]), "gemm");
 }
 
 }  // namespace

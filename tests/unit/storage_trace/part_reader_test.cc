@@ -274,7 +274,7 @@ TEST_F(PartReaderTest, RefusesWhatIsNoPart) {
 
 TEST_F(PartReaderTest, RefusesPartsThatAreMarkedOtherwise) {
   WhyRefused("PRAGMA application_id = 7");
-  EXPECT_NE(WhyRefused("PRAGMA application_id = 0x6b707472; PRAGMA user_version = 2").find("upgrade"),
+  EXPECT_NE(WhyRefused("PRAGMA application_id = 0x6b707472; PRAGMA user_version = 3").find("upgrade"),
             std::string::npos);
   WhyRefused("PRAGMA user_version = 1; DELETE FROM fact WHERE name = 'complete'");
 }

@@ -35,7 +35,16 @@ TEST_F(PartSchemaTest, RefusesAFileOfAnotherApplication) {
 }
 
 TEST_F(PartSchemaTest, RefusesANewerVersionAndSaysWhatHelps) {
-  EXPECT_NE(WhyRefused("PRAGMA user_version = 2").find("upgrade kprofd"), std::string::npos);
+  EXPECT_NE(WhyRefused("PRAGMA user_version = 3").find("upgrade kprofd"), std::string::npos);
+}
+
+TEST_F(PartSchemaTest, TakesSideTablesWithTheirVersionAlone) {
+  EXPECT_FALSE(*HasSideTables(db_));
+  EXPECT_NE(WhyRefused("PRAGMA user_version = 2").find("not all tables"), std::string::npos);
+  ASSERT_TRUE(CreateSideTables(db_).ok());
+  EXPECT_TRUE(CheckPart(db_).ok());
+  EXPECT_TRUE(*HasSideTables(db_));
+  EXPECT_NE(WhyRefused("PRAGMA user_version = 1").find("another table"), std::string::npos);
 }
 
 TEST_F(PartSchemaTest, RefusesAVersionThatNeverWas) {
