@@ -49,12 +49,15 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
   }
 
   Status Open(std::stop_token stop) {
-    RETURN_IF_ERROR(question_.FindRuns(request_.runs(), Rpc::kQueryTrace));
+    RETURN_IF_ERROR(question_.FindRuns(request_.runs(), Rpc::kQueryTrace, TraceQuestion::WithoutTrace::kTaken));
     limits_.long_work = question_.LongWorkOfTurn();
     Viewer viewer{caller_.uid, caller_.sees_all(), caller_.role >= RuleOf(Rpc::kListAudit).least};
     std::unique_ptr<GuestTables> traces;
-    if (!question_.places().empty()) {
-      traces = std::make_unique<QueryTraces>(question_.places(), parts_.trace_parts, &parts_.trace_functions);
+    if (!question_.runs().empty()) {
+      std::vector<std::string> runs;
+      for (const RunRow& run : question_.runs()) runs.push_back(run.id);
+      traces = std::make_unique<QueryTraces>(question_.places(), parts_.trace_parts, &parts_.trace_functions,
+                                             std::move(runs));
     }
     Result<std::unique_ptr<UserQuery>> opened = UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer,
                                                                 request_.sql(), limits_, stop, std::move(traces));

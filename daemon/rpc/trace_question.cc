@@ -33,7 +33,8 @@ Status TraceQuestion::CheckLimits(int64_t timeout_ms, int runs) const {
   return OkStatus();
 }
 
-Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc) {
+Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
+                               WithoutTrace without_trace) {
   if (std::exchange(knows_runs_, true)) return OkStatus();
   const std::string act = act_ + " run";
   for (const std::string& name : names) {
@@ -42,8 +43,10 @@ Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::str
     ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(**reader, &parts_.audit, caller_, name, rpc, act));
     const auto is_same = [&run](const RunRow& other) { return other.id == run.id; };
     if (std::any_of(runs_.begin(), runs_.end(), is_same)) continue;
-    ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(parts_.catalog.layout(), run, ActOn(act, name)));
-    places_.insert(places_.end(), places.begin(), places.end());
+    if (!run.trace.empty() || without_trace == WithoutTrace::kRefused) {
+      ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(parts_.catalog.layout(), run, ActOn(act, name)));
+      places_.insert(places_.end(), places.begin(), places.end());
+    }
     runs_.push_back(std::move(run));
   }
   return OkStatus();

@@ -35,8 +35,11 @@ class TraceQuestion {
   static Status OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit);
 
   // The runs of these names and where their traces are; once: @last moves on while a question waits for its turn. Fails
-  // as LookUpStoredRun does for `rpc`, and with kUsage for one without a trace.
-  Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc);
+  // as LookUpStoredRun does for `rpc`, and with kUsage for one without a trace, unless such are taken: they may have
+  // metrics.
+  enum class WithoutTrace { kRefused, kTaken };
+  Status FindRuns(const google::protobuf::RepeatedPtrField<std::string>& names, Rpc rpc,
+                  WithoutTrace without_trace = WithoutTrace::kRefused);
   const std::vector<RunRow>& runs() const { return runs_; }
   const std::vector<TracePlace>& places() const { return places_; }
 

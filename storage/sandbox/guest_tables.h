@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "storage/base/status.h"
+#include "storage/db.h"
 #include "storage/sandbox/memory_quota.h"
 #include "storage/sandbox/work_budget.h"
 
@@ -22,6 +23,16 @@ struct GuestTable {
   std::string columns;  // "id, name, ...", for messages
 };
 
+// Where guests come to: all of it outlives them.
+struct GuestPlace {
+  sqlite3* user;  // the connection that runs the user's SQL
+  WorkBudget& budget;
+  MemoryQuota& memory;
+  // The sandbox's own connection to the catalog, as of the query's moment; null: there is none. It sees all rows:
+  // guests show those of runs alone of which they were told that the viewer may see them.
+  Db* catalog = nullptr;
+};
+
 class GuestTables {
  public:
   virtual ~GuestTables() = default;
@@ -30,9 +41,9 @@ class GuestTables {
   // Functions that come with them, in lower case. They only compute from their arguments.
   virtual std::span<const std::string_view> functions() const = 0;
 
-  // Adds them to the connection, which is closed before this ends. Called once, before there is an authorizer. Budget
-  // and memory outlive this.
-  virtual Status Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) = 0;
+  // Adds them to the connection, which is closed before this ends. Called once, before there is an authorizer. More
+  // tables may be there from then on.
+  virtual Status Offer(const GuestPlace& place) = 0;
   // The first failure of reading them; SQLite reports only its code. kCancelled is the budget's.
   virtual const Status& status() const = 0;
 };

@@ -195,7 +195,7 @@ Status UserQuery::State::OpenUser() {
   if (result == SQLITE_NOMEM) return Failure(result);
   if (result != SQLITE_OK) return FailSqlite(db, result, "set up a connection");
   RETURN_IF_ERROR(module->Offer(db, guests.get()));
-  if (guests != nullptr) RETURN_IF_ERROR(guests->Offer(db, budget, memory));
+  if (guests != nullptr) RETURN_IF_ERROR(guests->Offer({db, budget, memory, &*catalog}));
   Limit(db, limits);
   sqlite3_progress_handler(db, kStepsPerClockReading, IsSpent, &budget);
   authorizer.Guard(db);

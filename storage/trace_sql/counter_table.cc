@@ -22,10 +22,10 @@ const TraceTable& CounterTable() {
   static constexpr TraceTable kTable{
       .name = "counter",
       .columns = kColumns,
-      .rows = [](TraceSet& set) { return set.rows(kKind); },
+      .rows = [](TraceSet& set, const TraceTable&) { return set.rows(kKind); },
       .rows_between = [](TraceSet& set, int64_t from_ns,
                          int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
-      .open = [](TraceSet& set) { return OpenEventTable(set, kKind, kFields); },
+      .open = [](TraceSet& set, const TraceTable&) { return OpenEventTable(set, kKind, kFields); },
       .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
   };
   return kTable;

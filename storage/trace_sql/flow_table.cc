@@ -246,9 +246,11 @@ const TraceTable& FlowTable() {
   static constexpr TraceTable kTable{
       .name = "flow",
       .columns = kColumns,
-      .rows = [](TraceSet& set) { return set.rows(EventKind::kFlow) / 2; },
+      .rows = [](TraceSet& set, const TraceTable&) { return set.rows(EventKind::kFlow) / 2; },
       .rows_between = nullptr,
-      .open = [](TraceSet& set) -> std::unique_ptr<TraceScan> { return std::make_unique<FlowScan>(set); },
+      .open = [](TraceSet& set, const TraceTable&) -> std::unique_ptr<TraceScan> {
+        return std::make_unique<FlowScan>(set);
+      },
   };
   return kTable;
 }

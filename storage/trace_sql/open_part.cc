@@ -69,6 +69,11 @@ Result<DecodedColumn> OpenPart::ReadArg(const Segment& segment, uint32_t shape, 
   return terms_.Aside([&] { return reader_->ReadArg(segment, shape, slot); });
 }
 
+Result<DecodedColumn> OpenPart::ReadSide(const SideSegment& segment, size_t column) {
+  ++columns_read_;
+  return terms_.Aside([&] { return reader_->ReadSide(segment, column); });
+}
+
 Result<std::optional<ColumnBounds>> OpenPart::ReadBounds(const Segment& segment, EventColumn column) {
   return terms_.Aside([&] { return reader_->ReadBounds(segment, column); });
 }

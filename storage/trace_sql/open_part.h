@@ -78,6 +78,7 @@ class OpenPart {
   Result<DecodedColumn> Read(const Segment& segment, EventColumn column);
   Result<DecodedColumn> ReadArg(const Segment& segment, uint32_t shape, uint32_t slot);
   Result<std::optional<ColumnBounds>> ReadBounds(const Segment& segment, EventColumn column);
+  Result<DecodedColumn> ReadSide(const SideSegment& segment, size_t column);
   Result<PartText> ReadText(int64_t id);
   // The same where it is kept, else null.
   const PartText* HeldText(int64_t id) const {

@@ -132,9 +132,9 @@ const TraceTable& PartTable() {
   static constexpr TraceTable kTable{
       .name = "trace",
       .columns = kColumns,
-      .rows = [](TraceSet& set) { return static_cast<int64_t>(set.parts().size()); },
+      .rows = [](TraceSet& set, const TraceTable&) { return static_cast<int64_t>(set.parts().size()); },
       .rows_between = nullptr,
-      .open = [](TraceSet& set) { return OpenListedTable(set, kListed, kColumns); },
+      .open = [](TraceSet& set, const TraceTable&) { return OpenListedTable(set, kListed, kColumns); },
   };
   return kTable;
 }

@@ -1,8 +1,11 @@
 #include "storage/trace_sql/query_traces.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/memory_quota.h"
+#include "storage/trace_sql/side_tables.h"
 #include "storage/trace_sql/trace_module.h"
 #include "storage/trace_sql/trace_table.h"
 
@@ -11,14 +14,19 @@ namespace {
 
 constexpr std::string_view kFunctions[] = {"arg"};
 
+std::string ColumnNamesOf(const TraceTable& table) {
+  std::string columns;
+  for (const TraceColumn& column : table.columns) columns += (columns.empty() ? "" : ", ") + std::string(column.name);
+  return columns;
+}
+
 }  // namespace
 
-QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion)
-    : places_(std::move(places)), pool_(pool), companion_(companion) {
+QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion,
+                         std::vector<std::string> runs)
+    : places_(std::move(places)), runs_(std::move(runs)), pool_(pool), companion_(companion) {
   for (const TraceTable& table : TraceTables()) {
-    std::string columns;
-    for (const TraceColumn& column : table.columns) columns += (columns.empty() ? "" : ", ") + std::string(column.name);
-    tables_.push_back({table.name, std::move(columns)});
+    tables_.push_back({table.name, ColumnNamesOf(table)});
   }
   if (companion_ == nullptr) return;
   tables_.insert(tables_.end(), companion_->tables().begin(), companion_->tables().end());
@@ -28,7 +36,9 @@ std::span<const std::string_view> QueryTraces::functions() const {
   return kFunctions;
 }
 
-Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) {
+Status QueryTraces::Offer(const GuestPlace& place) {
+  WorkBudget& budget = place.budget;
+  MemoryQuota& memory = place.memory;
   ReadingTerms terms{.must_end = [&budget] { return budget.IsSpent(); },
                      .aside =
                          [](const std::function<void()>& read) {
@@ -38,12 +48,18 @@ Status QueryTraces::Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory
                      .take_memory = [&memory](int64_t bytes) { return memory.Take(bytes); },
                      .take_part_memory = [&memory](int64_t bytes) { return memory.TakeOfParts(bytes); }};
   set_ = std::make_unique<TraceSet>(pool_, std::move(terms));
-  for (const TracePlace& place : places_) {
+  for (const TracePlace& trace : places_) {
     if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");
-    RETURN_IF_ERROR(set_->Add(place));
+    RETURN_IF_ERROR(set_->Add(trace));
   }
-  RETURN_IF_ERROR(RegisterTraceTables(user, *set_));
-  return companion_ == nullptr ? OkStatus() : companion_->Offer(user, *set_);
+  if (place.catalog != nullptr) set_->ReadCatalog(*place.catalog, runs_);
+  RETURN_IF_ERROR(RegisterTraceTables(place.user, *set_, [this](std::string_view name) {
+    const auto catalog = CatalogTables();
+    return FindGuestTable(this, name) != nullptr ||
+           std::any_of(catalog.begin(), catalog.end(), [&](const CatalogTable& table) { return name == table.name; });
+  }));
+  for (const auto& brought : set_->brought_tables()) tables_.push_back({brought->name, ColumnNamesOf(brought->table)});
+  return companion_ == nullptr ? OkStatus() : companion_->Offer(place.user, *set_);
 }
 
 const Status& QueryTraces::status() const {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,15 +19,18 @@ namespace kprof {
 class QueryTraces final : public GuestTables {
  public:
   // What is given by reference must outlive it; the companion may be null.
-  QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion = nullptr);
+  // `runs`: all that the query is about, those without a trace among them; what the catalog keeps of them is shown too.
+  QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion = nullptr,
+              std::vector<std::string> runs = {});
 
   std::span<const GuestTable> tables() const override { return tables_; }
   std::span<const std::string_view> functions() const override;
-  Status Offer(sqlite3* user, WorkBudget& budget, MemoryQuota& memory) override;
+  Status Offer(const GuestPlace& place) override;
   const Status& status() const override;
 
  private:
   const std::vector<TracePlace> places_;
+  const std::vector<std::string> runs_;
   PartPool& pool_;
   const TraceCompanion* const companion_;
   std::vector<GuestTable> tables_;

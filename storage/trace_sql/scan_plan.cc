@@ -158,7 +158,7 @@ std::string PlanOrder(const TraceTable& table, TraceSet& set, sqlite3_index_info
 }  // namespace
 
 void PlanScan(const TraceTable& table, TraceSet& set, sqlite3_index_info* info, std::string& plan) {
-  const int64_t all = table.rows(set);
+  const int64_t all = table.rows(set, table);
   Estimate estimate{static_cast<double>(all), static_cast<double>(all)};
   IntegerFilter times;
   int arguments = 0;

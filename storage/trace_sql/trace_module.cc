@@ -1,5 +1,6 @@
 #include "storage/trace_sql/trace_module.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "storage/trace_sql/arg_function.h"
 #include "storage/trace_sql/scan_plan.h"
+#include "storage/trace_sql/side_tables.h"
 #include "storage/trace_sql/trace_table.h"
 
 namespace kprof {
@@ -84,7 +86,7 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) noexcept {
 
 int OpenCursor(sqlite3_vtab* base, sqlite3_vtab_cursor** out) noexcept {
   const Offered& offered = OfferedBy(base);
-  auto* cursor = new (std::nothrow) Cursor{{}, offered.table->open(*offered.set), {}, {}};
+  auto* cursor = new (std::nothrow) Cursor{{}, offered.table->open(*offered.set, *offered.table), {}, {}};
   if (cursor == nullptr) return SQLITE_NOMEM;
   *out = &cursor->base;
   return SQLITE_OK;
@@ -152,28 +154,44 @@ Status Refused(sqlite3* db, const std::string& what) {
 // The table is there, connected, from its first use on.
 int ConnectTable(sqlite3* db, const char* name) {
   sqlite3_stmt* statement = nullptr;
-  const int result = sqlite3_prepare_v2(db, (std::string("SELECT 1 FROM ") + name).c_str(), -1, &statement, nullptr);
+  const int result =
+      sqlite3_prepare_v2(db, (std::string("SELECT 1 FROM \"") + name + "\"").c_str(), -1, &statement, nullptr);
   sqlite3_finalize(statement);
   return result;
+}
+
+Status OfferTable(sqlite3* db, const TraceTable& table, TraceSet& set) {
+  auto* offered = new Offered{&table, &set};
+  int result = sqlite3_create_module_v2(db, table.name, &kModule, offered,
+                                        [](void* client) { delete static_cast<Offered*>(client); });
+  if (result == SQLITE_OK) result = ConnectTable(db, table.name);
+  return result == SQLITE_OK ? OkStatus() : Refused(db, std::string("offer table ") + table.name);
+}
+
+// SQLite's own, and functions of traces, some of which come later.
+bool IsReserved(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {"sqlite_", "json_", "pragma_", "analyze_"};
+  const auto tables = TraceTables();
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](auto prefix) { return name.starts_with(prefix); }) ||
+         std::any_of(tables.begin(), tables.end(), [&](const TraceTable& table) { return name == table.name; });
 }
 
 }  // namespace
 
 std::span<const TraceTable> TraceTables() {
-  static const TraceTable kTables[] = {SliceTable(),     InstantTable(),  CounterTable(), FlowTable(),
-                                       FlowPointTable(), MetadataTable(), TrackTable(),   PartTable()};
+  static const TraceTable kTables[] = {SliceTable(),    InstantTable(), CounterTable(), FlowTable(),  FlowPointTable(),
+                                       MetadataTable(), TrackTable(),   PartTable(),    MetricTable()};
   return kTables;
 }
 
-Status RegisterTraceTables(sqlite3* db, TraceSet& set) {
+Status RegisterTraceTables(sqlite3* db, TraceSet& set, const std::function<bool(std::string_view)>& is_taken) {
   if (RegisterArgFunction(db) != SQLITE_OK) return Refused(db, "register the function arg");
   for (const TraceTable& table : TraceTables()) {
-    auto* offered = new Offered{&table, &set};
-    int result = sqlite3_create_module_v2(db, table.name, &kModule, offered,
-                                          [](void* client) { delete static_cast<Offered*>(client); });
-    if (result == SQLITE_OK) result = ConnectTable(db, table.name);
-    if (result != SQLITE_OK) return Refused(db, std::string("offer table ") + table.name);
+    RETURN_IF_ERROR(OfferTable(db, table, set));
   }
+  set.Keep(BroughtTables(set, [&](std::string_view name) { return IsReserved(name) || (is_taken && is_taken(name)); }));
+  for (const auto& brought : set.brought_tables()) RETURN_IF_ERROR(OfferTable(db, brought->table, set));
   return OkStatus();
 }
 

@@ -3,7 +3,16 @@
 #include <string>
 #include <utility>
 
+#include "storage/trace_sql/side_tables.h"
+
 namespace kprof {
+
+TraceSet::TraceSet(PartPool& pool, ReadingTerms terms) : pool_(pool), terms_(std::move(terms)) {}
+TraceSet::~TraceSet() = default;
+
+void TraceSet::Keep(std::vector<std::unique_ptr<BroughtTable>> tables) {
+  brought_ = std::move(tables);
+}
 
 Status TraceSet::Add(const TracePlace& place) {
   const auto number = static_cast<int64_t>(parts_.size());

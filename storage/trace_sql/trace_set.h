@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "storage/base/status.h"
+#include "storage/db.h"
 #include "storage/trace/part_pool.h"
 #include "storage/trace_sql/open_part.h"
 #include "storage/trace_sql/reading_terms.h"
@@ -19,14 +21,29 @@
 
 namespace kprof {
 
+struct BroughtTable;
+
 class TraceSet {
  public:
-  explicit TraceSet(PartPool& pool, ReadingTerms terms = {}) : pool_(pool), terms_(std::move(terms)) {}
+  explicit TraceSet(PartPool& pool, ReadingTerms terms = {});
+  ~TraceSet();
   TraceSet(const TraceSet&) = delete;
   TraceSet& operator=(const TraceSet&) = delete;
 
   // Before it is registered. Fails as PartReader::Open does, and with kUsage for more than kMostSqlParts.
   Status Add(const TracePlace& place);
+
+  // What the catalog keeps of these runs is shown beside what their parts do. It must outlive the connection.
+  void ReadCatalog(Db& catalog, std::vector<std::string> runs) {
+    catalog_ = &catalog;
+    runs_ = std::move(runs);
+  }
+  Db* catalog() const { return catalog_; }  // null: there is none
+  std::span<const std::string> runs() const { return runs_; }
+
+  // Side tables that parts bring along, as the connection has them.
+  void Keep(std::vector<std::unique_ptr<BroughtTable>> tables);
+  std::span<const std::unique_ptr<BroughtTable>> brought_tables() const { return brought_; }
 
   std::span<const std::unique_ptr<OpenPart>> parts() const { return parts_; }
   const ReadingTerms& terms() const { return terms_; }
@@ -49,6 +66,9 @@ class TraceSet {
   PartPool& pool_;
   const ReadingTerms terms_;
   std::vector<std::unique_ptr<OpenPart>> parts_;
+  Db* catalog_ = nullptr;
+  std::vector<std::string> runs_;
+  std::vector<std::unique_ptr<BroughtTable>> brought_;
   std::map<int, int64_t> track_values_;
   Status status_;
 };

@@ -66,9 +66,9 @@ struct TraceTable {
   std::span<const TraceColumn> columns;
   // How many rows it has, about, and how many of them lie in a stretch of time (by their own times, where the table has
   // some).
-  int64_t (*rows)(TraceSet& set);
+  int64_t (*rows)(TraceSet& set, const TraceTable& table);
   int64_t (*rows_between)(TraceSet& set, int64_t from_ns, int64_t to_ns);  // null: it has no times
-  std::unique_ptr<TraceScan> (*open)(TraceSet& set);
+  std::unique_ptr<TraceScan> (*open)(TraceSet& set, const TraceTable& table);
   // Null where it cannot give rows in the order of a text, of tracks or of runs; else how many different values there
   // are at most of such a column. May read all of it.
   int64_t (*groups)(TraceSet& set, int column) = nullptr;
@@ -76,7 +76,7 @@ struct TraceTable {
   int64_t (*values)(TraceSet& set, int column) = nullptr;
 };
 
-// The tables there are.
+// The tables that are always there; side tables that parts bring along come besides (side_tables.h).
 std::span<const TraceTable> TraceTables();
 
 const TraceTable& SliceTable();
@@ -87,5 +87,6 @@ const TraceTable& FlowPointTable();
 const TraceTable& MetadataTable();
 const TraceTable& TrackTable();
 const TraceTable& PartTable();
+const TraceTable& MetricTable();
 
 }  // namespace kprof

@@ -115,13 +115,13 @@ const TraceTable& TrackTable() {
       .name = "track",
       .columns = kColumns,
       .rows =
-          [](TraceSet& set) {
+          [](TraceSet& set, const TraceTable&) {
             int64_t rows = 0;
             for (const auto& part : set.parts()) rows += static_cast<int64_t>(part->facts().tracks().size());
             return rows;
           },
       .rows_between = nullptr,
-      .open = [](TraceSet& set) { return OpenListedTable(set, kListed, kColumns); },
+      .open = [](TraceSet& set, const TraceTable&) { return OpenListedTable(set, kListed, kColumns); },
       .values = CountValues,
   };
   return kTable;

@@ -12,6 +12,7 @@
 
 #include "daemon/exports/trace_export.h"
 #include "daemon/trace_functions/function_module.h"
+#include "storage/trace/metric_table.h"
 #include "storage/trace/part_pool.h"
 #include "storage/trace_sql/trace_module.h"
 #include "storage/trace_sql/trace_set.h"
@@ -30,6 +31,11 @@ constexpr const char* kQuestions[] = {
     "SELECT * FROM metadata",
     "SELECT * FROM track",
     "SELECT * FROM trace",
+    "SELECT * FROM metric",
+    "SELECT kernel, name, count(*), sum(value) FROM metric WHERE launch BETWEEN 3 AND 20 AND kernel LIKE '%mm' GROUP "
+    "BY 1, 2",
+    "SELECT * FROM lines",
+    "SELECT file, line, sum(share) FROM lines WHERE file = 'gemm' OR line IN (1, 5, 7) GROUP BY 1, 2",
     "SELECT name, count(*) FROM slice WHERE ts_ns BETWEEN 100 AND 400 GROUP BY name",
     "SELECT count(*) FROM slice a JOIN slice b USING (correlation)",
     "SELECT count(*) FROM slice a JOIN slice b ON b.parent_id = a.id",
@@ -66,6 +72,12 @@ void AskAll(const std::string& path) {
   sqlite3_close_v2(db);
 }
 
+void SumMetrics(const std::string& path) {
+  ColumnCache cache(1 << 20);
+  const Result<std::unique_ptr<PartReader>> reader = PartReader::Open(path, cache);
+  if (reader.ok()) (void)SumKernelMetrics(**reader, {.most_kernels = 2, .most_names = 2});
+}
+
 void ExportAll(const std::string& path) {
   for (const ExportFormat& format : ExportFormats()) {
     ColumnCache cache(1 << 20);
@@ -85,6 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzBytes input(data, size);
   if (!parts.Make(input)) return 0;
   AskAll(parts.path());
+  SumMetrics(parts.path());
   ExportAll(parts.path());
   return 0;
 }
