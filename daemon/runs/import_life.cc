@@ -176,13 +176,16 @@ void ImportLife::End() {
     row_.trust.insert(row_.trust.end(), imported_->trust.begin(), imported_->trust.end());
     const int64_t wall_ns = parts_.clock.mono_ns() - began_mono_ns_;
     row_.metrics.push_back(MetricRow{.name = "wall_ns", .value = static_cast<double>(wall_ns), .unit = "ns"});
+    row_.metrics.insert(row_.metrics.end(), imported_->metrics.begin(), imported_->metrics.end());
   }
   // Who stopped it says why; what the stop made of the reading is no news.
   std::optional<Status> why = stop_reason_ && !imported_ ? stop_reason_ : error_;
   if (why && !stop_reason_)
     LogInfo("import failed", {{"run", row_.id}, {"error", std::string(ErrorName(why->code()))}});
   SetEnd(row_, why, parts_.clock.unix_ns());
-  events_.ended({row_, /*may_live_on=*/false, went_, went_});
+  std::vector<MetricRow> kernel_metrics;
+  if (imported_) kernel_metrics = std::move(imported_->kernel_metrics);
+  events_.ended({row_, /*may_live_on=*/false, went_, went_, std::move(kernel_metrics)});
 }
 
 }  // namespace kprof

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/runs/kept_source.h"
+#include "daemon/runs/part_metrics.h"
 #include "daemon/runs/part_ranks.h"
 #include "storage/base/readable_text.h"
 
@@ -67,6 +68,7 @@ struct Read {
   std::vector<size_t> sources;                     // their numbers in the plan
   std::vector<std::optional<int64_t>> told_ranks;  // what the parts say that they are
   std::vector<TrustReason> left_out;
+  PartMetrics metrics;
 };
 
 std::string WhyLeftOut(const ImportPlan::Source& source, const Status& why) {
@@ -192,11 +194,13 @@ Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layou
     read.sources.push_back(i);
     read.told_ranks.push_back(part->told_rank);
     imported.trace.push_back(RowOf(plan, source, *part));
+    if (part->has_metrics) RETURN_IF_ERROR(read.metrics.Add(FileAt(layout, run_id, i)));
     RETURN_IF_ERROR(CheckNoCopy(plan, read));
     AddWarnings(source.name, part->warnings, imported.trust);
   }
   if (imported.trace.empty()) return NoneIsATrace(read.left_out);
   RETURN_IF_ERROR(NameParts(ways, files, layout, run_id, plan, read));
+  read.metrics.Finish(imported.metrics, imported.kernel_metrics);
   KeepFew(imported.trust);
   imported.trust.insert(imported.trust.end(), read.left_out.begin(), read.left_out.end());  // each of them is named
   if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, read));

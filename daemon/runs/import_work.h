@@ -38,6 +38,9 @@ struct Imported {
   std::vector<TracePartRow> trace;
   std::vector<ArtifactRow> artifacts;
   std::vector<TrustReason> trust;
+  std::vector<MetricRow> metrics;  // of the run as a whole
+  std::vector<MetricRow>
+      kernel_metrics;  // over all launches and parts; a bounded number, the rest is counted in `metrics`
 };
 
 // Of all sources together.

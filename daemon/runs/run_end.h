@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/process/launch_protocol.h"
 #include "daemon/runs/run_folder.h"
@@ -23,6 +24,7 @@ struct EndedRun {
   // Its command was let go, and may have been on its devices; and it is known to have been there.
   bool went = true;
   bool started = true;
+  std::vector<MetricRow> kernel_metrics{};  // which the catalog keeps beside the row
 };
 
 // What the run's folder held, and in its trust what of the output is not kept.

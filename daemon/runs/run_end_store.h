@@ -19,6 +19,7 @@ struct RunEndToStore {
   std::optional<AuditEntry> entry;
   std::vector<LeftoverRow> told;  // what it was told of its devices: over
   std::vector<LeftoverRow> left;  // what is to be told to the next one there
+  std::vector<MetricRow> kernel_metrics{};
 };
 
 // All of it, or none. Io loop only; `done` is called from it.

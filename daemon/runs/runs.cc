@@ -343,6 +343,7 @@ void Runs::OnLifeEnded(EndedRun ended) {
   const std::string id = ended.row.id;
   OpenRun& open = open_.at(id);
   open.end = std::move(ended.row);
+  open.kernel_metrics = std::move(ended.kernel_metrics);
   const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
   if (!ended.went) DeviceLeftovers::TakeBack(*open.end);
   if (!ended.started) open.told.clear();
@@ -380,7 +381,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.hold_timer.Cancel();
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
-  StoreRunEnd(parts_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end)},
+  StoreRunEnd(parts_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics},
               [this, id, retry_ms](const Status& status) {
                 status.ok() ? OnEndStored(id) : OnEndRefused(id, status, retry_ms);
               });

@@ -133,6 +133,7 @@ class Runs {
     std::optional<ImportProgress> import_progress;  // once it reads
     std::unique_ptr<LostRun> lost;                  // of one that a restart found in flight, in the place of its life
     std::optional<RunRow> end;                      // its end, while that is being committed
+    std::vector<MetricRow> kernel_metrics;          // with it
     std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
     std::optional<AuditEntry> end_entry;  // of the audit: that its lease ended, or why it got none; with the end
     Status end_refused;                   // why it could not be, the last time

@@ -25,8 +25,10 @@ constexpr const char* kDeleteArtifact = "DELETE FROM artifacts WHERE run_id = ?1
 constexpr const char* kInsertMetric =
     "INSERT INTO metrics (run_id, position, kernel, launch, name, value, unit) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 constexpr const char* kSelectMetrics =
-    "SELECT kernel, launch, name, value, unit FROM metrics WHERE run_id = ?1 ORDER BY position";
-constexpr const char* kDeleteMetrics = "DELETE FROM metrics WHERE run_id = ?1";
+    "SELECT kernel, launch, name, value, unit FROM metrics WHERE run_id = ?1 AND position < 1000000 ORDER BY position";
+constexpr const char* kDeleteMetrics = "DELETE FROM metrics WHERE run_id = ?1 AND position < 1000000";
+constexpr const char* kDeleteKernelMetrics = "DELETE FROM metrics WHERE run_id = ?1 AND position >= 1000000";
+static_assert(kFirstKernelMetric == 1'000'000);
 constexpr const char* kInsertTracePart = R"sql(
 INSERT INTO trace_parts (run_id, position, name, uid, rank, source_name, source_format, source_bytes, source_hash,
                          source_artifact, asked_format, asked_rank, bytes, slices, instants, counters, flows, tracks)
@@ -82,10 +84,9 @@ Status InsertTrust(Db& db, const std::string& run_id, const std::vector<TrustRea
   return OkStatus();
 }
 
-Status InsertMetrics(Db& db, const std::string& run_id, const std::vector<MetricRow>& metrics) {
+Status InsertMetrics(Db& db, const std::string& run_id, const std::vector<MetricRow>& metrics, int64_t position = 0) {
   if (metrics.empty()) return OkStatus();
   Statement insert(db, kInsertMetric);
-  int64_t position = 0;
   for (const MetricRow& metric : metrics) {
     insert.BindText(1, run_id).Bind(2, position++).BindText(3, metric.kernel).BindMaybe(4, metric.launch);
     insert.BindText(5, metric.name).Bind(6, metric.value).BindText(7, metric.unit);
@@ -242,6 +243,11 @@ Status UpdateRunParts(Db& db, const RunRow& run) {
     RETURN_IF_ERROR(InsertTrace(db, run));
   }
   return OkStatus();
+}
+
+Status PutKernelMetrics(Db& db, const std::string& run_id, const std::vector<MetricRow>& metrics) {
+  RETURN_IF_ERROR(Statement(db, kDeleteKernelMetrics).BindText(1, run_id).Run());
+  return InsertMetrics(db, run_id, metrics, kFirstKernelMetric);
 }
 
 Status PutArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifact) {

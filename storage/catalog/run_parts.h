@@ -2,7 +2,9 @@
 // trace. run_table.h puts rows together; others find whole runs there.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
@@ -26,8 +28,16 @@ class RunPartsReader {
 // All parts. The run itself must be there, its parts not.
 Status InsertRunParts(Db& db, const RunRow& run);
 
-// Trust, artifacts, metrics and trace become those of `run`; devices and labels never change.
+// Trust, artifacts, metrics and trace become those of `run`; devices and labels never change. Metrics of kernels are
+// neither read nor touched: what it costs does not depend on how many there are.
 Status UpdateRunParts(Db& db, const RunRow& run);
+
+// The positions of metrics of kernels begin here, behind any number of totals.
+constexpr int64_t kFirstKernelMetric = 1'000'000;
+
+// The few rows of a run's kernels that questions over all runs look at. RunRow does not have them: they are written
+// once, with the run's end, and only SQL reads them. What was there before goes. The run must be there.
+Status PutKernelMetrics(Db& db, const std::string& run_id, const std::vector<MetricRow>& metrics);
 
 // Adds one artifact; one of that name is replaced. The run must be there.
 Status PutArtifact(Db& db, const std::string& run_id, const ArtifactRow& artifact);

@@ -88,8 +88,8 @@ struct RunRow {
   int64_t stderr_dropped_bytes = 0;
   std::vector<TrustReason> trust;
   std::vector<ArtifactRow> artifacts;  // read back by name
-  std::vector<MetricRow> metrics;
-  std::vector<TracePartRow> trace;  // its parts; none: it has no trace
+  std::vector<MetricRow> metrics;      // its totals; those of its kernels: PutKernelMetrics
+  std::vector<TracePartRow> trace;     // its parts; none: it has no trace
   bool operator==(const RunRow&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "storage/catalog/run_list.h"
+#include "storage/catalog/run_parts.h"
 #include "storage/statement.h"
 #include "tests/fakes/storage/sample_runs.h"
 #include "tests/unit/storage/run_rows_fixture.h"
@@ -65,6 +66,50 @@ TEST_F(RunTableTest, KeepsAMetricThatIsNotANumber) {
   Insert(run);
   ASSERT_TRUE(UpdateRun(db_, run).ok());
   EXPECT_TRUE(std::isnan(ReadRun(db_, "a")->metrics.at(0).value));
+}
+
+TEST_F(RunTableTest, KeepsMetricsOfKernelsBesideTheRow) {
+  RunRow run = SampleRun("a");
+  run.metrics = {{.name = "wall_ns", .value = 5, .unit = "ns"}};
+  Insert(run);
+  ASSERT_TRUE(PutKernelMetrics(db_, "a", {{"flops", 1, "", "gemm", 0}, {"flops", 2, "", "gemm", 1}}).ok());
+  ASSERT_TRUE(PutKernelMetrics(db_, "a", {{"flops", 3, "", "gemm", {}}}).ok());
+  run.metrics[0].value = 6;
+  ASSERT_TRUE(UpdateRun(db_, run).ok());
+  EXPECT_EQ(*ReadRun(db_, "a"), run);
+  const char* kValues = "SELECT group_concat(position || ' ' || value, ', ') FROM metrics WHERE run_id = 'a'";
+  Statement select(db_, kValues);
+  ASSERT_TRUE(select.Next());
+  EXPECT_EQ(select.Text(0), "0 6.0, 1000000 3.0");
+  ASSERT_TRUE(DeleteRun(db_, "a").ok());
+  EXPECT_EQ(*db_.QueryInteger("SELECT count(*) FROM metrics"), 0);
+}
+
+// In steps of SQLite's machine, which no other load changes.
+TEST_F(RunTableTest, AStateCostsTheSameHoweverManyMetricsOfKernelsThereAre) {
+  RunRow run = SampleRun("a");
+  run.metrics = {{.name = "wall_ns", .value = 5, .unit = "ns"}};
+  Insert(run);
+  const auto steps = [&] {
+    int64_t counted = 0;
+    const auto count = [](void* to) {
+      ++*static_cast<int64_t*>(to);
+      return 0;
+    };
+    sqlite3_progress_handler(db_.handle(), 1, count, &counted);
+    EXPECT_TRUE(UpdateRun(db_, run).ok());
+    EXPECT_TRUE(ReadRun(db_, "a").ok());
+    sqlite3_progress_handler(db_.handle(), 0, nullptr, nullptr);
+    return counted;
+  };
+  const int64_t with_none = steps();
+  std::vector<MetricRow> metrics;
+  for (int64_t i = 0; i < 20'000; ++i) metrics.push_back({"flops", 1, "", "gemm", i});
+  ASSERT_TRUE(db_.Execute("BEGIN").ok());
+  ASSERT_TRUE(PutKernelMetrics(db_, "a", metrics).ok());
+  ASSERT_TRUE(db_.Execute("COMMIT").ok());
+  EXPECT_GT(with_none, 0);
+  EXPECT_EQ(steps(), with_none);
 }
 
 TEST_F(RunTableTest, RefusesATakenId) {
