@@ -39,6 +39,8 @@ void ForEachLaunchField(Coder&& field, Ended& ended) {
   field(ended.stderr_bytes);
   field(ended.stderr_dropped_bytes);
   field(ended.output_error);
+  field(ended.metrics);
+  field(ended.metrics_dropped_bytes);
 }
 
 Status BadPayload(const char* message) {

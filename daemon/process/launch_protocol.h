@@ -46,11 +46,14 @@ constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 3;
+constexpr uint32_t kLaunchProtocolVersion = 4;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
 constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of different builds; restart kprofd";
+
+// Of what a command writes to $KPROF_METRICS, that is kept.
+constexpr size_t kMostMetricTextBytes = 1 << 20;
 
 // A longer grace counts as this one.
 constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
@@ -110,7 +113,9 @@ struct CommandEnded {
   int64_t stdout_dropped_bytes = 0;
   int64_t stderr_bytes = 0;
   int64_t stderr_dropped_bytes = 0;
-  int32_t output_error = 0;  // errno of the first failed log write (ENOSPC), 0 for none; the command went on
+  int32_t output_error = 0;           // errno of the first failed log write (ENOSPC), 0 for none; the command went on
+  std::string metrics;                // what was written to $KPROF_METRICS, as it came; at most kMostMetricTextBytes
+  int64_t metrics_dropped_bytes = 0;  // what came behind that
   bool operator==(const CommandEnded&) const = default;
 };
 

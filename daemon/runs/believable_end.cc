@@ -37,6 +37,11 @@ CommandEnded BelievableEnd(CommandEnded said, int64_t elapsed_ns) {
   Bound(said.host_cpus, cpus);
   Bound(said.host_wall_ns, elapsed_ns);
   Bound(said.others_cpu_ns, cpu_ns);
+  Bound(said.metrics_dropped_bytes, kMostSwitches);
+  if (said.metrics.size() > kMostMetricTextBytes) {
+    said.metrics_dropped_bytes += static_cast<int64_t>(said.metrics.size() - kMostMetricTextBytes);
+    said.metrics.resize(kMostMetricTextBytes);
+  }
   return said;
 }
 

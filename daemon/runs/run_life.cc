@@ -1,6 +1,7 @@
 #include "daemon/runs/run_life.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
@@ -308,17 +309,25 @@ void RunLife::CollectWhenReady() {
 
 void RunLife::CollectFiles() {
   files_ = RunFiles();
-  auto work = [this, id = row_.id, has_samples = !row_.trace.empty()] {
-    return CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples);
+  std::string metrics;
+  if (command_) metrics = std::exchange(command_->metrics, {});
+  const int64_t dropped_bytes = command_ ? command_->metrics_dropped_bytes : 0;
+  auto work = [this, id = row_.id, has_samples = !row_.trace.empty(), metrics = std::move(metrics),
+               dropped_bytes]() -> Result<Gathered> {
+    Gathered gathered;
+    gathered.reported = ReadReportedMetrics(metrics, dropped_bytes);
+    ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples));
+    return gathered;
   };
-  OnWorker<Collected>(parts_.files_work, std::move(work), &RunLife::OnCollected);
+  OnWorker<Gathered>(parts_.files_work, std::move(work), &RunLife::OnCollected);
 }
 
-void RunLife::OnCollected(Result<Collected> collected) {
-  if (collected.ok()) {
-    SetCollected(row_, *std::move(collected));
+void RunLife::OnCollected(Result<Gathered> gathered) {
+  if (gathered.ok()) {
+    SetCollected(row_, std::move(gathered->collected));
+    reported_ = std::move(gathered->reported);
   } else {
-    Blame(collected.status());
+    Blame(gathered.status());
   }
   End();
 }
@@ -341,8 +350,10 @@ std::optional<Status> RunLife::WhyItFailed() const {
 
 void RunLife::End() {
   ended_ = true;
+  std::vector<MetricRow> kernel_metrics;
   if (command_) {
     SetCommandEnded(row_, *command_);
+    AddReportedMetrics(std::move(reported_), row_, kernel_metrics);
   } else if (!went_) {
     row_.started_ns.reset();
   }
@@ -351,7 +362,7 @@ void RunLife::End() {
   if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
     parts_.grants->Forget(row_.id);
   }
-  events_.ended({row_, may_live_on_, went_, started_ || command_});
+  events_.ended({row_, may_live_on_, went_, started_ || command_, std::move(kernel_metrics)});
 }
 
 }  // namespace kprof

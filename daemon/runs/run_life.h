@@ -13,6 +13,7 @@
 
 #include "daemon/runs/device_stay.h"
 #include "daemon/runs/life.h"
+#include "daemon/runs/reported_metrics.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
 #include "daemon/runs/run_parts.h"
@@ -39,6 +40,11 @@ class RunLife final : public Life {
     RunFiles files;
   };
 
+  struct Gathered {
+    Collected collected;
+    ReportedMetrics reported;
+  };
+
   // `also`: in the same transaction, if anything.
   void Commit(std::function<Status(Db&)> also, std::function<void(Status)> then);
   // Does the work on a worker and goes on with what it gives, on the loop.
@@ -61,7 +67,7 @@ class RunLife final : public Life {
   void LeaveDevices();
   void CollectWhenReady();
   void CollectFiles();
-  void OnCollected(Result<Collected> collected);
+  void OnCollected(Result<Gathered> gathered);
   void End();
   std::optional<Status> WhyItFailed() const;
   void Blame(const Status& error);
@@ -86,6 +92,7 @@ class RunLife final : public Life {
   bool ended_ = false;  // the command is over, or never will be
   bool may_live_on_ = false;
   std::optional<CommandEnded> command_;
+  ReportedMetrics reported_;  // by the command
   std::optional<Status> stop_reason_;
   std::optional<Status> error_;  // why the run fails; the first one counts
   IoLoop::Timer timeout_;        // of the command; before it, of the queue for who is held up

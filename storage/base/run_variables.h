@@ -1,4 +1,5 @@
-// The variables that every process of a run carries: by them whoever looks after the run finds what is left of it.
+// The variables that every process of a run carries. By the first two whoever looks after the run finds what is left of
+// it.
 #pragma once
 
 namespace kprof {
@@ -7,5 +8,8 @@ namespace kprof {
 inline constexpr char kRunIdVariable[] = "KPROF_RUN_ID";
 // And the state folder that the run belongs to (daemon/runs/state_marker.h).
 inline constexpr char kStateVariable[] = "KPROF_STATE";
+// Where to write metrics of the run, a JSON object a line: the path of a pipe of its supervisor's
+// (daemon/process/launch/metric_pipe.h).
+inline constexpr char kMetricsVariable[] = "KPROF_METRICS";
 
 }  // namespace kprof

@@ -150,9 +150,9 @@ class CaptureTest(DaemonTest):
         run = self.ctl.capture("pwd", options=("--cwd", "inside"), cwd=self.folder)
         self.assertEqual(self.log_of(run["id"]).decode().strip(), self.path("inside"))
 
-    def test_nothing_but_standard_descriptors_reaches_the_command(self):
+    def test_nothing_but_standard_descriptors_and_the_pipe_for_metrics_reaches_the_command(self):
         run = self.ctl.capture("/usr/bin/python3", "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))")
-        self.assertEqual(self.log_of(run["id"]), b"[0, 1, 2, 3]\n")  # 3: the folder that is being listed
+        self.assertEqual(self.log_of(run["id"]), b"[0, 1, 2, 3, 100]\n")  # 3: the folder that is being listed
 
     def test_it_starts_in_a_group_of_its_own_with_standard_signals(self):
         code = ("import os, signal\n"

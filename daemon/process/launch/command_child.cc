@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -17,11 +18,15 @@
 #include <utility>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/environment.h"
 #include "daemon/process/program_path.h"
+#include "storage/base/run_variables.h"
 
 namespace kprof {
 namespace {
 
+// The number of the descriptor behind $KPROF_METRICS, at least: far from those that shells use for themselves.
+constexpr int kMetricsNumber = 100;
 constexpr int kPipeBytes = 1 << 20;  // the most that an unprivileged process may ask for, by default
 
 struct Pipe {
@@ -66,15 +71,24 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// All but standard input, output, error and two others.
-void CloseAllBut(int a, int b) {
+// All but standard input, output, error and three others.
+void CloseAllBut(std::array<int, 3> kept) {
   auto close_range = [](int first, int last) {
     if (first <= last) ::syscall(SYS_close_range, first, last, 0);
   };
-  auto [low, high] = std::minmax(a, b);
-  close_range(3, low - 1);
-  close_range(low + 1, high - 1);
-  close_range(high + 1, INT_MAX);
+  std::sort(kept.begin(), kept.end());
+  int first = 3;
+  for (const int fd : kept) {
+    close_range(first, fd - 1);
+    first = fd + 1;
+  }
+  close_range(first, INT_MAX);
+}
+
+// Not to be closed at exec. Where no number is free that high, another one.
+int AsMetricsFd(int fd) {
+  const int high = ::fcntl(fd, F_DUPFD, kMetricsNumber);
+  return high >= 0 ? high : ::fcntl(fd, F_DUPFD, 3);
 }
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
@@ -90,6 +104,7 @@ struct ChildEnds {
   int report = -1;
   int out = -1;
   int err = -1;
+  int metrics = -1;
 };
 
 [[noreturn]] void RunChild(const LaunchRequest& request, const ResourceLimit& own_nofile, ChildEnds ends,
@@ -102,7 +117,9 @@ struct ChildEnds {
   if (::dup2(null, STDIN_FILENO) < 0 || ::dup2(ends.out, STDOUT_FILENO) < 0 || ::dup2(ends.err, STDERR_FILENO) < 0) {
     Give(report, "dup2", errno);
   }
-  CloseAllBut(ends.go, ends.report);
+  const int metrics = AsMetricsFd(ends.metrics);
+  if (metrics < 0) Give(report, "dup", errno);
+  CloseAllBut({ends.go, ends.report, metrics});
   ::umask(static_cast<mode_t>(request.umask & 0777));
   SetLimit(own_nofile);
   for (const ResourceLimit& limit : request.limits) {
@@ -113,8 +130,11 @@ struct ChildEnds {
   if (int error = FindProgram(request.argv[0], request.environment, program); error != 0) {
     Give(report, "exec", error);
   }
+  std::vector<std::string> variables = request.environment;
+  SetVariable(variables, std::string(kMetricsVariable) + "=/proc/" + std::to_string(::getpid()) + "/fd/" +
+                             std::to_string(metrics));
   std::vector<char*> argv = Pointers(request.argv);
-  std::vector<char*> environment = Pointers(request.environment);
+  std::vector<char*> environment = Pointers(variables);
   ResetSignals();
 
   char byte = 0;
@@ -153,7 +173,9 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   Pipe report;
   Pipe out;
   Pipe err;
-  if (!MakePipe(go) || !MakePipe(report) || !MakePipe(out) || !MakePipe(err)) return fail("pipe");
+  Pipe metrics;
+  if (!MakePipe(go) || !MakePipe(report) || !MakePipe(out) || !MakePipe(err) || !MakePipe(metrics)) return fail("pipe");
+  ::fcntl(metrics.read.get(), F_SETFL, O_NONBLOCK);
   for (const Pipe* pipe : {&out, &err}) {
     ::fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
     ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // refused when the user has many: then it is a small one
@@ -165,7 +187,8 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   pid_t pid = ::fork();
   if (pid < 0) return fail("fork");
   if (pid == 0) {
-    RunChild(request, own_nofile, {go.read.get(), report.write.get(), out.write.get(), err.write.get()}, supervisor,
+    RunChild(request, own_nofile,
+             {go.read.get(), report.write.get(), out.write.get(), err.write.get(), metrics.write.get()}, supervisor,
              *shared);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
@@ -174,6 +197,7 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   started.child.report_fd = std::move(report.read);
   started.child.stdout_fd = std::move(out.read);
   started.child.stderr_fd = std::move(err.read);
+  started.child.metrics_fd = std::move(metrics.read);
   started.child.report = shared;
   return started;
 }

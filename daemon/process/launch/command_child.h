@@ -27,6 +27,7 @@ struct CommandChild {
   UniqueFd report_fd;  // a byte: ready for Go; end of file: exec has happened, or never will
   UniqueFd stdout_fd;  // what the command prints; non-blocking
   UniqueFd stderr_fd;
+  UniqueFd metrics_fd;                  // what it writes to $KPROF_METRICS; non-blocking
   const ChildReport* report = nullptr;  // shared page, never unmapped: there is one per supervisor
 
   void Go();

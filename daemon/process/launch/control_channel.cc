@@ -68,8 +68,18 @@ void ControlChannel::Send(LaunchMessage type, std::string_view payload) {
 
 void ControlChannel::SendBytes(const std::string& bytes) {
   if (closed_) return;
-  ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent != static_cast<ssize_t>(bytes.size())) closed_ = true;
+  waiting_ += bytes;
+  Flush();
+}
+
+void ControlChannel::Flush() {
+  if (flushed()) return;
+  const ssize_t sent = ::send(socket_.get(), waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) {
+    waiting_.erase(0, static_cast<size_t>(sent));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    closed_ = true;
+  }
 }
 
 void ControlChannel::ReceiveFiles() {

@@ -21,9 +21,11 @@ class ControlChannel {
   void Receive();
   std::optional<FrameReader::Frame> Next();
 
-  // What is sent is small and at most three messages, so it always fits the socket; if not, the channel counts as
-  // closed. Hello goes before the first.
+  // Hello goes before the first. What the socket does not take at once (the end of a command may bring its metrics) is
+  // kept, and goes with Flush, to be called when the socket takes more.
   void Send(LaunchMessage type, std::string_view payload = {});
+  void Flush();
+  bool flushed() const { return waiting_.empty() || closed_; }
 
   // The other end is gone, or speaks nonsense: both mean that nobody is there to answer to. A daemon of another build
   // has been told so.
@@ -46,6 +48,7 @@ class ControlChannel {
   bool has_files_ = false;
   bool closed_ = false;
   bool said_hello_ = false;
+  std::string waiting_;  // to be sent
   FrameReader frames_;
 };
 

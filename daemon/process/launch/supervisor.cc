@@ -46,7 +46,8 @@ Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const Resourc
       give_up_at_ns_(kNever) {}
 
 int Supervisor::Run() {
-  while (!done_) {
+  // What was said last has to be taken, too.
+  while (!done_ || (!channel_.flushed() && ReadClockNs(CLOCK_MONOTONIC) < give_up_at_ns_)) {
     Poll();
     // A channel that is closed means the same at any moment: nobody wants the tree.
     if (channel_.closed() && !done_) {
@@ -62,12 +63,14 @@ int Supervisor::Run() {
 
 void Supervisor::Poll() {
   const bool open = !channel_.closed();
-  pollfd waits[5] = {
-      {open ? channel_.fd() : -1, POLLIN, 0},
+  const auto to_hear = static_cast<short>(channel_.flushed() ? POLLIN : POLLIN | POLLOUT);
+  pollfd waits[6] = {
+      {open ? channel_.fd() : -1, to_hear, 0},
       {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
       open && stdout_ ? stdout_->wait() : pollfd{-1, 0, 0},
       open && stderr_ ? stderr_->wait() : pollfd{-1, 0, 0},
       {child_signal_fd_.get(), POLLIN, 0},
+      metrics_ ? metrics_->wait() : pollfd{-1, 0, 0},
   };
   const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
   timespec timeout{};
@@ -77,11 +80,13 @@ void Supervisor::Poll() {
     timeout.tv_nsec = left_ns % (kNanosPerSecond);
   }
   if (::ppoll(waits, std::size(waits), wake_at_ns == kNever ? nullptr : &timeout, nullptr) <= 0) return;
-  if (waits[0].revents != 0) HearChannel();
+  if ((waits[0].revents & POLLOUT) != 0) channel_.Flush();
+  if ((waits[0].revents & ~POLLOUT) != 0) HearChannel();
   if (waits[1].revents != 0) ReadReport();
   // The logs are the daemon's, and belong to the next one when it is gone.
   if (waits[2].revents != 0 && !channel_.closed()) stdout_->Turn();
   if (waits[3].revents != 0 && !channel_.closed()) stderr_->Turn();
+  if (waits[5].revents != 0) metrics_->Turn();
   if (waits[4].revents != 0) OnChildren();
 }
 
@@ -131,6 +136,7 @@ void Supervisor::Prepare(const LaunchRequest& request) {
   if (!started.failure.step.empty()) return Fail(started.failure);
   child_.emplace(std::move(started.child));
   tree_.SetCommand(child_->pid);
+  metrics_.emplace(std::move(child_->metrics_fd));
   leftover_grace_ms_ = request.leftover_grace_ms;
   std::vector<UniqueFd>& files = channel_.files();
   if (files.size() == kOutputSockets) {
@@ -240,6 +246,7 @@ void Supervisor::Finish() {
   end_ = EndOf(ProcessTree::Usage());
   stdout_->Close();
   stderr_->Close();
+  metrics_->Close();
   // A daemon that is slow to take the rest may take its time, but when it says Stop it wants to hear of an end.
   kill_at_ns_ = next_round_at_ns_ = kNever;
   give_up_at_ns_ = stop_asked_ ? ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs : kNever;
@@ -275,6 +282,8 @@ void Supervisor::ReportEnd() {
   end_->stderr_bytes = stderr_->printed_bytes();
   end_->stderr_dropped_bytes = stderr_->dropped_bytes();
   end_->output_error = stdout_->first_error() != 0 ? stdout_->first_error() : stderr_->first_error();
+  end_->metrics = metrics_->TakeText();
+  end_->metrics_dropped_bytes = metrics_->dropped_bytes();
   channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(*end_));
 }
 

@@ -16,6 +16,7 @@
 #include "daemon/process/launch/command_child.h"
 #include "daemon/process/launch/command_output.h"
 #include "daemon/process/launch/control_channel.h"
+#include "daemon/process/launch/metric_pipe.h"
 #include "daemon/process/launch/process_tree.h"
 
 namespace kprof {
@@ -55,6 +56,7 @@ class Supervisor {
   std::optional<CommandChild> child_;
   std::unique_ptr<CommandOutput> stdout_;
   std::unique_ptr<CommandOutput> stderr_;
+  std::optional<MetricPipe> metrics_;
   ProcessTree tree_;
   int64_t leftover_grace_ms_ = 0;
 

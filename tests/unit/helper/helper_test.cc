@@ -22,7 +22,7 @@ TEST_F(HelperTest, StartsARegisteredRunAsItsCaller) {
 
 TEST_F(HelperTest, LeavesNoCapabilityKeyringOrDescriptor) {
   const LaunchRequest request = Request(
-      {"sh", "-c", "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; ls /proc/$$/fd; ps -o sid=,ni= -p $$"});
+      {"sh", "-c", "grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; ls -v /proc/$$/fd; ps -o sid=,ni= -p $$"});
   ASSERT_EQ(Register(kRun, request), HelperMessage(HelperDone{}));
   const Outcome outcome = Run(kRun, request);
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {

@@ -42,6 +42,8 @@ CommandEnded SomeEnd() {
   ended.others_cpu_ns = 4;
   ended.stderr_dropped_bytes = std::numeric_limits<int64_t>::min();
   ended.output_error = 28;
+  ended.metrics = "{\"name\": 1}\n\0\xff";
+  ended.metrics_dropped_bytes = 9;
   return ended;
 }
 

@@ -112,8 +112,9 @@ TEST_F(SupervisorLauncherTest, StartsWithWhatTheRequestSaysAndNothingElse) {
   const std::string out = command.Out();
   EXPECT_EQ(Facts(out, "arg"), (List{Hex(kBin + "/show_self"), "", "fffe0a", Hex("a b")}));
   EXPECT_EQ(Facts(out, "env"),
-            (List{Hex("B=1"), Hex("EMPTY="), Hex("A=\x80"), Hex("B=2"), Hex("odd"), Hex("KPROF_RUN_ID=run-marker")}));
-  EXPECT_EQ(Facts(out, "fd"), (List{"0", "1", "2"}));
+            (List{Hex("B=1"), Hex("EMPTY="), Hex("A=\x80"), Hex("B=2"), Hex("odd"), Hex("KPROF_RUN_ID=run-marker"),
+                  Hex("KPROF_METRICS=/proc/" + std::to_string(command.started->pid) + "/fd/100")}));
+  EXPECT_EQ(Facts(out, "fd"), (List{"0", "1", "2", "100"}));
   EXPECT_EQ(Facts(out, "stdin_bytes"), List{"0"});
   EXPECT_EQ(Facts(out, "umask"), List{"027"});
   EXPECT_EQ(Facts(out, "nofile"), List{"50 60"});
