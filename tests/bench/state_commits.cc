@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   const int commits = argc > 1 ? std::atoi(argv[1]) : 1'000;
   const TemporaryFolder folder;
   Db db = *Db::Open(folder / "catalog.db", {.mode = Db::Mode::kReadWrite});
-  Require(MigrateCatalog(db));
+  Require(MakeCatalog(db));
   Require(db.Execute("PRAGMA synchronous = OFF"));
   RunRow run;
   run.tool = "command";

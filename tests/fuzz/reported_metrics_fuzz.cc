@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "daemon/runs/reported_metrics.h"
+#include "storage/base/readable_text.h"
 #include "storage/base/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

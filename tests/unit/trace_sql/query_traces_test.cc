@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-class QueryTraces : public ::testing::Test {
+class QueryTracesTest : public ::testing::Test {
  protected:
   Answer AskTraces(const std::string& sql, const QueryLimits& limits = {}, std::stop_token stop = {}) {
     return AskPlaces(places_, sql, limits, std::move(stop));
@@ -55,7 +55,7 @@ class QueryTraces : public ::testing::Test {
   const std::vector<TracePlace> places_ = {{"r1", "a", trace_.path("a"), {}}, {"r4", "b", trace_.path("b"), {}}};
 };
 
-TEST_F(QueryTraces, AreJoinedWithTheCatalog) {
+TEST_F(QueryTracesTest, AreJoinedWithTheCatalog) {
   const Answer answer =
       AskTraces("SELECT r.id, r.tool, count(*) FROM run r JOIN slice s ON s.run = r.id GROUP BY r.id ORDER BY r.id");
   EXPECT_TRUE(answer.status.ok()) << answer.Text();
@@ -63,7 +63,7 @@ TEST_F(QueryTraces, AreJoinedWithTheCatalog) {
 }
 
 // Not each of many rows with the catalog, which is another connection's.
-TEST_F(QueryTraces, AreLookedUpByTheRunsOfTheCatalog) {
+TEST_F(QueryTracesTest, AreLookedUpByTheRunsOfTheCatalog) {
   const TemporaryFolder folder;
   MadePart part(4096);
   part.AddTrack({});
@@ -77,12 +77,12 @@ TEST_F(QueryTraces, AreLookedUpByTheRunsOfTheCatalog) {
   EXPECT_THAT(plan.rows, ElementsAre(HasSubstr("SCAN r "), HasSubstr("SCAN s VIRTUAL TABLE INDEX 0:run=")));
 }
 
-TEST_F(QueryTraces, ComeWithTheirFunctions) {
+TEST_F(QueryTracesTest, ComeWithTheirFunctions) {
   EXPECT_THAT(AskTraces("SELECT arg(args, 'n') FROM slice WHERE id = 3").rows, SizeIs(1));
   EXPECT_THAT(AskTraces("SELECT ARG('{\"a\":7}', 'a')").rows, ElementsAre("7"));
 }
 
-TEST_F(QueryTraces, AreNotThereWithoutARun) {
+TEST_F(QueryTracesTest, AreNotThereWithoutARun) {
   const Answer answer = Ask(SandboxCatalog::Shared().path(), kAlice, "SELECT * FROM slice");
   EXPECT_THAT(answer.status.ToString(), HasSubstr("no such table: slice"));
   EXPECT_THAT(answer.status.remedy(), HasSubstr("come with the run: --run RUN"));
@@ -90,20 +90,20 @@ TEST_F(QueryTraces, AreNotThereWithoutARun) {
               HasSubstr("arg"));
 }
 
-TEST_F(QueryTraces, AreNamedWhereSomethingIsMissing) {
+TEST_F(QueryTracesTest, AreNamedWhereSomethingIsMissing) {
   EXPECT_THAT(AskTraces("SELECT nmae FROM slice").status.ToString(),
               AllOf(HasSubstr("no such column: nmae"), HasSubstr("slice has run, id, track_id")));
   EXPECT_THAT(AskTraces("SELECT * FROM nope").status.ToString(), HasSubstr("audit, slice, instant, counter, flow"));
 }
 
-TEST_F(QueryTraces, AreOnlyRead) {
+TEST_F(QueryTracesTest, AreOnlyRead) {
   for (const char* sql : {"DELETE FROM slice", "SELECT * FROM fact", "SELECT * FROM segment_column",
                           "SELECT trace_open('/etc/passwd')", "INSERT INTO slice(id) VALUES (1)"}) {
     EXPECT_FALSE(AskTraces(sql).status.ok()) << sql;
   }
 }
 
-TEST_F(QueryTraces, EndAtTheTimeLimitAlsoWithinATable) {
+TEST_F(QueryTracesTest, EndAtTheTimeLimitAlsoWithinATable) {
   QueryLimits limits;
   limits.timeout_ms = 100;
   const Answer answer = AskTraces(
@@ -114,7 +114,7 @@ TEST_F(QueryTraces, EndAtTheTimeLimitAlsoWithinATable) {
   EXPECT_EQ(AskTraces("SELECT count(*) FROM slice", {}, stop.get_token()).status.code(), ErrorCode::kCancelled);
 }
 
-TEST_F(QueryTraces, BringAnyNumberOfRowsTogetherInTheMemoryThereIs) {
+TEST_F(QueryTracesTest, BringAnyNumberOfRowsTogetherInTheMemoryThereIs) {
   QueryLimits large;
   large.row_limit = 100'000;
   QueryLimits small = large;
@@ -135,7 +135,7 @@ TEST_F(QueryTraces, BringAnyNumberOfRowsTogetherInTheMemoryThereIs) {
 }
 
 // Long ones differ behind what is looked at first, and the same text is in both parts.
-TEST_F(QueryTraces, BringLongTextsTogetherInTheOrderOfTheirBytes) {
+TEST_F(QueryTracesTest, BringLongTextsTogetherInTheOrderOfTheirBytes) {
   const TemporaryFolder folder;
   std::vector<TracePlace> places;
   for (const int of : {0, 1}) {
@@ -155,7 +155,7 @@ TEST_F(QueryTraces, BringLongTextsTogetherInTheOrderOfTheirBytes) {
   EXPECT_GT(grouped.rows.size(), 20u);
 }
 
-TEST_F(QueryTraces, TakeTheQuerysMemoryForFlowsBeforeTheyFindThem) {
+TEST_F(QueryTracesTest, TakeTheQuerysMemoryForFlowsBeforeTheyFindThem) {
   const TemporaryFolder folder;
   MadePart part(4096);
   part.AddTrack({});
@@ -178,7 +178,7 @@ TEST_F(QueryTraces, TakeTheQuerysMemoryForFlowsBeforeTheyFindThem) {
 }
 
 // Also of a part that has no rank.
-TEST_F(QueryTraces, SayWhichPartTracksAndSlicesAreOf) {
+TEST_F(QueryTracesTest, SayWhichPartTracksAndSlicesAreOf) {
   EXPECT_THAT(AskTraces("SELECT r.part, count(*) FROM trace r JOIN track t ON t.run = r.run AND t.part = r.part "
                         "GROUP BY r.part")
                   .rows,
@@ -189,7 +189,7 @@ TEST_F(QueryTraces, SayWhichPartTracksAndSlicesAreOf) {
             AskTraces("SELECT slices FROM trace WHERE part = 'b'").rows);
 }
 
-TEST_F(QueryTraces, SayWhichPartIsBroken) {
+TEST_F(QueryTracesTest, SayWhichPartIsBroken) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(trace_.path("b").c_str(), &db), SQLITE_OK);
   EXPECT_EQ(AskConnection(db, "UPDATE segment_column SET checksum = 1"), Lines{});
@@ -202,7 +202,7 @@ TEST_F(QueryTraces, SayWhichPartIsBroken) {
 }
 
 // What one query decoded is there for the next, also when its part was closed.
-TEST_F(QueryTraces, LeaveTheirColumnsForTheNextQuery) {
+TEST_F(QueryTracesTest, LeaveTheirColumnsForTheNextQuery) {
   EXPECT_THAT(AskTraces("SELECT sum(dur_ns) FROM slice").rows, SizeIs(1));
   const int64_t size = cache_.size_bytes();
   EXPECT_GT(size, 0);
