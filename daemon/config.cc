@@ -140,8 +140,7 @@ void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimit
   sessions.Part("limit_per_uid", "limit", limit, per_uid);
   sessions.Integer("max_ttl_minutes", 1, kLongestSessionMinutes, max_ttl);
   sessions.Integer("max_idle_timeout_minutes", 1, kLongestSessionMinutes, max_idle);
-  limits = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMinuteMs,
-            max_idle * kMinuteMs};
+  limits = {static_cast<size_t>(limit), static_cast<size_t>(per_uid), max_ttl * kMinuteMs, max_idle * kMinuteMs};
   sessions.Finish();
 }
 

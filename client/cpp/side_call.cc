@@ -48,10 +48,12 @@ Result<SideReply> CallSideSocket(const std::string& socket_path, const SideReque
   const std::string path = socket_path + std::string(kSideSocketSuffix);
   std::optional<Packet> packet;
   for (int attempt = 1; !packet; ++attempt) {
-    if (attempt > kSideCallAttempts) return Fail(ErrorCode::kNoDaemon, what, "kprofd closed the connection", "try again");
+    if (attempt > kSideCallAttempts)
+      return Fail(ErrorCode::kNoDaemon, what, "kprofd closed the connection", "try again");
     if (attempt > 1) std::this_thread::sleep_for(kSideCallPause);
     Result<UniqueFd> socket = ConnectPacketSocket(path);
-    if (socket.status().code() == ErrorCode::kNoDaemon && attempt < kSideCallAttempts) continue;  // too many callers, perhaps
+    if (socket.status().code() == ErrorCode::kNoDaemon && attempt < kSideCallAttempts)
+      continue;  // too many callers, perhaps
     if (!socket.ok()) {
       return Status(socket.status().code(), what, socket.status().why() + " (" + path + ")",
                     "in a container, mount the folder of kprofd's socket, not the socket alone");

@@ -180,7 +180,8 @@ EnvironmentName EnvironmentNameOf(std::string_view name) {
 }
 
 EnvironmentEvent EnvironmentEventOf(std::string_view name) {
-  if (name.size() > kLongestVariableName || !MayHaveEnvironmentWord(name) || !std::all_of(name.begin(), name.end(), IsPlain)) {
+  if (name.size() > kLongestVariableName || !MayHaveEnvironmentWord(name) ||
+      !std::all_of(name.begin(), name.end(), IsPlain)) {
     return EnvironmentEvent::kNone;
   }
   if (IsWhole(LettersOf(LastStep(name)))) return EnvironmentEvent::kWhole;

@@ -15,7 +15,7 @@
 namespace kprof {
 namespace {
 
-constexpr int kMostTexts = 4;  // JSON in a text in JSON in a text
+constexpr int kMostTexts = 4;      // JSON in a text in JSON in a text
 constexpr int kMostTextDepth = 8;  // of what is looked through for variables that are kept
 constexpr size_t kLongestWord = 256;
 

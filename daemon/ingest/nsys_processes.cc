@@ -45,7 +45,8 @@ void NsysProcesses::ReadThreadNames() {
   const NsysTable* table = database_.Find("ThreadNames");
   if (table == nullptr) return;
   NsysQuery rows = database_.Query(Selected(*table, {"globalTid", "nameId"}));
-  while (thread_names_.size() < kMostProcessNames && rows.Next()) thread_names_.emplace(rows.Integer(0), rows.Integer(1));
+  while (thread_names_.size() < kMostProcessNames && rows.Next())
+    thread_names_.emplace(rows.Integer(0), rows.Integer(1));
 }
 
 void NsysProcesses::ReadNvtxNames() {

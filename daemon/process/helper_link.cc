@@ -16,7 +16,7 @@ using boost::system::error_code;
 
 constexpr size_t kMostRequests = 1000;
 constexpr int64_t kAnswerLimitNs = 10 * kNanosPerSecond;
-constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;   // it gives itself 15 s
+constexpr int64_t kSweepLimitNs = 20 * kNanosPerSecond;         // it gives itself 15 s
 constexpr int64_t kHelperStartLimitNs = 600 * kNanosPerSecond;  // whoever asks gives up before (helper_startup.h)
 constexpr int64_t kConnectAgainNs = 100 * kNanosPerMilli;
 constexpr int64_t kComesBackNs = 2 * kNanosPerSecond;  // when it is restarted
@@ -93,7 +93,8 @@ HelperLink::Tag HelperLink::Ask(HelperMessage request, std::vector<UniqueFd> fil
   });
   waiting.limit = loop_.After(limit_ns, [this, tag] {
     const bool heard = requests_.at(tag).sent || greeted_;
-    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kLinkWhat, "kprofd-helper does not answer", kLinkRemedy) : NobodyIsThere());
+    GiveUp(tag, heard ? Fail(ErrorCode::kTimedOut, kLinkWhat, "kprofd-helper does not answer", kLinkRemedy)
+                      : NobodyIsThere());
   });
   SendSoon();
   return tag;

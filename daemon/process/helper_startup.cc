@@ -32,7 +32,8 @@ void HelperStartup::Begin() {
   });
   limit_ = loop_.After(kLimitNs, [self = weak_from_this()] {
     if (auto startup = self.lock()) {
-      startup->GiveUp(Fail(ErrorCode::kSpawnFailed, "start", "kprofd-helper has not answered for 5 minutes", kStartupRemedy));
+      startup->GiveUp(
+          Fail(ErrorCode::kSpawnFailed, "start", "kprofd-helper has not answered for 5 minutes", kStartupRemedy));
     }
   });
   Ask();

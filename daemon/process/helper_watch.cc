@@ -44,8 +44,9 @@ void HelperWatch::Ask() {
   KPROF_ON_IO_LOOP(loop_);
   if (limit_.pending()) return;
   const uint64_t number = ++asked_;
-  limit_ = loop_.After(kLimitNs,
-                       [this] { Hear(Fail(ErrorCode::kTimedOut, kWatchWhat, "it has not answered within 2 s", kWatchRemedy)); });
+  limit_ = loop_.After(kLimitNs, [this] {
+    Hear(Fail(ErrorCode::kTimedOut, kWatchWhat, "it has not answered within 2 s", kWatchRemedy));
+  });
   link_.Ask(HelperGetState{}, UniqueFd(), [this, number](const Result<HelperMessage>& answer, UniqueFd) {
     Result<HelperState> state = StateOf(answer);
     // A late answer is one. A late failure was told at its time.

@@ -22,7 +22,7 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr int kLocalBacklog = 512;
-constexpr int kLocalAcceptsAtOnce = 64;                  // then others have their turn on the loop
+constexpr int kLocalAcceptsAtOnce = 64;                        // then others have their turn on the loop
 constexpr int64_t kLocalAcceptPauseNs = 100 * kNanosPerMilli;  // when descriptors run out
 
 Result<sockaddr_un> AddressOf(const std::string& path) {

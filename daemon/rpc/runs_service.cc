@@ -163,10 +163,10 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
   if (call->refused()) return call;
   int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCancelGraceMs;
   if (grace_ms < 0 || grace_ms > kMaxCancelGraceMs) {
-    call->End(Fail(
-        ErrorCode::kUsage, "cancel run " + ClippedText(request->id(), 64),
-        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxCancelGraceMs) + " ms",
-        "give it another one"));
+    call->End(Fail(ErrorCode::kUsage, "cancel run " + ClippedText(request->id(), 64),
+                   "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " +
+                       std::to_string(kMaxCancelGraceMs) + " ms",
+                   "give it another one"));
     return call;
   }
   LookUpRun(parts_, caller(), request->id(), Rpc::kCancelRun, "cancel run",

@@ -38,10 +38,10 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
   if (call->refused()) return call;
   const int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCloseGraceMs;
   if (grace_ms < 0 || grace_ms > kMaxCloseGraceMs) {
-    call->End(Fail(
-        ErrorCode::kUsage, "close session " + ClippedText(request->id(), 64),
-        "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " + std::to_string(kMaxCloseGraceMs) + " ms",
-        "give it another one"));
+    call->End(Fail(ErrorCode::kUsage, "close session " + ClippedText(request->id(), 64),
+                   "a grace of " + std::to_string(grace_ms) + " ms is not between 0 and " +
+                       std::to_string(kMaxCloseGraceMs) + " ms",
+                   "give it another one"));
     return call;
   }
   LookUpSession(

@@ -63,8 +63,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
   // The read in flight comes back when gRPC has ended the call.
   void GiveUp() {
     given_up_ = true;
-    End(Fail(ErrorCode::kTimedOut, kSendSourceAct, "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s",
-             "send it again"));
+    End(Fail(ErrorCode::kTimedOut, kSendSourceAct,
+             "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s", "send it again"));
   }
 
   void End(const Status& status) {
@@ -106,7 +106,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
     if (!spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "the stream ended before its header");
     // The stream ends in the same way when the client has sent all and when it is gone.
     if (!sent_bytes_) {
-      return Fail(ErrorCode::kBadInput, kSendSourceAct, "the stream ended without how many bytes it has", "send it again");
+      return Fail(ErrorCode::kBadInput, kSendSourceAct, "the stream ended without how many bytes it has",
+                  "send it again");
     }
     ASSIGN_OR_RETURN(source_, spool_->Finish(*sent_bytes_, std::move(*source_place_)));
     return OkStatus();

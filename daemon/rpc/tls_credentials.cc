@@ -258,7 +258,8 @@ void TlsCredentials::NoteDates(std::string what, const ASN1_TIME* from, const AS
 Status TlsCredentials::CheckInForce(int64_t unix_s) const {
   for (const Dated& dated : dated_) {
     if (unix_s < dated.from_unix_s) {
-      return Fail(ErrorCode::kUsage, kReadCertificateAct, dated.what + " is not valid before " + DateText(dated.from_unix_s),
+      return Fail(ErrorCode::kUsage, kReadCertificateAct,
+                  dated.what + " is not valid before " + DateText(dated.from_unix_s),
                   "see whether this node's clock is right");
     }
     if (unix_s >= dated.to_unix_s) {

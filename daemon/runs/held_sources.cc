@@ -37,7 +37,7 @@ Result<int64_t> CheckFile(int fd) {
   if (::fstatfs(fd, &where) != 0) return FailErrno(errno, kHoldAct);
   if (where.f_type == FUSE_SUPER_MAGIC) {
     return RefuseHoldSource("it lies on a file system in user space, where a read may take as long as that likes",
-                  "send its bytes with UploadSource");
+                            "send its bytes with UploadSource");
   }
   return int64_t{about.st_size};
 }

@@ -25,10 +25,11 @@ Status CheckSource(const ImportRequest::Source& source, const ImportRequestLimit
         "the name '" + ClippedText(name, 80) + "' has more than " + std::to_string(limits.name_bytes) + " bytes",
         "give it a shorter one");
   }
-  if (source.name.find('\0') != std::string::npos) return RefuseImport("a source's name holds a zero byte", "leave it out");
+  if (source.name.find('\0') != std::string::npos)
+    return RefuseImport("a source's name holds a zero byte", "leave it out");
   if (source.rank && (*source.rank < 0 || *source.rank > limits.rank)) {
     return RefuseImport("rank " + std::to_string(*source.rank) + " is not between 0 and " + std::to_string(limits.rank),
-                  "ranks are counted from 0");
+                        "ranks are counted from 0");
   }
   return OkStatus();
 }
@@ -39,8 +40,8 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
   if (request.sources.empty()) return RefuseImport("it has no source", "name a file");
   if (request.sources.size() > limits.sources) {
     return RefuseImport("it has " + std::to_string(request.sources.size()) + " sources, over the limit of " +
-                      std::to_string(limits.sources),
-                  "import them in several runs");
+                            std::to_string(limits.sources),
+                        "import them in several runs");
   }
   for (const ImportRequest::Source& source : request.sources) RETURN_IF_ERROR(CheckSource(source, limits));
   const std::vector<std::string_view> formats = SourceFormatNames();
@@ -48,11 +49,11 @@ Status CheckImportRequest(const ImportRequest& request, const ImportRequestLimit
     std::string names;
     for (const std::string_view format : formats) names += (names.empty() ? "" : ", ") + std::string(format);
     return RefuseImport("'" + ClippedText(request.format, 80) + "' is no format that this version reads",
-                  "give one of " + names);
+                        "give one of " + names);
   }
   if (request.idempotency_key.size() > limits.idempotency_key_bytes) {
     return RefuseImport("the idempotency key has more than " + std::to_string(limits.idempotency_key_bytes) + " bytes",
-                  "give it a shorter one");
+                        "give it a shorter one");
   }
   return CheckLabels(request.labels, kCheckImportAct);
 }

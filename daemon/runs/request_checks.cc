@@ -35,16 +35,17 @@ Status CheckLabels(const std::map<std::string, std::string>& labels, const std::
   for (const auto& [key, value] : labels) {
     if (!IsLabelKey(key)) {
       return RefuseRequest(act, "label '" + ClippedText(key, 80) + "' is not a usable name",
-                    "use 1 to " + std::to_string(kKeyBytes) + " letters, digits and . _ - /");
+                           "use 1 to " + std::to_string(kKeyBytes) + " letters, digits and . _ - /");
     }
     if (value.size() > kValueBytes) {
       return RefuseRequest(act,
-                    "label '" + key + "' has " + std::to_string(value.size()) + " bytes, over the limit of " +
-                        std::to_string(kValueBytes),
-                    kPutIntoFile);
+                           "label '" + key + "' has " + std::to_string(value.size()) + " bytes, over the limit of " +
+                               std::to_string(kValueBytes),
+                           kPutIntoFile);
     }
     if (!IsUtf8(value)) {
-      return RefuseRequest(act, "the value of label '" + key + "' is not UTF-8", "labels are text; put bytes into a file");
+      return RefuseRequest(act, "the value of label '" + key + "' is not UTF-8",
+                           "labels are text; put bytes into a file");
     }
   }
   return OkStatus();
@@ -52,15 +53,16 @@ Status CheckLabels(const std::map<std::string, std::string>& labels, const std::
 
 Status CheckTimeout(const std::string& field, int64_t timeout_ms, const std::string& act) {
   if (timeout_ms < 0) return RefuseRequest(act, field + " is negative", "give a duration, or none");
-  if (timeout_ms > kTimeoutLimitMs) return RefuseRequest(act, field + " is over the limit of 30 days", "give less, or none");
+  if (timeout_ms > kTimeoutLimitMs)
+    return RefuseRequest(act, field + " is over the limit of 30 days", "give less, or none");
   return OkStatus();
 }
 
 Status CheckPriority(int64_t priority, const std::string& act) {
   if (priority >= 0 && priority <= kPriorityLimit) return OkStatus();
-  return RefuseRequest(act,
-                "a priority of " + std::to_string(priority) + " is not between 0 and " + std::to_string(kPriorityLimit),
-                "give another, or none");
+  return RefuseRequest(
+      act, "a priority of " + std::to_string(priority) + " is not between 0 and " + std::to_string(kPriorityLimit),
+      "give another, or none");
 }
 
 }  // namespace kprof

@@ -17,7 +17,7 @@ Status RefuseRun(std::string why, std::string remedy = {}) {
 Status RefuseSize(const std::string& field, size_t is, size_t limit, const char* unit,
                   const char* remedy = "put what is long into a file, and name that") {
   return RefuseRun(field + " has " + std::to_string(is) + " " + unit + ", over the limit of " + std::to_string(limit),
-                remedy);
+                   remedy);
 }
 
 Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
@@ -71,7 +71,7 @@ Status CheckRunRequest(const RunRequest& request, const RunRequestLimits& limits
   RETURN_IF_ERROR(CheckPriority(request.priority, kCheckRunAct));
   if (request.cwd.empty() || request.cwd[0] != '/') {
     return RefuseRun("the working folder '" + ClippedText(request.cwd, 200) + "' is not an absolute path",
-                  "give it from the root on");
+                     "give it from the root on");
   }
   if (request.cwd.find('\0') != std::string::npos)
     return RefuseRun("the working folder holds a zero byte", "no folder has one in its name");

@@ -413,8 +413,8 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
   Notify(id);
   if (auto known = std::exchange(open.end_known, nullptr)) known(why.In("store the end of run " + id));
   if (stopped_) return Forget(id);
-  open.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli,
-                                       [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
+  open.retry_timer = parts_.loop.After(
+      retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
 }
 
 // It is not known that it is done, so nobody will ever find what it made.

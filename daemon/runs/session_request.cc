@@ -40,7 +40,8 @@ Status CheckSessionRequest(const SessionRequest& request) {
   RETURN_IF_ERROR(CheckTimeout("the queue timeout", request.queue_timeout_ms, kCheckSessionAct));
   RETURN_IF_ERROR(CheckPriority(request.priority, kCheckSessionAct));
   if (request.attached && (request.ttl_ms != 0 || request.idle_timeout_ms != 0)) {
-    return Fail(ErrorCode::kUsage, kCheckSessionAct, "an attached session ends with its client, not by TTL or idle timeout",
+    return Fail(ErrorCode::kUsage, kCheckSessionAct,
+                "an attached session ends with its client, not by TTL or idle timeout",
                 "open it detached, or leave them out");
   }
   return OkStatus();

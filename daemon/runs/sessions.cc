@@ -417,8 +417,9 @@ void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
       LogError("the end of a session cannot be stored", {{"session", id}, {"error", status.ToString()}});
     }
     if (status.ok() || stopped_) return Forget(id);
-    session.retry_timer = parts_.loop.After(
-        retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kSessionRetryLastMs)); });
+    session.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli, [this, id, retry_ms] {
+      CommitEnd(id, std::min(retry_ms * 2, kSessionRetryLastMs));
+    });
   });
 }
 

@@ -12,7 +12,8 @@ constexpr const char* kInsertRunDevice = "INSERT INTO run_devices (run_id, posit
 constexpr const char* kSelectRunDevices = "SELECT device FROM run_devices WHERE run_id = ?1 ORDER BY position";
 constexpr const char* kInsertRunLabel = "INSERT INTO run_labels (run_id, key, value) VALUES (?1, ?2, ?3)";
 constexpr const char* kSelectRunLabels = "SELECT key, value FROM run_labels WHERE run_id = ?1";
-constexpr const char* kInsertRunTrust = "INSERT INTO run_trust (run_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
+constexpr const char* kInsertRunTrust =
+    "INSERT INTO run_trust (run_id, position, code, message) VALUES (?1, ?2, ?3, ?4)";
 constexpr const char* kSelectRunTrust = "SELECT code, message FROM run_trust WHERE run_id = ?1 ORDER BY position";
 constexpr const char* kDeleteRunTrust = "DELETE FROM run_trust WHERE run_id = ?1";
 constexpr const char* kInsertArtifact =

@@ -8,7 +8,7 @@ namespace {
 
 // In the order of RunState, whose numbers are in the database.
 constexpr std::array<std::string_view, 7> kRunStateNames = {"queued", "preparing", "running",  "collecting",
-                                                    "done",   "failed",    "cancelled"};
+                                                            "done",   "failed",    "cancelled"};
 static_assert(static_cast<size_t>(RunState::kCancelled) + 1 == kRunStateNames.size());
 
 }  // namespace

@@ -11,9 +11,11 @@ SELECT id, uid, state, attached, clocks, priority, ttl_ms, idle_timeout_ms, queu
        closed_ns, expires_ns, error_code, error_message, error_remedy, last_round
 FROM sessions WHERE id = ?1
 )sql";
-constexpr const char* kSelectSessionDevices = "SELECT device FROM session_devices WHERE session_id = ?1 ORDER BY position";
+constexpr const char* kSelectSessionDevices =
+    "SELECT device FROM session_devices WHERE session_id = ?1 ORDER BY position";
 constexpr const char* kSelectSessionLabels = "SELECT key, value FROM session_labels WHERE session_id = ?1";
-constexpr const char* kSelectSessionTrust = "SELECT code, message FROM session_trust WHERE session_id = ?1 ORDER BY position";
+constexpr const char* kSelectSessionTrust =
+    "SELECT code, message FROM session_trust WHERE session_id = ?1 ORDER BY position";
 
 SessionRow TakeSessionRow(const Statement& row) {
   SessionRow session;

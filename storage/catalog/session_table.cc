@@ -27,7 +27,8 @@ constexpr const char* kTakeRound =
     "UPDATE sessions SET last_round = last_round + 1 WHERE id = ?1 AND state < 2 RETURNING last_round";
 static_assert(static_cast<int>(SessionState::kClosing) == 2);
 
-constexpr const char* kInsertSessionDevice = "INSERT INTO session_devices (session_id, position, device) VALUES (?1, ?2, ?3)";
+constexpr const char* kInsertSessionDevice =
+    "INSERT INTO session_devices (session_id, position, device) VALUES (?1, ?2, ?3)";
 constexpr const char* kInsertSessionLabel = "INSERT INTO session_labels (session_id, key, value) VALUES (?1, ?2, ?3)";
 constexpr const char* kDeleteSessionTrust = "DELETE FROM session_trust WHERE session_id = ?1";
 constexpr const char* kInsertSessionTrust =

@@ -11,7 +11,7 @@ namespace kprof {
 namespace {
 
 constexpr double kListedValues = 25;  // values of an IN, as SQLite guesses, too
-constexpr double kAlike = 4;    // rows of one correlation, children of one slice
+constexpr double kAlike = 4;          // rows of one correlation, children of one slice
 constexpr double kStartCost = 20;
 constexpr double kRunsOfCatalog = 1000;  // of which a query's are some
 constexpr double kSegmentCost = 2;       // of one that is asked for the rows of a track

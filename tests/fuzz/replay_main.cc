@@ -23,8 +23,8 @@ extern const size_t kFuzzTargetCount;
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
   const FuzzTarget* const end = kFuzzTargets + kFuzzTargetCount;
-  const FuzzTarget* const target =
-      std::find_if(kFuzzTargets, end, [&](const FuzzTarget& one) { return argc > 1 && one.name == std::string_view(argv[1]); });
+  const FuzzTarget* const target = std::find_if(
+      kFuzzTargets, end, [&](const FuzzTarget& one) { return argc > 1 && one.name == std::string_view(argv[1]); });
   if (target == end) {
     std::fprintf(stderr, "usage: replay_fuzz TARGET FILE|FOLDER...\n");
     return 2;

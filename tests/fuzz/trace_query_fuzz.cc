@@ -34,7 +34,8 @@ class Trace {
   std::string Ask(const std::string& sql) {
     const std::vector<TracePlace> places = {{"r1", "a", folder_ / "a.trace.db", 0},
                                             {"r2", "a", folder_ / "a.trace.db", {}}};
-    auto query = UserQuery::Open(catalog(), kTraceViewer, sql, kTraceLimits, {}, std::make_unique<QueryTraces>(places, pool_));
+    auto query =
+        UserQuery::Open(catalog(), kTraceViewer, sql, kTraceLimits, {}, std::make_unique<QueryTraces>(places, pool_));
     if (!query.ok()) return "failed: " + query.status().ToString();
     std::string text;
     while (true) {

@@ -19,7 +19,8 @@ struct UnpackedText {
   bool is_whole = false;
 };
 
-UnpackedText UnpackAll(std::unique_ptr<Unpacker> unpacker, std::string_view packed, size_t in_at_once, size_t out_at_once) {
+UnpackedText UnpackAll(std::unique_ptr<Unpacker> unpacker, std::string_view packed, size_t in_at_once,
+                       size_t out_at_once) {
   UnpackedText text;
   std::vector<char> out(out_at_once);
   while (text.bytes.size() < kMostText) {

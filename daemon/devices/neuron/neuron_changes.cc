@@ -65,8 +65,9 @@ std::vector<NeuronChange> ChangesOf(const NeuronDevice& before, const NeuronDevi
   changes.AddGrown(Kind::kExecutionErrors, "executions with errors", before.execution_errors, now.execution_errors);
   if (before.unhealthy_components != now.unhealthy_components) {
     changes.Add({Kind::kUnhealthy,
-                 now.unhealthy_components.empty() ? "its driver calls no component unhealthy any more"
-                                                  : "its driver calls unhealthy: " + JoinedNumbers(now.unhealthy_components),
+                 now.unhealthy_components.empty()
+                     ? "its driver calls no component unhealthy any more"
+                     : "its driver calls unhealthy: " + JoinedNumbers(now.unhealthy_components),
                  now.unhealthy_components.size()});
   }
   return changes.Take();

@@ -98,7 +98,8 @@ void NeuronDevices::OnAnswer(bool listed, Result<NeuronView> view) {
 
 // Those that are well are looked for seldom; those that are not, often.
 void NeuronDevices::LookAgainLater() {
-  int64_t pause_ns = devices_.empty() ? Pause(kFirstNeuronLookNs, fruitless_looks_ - 1, kLongestNeuronLookNs) : kLongestNeuronLookNs;
+  int64_t pause_ns =
+      devices_.empty() ? Pause(kFirstNeuronLookNs, fruitless_looks_ - 1, kLongestNeuronLookNs) : kLongestNeuronLookNs;
   const bool all_are_well = std::all_of(devices_.begin(), devices_.end(),
                                         [](const auto& one) { return one.second.health == DeviceHealth::kOk; });
   if (!all_are_well) pause_ns = listing_hangs_ ? kListHungEveryNs : kLongestTryNs;

@@ -58,7 +58,8 @@ Result<std::vector<int>> NumbersOf(const JsonValue& object, std::string_view key
   std::vector<int> numbers;
   for (const JsonValue& element : elements) {
     const std::optional<int64_t> number = element.Whole();
-    if (!number || *number < 0 || *number > kMostListedNumber) return BadJson(here, "has an element that is no such number");
+    if (!number || *number < 0 || *number > kMostListedNumber)
+      return BadJson(here, "has an element that is no such number");
     numbers.push_back(static_cast<int>(*number));
   }
   return numbers;

@@ -54,8 +54,9 @@ std::optional<int> ParseCore(std::string_view key) {
   int core = 0;
   const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), core);
   const bool is_number = error == std::errc() && end == key.data() + key.size();
-  return is_number && core >= 0 && core <= kMostReportedNumber && (core == 0 ? key == "0" : key[0] != '0') ? std::optional(core)
-                                                                                                   : std::nullopt;
+  return is_number && core >= 0 && core <= kMostReportedNumber && (core == 0 ? key == "0" : key[0] != '0')
+             ? std::optional(core)
+             : std::nullopt;
 }
 
 // Sorted by the number; each once.

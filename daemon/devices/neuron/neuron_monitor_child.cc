@@ -76,7 +76,8 @@ Result<std::optional<NeuronReport>> NeuronMonitorChild::Next(int wait_ms) {
   while (true) {
     while (const std::optional<Line> line = TakeLine()) {
       if (line->too_long) {
-        return Fail(ErrorCode::kBadInput, kRunMonitorAct, "a line has more than " + std::to_string(kLineLimitBytes) + " bytes");
+        return Fail(ErrorCode::kBadInput, kRunMonitorAct,
+                    "a line has more than " + std::to_string(kLineLimitBytes) + " bytes");
       }
       if (!line->text.starts_with('{')) continue;
       Result<NeuronReport> report = ParseNeuronMonitorLine(line->text);

@@ -12,8 +12,8 @@
 namespace kprof {
 namespace {
 
-constexpr size_t kMostNames = 4096;  // in one folder
-constexpr int kMostSysfsNumber = 1023;    // of a device, or of a core within one
+constexpr size_t kMostNames = 4096;     // in one folder
+constexpr int kMostSysfsNumber = 1023;  // of a device, or of a core within one
 constexpr size_t kPowerFields = 5;
 
 // "neuron3" with "neuron" is 3; nothing for any other name.

@@ -50,9 +50,9 @@ void NvidiaDevices::OnCounted(Result<uint32_t> count) {
 }
 
 void NvidiaDevices::LookAgainLater() {
-  const int64_t pause_ns = devices_.empty()
-                               ? std::min(kFirstNvidiaLookNs << std::min(looks_for_the_first_++, 10), kLongestNvidiaLookNs)
-                               : kLongestNvidiaLookNs;
+  const int64_t pause_ns =
+      devices_.empty() ? std::min(kFirstNvidiaLookNs << std::min(looks_for_the_first_++, 10), kLongestNvidiaLookNs)
+                       : kLongestNvidiaLookNs;
   look_again_ = loop_.After(pause_ns, [this] { LookAgain(); });
 }
 

@@ -139,7 +139,8 @@ void FaultPlan::NoteSyncFolder(const std::string& path) {
     if (PlannedFolderOf(folder.from) == path) {
       std::erase_if(safe_, [&](const auto& name) { return IsBelow(name.first, folder.from); });
     }
-    if (PlannedFolderOf(folder.to) == path && now_.contains(folder.to)) safe_.insert(folder.safe.begin(), folder.safe.end());
+    if (PlannedFolderOf(folder.to) == path && now_.contains(folder.to))
+      safe_.insert(folder.safe.begin(), folder.safe.end());
   }
 }
 
@@ -159,7 +160,8 @@ void FaultPlan::RestoreSynced(Survives survives, uint64_t seed) {
 
   // A name is reached only through folders that are there.
   auto is_reached = [&](const std::string& path) {
-    for (std::string folder = PlannedFolderOf(path); folder != "/" && !folder.empty(); folder = PlannedFolderOf(folder)) {
+    for (std::string folder = PlannedFolderOf(path); folder != "/" && !folder.empty();
+         folder = PlannedFolderOf(folder)) {
       if (now_.contains(folder) && !kept.contains(folder)) return false;
     }
     return true;

@@ -28,7 +28,8 @@ TEST(Progress, CountsTheQueue) {
   EXPECT_EQ(ProgressText(Facts(v1::RUN_STATE_QUEUED, 4), 5000 * kProgressSecond), "01jd  queued 10s, 3 before it");
   ProgressFacts facts = Facts(v1::RUN_STATE_QUEUED, 2);
   facts.latest.set_estimated_wait_ms(90'000);
-  EXPECT_EQ(ProgressText(facts, facts.received_ns + 40 * kProgressSecond), "01jd  queued 50s, 1 before it, about 50s to wait");
+  EXPECT_EQ(ProgressText(facts, facts.received_ns + 40 * kProgressSecond),
+            "01jd  queued 50s, 1 before it, about 50s to wait");
 }
 
 TEST(Progress, CountsOnBetweenTheDaemonsMessages) {

@@ -144,7 +144,8 @@ TEST(ListenConfig, ADaemonOfOnesOwnStartsNothingAsAnother) {
       "[[certificate]]\nname = \"b\"\nrole = \"viewer\"\nuser = \"daemon\"\nallow_system_user = true\n";
   const uint32_t uid = getpwnam("daemon")->pw_uid;
   EXPECT_TRUE(ReadListen(text, uid).ok());
-  EXPECT_THAT(ReadListen(text, uid + 1).status().ToString(), StartsWith("f:7: [[certificate]]: 'user' names 'daemon', and"));
+  EXPECT_THAT(ReadListen(text, uid + 1).status().ToString(),
+              StartsWith("f:7: [[certificate]]: 'user' names 'daemon', and"));
 }
 
 TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
@@ -157,8 +158,8 @@ TEST(ListenConfig, ListensNowhereWithoutEveryFile) {
 TEST(ListenConfig, SaysInWhichLinesFilesAreNamedThatAreMissing) {
   const ListenConfig unnamed = *ReadListen("\n[listen]\naddress = \"127.0.0.1:0\"");
   EXPECT_THAT(LoadListen(unnamed).status().ToString(), StartsWith("f:2: [listen]: 'certificate' of [listen]"));
-  const ListenConfig absent =
-      *ReadListen("\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
+  const ListenConfig absent = *ReadListen(
+      "\n[listen]\naddress = \"127.0.0.1:0\"\ncertificate = \"/no/c\"\nkey = \"/no/k\"\nclient_ca = \"/no/a\"");
   EXPECT_THAT(LoadListen(absent).status().ToString(),
               AllOf(StartsWith("f:2: [listen]: "), HasSubstr("/no/c cannot be read")));
 }

@@ -82,9 +82,9 @@ TEST(NeuronMonitor, ReadsWhatIsOfTheNode) {
 }
 
 TEST(NeuronMonitor, ReadsThePhysicalCoresOfTrn2AndTheDocumentedFlops) {
-  const NeuronReport report =
-      ReadReport(WithCores(R"({"4":{"neuroncore_utilization":50.5,"flops":7,"effective_flops":8,)"
-                     R"("v3d":{"nc_v3.0":{"neuroncore_utilization":40},"nc_v3.1":{"neuroncore_utilization":61}}}})"));
+  const NeuronReport report = ReadReport(
+      WithCores(R"({"4":{"neuroncore_utilization":50.5,"flops":7,"effective_flops":8,)"
+                R"("v3d":{"nc_v3.0":{"neuroncore_utilization":40},"nc_v3.1":{"neuroncore_utilization":61}}}})"));
   EXPECT_THAT(*report.runtimes[0].cores,
               ElementsAre(NeuronCoreUse{4, 50.5, 7.0, {{"nc_v3.0", 40.0}, {"nc_v3.1", 61.0}}}));
 }
@@ -93,7 +93,7 @@ TEST(NeuronMonitor, TakesBothNamesOfNumericalErrors) {
   for (const char* name : {"numerical", "numeric"}) {
     const NeuronReport report =
         ReadReport(R"({"neuron_runtime_data":[{"report":{"execution_stats":{"error_summary":{"generic":1,")" +
-             std::string(name) + R"(":2}}}}]})");
+                   std::string(name) + R"(":2}}}}]})");
     EXPECT_EQ(report.runtimes[0].errors->numerical, 2) << name;
     EXPECT_EQ(report.runtimes[0].errors->generic, 1);
   }
@@ -116,9 +116,9 @@ TEST(NeuronMonitor, MissesGroupsWithoutComplaint) {
 TEST(NeuronMonitor, KeepsTheErrorsOfGroups) {
   const NeuronReport report =
       ReadReport(R"({"neuron_runtime_data":[{"pid":3,"error":"gone","report":{"neuroncore_counters":{"error":"a"},)"
-           R"("execution_stats":{"error":"b"},"memory_used":{"error":"c"}}}],)"
-           R"("system_data":{"neuron_hw_counters":{"error":"d"}},"neuron_hardware_info":{"error":"e"},)"
-           R"("instance_info":{"error":"f"}})");
+                 R"("execution_stats":{"error":"b"},"memory_used":{"error":"c"}}}],)"
+                 R"("system_data":{"neuron_hw_counters":{"error":"d"}},"neuron_hardware_info":{"error":"e"},)"
+                 R"("instance_info":{"error":"f"}})");
   EXPECT_THAT(report.runtimes[0].group_errors,
               ElementsAre(NeuronGroupError{"", "gone"}, NeuronGroupError{"neuroncore_counters", "a"},
                           NeuronGroupError{"execution_stats", "b"}, NeuronGroupError{"memory_used", "c"}));
@@ -138,7 +138,7 @@ TEST(NeuronMonitor, LeavesOutWhatIsOfAnotherKind) {
 TEST(NeuronMonitor, SumsUpToTheLargestNumber) {
   const NeuronReport report =
       ReadReport(R"({"neuron_runtime_data":[{"report":{"memory_used":{"neuron_runtime_used_bytes":{"usage_breakdown":)"
-           R"({"neuroncore_memory_usage":{"0":{"a":9223372036854775807,"b":9223372036854775807,"c":-5}}}}}}}]})");
+                 R"({"neuroncore_memory_usage":{"0":{"a":9223372036854775807,"b":9223372036854775807,"c":-5}}}}}}}]})");
   EXPECT_EQ(report.runtimes[0].memory->cores[0].total_bytes, INT64_MAX);
 }
 

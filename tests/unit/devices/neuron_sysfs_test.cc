@@ -148,7 +148,8 @@ TEST(NeuronSysfs, NotesNodesThatHaveMoved) {
 
   const NeuronSysfsStandIn partly("--driver 2.30.2");
   fs::rename(partly.root() + "/neuron0/neuron_core0/stats/other_info", partly.root() + "/neuron0/neuron_core0/other");
-  EXPECT_THAT(ReadSysfs(partly).devices.at(0).notes, ElementsAre(HasSubstr("have them: neuron_core0/stats/other_info;")));
+  EXPECT_THAT(ReadSysfs(partly).devices.at(0).notes,
+              ElementsAre(HasSubstr("have them: neuron_core0/stats/other_info;")));
 }
 
 TEST(NeuronSysfs, NeverOpensWhatActsAndNeverWrites) {

@@ -72,11 +72,13 @@ TEST(PeakChecks, RefusesWhatNoNumberIs) {
       {CheckedNumber(kMemorySize, 81559, "GB"), "is out of any device's range", "from 0.5 to 8192 GB"},
       {CheckedNumber(kCoreCount, 131.5, "count"), "the value 131.5 is not a whole number", "count them"},
       {CheckedNumber(kL2Size, 52428800, "MB"), "is out of any device's range", "from 0.1 to 4096 MB"},
-      {CheckedNumber("sparse_rate", 1979, "TFLOP/s"), "'sparse_rate' says that it is a sparse rate", "give the dense one"},
+      {CheckedNumber("sparse_rate", 1979, "TFLOP/s"), "'sparse_rate' says that it is a sparse rate",
+       "give the dense one"},
       {CheckedNumber("rate_with_Sparsity", 1979, "TFLOP/s"), "says that it is a sparse rate", "it is half"},
       {Rate("bf16 2:4", "fp32", 1979), "'bf16 2:4' says that it is a sparse rate", "give the dense one"},
       {Rate("bf16", "SPARSE", 1979), "'SPARSE' says that it is a sparse rate", "give the dense one"},
-      {CheckedNumber("rate", 989, "TFLOP/s"), "the quantity 'rate' is not known", "use one of dense_rate, core_dense_rate"},
+      {CheckedNumber("rate", 989, "TFLOP/s"), "the quantity 'rate' is not known",
+       "use one of dense_rate, core_dense_rate"},
       {CheckedNumber("", 989, "TFLOP/s"), "the quantity '' is not known", "use one of dense_rate"},
       {CheckedNumber(kMemoryBandwidthDriver, 989, "GB/s"), "is what the driver says", "write it as memory_bandwidth"},
       {CheckedNumber(kMemoryBandwidth, 3.35, "TB/s"), "the unit of memory_bandwidth is GB/s, not 'TB/s'", "to GB/s"},
@@ -159,8 +161,8 @@ TEST(PeakChecks, FindsTheSameQuantityTwice) {
 }
 
 TEST(PeakChecks, ComplainsOfEachNumber) {
-  const std::vector<PeakComplaint> complaints =
-      CheckPeaks(Gpu({Rate("bf16", "fp32", -1), Rate("fp16", "fp32", 989), CheckedNumber(kMemoryBandwidth, 0, "GB/s")}));
+  const std::vector<PeakComplaint> complaints = CheckPeaks(
+      Gpu({Rate("bf16", "fp32", -1), Rate("fp16", "fp32", 989), CheckedNumber(kMemoryBandwidth, 0, "GB/s")}));
   ASSERT_THAT(complaints, SizeIs(2));
   EXPECT_EQ(complaints[0].peak, 0U);
   EXPECT_EQ(complaints[1].peak, 2U);

@@ -212,7 +212,8 @@ TEST(PeakScaling, RefusesLogicalCoresOfWhatHasNone) {
 }
 
 TEST(PeakScaling, RefusesCoresOfWhatHasNone) {
-  EXPECT_EQ(ScaledToCores(ScaledH100(), {.logical_cores = 1}).status().why(), "it is not known how many NeuronCores it has");
+  EXPECT_EQ(ScaledToCores(ScaledH100(), {.logical_cores = 1}).status().why(),
+            "it is not known how many NeuronCores it has");
   DevicePeaks device = Trainium2();
   std::erase_if(device.peaks, [](const Peak& peak) { return peak.quantity == kCoreCount; });
   EXPECT_EQ(ScaledToCores(device, {.logical_cores = 1}).status().why(), "it is not known how many NeuronCores it has");

@@ -59,8 +59,9 @@ TEST(SliceNesting, IsThatOfAPlainSearchHoweverTheyCross) {
       slices.push_back({static_cast<int64_t>(random() % 2), i * 5 + static_cast<int64_t>(random() % 5),
                         static_cast<int64_t>(1 + random() % 80)});
     }
-    std::sort(slices.begin(), slices.end(),
-              [](const NestedSlice& a, const NestedSlice& b) { return std::tuple(a.time, a.track) < std::tuple(b.time, b.track); });
+    std::sort(slices.begin(), slices.end(), [](const NestedSlice& a, const NestedSlice& b) {
+      return std::tuple(a.time, a.track) < std::tuple(b.time, b.track);
+    });
     Expected depths;
     Expected parents;
     for (size_t i = 0; i < slices.size(); ++i) {
