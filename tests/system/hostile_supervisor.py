@@ -31,7 +31,7 @@ def frame(kind, payload=b""):
 
 def lies():
     """Ended: it exited with 0, and nothing else of it is true."""
-    return struct.pack("<BiBiBB", 1, 0, 0, 0, 0, 0) + struct.pack("<16q", *[NEVER] * 16) + struct.pack("<i", 28)
+    return struct.pack("<BiBiBB", 1, 0, 0, 0, 0, 0) + struct.pack("<16q", *[NEVER] * 16) + struct.pack("<iIq", 28, 0, NEVER)
 
 
 def read_until_go(channel):

@@ -228,6 +228,7 @@ class EnvironmentTest(DaemonTest):
         got = dict(entry.split(b"=", 1) for entry in self.log_of(run["id"]).split(b"\0") if entry)
         self.assertEqual(got.pop(b"KPROF_RUN_ID"), run["id"].encode())
         self.assertRegex(got.pop(b"KPROF_STATE"), rb"^\d+-\d+$")
+        self.assertRegex(got.pop(b"KPROF_METRICS"), rb"^/proc/\d+/fd/\d+$")
         self.assertEqual(got, {os.fsencode(name): os.fsencode(value) for name, value in environment.items()})
 
     def test_env_options_add_and_override(self):
@@ -244,7 +245,7 @@ class EnvironmentTest(DaemonTest):
             own = {"PATH": os.environ["PATH"], **options}
             run = daemon.ctl.capture("env", env=own)
             out = daemon.ctl.run("logs", run["id"]).out.decode().splitlines()
-            out = [line for line in out if not line.startswith("KPROF_STATE=")]
+            out = [line for line in out if not line.startswith(("KPROF_STATE=", "KPROF_METRICS="))]
             expected = [f"{name}={value}" for name, value in own.items()] + [f"KPROF_RUN_ID={run['id']}"]
             self.assertEqual(sorted(out), sorted(expected))
 
