@@ -126,7 +126,7 @@ class ReportedTest(DaemonTest):
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
 class ReportedInSystemModeTest(unittest.TestCase):
-    SCRIPT = "echo '{\"name\":\"loss\",\"value\":0.5}' > $KPROF_METRICS; bash -c 'exec 100>&-; echo bad > $KPROF_METRICS'"
+    SCRIPT = "echo '{\"name\":\"loss\",\"value\":0.5}' > $KPROF_METRICS; bash -c 'exec 100>&-; echo bad > $KPROF_METRICS'; true"
 
     def setUp(self):
         kprof_testing.need_programs()

@@ -64,6 +64,7 @@ Result<std::vector<ProfilerStep>> FindProfilerSteps(const TracePart& part, const
   }));
   of_host.merge(of_devices);
   std::vector<ProfilerStep> steps;
+  steps.reserve(of_host.size());
   for (const auto& [number, step] : of_host) steps.push_back(step);
   return steps;
 }

@@ -79,8 +79,8 @@ Result<AnalysisOptions> AnalysisOptions::Read(const std::string& act, const Anal
     if (*option.by_default != '\0') options.values_[option.name] = option.by_default;
   }
   for (const auto& [name, value] : given) {
-    const auto option =
-        std::find_if(known.begin(), known.end(), [&](const AnalysisOption& one) { return one.name == name; });
+    const auto option = std::find_if(known.begin(), known.end(),
+                                     [&name = name](const AnalysisOption& one) { return one.name == name; });
     if (option == known.end()) {
       return Fail(ErrorCode::kUsage, act, "it has no option '" + ReadableText(name) + "'",
                   known.empty() ? "it has none" : "it has " + NamesOf(known));

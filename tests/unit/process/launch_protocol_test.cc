@@ -197,8 +197,8 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x03\0\0\0", 13));
-  EXPECT_EQ(Sha256Of(bytes), "6ec83236ce9ec6425eb43e36f34bae295a55b6544cbf1667768a6fe0509ce5e6")
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x04\0\0\0", 13));
+  EXPECT_EQ(Sha256Of(bytes), "3da0b96e0709cba8197b532d519978deb42f0e8a882c452e779ec93a9b27c66d")
       << "of version " << kLaunchProtocolVersion;
 }
 

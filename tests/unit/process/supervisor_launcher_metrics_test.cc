@@ -7,7 +7,7 @@ namespace {
 class SupervisorLauncherMetricsTest : public SupervisorLauncherTest {
  protected:
   CommandEnded RunShell(const std::string& script) {
-    Command& command = Run({"sh", "-c", script});
+    Command& command = Run({"bash", "-c", script});
     EXPECT_TRUE(command.ended);
     EXPECT_EQ(command.ended->exit_code, 0) << command.Err();
     return *command.ended;
@@ -26,7 +26,7 @@ TEST_F(SupervisorLauncherMetricsTest, ACommandThatWritesNoneHasNone) {
 
 // As torchrun's workers are: started without the descriptors of who started them.
 TEST_F(SupervisorLauncherMetricsTest, AProcessWithoutTheDescriptorFindsThePath) {
-  EXPECT_EQ(RunShell("sh -c 'exec 100>&-; echo from a worker > $KPROF_METRICS'").metrics, "from a worker\n");
+  EXPECT_EQ(RunShell("bash -c 'exec 100>&-; echo from a worker > $KPROF_METRICS'; true").metrics, "from a worker\n");
 }
 
 TEST_F(SupervisorLauncherMetricsTest, ACommandThatClosesItRunsOn) {
