@@ -37,6 +37,8 @@ CommandEnded BelievableEnd(CommandEnded said, int64_t elapsed_ns) {
   Bound(said.host_cpus, cpus);
   Bound(said.host_wall_ns, elapsed_ns);
   Bound(said.others_cpu_ns, cpu_ns);
+  if (said.step_exit_code) said.step_exit_code = std::clamp(*said.step_exit_code, 0, kMostExitCode);
+  if (said.step_signal) said.step_signal = std::clamp(*said.step_signal, 1, NSIG - 1);
   return said;
 }
 

@@ -143,7 +143,16 @@ void CommandChild::Go() {
   go_fd.Reset();
 }
 
-StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile) {
+OutputPipe MakeOutputPipe() {
+  Pipe pipe;
+  if (!MakePipe(pipe)) return {};
+  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(pipe.read.get(), F_SETPIPE_SZ, kPipeBytes);  // refused when the user has many: then it is a small one
+  return {std::move(pipe.read), std::move(pipe.write)};
+}
+
+StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile, int stdout_fd,
+                               int stderr_fd) {
   StartedChild started;
   auto fail = [&](const char* step) {
     started.failure = {step, errno};
@@ -151,13 +160,7 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   };
   Pipe go;
   Pipe report;
-  Pipe out;
-  Pipe err;
-  if (!MakePipe(go) || !MakePipe(report) || !MakePipe(out) || !MakePipe(err)) return fail("pipe");
-  for (const Pipe* pipe : {&out, &err}) {
-    ::fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
-    ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // refused when the user has many: then it is a small one
-  }
+  if (!MakePipe(go) || !MakePipe(report)) return fail("pipe");
   void* page = ::mmap(nullptr, sizeof(ChildReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return fail("mmap");
   auto* shared = new (page) ChildReport;
@@ -165,15 +168,12 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   pid_t pid = ::fork();
   if (pid < 0) return fail("fork");
   if (pid == 0) {
-    RunChild(request, own_nofile, {go.read.get(), report.write.get(), out.write.get(), err.write.get()}, supervisor,
-             *shared);
+    RunChild(request, own_nofile, {go.read.get(), report.write.get(), stdout_fd, stderr_fd}, supervisor, *shared);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
   started.child.pid = pid;
   started.child.go_fd = std::move(go.write);
   started.child.report_fd = std::move(report.read);
-  started.child.stdout_fd = std::move(out.read);
-  started.child.stderr_fd = std::move(err.read);
   started.child.report = shared;
   return started;
 }
