@@ -21,7 +21,7 @@ constexpr std::string_view kGlobalWithValue[] = {"--socket", "--node", "--ca", "
 // The command is bytes that nobody but its program interprets; CLI11 never sees them.
 Status TakeCommand(std::vector<std::string> command, CaptureArgs& capture) {
   capture.command = std::move(command);
-  if (capture.tool != "command" || !capture.command.empty()) return OkStatus();
+  if (capture.list || capture.tool != "command" || !capture.command.empty()) return OkStatus();
   return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
 }
 
@@ -34,6 +34,11 @@ Status TakeWords(std::vector<std::string> words, AnalyzeArgs& analyze) {
                "write kprofctl analyze KIND RUN; kprofctl analyze --list names the kinds");
 }
 
+// `command` has none of its own, in any version.
+bool MayHaveOptions(const CaptureArgs& capture) {
+  return !capture.list && capture.tool != "command";
+}
+
 // The whole command line: the options of all verbs, and the verbs.
 class Grammar {
  public:
@@ -41,6 +46,7 @@ class Grammar {
     verbs_.SetUsage(app_, "kprofctl [OPTIONS] VERB ...");
     app_.fallthrough();  // global options may stand after the verb; inherited by the verbs
     app_.require_subcommand(0, 1);
+    app_.allow_extras();  // options of tools, which the daemon knows; of all else they are refused below
     app_.set_version_flag("--version", "kprofctl " + std::string(ClientVersion()),
                           "Print the client's version and exit");
     app_.add_option("--socket", global_.socket,
@@ -91,21 +97,27 @@ class Grammar {
       return CommandLine{global_, PrintText{app_.help("", CLI::AppFormatMode::All)}};
     } catch (const CLI::CallForVersion& version) {
       return CommandLine{global_, PrintText{std::string(version.what()) + "\n"}};
-    } catch (const CLI::ExtrasError& error) {
-      if (command.empty()) RETURN_IF_ERROR(CheckCommandIsApart(args));
-      return Usage(error.what(), SeeHelp());
     } catch (const CLI::ParseError& error) {
       return Usage(error.what(), SeeHelp());
     }
+    const std::vector<std::string> extras = app_.remaining(true);
     RETURN_IF_ERROR(CheckNothingIsEmpty(app_));
     for (const auto& [verb, finish] : verbs_.all()) {
       // The innermost verb: `artifacts RUN get` is also an `artifacts`.
       if (!verb->parsed() || !verb->get_subcommands().empty()) continue;
       ASSIGN_OR_RETURN(VerbArgs asked, finish());
-      if (auto* capture = std::get_if<CaptureArgs>(&asked)) RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
+      auto* capture = std::get_if<CaptureArgs>(&asked);
+      if (capture != nullptr && MayHaveOptions(*capture) && !extras.empty()) {
+        capture->tool_words = extras;
+      } else if (!extras.empty()) {
+        if (command.empty()) RETURN_IF_ERROR(CheckCommandIsApart(args));
+        return Usage(CLI::ExtrasError(extras).what(), SeeHelp());
+      }
+      if (capture != nullptr) RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
       if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) RETURN_IF_ERROR(TakeWords(std::move(analysis), *analyze));
       return CommandLine{global_, std::move(asked)};
     }
+    if (!extras.empty()) return Usage(CLI::ExtrasError(extras).what(), SeeHelp());
     return Usage("no verb", "see 'kprofctl --help'");
   }
 

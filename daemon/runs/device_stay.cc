@@ -30,20 +30,27 @@ TrustReason DeviceStay::PauseLost(const Status& why) {
   return {kProfilersNotPaused, "DCGM's profiling was not paused for a while: " + why.ToString()};
 }
 
-void DeviceStay::Prepare(std::function<void(const Ready&)> ready) {
+void DeviceStay::Prepare(Needs needs, std::function<void(const Ready&)> ready) {
   KPROF_ON_IO_LOOP(parts_.loop);
   on_ready_ = std::move(ready);
-  run_.exclusive&& parts_.node_devices != nullptr ? WaitForQuiet() : Lock();
+  needs_ = std::move(needs);
+  if (parts_.node_devices == nullptr) return WaitForNcu();
+  FindDevices();
+  run_.exclusive ? WaitForQuiet() : PauseProfilers();
+}
+
+void DeviceStay::FindDevices() {
+  for (const std::string& id : run_.devices) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    if (facts.ok() && (facts->nvidia || facts->neuron)) accelerators_.push_back(id);
+    has_nvidia_ |= facts.ok() && facts->nvidia;
+  }
 }
 
 // Nobody of its own is there yet.
 void DeviceStay::WaitForQuiet() {
   QuietWait::Wish wish;
-  for (const std::string& id : run_.devices) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
-    if (facts.ok() && (facts->nvidia || facts->neuron)) wish.device_ids.push_back(id);
-    has_nvidia_ |= facts.ok() && facts->nvidia;
-  }
+  wish.device_ids = accelerators_;
   wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
   quiet_wait_ = std::make_unique<QuietWait>(parts_.loop, *parts_.node_devices, *parts_.user_names, std::move(wish),
                                             [this](const Status& quiet) {
@@ -53,7 +60,8 @@ void DeviceStay::WaitForQuiet() {
 }
 
 void DeviceStay::PauseProfilers() {
-  if (parts_.profiler_pause == nullptr || !has_nvidia_) return Lock();
+  const bool wants_it = run_.exclusive || needs_.profilers_paused;
+  if (!wants_it || parts_.profiler_pause == nullptr || !has_nvidia_) return WaitForNcu();
   has_pause_ = true;
   const int64_t limit_ns =
       run_.timeout_ms > 0 ? run_.timeout_ms * kNanosPerMilli + kBesidesItsTimeoutNs : kLongestPauseNs;
@@ -68,8 +76,21 @@ void DeviceStay::PauseProfilers() {
                                  if (std::optional<Condition> why = WhyNotPaused(outcome, devices)) {
                                    ready_.trust.push_back({std::move(why->code), std::move(why->message)});
                                  }
-                                 Lock();
+                                 WaitForNcu();
                                });
+}
+
+// Between this and the start of ours another may come: then ours waits for it by itself.
+void DeviceStay::WaitForNcu() {
+  if (hurry_ || needs_.ncu_locks.empty() || parts_.user_names == nullptr) return Lock();
+  NcuLockWait::Wish wish;
+  wish.locks = needs_.ncu_locks;
+  wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
+  ncu_wait_ =
+      std::make_unique<NcuLockWait>(parts_.loop, *parts_.user_names, std::move(wish), [this](const Status& is_free) {
+        ready_.refused = is_free;
+        is_free.ok() ? Lock() : BeReady();
+      });
 }
 
 void DeviceStay::Lock() {
@@ -117,8 +138,9 @@ void DeviceStay::BeReady() {
 }
 
 void DeviceStay::Hurry() {
-  if (std::exchange(hurry_, true) || (!cool_down_ && !quiet_wait_)) return;
+  if (std::exchange(hurry_, true) || (!cool_down_ && !quiet_wait_ && !ncu_wait_)) return;
   cool_down_.reset();
+  ncu_wait_.reset();
   quiet_wait_.reset();
   parts_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) BeReady();

@@ -13,6 +13,7 @@
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/import_ways.h"
+#include "daemon/runs/outputs_policy.h"
 #include "daemon/runs/run_observer.h"
 #include "daemon/runs/storage_limits.h"
 #include "storage/base/files.h"
@@ -53,6 +54,7 @@ struct RunParts {
   NodeDevices* node_devices = nullptr;
   UserNames* user_names = nullptr;
   ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
+  OutputsPolicy outputs = {};
 };
 
 }  // namespace kprof
