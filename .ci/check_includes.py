@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 DAEMON_ROOMS = (
-    "base", "process", "helper", "devices", "clocks", "capture", "ingest", "analysis", "trace_functions", "exports", "runs", "cluster", "rpc", "web", "systemd",
+    "base", "capture", "process", "helper", "devices", "clocks", "ingest", "analysis", "trace_functions", "exports", "runs", "cluster", "rpc", "web", "systemd",
 )
 # Only these speak gRPC: everything else works on plain values, and compiles five times as fast.
 GRPC_ROOMS = ("proto", "daemon/rpc", "daemon/web", "client/cpp", "client/cli", "client/web", "client/python")

@@ -62,6 +62,7 @@ namespace {
 constexpr size_t kWorkers = 2;
 constexpr size_t kBulkWorkers = 4;
 constexpr size_t kRunFilesWorkers = 2;
+constexpr size_t kOutputsWorkers = 2;
 constexpr size_t kHashingWorkers = 1;
 constexpr int kQueriesNiceness = 5;  // many long ones at once are not to be felt by who asks short questions
 constexpr int64_t kStopGraceMs = 5000;
@@ -96,7 +97,7 @@ const char* DaemonVersion() {
 struct Daemon::Parts {
   explicit Parts(const Config& config) : config(config), devices(DeviceList(config.accelerators)) {}
   ~Parts() {
-    for (WorkerPool* pool : {&workers, &bulk, &run_files, &queries, &importing, &hashing}) pool->End();
+    for (WorkerPool* pool : {&workers, &bulk, &run_files, &outputs, &queries, &importing, &hashing}) pool->End();
   }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -112,6 +113,7 @@ struct Daemon::Parts {
   WorkerPool workers{{.threads = kWorkers, .queue_limit_jobs = 65536}};
   WorkerPool bulk{{.threads = kBulkWorkers, .queue_limit_jobs = 4096}};
   WorkerPool run_files{{.threads = kRunFilesWorkers, .queue_limit_jobs = 65536}};
+  WorkerPool outputs{{.threads = kOutputsWorkers, .queue_limit_jobs = 65536}};
   WorkerPool queries{{.threads = StreamLimits::kQueryThreads, .queue_limit_jobs = 256, .niceness = kQueriesNiceness}};
   WorkerPool importing{{.threads = static_cast<size_t>(config.import.at_once), .queue_limit_jobs = 64}};
   WorkerPool hashing{{.threads = kHashingWorkers, .queue_limit_jobs = 1024}};
@@ -207,9 +209,9 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     ASSIGN_OR_RETURN(std::vector<CeilingRow> known, ReadCeilings(*reader));
     ceilings = std::make_unique<CeilingBook>(loop, *catalog, std::move(known));
   }
-  RunParts run_parts{
-      loop,    clock,         workers,       run_files,      *files,          *catalog,      ways->launcher(),
-      devices, config.output, &metrics.runs, ways->grants(), &storage_limits, ways->intake()};
+  RunParts run_parts{loop,          clock,          workers,          run_files,     outputs,
+                     *files,        *catalog,       ways->launcher(), devices,       config.output,
+                     &metrics.runs, ways->grants(), &storage_limits,  ways->intake()};
   run_parts.expiry_clock = expiry_clock.get();
   run_parts.imports = &imports;
   run_parts.trace_parts = &trace_parts;

@@ -18,10 +18,13 @@ namespace {
 
 constexpr std::string_view kGlobalWithValue[] = {"--socket", "--node", "--ca", "--cert", "--key"};
 
+// The one tool that every daemon has. It has no options of its own, in any version.
+constexpr std::string_view kCommandTool = "command";
+
 // The command is bytes that nobody but its program interprets; CLI11 never sees them.
 Status TakeCommand(std::vector<std::string> command, CaptureArgs& capture) {
   capture.command = std::move(command);
-  if (capture.tool != "command" || !capture.command.empty()) return OkStatus();
+  if (capture.list || capture.tool != kCommandTool || !capture.command.empty()) return OkStatus();
   return Usage("there is no command to run", "write it after --: kprofctl capture command -- CMD ARG...");
 }
 
@@ -78,9 +81,10 @@ class Grammar {
   Grammar(const Grammar&) = delete;
   Grammar& operator=(const Grammar&) = delete;
 
-  // `command`: what stood after -- of a capture. `analysis`: the words of analyze that only the daemon understands.
+  // `command`: what stood after -- of a capture. `daemons`: the words of capture or analyze that only the daemon
+  // understands.
   Result<CommandLine> Parse(const std::vector<std::string>& args, std::vector<std::string> command,
-                            std::vector<std::string> analysis) {
+                            std::vector<std::string> daemons) {
     std::vector<std::string> words = WithEmptyValuesApart(args, SpellingsOf(Describe()));
     std::reverse(words.begin(), words.end());  // as CLI11 wants it
     try {
@@ -102,8 +106,12 @@ class Grammar {
       // The innermost verb: `artifacts RUN get` is also an `artifacts`.
       if (!verb->parsed() || !verb->get_subcommands().empty()) continue;
       ASSIGN_OR_RETURN(VerbArgs asked, finish());
-      if (auto* capture = std::get_if<CaptureArgs>(&asked)) RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
-      if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) RETURN_IF_ERROR(TakeWords(std::move(analysis), *analyze));
+      if (auto* capture = std::get_if<CaptureArgs>(&asked)) {
+        RETURN_IF_ERROR(TakeCommand(std::move(command), *capture));
+        capture->tool_words = std::move(daemons);
+      } else if (auto* analyze = std::get_if<AnalyzeArgs>(&asked)) {
+        RETURN_IF_ERROR(TakeWords(std::move(daemons), *analyze));
+      }
       return CommandLine{global_, std::move(asked)};
     }
     return Usage("no verb", "see 'kprofctl --help'");
@@ -183,6 +191,17 @@ std::optional<size_t> FindVerb(const std::vector<std::string>& args) {
   return std::nullopt;
 }
 
+// The options of a tool, which follow it: the daemon knows them.
+std::vector<std::string> TakeToolWords(std::vector<std::string>& words, size_t begin, const OptionSpellings& known) {
+  std::vector<std::string> rest = words;
+  std::vector<std::string> unknown = TakeUnknownWords(rest, begin, known);
+  if (unknown.empty() || unknown[0].starts_with('-') || unknown[0] == kCommandTool) return {};
+  rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(begin), unknown[0]);
+  words = std::move(rest);
+  unknown.erase(unknown.begin());
+  return unknown;
+}
+
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
@@ -203,11 +222,13 @@ Result<CommandLine> ParseCommandLine(const std::vector<std::string>& args) {
       }
     }
   }
-  std::vector<std::string> analysis;
+  std::vector<std::string> daemons;
   if (verb && words[*verb] == "analyze") {
-    analysis = TakeUnknownWords(words, *verb + 1, grammar.SpellingsOfVerb("analyze"));
+    daemons = TakeUnknownWords(words, *verb + 1, grammar.SpellingsOfVerb("analyze"));
+  } else if (verb && words[*verb] == "capture") {
+    daemons = TakeToolWords(words, *verb + 1, grammar.SpellingsOfVerb("capture"));
   }
-  return grammar.Parse(words, std::move(command), std::move(analysis));
+  return grammar.Parse(words, std::move(command), std::move(daemons));
 }
 
 bool WantsJson(const std::vector<std::string>& args) {

@@ -103,6 +103,7 @@ Result<v1::Run> FollowRun(const RunFollower::Connect& connect, const std::string
       facts.latest = *news.update;
       facts.received_ns = NowUnixNs();
       notes.OnUpdate(facts.latest);
+      if (news.resumed) launched = false;  // what a daemon that is gone had prepared the next one offers anew
       if (facts.latest.launch_offered() && options.launch && !std::exchange(launched, true)) {
         Status started = options.launch();
         if (!started.ok()) {

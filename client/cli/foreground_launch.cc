@@ -50,6 +50,11 @@ Result<std::string> FindSupervisor(const std::string& own_folder, const std::opt
 // As kprofd makes a request of it (daemon/rpc/run_message.cc).
 std::string DigestOf(const v1::RunSpec& spec) {
   LaunchRequest asked;
+  asked.tool = spec.tool();
+  for (const v1::ToolOption& option : spec.options()) asked.options.push_back(option.name() + "=" + option.value());
+  asked.collect.assign(spec.collect().begin(), spec.collect().end());
+  asked.prepare = spec.prepare();
+  asked.check = spec.check();
   asked.argv.assign(spec.argv().begin(), spec.argv().end());
   asked.cwd = spec.cwd();
   for (const v1::EnvironmentVariable& variable : spec.environment()) {

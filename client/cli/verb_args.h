@@ -51,6 +51,11 @@ struct CaptureArgs {
   std::string clocks;
   int64_t cool_down_ms = 0;
   bool exclusive = false;
+  std::vector<std::string> collect;  // globs; bytes
+  std::string prepare;               // bytes, as these
+  std::string check;
+  std::vector<std::string> tool_words;  // that are none of kprofctl's options: the tool's, as the daemon has it
+  bool list = false;                    // of the tools; nothing is captured
 };
 
 struct ImportArgs {

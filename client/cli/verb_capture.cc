@@ -10,6 +10,7 @@
 #include "client/cli/run_json.h"
 #include "client/cli/run_outcome.h"
 #include "client/cli/run_report.h"
+#include "client/cli/tool_options.h"
 #include "client/cli/verbs.h"
 #include "client/cpp/take_launch.h"
 #include "storage/base/random_name.h"
@@ -55,7 +56,20 @@ Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_
   spec.set_clocks(args.clocks);
   spec.set_cool_down_ms(args.cool_down_ms);
   spec.set_exclusive(args.exclusive);
+  for (const std::string& glob : args.collect) spec.add_collect(glob);
+  spec.set_prepare(args.prepare);
+  spec.set_check(args.check);
   return request;
+}
+
+// Once more only when there is anything to be asked: by now threads are no matter.
+Status AddToolOptions(const CaptureArgs& args, const VerbContext& context, v1::RunSpec& spec) {
+  if (args.tool_words.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(const v1::ListToolsResponse tools, client->ListTools());
+  ASSIGN_OR_RETURN(const std::vector<v1::ToolOption> options, ReadToolWords(tools, args.tool, args.tool_words));
+  for (const v1::ToolOption& option : options) *spec.add_options() = option;
+  return OkStatus();
 }
 
 // A daemon that is being restarted is back soon. Fails with kCancelled on a signal; `interrupts` may be absent.
@@ -101,6 +115,7 @@ Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& 
   // remains is to print, and Ctrl-C ends that as it ends any program.
   Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
   ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
+  RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
   ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
   FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
   if (!context.on_another_node) {
@@ -143,8 +158,10 @@ void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
 }  // namespace
 
 Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
+  if (args.list) return PrintTools(context);
   if (args.detach) {
     ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
+    RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
     ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, nullptr));
     context.output.Write(context.global.json ? RunJsonLine(submitted) : submitted.id() + "\n");
     return OkStatus();

@@ -333,6 +333,11 @@ Status KprofClient::ReadLog(const v1::ReadLogRequest& request, const OnMessage<v
                         RunNamed("read the log of", request.id()));
 }
 
+Result<v1::ListToolsResponse> KprofClient::ListTools() {
+  return state_->Call(Repeat::kAlways, &Connection::runs, &v1::RunsService::Stub::ListTools, v1::ListToolsRequest(),
+                      "list the tools");
+}
+
 Result<v1::ListArtifactsResponse> KprofClient::ListArtifacts(const std::string& id) {
   v1::ListArtifactsRequest request;
   request.set_id(id);

@@ -75,6 +75,7 @@ class KprofClient {
   Status ReadLog(const v1::ReadLogRequest& request, const OnMessage<v1::ReadLogResponse>& on_message,
                  std::stop_token stop = {});
 
+  Result<v1::ListToolsResponse> ListTools();
   // All of them, page by page.
   Result<v1::ListArtifactsResponse> ListArtifacts(const std::string& id);
   Status DownloadArtifact(const v1::DownloadArtifactRequest& request,

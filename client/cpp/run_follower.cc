@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <utility>
 
 namespace kprof {
 namespace {
@@ -54,7 +55,7 @@ RunFollower::News RunFollower::Take() {
   eventfd_t count;
   ::eventfd_read(event_.get(), &count);
   News taken = std::move(news_);
-  news_ = News{.update = std::nullopt, .disconnected = taken.disconnected, .end = std::nullopt};
+  news_ = News{.disconnected = taken.disconnected};
   return taken;
 }
 
@@ -80,7 +81,7 @@ bool RunFollower::FollowOnce(const std::stop_token& stop, bool& got_news, Status
         *whole.mutable_run()->mutable_environment() = command.environment();
         Tell([&](News& news) {
           news.update = whole;
-          news.disconnected = false;
+          news.resumed |= std::exchange(news.disconnected, false);
         });
         return OkStatus();
       },

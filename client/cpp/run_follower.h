@@ -34,6 +34,7 @@ class RunFollower {
   struct News {
     std::optional<v1::WatchRunResponse> update;  // the newest state, if it changed
     bool disconnected = false;                   // the stream is broken now, and being resumed
+    bool resumed = false;                        // it was, and the update comes from whoever serves now
     // It is over. OK: the run has ended and the last update says how. kLostDaemon: the daemon did not come back in
     // time.
     std::optional<Status> end;

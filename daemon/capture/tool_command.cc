@@ -1,31 +1,28 @@
-#include "daemon/capture/tool_command.h"
+// The tool `command`: runs the user's command as it is and measures it from outside (wall and CPU time, memory, context
+// switches), which the supervisor does for every tool. Files that the command puts into KPROF_OUTPUT_DIR are kept, and
+// traces among them imported.
+#include "daemon/capture/tool.h"
 
 namespace kprof {
 namespace {
 
-class Command final : public Tool {
- public:
-  std::string_view name() const override { return "command"; }
-  // It need not measure time, nor anything on a device.
-  std::string_view usual_clocks() const override { return "none"; }
+constexpr ToolOutput kCommandOutputs[] = {{.glob = "**", .reader = "auto"}};
 
-  Status Check(const ToolRequest& request) const override {
-    if (request.argv.empty() || request.argv[0].empty()) {
-      return Fail(ErrorCode::kUsage, "capture command", "no command was given", "put it after --");
-    }
-    return OkStatus();
-  }
-
-  Result<ToolPlan> Plan(const ToolRequest& request) const override {
-    return ToolPlan{request.argv, request.environment};
-  }
-};
+Result<ToolPlan> PlanCommand(const PlanInput& input) {
+  return ToolPlan{input.request.argv, input.request.environment, {}};
+}
 
 }  // namespace
 
-const Tool& CommandTool() {
-  static const Command tool;
-  return tool;
-}
+extern const Tool kCommandTool;
+const Tool kCommandTool{
+    .name = "command",
+    .summary = "runs a command as it is, and measures it from outside",
+    // It need not measure time, nor anything on a device.
+    .needs = {.clocks = "none"},
+    .options = {},
+    .outputs = kCommandOutputs,
+    .plan = &PlanCommand,
+};
 
 }  // namespace kprof

@@ -47,7 +47,7 @@ struct Fields {
       field(value.remedy);
     }
   }
-  static ErrorCode Last(ErrorCode /*of*/) { return ErrorCode::kStorageBroken; }
+  static ErrorCode Last(ErrorCode /*of*/) { return ErrorCode::kNoKernels; }
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ class ClientLauncher::Handle final : public Launched {
     auto offer = offers_->find(marker_);
     if (offer != offers_->end() && offer->second.supervisor.lock() == supervisor_) offers_->erase(offer);
   }
+  void Lease(const std::vector<std::string>& variables) override { handle_.Lease(variables); }
   void Go() override { handle_.Go(); }
   void Stop(int64_t grace_ms) override { handle_.Stop(grace_ms); }
 

@@ -41,6 +41,7 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
   // What it fails for if it ends before it has said so.
   void BlameUnlessReady(const Status& why) { why_not_ready_ = why; }
 
+  void Lease(const std::vector<std::string>& variables) { channel_->Lease(variables); }
   void Go() { channel_->Go(); }
   void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
 

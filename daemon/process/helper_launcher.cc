@@ -32,6 +32,7 @@ class HelperLauncher::Handle final : public Launched {
       SweepAndForget(loop_, link_, marker_, [](const Status&) {});
     }
   }
+  void Lease(const std::vector<std::string>& variables) override { supervisor_->Lease(variables); }
   void Go() override { supervisor_->Go(); }
   void Stop(int64_t grace_ms) override { supervisor_->Stop(grace_ms); }
 
@@ -47,6 +48,10 @@ class HelperLauncher::Handle final : public Launched {
 // Has the startup hear of what `events` tell before others do.
 void TellToo(const std::weak_ptr<HelperStartup>& startup, LaunchEvents& events) {
   events.prepared = [startup, tell = std::move(events.prepared)] {
+    if (auto begun = startup.lock()) begun->OnReady();
+    if (tell) tell();
+  };
+  events.steps_done = [startup, tell = std::move(events.steps_done)] {
     if (auto begun = startup.lock()) begun->OnReady();
     if (tell) tell();
   };

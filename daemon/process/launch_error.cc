@@ -57,9 +57,11 @@ Status ExecError(int error, const std::string& what, const LaunchSubject& subjec
 
 LaunchSubject SubjectOf(const LaunchRequest& request) {
   LaunchSubject subject;
-  if (!request.argv.empty()) subject.program = request.argv[0];
+  subject.program = request.argv.empty() ? request.tool : request.argv[0];
   subject.cwd = request.cwd;
   subject.path = PathIn(request.environment);
+  subject.has_steps_before = !request.prepare.empty();
+  subject.most_outputs = request.most_outputs;
   for (const std::string& text : request.argv) subject.arguments_bytes += text.size() + 1;
   for (const std::string& text : request.environment) subject.arguments_bytes += text.size() + 1;
   return subject;
@@ -83,6 +85,21 @@ Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject) {
   if (failure.step == "digest") {
     return Fail(ErrorCode::kSpawnFailed, what, "it is not what its caller asked for when the run was queued",
                 "submit it again; if that does not help, look for who changed kprofd's files");
+  }
+  if (failure.step.starts_with(kToolMissingStep)) {
+    return Fail(ErrorCode::kToolMissing, what,
+                ClippedText(failure.step.substr(sizeof kToolMissingStep - 1), kShownBytes));
+  }
+  if (failure.step.starts_with(kNotPermittedStep)) {
+    return Fail(ErrorCode::kNotPermitted, what,
+                ClippedText(failure.step.substr(sizeof kNotPermittedStep - 1), kShownBytes));
+  }
+  if (failure.step.starts_with(kPlanStep)) {
+    return Fail(ErrorCode::kToolFailed, what, ClippedText(failure.step.substr(sizeof kPlanStep - 1), kShownBytes));
+  }
+  if (failure.step == "output folder") {
+    return Fail(ErrorCode::kSpawnFailed, what, "make a folder for its outputs: " + Words(failure.error),
+                "check TMPDIR (or /tmp): it must be a folder that you may write");
   }
   if (failure.step == "fork") {
     return Fail(ErrorCode::kSpawnFailed, what, "no process can be made: " + Words(failure.error),

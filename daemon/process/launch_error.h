@@ -12,8 +12,10 @@ namespace kprof {
 struct LaunchSubject {
   std::string program;  // argv[0]
   std::string cwd;
-  std::string path;            // PATH
-  size_t arguments_bytes = 0;  // with the environment
+  std::string path;               // PATH
+  size_t arguments_bytes = 0;     // with the environment
+  bool has_steps_before = false;  // something runs before the lease
+  int64_t most_outputs = 0;
 };
 
 LaunchSubject SubjectOf(const LaunchRequest& request);

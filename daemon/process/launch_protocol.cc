@@ -41,6 +41,9 @@ void ForEachLaunchField(Coder&& field, Ended& ended) {
   field(ended.output_error);
   field(ended.metrics);
   field(ended.metrics_dropped_bytes);
+  field(ended.failed_step);
+  field(ended.step_exit_code);
+  field(ended.step_signal);
 }
 
 Status BadPayload(const char* message) {
@@ -58,6 +61,11 @@ bool IsLaunchMessage(uint8_t type) {
     case LaunchMessage::kStarted:
     case LaunchMessage::kLaunchFailed:
     case LaunchMessage::kEnded:
+    case LaunchMessage::kLease:
+    case LaunchMessage::kStepsDone:
+    case LaunchMessage::kOutput:
+    case LaunchMessage::kLeftOut:
+    case LaunchMessage::kCommandOver:
       return true;
   }
   return false;
@@ -75,14 +83,20 @@ Status CheckLaunchRequest(const LaunchRequest& request) {
   size_t size_bytes = 0;
   for (const std::string& text : request.argv) size_bytes += text.size() + sizeof(uint32_t);
   for (const std::string& text : request.environment) size_bytes += text.size() + sizeof(uint32_t);
+  for (const std::string& text : request.options) size_bytes += text.size() + sizeof(uint32_t);
+  for (const std::string& text : request.collect) size_bytes += text.size() + sizeof(uint32_t);
+  size_bytes += request.prepare.size() + request.check.size() + request.tool.size();
   constexpr size_t kRoomForRestBytes = 64 << 10;
-  if (request.argv.empty() || request.argv[0].empty()) {
+  if (!request.argv.empty() && request.argv[0].empty()) {
     why = "no program is named";
   } else if (request.cwd.empty() || request.cwd[0] != '/') {
     why = "its folder is not an absolute path";
   } else if (HoldsNul(request.argv) || HoldsNul(request.environment) || request.cwd.find('\0') != std::string::npos) {
     why = "an argument, a variable or the folder holds a NUL byte";
-  } else if (request.output_head_bytes < 0 || request.output_tail_bytes < 0 || request.leftover_grace_ms < 0) {
+  } else if (HoldsNul(request.collect) || HoldsNul({request.prepare, request.check})) {
+    why = "a name of files to be kept, or a command of --prepare or --check, holds a NUL byte";
+  } else if (request.most_outputs < 0 || request.output_head_bytes < 0 || request.output_tail_bytes < 0 ||
+             request.leftover_grace_ms < 0) {
     why = "a limit is negative";
   } else if (request.output_head_bytes > kMostOutputLimitBytes || request.output_tail_bytes > kMostOutputLimitBytes) {
     why = "a limit of its output is over 1 GiB";
@@ -148,6 +162,55 @@ Result<CommandEnded> DecodeCommandEnded(std::string_view payload) {
   return ended;
 }
 
+std::string EncodeLease(const std::vector<std::string>& variables) {
+  MessageEncoder out;
+  out.Add(variables);
+  return out.Take();
+}
+
+Result<std::vector<std::string>> DecodeLease(std::string_view payload) {
+  MessageDecoder in(payload);
+  std::vector<std::string> variables;
+  in.Read(variables);
+  if (!in.Ok()) return BadPayload("Lease");
+  return variables;
+}
+
+std::string EncodeOutputFound(const OutputFound& output) {
+  MessageEncoder out;
+  out.Add(output.path);
+  out.Add(output.tool_output);
+  return out.Take();
+}
+
+Result<OutputFound> DecodeOutputFound(std::string_view payload) {
+  MessageDecoder in(payload);
+  OutputFound output;
+  in.Read(output.path);
+  in.Read(output.tool_output);
+  if (!in.Ok() || output.path.empty() || output.path.size() > kMostOutputPathBytes) return BadPayload("Output");
+  return output;
+}
+
+std::string EncodeOutputsLeftOut(const OutputsLeftOut& left_out) {
+  MessageEncoder out;
+  out.Add(left_out.reasons);
+  out.Add(left_out.more);
+  return out.Take();
+}
+
+Result<OutputsLeftOut> DecodeOutputsLeftOut(std::string_view payload) {
+  MessageDecoder in(payload);
+  OutputsLeftOut left_out;
+  in.Read(left_out.reasons);
+  in.Read(left_out.more);
+  const bool fits = left_out.reasons.size() <= kMostLeftOutReasons && left_out.more >= 0 &&
+                    std::all_of(left_out.reasons.begin(), left_out.reasons.end(),
+                                [](const std::string& reason) { return reason.size() <= kMostLeftOutReasonBytes; });
+  if (!in.Ok() || !fits) return BadPayload("LeftOut");
+  return left_out;
+}
+
 std::string EncodeStop(int64_t grace_ms) {
   MessageEncoder out;
   out.Add(grace_ms);
@@ -180,7 +243,9 @@ std::string HelloFrame(uint32_t version) {
 }
 
 std::string FirstFrames(const LaunchRequest& request) {
-  return HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(request));
+  std::string frames = HelloFrame() + FrameOf(LaunchMessage::kPrepare, EncodeLaunchRequest(request));
+  if (request.prepare.empty()) frames += FrameOf(LaunchMessage::kLease, EncodeLease({}));
+  return frames;
 }
 
 Result<std::optional<FrameReader::Frame>> FrameReader::Next() {

@@ -2,11 +2,14 @@
 //
 //   daemon                                     kprof-launch
 //   1 byte with descriptors (SCM_RIGHTS)    ->             where the output goes, see below
-//   Hello, Prepare(LaunchRequest)           ->             forks, sets everything up, stops before exec
+//   Hello, Prepare(LaunchRequest)           ->             runs what is to run before the lease, if anything:
+//                                           <-  Hello, StepsDone
+//   Lease(variables)                        ->             makes the plan, forks, sets everything up, stops before exec
 //                                           <-  Hello, Prepared
 //   Go                                      ->             exec
 //                                           <-  Started | LaunchFailed
 //   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
+//                                           <-  Output, each with a descriptor; LeftOut
 //                                           <-  Ended      the whole tree is gone; then it exits
 //
 // When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
@@ -20,7 +23,11 @@
 // frame holds (and a string object per string in it). The socket is the only link: nothing else is shared.
 //
 // LaunchFailed may come instead of Prepared, too: what can be seen before Go is told before Go. Ended comes without
-// Started when the command was stopped, or its process killed, before exec; it then has no wall time.
+// Started when the command was stopped, or its process killed, before exec; it then has no wall time. So it does where
+// the step before the lease failed. The daemon sends Lease with Prepare where there is no such step.
+//
+// An Output is a regular file that the command or its tool left, open for reading alone. Its descriptor comes with the
+// first byte of its frame.
 //
 // Hello is each side's first frame: a magic and kLaunchProtocolVersion. Its form never changes, so that programs of
 // different builds know each other as such, and refuse: a replaced kprof-launch must not answer in fields that mean
@@ -46,7 +53,7 @@ constexpr size_t kOutputFiles = 3;
 constexpr size_t kOutputSockets = 2;
 
 // Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
-constexpr uint32_t kLaunchProtocolVersion = 4;
+constexpr uint32_t kLaunchProtocolVersion = 5;
 
 constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
 constexpr const char* kOtherBuildsRemedy = "restart kprofd";
@@ -54,6 +61,11 @@ constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of differe
 
 // Of what a command writes to $KPROF_METRICS, that is kept.
 constexpr size_t kMostMetricTextBytes = 1 << 20;
+
+// Of what a supervisor says of the files that it found; more is no message of ours.
+constexpr size_t kMostOutputPathBytes = 4096;
+constexpr size_t kMostLeftOutReasons = 16;
+constexpr size_t kMostLeftOutReasonBytes = 1024;
 
 // A longer grace counts as this one.
 constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
@@ -66,11 +78,16 @@ enum class LaunchMessage : uint8_t {
   kPrepare = 1,
   kGo = 2,
   kStop = 3,
+  kLease = 4,
   kHello = 8,
   kPrepared = 16,
   kStarted = 17,
   kLaunchFailed = 18,
   kEnded = 19,
+  kStepsDone = 20,
+  kOutput = 21,
+  kLeftOut = 22,
+  kCommandOver = 23,
 };
 
 // Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
@@ -84,6 +101,11 @@ struct LaunchFailure {
   int32_t error = 0;  // errno
   bool operator==(const LaunchFailure&) const = default;
 };
+
+// Steps of a LaunchFailure that go on with why a plan could not be made.
+inline constexpr char kToolMissingStep[] = "tool missing: ";
+inline constexpr char kNotPermittedStep[] = "not permitted: ";
+inline constexpr char kPlanStep[] = "plan: ";
 
 struct CommandStarted {
   int32_t pid = 0;
@@ -116,7 +138,28 @@ struct CommandEnded {
   int32_t output_error = 0;           // errno of the first failed log write (ENOSPC), 0 for none; the command went on
   std::string metrics;                // what was written to $KPROF_METRICS, as it came; at most kMostMetricTextBytes
   int64_t metrics_dropped_bytes = 0;  // what came behind that
+  // A step that failed, "prepare", "check" or as its tool calls it, and how; empty: none did.
+  std::string failed_step;
+  std::optional<int32_t> step_exit_code;
+  std::optional<int32_t> step_signal;
   bool operator==(const CommandEnded&) const = default;
+};
+
+inline constexpr char kPrepareStep[] = "prepare";
+inline constexpr char kCheckStep[] = "check";
+
+// A file that a command or its tool left.
+struct OutputFound {
+  std::string path;          // as it was found: from the command's folder, from the tool's, or absolute
+  int32_t tool_output = -1;  // which of the tool's outputs it is; -1: one that was asked for
+  bool operator==(const OutputFound&) const = default;
+};
+
+// Files that were found and are not handed over, and why.
+struct OutputsLeftOut {
+  std::vector<std::string> reasons;  // "'out/a.json': it is older than the run"
+  int64_t more = 0;                  // that are not named
+  bool operator==(const OutputsLeftOut&) const = default;
 };
 
 // With the marker (launcher.h) in its environment. Fails as CheckLaunchRequest does.
@@ -128,6 +171,12 @@ std::string EncodeCommandStarted(const CommandStarted& started);
 Result<CommandStarted> DecodeCommandStarted(std::string_view payload);
 std::string EncodeCommandEnded(const CommandEnded& ended);
 Result<CommandEnded> DecodeCommandEnded(std::string_view payload);
+std::string EncodeLease(const std::vector<std::string>& variables);
+Result<std::vector<std::string>> DecodeLease(std::string_view payload);
+std::string EncodeOutputFound(const OutputFound& output);
+Result<OutputFound> DecodeOutputFound(std::string_view payload);
+std::string EncodeOutputsLeftOut(const OutputsLeftOut& left_out);
+Result<OutputsLeftOut> DecodeOutputsLeftOut(std::string_view payload);
 std::string EncodeStop(int64_t grace_ms);
 Result<int64_t> DecodeStop(std::string_view payload);
 
@@ -137,7 +186,7 @@ std::string FrameOf(LaunchMessage type, std::string_view payload = {});
 // The first frame of either side.
 std::string HelloFrame(uint32_t version = kLaunchProtocolVersion);
 
-// Hello and Prepare.
+// Hello and Prepare, and Lease where nothing runs before it.
 std::string FirstFrames(const LaunchRequest& request);
 
 // Cuts a byte stream into frames. The Hello that it must begin with is checked here and not handed on.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/process/launch_protocol.h"
 #include "storage/base/status.h"
@@ -25,13 +26,29 @@ struct LaunchAs {
   bool operator==(const LaunchAs&) const = default;
 };
 
+// A file that a command left, open: nobody has looked at it yet.
+struct ReceivedOutput {
+  OutputFound found;
+  UniqueFd fd;
+};
+
 struct LaunchEvents {
   // The command runs among the processes of the helper, not in a unit of its own. Before the final event, if at all.
   std::function<void()> shares_cgroup;
   // Who is to start it is not there, and is waited for: why, and who. Before prepared, once, if at all.
   std::function<void(Status)> held_up;
+  // Of a request with a step before the lease: its supervisor is there, so that the step may be running, which Stop
+  // ends as it ends a command.
+  std::function<void()> step_begins;
+  // That has run well: Lease may be called.
+  std::function<void()> steps_done;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
+  // The command has ended, and its tree is gone; steps run after it.
+  std::function<void()> command_over;
+  // A file that it left, and those that are left out. After started, before ended.
+  std::function<void(std::shared_ptr<ReceivedOutput>)> output;
+  std::function<void(OutputsLeftOut)> left_out;
   // Processes of it may live on: what was to end them could not, and why. Before the final event, if at all.
   std::function<void(Status)> may_live_on;
   // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
@@ -56,6 +73,8 @@ struct OutputFiles {
 class Launched {
  public:
   virtual ~Launched() = default;
+  // The devices are the run's: the variables that say so. REQUIRES: steps_done was called, Lease was not.
+  virtual void Lease(const std::vector<std::string>& variables) = 0;
   // REQUIRES: prepared was called, Go was not.
   virtual void Go() = 0;
   // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace. A

@@ -1,9 +1,14 @@
 #include "daemon/process/supervisor_channel.h"
 
+#include <sys/socket.h>
+#include <sys/uio.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "daemon/base/log.h"
@@ -25,6 +30,8 @@ constexpr int64_t kImpatientEndLimitNs = 5 * kNanosPerSecond;
 constexpr int kReadsAtOnce = 16;      // of 4 KiB; then others have their turn on the loop
 constexpr int kReadsAtTheEnd = 4096;  // of a supervisor that is gone: more than the longest message
 constexpr size_t kSpareOutboxBytes = 64 << 10;
+// That have come without their frames: a supervisor of ours sends one with each.
+constexpr size_t kDescriptorsAtOnce = 8;
 
 }  // namespace
 
@@ -35,7 +42,10 @@ SupervisorChannel::SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::s
       marker_(std::move(marker)),
       events_(std::move(events)),
       ended_(std::move(ended)),
-      socket_(loop.context()) {}
+      socket_(loop.context()),
+      most_outputs_(subject_.most_outputs),
+      lease_sent_(!subject_.has_steps_before),
+      has_steps_before_(subject_.has_steps_before) {}
 
 Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
   error_code error;
@@ -50,12 +60,19 @@ Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
   return OkStatus();
 }
 
+// A step before the lease takes as long as it takes.
 void SupervisorChannel::ExpectPrepared() {
-  if (prepared_heard_ || stop_sent_) return;
+  if (prepared_heard_ || stop_sent_ || !lease_sent_) return;
   ExpectAnswer(
       loop_.clock().mono_ns() + kPrepareLimitNs,
       Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", "kprof-launch was not ready within 60 s",
            "see whether the disk of the folder " + subject_.cwd + " answers"));
+}
+
+void SupervisorChannel::Lease(const std::vector<std::string>& variables) {
+  lease_sent_ = true;
+  Send(FrameOf(LaunchMessage::kLease, EncodeLease(variables)));
+  ExpectPrepared();
 }
 
 void SupervisorChannel::Go() {
@@ -117,23 +134,55 @@ void SupervisorChannel::TakeReceived() {
 
 bool SupervisorChannel::Take(int most_reads) {
   for (int i = 0; i < most_reads && open(); ++i) {
-    std::array<char, 4096> bytes;
-    error_code error;
-    size_t size = socket_.read_some(asio::buffer(bytes), error);
+    std::string bytes;
+    const error_code error = ReadSome(bytes);
     if (error == asio::error::would_block) return true;
     if (error) {
-      End(Why::kEnd);
+      End(error == asio::error::message_size ? Why::kNonsense : Why::kEnd);
       return false;
     }
-    frames_.Add(std::string_view(bytes.data(), size));
+    frames_.Add(bytes);
     TakeFrames();
   }
   return open();
 }
 
+// By recvmsg, which asio has not: descriptors come with the bytes.
+error_code SupervisorChannel::ReadSome(std::string& bytes) {
+  std::array<char, 4096> block;
+  iovec piece{block.data(), block.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsAtOnce * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t size = 0;
+  do {
+    size = ::recvmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return asio::error::would_block;
+  if (size < 0) return error_code(errno, boost::system::system_category());
+  if (size == 0) return asio::error::eof;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t i = 0; i < (part->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof fd, sizeof fd);
+      descriptors_.emplace_back(fd);
+    }
+  }
+  if ((message.msg_flags & MSG_CTRUNC) != 0 || descriptors_.size() > kDescriptorsAtOnce) {
+    return asio::error::message_size;
+  }
+  bytes.assign(block.data(), static_cast<size_t>(size));
+  return {};
+}
+
 void SupervisorChannel::TakeFrames() {
   while (open()) {
     Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
+    if (has_steps_before_ && greeted() && !std::exchange(step_begins_told_, true)) Tell(events_.step_begins);
     if (frame.ok() && !frame->has_value()) return;
     if (!frame.ok() || !Take(**frame)) {
       // Whoever speaks nonsense does not supervise.
@@ -158,6 +207,22 @@ bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
       if (started.ok()) Tell(events_.started, *started);
       return started.ok();
     }
+    case LaunchMessage::kStepsDone:
+      if (!has_steps_before_ || std::exchange(steps_done_heard_, true)) return false;
+      Tell(events_.steps_done);
+      return true;
+    case LaunchMessage::kCommandOver:
+      if (!go_sent_ || std::exchange(command_over_heard_, true)) return false;
+      Tell(events_.command_over);
+      return true;
+    case LaunchMessage::kOutput:
+      return TakeOutput(frame);
+    case LaunchMessage::kLeftOut: {
+      Result<OutputsLeftOut> left_out = DecodeOutputsLeftOut(frame.payload);
+      if (!go_sent_ || std::exchange(left_out_heard_, true) || !left_out.ok()) return false;
+      Tell(events_.left_out, *left_out);
+      return true;
+    }
     case LaunchMessage::kLaunchFailed: {
       Result<LaunchFailure> failure = DecodeLaunchFailure(frame.payload);
       if (failure.ok()) TellOver(events_.failed, LaunchError(*failure, subject_));
@@ -171,6 +236,17 @@ bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
     default:
       return false;
   }
+}
+
+bool SupervisorChannel::TakeOutput(const FrameReader::Frame& frame) {
+  Result<OutputFound> found = DecodeOutputFound(frame.payload);
+  if (!found.ok() || !go_sent_ || descriptors_.empty() || ++outputs_ > most_outputs_) return false;
+  auto output = std::make_shared<ReceivedOutput>();
+  output->found = *std::move(found);
+  output->fd = std::move(descriptors_.front());
+  descriptors_.pop_front();
+  Tell(events_.output, output);
+  return true;
 }
 
 void SupervisorChannel::TellOtherBuilds() {

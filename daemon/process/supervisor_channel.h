@@ -9,10 +9,12 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/launch_error.h"
@@ -43,6 +45,8 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
 
   // It is there by now, or will be at once: its time to say that it is ready begins.
   void ExpectPrepared();
+  // The devices are the run's: it is to get ready, in the time that it has for that.
+  void Lease(const std::vector<std::string>& variables);
   void Go();
   void Stop(int64_t grace_ms);
 
@@ -73,8 +77,11 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   // Takes what is there, so many pieces at most; returns whether more may come.
   bool Take(int most_reads);
   void TakeFrames();
+  // Bytes and the descriptors that come with them. An error, or would_block.
+  boost::system::error_code ReadSome(std::string& bytes);
   // False: it is nothing that may be said now.
   bool Take(const FrameReader::Frame& frame);
+  bool TakeOutput(const FrameReader::Frame& frame);
   void End(Why why);
   // It owes an answer by then; else `silent` is what it is given up for. ExpectNothing: it has answered.
   void ExpectAnswer(int64_t by_ns, Status silent);
@@ -105,6 +112,9 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool over_ = false;  // the last event was told, or nobody listens
   boost::asio::local::stream_protocol::socket socket_;
   FrameReader frames_;
+  std::deque<UniqueFd> descriptors_;  // that have come, of frames still to come
+  const int64_t most_outputs_;
+  int64_t outputs_ = 0;
   std::string outbox_;  // one request and kSpareOutboxBytes at most
   bool sending_ = false;
   std::optional<Status> silent_;  // what it is given up for when it goes on owing us an answer
@@ -112,6 +122,12 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   IoLoop::Timer answer_limit_;
   bool stop_sent_ = false;
   bool go_sent_ = false;
+  bool lease_sent_ = false;
+  const bool has_steps_before_;
+  bool step_begins_told_ = false;
+  bool steps_done_heard_ = false;
+  bool command_over_heard_ = false;
+  bool left_out_heard_ = false;
   bool prepared_heard_ = false;
   bool started_heard_ = false;
   std::optional<Status> given_up_;  // it was, for this

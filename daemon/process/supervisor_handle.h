@@ -2,14 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/launcher.h"
 
 namespace kprof {
 
-// A Link has Go, Stop and Abandon: supervisor_link.h, distant_supervisor.h.
+// A Link has Lease, Go, Stop and Abandon: supervisor_link.h, distant_supervisor.h.
 template <typename Link>
 class SupervisorHandle final : public Launched {
  public:
@@ -17,6 +19,10 @@ class SupervisorHandle final : public Launched {
   ~SupervisorHandle() override {
     KPROF_ON_IO_LOOP(loop_);
     link_->Abandon();
+  }
+  void Lease(const std::vector<std::string>& variables) override {
+    KPROF_ON_IO_LOOP(loop_);
+    link_->Lease(variables);
   }
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);

@@ -33,6 +33,7 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   Status Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);
 
+  void Lease(const std::vector<std::string>& variables) { channel_->Lease(variables); }
   void Go() { channel_->Go(); }
   void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
 

@@ -16,6 +16,7 @@ constexpr AccessRule kRules[] = {
     {Rpc::kDiagnose, "kprof.v1.NodeService/Diagnose", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kBackUpCatalog, "kprof.v1.NodeService/BackUpCatalog", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
     {Rpc::kListAudit, "kprof.v1.NodeService/ListAudit", Role::kAdmin, false, Sharing::kNone, Role::kAdmin},
+    {Rpc::kListTools, "kprof.v1.RunsService/ListTools", Role::kViewer, false, Sharing::kNone, Role::kViewer},
     {Rpc::kSubmitRun, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kNone, Role::kViewer},
     {Rpc::kSubmitToSession, "kprof.v1.RunsService/SubmitRun", Role::kViewer, true, Sharing::kOwn, std::nullopt},
     {Rpc::kUploadSource, "kprof.v1.RunsService/UploadSource", Role::kViewer, true, Sharing::kNone, Role::kViewer},

@@ -26,6 +26,7 @@ enum class Rpc {
   kDiagnose,
   kBackUpCatalog,
   kListAudit,
+  kListTools,
   kSubmitRun,
   kSubmitToSession,
   kUploadSource,

@@ -47,6 +47,30 @@ RunState FromWire(v1::RunState state) {
 static_assert(static_cast<int>(RunState::kQueued) + 1 == v1::RUN_STATE_QUEUED);
 static_assert(static_cast<int>(RunState::kCancelled) + 1 == v1::RUN_STATE_CANCELLED);
 
+static_assert(static_cast<int>(ToolOptionType::kText) + 1 == v1::Tool::Option::TYPE_TEXT);
+static_assert(static_cast<int>(ToolOptionType::kSwitch) + 1 == v1::Tool::Option::TYPE_SWITCH);
+
+void FillTool(const Tool& tool, v1::Tool& out) {
+  out.set_name(std::string(tool.name));
+  out.set_summary(std::string(tool.summary));
+  out.set_needs_command(tool.needs.needs_command);
+  out.set_clocks(std::string(tool.needs.clocks));
+  out.set_exclusive(tool.needs.exclusive);
+  for (const ToolOption& option : tool.options) {
+    v1::Tool::Option& to = *out.add_options();
+    to.set_name(std::string(option.name));
+    to.set_type(static_cast<v1::Tool::Option::Type>(static_cast<int>(option.type) + 1));
+    to.set_default_value(std::string(option.usual));
+    to.set_meaning(std::string(option.meaning));
+  }
+  for (const ToolOutput& output : tool.outputs) {
+    v1::Tool::Output& to = *out.add_outputs();
+    to.set_glob(std::string(output.glob));
+    to.set_reader(std::string(output.reader));
+    to.set_required(output.required);
+  }
+}
+
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out) {
   out.set_name(row.name);
   out.set_size_bytes(row.size_bytes);
@@ -166,6 +190,9 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   request.groups = caller.groups;
   request.place = caller.place;
   request.tool = spec.tool();
+  for (const v1::ToolOption& option : spec.options()) {
+    request.options.push_back(option.name() + "=" + option.value());
+  }
   request.argv.assign(spec.argv().begin(), spec.argv().end());
   request.cwd = spec.cwd();
   for (const v1::EnvironmentVariable& variable : spec.environment()) {
@@ -186,6 +213,9 @@ RunRequest RequestOf(const Caller& caller, const v1::SubmitRunRequest& message) 
   request.clocks = spec.clocks();
   request.cool_down_ms = spec.cool_down_ms();
   request.exclusive = spec.exclusive();
+  request.collect.assign(spec.collect().begin(), spec.collect().end());
+  request.prepare = spec.prepare();
+  request.check = spec.check();
   request.idempotency_key = message.idempotency_key();
   return request;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "daemon/capture/tool.h"
 #include "daemon/rpc/caller.h"
 #include "daemon/runs/import_request.h"
 #include "daemon/runs/run_request.h"
@@ -19,6 +20,7 @@ void FillRun(const RunRow& row, v1::Run& out);
 void FillRunWithoutCommand(const RunRow& row, v1::Run& out);
 // About how large FillRun makes its message: what is long in it.
 size_t RunMessageBytes(const RunRow& row);
+void FillTool(const Tool& tool, v1::Tool& out);
 void FillArtifact(const ArtifactRow& row, v1::Artifact& out);
 void FillError(const RunError& error, v1::RunError& out);
 void FillTrust(const std::vector<TrustReason>& trust, google::protobuf::RepeatedPtrField<v1::TrustReason>& out);

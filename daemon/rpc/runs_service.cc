@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/capture/tools.h"
 #include "daemon/rpc/audited_calls.h"
 #include "daemon/rpc/download_source.h"
 #include "daemon/rpc/export_source.h"
@@ -234,6 +235,16 @@ grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::Ca
   if (!record.admission().ok()) return new RefusedStream<v1::ReadLogResponse>(std::move(record));
   return new PullStream<v1::ReadLogResponse>(std::move(record), parts_.loop, parts_.bulk,
                                              MakeLogSource(parts_, caller(), *request));
+}
+
+grpc::ServerUnaryReactor* RunsServiceImpl::ListTools(grpc::CallbackServerContext* /*context*/,
+                                                     const v1::ListToolsRequest* /*request*/,
+                                                     v1::ListToolsResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListTools, SizeOf(response));
+  if (call->refused()) return call;
+  for (const Tool* tool : AllTools()) FillTool(*tool, *response->add_tools());
+  call->End(OkStatus());
+  return call;
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* /*context*/,

@@ -43,6 +43,8 @@ class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_List
                                      v1::UnpinRunResponse* response) override;
   grpc::ServerWriteReactor<v1::ReadLogResponse>* ReadLog(grpc::CallbackServerContext* context,
                                                          const v1::ReadLogRequest* request) override;
+  grpc::ServerUnaryReactor* ListTools(grpc::CallbackServerContext* context, const v1::ListToolsRequest* request,
+                                      v1::ListToolsResponse* response) override;
   grpc::ServerUnaryReactor* ListArtifacts(grpc::CallbackServerContext* context, const v1::ListArtifactsRequest* request,
                                           v1::ListArtifactsResponse* response) override;
   grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* DownloadArtifact(

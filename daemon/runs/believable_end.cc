@@ -42,6 +42,8 @@ CommandEnded BelievableEnd(CommandEnded said, int64_t elapsed_ns) {
     said.metrics_dropped_bytes += static_cast<int64_t>(said.metrics.size() - kMostMetricTextBytes);
     said.metrics.resize(kMostMetricTextBytes);
   }
+  if (said.step_exit_code) said.step_exit_code = std::clamp(*said.step_exit_code, 0, kMostExitCode);
+  if (said.step_signal) said.step_signal = std::clamp(*said.step_signal, 1, NSIG - 1);
   return said;
 }
 

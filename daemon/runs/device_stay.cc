@@ -30,36 +30,45 @@ TrustReason DeviceStay::PauseLost(const Status& why) {
   return {kProfilersNotPaused, "DCGM's profiling was not paused for a while: " + why.ToString()};
 }
 
-void DeviceStay::Prepare(std::function<void(const Ready&)> ready) {
+void DeviceStay::Prepare(Needs needs, std::function<void(const Ready&)> ready) {
   KPROF_ON_IO_LOOP(parts_.loop);
   on_ready_ = std::move(ready);
-  run_.exclusive&& parts_.node_devices != nullptr ? WaitForQuiet() : Lock();
+  needs_ = std::move(needs);
+  if (parts_.node_devices == nullptr) return WaitForNcu();
+  FindDevices();
+  run_.exclusive ? WaitForQuiet() : PauseProfilers();
+}
+
+void DeviceStay::FindDevices() {
+  for (const std::string& id : run_.devices) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    if (facts.ok() && (facts->nvidia || facts->neuron)) accelerators_.push_back(id);
+    has_nvidia_ |= facts.ok() && facts->nvidia;
+  }
 }
 
 // Nobody of its own is there yet.
 void DeviceStay::WaitForQuiet() {
   QuietWait::Wish wish;
-  for (const std::string& id : run_.devices) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
-    if (facts.ok() && (facts->nvidia || facts->neuron)) wish.device_ids.push_back(id);
-    has_nvidia_ |= facts.ok() && facts->nvidia;
-  }
+  wish.device_ids = accelerators_;
   wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
   quiet_wait_ = std::make_unique<QuietWait>(parts_.loop, *parts_.node_devices, *parts_.user_names, std::move(wish),
                                             [this](const Status& quiet) {
+                                              if (is_over_) return;
                                               ready_.refused = quiet;
                                               quiet.ok() ? PauseProfilers() : BeReady();
                                             });
 }
 
 void DeviceStay::PauseProfilers() {
-  if (parts_.profiler_pause == nullptr || !has_nvidia_) return Lock();
+  const bool wants_it = run_.exclusive || needs_.profilers_paused;
+  if (!wants_it || parts_.profiler_pause == nullptr || !has_nvidia_) return WaitForNcu();
   has_pause_ = true;
   const int64_t limit_ns =
       run_.timeout_ms > 0 ? run_.timeout_ms * kNanosPerMilli + kBesidesItsTimeoutNs : kLongestPauseNs;
   parts_.profiler_pause->Pause(HolderOf(run_.id), limit_ns,
                                [this, alive = std::weak_ptr<bool>(alive_)](const ProfilerPause::Outcome& outcome) {
-                                 if (alive.expired()) return;
+                                 if (alive.expired() || is_over_) return;
                                  std::vector<DeviceFacts> devices;
                                  for (const std::string& id : run_.devices) {
                                    if (Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id); facts.ok())
@@ -68,8 +77,22 @@ void DeviceStay::PauseProfilers() {
                                  if (std::optional<Condition> why = WhyNotPaused(outcome, devices)) {
                                    ready_.trust.push_back({std::move(why->code), std::move(why->message)});
                                  }
-                                 Lock();
+                                 WaitForNcu();
                                });
+}
+
+// Between this and the start of ours another may come: then ours waits for it by itself.
+void DeviceStay::WaitForNcu() {
+  if (hurry_ || needs_.ncu_locks.empty() || parts_.user_names == nullptr) return Lock();
+  NcuLockWait::Wish wish;
+  wish.locks = needs_.ncu_locks;
+  wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
+  ncu_wait_ =
+      std::make_unique<NcuLockWait>(parts_.loop, *parts_.user_names, std::move(wish), [this](const Status& is_free) {
+        if (is_over_) return;
+        ready_.refused = is_free;
+        is_free.ok() ? Lock() : BeReady();
+      });
 }
 
 void DeviceStay::Lock() {
@@ -77,7 +100,7 @@ void DeviceStay::Lock() {
   if (!locks_) return LetCool();
   has_clocks_ = true;
   LockClocks(parts_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)](const ClocksTaken& taken) {
-    if (alive.expired()) return;
+    if (alive.expired() || is_over_) return;
     ready_.trust.insert(ready_.trust.end(), taken.trust.begin(), taken.trust.end());
     ready_.refused = taken.refused;
     taken.refused.ok() ? LetCool() : BeReady();
@@ -88,6 +111,7 @@ void DeviceStay::LetCool() {
   if (hurry_ || run_.cool_down_ms == 0 || parts_.node_devices == nullptr) return CountFirst();
   cool_down_ = std::make_unique<CoolDown>(parts_.loop, *parts_.node_devices, run_.devices,
                                           run_.cool_down_ms * kNanosPerMilli, [this](std::vector<TrustReason> warm) {
+                                            if (is_over_) return;
                                             for (TrustReason& one : warm) ready_.trust.push_back(std::move(one));
                                             CountFirst();
                                           });
@@ -117,8 +141,9 @@ void DeviceStay::BeReady() {
 }
 
 void DeviceStay::Hurry() {
-  if (std::exchange(hurry_, true) || (!cool_down_ && !quiet_wait_)) return;
+  if (std::exchange(hurry_, true) || (!cool_down_ && !quiet_wait_ && !ncu_wait_)) return;
   cool_down_.reset();
+  ncu_wait_.reset();
   quiet_wait_.reset();
   parts_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) BeReady();
@@ -133,9 +158,21 @@ void DeviceStay::NoteCommand(pid_t command) {
   if (watch_) watch_->NoteCommand(command);
 }
 
+void DeviceStay::EndWatching() {
+  if (!watch_ || std::exchange(ends_watching_, true)) return;
+  watch_->End([this](WatchedDevices seen) {
+    seen_ = std::move(seen);
+    watched_ = true;
+    if (is_over_) OnePartOver();
+  });
+}
+
 void DeviceStay::End(std::function<void(WatchedDevices)> ended) {
   KPROF_ON_IO_LOOP(parts_.loop);
   ended_ = std::move(ended);
+  is_over_ = hurry_ = true;
+  on_ready_ = nullptr;
+  count_limit_.Cancel();
   owed_ = 4;
   if (has_pause_) {
     parts_.profiler_pause->Resume(HolderOf(run_.id), [this, alive = std::weak_ptr<bool>(alive_)] {
@@ -144,14 +181,8 @@ void DeviceStay::End(std::function<void(WatchedDevices)> ended) {
   } else {
     OnePartOver();
   }
-  if (watch_) {
-    watch_->End([this](WatchedDevices seen) {
-      seen_ = std::move(seen);
-      OnePartOver();
-    });
-  } else {
-    OnePartOver();
-  }
+  EndWatching();
+  if (!watch_ || watched_) OnePartOver();
   if (has_clocks_) {
     ReleaseClocks(parts_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) OnePartOver();

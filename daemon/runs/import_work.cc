@@ -26,10 +26,11 @@ TracePartRow RowOf(const ImportPlan& plan, const ImportPlan::Source& source, con
   TracePartRow row;
   row.rank = part.rank;
   row.source_name = source.name;
+  row.source_artifact = source.artifact;
   row.source_format = part.format;
   row.source_bytes = part.source_bytes;
   row.source_hash = part.source_hash;
-  row.asked_format = plan.format;
+  row.asked_format = source.format.empty() ? plan.format : source.format;
   row.asked_rank = source.rank;
   row.bytes = part.bytes;
   row.slices = part.slices;
@@ -159,54 +160,132 @@ int64_t ImportPlan::total_bytes() const {
   return total;
 }
 
+namespace {
+
+// An output that cannot be read is a word in the run's trust, unless it is the node that cannot.
+bool MayBeLeftOut(const Status& why) {
+  switch (why.code()) {
+    case ErrorCode::kCancelled:
+    case ErrorCode::kStorageFull:
+    case ErrorCode::kStorageBroken:
+    case ErrorCode::kSpawnFailed:
+      return false;
+    default:
+      return true;
+  }
+}
+
+TrustReason NotRead(const ImportPlan::Source& source, const Status& why) {
+  return {kOutputNotImported, "'" + ClippedText(source.told_name, 200) + "': " + ClippedText(why.why(), kWarningBytes)};
+}
+
+// Reads one source after the other, and names the parts.
+class SourcesReading {
+ public:
+  SourcesReading(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
+                 const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress)
+      : ways_(ways),
+        files_(files),
+        layout_(layout),
+        run_id_(run_id),
+        plan_(plan),
+        stop_(stop),
+        progress_(progress),
+        before_{.total_bytes = plan.total_bytes()} {}
+
+  Result<Imported> Run() {
+    const std::vector<std::optional<int64_t>> likely_ranks = LikelyRanks(plan_);
+    for (size_t i = 0; i < plan_.sources.size(); ++i) RETURN_IF_ERROR(ReadOne(i, likely_ranks[i]));
+    Imported& imported = read_.imported;
+    if (imported.trace.empty() && !plan_.are_outputs) return NoneIsATrace(read_.left_out);
+    RETURN_IF_ERROR(NameParts(ways_, files_, layout_, run_id_, plan_, read_));
+    read_.metrics.Finish(imported.metrics, imported.kernel_metrics);
+    KeepFew(imported.trust);
+    imported.trust.insert(imported.trust.end(), read_.left_out.begin(), read_.left_out.end());  // each of them is named
+    if (plan_.keep_sources) RETURN_IF_ERROR(KeepSources(files_, layout_, run_id_, plan_, stop_, read_));
+    RETURN_IF_ERROR(files_.SyncFolder(layout_.RunFolder(run_id_)));
+    return std::move(read_.imported);
+  }
+
+  // Of outputs: the folder has more than these.
+  void RemoveParts() {
+    for (size_t i = 0; i < plan_.sources.size(); ++i) (void)files_.Remove(FileAt(layout_, run_id_, i));
+    for (const TracePartRow& part : read_.imported.trace) {
+      if (!part.name.empty()) (void)files_.Remove(layout_.TracePartPath(run_id_, part.name));
+    }
+  }
+
+ private:
+  Status ReadOne(size_t i, std::optional<int64_t> likely_rank) {
+    const ImportPlan::Source& source = plan_.sources[i];
+    if (stop_.stop_requested()) return Fail(ErrorCode::kCancelled, "import '" + source.name + "'", "it was stopped");
+    ImportProgress now = before_;
+    auto add_up = [&](const ImportProgress& of_source) {
+      now.bytes = before_.bytes + of_source.bytes;
+      now.events = before_.events + of_source.events;
+      progress_(now);
+    };
+    const ImportSource from{.fd = source.held.fd.get(),
+                            .name = source.name,
+                            .format = source.format.empty() ? plan_.format : source.format,
+                            .rank = source.rank,
+                            .rank_if_unsaid = likely_rank,
+                            .may_be_none = source.may_be_none};
+    Result<ImportedPart> part = ways_.import(from, ways_.limits, files_, FileAt(layout_, run_id_, i), stop_, add_up);
+    if (!part.ok() && plan_.are_outputs && MayBeLeftOut(part.status())) {
+      read_.left_out.push_back(NotRead(source, part.status()));
+      return OkStatus();
+    }
+    if (!part.ok()) return OfSource(part.status(), source.name);
+    before_.bytes += source.held.size_bytes;
+    if (part->no_trace) {
+      if (!plan_.are_outputs) {
+        read_.left_out.push_back(TrustReason{kSourceLeftOut, WhyLeftOut(source, *part->no_trace)});
+      }
+      return OkStatus();
+    }
+    before_.events = now.events;
+    read_.sources.push_back(i);
+    read_.told_ranks.push_back(part->told_rank);
+    read_.imported.trace.push_back(RowOf(plan_, source, *part));
+    const Status is_new = CheckNoCopy(plan_, read_);
+    if (!is_new.ok() && plan_.are_outputs) {
+      read_.left_out.push_back(NotRead(source, is_new));
+      read_.sources.pop_back();
+      read_.told_ranks.pop_back();
+      read_.imported.trace.pop_back();
+      return files_.Remove(FileAt(layout_, run_id_, i));
+    }
+    RETURN_IF_ERROR(is_new);
+    if (part->has_metrics) RETURN_IF_ERROR(read_.metrics.Add(FileAt(layout_, run_id_, i)));
+    AddWarnings(source.name, part->warnings, read_.imported.trust);
+    return OkStatus();
+  }
+
+  const ImportWays& ways_;
+  Files& files_;
+  const Layout& layout_;
+  const std::string& run_id_;
+  const ImportPlan& plan_;
+  const std::stop_token& stop_;
+  const OnImportProgress& progress_;
+  ImportProgress before_;
+  Read read_;
+};
+
+}  // namespace
+
 Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
                                const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
   // The name of the run's folder, while what comes into it is read; where no thread can be started, behind that.
   std::future<Status> named =
       std::async(std::launch::async | std::launch::deferred, [&] { return files.SyncFolder(layout.RunsFolder()); });
-  Read read;
-  Imported& imported = read.imported;
-  ImportProgress before{.total_bytes = plan.total_bytes()};
-  const std::vector<std::optional<int64_t>> likely_ranks = LikelyRanks(plan);
-  for (size_t i = 0; i < plan.sources.size(); ++i) {
-    const ImportPlan::Source& source = plan.sources[i];
-    if (stop.stop_requested()) return Fail(ErrorCode::kCancelled, "import '" + source.name + "'", "it was stopped");
-    ImportProgress now = before;
-    auto add_up = [&](const ImportProgress& of_source) {
-      now.bytes = before.bytes + of_source.bytes;
-      now.events = before.events + of_source.events;
-      progress(now);
-    };
-    const ImportSource from{.fd = source.held.fd.get(),
-                            .name = source.name,
-                            .format = plan.format,
-                            .rank = source.rank,
-                            .rank_if_unsaid = likely_ranks[i],
-                            .may_be_none = source.may_be_none};
-    Result<ImportedPart> part = ways.import(from, ways.limits, files, FileAt(layout, run_id, i), stop, add_up);
-    if (!part.ok()) return OfSource(part.status(), source.name);
-    before.bytes += source.held.size_bytes;
-    if (part->no_trace) {
-      read.left_out.push_back(TrustReason{kSourceLeftOut, WhyLeftOut(source, *part->no_trace)});
-      continue;
-    }
-    before.events = now.events;
-    read.sources.push_back(i);
-    read.told_ranks.push_back(part->told_rank);
-    imported.trace.push_back(RowOf(plan, source, *part));
-    if (part->has_metrics) RETURN_IF_ERROR(read.metrics.Add(FileAt(layout, run_id, i)));
-    RETURN_IF_ERROR(CheckNoCopy(plan, read));
-    AddWarnings(source.name, part->warnings, imported.trust);
-  }
-  if (imported.trace.empty()) return NoneIsATrace(read.left_out);
-  RETURN_IF_ERROR(NameParts(ways, files, layout, run_id, plan, read));
-  read.metrics.Finish(imported.metrics, imported.kernel_metrics);
-  KeepFew(imported.trust);
-  imported.trust.insert(imported.trust.end(), read.left_out.begin(), read.left_out.end());  // each of them is named
-  if (plan.keep_sources) RETURN_IF_ERROR(KeepSources(files, layout, run_id, plan, stop, read));
-  RETURN_IF_ERROR(files.SyncFolder(layout.RunFolder(run_id)));
-  RETURN_IF_ERROR(named.get());
-  return std::move(read.imported);
+  SourcesReading reading(ways, files, layout, run_id, plan, stop, progress);
+  Result<Imported> imported = reading.Run();
+  const Status folder_named = named.get();
+  if (imported.ok() && !folder_named.ok()) imported = folder_named;
+  if (!imported.ok() && plan.are_outputs) reading.RemoveParts();
+  return imported;
 }
 
 }  // namespace kprof

@@ -7,7 +7,9 @@
 namespace kprof {
 namespace {
 
-constexpr std::string_view kMagic = "kprofspool1\n";
+constexpr std::string_view kMagic = "kprofspool2\n";
+constexpr std::string_view kFirstMagic = "kprofspool1\n";
+static_assert(kMagic.size() == kFirstMagic.size());
 constexpr size_t kSumBytes = 64;
 constexpr size_t kHeaderBytes = kMagic.size() + kSumBytes + 1;
 
@@ -41,14 +43,15 @@ Result<LaunchRequest> ReadSpool(Files& files, const Layout& layout, const std::s
     return damaged(content.status().why());  // its size
   if (!content.ok()) return content.status();
   std::string_view view = *content;
-  if (view.size() < kHeaderBytes || !view.starts_with(kMagic) || view[kHeaderBytes - 1] != '\n') {
+  const bool is_first = view.starts_with(kFirstMagic);
+  if (view.size() < kHeaderBytes || (!is_first && !view.starts_with(kMagic)) || view[kHeaderBytes - 1] != '\n') {
     return damaged("it does not begin as a launch file does");
   }
   std::string_view payload = view.substr(kHeaderBytes);
   if (Sha256Of(payload) != view.substr(kMagic.size(), kSumBytes)) {
     return damaged("its checksum does not match its content");
   }
-  Result<LaunchRequest> request = DecodeLaunchRequest(payload);
+  Result<LaunchRequest> request = is_first ? DecodeFirstLaunchRequest(payload) : DecodeLaunchRequest(payload);
   if (!request.ok()) return damaged(request.status().why());
   if (Status makes_sense = CheckLaunchRequest(*request); !makes_sense.ok()) return damaged(makes_sense.why());
   return request;

@@ -1,7 +1,8 @@
 // What a queued run needs to start, its whole environment included, kept in a private file until it starts, so that a
 // queue survives its daemon. Never in the catalog, whose backups are handed around (docs/adr/004).
 //
-// A file is "kprofspool1\n", 64 hex digits of the payload's SHA-256, "\n", the payload (EncodeLaunchRequest).
+// A file is "kprofspool2\n", 64 hex digits of the payload's SHA-256, "\n", the payload (EncodeLaunchRequest). One of
+// "kprofspool1\n" has a payload of the first form, and is still read.
 // Blocking, but for RemoveSpoolSoon: from a worker.
 #pragma once
 

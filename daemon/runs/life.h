@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "daemon/ingest/trace_import.h"
 #include "daemon/runs/run_end.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
@@ -15,8 +17,16 @@
 namespace kprof {
 
 struct LifeEvents {
+  // Of a command with a step before its lease: that has run well, and it wants its devices now.
+  std::function<void()> wants_devices;
   std::function<void(const RunRow&)> changed;  // a new state is durable
-  std::function<void(EndedRun)> ended;         // the row as it ends; committing it is up to the owner
+  // Of a command, once it is over: its devices are free, and it goes on to store what it left. At most once.
+  // `failed`: why it does, as far as that is known.
+  std::function<void(const RunRow&, const std::optional<Status>& failed)> left_devices;
+  // It wants a place among the imports; `granted` is called from the loop when it has one, which it keeps to its end.
+  std::function<void(std::function<void()> granted)> wait_to_import;
+  std::function<void(const ImportProgress&)> import_progress;
+  std::function<void(EndedRun)> ended;  // the row as it ends; committing it is up to the owner
 };
 
 class Life {
@@ -24,6 +34,9 @@ class Life {
   virtual ~Life() = default;
 
   virtual void Begin() = 0;
+
+  // The devices that it wanted are its own; `trust` is known of them. REQUIRES: wants_devices was called.
+  virtual void OnGranted(const std::vector<TrustReason>& /*trust*/) {}
 
   // Ends it, or keeps it from starting; the run then ends with this error. Too late once its work has ended: returns
   // false. A second call can only shorten the grace; the first reason stays.

@@ -19,6 +19,16 @@ UniqueFd OpenProgress(Files& files, const Layout& layout, const std::string& id)
   return file.ok() ? UniqueFd(::fcntl((*file)->fd(), F_DUPFD_CLOEXEC, 0)) : UniqueFd();
 }
 
+// Copies that it had begun of files that its command left: nobody will know them.
+void RemoveAllButLogs(Files& files, const Layout& layout, const std::string& id) {
+  const Result<std::vector<FolderEntry>> entries = files.List(layout.RunFolder(id));
+  if (!entries.ok()) return;
+  for (const FolderEntry& entry : *entries) {
+    if (entry.name == kStdoutName || entry.name == kStderrName || entry.name == kProgressName) continue;
+    (void)files.Remove(layout.ArtifactPath(id, entry.name));
+  }
+}
+
 }  // namespace
 
 Status LostWithDaemon(const RunRow& row) {
@@ -27,6 +37,7 @@ Status LostWithDaemon(const RunRow& row) {
 }
 
 RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_unix_ns) {
+  RemoveAllButLogs(files, layout, row.id);
   Result<Collected> collected = CollectRunFolder(files, layout, row.id, false);
   if (collected.ok()) {
     SetCollected(row, *std::move(collected));

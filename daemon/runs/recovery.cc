@@ -60,7 +60,8 @@ void WarnIf(const Status& failed, const char* text) {
 }
 
 // What became of an open run: it is queued still, or lost and not over; or it has ended.
-RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock) {
+// `prepares`: of a queued one, that a step runs before its lease.
+RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, const Clock& clock, bool& prepares) {
   const bool queued = run.state == RunState::kQueued;
   // The state that a backup has is of its own time; this file goes when a run ends.
   const bool in_flight = is_backup ? files.OpenForRead(layout.ArtifactPath(run.id, kProgressName)).ok() : !queued;
@@ -76,7 +77,10 @@ RunRow FoundRun(RunRow run, bool is_backup, Files& files, const Layout& layout, 
   }
   if (queued && !in_flight) {
     Result<LaunchRequest> spooled = ReadSpool(files, layout, run.id);
-    if (spooled.ok()) return run;
+    if (spooled.ok()) {
+      prepares = !spooled->prepare.empty();
+      return run;
+    }
     if (!is_backup) {
       LogError("a queued run lost its launch file", {{"run", run.id}, {"error", spooled.status().ToString()}});
       SetEnd(run, spooled.status().In("queue run " + run.id + " again"), clock.unix_ns());
@@ -140,8 +144,10 @@ Result<RecoveredRuns> RecoverRuns(Catalog& catalog, Files& files, const Clock& c
   recovered.is_backup = catalog.is_backup();
   for (RunRow& stored : open) {
     const bool had_lease = stored.state != RunState::kQueued;  // if any: both are stored at once
-    RunRow run = FoundRun(std::move(stored), catalog.is_backup(), files, layout, clock);
+    bool prepares = false;
+    RunRow run = FoundRun(std::move(stored), catalog.is_backup(), files, layout, clock, prepares);
     if (!IsTerminal(run.state)) {
+      if (prepares) recovered.preparing.insert(run.id);
       recovered.runs.push_back(std::move(run));
       continue;
     }

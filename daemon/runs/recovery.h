@@ -30,6 +30,7 @@ struct RecoveredRuns {
   std::string last_session_id;
   // Those that had not ended, in their order: `queued`, ready to be queued again; or in flight, and lost.
   std::vector<RunRow> runs;
+  std::set<std::string> preparing;  // those of them that are queued and run a step before their lease
   // As they ended, which could not be written down, as on a full disk; or is to be with what they left.
   struct Unstored {
     RunRow row;

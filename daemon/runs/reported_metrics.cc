@@ -203,7 +203,7 @@ class MetricLine {
 // Which metric a row is.
 using MetricKey = std::tuple<std::string, int64_t, std::string>;
 
-MetricKey KeyOf(const MetricRow& metric) {
+MetricKey MetricKeyOf(const MetricRow& metric) {
   return {metric.kernel, metric.launch.value_or(-1), metric.name};
 }
 
@@ -237,7 +237,7 @@ ReportedMetrics ReadReportedMetrics(std::string_view text, int64_t dropped_bytes
       reported.NoteBad(number, metric.status().why());
       continue;
     }
-    const auto found = places.find(KeyOf(*metric));
+    const auto found = places.find(MetricKeyOf(*metric));
     if (found != places.end()) {
       reported.rows[found->second] = {*std::move(metric), number};
       continue;
@@ -249,7 +249,7 @@ ReportedMetrics ReadReportedMetrics(std::string_view text, int64_t dropped_bytes
       continue;
     }
     totals += is_total ? 1 : 0;
-    places.emplace(KeyOf(*metric), reported.rows.size());
+    places.emplace(MetricKeyOf(*metric), reported.rows.size());
     reported.rows.push_back({*std::move(metric), number});
   }
   return reported;

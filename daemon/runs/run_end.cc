@@ -43,6 +43,21 @@ Status StatusOf(const RunError& error, const std::string& what) {
   return Fail(ErrorCodeByName(error.code).value_or(ErrorCode::kInternal), what, why, error.remedy);
 }
 
+Status WhyStepFailed(const CommandEnded& command, const RunRow& row, const std::string& remedy) {
+  const std::string how = command.step_signal      ? "was ended by " + SignalName(*command.step_signal)
+                          : command.step_exit_code ? "ended with exit code " + std::to_string(*command.step_exit_code)
+                                                   : "could not be started";
+  const std::string what = "run " + row.id;
+  if (command.failed_step == kPrepareStep) {
+    return Fail(ErrorCode::kCommandFailed, what, "the command of --prepare " + how, remedy);
+  }
+  if (command.failed_step == kCheckStep) {
+    return Fail(ErrorCode::kCheckFailed, what, "the command of --check " + how, remedy);
+  }
+  return Fail(ErrorCode::kToolFailed, what,
+              "the step '" + ClippedText(command.failed_step, 200) + "' of its tool " + how, remedy);
+}
+
 }  // namespace
 
 void SetCollected(RunRow& row, Collected collected) {
@@ -91,6 +106,7 @@ std::optional<Status> WhyCommandFailed(const CommandEnded& command, const RunRow
     return Fail(ErrorCode::kCommandFailed, "run " + row.id,
                 "the command ended with exit code " + std::to_string(*command.exit_code), remedy);
   }
+  if (!command.failed_step.empty()) return WhyStepFailed(command, row, remedy);
   return std::nullopt;
 }
 

@@ -5,20 +5,20 @@
 
 #include "daemon/base/environment.h"
 #include "daemon/base/log.h"
+#include "daemon/capture/ncu_lock.h"
+#include "daemon/capture/tools.h"
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/believable_end.h"
 #include "daemon/runs/launch_spool.h"
-#include "daemon/runs/planned_launch.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/seconds_text.h"
 #include "daemon/runs/state_marker.h"
+#include "storage/base/readable_text.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {
 namespace {
-
-constexpr int64_t kTimeoutGraceMs = 5000;
 
 // What goes wrong with the daemon or its node; the rest is between a run and who wants it.
 bool IsForTheOperator(ErrorCode code) {
@@ -26,10 +26,32 @@ bool IsForTheOperator(ErrorCode code) {
          code == ErrorCode::kStorageBroken;
 }
 
+// One that an older build had not, and of which a row is left, has no outputs: its launch says why it fails.
+const Tool& ToolOf(const RunRow& row) {
+  static constexpr Tool kNone{};
+  const Tool* tool = FindTool(row.tool);
+  return tool != nullptr ? *tool : kNone;
+}
+
+// ncu's own where it has no TMPDIR.
+constexpr char kUsualNcuFolder[] = "/tmp";
+
+constexpr int64_t kImportProgressNs = 200 * kNanosPerMilli;
+
+TrustReason NotImportedAtStop() {
+  return {kOutputNotImported, "kprofd was stopped before its traces were read; they are among its artifacts"};
+}
+
 }  // namespace
 
-RunLife::RunLife(const RunParts& parts, RunRow row, int64_t longest_ms, LifeEvents events)
-    : parts_(parts), events_(std::move(events)), row_(std::move(row)), stay_(parts, row_) {
+RunLife::RunLife(const RunParts& parts, RunRow row, bool prepares, int64_t longest_ms, LifeEvents events)
+    : parts_(parts),
+      events_(std::move(events)),
+      row_(std::move(row)),
+      prepares_(prepares),
+      stay_(parts, row_),
+      tool_(ToolOf(row_)),
+      longest_ms_(longest_ms) {
   if (row_.timeout_ms > 0 || longest_ms == 0) return;
   row_.timeout_ms = longest_ms;
   timeout_is_nodes_ = true;
@@ -54,40 +76,80 @@ void RunLife::Commit(std::function<Status(Db&)> also, std::function<void(Status)
 
 void RunLife::Begin() {
   KPROF_ON_IO_LOOP(parts_.loop);
+  if (prepares_) return PrepareFiles();
+  CommitPreparing([this] { PrepareFiles(); });
+}
+
+// Its devices are its own.
+void RunLife::CommitPreparing(std::function<void()> then) {
+  leased_ = true;
   row_.state = RunState::kPreparing;
   std::optional<AuditEntry> granted;
   if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
   auto take_devices = [granted](Db& db) { return granted ? AppendAudit(db, *granted) : OkStatus(); };
-  Commit(take_devices, [this](Status status) {
+  Commit(take_devices, [this, then = std::move(then)](Status status) {
+    if (ended_) return;
     if (!status.ok()) Blame(status);
-    if (error_ || stop_reason_) return End();
-    PrepareFiles();
+    if (!error_ && !stop_reason_) return then();
+    preparing_devices_ = false;
+    if (!status.ok()) {  // nobody will know that it had them
+      leased_ = false;
+      row_.state = RunState::kQueued;
+    }
+    prepares_ ? BeginCollecting() : End();
   });
+}
+
+void RunLife::OnGranted(const std::vector<TrustReason>& trust) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (ended_) return;  // its end is on the way, and gives them back
+  row_.trust.insert(row_.trust.begin(), trust.begin(), trust.end());
+  preparing_devices_ = true;
+  CommitPreparing([this] { PrepareDevices([this] { GiveDevices(); }); });
+}
+
+void RunLife::GiveDevices() {
+  preparing_devices_ = false;
+  launched_->Lease(DeviceVariables(environment_));
+  environment_ = {};
+  if (row_.starter != RunStarter::kHelper) CommitRunning();
+}
+
+std::vector<std::string> RunLife::DeviceVariables(const std::vector<std::string>& environment) const {
+  return parts_.devices.now()->VisibilityVariables(row_.devices, environment);
 }
 
 template <typename T>
 void RunLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
-  auto job = [this, work = std::move(work), then] {
+  // What is posted when we are gone never runs.
+  auto job = [this, &loop = parts_.loop, work = std::move(work), then] {
     auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
-    parts_.loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
+    loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
   };
   Status submitted = pool.Submit(std::move(job));
   if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
 }
 
 void RunLife::PrepareFiles() {
-  auto work = [this, id = row_.id, leased = row_.devices, tool_name = row_.tool,
-               starter = row_.starter]() -> Result<Prepared> {
+  auto work = [this, id = row_.id, leased = row_.devices, starter = row_.starter]() -> Result<Prepared> {
     Prepared prepared;
     ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
     LaunchRequest& request = prepared.request;
-    ASSIGN_OR_RETURN(request, PlannedLaunch(tool_name, std::move(request)));
-    for (const std::string& variable : parts_.devices.now()->VisibilityVariables(leased, request.environment)) {
-      SetVariable(request.environment, variable);
+    if (request.prepare.empty()) {
+      for (const std::string& variable : parts_.devices.now()->VisibilityVariables(leased, request.environment)) {
+        SetVariable(request.environment, variable);
+      }
+    } else {  // what a step left that a daemon before this one had begun
+      for (const std::string& folder : {parts_.catalog.layout().RunFolder(id), OutputFolderOf(id)}) {
+        const Status removed = parts_.files.RemoveTree(folder);
+        if (!removed.ok() && removed.code() != ErrorCode::kNotFound) return removed;
+      }
     }
     SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
     request.output_head_bytes = parts_.output.head_bytes;
     request.output_tail_bytes = parts_.output.tail_bytes;
+    request.most_outputs = parts_.outputs.files;
+    if (starter == RunStarter::kDaemon) request.output_folder = OutputFolderOf(id);
     ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
     if (starter == RunStarter::kClient) {
       const std::string progress = parts_.catalog.layout().ArtifactPath(id, kProgressName);
@@ -101,19 +163,26 @@ void RunLife::PrepareFiles() {
 void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
   if (!prepared.ok()) Blame(prepared.status());
   if (error_ || stop_reason_) return BeginCollecting();
-  PrepareDevices(*std::move(prepared));
+  if (prepares_ || tool_.needs.ncu_lock) environment_ = prepared->request.environment;
+  if (prepares_) return Launch(*std::move(prepared));
+  // Shared: std::function copies its captures.
+  PrepareDevices([this, prepared = std::make_shared<Prepared>(*std::move(prepared))] { Launch(std::move(*prepared)); });
 }
 
-void RunLife::PrepareDevices(Prepared prepared) {
-  // Shared: std::function copies its captures.
-  stay_.Prepare([this, prepared = std::make_shared<Prepared>(std::move(prepared))](const DeviceStay::Ready& ready) {
+void RunLife::PrepareDevices(std::function<void()> then) {
+  DeviceStay::Needs needs;
+  needs.profilers_paused = tool_.needs.dcgm_paused;
+  if (tool_.needs.ncu_lock) needs.ncu_locks = NcuPlaceFor(environment_, kUsualNcuFolder).locks;
+  stay_.Prepare(std::move(needs), [this, then = std::move(then)](const DeviceStay::Ready& ready) {
+    if (ended_) return;
+    preparing_devices_ = false;
     row_.trust.insert(row_.trust.end(), ready.trust.begin(), ready.trust.end());
     if (!ready.refused.ok()) {
       const Status& why = ready.refused;
       Blame(Fail(why.code(), "run " + row_.id, why.why(), why.remedy()));
     }
     if (error_ || stop_reason_) return BeginCollecting();
-    Launch(std::move(*prepared));
+    then();
   });
 }
 
@@ -127,11 +196,21 @@ void RunLife::Launch(Prepared prepared) {
          "no systemd runs here that could give it a unit of its own"});
   };
   events.held_up = [this](const Status& why) { OnHeldUp(why); };
+  events.step_begins = [this] { OnStepBegins(); };
+  events.command_over = [this] { stay_.EndWatching(); };
+  events.steps_done = [this] {
+    timeout_.Cancel();
+    step_runs_ = false;
+    if (stop_reason_) return BeginCollecting();  // it ended well before it heard of that
+    events_.wants_devices();
+  };
   events.prepared = [this] {
     prepared_ = true;
     timeout_.Cancel();
     row_.starter == RunStarter::kHelper && !ended_ ? CommitRunning() : GoWhenReady();
   };
+  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) { TakeOutput(file); };
+  events.left_out = [this](const OutputsLeftOut& left_out) { left_out_ = left_out; };
   events.started = [this](CommandStarted started) { OnStarted(started); };
   events.may_live_on = [this](const Status& why) {
     row_.trust.push_back(MayLiveOn(why));
@@ -167,7 +246,8 @@ void RunLife::Launch(Prepared prepared) {
   }
   // The supervisor sets up while the state is being committed; it goes on only when both are ready. The helper may be
   // away: until it has started one, the run is preparing.
-  if (row_.starter != RunStarter::kHelper) CommitRunning();
+  if (row_.starter != RunStarter::kHelper && !prepares_) CommitRunning();
+  if (prepares_) events_.changed(row_);  // its client may come for it now
 }
 
 void RunLife::CommitRunning() {
@@ -194,6 +274,18 @@ void RunLife::OnHeldUp(const Status& why) {
     Stop(Fail(ErrorCode::kQueueTimeout, "run " + row_.id, "it waited longer than its queue timeout; " + why.why(),
               "give it more with --queue-timeout; kprofctl doctor says what is wrong"),
          0);
+  });
+}
+
+// Its timeout is the command's, which has not begun; the node's own holds for both.
+void RunLife::OnStepBegins() {
+  step_runs_ = true;
+  if (longest_ms_ <= 0) return;
+  timeout_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this] {
+    Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
+              "its --prepare ran for the " + SecondsText(longest_ms_) + " that this node lets a run last",
+              "prepare less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes"),
+         kTimeoutGraceMs);
   });
 }
 
@@ -246,11 +338,11 @@ int64_t RunLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
 
 bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
   KPROF_ON_IO_LOOP(parts_.loop);
-  if (ended_) return false;
-  if (!stop_reason_) stop_reason_ = reason;
-  if (went_) {
+  if (ended_) return StopKeeping(reason);
+  if (!stop_reason_ && !reason.ok()) stop_reason_ = reason;
+  if (went_ || step_runs_) {
     launched_->Stop(grace_ms);
-  } else if (launched_ && !committing_running_) {
+  } else if (launched_ && !committing_running_ && !preparing_devices_) {
     BeginCollecting();  // it waits for its supervisor; nothing was executed yet
   } else {
     stay_.Hurry();  // it, a commit or a worker is on its way back and will see stop_reason_
@@ -271,11 +363,15 @@ void RunLife::BeginCollecting() {
   timeout_.Cancel();
   // Closes the channel, and with it whatever has not ended. Later: we may be inside one of its events.
   parts_.loop.Post([launched = std::shared_ptr<Launched>(std::move(launched_))] {});
-  row_.state = RunState::kCollecting;
+  if (leased_) row_.state = RunState::kCollecting;
   row_.ended_ns =
       command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
   FinishOutput();
   LeaveDevices();
+  if (!leased_) {  // it is queued until it has ended
+    collecting_committed_ = true;
+    return parts_.loop.Post([this] { CollectWhenReady(); });
+  }
   Commit(nullptr, [this](Status status) {
     if (!status.ok()) Blame(status);
     collecting_committed_ = true;
@@ -304,7 +400,9 @@ void RunLife::LeaveDevices() {
 
 // However it came to its end: nothing is written into its folder any more once that is collected.
 void RunLife::CollectWhenReady() {
-  if (collecting_committed_ && !taking_ && left_devices_) CollectFiles();
+  if (!collecting_committed_ || taking_ || !left_devices_ || std::exchange(collecting_files_, true)) return;
+  if (!outputs_.empty() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
+  CollectFiles();
 }
 
 void RunLife::CollectFiles() {
@@ -316,6 +414,8 @@ void RunLife::CollectFiles() {
                dropped_bytes]() -> Result<Gathered> {
     Gathered gathered;
     gathered.reported = ReadReportedMetrics(metrics, dropped_bytes);
+    // Its supervisor removes it, unless that was killed.
+    if (row_.starter == RunStarter::kDaemon) (void)parts_.files.RemoveTree(OutputFolderOf(id));
     ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples));
     return gathered;
   };
@@ -329,7 +429,170 @@ void RunLife::OnCollected(Result<Gathered> gathered) {
   } else {
     Blame(gathered.status());
   }
+  for (std::string& reason : left_out_.reasons) row_.trust.push_back({kOutputLeftOut, ClippedText(reason, 512)});
+  if (left_out_.more > 0) row_.trust.push_back({kOutputLeftOut, std::to_string(left_out_.more) + " more files"});
+  if (refused_outputs_ > 0) {
+    row_.trust.push_back({kOutputLeftOut, std::to_string(refused_outputs_) +
+                                              " files: too many of this user's are on their way to be kept; collect "
+                                              "fewer, or run fewer at once"});
+  }
+  keeping_ = true;
+  if (IsKeepingOver()) return;
+  outputs_.empty() ? OnOutputsOver() : ChooseWhatToKeep();
+}
+
+std::string RunLife::OutputFolderOf(const std::string& id) const {
+  return parts_.catalog.layout().TemporaryFolder() + "/outputs-" + id;
+}
+
+// A descriptor counts among those that are held for imports.
+void RunLife::TakeOutput(const std::shared_ptr<ReceivedOutput>& file) {
+  HeldOutput output{file, nullptr, 0};
+  if (parts_.imports != nullptr && row_.starter != RunStarter::kDaemon) {
+    Result<Places::Place> place = parts_.imports->sources.TakePlace(row_.uid);
+    if (!place.ok()) {
+      ++refused_outputs_;
+      return;
+    }
+    output.place = std::make_shared<Places::Place>(*std::move(place));
+  }
+  outputs_.push_back(std::move(output));
+}
+
+void RunLife::ChooseWhatToKeep() {
+  auto work = [outputs = std::exchange(outputs_, {}), policy = parts_.outputs,
+               is_callers = row_.starter != RunStarter::kDaemon]() -> Result<ChosenOutputs> {
+    return ChooseOutputs(outputs, policy, is_callers);
+  };
+  OnWorker<ChosenOutputs>(parts_.outputs_work, std::move(work), &RunLife::OnChosen);
+}
+
+void RunLife::OnChosen(Result<ChosenOutputs> chosen) {
+  if (!chosen.ok()) Blame(chosen.status());
+  if (chosen.ok()) {
+    row_.trust.insert(row_.trust.end(), chosen->trust.begin(), chosen->trust.end());
+    outputs_ = std::move(chosen->outputs);
+  }
+  if (IsKeepingOver()) return;
+  if (outputs_.empty()) return OnOutputsOver();
+  auto fits = [storage = parts_.storage, uid = row_.uid, bytes = chosen->bytes](Db& db) -> Status {
+    return storage == nullptr ? OkStatus() : storage->CheckBytes(db, uid, bytes, "keep what the command left");
+  };
+  Commit(fits, [this](const Status& status) {
+    if (!status.ok()) Blame(status);
+    if (IsKeepingOver()) return;
+    auto work = [&files = parts_.files, &layout = parts_.catalog.layout(), id = row_.id, policy = parts_.outputs,
+                 outputs = std::exchange(outputs_, {}), taken = row_.artifacts, stop = stop_keeping_.get_token()] {
+      return KeepOutputs(outputs, files, layout, id, taken, policy, stop);
+    };
+    OnWorker<KeptOutputs>(parts_.outputs_work, std::move(work), &RunLife::OnKept);
+  });
+}
+
+void RunLife::OnKept(Result<KeptOutputs> kept) {
+  if (kept.ok()) {
+    kept_ = std::move(kept->kept);
+    for (const KeptOutput& output : kept_) row_.artifacts.push_back(output.artifact);
+    row_.trust.insert(row_.trust.end(), kept->trust.begin(), kept->trust.end());
+  } else if (daemon_stops_ && kept.status().code() == ErrorCode::kCancelled) {
+    row_.trust.push_back({kOutputLeftOut, "kprofd was stopped while files were being kept"});
+  } else if (!was_stopped_keeping_) {
+    Blame(kept.status());
+  }
+  const bool has_traces = parts_.imports != nullptr && HaveTraces(kept_, tool_);
+  if (has_traces && daemon_stops_) row_.trust.push_back(NotImportedAtStop());
+  if (IsKeepingOver()) return;
+  if (!has_traces) return OnOutputsOver();
+  waits_to_import_ = true;
+  events_.wait_to_import([this] {
+    if (!std::exchange(waits_to_import_, false)) return;  // it was stopped meanwhile
+    ImportOutputs();
+  });
+}
+
+void RunLife::ImportOutputs() {
+  if (longest_ms_ > 0) {
+    import_limit_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this] { stop_keeping_.request_stop(); });
+  }
+  auto work = [&ways = *parts_.imports, &files = parts_.files, &layout = parts_.catalog.layout(), &tool = tool_,
+               id = row_.id, kept = kept_, stop = stop_keeping_.get_token(),
+               report = Reporter()]() -> Result<Imported> {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const ImportPlan> plan, PlanToImport(kept, tool, files, layout, id));
+    return ImportSources(ways, files, layout, id, *plan, stop, report);
+  };
+  OnWorker<Imported>(parts_.imports->pool, std::move(work), &RunLife::OnImported);
+}
+
+// Called on the thread that reads; tells the loop some times a second.
+OnImportProgress RunLife::Reporter() {
+  return [this, &loop = parts_.loop, &clock = parts_.clock, last_ns = int64_t{0}](const ImportProgress& now) mutable {
+    const int64_t now_ns = clock.mono_ns();
+    if (last_ns != 0 && now_ns - last_ns < kImportProgressNs) return;
+    last_ns = now_ns;
+    // We are there until the result is, which is posted after this.
+    loop.Post([this, now] {
+      if (events_.import_progress) events_.import_progress(now);
+    });
+  };
+}
+
+void RunLife::OnImported(Result<Imported> imported) {
+  import_limit_.Cancel();
+  if (imported.ok()) {
+    for (TracePartRow& part : imported->trace) row_.trace.push_back(std::move(part));
+    row_.metrics.insert(row_.metrics.end(), imported->metrics.begin(), imported->metrics.end());
+    kernel_metrics_ = std::move(imported->kernel_metrics);
+    row_.trust.insert(row_.trust.end(), imported->trust.begin(), imported->trust.end());
+  } else if (imported.status().code() == ErrorCode::kCancelled && daemon_stops_) {
+    row_.trust.push_back(NotImportedAtStop());
+  } else if (imported.status().code() == ErrorCode::kCancelled && !was_stopped_keeping_) {
+    row_.trust.push_back({kOutputNotImported, "to read its traces took the " + SecondsText(longest_ms_) +
+                                                  " that this node lets a run last"});
+  } else if (!was_stopped_keeping_) {
+    Blame(imported.status());
+  }
+  OnOutputsOver();
+}
+
+void RunLife::OnOutputsOver() {
+  keeping_ = false;
+  std::sort(row_.artifacts.begin(), row_.artifacts.end(),
+            [](const ArtifactRow& a, const ArtifactRow& b) { return a.name < b.name; });
+  const bool ended_well = command_ && !error_ && !stop_reason_ && !WhyCommandFailed(*command_, row_);
+  if (ended_well) {
+    if (std::optional<Status> why = WhyToolFailed(tool_, row_.id, kept_, row_.trace, row_.trust)) {
+      Blame(daemon_stops_ ? *daemon_stops_ : *why);
+    }
+  }
   End();
+}
+
+// It is to end, or has to.
+bool RunLife::IsKeepingOver() {
+  if (!error_ && !was_stopped_keeping_ && !daemon_stops_) return false;
+  if (daemon_stops_ && !outputs_.empty()) {
+    row_.trust.push_back({kOutputLeftOut, std::to_string(outputs_.size()) + " files: kprofd was stopped before they "
+                                                                            "were kept"});
+  }
+  OnOutputsOver();
+  return true;
+}
+
+// Its command has ended. Where it is the daemon that stops, that counts, with what is kept of it by then.
+bool RunLife::StopKeeping(const Status& reason) {
+  if (!keeping_ && outputs_.empty()) return false;
+  if (reason.code() == ErrorCode::kLostDaemon) {
+    daemon_stops_ = reason;
+  } else if (!reason.ok()) {
+    if (!stop_reason_) stop_reason_ = reason;
+    was_stopped_keeping_ = true;
+  }
+  stop_keeping_.request_stop();
+  if (std::exchange(waits_to_import_, false)) {
+    if (daemon_stops_) row_.trust.push_back(NotImportedAtStop());
+    parts_.loop.Post([this] { OnOutputsOver(); });
+  }
+  return true;
 }
 
 void RunLife::Blame(const Status& error) {
@@ -342,6 +605,7 @@ void RunLife::Blame(const Status& error) {
 }
 
 std::optional<Status> RunLife::WhyItFailed() const {
+  if (was_stopped_keeping_) return stop_reason_;
   if (error_) return error_;
   if (!command_) return stop_reason_;
   if (command_->output_error == 0 && stop_reason_ && command_->stopped) return stop_reason_;
@@ -350,10 +614,9 @@ std::optional<Status> RunLife::WhyItFailed() const {
 
 void RunLife::End() {
   ended_ = true;
-  std::vector<MetricRow> kernel_metrics;
-  if (command_) {
+  if (command_ && went_) {
     SetCommandEnded(row_, *command_);
-    AddReportedMetrics(std::move(reported_), row_, kernel_metrics);
+    AddReportedMetrics(std::move(reported_), row_, kernel_metrics_);
   } else if (!went_) {
     row_.started_ns.reset();
   }
@@ -362,7 +625,7 @@ void RunLife::End() {
   if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
     parts_.grants->Forget(row_.id);
   }
-  events_.ended({row_, may_live_on_, went_, started_ || command_, std::move(kernel_metrics)});
+  events_.ended({row_, may_live_on_, went_, started_ || command_, std::move(kernel_metrics_)});
 }
 
 }  // namespace kprof

@@ -13,6 +13,7 @@
 #include "daemon/process/output_progress.h"
 #include "daemon/runs/expiry_clock.h"
 #include "daemon/runs/import_ways.h"
+#include "daemon/runs/outputs_policy.h"
 #include "daemon/runs/run_observer.h"
 #include "daemon/runs/storage_limits.h"
 #include "storage/base/files.h"
@@ -29,8 +30,9 @@ class UserNames;
 struct RunParts {
   IoLoop& loop;
   const Clock& clock;
-  WorkerPool& workers;     // short work: rows, small files
-  WorkerPool& files_work;  // what may take long: collecting what a run left, deleting it
+  WorkerPool& workers;       // short work: rows, small files
+  WorkerPool& files_work;    // what may take long: collecting a run's logs, deleting it
+  WorkerPool& outputs_work;  // what takes as long as it is large: copying files that commands left
   Files& files;
   Catalog& catalog;
   Launcher& launcher;
@@ -53,6 +55,7 @@ struct RunParts {
   NodeDevices* node_devices = nullptr;
   UserNames* user_names = nullptr;
   ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
+  OutputsPolicy outputs = {};
 };
 
 }  // namespace kprof

@@ -1,5 +1,7 @@
 #include "daemon/runs/run_request.h"
 
+#include <algorithm>
+
 #include "daemon/clocks/clock_policy.h"
 #include "daemon/runs/request_checks.h"
 #include "daemon/runs/seconds_text.h"
@@ -27,7 +29,29 @@ Status CheckStrings(const RunRequest& request, const RunRequestLimits& limits) {
   if (request.environment.size() > limits.variables) {
     return RefuseSize("the environment", request.environment.size(), limits.variables, "variables");
   }
-  size_t total_bytes = 0;
+  if (request.options.size() > limits.options) {
+    return RefuseSize("the request", request.options.size(), limits.options, "options");
+  }
+  if (request.collect.size() > limits.globs) {
+    return RefuseSize("the request", request.collect.size(), limits.globs, "names of files to be kept",
+                      "use * and ? in fewer of them");
+  }
+  size_t total_bytes = request.prepare.size() + request.check.size();
+  for (const std::string& glob : request.collect) {
+    if (glob.empty()) return RefuseRun("a name of files to be kept is empty", "write it like 'out/*.json.gz'");
+    if (glob.size() > limits.path_bytes) {
+      return RefuseSize("a name of files to be kept", glob.size(), limits.path_bytes, "bytes", "use * and ? in it");
+    }
+    total_bytes += glob.size() + 1;
+  }
+  for (const std::string& option : request.options) total_bytes += option.size() + 1;
+  const auto holds_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (std::any_of(request.collect.begin(), request.collect.end(), holds_nul) ||
+      std::any_of(request.options.begin(), request.options.end(), holds_nul) || holds_nul(request.prepare) ||
+      holds_nul(request.check)) {
+    return RefuseRun("an option, a name of files to be kept, or a command of --prepare or --check holds a zero byte",
+                     "leave it out");
+  }
   for (const std::string& argument : request.argv) {
     if (argument.find('\0') != std::string::npos)
       return RefuseRun("an argument holds a zero byte", "no program could be given it; leave it out");

@@ -21,6 +21,7 @@ struct RunRequest {
   std::vector<uint32_t> groups;               // of a local caller's connection; as in Asker
   CallerPlace place = CallerPlace::kUnasked;  // of a local caller, in system mode
   std::string tool;
+  std::vector<std::string> options;  // of the tool, "name=value"
   std::vector<std::string> argv;
   std::string cwd;
   std::vector<std::string> environment;  // "NAME=value", complete
@@ -38,6 +39,9 @@ struct RunRequest {
   std::string clocks;  // a policy; empty: the tool's, or the session's
   int64_t cool_down_ms = 0;
   bool exclusive = false;
+  std::vector<std::string> collect;  // globs of files to be kept
+  std::string prepare;               // commands for sh -c; empty: none
+  std::string check;
 };
 
 struct RunRequestLimits {
@@ -47,6 +51,8 @@ struct RunRequestLimits {
   size_t path_bytes = 4096;  // of the working folder
   size_t name_bytes = 1024;  // of tool and device selector
   size_t resource_limits = 64;
+  size_t options = 256;
+  size_t globs = 256;
   size_t idempotency_key_bytes = 64;
 };
 

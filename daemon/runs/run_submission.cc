@@ -6,7 +6,6 @@
 
 #include "daemon/runs/audit_log.h"
 #include "daemon/runs/launch_spool.h"
-#include "daemon/runs/planned_launch.h"
 #include "daemon/runs/stored_environment.h"
 #include "storage/base/launch_digest.h"
 #include "storage/catalog/run_list.h"
@@ -65,6 +64,11 @@ std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
 
 LaunchRequest LaunchRequestOf(RunRequest request) {
   LaunchRequest launch;
+  launch.tool = std::move(request.tool);
+  launch.options = std::move(request.options);
+  launch.collect = std::move(request.collect);
+  launch.prepare = std::move(request.prepare);
+  launch.check = std::move(request.check);
   launch.argv = std::move(request.argv);
   launch.environment = std::move(request.environment);
   launch.cwd = std::move(request.cwd);
@@ -112,9 +116,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
   // Its caller is there now, and need not be when its turn comes.
   void AskForGrant(const LaunchRequest& launch) {
-    Result<LaunchRequest> planned = PlannedLaunch(row_.tool, launch);
-    if (!planned.ok()) return TakeBack(planned.status());
-    parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(*planned)] {
+    parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(launch)] {
       self->parts_.grants->Register(self->row_.id, self->asker_, digest, [self](const Status& granted) {
         self->OnWorker([self, granted] { granted.ok() ? self->StoreRow() : self->TakeBack(granted); });
       });

@@ -38,6 +38,7 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
       leases_(parts.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
       imports_(parts.clock, options.imports_at_once, [this] { OnQueueChanged(); }),
+      preparations_(parts.clock, options.preparations_at_once, [this] { OnQueueChanged(); }),
       sessions_(parts, options.sessions, ids_, leases_,
                 {.end_run =
                      [this](const std::string& id, const Status& why, int64_t grace_ms) {
@@ -86,6 +87,7 @@ void Runs::TakeBack(RecoveredRuns recovered) {
   TakeInOrder(
       recovered, [&](SessionRow row) { sessions_.TakeBack(std::move(row), recovered.is_backup); },
       [&](RunRow row) {
+        if (recovered.preparing.contains(row.id)) open_[row.id].prepares = true;
         row.state == RunState::kQueued ? TakeBackQueued(std::move(row)) : TakeBackLost(std::move(row));
       });
   for (RecoveredRuns::Unstored& unstored : recovered.unstored) {
@@ -174,6 +176,7 @@ void Runs::Begin() {
   sessions_.Begin();
   leases_.Begin();
   imports_.Begin();
+  preparations_.Begin();
   retention_.Begin();
 }
 
@@ -185,13 +188,14 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
     return refuse(
         Fail(ErrorCode::kUsage, "submit run", "there is no tool '" + request.tool + "'", "use one of: " + ToolNames()));
   }
-  Status checked = tool->Check({request.argv, request.environment, request.cwd});
+  Status checked = CheckToolRequest(*tool, request.argv, request.options);
+  request.exclusive |= tool->needs.exclusive;
   if (!checked.ok()) return refuse(checked);
   checked = CheckLongestRun(request.timeout_ms, longest_run_ms_);
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place =
       request.session_id.empty()
-          ? PlaceByItself(request, tool->usual_clocks(), *parts_.devices.now())
+          ? PlaceByItself(request, tool->needs.clocks, *parts_.devices.now())
           : PlaceInSession(request, sessions_.FindTaking(request.session_id), *parts_.devices.now());
   if (!place.ok()) return refuse(place.status());
   if (request.session_id.empty()) checked = CheckClocks(parts_, place->clocks, "submit run");
@@ -202,22 +206,24 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   place->id = ids_.Next();
   const std::string id = place->id;
   const std::string session_id = request.session_id;
+  const bool prepares = !request.prepare.empty();
   Submitter by{account, {request.uid, request.caller, request.certificate_id}, request.groups};
   ++submitting_;
   room_.Enter(account);
   if (!session_id.empty()) sessions_.AddRun(session_id, id);
-  StoreSubmittedRun(parts_, std::move(request), account, *std::move(place),
-                    [this, id, session_id, by = std::move(by), done = std::move(done)](Result<SubmittedRun> stored) {
-                      --submitting_;
-                      if (stored.ok() && stored->is_new) {
-                        Enqueue(stored->row, nullptr, by);
-                      } else {
-                        room_.Leave(by.account);
-                        sessions_.RemoveRun(session_id, id);
-                      }
-                      stored.ok() ? done(stored->row) : done(stored.status());
-                      if (stopped_) FinishStopping();
-                    });
+  StoreSubmittedRun(
+      parts_, std::move(request), account, *std::move(place),
+      [this, id, session_id, prepares, by = std::move(by), done = std::move(done)](Result<SubmittedRun> stored) {
+        --submitting_;
+        if (stored.ok() && stored->is_new) {
+          Enqueue(stored->row, nullptr, prepares, by);
+        } else {
+          room_.Leave(by.account);
+          sessions_.RemoveRun(session_id, id);
+        }
+        stored.ok() ? done(stored->row) : done(stored.status());
+        if (stopped_) FinishStopping();
+      });
 }
 
 Status Runs::CheckSubmission(uint32_t account, const char* act) const {
@@ -241,7 +247,7 @@ void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
                        [this, by = std::move(by), done = std::move(done)](Result<SubmittedImport> stored) {
                          --submitting_;
                          if (stored.ok() && stored->plan) {
-                           Enqueue(stored->row, std::exchange(stored->plan, nullptr), by);
+                           Enqueue(stored->row, std::exchange(stored->plan, nullptr), false, by);
                          } else {
                            room_.Leave(by.account);
                          }
@@ -250,12 +256,13 @@ void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
                        });
 }
 
-void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, const Submitter& by) {
+void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, bool prepares, const Submitter& by) {
   const std::string id = row.id;
   LogInfo("run queued", {{"run", id}, {"uid", std::to_string(row.uid)}, {"tool", row.tool}});
   OpenRun& open = open_[id];
   open.row = std::move(row);
   open.plan = std::move(plan);
+  open.prepares = prepares;
   open.account = by.account;
   if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
@@ -277,7 +284,26 @@ void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, const Sub
 }
 
 void Runs::Wait(OpenRun& open) {
+  open.prepares ? WaitToPrepare(open) : WaitForDevices(open);
+}
+
+// What runs before its lease is bounded as well: each has a supervisor, until it has its devices.
+void Runs::WaitToPrepare(OpenRun& open) {
   const RunRow& row = open.row;
+  open.leases = &preparations_;
+  open.leases->Wait({row.id, open.account, row.priority, {}}, [this, id = row.id] {
+    OpenRun& open = open_.at(id);
+    open.life = MakeLife(open);
+    open.life->Begin();
+  });
+}
+
+void Runs::WaitForDevices(OpenRun& open) {
+  const RunRow& row = open.row;
+  if (open.life && !row.session_id.empty() && sessions_.FindLeases(row.session_id) == nullptr) {
+    open.life->Stop(Fail(ErrorCode::kLeaseLost, "run " + row.id, "its session has ended", "run it again"), 0);
+    return;
+  }
   open.leases = row.session_id.empty() ? &leases_ : &sessions_.LeasesOf(row.session_id);
   if (open.plan) open.leases = &imports_;
   open.leases->Wait({row.id, open.account, row.priority, row.devices}, [this, id = row.id] { Start(id); });
@@ -305,6 +331,8 @@ void Runs::StartQueueTimer(const std::string& id) {
 // Its devices are held for it.
 void Runs::Start(const std::string& id) {
   OpenRun& open = open_.at(id);
+  open.has_devices = true;
+  preparations_.Leave(id);
   room_.Leave(open.account);
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
@@ -314,6 +342,11 @@ void Runs::Start(const std::string& id) {
   // How its clocks are is known by now, as it was not when it was submitted.
   if (const SessionRow* session = sessions_.FindOpenRow(open.row.session_id)) open.row.trust = session->trust;
   for (TrustReason& reason : ClocksNotGivenBack(parts_, open.row.devices)) open.row.trust.push_back(std::move(reason));
+  if (open.life) {
+    RunRow row = open.row;
+    open.told = leftovers_.Tell(row);
+    return open.life->OnGranted(row.trust);
+  }
   open.life = MakeLife(open);
   open.life->Begin();
 }
@@ -327,21 +360,59 @@ std::unique_ptr<Life> Runs::MakeLife(OpenRun& open) {
     Notify(id);
   };
   events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
+  auto progressed = [this, id](const ImportProgress& now) {
+    open_.at(id).import_progress = now;
+    Notify(id);
+  };
   if (open.plan) {
-    auto progressed = [this, id](const ImportProgress& now) {
-      open_.at(id).import_progress = now;
-      Notify(id);
-    };
     return std::make_unique<ImportLife>(parts_, std::move(row), std::move(open.plan), longest_run_ms_, progressed,
                                         std::move(events));
   }
-  open.told = leftovers_.Tell(row);
-  return std::make_unique<RunLife>(parts_, std::move(row), longest_run_ms_, std::move(events));
+  events.left_devices = [this, id](const RunRow& row, const std::optional<Status>& failed) {
+    OnDevicesLeft(id, row, failed);
+  };
+  events.wait_to_import = [this, id](std::function<void()> granted) { WaitToImport(id, std::move(granted)); };
+  events.import_progress = progressed;
+  events.wants_devices = [this, id] {
+    preparations_.Leave(id);
+    WaitForDevices(open_.at(id));
+  };
+  if (!open.prepares) open.told = leftovers_.Tell(row);
+  return std::make_unique<RunLife>(parts_, std::move(row), open.prepares, longest_run_ms_, std::move(events));
+}
+
+// The next one on them need not wait until all is stored that this one left.
+void Runs::OnDevicesLeft(const std::string& id, const RunRow& row, const std::optional<Status>& failed) {
+  OpenRun& open = open_.at(id);
+  open.left_devices = true;
+  // Stored with the run's end: else a daemon that dies in between would end it a second time.
+  open.end_entry = EndLease(open, row, failed ? std::string(ErrorName(failed->code())) : "ok");
+  if (open.leases != nullptr) open.leases->Leave(id);
+  open.leases = nullptr;
+}
+
+void Runs::WaitToImport(const std::string& id, std::function<void()> granted) {
+  const OpenRun& open = open_.at(id);
+  // Not from inside the call: it may be its turn at once.
+  imports_.Wait({id, open.account, open.row.priority, {}},
+                [&loop = parts_.loop, granted = std::move(granted)] { loop.Post(granted); });
+}
+
+// `outcome`: how it came to an end, as far as that is known. Nothing for one that had no lease.
+std::optional<AuditEntry> Runs::EndLease(const OpenRun& open, const RunRow& row, const std::string& outcome) {
+  std::optional<Lease> lease = LeaseOf(row);
+  if (!lease) return std::nullopt;
+  const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
+  if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
+  return LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
 }
 
 void Runs::OnLifeEnded(EndedRun ended) {
   const std::string id = ended.row.id;
   OpenRun& open = open_.at(id);
+  const bool had_lease = open.has_devices || open.lost;
+  // The queue stays as it is: the next start runs its step anew.
+  if (stopped_ && !had_lease) return LeaveQueued(id);
   open.end = std::move(ended.row);
   open.kernel_metrics = std::move(ended.kernel_metrics);
   const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
@@ -349,23 +420,33 @@ void Runs::OnLifeEnded(EndedRun ended) {
   if (!ended.started) open.told.clear();
   leftovers_.Told(open.told);
   const RunRow& end = *open.end;
-  if (std::optional<Lease> lease = LeaseOf(end)) {
-    const std::string outcome = end.error ? end.error->code : "ok";
-    const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
-    if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
-    if (had_devices) {
-      open.end_entry =
-          LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
-    }
+  if (!open.left_devices && had_lease) {
+    std::optional<AuditEntry> lease_ended = EndLease(open, end, end.error ? end.error->code : "ok");
+    if (had_devices) open.end_entry = std::move(lease_ended);
   }
   if (ended.may_live_on) leftovers_.Note(end);
   CommitEnd(id, kRunRetryFirstMs);
-  --running_;
+  had_lease ? void(--running_) : room_.Leave(open.account);
   Leave(open);  // the next one's first commit joins this one's last
+  imports_.Leave(id);
+  preparations_.Leave(id);
+}
+
+// Later: its life is in the middle of its last call.
+void Runs::LeaveQueued(const std::string& id) {
+  OpenRun& open = open_.at(id);
+  room_.Leave(open.account);
+  Leave(open);
+  preparations_.Leave(id);
+  parts_.loop.Post([this, id] { Forget(id); });
 }
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
   OpenRun& open = open_.at(id);
+  if (open.life && !open.has_devices && !open.end) {
+    open.life->Stop(reason, kTimeoutGraceMs);
+    return;
+  }
   if (open.life || open.lost || open.end) return;
   room_.Leave(open.account);
   open.plan.reset();
@@ -483,7 +564,7 @@ std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
 
 Runs::View Runs::ViewOf(const OpenRun& open) const {
   View view{open.row, {}, open.import_progress};
-  if (open.leases == nullptr || open.life) return view;
+  if (open.leases == nullptr || open.has_devices) return view;
   if (std::optional<LeaseQueue::Outlook> outlook = open.leases->OutlookOf(open.row.id)) view.outlook = *outlook;
   // Within a session that waits itself nobody knows.
   const SessionRow* session = sessions_.FindOpenRow(open.row.session_id);
@@ -578,7 +659,7 @@ void Runs::OnQueueChanged() {
 
 void Runs::NotifyQueued() {
   for (auto& [id, open] : open_) {
-    if (open.life || open.lost || open.end || open.watchers.empty()) continue;
+    if (open.has_devices || open.lost || open.end || open.watchers.empty()) continue;
     open.watchers.Tell(ViewOf(open));
   }
 }
@@ -590,6 +671,7 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   retention_.Stop();
   leases_.End();
   imports_.End();
+  preparations_.End();
   sessions_.Stop();
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();

@@ -43,6 +43,7 @@ class Runs {
     RetentionPolicy retention;
     int64_t longest_run_ms = 0;  // 0: as long as it likes
     size_t imports_at_once = 2;
+    size_t preparations_at_once = 32;  // runs with a step before their lease, from there until they have that
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
     // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
@@ -144,6 +145,9 @@ class Runs {
     IoLoop::Timer retry_timer;
     Watchers<View> watchers;
     int64_t granted_mono_ns = 0;  // once it has its life
+    bool prepares = false;        // a step runs before its lease
+    bool has_devices = false;     // they were granted; none of one that waits, or prepares
+    bool left_devices = false;    // before its life ended
   };
 
   uint32_t AccountOf(uint32_t uid) const { return options_.account_of ? options_.account_of(uid) : uid; }
@@ -158,16 +162,22 @@ class Runs {
     Actor who;
     std::vector<uint32_t> groups;
   };
-  void Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, const Submitter& by);
+  void Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, bool prepares, const Submitter& by);
   Status CheckSubmission(uint32_t account, const char* act) const;
   std::unique_ptr<Life> MakeLife(OpenRun& open);
   void KeepNothing(RunRow& import);
   void Wait(OpenRun& open);
+  void WaitToPrepare(OpenRun& open);
+  void WaitForDevices(OpenRun& open);
   void Start(const std::string& id);
   void Leave(OpenRun& open);
   void StartQueueTimer(const std::string& id);
   void StartHoldTimer(const std::string& id);
   void EndQueued(const std::string& id, const Status& reason);
+  void LeaveQueued(const std::string& id);
+  void OnDevicesLeft(const std::string& id, const RunRow& row, const std::optional<Status>& failed);
+  void WaitToImport(const std::string& id, std::function<void()> granted);
+  std::optional<AuditEntry> EndLease(const OpenRun& open, const RunRow& row, const std::string& outcome);
   void OnLifeEnded(EndedRun ended);
   void CommitEnd(const std::string& id, int64_t retry_ms);
   void OnEndStored(const std::string& id);
@@ -185,7 +195,8 @@ class Runs {
   RunIdGenerator ids_;
   QueueRoom room_;
   Leases leases_;
-  Leases imports_;  // their places
+  Leases imports_;       // their places
+  Leases preparations_;  // the same of steps before leases
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;

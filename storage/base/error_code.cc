@@ -27,6 +27,8 @@ constexpr std::array kRows = {
     Row{ErrorCode::kTimedOut, "timed_out", CanonicalCode::kDeadlineExceeded, 7},
     Row{ErrorCode::kToolFailed, "tool_failed", CanonicalCode::kFailedPrecondition, 7},
     Row{ErrorCode::kToolMissing, "tool_missing", CanonicalCode::kFailedPrecondition, 7},
+    Row{ErrorCode::kCheckFailed, "check_failed", CanonicalCode::kFailedPrecondition, 7},
+    Row{ErrorCode::kNoKernels, "no_kernels", CanonicalCode::kFailedPrecondition, 7},
     Row{ErrorCode::kCancelled, "cancelled", CanonicalCode::kCancelled, 8},
     Row{ErrorCode::kClientGone, "client_gone", CanonicalCode::kCancelled, 8},
     Row{ErrorCode::kVerdict, "verdict", CanonicalCode::kFailedPrecondition, 9},

@@ -51,6 +51,8 @@ enum class ErrorCode {
   kLostDaemon,
   kStorageFull,
   kStorageBroken,
+  kCheckFailed,
+  kNoKernels,
 };
 
 // The stable name, as in `error.code` of a run: "not_found".

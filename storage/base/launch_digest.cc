@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "storage/base/run_variables.h"
 #include "storage/base/sha256.h"
@@ -11,7 +10,7 @@ namespace kprof {
 namespace {
 
 // Part of what is summed, so that no sum of another form is ever taken for one of this.
-constexpr std::string_view kForm = "kprof launch 1\n";
+constexpr std::string_view kForm = "kprof launch 2\n";
 
 constexpr std::array<std::string_view, 5> kDaemonsVariables = {kRunIdVariable, kStateVariable, "CUDA_VISIBLE_DEVICES",
                                                                "NEURON_RT_VISIBLE_CORES", "ROCR_VISIBLE_DEVICES"};
@@ -34,19 +33,11 @@ bool IsDaemonsVariable(std::string_view variable) {
 }
 
 std::string LaunchDigest(const LaunchRequest& request) {
-  LaunchRequest callers;
-  callers.argv = request.argv;
-  callers.cwd = request.cwd;
-  callers.umask = request.umask;
-  callers.limits = request.limits;
-  callers.output_head_bytes = 0;
-  callers.output_tail_bytes = 0;
-  callers.leftover_grace_ms = 0;
-  std::copy_if(request.environment.begin(), request.environment.end(), std::back_inserter(callers.environment),
-               [](const std::string& variable) { return !IsDaemonsVariable(variable); });
+  LaunchRequest callers = request;
+  std::erase_if(callers.environment, IsDaemonsVariable);
   Sha256 sum;
   sum.Add(kForm);
-  sum.Add(EncodeLaunchRequest(callers));
+  sum.Add(EncodeCallersPart(callers));
   return sum.Finish();
 }
 

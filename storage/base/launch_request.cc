@@ -4,8 +4,10 @@
 
 namespace kprof {
 
-std::string EncodeLaunchRequest(const LaunchRequest& request) {
+std::string EncodeCallersPart(const LaunchRequest& request) {
   MessageEncoder out;
+  out.Add(request.tool);
+  out.Add(request.options);
   out.Add(request.argv);
   out.Add(request.environment);
   out.Add(request.cwd);
@@ -16,15 +18,25 @@ std::string EncodeLaunchRequest(const LaunchRequest& request) {
     out.Add(limit.soft);
     out.Add(limit.hard);
   }
-  out.Add(request.output_head_bytes);
-  out.Add(request.output_tail_bytes);
-  out.Add(request.leftover_grace_ms);
+  out.Add(request.collect);
+  out.Add(request.prepare);
+  out.Add(request.check);
   return out.Take();
 }
 
-Result<LaunchRequest> DecodeLaunchRequest(std::string_view bytes) {
-  MessageDecoder in(bytes);
-  LaunchRequest request;
+std::string EncodeLaunchRequest(const LaunchRequest& request) {
+  MessageEncoder out;
+  out.Add(request.output_head_bytes);
+  out.Add(request.output_tail_bytes);
+  out.Add(request.leftover_grace_ms);
+  out.Add(request.most_outputs);
+  out.Add(request.output_folder);
+  return EncodeCallersPart(request) + out.Take();
+}
+
+namespace {
+
+void ReadCommand(MessageDecoder& in, LaunchRequest& request) {
   in.Read(request.argv);
   in.Read(request.environment);
   in.Read(request.cwd);
@@ -35,12 +47,44 @@ Result<LaunchRequest> DecodeLaunchRequest(std::string_view bytes) {
     in.Read(limit.soft);
     in.Read(limit.hard);
   }
+}
+
+void ReadDaemonsPart(MessageDecoder& in, LaunchRequest& request) {
   in.Read(request.output_head_bytes);
   in.Read(request.output_tail_bytes);
   in.Read(request.leftover_grace_ms);
-  if (in.Ok()) return request;
+}
+
+Status BadRequest() {
   return Fail(ErrorCode::kBadInput, "read the request of a launch", "its bytes are not in the form of this version",
               "restart kprofd");
+}
+
+}  // namespace
+
+Result<LaunchRequest> DecodeLaunchRequest(std::string_view bytes) {
+  MessageDecoder in(bytes);
+  LaunchRequest request;
+  in.Read(request.tool);
+  in.Read(request.options);
+  ReadCommand(in, request);
+  in.Read(request.collect);
+  in.Read(request.prepare);
+  in.Read(request.check);
+  ReadDaemonsPart(in, request);
+  in.Read(request.most_outputs);
+  in.Read(request.output_folder);
+  if (in.Ok()) return request;
+  return BadRequest();
+}
+
+Result<LaunchRequest> DecodeFirstLaunchRequest(std::string_view bytes) {
+  MessageDecoder in(bytes);
+  LaunchRequest request;
+  ReadCommand(in, request);
+  ReadDaemonsPart(in, request);
+  if (in.Ok()) return request;
+  return BadRequest();
 }
 
 }  // namespace kprof

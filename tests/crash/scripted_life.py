@@ -1,7 +1,6 @@
 """The life of a run, and of what is beside it, as the crash tests play it again and again: two runs that end, one of which
-gets an artifact and one is deleted, a session with a round, a run that is in flight for a while, one that is queued
-behind it. And what must
-hold afterwards, whatever went wrong at whatever moment.
+gets an artifact and one is deleted, a session with a round, a run that is in flight for a while, leaves a file and
+is checked, one that is prepared and queued behind it. And what must hold afterwards, whatever went wrong at whatever moment.
 """
 
 import collections
@@ -33,8 +32,8 @@ OUTPUT = {
     "ended": {"stdout.log": b"zero\n"},
     "deleted": {"stdout.log": b"gone\n"},
     "round": {"stdout.log": b"round\n"},
-    "in flight": {"stdout.log": b"one\nthree\n", "stderr.log": b"two\n"},
-    "queued": {"stdout.log": b"queued\n"},
+    "in flight": {"stdout.log": b"one\nthree\nfour\n", "stderr.log": b"two\n", "left.txt": b"left\n"},
+    "queued": {"stdout.log": b"prepared\nqueued\n"},
     "again": {"stdout.log": b"again\n"},
 }
 
@@ -193,8 +192,9 @@ class Life:
         self.wait("ended")
         self.wait("deleted")
         self.play_session()
-        self.submit("in flight", f"echo one; echo two >&2; until [ -e {self.gate} ]; do sleep 0.01; done; echo three")
-        self.submit("queued", "echo queued")
+        self.submit("in flight", f"echo one; echo two >&2; echo left > $KPROF_OUTPUT_DIR/left.txt; "
+                                 f"until [ -e {self.gate} ]; do sleep 0.01; done; echo three", "--check", "echo four")
+        self.submit("queued", "echo queued", "--prepare", "echo prepared")
         if "ended" in self.promises.ids:
             self.promises.artifact = bool(self.ask("artifacts", self.promises.ids["ended"], "put", self.artifact_path))
         if "deleted" in self.promises.ids:

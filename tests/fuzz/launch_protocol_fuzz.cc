@@ -19,6 +19,9 @@ void DecodeAll(std::string_view bytes) {
   if (auto failure = DecodeLaunchFailure(bytes); failure.ok()) KPROF_CHECK(EncodeLaunchFailure(*failure) == bytes);
   if (auto started = DecodeCommandStarted(bytes); started.ok()) KPROF_CHECK(EncodeCommandStarted(*started) == bytes);
   if (auto ended = DecodeCommandEnded(bytes); ended.ok()) KPROF_CHECK(EncodeCommandEnded(*ended) == bytes);
+  if (auto variables = DecodeLease(bytes); variables.ok()) KPROF_CHECK(EncodeLease(*variables) == bytes);
+  if (auto output = DecodeOutputFound(bytes); output.ok()) KPROF_CHECK(EncodeOutputFound(*output) == bytes);
+  if (auto left_out = DecodeOutputsLeftOut(bytes); left_out.ok()) KPROF_CHECK(EncodeOutputsLeftOut(*left_out) == bytes);
   if (auto grace_ms = DecodeStop(bytes); grace_ms.ok()) KPROF_CHECK(EncodeStop(*grace_ms) == bytes);
 }
 

@@ -19,7 +19,7 @@ namespace {
 const Layout kLayout{"/state"};
 
 std::string FileOf(std::string_view payload) {
-  return "kprofspool1\n" + Sha256Of(payload) + "\n" + std::string(payload);
+  return "kprofspool2\n" + Sha256Of(payload) + "\n" + std::string(payload);
 }
 
 // Whether it was taken.

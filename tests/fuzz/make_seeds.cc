@@ -105,6 +105,9 @@ void MakeProtocolSeeds(const SeedFolder& folder) {
   folder.Add("ended_exit", '\x00' + EncodeCommandEnded(exited));
   folder.Add("ended_signal", '\x00' + ended);
   folder.Add("stop", '\x00' + EncodeStop(2000));
+  folder.Add("lease", '\x00' + EncodeLease({"CUDA_VISIBLE_DEVICES=GPU-1", "A="}));
+  folder.Add("output", '\x00' + EncodeOutputFound({"out/trace.json", 1}));
+  folder.Add("left_out", '\x00' + EncodeOutputsLeftOut({{"'a': it is a pipe"}, 3}));
   folder.Add("process_stat", '\x00' + std::string("4711 (a) b) S 1 4711 4711 0 -1 4194560 105 0 0 0 0 0 0 0 20 0 1 0 "
                                                   "123456 2895872 224 18446744073709551615 1 1 0 0\n"));
   const std::string to_supervisor = HelloFrame() + FrameOf(LaunchMessage::kPrepare, full) +
@@ -125,7 +128,7 @@ void MakeSpoolSeeds(const SeedFolder& folder) {
   const std::string full = EncodeLaunchRequest(FullRequest());
   LaunchRequest no_program = FullRequest();
   no_program.argv.clear();
-  const auto file_of = [](const std::string& payload) { return "kprofspool1\n" + Sha256Of(payload) + "\n" + payload; };
+  const auto file_of = [](const std::string& payload) { return "kprofspool2\n" + Sha256Of(payload) + "\n" + payload; };
   folder.Add("file_small", 'f' + file_of(small));
   folder.Add("file_full", 'f' + file_of(full));
   folder.Add("file_empty_payload", 'f' + file_of(""));

@@ -10,8 +10,8 @@ import stat
 import struct
 import sys
 
-HELLO, GO, PREPARED, STARTED, ENDED = 8, 2, 16, 17, 19
-MAGIC, VERSION = 0x4C52504B, 4
+HELLO, GO, PREPARED, STARTED, ENDED, OUTPUT = 8, 2, 16, 17, 19, 21
+MAGIC, VERSION = 0x4C52504B, 5
 FLOOD_BYTES = 64 << 20
 NEVER = (1 << 63) - 1
 
@@ -31,7 +31,10 @@ def frame(kind, payload=b""):
 
 def lies():
     """Ended: it exited with 0, and nothing else of it is true."""
-    return struct.pack("<BiBiBB", 1, 0, 0, 0, 0, 0) + struct.pack("<16q", *[NEVER] * 16) + struct.pack("<iIq", 28, 0, NEVER)
+    counts = struct.pack("<BiBiBB", 1, 0, 0, 0, 0, 0) + struct.pack("<16q", *[NEVER] * 16)
+    metrics = struct.pack("<iIq", 28, 0, NEVER)
+    step = struct.pack("<IBiBi", 0, 0, 0, 0, 0)
+    return counts + metrics + step
 
 
 def read_until_go(channel):
@@ -66,6 +69,8 @@ def main():
             block = b"flood..\n" * (1 << 13)
             for _ in range(FLOOD_BYTES // len(block)):
                 out.sendall(block)
+            for bad in (os.pipe()[0], os.open("/dev/zero", os.O_RDONLY), os.memfd_create("of mine"), os.open("/", os.O_RDONLY)):
+                socket.send_fds(channel, [frame(OUTPUT, struct.pack("<I3si", 3, b"bad", 7))], [bad])
             channel.sendall(frame(ENDED, lies()))
             channel.recv(1)  # kprofd has heard it, and closes the channel
 

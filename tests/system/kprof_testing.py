@@ -33,6 +33,7 @@ LIMIT_S = 60 * SLOW  # for whatever should be a matter of moments
 EXIT = {
     "done": 0, "internal": 1, "usage": 2, "no_daemon": 3, "not_found": 4, "not_permitted": 5, "queue_timeout": 6,
     "queue_full": 6, "lease_lost": 6, "command_failed": 7, "spawn_failed": 7, "timed_out": 7, "tool_failed": 7, "tool_missing": 7,
+    "check_failed": 7, "no_kernels": 7,
     "cancelled": 8, "client_gone": 8, "bad_input": 10, "lost_daemon": 11, "storage_full": 12, "storage_broken": 12,
 }
 

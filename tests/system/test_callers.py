@@ -120,6 +120,8 @@ class CallersTest(unittest.TestCase):
         self.assertLess(size, (8 << 20) + 100)
         self.assertLess(run["metrics"]["wall_ns"], 1e9 * kprof_testing.LIMIT_S)
         self.assertEqual(run["state"], "done")  # that the disk was full is for kprofd to know
+        # Of what it handed over as its command's files nothing is a file that may be kept.
+        self.assertEqual(len([reason for reason in run["trust"] if reason["code"] == "output_left_out"]), 4)
         # And the log is the one that was summed.
         self.assertEqual(sums, [hashlib.sha256(kprof_testing.read_file(log)).hexdigest()])
         self.assertEqual(os.path.getsize(log), size)

@@ -163,7 +163,22 @@ void CommandChild::Go() {
   go_fd.Reset();
 }
 
-StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile) {
+OutputPipe MakeMetricPipe() {
+  Pipe pipe;
+  if (!MakePipe(pipe)) return {};
+  ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
+  return {std::move(pipe.read), std::move(pipe.write)};
+}
+
+OutputPipe MakeOutputPipe() {
+  OutputPipe pipe = MakeMetricPipe();
+  // Refused when the user has many: then it is a small one.
+  if (pipe.read.valid()) ::fcntl(pipe.read.get(), F_SETPIPE_SZ, kPipeBytes);
+  return pipe;
+}
+
+StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile,
+                               const ChildOutput& output) {
   StartedChild started;
   auto fail = [&](const char* step) {
     started.failure = {step, errno};
@@ -171,15 +186,7 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   };
   Pipe go;
   Pipe report;
-  Pipe out;
-  Pipe err;
-  Pipe metrics;
-  if (!MakePipe(go) || !MakePipe(report) || !MakePipe(out) || !MakePipe(err) || !MakePipe(metrics)) return fail("pipe");
-  ::fcntl(metrics.read.get(), F_SETFL, O_NONBLOCK);
-  for (const Pipe* pipe : {&out, &err}) {
-    ::fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
-    ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);  // refused when the user has many: then it is a small one
-  }
+  if (!MakePipe(go) || !MakePipe(report)) return fail("pipe");
   void* page = ::mmap(nullptr, sizeof(ChildReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return fail("mmap");
   auto* shared = new (page) ChildReport;
@@ -187,17 +194,13 @@ StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit
   pid_t pid = ::fork();
   if (pid < 0) return fail("fork");
   if (pid == 0) {
-    RunChild(request, own_nofile,
-             {go.read.get(), report.write.get(), out.write.get(), err.write.get(), metrics.write.get()}, supervisor,
-             *shared);
+    const ChildEnds ends{go.read.get(), report.write.get(), output.stdout_fd, output.stderr_fd, output.metrics_fd};
+    RunChild(request, own_nofile, ends, supervisor, *shared);
   }
   ::setpgid(pid, pid);  // also here, so that it holds whoever comes first
   started.child.pid = pid;
   started.child.go_fd = std::move(go.write);
   started.child.report_fd = std::move(report.read);
-  started.child.stdout_fd = std::move(out.read);
-  started.child.stderr_fd = std::move(err.read);
-  started.child.metrics_fd = std::move(metrics.read);
   started.child.report = shared;
   return started;
 }

@@ -1,5 +1,5 @@
 // The process that becomes the command: forked, set up as the request says, held before exec until Go, then exec'ed.
-// Knows nothing of the control channel, nor of what becomes of the process later.
+// So is each step before and after it. Knows nothing of the control channel, nor of what becomes of the process later.
 //
 // One at a time. Whatever fails on the way is found in the report once `report_fd` says end of file.
 #pragma once
@@ -23,14 +23,28 @@ struct ChildReport {
 
 struct CommandChild {
   pid_t pid = -1;
-  UniqueFd go_fd;      // a byte lets it exec; closing it ends it
-  UniqueFd report_fd;  // a byte: ready for Go; end of file: exec has happened, or never will
-  UniqueFd stdout_fd;  // what the command prints; non-blocking
-  UniqueFd stderr_fd;
-  UniqueFd metrics_fd;                  // what it writes to $KPROF_METRICS; non-blocking
-  const ChildReport* report = nullptr;  // shared page, never unmapped: there is one per supervisor
+  UniqueFd go_fd;                       // a byte lets it exec; closing it ends it
+  UniqueFd report_fd;                   // a byte: ready for Go; end of file: exec has happened, or never will
+  const ChildReport* report = nullptr;  // shared page, never unmapped: there are a few per supervisor
 
   void Go();
+};
+
+// What all processes of a run print or report, on its way to the supervisor.
+struct OutputPipe {
+  UniqueFd read;  // non-blocking
+  UniqueFd write;
+};
+// Invalid, with errno, where there is none to be had.
+OutputPipe MakeOutputPipe();
+// As large as pipes are: what is written to $KPROF_METRICS.
+OutputPipe MakeMetricPipe();
+
+// The ends that the child writes to, borrowed.
+struct ChildOutput {
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+  int metrics_fd = -1;
 };
 
 // `own_nofile` is the limit that the supervisor itself was started with; the command gets it back.
@@ -39,6 +53,7 @@ struct StartedChild {
   CommandChild child;
   LaunchFailure failure;  // step empty: none
 };
-StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile);
+StartedChild StartCommandChild(const LaunchRequest& request, const ResourceLimit& own_nofile,
+                               const ChildOutput& output);
 
 }  // namespace kprof

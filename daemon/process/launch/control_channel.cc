@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,23 +64,52 @@ std::optional<FrameReader::Frame> ControlChannel::Next() {
 }
 
 void ControlChannel::Send(LaunchMessage type, std::string_view payload) {
-  SendBytes(std::exchange(said_hello_, true) ? FrameOf(type, payload) : HelloFrame() + FrameOf(type, payload));
+  SendBytes(FirstTime(FrameOf(type, payload)));
+}
+
+std::string ControlChannel::FirstTime(std::string frame) {
+  return std::exchange(said_hello_, true) ? frame : HelloFrame() + frame;
+}
+
+bool ControlChannel::SendWithFile(LaunchMessage type, std::string_view payload, int fd) {
+  if (closed_) return true;
+  std::string frame = FrameOf(type, payload);
+  iovec piece{frame.data(), frame.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (sent < 0) {
+    closed_ = true;
+    return true;
+  }
+  outbox_ += frame.substr(static_cast<size_t>(sent));  // the descriptor went with the first byte
+  return true;
+}
+
+void ControlChannel::Flush() {
+  if (closed_ || outbox_.empty()) return;
+  const ssize_t sent = ::send(socket_.get(), outbox_.data(), outbox_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) {
+    outbox_.erase(0, static_cast<size_t>(sent));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    closed_ = true;
+  }
 }
 
 void ControlChannel::SendBytes(const std::string& bytes) {
   if (closed_) return;
-  waiting_ += bytes;
+  outbox_ += bytes;
   Flush();
-}
-
-void ControlChannel::Flush() {
-  if (flushed()) return;
-  const ssize_t sent = ::send(socket_.get(), waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent >= 0) {
-    waiting_.erase(0, static_cast<size_t>(sent));
-  } else if (errno != EAGAIN && errno != EINTR) {
-    closed_ = true;
-  }
 }
 
 void ControlChannel::ReceiveFiles() {

@@ -21,11 +21,13 @@ class ControlChannel {
   void Receive();
   std::optional<FrameReader::Frame> Next();
 
-  // Hello goes before the first. What the socket does not take at once (the end of a command may bring its metrics) is
-  // kept, and goes with Flush, to be called when the socket takes more.
+  // Hello goes before the first. What the socket does not take waits, and goes with Flush.
   void Send(LaunchMessage type, std::string_view payload = {});
+  // With a descriptor, which is borrowed. REQUIRES: !waits_to_send(). False: there is no room now, and nothing was
+  // sent.
+  bool SendWithFile(LaunchMessage type, std::string_view payload, int fd);
+  bool waits_to_send() const { return !closed_ && !outbox_.empty(); }
   void Flush();
-  bool flushed() const { return waiting_.empty() || closed_; }
 
   // The other end is gone, or speaks nonsense: both mean that nobody is there to answer to. A daemon of another build
   // has been told so.
@@ -41,6 +43,7 @@ class ControlChannel {
  private:
   void ReceiveFiles();
   void SendBytes(const std::string& bytes);
+  std::string FirstTime(std::string frame);
 
   UniqueFd socket_;
   std::vector<UniqueFd> files_;
@@ -48,7 +51,7 @@ class ControlChannel {
   bool has_files_ = false;
   bool closed_ = false;
   bool said_hello_ = false;
-  std::string waiting_;  // to be sent
+  std::string outbox_;
   FrameReader frames_;
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/process/launch/keeper.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -14,6 +15,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/process/launch/channel_files.h"
+#include "daemon/process/launch/output_folder.h"
 #include "daemon/process/launch_protocol.h"
 #include "daemon/process/process_sweep.h"
 #include "storage/base/unique_fd.h"
@@ -42,13 +44,18 @@ int EndWhatItLeft() {
 
 class Keeper {
  public:
-  Keeper(pid_t supervisor, int control_fd, int child_signal_fd)
-      : supervisor_(supervisor), control_fd_(control_fd), child_signal_fd_(child_signal_fd) {}
+  Keeper(pid_t supervisor, int control_fd, int child_signal_fd, const char* output_folder)
+      : supervisor_(supervisor),
+        control_fd_(control_fd),
+        child_signal_fd_(child_signal_fd),
+        output_folder_(output_folder) {}
 
   int Run() {
     while (!Reap()) Poll();
     if (WIFEXITED(wait_status_)) return WEXITSTATUS(wait_status_);
-    return EndWhatItLeft();
+    const int left = EndWhatItLeft();
+    if (output_folder_ != nullptr && output_folder_[0] != '\0') RemoveFolderTree(output_folder_);
+    return left;
   }
 
  private:
@@ -78,6 +85,7 @@ class Keeper {
   const pid_t supervisor_;
   const int control_fd_;
   const int child_signal_fd_;
+  const char* const output_folder_;
   int wait_status_ = 0;
   int64_t kill_at_ns_ = 0;  // CLOCK_MONOTONIC; 0: the channel is open
 };
@@ -92,14 +100,19 @@ UniqueFd PeekLastFile(int control_fd) {
 
 }  // namespace
 
-int ForkUnderKeeper(int control_fd, int child_signal_fd) {
+char* MakeSharedFolderPath() {
+  void* page = ::mmap(nullptr, kOutputFolderPathBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? nullptr : static_cast<char*>(page);
+}
+
+int ForkUnderKeeper(int control_fd, int child_signal_fd, const char* output_folder) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return errno;  // of the keeper alone: a fork does not inherit it
   const UniqueFd held = PeekLastFile(control_fd);             // in the supervisor it goes when this returns
   const pid_t supervisor = ::fork();
   if (supervisor < 0) return errno;
   if (supervisor == 0) return 0;
   ::prctl(PR_SET_NAME, kKeeperName);
-  ::_exit(Keeper(supervisor, control_fd, child_signal_fd).Run());
+  ::_exit(Keeper(supervisor, control_fd, child_signal_fd, output_folder).Run());
 }
 
 }  // namespace kprof

@@ -95,7 +95,8 @@ int main(int argc, char** argv) {
     Say("kprof-launch: watch for children: no descriptor left; raise the limit of open files\n");
     return 2;
   }
-  if (options->kept && kprof::ForkUnderKeeper(control_fd, child_signals.get()) != 0) {
+  char* output_folder = options->kept ? kprof::MakeSharedFolderPath() : nullptr;
+  if (options->kept && kprof::ForkUnderKeeper(control_fd, child_signals.get(), output_folder) != 0) {
     Say("kprof-launch: make a process: the kernel refused; raise the limit of processes\n");
     return 2;
   }
@@ -104,7 +105,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   kprof::ResourceLimit own_nofile = RaiseDescriptorLimit();
-  kprof::Supervisor supervisor(kprof::UniqueFd(control_fd), std::move(child_signals), own_nofile, options->digest);
+  kprof::Supervisor supervisor(kprof::UniqueFd(control_fd), std::move(child_signals), own_nofile, options->digest,
+                               output_folder);
   // Nothing is worth tidying in a process that ends.
   ::_exit(supervisor.Run());
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -22,7 +23,8 @@ int64_t NanosOf(const timeval& time) {
 bool ProcessTree::Reap() {
   while (true) {
     int wait_status = 0;
-    pid_t pid = ::waitpid(-1, &wait_status, WNOHANG);
+    rusage usage{};
+    pid_t pid = ::wait4(-1, &wait_status, WNOHANG, &usage);
     if (pid < 0 && errno == EINTR) continue;
     if (pid < 0) return false;  // ECHILD: nobody is left
     if (pid == 0) return true;
@@ -31,6 +33,11 @@ bool ProcessTree::Reap() {
       command_.ended_unix_ns = ReadClockNs(CLOCK_REALTIME);
       command_.ended_mono_ns = ReadClockNs(CLOCK_MONOTONIC);
     }
+    usage_.user_cpu_ns += NanosOf(usage.ru_utime);
+    usage_.system_cpu_ns += NanosOf(usage.ru_stime);
+    usage_.max_rss_bytes = std::max<int64_t>(usage_.max_rss_bytes, usage.ru_maxrss * 1024);
+    usage_.voluntary_switches += usage.ru_nvcsw;
+    usage_.involuntary_switches += usage.ru_nivcsw;
     terminated_.erase(pid);
     counted_.erase(pid);
   }
@@ -64,18 +71,6 @@ ProcessTree::KillRound ProcessTree::Kill() {
 
 int64_t ProcessTree::CountLiving() const {
   return static_cast<int64_t>(FindDescendants(::getpid()).size());
-}
-
-TreeUsage ProcessTree::Usage() {
-  rusage usage{};
-  ::getrusage(RUSAGE_CHILDREN, &usage);
-  TreeUsage tree;
-  tree.user_cpu_ns = NanosOf(usage.ru_utime);
-  tree.system_cpu_ns = NanosOf(usage.ru_stime);
-  tree.max_rss_bytes = usage.ru_maxrss * 1024;
-  tree.voluntary_switches = usage.ru_nvcsw;
-  tree.involuntary_switches = usage.ru_nivcsw;
-  return tree;
 }
 
 }  // namespace kprof

@@ -55,7 +55,7 @@ class ProcessTree {
   int64_t leftovers() const { return leftovers_; }
 
   // Of all that were reaped so far, with what they had reaped themselves.
-  static TreeUsage Usage();
+  const TreeUsage& usage() const { return usage_; }
 
  private:
   std::vector<pid_t> Find();
@@ -63,6 +63,7 @@ class ProcessTree {
   void CountLeftovers(const std::vector<pid_t>& found);
 
   Command command_;
+  TreeUsage usage_;
   int64_t leftovers_ = 0;
   // Both forget a pid when it is reaped here: it may come again.
   std::set<pid_t> terminated_;

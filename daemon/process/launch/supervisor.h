@@ -1,5 +1,5 @@
-// One command's life under the protocol of launch_protocol.h, from request to end. The only file here that decides
-// when.
+// One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan, the
+// command, steps after it, the files that they left. The only file here that decides when.
 //
 // One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
 // at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
@@ -8,15 +8,20 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "daemon/capture/tool.h"
 #include "daemon/process/host_cpu.h"
 #include "daemon/process/launch/command_child.h"
 #include "daemon/process/launch/command_output.h"
 #include "daemon/process/launch/control_channel.h"
 #include "daemon/process/launch/metric_pipe.h"
+#include "daemon/process/launch/output_folder.h"
+#include "daemon/process/launch/output_search.h"
 #include "daemon/process/launch/process_tree.h"
 
 namespace kprof {
@@ -25,17 +30,32 @@ class Supervisor {
  public:
   // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
   // A request with another `digest` (launch_digest.h) is refused, and so are files in place of sockets for the output;
-  // empty: any is good.
-  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest);
+  // empty: any is good. `output_folder`: as in OutputFolder.
+  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
+             char* output_folder);
 
   // Returns the exit status (kLaunchTree...).
   int Run();
 
  private:
+  enum class Phase {
+    kNothing,  // no request has come
+    kBefore,   // the step before the lease
+    kWaiting,  // for the lease
+    kCommand,
+    kAfter,    // a step after the command
+    kOutputs,  // they are handed over
+    kOver,     // told when the last of what was printed is out
+  };
+
+  int RunToTheEnd();
   void Poll();
   void HearChannel();
-  void TakeRequest(const Result<LaunchRequest>& request);
-  void Prepare(const LaunchRequest& request);
+  void TakeRequest(Result<LaunchRequest> request);
+  bool MakeStreams();
+  void TakeLease(const Result<std::vector<std::string>>& variables);
+  Status MakePlan();
+  LaunchFailure StartChild(Phase phase, std::vector<std::string> argv);
   void Fail(const LaunchFailure& failure);
   void Stop(int64_t grace_ms);
   void ReadReport();
@@ -43,6 +63,12 @@ class Supervisor {
   void BeginKill();
   void KillAgain();
   void KeepDeadlines();
+  void OnTreeGone();
+  void OnCommandGone();
+  void OnStepGone();
+  void NextStep();
+  void BeginOutputs();
+  void HandOver();
   void Finish();
   CommandEnded EndOf(const TreeUsage& usage) const;
   void ReportEnd();
@@ -52,6 +78,19 @@ class Supervisor {
   UniqueFd child_signal_fd_;
   const ResourceLimit own_nofile_;
   const std::string digest_;
+
+  Phase phase_ = Phase::kNothing;
+  LaunchRequest request_;  // later with the environment and the command of its plan
+  const Tool* tool_ = nullptr;
+  OutputFolder folder_;
+  int folder_error_ = 0;        // why there is none
+  int64_t began_unix_ns_ = 0;   // files that are older are not the run's
+  std::deque<ToolStep> steps_;  // that are still to run; the first is under way in kAfter
+  OutputPipe out_;
+  OutputPipe err_;
+  OutputPipe metric_pipe_;
+  std::unique_ptr<OutputSearch> outputs_;
+  size_t handed_over_ = 0;
 
   std::optional<CommandChild> child_;
   std::unique_ptr<CommandOutput> stdout_;
@@ -68,7 +107,7 @@ class Supervisor {
   bool killing_ = false;
   bool done_ = false;
   int64_t unkillable_ = 0;
-  std::optional<CommandEnded> end_;  // the tree is gone; told when its output is out
+  std::optional<CommandEnded> end_;  // of the command; told in kOver when all that was printed is out
   // Read while the daemon makes `running` durable, so that nobody waits for it.
   std::optional<HostCpu> host_before_;
   int64_t host_before_mono_ns_ = 0;

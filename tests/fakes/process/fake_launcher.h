@@ -28,12 +28,23 @@ class FakeLauncher final : public Launcher {
     LaunchAs as;
     std::string marker;
     OutputFiles files;
+    std::vector<std::vector<std::string>> leases;
     int go_calls = 0;
     std::vector<int64_t> stop_graces_ms;
     bool destroyed = false;  // the Launched is gone: the supervisor would be ending the tree
 
     void SharesCgroup() { Tell(events.shares_cgroup); }
     void HeldUp(const Status& why) { Tell(events.held_up, why); }
+    void StepBegins() { Tell(events.step_begins); }
+    void StepsDone() { Tell(events.steps_done); }
+    void CommandOver() { Tell(events.command_over); }
+    void Left(const std::string& path, UniqueFd fd, int32_t tool_output = -1) {
+      auto output = std::make_shared<ReceivedOutput>();
+      output->found = {path, tool_output};
+      output->fd = std::move(fd);
+      Tell(events.output, output);
+    }
+    void LeftOut(const OutputsLeftOut& left_out) { Tell(events.left_out, left_out); }
     void Prepared() {
       if (!std::exchange(prepared, true)) Tell(events.prepared);
     }
@@ -102,6 +113,7 @@ class FakeLauncher final : public Launcher {
    public:
     explicit Handle(std::shared_ptr<Entry> entry) : entry_(std::move(entry)) {}
     ~Handle() override { entry_->destroyed = true; }
+    void Lease(const std::vector<std::string>& variables) override { entry_->leases.push_back(variables); }
     void Go() override { ++entry_->go_calls; }
     void Stop(int64_t grace_ms) override { entry_->stop_graces_ms.push_back(grace_ms); }
 

@@ -131,6 +131,10 @@ class Runs final : public v1::RunsService::Service {
                        grpc::ServerWriter<v1::ReadLogResponse>* writer) override {
     return Answer(calls_.read_log, context, request, writer);
   }
+  grpc::Status ListTools(grpc::ServerContext*, const v1::ListToolsRequest* request,
+                         v1::ListToolsResponse* response) override {
+    return Answer(calls_.list_tools, request, response);
+  }
   grpc::Status ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
                              v1::ListArtifactsResponse* response) override {
     return Answer(calls_.list_artifacts, request, response);

@@ -61,6 +61,7 @@ class FakeDaemon {
     Unary<v1::PinRunRequest, v1::PinRunResponse> pin_run;
     Unary<v1::UnpinRunRequest, v1::UnpinRunResponse> unpin_run;
     Stream<v1::ReadLogRequest, v1::ReadLogResponse> read_log;
+    Unary<v1::ListToolsRequest, v1::ListToolsResponse> list_tools;
     Unary<v1::ListArtifactsRequest, v1::ListArtifactsResponse> list_artifacts;
     Stream<v1::DownloadArtifactRequest, v1::DownloadArtifactResponse> download_artifact;
     // All of an upload at once: the header and the bytes after it.

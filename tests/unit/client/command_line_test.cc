@@ -174,6 +174,19 @@ TEST(CommandLine, WordsOfAnalyzeThatAreNoOptionsOfOursAreTheDaemons) {
   EXPECT_TRUE(Parsed<AnalyzeArgs>({"analyze", "--list"}).list);
 }
 
+TEST(CommandLine, OptionsOfAToolAreTheDaemons) {
+  auto args = Parsed<CaptureArgs>(
+      {"capture", "kernel", "--label", "a=b", "--set", "full", "--replay", "--timeout=2s", "--", "./a", "--set"});
+  EXPECT_EQ(args.tool, "kernel");
+  EXPECT_THAT(args.tool_words, ElementsAre("--set", "full", "--replay"));
+  EXPECT_THAT(args.command, ElementsAre("./a", "--set"));
+  EXPECT_EQ(args.timeout_ms, 2000);
+  EXPECT_EQ(args.labels.count("a"), 1U);
+  EXPECT_TRUE(Parsed<CaptureArgs>({"capture", "--list"}).list);
+  EXPECT_FALSE(ParseCommandLine({"capture", "command", "--set", "full", "--", "./a"}).ok());
+  EXPECT_FALSE(ParseCommandLine({"capture", "--set", "kernel", "--", "./a"}).ok());
+}
+
 TEST(CommandLine, HelpAndVersionAreText) {
   EXPECT_THAT(Parsed<PrintText>({"--help"}).text, HasSubstr("capture"));
   EXPECT_THAT(Parsed<PrintText>({"--version"}).text, testing::StartsWith("kprofctl "));

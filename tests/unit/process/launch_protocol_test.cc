@@ -24,6 +24,13 @@ LaunchRequest SomeRequest() {
   request.output_head_bytes = 1;
   request.output_tail_bytes = 1LL << 40;
   request.leftover_grace_ms = 3;
+  request.tool = "ncu";
+  request.options = {"set=full", "source=true"};
+  request.collect = {"out/*.json", std::string("\xff*")};
+  request.prepare = "make";
+  request.check = "diff a b";
+  request.most_outputs = 17;
+  request.output_folder = "/state/tmp/outputs-r";
   return request;
 }
 
@@ -44,6 +51,8 @@ CommandEnded SomeEnd() {
   ended.output_error = 28;
   ended.metrics = "{\"name\": 1}\n\0\xff";
   ended.metrics_dropped_bytes = 9;
+  ended.failed_step = "check";
+  ended.step_exit_code = 3;
   return ended;
 }
 
@@ -71,7 +80,24 @@ std::vector<Message> EveryMessage() {
       {"Started", EncodeCommandStarted({17, -1, 1LL << 62}), RoundTrip(DecodeCommandStarted, EncodeCommandStarted)},
       {"Ended", EncodeCommandEnded(SomeEnd()), RoundTrip(DecodeCommandEnded, EncodeCommandEnded)},
       {"Stop", EncodeStop(2500), RoundTrip(DecodeStop, EncodeStop)},
+      {"Lease", EncodeLease({"A=1", "B="}), RoundTrip(DecodeLease, EncodeLease)},
+      {"Output", EncodeOutputFound({"out/a\xff", 2}), RoundTrip(DecodeOutputFound, EncodeOutputFound)},
+      {"LeftOut", EncodeOutputsLeftOut({{"'a': it is a pipe"}, 5}),
+       RoundTrip(DecodeOutputsLeftOut, EncodeOutputsLeftOut)},
   };
+}
+
+TEST(LaunchProtocol, RefusesMoreOfOutputsThanASupervisorOfOursSays) {
+  EXPECT_TRUE(DecodeOutputFound(EncodeOutputFound({std::string(kMostOutputPathBytes, 'a'), -1})).ok());
+  EXPECT_FALSE(DecodeOutputFound(EncodeOutputFound({std::string(kMostOutputPathBytes + 1, 'a'), -1})).ok());
+  EXPECT_FALSE(DecodeOutputFound(EncodeOutputFound({"", -1})).ok());
+  const std::string reason(kMostLeftOutReasonBytes, 'a');
+  const std::vector<std::string> reasons(kMostLeftOutReasons, reason);
+  EXPECT_TRUE(DecodeOutputsLeftOut(EncodeOutputsLeftOut({reasons, 1})).ok());
+  EXPECT_FALSE(DecodeOutputsLeftOut(EncodeOutputsLeftOut({{reason + "a"}, 1})).ok());
+  EXPECT_FALSE(DecodeOutputsLeftOut(EncodeOutputsLeftOut({reasons, -1})).ok());
+  EXPECT_FALSE(
+      DecodeOutputsLeftOut(EncodeOutputsLeftOut({std::vector<std::string>(kMostLeftOutReasons + 1, "a"), 1})).ok());
 }
 
 TEST(LaunchProtocol, BringsEveryFieldOver) {
@@ -81,6 +107,9 @@ TEST(LaunchProtocol, BringsEveryFieldOver) {
   EXPECT_EQ(*DecodeCommandStarted(EncodeCommandStarted({17, -1, 3})), (CommandStarted{17, -1, 3}));
   EXPECT_EQ(*DecodeCommandEnded(EncodeCommandEnded(SomeEnd())), SomeEnd());
   EXPECT_EQ(*DecodeStop(EncodeStop(2500)), 2500);
+  EXPECT_EQ(*DecodeLease(EncodeLease({"A=1"})), std::vector<std::string>{"A=1"});
+  EXPECT_EQ(*DecodeOutputFound(EncodeOutputFound({"a", -1})), (OutputFound{"a", -1}));
+  EXPECT_EQ(*DecodeOutputsLeftOut(EncodeOutputsLeftOut({{"a"}, 2})), (OutputsLeftOut{{"a"}, 2}));
 }
 
 TEST(LaunchProtocol, RefusesEveryMessageCutAnywhere) {
@@ -155,7 +184,7 @@ TEST(LaunchProtocol, RefusesAFrameThatIsTooLongEmptyOrOfNoType) {
   const std::string bad[] = {
       std::string("\x01\x00\x80\x00\x01", 5),  // 8 MiB + 1
       std::string("\xff\xff\xff\xff\x01", 5), std::string("\x00\x00\x00\x00\x01", 5),
-      std::string("\x01\x00\x00\x00\x00", 5), std::string("\x01\x00\x00\x00\x04", 5),
+      std::string("\x01\x00\x00\x00\x00", 5), std::string("\x01\x00\x00\x00\x05", 5),
       std::string("\x01\x00\x00\x00\xff", 5),
   };
   for (const std::string& bytes : bad) {
@@ -197,8 +226,8 @@ TEST(LaunchProtocol, RefusesAStreamThatDoesNotBeginWithOurHello) {
 TEST(LaunchProtocol, HasTheBytesOfItsVersion) {
   std::string bytes;
   for (const Message& message : EveryMessage()) bytes += message.bytes;
-  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x04\0\0\0", 13));
-  EXPECT_EQ(Sha256Of(bytes), "3da0b96e0709cba8197b532d519978deb42f0e8a882c452e779ec93a9b27c66d")
+  EXPECT_EQ(HelloFrame(), std::string("\x09\0\0\0\x08KPRL\x05\0\0\0", 13));
+  EXPECT_EQ(Sha256Of(bytes), "2f0b8b1726518fc900e63887c75f3a0e3b298bb1b1b95e9433d750ac0b2788d1")
       << "of version " << kLaunchProtocolVersion;
 }
 
@@ -206,7 +235,6 @@ TEST(LaunchProtocol, ChecksThatARequestMakesSense) {
   const LaunchRequest good{.argv = {"true"}, .cwd = "/"};
   EXPECT_TRUE(CheckLaunchRequest(good).ok());
   const std::function<void(LaunchRequest&)> spoils[] = {
-      [](LaunchRequest& r) { r.argv.clear(); },
       [](LaunchRequest& r) { r.argv[0] = ""; },
       [](LaunchRequest& r) { r.cwd = ""; },
       [](LaunchRequest& r) { r.cwd = "work"; },

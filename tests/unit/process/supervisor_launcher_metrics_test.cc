@@ -57,6 +57,14 @@ TEST_F(SupervisorLauncherMetricsTest, AStoppedCommandHasWhatItWrote) {
   EXPECT_EQ(command.ended->metrics, "early\n");
 }
 
+TEST_F(SupervisorLauncherMetricsTest, WhatAStepWritesComesBehindIt) {
+  LaunchRequest request = Request({"sh", "-c", "echo command > $KPROF_METRICS"});
+  request.check = "echo check > $KPROF_METRICS";
+  Command& command = Run(request);
+  ASSERT_TRUE(command.ended);
+  EXPECT_EQ(command.ended->metrics, "command\ncheck\n");
+}
+
 // One that was set by a run around this one is not what its command gets.
 TEST_F(SupervisorLauncherMetricsTest, OneOfAnotherRunIsNotHandedOn) {
   LaunchRequest request = Request({"sh", "-c", "echo mine > $KPROF_METRICS"});

@@ -102,6 +102,7 @@ TEST_F(SupervisorLauncherTest, StartsWithWhatTheRequestSaysAndNothingElse) {
   request.umask = 027;
   request.limits = {{RLIMIT_NOFILE, 50, 60}, {RLIMIT_CORE, 0, 0}};
   request.environment.push_back("KPROF_RUN_ID=somebody else's");
+  request.output_folder = folder_ / "outputs";
   Command& command = Launch(request, "run-marker");
   WaitUntil([&] { return command.prepared > 0 || command.over(); }, "Prepared");
   command.launched->Go();
@@ -113,6 +114,7 @@ TEST_F(SupervisorLauncherTest, StartsWithWhatTheRequestSaysAndNothingElse) {
   EXPECT_EQ(Facts(out, "arg"), (List{Hex(kBin + "/show_self"), "", "fffe0a", Hex("a b")}));
   EXPECT_EQ(Facts(out, "env"),
             (List{Hex("B=1"), Hex("EMPTY="), Hex("A=\x80"), Hex("B=2"), Hex("odd"), Hex("KPROF_RUN_ID=run-marker"),
+                  Hex("KPROF_OUTPUT_DIR=" + std::string(folder_ / "outputs")),
                   Hex("KPROF_METRICS=/proc/" + std::to_string(command.started->pid) + "/fd/100")}));
   EXPECT_EQ(Facts(out, "fd"), (List{"0", "1", "2", "100"}));
   EXPECT_EQ(Facts(out, "stdin_bytes"), List{"0"});
@@ -252,7 +254,8 @@ TEST_F(SupervisorLauncherTest, SaysThatALimitMakesNoSense) {
 }
 
 TEST_F(SupervisorLauncherTest, RefusesARequestThatMakesNoSense) {
-  LaunchRequest request = Request({});
+  LaunchRequest request = Request({"true"});
+  request.cwd = "here";
   auto launched = launcher_->Launch(request, LaunchAs{}, "run", {}, {});
   ASSERT_FALSE(launched.ok());
   EXPECT_EQ(launched.status().code(), ErrorCode::kUsage);

@@ -280,6 +280,12 @@ const std::map<Rpc, Ask>& CallsAboutNone() {
          request.set_sql("SELECT 1");
          return ReadAll(client.queries->Query(&context, request), v1::QueryResponse());
        }},
+      {Rpc::kListTools,
+       [](RpcClient& client, const std::string&) {
+         CallContext context;
+         v1::ListToolsResponse response;
+         return client.runs->ListTools(&context, v1::ListToolsRequest(), &response);
+       }},
       {Rpc::kListAnalyses,
        [](RpcClient& client, const std::string&) {
          CallContext context;
@@ -518,6 +524,7 @@ TEST_F(AccessMatrix, OfTheNodeIsAsWritten) {
       {Rpc::kWatchHealth, kYes, kYes, kYes, kYes},   {Rpc::kReflect, kYes, kYes, kYes, kYes},
       {Rpc::kUploadSource, kYes, kYes, kYes, kNo},   {Rpc::kSubmitImport, kYes, kYes, kYes, kNo},
       {Rpc::kForgetCeilings, kNo, kYes, kYes, kYes}, {Rpc::kListAnalyses, kYes, kYes, kYes, kYes},
+      {Rpc::kListTools, kYes, kYes, kYes, kYes},
   };
   ASSERT_EQ(std::size(rows), CallsAboutNone().size());
   RpcClient viewer = Connect(kOther, Role::kViewer);

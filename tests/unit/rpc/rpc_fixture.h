@@ -163,7 +163,8 @@ class RpcFixture {
     query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
     audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
     audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
-    RunParts run_parts{*loop_, clock_, *workers_, *workers_, files(), *catalog_, launcher_, devices_, output_};
+    RunParts run_parts{*loop_,  clock_,    *workers_, *workers_, *workers_,
+                       files(), *catalog_, launcher_, devices_,  output_};
     sources_ = std::make_unique<HeldSources>(*loop_);
     imports_ = std::make_unique<ImportWays>(ImportWays{import_, set_rank_, {}, *sources_, *bulk_, *bulk_});
     run_parts.imports = imports_.get();

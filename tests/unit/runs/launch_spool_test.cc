@@ -25,7 +25,7 @@ LaunchRequest SomeRequest() {
 }
 
 std::string FileOf(const std::string& payload) {
-  return "kprofspool1\n" + Sha256Of(payload) + "\n" + payload;
+  return "kprofspool2\n" + Sha256Of(payload) + "\n" + payload;
 }
 
 class LaunchSpoolTest : public testing::Test {
@@ -48,6 +48,31 @@ TEST_F(LaunchSpoolTest, ReadsWhatItWrote) {
   Result<LaunchRequest> request = ReadSpool(files_, kLayout, "r");
   ASSERT_TRUE(request.ok()) << request.status().ToString();
   EXPECT_EQ(*request, SomeRequest());
+}
+
+// As the first version wrote it: `true` in /, with a limit.
+TEST_F(LaunchSpoolTest, ReadsOneOfTheFirstForm) {
+  const auto number = [](uint64_t value, size_t bytes) {
+    std::string text;
+    for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+    return text;
+  };
+  const std::string payload = number(1, 4) + number(4, 4) + "true" + number(1, 4) + number(3, 4) + "A=1" +
+                              number(1, 4) + "/" + number(022, 4) + number(1, 4) + number(7, 4) + number(8, 8) +
+                              number(9, 8) + number(5, 8) + number(6, 8) + number(7, 8);
+  files_.Put(kLayout.SpoolPath("r"), "kprofspool1\n" + Sha256Of(payload) + "\n" + payload);
+  Result<LaunchRequest> request = ReadSpool(files_, kLayout, "r");
+  ASSERT_TRUE(request.ok()) << request.status().ToString();
+  LaunchRequest expected;
+  expected.argv = {"true"};
+  expected.environment = {"A=1"};
+  expected.cwd = "/";
+  expected.umask = 022;
+  expected.limits = {{.resource = 7, .soft = 8, .hard = 9}};
+  expected.output_head_bytes = 5;
+  expected.output_tail_bytes = 6;
+  expected.leftover_grace_ms = 7;
+  EXPECT_EQ(*request, expected);
 }
 
 TEST_F(LaunchSpoolTest, SaysThatAFileIsGone) {
@@ -75,7 +100,7 @@ TEST_F(LaunchSpoolTest, NoticesACutAnywhere) {
 
 TEST_F(LaunchSpoolTest, CallsAnythingElseDamagedToo) {
   LaunchRequest no_program = SomeRequest();
-  no_program.argv.clear();
+  no_program.argv[0] = "";
   EXPECT_THAT(ReadBroken(FileOf(EncodeLaunchRequest(no_program))), HasSubstr("no program"));
   EXPECT_THAT(ReadBroken(FileOf("anything")), HasSubstr("not in the form"));
   EXPECT_THAT(ReadBroken(std::string(kLaunchFrameLimitBytes + 1, 'x')), HasSubstr("over the limit"));

@@ -43,7 +43,7 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
-    RunParts parts{*loop_,    clock_,     *workers_, *workers_, disk_.files,
+    RunParts parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
                    *catalog_, *launcher_, devices_,  output_,   observer_};
     grants_ = std::make_unique<FakeCallerGrants>(*loop_);
     if (system_mode_) parts.grants = grants_.get();

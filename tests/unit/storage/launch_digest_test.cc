@@ -65,6 +65,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"a variable of the daemon's without a value",
                            [](LaunchRequest& r) { r.environment.emplace_back("KPROF_RUN_ID"); }},
                     Change{"no variable", [](LaunchRequest& r) { r.environment.emplace_back("LD_PRELOAD"); }},
+                    Change{"tool", [](LaunchRequest& r) { r.tool = "ncu"; }},
+                    Change{"option of the tool", [](LaunchRequest& r) { r.options.emplace_back("set=full"); }},
+                    Change{"files to be kept", [](LaunchRequest& r) { r.collect.emplace_back("*"); }},
+                    Change{"step before", [](LaunchRequest& r) { r.prepare = "make"; }},
+                    Change{"step after", [](LaunchRequest& r) { r.check = "make"; }},
+                    Change{"step elsewhere",
+                           [](LaunchRequest& r) {
+                             r.prepare = "";
+                             r.check = "x";
+                           }},
                     Change{"folder", [](LaunchRequest& r) { r.cwd = "/"; }},
                     Change{"umask", [](LaunchRequest& r) { r.umask = 0; }},
                     Change{"limit", [](LaunchRequest& r) { r.limits[0].hard = 3; }},
@@ -91,11 +101,13 @@ INSTANTIATE_TEST_SUITE_P(All, WhatTheDaemonDecides,
                                                   r.output_head_bytes = 1;
                                                   r.output_tail_bytes = 2;
                                                   r.leftover_grace_ms = 3;
+                                                  r.most_outputs = 4;
+                                                  r.output_folder = "/x";
                                                 }}));
 
 // Grants on disk hold such sums: a change of the form must be seen.
 TEST(LaunchDigest, StaysAsItIs) {
-  EXPECT_EQ(LaunchDigest(Wish()), "90f32622b64981763b277e1f95ec80d69b1c1f40bc4cd5f9fdde4e54e2e205cd");
+  EXPECT_EQ(LaunchDigest(Wish()), "14ff1aa44269b0e2a6cf815a1bdef291991d580fd1e595cce4994793c5773312");
 }
 
 TEST(LaunchDigest, KnowsItsForm) {

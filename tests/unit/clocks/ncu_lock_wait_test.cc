@@ -1,4 +1,4 @@
-#include "daemon/capture/ncu_lock_wait.h"
+#include "daemon/clocks/ncu_lock_wait.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -73,7 +73,7 @@ TEST_F(NcuLockWaitTest, WaitsUntilItIsFree) {
   const auto wait = Wait(60 * kNanosPerSecond);
   ASSERT_TRUE(real_.Until([&] { return !wait->who().empty(); }));
   EXPECT_FALSE(answer_);
-  EXPECT_THAT(wait->who(), HasSubstr("pid " + std::to_string(holder_) + " (unit_capture"));
+  EXPECT_THAT(wait->who(), HasSubstr("pid " + std::to_string(holder_) + " (unit_clocks"));
   EndHolder();
   ASSERT_TRUE(real_.Until([&] { return answer_.has_value(); }));
   EXPECT_TRUE(answer_->ok()) << answer_->ToString();

@@ -1,4 +1,4 @@
-#include "daemon/capture/ncu_lock_wait.h"
+#include "daemon/clocks/ncu_lock_wait.h"
 
 #include <algorithm>
 #include <optional>

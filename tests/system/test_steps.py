@@ -1,0 +1,187 @@
+"""The steps of a run beside its command: what prepares it before its devices are leased, and what checks it afterwards."""
+
+import json
+import os
+import signal
+import unittest
+
+import kprof_testing
+from kprof_node import ALICE, Caller, Node, SystemDaemon
+from kprof_testing import DaemonTest, OwnDaemonTest, unique_seconds, wait_until
+
+
+def supervisors_of(run):
+    return [pid for pid, (line, environ) in kprof_testing.living_processes().items()
+            if line.startswith(b"kprof-launch") and run.encode() in environ]
+
+
+class StepsTest(DaemonTest):
+    """In user mode."""
+
+    def capture(self, *command, prepare="", check="", **rest):
+        steps = [*(["--prepare", prepare] if prepare else []), *(["--check", check] if check else [])]
+        return self.ctl.capture(*command, options=steps, cwd=self.folder, **rest)
+
+    def test_all_three_run_in_order_and_in_one_place(self):
+        run = self.capture("sh", "-c", "cat built; echo measured > result", prepare='echo "built in $PWD" > built; echo prepared',
+                           check="cat result; echo checked >&2")
+        self.assertEqual(run["state"], "done")
+        self.assertEqual(self.log_of(run["id"]), f"prepared\nbuilt in {self.folder}\nmeasured\n".encode())
+        self.assertEqual(self.log_of(run["id"], "--stderr"), b"checked\n")
+
+    def test_it_is_prepared_while_others_have_the_device(self):
+        other = self.ctl.detach("sh", "-c", self.gate(), cwd=self.folder)
+        self.ctl.wait_for_state(other, "running")
+        run = self.ctl.detach("cat", "built", options=["--prepare", "echo yes > built"], cwd=self.folder)
+        wait_until(lambda: os.path.exists(self.path("built")), "the step to run")
+        self.assertEqual(self.ctl.show(run)["state"], "queued")
+        self.assertIsNone(self.ctl.show(run)["started_ns"])
+        self.open_gate()
+        ended = self.ctl.wait(run)
+        self.assertEqual(ended["state"], "done")
+        self.assertEqual(self.log_of(run), b"yes\n")
+        self.assertGreaterEqual(ended["started_ns"], self.ctl.show(other)["ended_ns"])
+
+    def test_a_step_that_fails_ends_it_before_it_has_a_device(self):
+        run = self.capture("touch", "ran", prepare="echo no >&2; exit 4", expect="command_failed")
+        self.assertIn("4", run["error"]["message"])
+        self.assertIn("--prepare", run["error"]["message"] + run["error"]["remedy"])
+        self.assertIsNone(run["started_ns"])
+        self.assertFalse(os.path.exists(self.path("ran")))
+        self.assertEqual(self.log_of(run["id"], "--stderr"), b"no\n")
+
+    def test_a_check_that_fails_fails_the_run(self):
+        run = self.capture("true", check="echo wrong; exit 1", expect="check_failed")
+        self.assertEqual((run["state"], run["exit_code"]), ("failed", 0))
+        self.assertEqual(self.log_of(run["id"]), b"wrong\n")
+        self.capture("true", check="kill -SEGV $$", expect="check_failed")
+
+    def test_what_failed_is_not_checked(self):
+        self.capture("false", check="touch checked", expect="command_failed")
+        self.assertFalse(os.path.exists(self.path("checked")))
+
+    def test_a_check_sees_what_the_command_left_and_may_leave_more(self):
+        run = self.capture("sh", "-c", 'echo 1 > "$KPROF_OUTPUT_DIR/a.txt"',
+                           check='test -e "$KPROF_OUTPUT_DIR/a.txt" && echo 2 > "$KPROF_OUTPUT_DIR/b.txt"')
+        self.assertEqual([artifact["name"] for artifact in run["artifacts"]], ["a.txt", "b.txt"])
+
+    def test_each_step_can_be_cancelled_and_killed(self):
+        for step in ("prepare", "command", "check"):
+            for end in ("cancel", "kill"):
+                with self.subTest(step=step, end=end):
+                    seconds = unique_seconds()
+                    scripts = {"prepare": "true", "command": "true", "check": "true", step: f"sleep {seconds}"}
+                    run = self.ctl.detach("sh", "-c", scripts["command"], cwd=self.folder,
+                                          options=["--prepare", scripts["prepare"], "--check", scripts["check"]])
+                    wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), f"the {step} to run")
+                    if end == "cancel":
+                        self.ctl.run("cancel", run)
+                    else:
+                        for pid in supervisors_of(run):
+                            kprof_testing.kill_if_there(pid)
+                    ended = self.ctl.wait(run)
+                    self.assertEqual(ended["state"], "cancelled" if end == "cancel" else "failed", ended)
+                    self.assert_nothing_runs(f"sleep\0{seconds}", run=run)
+        self.capture("true")  # the device is free
+
+
+class StepsAndTheDaemonTest(OwnDaemonTest):
+    """The daemon is killed while a step runs."""
+
+    def test_who_was_prepared_when_it_was_killed_is_prepared_anew(self):
+        self.daemon.start()
+        seconds, log = unique_seconds(), os.path.join(self.folder, "log")
+        gate = os.path.join(self.folder, "gate")
+        step = f"echo prepare >> {log}; [ -e {gate} ] || sleep {seconds}"
+        run = self.daemon.ctl.detach("sh", "-c", f"echo command >> {log}", options=["--prepare", step])
+        wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the step to run")
+        self.daemon.kill()
+        kprof_testing.wait_until_gone(f"sleep\0{seconds}")
+        with open(gate, "wb"):
+            pass
+        self.daemon.start()
+        self.assertEqual(self.daemon.ctl.wait(run)["state"], "done")
+        self.assertEqual(kprof_testing.read_file(log), b"prepare\nprepare\ncommand\n")
+
+    def test_who_was_checked_when_it_was_killed_is_lost(self):
+        self.daemon.start()
+        seconds = unique_seconds()
+        run = self.daemon.ctl.detach("true", options=["--check", f"sleep {seconds}"])
+        wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the check to run")
+        self.daemon.kill()
+        kprof_testing.wait_until_gone(f"sleep\0{seconds}")
+        self.daemon.start()
+        ended = self.daemon.ctl.wait(run, expect=None)
+        self.assertEqual((ended["state"], ended["error"]["code"]), ("failed", "lost_daemon"))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class StepsOfCallersTest(unittest.TestCase):
+    """In system mode a step is its caller's, as the command is."""
+
+    @classmethod
+    def begin_daemon(cls):
+        cls.daemon = SystemDaemon(cls.folder)
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.daemon.start()
+
+    @classmethod
+    def setUpClass(cls):
+        kprof_testing.need_programs()
+        cls.folder = cls.enterClassContext(kprof_testing.temporary_folder())
+        cls.begin_daemon()
+        cls.alice = Caller(cls.daemon, ALICE)
+
+    OPTIONS = ["--cwd", "/", "--prepare", "echo prepared by $(id -u)", "--check", "echo checked by $(id -u)",
+               "--", "sh", "-c", "echo ran by $(id -u)"]
+
+    def check(self, run):
+        self.assertEqual(run["state"], "done", run)
+        self.assertEqual(self.alice.run("logs", run["id"]).text, "".join(f"{what} by {ALICE}\n" for what in ("prepared", "ran", "checked")))
+
+    def test_in_the_foreground(self):
+        self.check(self.alice.json("capture", "command", *self.OPTIONS))
+
+    def test_who_leaves_while_it_is_prepared_ends_it(self):
+        seconds = unique_seconds()
+        process = self.alice.start("--json", "capture", "command", "--cwd", "/", "--prepare", f"sleep {seconds}", "--", "true")
+        wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the step to run")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, 8)
+        kprof_testing.wait_until_gone(f"sleep\0{seconds}")
+
+
+    def test_a_daemon_that_is_restarted_has_it_prepared_anew(self):
+        seconds, gate = unique_seconds(), os.path.join(self.folder, f"gate-{self.id()}")
+        step = f"echo step; [ -e {gate} ] || exec sleep {seconds}"
+        process = self.alice.start("--json", "capture", "command", "--cwd", "/", "--prepare", step, "--", "echo", "ran")
+        wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the step to run")
+        with open(gate, "wb"):
+            pass
+        self.daemon.kill()
+        self.daemon.start()
+        out, err = process.communicate(timeout=kprof_testing.LIMIT_S)
+        self.assertEqual(process.returncode, 0, err)
+        run = json.loads(out)
+        self.assertEqual(run["state"], "done")
+        self.assertEqual(self.alice.run("logs", run["id"]).text, "step\nran\n")
+
+
+class StepsOnANodeTest(StepsOfCallersTest):
+    """The same with the helper, which starts what is detached."""
+
+    @classmethod
+    def begin_daemon(cls):
+        cls.daemon = Node(cls.folder)
+        cls.addClassCleanup(cls.daemon.end)
+        cls.daemon.start_helper()
+        cls.daemon.start()
+
+    def test_detached(self):
+        run = self.alice.json("capture", "command", "--detach", *self.OPTIONS)["id"]
+        self.check(self.alice.wait(run))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
