@@ -4,9 +4,9 @@
 // users' ncu ends with exit code 9 there. Users help themselves with a TMPDIR of their own, and then nobody waits for
 // anybody.
 //
-// So the ncus that kprofd runs get one TMPDIR for all of them, whose owner made the lock (PrepareNcuFolder): everybody
-// can open it, and they wait for each other as they would in /tmp. For those of others kprofd looks at the locks they
-// would take, and starts none of its own while one is held (ncu_lock_wait.h).
+// A run whose tool needs it waits until none of the locks is held that its ncu and those of others would take
+// (clocks/ncu_lock_wait.h). What lets all users' ncus have one TMPDIR, whose owner made the lock (PrepareNcuFolder),
+// is here as well: a tool's plan chooses it.
 //
 // Knows nothing of ncu's command line. Stateless; any thread. Blocks for the file system, which may be a hung server's.
 #pragma once

@@ -48,30 +48,6 @@ class RemainsWait : public std::enable_shared_from_this<RemainsWait> {
 
 }  // namespace
 
-// Withdraws the offer of a launch that nobody wants any more.
-class ClientLauncher::Handle final : public Launched {
- public:
-  Handle(IoLoop& loop, std::shared_ptr<DistantSupervisor> supervisor, std::shared_ptr<Offers> offers,
-         std::string marker)
-      : supervisor_(supervisor),
-        handle_(loop, std::move(supervisor)),
-        offers_(std::move(offers)),
-        marker_(std::move(marker)) {}
-  ~Handle() override {
-    auto offer = offers_->find(marker_);
-    if (offer != offers_->end() && offer->second.supervisor.lock() == supervisor_) offers_->erase(offer);
-  }
-  void Lease(const std::vector<std::string>& variables) override { handle_.Lease(variables); }
-  void Go() override { handle_.Go(); }
-  void Stop(int64_t grace_ms) override { handle_.Stop(grace_ms); }
-
- private:
-  const std::shared_ptr<DistantSupervisor> supervisor_;
-  SupervisorHandle<DistantSupervisor> handle_;
-  const std::shared_ptr<Offers> offers_;
-  const std::string marker_;
-};
-
 ClientLauncher::ClientLauncher(IoLoop& loop) : loop_(loop), offers_(std::make_shared<Offers>()) {}
 
 ClientLauncher::~ClientLauncher() {
@@ -104,7 +80,13 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
                             "its client did not come for it within 10 s, to start it",
                             "keep kprofctl running until the run has ended, or use --detach"));
   });
-  return std::unique_ptr<Launched>(std::make_unique<Handle>(loop_, std::move(supervisor), offers_, marker));
+  auto withdraw = [supervisor, offers = offers_, marker] {
+    auto offer = offers->find(marker);
+    if (offer != offers->end() && offer->second.supervisor.lock() == supervisor) offers->erase(offer);
+    supervisor->Abandon();
+  };
+  return std::unique_ptr<Launched>(
+      std::make_unique<SupervisorHandle>(loop_, supervisor->channel(), std::move(withdraw)));
 }
 
 void ClientLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& marker, UniqueFd progress,

@@ -50,7 +50,6 @@ class ClientLauncher final : public Launcher {
     IoLoop::Timer limit;
   };
   using Offers = std::map<std::string, Offer>;
-  class Handle;
 
   IoLoop& loop_;
   const std::shared_ptr<Offers> offers_;  // Launched objects withdraw theirs, and may outlive us

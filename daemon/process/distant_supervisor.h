@@ -41,9 +41,7 @@ class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor>
   // What it fails for if it ends before it has said so.
   void BlameUnlessReady(const Status& why) { why_not_ready_ = why; }
 
-  void Lease(const std::vector<std::string>& variables) { channel_->Lease(variables); }
-  void Go() { channel_->Go(); }
-  void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
+  const std::shared_ptr<SupervisorChannel>& channel() const { return channel_; }
 
   // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
   void Abandon();

@@ -6,44 +6,10 @@
 #include "daemon/process/helper_startup.h"
 #include "daemon/process/helper_sweep.h"
 #include "daemon/process/launch_sockets.h"
+#include "daemon/process/supervisor_handle.h"
 
 namespace kprof {
-// What is left of a run that is given up is ended; one of which nothing is left is forgotten. Of any other the helper
-// keeps the grant, without which no later start could have it swept.
-class HelperLauncher::Handle final : public Launched {
- public:
-  Handle(IoLoop& loop, HelperLink& link, std::shared_ptr<DistantSupervisor> supervisor,
-         std::shared_ptr<HelperStartup> startup, std::string marker, std::shared_ptr<const bool> may_live_on)
-      : loop_(loop),
-        link_(link),
-        supervisor_(std::move(supervisor)),
-        startup_(std::move(startup)),
-        marker_(std::move(marker)),
-        may_live_on_(std::move(may_live_on)) {}
-  ~Handle() override {
-    KPROF_ON_IO_LOOP(loop_);
-    const bool told_its_end = supervisor_->over() && !startup_->gave_up();
-    startup_->Settle();
-    supervisor_->Abandon();
-    const bool all_ended = told_its_end ? !*may_live_on_ : !startup_->may_have_started();
-    if (all_ended) {
-      link_.Forget(marker_);
-    } else {
-      SweepAndForget(loop_, link_, marker_, [](const Status&) {});
-    }
-  }
-  void Lease(const std::vector<std::string>& variables) override { supervisor_->Lease(variables); }
-  void Go() override { supervisor_->Go(); }
-  void Stop(int64_t grace_ms) override { supervisor_->Stop(grace_ms); }
-
- private:
-  IoLoop& loop_;
-  HelperLink& link_;
-  const std::shared_ptr<DistantSupervisor> supervisor_;
-  const std::shared_ptr<HelperStartup> startup_;
-  const std::string marker_;
-  const std::shared_ptr<const bool> may_live_on_;
-};
+namespace {
 
 // Has the startup hear of what `events` tell before others do.
 void TellToo(const std::weak_ptr<HelperStartup>& startup, LaunchEvents& events) {
@@ -51,7 +17,7 @@ void TellToo(const std::weak_ptr<HelperStartup>& startup, LaunchEvents& events) 
     if (auto begun = startup.lock()) begun->OnReady();
     if (tell) tell();
   };
-  events.steps_done = [startup, tell = std::move(events.steps_done)] {
+  events.step_begins = [startup, tell = std::move(events.step_begins)] {
     if (auto begun = startup.lock()) begun->OnReady();
     if (tell) tell();
   };
@@ -79,6 +45,8 @@ std::shared_ptr<const bool> WatchForSurvivors(LaunchEvents& events) {
   return found;
 }
 
+}  // namespace
+
 Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& request, const LaunchAs& /*as*/,
                                                          const std::string& marker, const OutputFiles& files,
                                                          LaunchEvents events) {
@@ -96,8 +64,21 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
   startup->Begin();
+  // What is left of a run that is given up is ended; one of which nothing is left is forgotten. Of any other the helper
+  // keeps the grant, without which no later start could have it swept.
+  auto abandon = [&loop = loop_, &link = link_, supervisor, startup, marker, may_live_on] {
+    const bool told_its_end = supervisor->over() && !startup->gave_up();
+    startup->Settle();
+    supervisor->Abandon();
+    const bool all_ended = told_its_end ? !*may_live_on : !startup->may_have_started();
+    if (all_ended) {
+      link.Forget(marker);
+    } else {
+      SweepAndForget(loop, link, marker, [](const Status&) {});
+    }
+  };
   return std::unique_ptr<Launched>(
-      std::make_unique<Handle>(loop_, link_, std::move(supervisor), std::move(startup), marker, may_live_on));
+      std::make_unique<SupervisorHandle>(loop_, supervisor->channel(), std::move(abandon)));
 }
 
 void HelperLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& marker, UniqueFd /*progress*/,

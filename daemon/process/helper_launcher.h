@@ -27,8 +27,6 @@ class HelperLauncher final : public Launcher {
                   std::function<void(Status)> done) override;
 
  private:
-  class Handle;
-
   IoLoop& loop_;
   HelperLink& link_;
 };

@@ -66,6 +66,7 @@ bool IsLaunchMessage(uint8_t type) {
     case LaunchMessage::kOutput:
     case LaunchMessage::kLeftOut:
     case LaunchMessage::kCommandOver:
+    case LaunchMessage::kStepBegins:
       return true;
   }
   return false;

@@ -88,6 +88,7 @@ enum class LaunchMessage : uint8_t {
   kOutput = 21,
   kLeftOut = 22,
   kCommandOver = 23,
+  kStepBegins = 24,
 };
 
 // Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative

@@ -37,14 +37,13 @@ struct LaunchEvents {
   std::function<void()> shares_cgroup;
   // Who is to start it is not there, and is waited for: why, and who. Before prepared, once, if at all.
   std::function<void(Status)> held_up;
-  // Of a request with a step before the lease: its supervisor is there, so that the step may be running, which Stop
-  // ends as it ends a command.
+  // Of a request with a step before the lease: that is started. Stop ends it as it ends a command.
   std::function<void()> step_begins;
   // That has run well: Lease may be called.
   std::function<void()> steps_done;
   std::function<void()> prepared;
   std::function<void(CommandStarted)> started;
-  // The command has ended, and its tree is gone; steps run after it.
+  // The command has ended, and its tree is gone: what follows are steps after it, and the search for what it left.
   std::function<void()> command_over;
   // A file that it left, and those that are left out. After started, before ended.
   std::function<void(std::shared_ptr<ReceivedOutput>)> output;

@@ -60,9 +60,9 @@ Status SupervisorChannel::Begin(UniqueFd socket, std::string first_frames) {
   return OkStatus();
 }
 
-// A step before the lease takes as long as it takes.
+// A step before the lease takes as long as it takes, once it has begun.
 void SupervisorChannel::ExpectPrepared() {
-  if (prepared_heard_ || stop_sent_ || !lease_sent_) return;
+  if (prepared_heard_ || stop_sent_ || (step_begins_heard_ && !lease_sent_)) return;
   ExpectAnswer(
       loop_.clock().mono_ns() + kPrepareLimitNs,
       Fail(ErrorCode::kSpawnFailed, "start '" + subject_.program + "'", "kprof-launch was not ready within 60 s",
@@ -182,7 +182,6 @@ error_code SupervisorChannel::ReadSome(std::string& bytes) {
 void SupervisorChannel::TakeFrames() {
   while (open()) {
     Result<std::optional<FrameReader::Frame>> frame = frames_.Next();
-    if (has_steps_before_ && greeted() && !std::exchange(step_begins_told_, true)) Tell(events_.step_begins);
     if (frame.ok() && !frame->has_value()) return;
     if (!frame.ok() || !Take(**frame)) {
       // Whoever speaks nonsense does not supervise.
@@ -207,8 +206,13 @@ bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
       if (started.ok()) Tell(events_.started, *started);
       return started.ok();
     }
+    case LaunchMessage::kStepBegins:
+      if (!has_steps_before_ || std::exchange(step_begins_heard_, true)) return false;
+      if (!stop_sent_) ExpectNothing();
+      Tell(events_.step_begins);
+      return true;
     case LaunchMessage::kStepsDone:
-      if (!has_steps_before_ || std::exchange(steps_done_heard_, true)) return false;
+      if (!step_begins_heard_ || std::exchange(steps_done_heard_, true)) return false;
       Tell(events_.steps_done);
       return true;
     case LaunchMessage::kCommandOver:

@@ -124,7 +124,7 @@ class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel>
   bool go_sent_ = false;
   bool lease_sent_ = false;
   const bool has_steps_before_;
-  bool step_begins_told_ = false;
+  bool step_begins_heard_ = false;
   bool steps_done_heard_ = false;
   bool command_over_heard_ = false;
   bool left_out_heard_ = false;

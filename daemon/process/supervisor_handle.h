@@ -1,6 +1,7 @@
-// The Launched of the real launchers: a link to a supervisor, which outlives it until the supervisor is gone.
+// The Launched of the real launchers: what is said to a supervisor goes straight into its channel.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,34 +9,36 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/process/launcher.h"
+#include "daemon/process/supervisor_channel.h"
 
 namespace kprof {
 
-// A Link has Lease, Go, Stop and Abandon: supervisor_link.h, distant_supervisor.h.
-template <typename Link>
 class SupervisorHandle final : public Launched {
  public:
-  SupervisorHandle(IoLoop& loop, std::shared_ptr<Link> link) : loop_(loop), link_(std::move(link)) {}
+  // `abandon`: nobody follows it any more; its launcher sees to its end.
+  SupervisorHandle(IoLoop& loop, std::shared_ptr<SupervisorChannel> channel, std::function<void()> abandon)
+      : loop_(loop), channel_(std::move(channel)), abandon_(std::move(abandon)) {}
   ~SupervisorHandle() override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Abandon();
+    abandon_();
   }
   void Lease(const std::vector<std::string>& variables) override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Lease(variables);
+    channel_->Lease(variables);
   }
   void Go() override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Go();
+    channel_->Go();
   }
   void Stop(int64_t grace_ms) override {
     KPROF_ON_IO_LOOP(loop_);
-    link_->Stop(grace_ms);
+    channel_->Stop(grace_ms);
   }
 
  private:
   IoLoop& loop_;
-  const std::shared_ptr<Link> link_;
+  const std::shared_ptr<SupervisorChannel> channel_;
+  const std::function<void()> abandon_;
 };
 
 }  // namespace kprof

@@ -62,7 +62,8 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
     adopted_->own().Remove(pid);
     return Status(ErrorCode::kSpawnFailed, begun.what(), begun.why(), begun.remedy());
   }
-  return std::unique_ptr<Launched>(std::make_unique<SupervisorHandle<SupervisorLink>>(loop_, std::move(link)));
+  return std::unique_ptr<Launched>(
+      std::make_unique<SupervisorHandle>(loop_, link->channel(), [link] { link->Abandon(); }));
 }
 
 void SupervisorLauncher::EndRemains(const LaunchAs& /*as*/, const std::string& /*marker*/, UniqueFd /*progress*/,

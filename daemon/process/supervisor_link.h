@@ -33,9 +33,7 @@ class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
   Status Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);
 
-  void Lease(const std::vector<std::string>& variables) { channel_->Lease(variables); }
-  void Go() { channel_->Go(); }
-  void Stop(int64_t grace_ms) { channel_->Stop(grace_ms); }
+  const std::shared_ptr<SupervisorChannel>& channel() const { return channel_; }
 
   // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
   void Abandon();

@@ -36,22 +36,21 @@ const Tool& ToolOf(const RunRow& row) {
 // ncu's own where it has no TMPDIR.
 constexpr char kUsualNcuFolder[] = "/tmp";
 
-constexpr int64_t kImportProgressNs = 200 * kNanosPerMilli;
-
-TrustReason NotImportedAtStop() {
-  return {kOutputNotImported, "kprofd was stopped before its traces were read; they are among its artifacts"};
-}
-
 }  // namespace
 
-RunLife::RunLife(const RunParts& parts, RunRow row, bool prepares, int64_t longest_ms, LifeEvents events)
+RunLife::RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+                 LifeEvents events)
     : parts_(parts),
       events_(std::move(events)),
       row_(std::move(row)),
       prepares_(prepares),
       stay_(parts, row_),
       tool_(ToolOf(row_)),
-      longest_ms_(longest_ms) {
+      longest_ms_(longest_ms),
+      outputs_(parts, row_, account, tool_, longest_ms,
+               {.wait_to_import = events_.wait_to_import, .import_progress = events_.import_progress, .over = [this] {
+                  OnOutputsOver();
+                }}) {
   if (row_.timeout_ms > 0 || longest_ms == 0) return;
   row_.timeout_ms = longest_ms;
   timeout_is_nodes_ = true;
@@ -197,7 +196,7 @@ void RunLife::Launch(Prepared prepared) {
   };
   events.held_up = [this](const Status& why) { OnHeldUp(why); };
   events.step_begins = [this] { OnStepBegins(); };
-  events.command_over = [this] { stay_.EndWatching(); };
+  events.command_over = [this] { OnCommandOver(); };
   events.steps_done = [this] {
     timeout_.Cancel();
     step_runs_ = false;
@@ -209,8 +208,8 @@ void RunLife::Launch(Prepared prepared) {
     timeout_.Cancel();
     row_.starter == RunStarter::kHelper && !ended_ ? CommitRunning() : GoWhenReady();
   };
-  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) { TakeOutput(file); };
-  events.left_out = [this](const OutputsLeftOut& left_out) { left_out_ = left_out; };
+  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) { outputs_.Take(file); };
+  events.left_out = [this](const OutputsLeftOut& left_out) { outputs_.NoteLeftOut(left_out); };
   events.started = [this](CommandStarted started) { OnStarted(started); };
   events.may_live_on = [this](const Status& why) {
     row_.trust.push_back(MayLiveOn(why));
@@ -277,14 +276,25 @@ void RunLife::OnHeldUp(const Status& why) {
   });
 }
 
-// Its timeout is the command's, which has not begun; the node's own holds for both.
 void RunLife::OnStepBegins() {
   step_runs_ = true;
+  LimitSteps("its --prepare");
+}
+
+// Steps after it, and the search for what it left, are to be in nothing that is measured.
+void RunLife::OnCommandOver() {
+  stay_.EndWatching();
+  timeout_.Cancel();
+  if (!ended_) LimitSteps("what follows its command");
+}
+
+// Its timeout is the command's; the node's own holds for its steps as well.
+void RunLife::LimitSteps(const std::string& what) {
   if (longest_ms_ <= 0) return;
-  timeout_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this] {
+  timeout_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this, what] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
-              "its --prepare ran for the " + SecondsText(longest_ms_) + " that this node lets a run last",
-              "prepare less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes"),
+              what + " ran for the " + SecondsText(longest_ms_) + " that this node lets a run last",
+              "do less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes"),
          kTimeoutGraceMs);
   });
 }
@@ -401,7 +411,7 @@ void RunLife::LeaveDevices() {
 // However it came to its end: nothing is written into its folder any more once that is collected.
 void RunLife::CollectWhenReady() {
   if (!collecting_committed_ || taking_ || !left_devices_ || std::exchange(collecting_files_, true)) return;
-  if (!outputs_.empty() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
+  if (outputs_.has_some() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
   CollectFiles();
 }
 
@@ -429,168 +439,45 @@ void RunLife::OnCollected(Result<Gathered> gathered) {
   } else {
     Blame(gathered.status());
   }
-  for (std::string& reason : left_out_.reasons) row_.trust.push_back({kOutputLeftOut, ClippedText(reason, 512)});
-  if (left_out_.more > 0) row_.trust.push_back({kOutputLeftOut, std::to_string(left_out_.more) + " more files"});
-  if (refused_outputs_ > 0) {
-    row_.trust.push_back({kOutputLeftOut, std::to_string(refused_outputs_) +
-                                              " files: too many of this user's are on their way to be kept; collect "
-                                              "fewer, or run fewer at once"});
-  }
-  keeping_ = true;
-  if (IsKeepingOver()) return;
-  outputs_.empty() ? OnOutputsOver() : ChooseWhatToKeep();
+  if (error_) return OnOutputsOver();
+  // A Stop that the command did not hear: it is over, but what it left is not.
+  if (stop_reason_ && command_ && !command_->stopped) StopKeeping(*stop_reason_);
+  outputs_.Begin(row_.artifacts);
 }
 
 std::string RunLife::OutputFolderOf(const std::string& id) const {
   return parts_.catalog.layout().TemporaryFolder() + "/outputs-" + id;
 }
 
-// A descriptor counts among those that are held for imports.
-void RunLife::TakeOutput(const std::shared_ptr<ReceivedOutput>& file) {
-  HeldOutput output{file, nullptr, 0};
-  if (parts_.imports != nullptr && row_.starter != RunStarter::kDaemon) {
-    Result<Places::Place> place = parts_.imports->sources.TakePlace(row_.uid);
-    if (!place.ok()) {
-      ++refused_outputs_;
-      return;
-    }
-    output.place = std::make_shared<Places::Place>(*std::move(place));
-  }
-  outputs_.push_back(std::move(output));
-}
-
-void RunLife::ChooseWhatToKeep() {
-  auto work = [outputs = std::exchange(outputs_, {}), policy = parts_.outputs,
-               is_callers = row_.starter != RunStarter::kDaemon]() -> Result<ChosenOutputs> {
-    return ChooseOutputs(outputs, policy, is_callers);
-  };
-  OnWorker<ChosenOutputs>(parts_.outputs_work, std::move(work), &RunLife::OnChosen);
-}
-
-void RunLife::OnChosen(Result<ChosenOutputs> chosen) {
-  if (!chosen.ok()) Blame(chosen.status());
-  if (chosen.ok()) {
-    row_.trust.insert(row_.trust.end(), chosen->trust.begin(), chosen->trust.end());
-    outputs_ = std::move(chosen->outputs);
-  }
-  if (IsKeepingOver()) return;
-  if (outputs_.empty()) return OnOutputsOver();
-  auto fits = [storage = parts_.storage, uid = row_.uid, bytes = chosen->bytes](Db& db) -> Status {
-    return storage == nullptr ? OkStatus() : storage->CheckBytes(db, uid, bytes, "keep what the command left");
-  };
-  Commit(fits, [this](const Status& status) {
-    if (!status.ok()) Blame(status);
-    if (IsKeepingOver()) return;
-    auto work = [&files = parts_.files, &layout = parts_.catalog.layout(), id = row_.id, policy = parts_.outputs,
-                 outputs = std::exchange(outputs_, {}), taken = row_.artifacts, stop = stop_keeping_.get_token()] {
-      return KeepOutputs(outputs, files, layout, id, taken, policy, stop);
-    };
-    OnWorker<KeptOutputs>(parts_.outputs_work, std::move(work), &RunLife::OnKept);
-  });
-}
-
-void RunLife::OnKept(Result<KeptOutputs> kept) {
-  if (kept.ok()) {
-    kept_ = std::move(kept->kept);
-    for (const KeptOutput& output : kept_) row_.artifacts.push_back(output.artifact);
-    row_.trust.insert(row_.trust.end(), kept->trust.begin(), kept->trust.end());
-  } else if (daemon_stops_ && kept.status().code() == ErrorCode::kCancelled) {
-    row_.trust.push_back({kOutputLeftOut, "kprofd was stopped while files were being kept"});
-  } else if (!was_stopped_keeping_) {
-    Blame(kept.status());
-  }
-  const bool has_traces = parts_.imports != nullptr && HaveTraces(kept_, tool_);
-  if (has_traces && daemon_stops_) row_.trust.push_back(NotImportedAtStop());
-  if (IsKeepingOver()) return;
-  if (!has_traces) return OnOutputsOver();
-  waits_to_import_ = true;
-  events_.wait_to_import([this] {
-    if (!std::exchange(waits_to_import_, false)) return;  // it was stopped meanwhile
-    ImportOutputs();
-  });
-}
-
-void RunLife::ImportOutputs() {
-  if (longest_ms_ > 0) {
-    import_limit_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this] { stop_keeping_.request_stop(); });
-  }
-  auto work = [&ways = *parts_.imports, &files = parts_.files, &layout = parts_.catalog.layout(), &tool = tool_,
-               id = row_.id, kept = kept_, stop = stop_keeping_.get_token(),
-               report = Reporter()]() -> Result<Imported> {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const ImportPlan> plan, PlanToImport(kept, tool, files, layout, id));
-    return ImportSources(ways, files, layout, id, *plan, stop, report);
-  };
-  OnWorker<Imported>(parts_.imports->pool, std::move(work), &RunLife::OnImported);
-}
-
-// Called on the thread that reads; tells the loop some times a second.
-OnImportProgress RunLife::Reporter() {
-  return [this, &loop = parts_.loop, &clock = parts_.clock, last_ns = int64_t{0}](const ImportProgress& now) mutable {
-    const int64_t now_ns = clock.mono_ns();
-    if (last_ns != 0 && now_ns - last_ns < kImportProgressNs) return;
-    last_ns = now_ns;
-    // We are there until the result is, which is posted after this.
-    loop.Post([this, now] {
-      if (events_.import_progress) events_.import_progress(now);
-    });
-  };
-}
-
-void RunLife::OnImported(Result<Imported> imported) {
-  import_limit_.Cancel();
-  if (imported.ok()) {
-    for (TracePartRow& part : imported->trace) row_.trace.push_back(std::move(part));
-    row_.metrics.insert(row_.metrics.end(), imported->metrics.begin(), imported->metrics.end());
-    kernel_metrics_ = std::move(imported->kernel_metrics);
-    row_.trust.insert(row_.trust.end(), imported->trust.begin(), imported->trust.end());
-  } else if (imported.status().code() == ErrorCode::kCancelled && daemon_stops_) {
-    row_.trust.push_back(NotImportedAtStop());
-  } else if (imported.status().code() == ErrorCode::kCancelled && !was_stopped_keeping_) {
-    row_.trust.push_back({kOutputNotImported, "to read its traces took the " + SecondsText(longest_ms_) +
-                                                  " that this node lets a run last"});
-  } else if (!was_stopped_keeping_) {
-    Blame(imported.status());
-  }
-  OnOutputsOver();
-}
-
 void RunLife::OnOutputsOver() {
-  keeping_ = false;
+  OutputKeeping::Kept kept = outputs_.TakeKept();
+  if (kept.error) Blame(*kept.error);
+  row_.artifacts.insert(row_.artifacts.end(), kept.artifacts.begin(), kept.artifacts.end());
   std::sort(row_.artifacts.begin(), row_.artifacts.end(),
             [](const ArtifactRow& a, const ArtifactRow& b) { return a.name < b.name; });
-  const bool ended_well = command_ && !error_ && !stop_reason_ && !WhyCommandFailed(*command_, row_);
+  for (TracePartRow& part : kept.imported.trace) row_.trace.push_back(std::move(part));
+  row_.metrics.insert(row_.metrics.end(), kept.imported.metrics.begin(), kept.imported.metrics.end());
+  kernel_metrics_ = std::move(kept.imported.kernel_metrics);
+  row_.trust.insert(row_.trust.end(), kept.trust.begin(), kept.trust.end());
+  const bool is_stopped = stop_reason_ && !daemon_stops_;
+  const bool ended_well = command_ && !error_ && !is_stopped && !WhyCommandFailed(*command_, row_);
   if (ended_well) {
-    if (std::optional<Status> why = WhyToolFailed(tool_, row_.id, kept_, row_.trace, row_.trust)) {
+    if (std::optional<Status> why = outputs_.WhyItsToolFailed(row_.trace, row_.trust)) {
       Blame(daemon_stops_ ? *daemon_stops_ : *why);
     }
   }
   End();
 }
 
-// It is to end, or has to.
-bool RunLife::IsKeepingOver() {
-  if (!error_ && !was_stopped_keeping_ && !daemon_stops_) return false;
-  if (daemon_stops_ && !outputs_.empty()) {
-    row_.trust.push_back({kOutputLeftOut, std::to_string(outputs_.size()) + " files: kprofd was stopped before they "
-                                                                            "were kept"});
-  }
-  OnOutputsOver();
-  return true;
-}
-
 // Its command has ended. Where it is the daemon that stops, that counts, with what is kept of it by then.
 bool RunLife::StopKeeping(const Status& reason) {
-  if (!keeping_ && outputs_.empty()) return false;
-  if (reason.code() == ErrorCode::kLostDaemon) {
+  const bool daemon_stops = reason.code() == ErrorCode::kLostDaemon;
+  if (!outputs_.Stop(daemon_stops)) return false;
+  if (daemon_stops) {
     daemon_stops_ = reason;
   } else if (!reason.ok()) {
     if (!stop_reason_) stop_reason_ = reason;
     was_stopped_keeping_ = true;
-  }
-  stop_keeping_.request_stop();
-  if (std::exchange(waits_to_import_, false)) {
-    if (daemon_stops_) row_.trust.push_back(NotImportedAtStop());
-    parts_.loop.Post([this] { OnOutputsOver(); });
   }
   return true;
 }

@@ -11,16 +11,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "daemon/runs/device_stay.h"
 #include "daemon/runs/life.h"
+#include "daemon/runs/output_keeping.h"
 #include "daemon/runs/reported_metrics.h"
 #include "daemon/runs/run_end.h"
 #include "daemon/runs/run_folder.h"
-#include "daemon/runs/run_outputs.h"
 #include "daemon/runs/run_parts.h"
 #include "storage/catalog/run_row.h"
 #include "storage/db.h"
@@ -33,8 +32,9 @@ inline constexpr int64_t kTimeoutGraceMs = 5000;
 class RunLife final : public Life {
  public:
   // `row` is queued; its devices are held for it, unless it `prepares`: then a step runs before it wants them.
-  // `longest_ms`: the timeout of one that asked for none; 0: none.
-  RunLife(const RunParts& parts, RunRow row, bool prepares, int64_t longest_ms, LifeEvents events);
+  // `account`: whom limits count it as. `longest_ms`: the timeout of one that asked for none, and what its steps may
+  // take; 0: none.
+  RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms, LifeEvents events);
   ~RunLife() override;
 
   void Begin() override;
@@ -71,6 +71,8 @@ class RunLife final : public Life {
   void CommitRunning();
   void OnHeldUp(const Status& why);
   void OnStepBegins();
+  void OnCommandOver();
+  void LimitSteps(const std::string& what);
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
@@ -84,16 +86,8 @@ class RunLife final : public Life {
   void OnCollected(Result<Gathered> gathered);
   // Where its tool's own files go, of a run that the daemon starts.
   std::string OutputFolderOf(const std::string& id) const;
-  void TakeOutput(const std::shared_ptr<ReceivedOutput>& file);
-  void ChooseWhatToKeep();
-  void OnChosen(Result<ChosenOutputs> chosen);
-  void OnKept(Result<KeptOutputs> kept);
-  void ImportOutputs();
-  void OnImported(Result<Imported> imported);
   void OnOutputsOver();
   bool StopKeeping(const Status& reason);
-  bool IsKeepingOver();
-  OnImportProgress Reporter();
   void End();
   std::optional<Status> WhyItFailed() const;
   void Blame(const Status& error);
@@ -130,18 +124,10 @@ class RunLife final : public Life {
   std::optional<Status> error_;  // why the run fails; the first one counts
   const Tool& tool_;
   const int64_t longest_ms_;
-  // What it left, while it is stored.
-  std::vector<HeldOutput> outputs_;
-  OutputsLeftOut left_out_;
-  bool keeping_ = false;
-  bool waits_to_import_ = false;
+  OutputKeeping outputs_;
   bool was_stopped_keeping_ = false;
-  std::optional<Status> daemon_stops_;  // why what is not kept by then never will be
-  int64_t refused_outputs_ = 0;         // for want of a place
-  std::stop_source stop_keeping_;
-  std::vector<KeptOutput> kept_;
-  IoLoop::Timer import_limit_;
-  IoLoop::Timer timeout_;  // of the command; before it, of the queue for who is held up
+  std::optional<Status> daemon_stops_;  // while what it left was kept
+  IoLoop::Timer timeout_;               // of the command; before it, of the queue for who is held up
 };
 
 }  // namespace kprof

@@ -39,6 +39,7 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       leases_(parts.clock, options.queue.running_without_device, [this] { OnQueueChanged(); }),
       imports_(parts.clock, options.imports_at_once, [this] { OnQueueChanged(); }),
       preparations_(parts.clock, options.preparations_at_once, [this] { OnQueueChanged(); }),
+      prepared_(parts.clock, options.prepared_at_once, [this] { OnQueueChanged(); }),
       sessions_(parts, options.sessions, ids_, leases_,
                 {.end_run =
                      [this](const std::string& id, const Status& why, int64_t grace_ms) {
@@ -177,6 +178,7 @@ void Runs::Begin() {
   leases_.Begin();
   imports_.Begin();
   preparations_.Begin();
+  prepared_.Begin();
   retention_.Begin();
 }
 
@@ -287,8 +289,20 @@ void Runs::Wait(OpenRun& open) {
   open.prepares ? WaitToPrepare(open) : WaitForDevices(open);
 }
 
-// What runs before its lease is bounded as well: each has a supervisor, until it has its devices.
 void Runs::WaitToPrepare(OpenRun& open) {
+  const RunRow& row = open.row;
+  if (!row.session_id.empty()) return WaitForStep(open);
+  open.leases = &prepared_;
+  open.leases->Wait({row.id, open.account, row.priority, {}},
+                    [this, id = row.id] { parts_.loop.Post([this, id] { OnMayPrepare(id); }); });
+}
+
+void Runs::OnMayPrepare(const std::string& id) {
+  auto found = open_.find(id);
+  if (found != open_.end() && found->second.leases == &prepared_) WaitForStep(found->second);
+}
+
+void Runs::WaitForStep(OpenRun& open) {
   const RunRow& row = open.row;
   open.leases = &preparations_;
   open.leases->Wait({row.id, open.account, row.priority, {}}, [this, id = row.id] {
@@ -312,6 +326,8 @@ void Runs::WaitForDevices(OpenRun& open) {
 // It waits no longer, or its command is gone: its devices go to the next run.
 void Runs::Leave(OpenRun& open) {
   if (Leases* leases = std::exchange(open.leases, nullptr)) leases->Leave(open.row.id);
+  preparations_.Leave(open.row.id);
+  prepared_.Leave(open.row.id);
   sessions_.RemoveRun(open.row.session_id, open.row.id);
 }
 
@@ -332,7 +348,7 @@ void Runs::StartQueueTimer(const std::string& id) {
 void Runs::Start(const std::string& id) {
   OpenRun& open = open_.at(id);
   open.has_devices = true;
-  preparations_.Leave(id);
+  prepared_.Leave(id);
   room_.Leave(open.account);
   ++running_;
   open.granted_mono_ns = parts_.clock.mono_ns();
@@ -378,7 +394,8 @@ std::unique_ptr<Life> Runs::MakeLife(OpenRun& open) {
     WaitForDevices(open_.at(id));
   };
   if (!open.prepares) open.told = leftovers_.Tell(row);
-  return std::make_unique<RunLife>(parts_, std::move(row), open.prepares, longest_run_ms_, std::move(events));
+  return std::make_unique<RunLife>(parts_, std::move(row), open.account, open.prepares, longest_run_ms_,
+                                   std::move(events));
 }
 
 // The next one on them need not wait until all is stored that this one left.
@@ -387,8 +404,7 @@ void Runs::OnDevicesLeft(const std::string& id, const RunRow& row, const std::op
   open.left_devices = true;
   // Stored with the run's end: else a daemon that dies in between would end it a second time.
   open.end_entry = EndLease(open, row, failed ? std::string(ErrorName(failed->code())) : "ok");
-  if (open.leases != nullptr) open.leases->Leave(id);
-  open.leases = nullptr;
+  Leave(open);  // and its session, which may end without it
 }
 
 void Runs::WaitToImport(const std::string& id, std::function<void()> granted) {
@@ -412,7 +428,8 @@ void Runs::OnLifeEnded(EndedRun ended) {
   OpenRun& open = open_.at(id);
   const bool had_lease = open.has_devices || open.lost;
   // The queue stays as it is: the next start runs its step anew.
-  if (stopped_ && !had_lease) return LeaveQueued(id);
+  const bool daemon_stops = stopped_ && ended.row.error && ended.row.error->code == ErrorName(ErrorCode::kLostDaemon);
+  if (daemon_stops && !had_lease) return LeaveQueued(id);
   open.end = std::move(ended.row);
   open.kernel_metrics = std::move(ended.kernel_metrics);
   const bool had_devices = open.row.state != RunState::kQueued;  // else it could not be stored that it has them
@@ -429,7 +446,6 @@ void Runs::OnLifeEnded(EndedRun ended) {
   had_lease ? void(--running_) : room_.Leave(open.account);
   Leave(open);  // the next one's first commit joins this one's last
   imports_.Leave(id);
-  preparations_.Leave(id);
 }
 
 // Later: its life is in the middle of its last call.
@@ -437,7 +453,10 @@ void Runs::LeaveQueued(const std::string& id) {
   OpenRun& open = open_.at(id);
   room_.Leave(open.account);
   Leave(open);
-  preparations_.Leave(id);
+  if (const auto known = std::exchange(open.end_known, nullptr)) {
+    known(Fail(ErrorCode::kLostDaemon, "cancel run " + id, "kprofd is being stopped; the run stays queued",
+               "cancel it again when kprofd is back"));
+  }
   parts_.loop.Post([this, id] { Forget(id); });
 }
 
@@ -529,6 +548,11 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
   if (!open.life) {
     open.end_known = std::move(done);
     return EndQueued(id, reason);
+  }
+  if (!open.has_devices) {  // it is queued, and answered as such: when no restart brings it back
+    open.end_known = std::move(done);
+    open.life->Stop(reason, grace_ms);
+    return;
   }
   Result<RunRow> row = open.row;
   if (!open.life->Stop(reason, grace_ms)) row = Fail(ErrorCode::kUsage, what, "its command has ended already");
@@ -672,6 +696,7 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
   leases_.End();
   imports_.End();
   preparations_.End();
+  prepared_.End();
   sessions_.Stop();
   for (auto& [id, open] : open_) {
     open.hold_timer.Cancel();

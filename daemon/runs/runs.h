@@ -43,7 +43,10 @@ class Runs {
     RetentionPolicy retention;
     int64_t longest_run_ms = 0;  // 0: as long as it likes
     size_t imports_at_once = 2;
-    size_t preparations_at_once = 32;  // runs with a step before their lease, from there until they have that
+    size_t preparations_at_once = 32;  // steps before a lease
+    // Runs with such a step, from there until they have their lease: each has a supervisor that waits with it. Rounds
+    // of sessions come besides: these have their devices.
+    size_t prepared_at_once = 256;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
     // How long a stop waits for what does not end: less than systemd waits for us (TimeoutStopSec in kprofd.service).
@@ -168,6 +171,8 @@ class Runs {
   void KeepNothing(RunRow& import);
   void Wait(OpenRun& open);
   void WaitToPrepare(OpenRun& open);
+  void OnMayPrepare(const std::string& id);
+  void WaitForStep(OpenRun& open);
   void WaitForDevices(OpenRun& open);
   void Start(const std::string& id);
   void Leave(OpenRun& open);
@@ -197,6 +202,7 @@ class Runs {
   Leases leases_;
   Leases imports_;       // their places
   Leases preparations_;  // the same of steps before leases
+  Leases prepared_;      // and of runs that have such a step, until their lease
   Sessions sessions_;
   RetentionSweep retention_;
   std::map<std::string, OpenRun> open_;

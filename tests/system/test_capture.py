@@ -229,6 +229,7 @@ class EnvironmentTest(DaemonTest):
         self.assertEqual(got.pop(b"KPROF_RUN_ID"), run["id"].encode())
         self.assertRegex(got.pop(b"KPROF_STATE"), rb"^\d+-\d+$")
         self.assertRegex(got.pop(b"KPROF_METRICS"), rb"^/proc/\d+/fd/\d+$")
+        self.assertTrue(got.pop(b"KPROF_OUTPUT_DIR").endswith(b"/outputs-" + run["id"].encode()))
         self.assertEqual(got, {os.fsencode(name): os.fsencode(value) for name, value in environment.items()})
 
     def test_env_options_add_and_override(self):
@@ -245,7 +246,7 @@ class EnvironmentTest(DaemonTest):
             own = {"PATH": os.environ["PATH"], **options}
             run = daemon.ctl.capture("env", env=own)
             out = daemon.ctl.run("logs", run["id"]).out.decode().splitlines()
-            out = [line for line in out if not line.startswith(("KPROF_STATE=", "KPROF_METRICS="))]
+            out = [line for line in out if not line.startswith(("KPROF_STATE=", "KPROF_METRICS=", "KPROF_OUTPUT_DIR="))]
             expected = [f"{name}={value}" for name, value in own.items()] + [f"KPROF_RUN_ID={run['id']}"]
             self.assertEqual(sorted(out), sorted(expected))
 

@@ -27,7 +27,7 @@ PAGE_EXAMPLE = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COMMENTED = re.compile(r"^#(?=\[|\w+ = )", re.MULTILINE)
 TABLE_OR_KEY = re.compile(r"^#?(?:\[+(\w+)\]+|(?:    )?(\w+) = )")
 # What the code says is in a run's trust: a literal, or the name of a constant.
-TRUST_CODE = re.compile(r"(?:(?:trust|reasons)\.push_back\(\s*\{|TrustReason\{|Condition\{)(\"\w+\"|k\w+),")
+TRUST_CODE = re.compile(r"(?:(?:trust|reasons)\.push_back\(\s*\{|TrustReason\{|Condition\{|Reasons \w+\()(\"\w+\"|k\w+),")
 TRUST_MAKER = re.compile(r"^[^\n]*\bTrustReason>? \w+\([^{;]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 RETURNED_CODE = re.compile(r"return \{+([^,{}]+),")
 ERROR_ROW = re.compile(r'Row\{ErrorCode::\w+, "(\w+)", CanonicalCode::\w+, (\d+)\}')

@@ -65,6 +65,21 @@ class StepsTest(DaemonTest):
                            check='test -e "$KPROF_OUTPUT_DIR/a.txt" && echo 2 > "$KPROF_OUTPUT_DIR/b.txt"')
         self.assertEqual([artifact["name"] for artifact in run["artifacts"]], ["a.txt", "b.txt"])
 
+    def test_a_step_that_is_cancelled_may_clean_up(self):
+        for step in ("prepare", "check"):
+            script = f"trap 'touch cleaned-{step}; exit 1' TERM; touch begun-{step}; while :; do sleep 0.02; done"
+            run = self.ctl.detach("true", options=[f"--{step}", script], cwd=self.folder)
+            wait_until(lambda: os.path.exists(self.path(f"begun-{step}")), "the step to run")
+            self.ctl.run("cancel", run)
+            self.assertEqual(self.ctl.wait(run)["state"], "cancelled")
+            self.assertTrue(os.path.exists(self.path(f"cleaned-{step}")))
+
+    def test_the_timeout_is_the_commands(self):
+        run = self.ctl.capture("sh", "-c", 'echo 1 > "$KPROF_OUTPUT_DIR/a.txt"', cwd=self.folder,
+                               options=["--timeout", "1s", "--prepare", "sleep 1.2", "--check", "sleep 1.2"])
+        self.assertEqual(run["state"], "done")
+        self.assertEqual([artifact["name"] for artifact in run["artifacts"]], ["a.txt"])
+
     def test_each_step_can_be_cancelled_and_killed(self):
         for step in ("prepare", "command", "check"):
             for end in ("cancel", "kill"):

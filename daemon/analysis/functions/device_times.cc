@@ -146,7 +146,8 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
       RETURN_IF_ERROR(scope.is_hta() ? AddHtaTimes(traces, part, scope, stop, times)
                                      : AddExactTimes(traces, part, scope, stop, times));
     }
-    if (times.size() == before) without.push_back(part);
+    const bool has_slices = traces.parts()[part].reader->rows(EventKind::kSlice) > 0;  // of samples: none
+    if (times.size() == before && has_slices) without.push_back(part);
   }
   if (without.empty()) return times;
   if (times.empty()) {

@@ -167,6 +167,7 @@ void Supervisor::TakeRequest(Result<LaunchRequest> request) {
   }
   phase_ = Phase::kWaiting;
   if (request_.prepare.empty()) return;
+  channel_.Send(LaunchMessage::kStepBegins);
   const LaunchFailure failure = StartChild(Phase::kBefore, ShellCommand(request_.prepare));
   if (!failure.step.empty()) Fail(failure);
 }
@@ -353,7 +354,7 @@ void Supervisor::OnCommandGone() {
   }
   end_ = EndOf(tree_.usage());
   if (stop_asked_ || unkillable_ > 0 || end_->exit_code != 0) steps_.clear();
-  if (!steps_.empty()) channel_.Send(LaunchMessage::kCommandOver);
+  if (started_) channel_.Send(LaunchMessage::kCommandOver);
   NextStep();
 }
 

@@ -74,6 +74,7 @@ TEST_F(HelperTest, LeavesWhatItStartedWhenItIsKilled) {
   Say(channel.get(), FrameOf(LaunchMessage::kGo));
   EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kStarted);
   Say(channel.get(), FrameOf(LaunchMessage::kStop, EncodeStop(0)));
+  EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kCommandOver);
   EXPECT_EQ(NextFrame(channel.get(), frames)->type, LaunchMessage::kEnded);
 }
 

@@ -247,6 +247,32 @@ TEST_F(RunOutputsTest, SayOfAFailureWhenTheyFreeTheDevices) {
   EXPECT_THAT(outcomes, ElementsAre("command_failed"));
 }
 
+TEST_F(RunOutputsTest, AreNotReadWhereTheirPartsAreTooMuchForTheirOwner) {
+  StorageLimits::Values values{};
+  values.bytes_per_uid = 33;  // beside its row room for the file, and not for a part of the same size
+  storage_limits_.Set(values);
+  const std::string id = Running();
+  launcher_->last().Left("trace.json", FileOf("{\"good\"}"));
+  launcher_->last().Ended(ExitCode(0));
+  const RunRow row = Ended(id);
+  EXPECT_EQ(row.state, RunState::kDone);
+  EXPECT_THAT(NamesOf(row), ElementsAre("trace.json"));
+  EXPECT_THAT(row.trace, IsEmpty());
+  EXPECT_THAT(row.trust, Contains(Reason(kOutputNotImported, "the files themselves are kept")));
+  EXPECT_THAT(FilesOf(id), ElementsAre("trace.json"));
+}
+
+// The command was over by then, and its supervisor was handing over.
+TEST_F(RunOutputsTest, AreNotReadWhereTheRunWasToEndMeanwhile) {
+  const std::string id = Running();
+  launcher_->last().Left("trace.json", FileOf("{\"good\"}"));
+  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0, [](const Result<RunRow>&) {});
+  launcher_->last().Ended(ExitCode(0));
+  const RunRow row = Ended(id);
+  EXPECT_EQ(row.state, RunState::kCancelled);
+  EXPECT_THAT(row.trace, IsEmpty());
+}
+
 TEST_F(RunOutputsTest, WaitForAPlaceAmongTheImports) {
   options_.imports_at_once = 1;
   Restart();

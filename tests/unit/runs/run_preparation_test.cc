@@ -143,6 +143,56 @@ TEST_F(RunPreparationTest, IsCancelledWhereItsStepEndedBeforeItHeardOfIt) {
   EXPECT_TRUE(launcher_->last().leases.empty());
 }
 
+TEST_F(RunPreparationTest, LastsNoLongerThanTheNodeLetsARun) {
+  options_.longest_run_ms = 60'000;
+  Restart();
+  const std::string id = SubmitOk(Preparing());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().StepBegins();
+  Pass(59'000);
+  EXPECT_TRUE(launcher_->last().stop_graces_ms.empty());
+  Pass(1'500);
+  ASSERT_EQ(launcher_->last().stop_graces_ms.size(), 1U);
+  CommandEnded ended = FailedStep(kPrepareStep, 143);
+  ended.stopped = true;
+  launcher_->last().Ended(ended);
+  ASSERT_TRUE(HasEnded(id));
+  EXPECT_EQ(Stored(id).error->code, "timed_out");
+  EXPECT_THAT(Stored(id).error->message, HasSubstr("--prepare"));
+}
+
+TEST_F(RunPreparationTest, HoldsAPlaceUntilItHasItsDevices) {
+  options_.prepared_at_once = 1;
+  Restart();
+  const std::string other = SubmitOk(On("0"));
+  ASSERT_TRUE(GoesOn(0));
+  SubmitOk(Preparing("0"));
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 2; }));
+  launcher_->last().StepsDone();
+  const std::string next = SubmitOk(Preparing("1"));
+  loop_->RunUntilIdle();
+  EXPECT_EQ(launcher_->count(), 2U);
+  launcher_->at(0).Ended(ExitCode(0));
+  EXPECT_TRUE(Until([&] { return launcher_->count() == 3; }));
+  EXPECT_EQ(launcher_->last().marker, next);
+}
+
+TEST_F(RunPreparationTest, IsCancelledForGoodWhenThatIsAnswered) {
+  const std::string id = SubmitOk(Preparing());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().StepBegins();
+  bool answered = false;
+  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0,
+              [&](const Result<RunRow>& row) { answered = row.ok() && row->state == RunState::kCancelled; });
+  loop_->RunUntilIdle();
+  EXPECT_FALSE(answered);
+  CommandEnded ended = FailedStep(kPrepareStep, 143);
+  ended.stopped = true;
+  launcher_->last().Ended(ended);
+  ASSERT_TRUE(Until([&] { return answered; }));
+  EXPECT_EQ(Stored(id).state, RunState::kCancelled);
+}
+
 TEST_F(RunPreparationTest, ThatWaitForADeviceHoldNobodyUp) {
   options_.preparations_at_once = 1;
   Restart();
