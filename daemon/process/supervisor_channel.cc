@@ -195,7 +195,7 @@ void SupervisorChannel::TakeFrames() {
 bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
   switch (frame.type) {
     case LaunchMessage::kPrepared:
-      if (std::exchange(prepared_heard_, true)) return false;
+      if (!lease_sent_ || std::exchange(prepared_heard_, true)) return false;
       if (!stop_sent_) ExpectNothing();
       Tell(events_.prepared);
       return true;
@@ -216,7 +216,7 @@ bool SupervisorChannel::Take(const FrameReader::Frame& frame) {
       Tell(events_.steps_done);
       return true;
     case LaunchMessage::kCommandOver:
-      if (!go_sent_ || std::exchange(command_over_heard_, true)) return false;
+      if (!started_heard_ || std::exchange(command_over_heard_, true)) return false;
       Tell(events_.command_over);
       return true;
     case LaunchMessage::kOutput:

@@ -44,6 +44,9 @@ class OutputKeeping {
   void NoteLeftOut(const OutputsLeftOut& left_out) { left_out_ = left_out; }
   bool has_some() const { return !outputs_.empty(); }
 
+  // Nothing of it is to be kept. Instead of Begin.
+  void Drop() { outputs_.clear(); }
+
   // `taken`: the artifacts that the run has by then. REQUIRES: nothing else writes into its folder any more.
   void Begin(std::vector<ArtifactRow> taken);
 

@@ -33,6 +33,9 @@ const Tool& ToolOf(const RunRow& row) {
   return tool != nullptr ? *tool : kNone;
 }
 
+// Of a run with a timeout of its own, on a node without a longest one: steps that hang do not keep its devices.
+constexpr int64_t kLeastForStepsMs = 600'000;
+
 // ncu's own where it has no TMPDIR.
 constexpr char kUsualNcuFolder[] = "/tmp";
 
@@ -278,23 +281,27 @@ void RunLife::OnHeldUp(const Status& why) {
 
 void RunLife::OnStepBegins() {
   step_runs_ = true;
-  LimitSteps("its --prepare");
+  LimitSteps("its --prepare", longest_ms_, longest_ms_);
 }
 
 // Steps after it, and the search for what it left, are to be in nothing that is measured.
 void RunLife::OnCommandOver() {
   stay_.EndWatching();
   timeout_.Cancel();
-  if (!ended_) LimitSteps("what follows its command");
+  if (ended_) return;
+  const int64_t took_ms = (parts_.clock.mono_ns() - went_mono_ns_) / kNanosPerMilli;
+  if (longest_ms_ > 0) return LimitSteps("with what follows its command it", longest_ms_, longest_ms_ - took_ms);
+  if (row_.timeout_ms <= 0) return;
+  const int64_t limit_ms = std::max(row_.timeout_ms, kLeastForStepsMs);
+  LimitSteps("what follows its command", limit_ms, limit_ms);
 }
 
-// Its timeout is the command's; the node's own holds for its steps as well.
-void RunLife::LimitSteps(const std::string& what) {
-  if (longest_ms_ <= 0) return;
-  timeout_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this, what] {
+void RunLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms) {
+  if (limit_ms <= 0) return;
+  timeout_ = parts_.loop.After(std::max<int64_t>(0, left_ms) * kNanosPerMilli, [this, what, limit_ms] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
-              what + " ran for the " + SecondsText(longest_ms_) + " that this node lets a run last",
-              "do less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes"),
+              what + " ran for the " + SecondsText(limit_ms) + " that it may take here",
+              "do less at a time; whoever runs the node can raise [limits] max_run_minutes"),
          kTimeoutGraceMs);
   });
 }
@@ -313,6 +320,7 @@ Result<OutputFiles> RunLife::SupervisorsOutput() {
 void RunLife::GoWhenReady() {
   if (!prepared_ || !running_committed_ || ended_ || went_) return;
   went_ = true;
+  went_mono_ns_ = parts_.clock.mono_ns();
   stay_.BeginWatching();
   launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
@@ -439,9 +447,12 @@ void RunLife::OnCollected(Result<Gathered> gathered) {
   } else {
     Blame(gathered.status());
   }
-  if (error_) return OnOutputsOver();
-  // A Stop that the command did not hear: it is over, but what it left is not.
-  if (stop_reason_ && command_ && !command_->stopped) StopKeeping(*stop_reason_);
+  if (error_) {
+    outputs_.Drop();
+    return OnOutputsOver();
+  }
+  // Where the command did not hear of it: that is over, but what it left is not.
+  if (stop_reason_ && command_) StopKeeping(*stop_reason_);
   outputs_.Begin(row_.artifacts);
 }
 
@@ -494,7 +505,7 @@ void RunLife::Blame(const Status& error) {
 std::optional<Status> RunLife::WhyItFailed() const {
   if (was_stopped_keeping_) return stop_reason_;
   if (error_) return error_;
-  if (!command_) return stop_reason_;
+  if (!command_ || (stop_reason_ && !went_)) return stop_reason_;
   if (command_->output_error == 0 && stop_reason_ && command_->stopped) return stop_reason_;
   return WhyCommandFailed(*command_, row_);
 }

@@ -72,7 +72,7 @@ class RunLife final : public Life {
   void OnHeldUp(const Status& why);
   void OnStepBegins();
   void OnCommandOver();
-  void LimitSteps(const std::string& what);
+  void LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms);
   void GoWhenReady();
   void OnStarted(const CommandStarted& started);
   int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
@@ -111,6 +111,7 @@ class RunLife final : public Life {
   bool committing_running_ = false;
   bool running_committed_ = false;  // and so are we
   bool went_ = false;
+  int64_t went_mono_ns_ = 0;
   bool started_ = false;  // so says its supervisor
   bool collecting_committed_ = false;
   bool collecting_files_ = false;

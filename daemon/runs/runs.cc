@@ -291,9 +291,10 @@ void Runs::Wait(OpenRun& open) {
 
 void Runs::WaitToPrepare(OpenRun& open) {
   const RunRow& row = open.row;
-  if (!row.session_id.empty()) return WaitForStep(open);
+  std::vector<std::string> place;  // of a session's own
+  if (!row.session_id.empty()) place.push_back("session " + row.session_id);
   open.leases = &prepared_;
-  open.leases->Wait({row.id, open.account, row.priority, {}},
+  open.leases->Wait({row.id, open.account, row.priority, std::move(place)},
                     [this, id = row.id] { parts_.loop.Post([this, id] { OnMayPrepare(id); }); });
 }
 
@@ -453,7 +454,7 @@ void Runs::LeaveQueued(const std::string& id) {
   OpenRun& open = open_.at(id);
   room_.Leave(open.account);
   Leave(open);
-  if (const auto known = std::exchange(open.end_known, nullptr)) {
+  for (const auto& known : std::exchange(open.end_known, {})) {
     known(Fail(ErrorCode::kLostDaemon, "cancel run " + id, "kprofd is being stopped; the run stays queued",
                "cancel it again when kprofd is back"));
   }
@@ -496,7 +497,7 @@ void Runs::OnEndStored(const std::string& id) {
   RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
   retention_.OnAdded();
   Notify(id);
-  if (open.end_known) open.end_known(open.row);
+  for (const auto& known : std::exchange(open.end_known, {})) known(open.row);
   Forget(id);
 }
 
@@ -511,7 +512,7 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
   Become(open, *open.end);
   open.end_refused = why;
   Notify(id);
-  if (auto known = std::exchange(open.end_known, nullptr)) known(why.In("store the end of run " + id));
+  for (const auto& known : std::exchange(open.end_known, {})) known(why.In("store the end of run " + id));
   if (stopped_) return Forget(id);
   open.retry_timer = parts_.loop.After(
       retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
@@ -546,11 +547,11 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
     });
   }
   if (!open.life) {
-    open.end_known = std::move(done);
+    open.end_known.push_back(std::move(done));
     return EndQueued(id, reason);
   }
   if (!open.has_devices) {  // it is queued, and answered as such: when no restart brings it back
-    open.end_known = std::move(done);
+    open.end_known.push_back(std::move(done));
     open.life->Stop(reason, grace_ms);
     return;
   }

@@ -44,8 +44,8 @@ class Runs {
     int64_t longest_run_ms = 0;  // 0: as long as it likes
     size_t imports_at_once = 2;
     size_t preparations_at_once = 32;  // steps before a lease
-    // Runs with such a step, from there until they have their lease: each has a supervisor that waits with it. Rounds
-    // of sessions come besides: these have their devices.
+    // Runs with such a step, from there until they have their lease: each has a supervisor that waits with it. Of a
+    // session's one at a time, besides.
     size_t prepared_at_once = 256;
     // How long an attached run lives with nobody holding it.
     int64_t hold_grace_ms = 10'000;
@@ -141,7 +141,7 @@ class Runs {
     std::vector<LeftoverRow> told;                  // of its devices; forgotten with the end
     std::optional<AuditEntry> end_entry;  // of the audit: that its lease ended, or why it got none; with the end
     Status end_refused;                   // why it could not be, the last time
-    std::function<void(Result<RunRow>)> end_known;  // who waits for that of a queued one
+    std::vector<std::function<void(Result<RunRow>)>> end_known;  // who wait for that of a queued one
     int holders = 0;
     IoLoop::Timer hold_timer;
     IoLoop::Timer queue_timer;

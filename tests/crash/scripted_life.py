@@ -316,7 +316,7 @@ class Life:
             found = {name for name in self.daemon.files() if name.split("/")[0] in ("runs", "spool", "tmp")}
             folders = {f"runs/{name}" for name in os.listdir(os.path.join(self.daemon.state, "runs"))}
             return (found ^ expected) | (folders - {name.rpartition("/")[0] for name in expected})
-        wait_until(lambda: not strays(), f"what belongs to no run to go: {sorted(strays())}", limit_s=10 * kprof_testing.SLOW)
+        wait_until(lambda: not strays(), f"what belongs to no run to go: {sorted(strays())}")
 
     def check_catalog(self, runs):
         database = sqlite3.connect(self.daemon.catalog())

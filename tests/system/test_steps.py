@@ -74,6 +74,15 @@ class StepsTest(DaemonTest):
             self.assertEqual(self.ctl.wait(run)["state"], "cancelled")
             self.assertTrue(os.path.exists(self.path(f"cleaned-{step}")))
 
+    def test_one_that_is_cancelled_over_what_its_step_left_is_cancelled(self):
+        seconds = unique_seconds()
+        run = self.ctl.detach("true", options=["--prepare", f"(trap '' TERM; sleep {seconds}; true) & true"], cwd=self.folder)
+        wait_until(lambda: kprof_testing.processes_with(f"sleep\0{seconds}"), "the step to leave it")
+        self.ctl.run("cancel", run, expect=None)
+        ended = self.ctl.wait(run, expect=None)
+        self.assertEqual((ended["state"], ended["started_ns"]), ("cancelled", None))
+        self.assert_nothing_runs(f"sleep\0{seconds}", run=run)
+
     def test_the_timeout_is_the_commands(self):
         run = self.ctl.capture("sh", "-c", 'echo 1 > "$KPROF_OUTPUT_DIR/a.txt"', cwd=self.folder,
                                options=["--timeout", "1s", "--prepare", "sleep 1.2", "--check", "sleep 1.2"])

@@ -146,14 +146,19 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
       RETURN_IF_ERROR(scope.is_hta() ? AddHtaTimes(traces, part, scope, stop, times)
                                      : AddExactTimes(traces, part, scope, stop, times));
     }
-    const bool has_slices = traces.parts()[part].reader->rows(EventKind::kSlice) > 0;  // of samples: none
-    if (times.size() == before && has_slices) without.push_back(part);
+    if (times.size() == before) without.push_back(part);
   }
   if (without.empty()) return times;
   if (times.empty()) {
     notes.AddNote("no kernels: nothing ran on a device in what was asked for");
     return times;
   }
+  // Of a run on a device that was watched a part has nothing but samples of that.
+  std::erase_if(without, [&](size_t part) {
+    const TracePart& of = traces.parts()[part];
+    return !of.rank && of.reader->rows(EventKind::kSlice) == 0;
+  });
+  if (without.empty()) return times;
   std::string names;
   for (size_t i = 0; i < std::min(without.size(), kMostNamedParts); ++i) {
     names += (i == 0 ? "" : ", ") + traces.NameOf(without[i]);

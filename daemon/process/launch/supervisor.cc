@@ -250,7 +250,9 @@ void Supervisor::Stop(int64_t grace_ms) {
     give_up_at_ns_ = std::min(give_up_at_ns_, ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs);
   }
   if (phase_ == Phase::kOutputs && !done_) {
-    stop_asked_ = stopped_ = true;  // what it left is not kept
+    stop_asked_ = true;
+    outputs_->LeaveOut(std::to_string(outputs_->files().size() - handed_over_) + " files: the run was to end");
+    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(outputs_->left_out()));
     return Finish();
   }
   if (!child_ || killing_ || phase_ == Phase::kOver || done_) return;
@@ -353,7 +355,7 @@ void Supervisor::OnCommandGone() {
     return Fail({std::move(step), report.error});
   }
   end_ = EndOf(tree_.usage());
-  if (stop_asked_ || unkillable_ > 0 || end_->exit_code != 0) steps_.clear();
+  if (unkillable_ > 0 || end_->exit_code != 0) steps_.clear();
   if (started_) channel_.Send(LaunchMessage::kCommandOver);
   NextStep();
 }
@@ -370,6 +372,7 @@ void Supervisor::OnStepGone() {
     return channel_.Send(LaunchMessage::kStepsDone);
   }
   if (before) {
+    stopped_ |= stop_asked_;  // also where it left but processes
     end_ = CommandEnded{.ended_unix_ns = tree_.command().ended_unix_ns, .unkillable_processes = unkillable_};
   }
   if (!well) {
@@ -386,7 +389,10 @@ void Supervisor::OnStepGone() {
 }
 
 void Supervisor::NextStep() {
-  if (stop_asked_) steps_.clear();
+  if (stop_asked_ && !steps_.empty()) {
+    stopped_ = true;  // nobody knows what they would have said
+    steps_.clear();
+  }
   if (steps_.empty()) return BeginOutputs();
   const LaunchFailure failure = StartChild(Phase::kAfter, steps_.front().argv);
   if (failure.step.empty()) return;
@@ -395,7 +401,7 @@ void Supervisor::NextStep() {
 }
 
 void Supervisor::BeginOutputs() {
-  if (!started_ || stop_asked_ || unkillable_ > 0) return Finish();
+  if (!started_ || stopped_ || unkillable_ > 0) return Finish();
   outputs_ = std::make_unique<OutputSearch>(
       OutputSearch::Limits{.files = request_.most_outputs, .not_before_unix_ns = began_unix_ns_});
   if (folder_error_ != 0) {

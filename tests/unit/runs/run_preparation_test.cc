@@ -193,6 +193,19 @@ TEST_F(RunPreparationTest, IsCancelledForGoodWhenThatIsAnswered) {
   EXPECT_EQ(Stored(id).state, RunState::kCancelled);
 }
 
+TEST_F(RunPreparationTest, AnswersAllWhoCancelIt) {
+  const std::string id = SubmitOk(Preparing());
+  ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
+  launcher_->last().StepBegins();
+  int answers = 0;
+  for (int i = 0; i < 2; ++i) {
+    runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0,
+                [&](const Result<RunRow>& row) { answers += row.ok() ? 1 : 0; });
+  }
+  launcher_->last().StepsDone();
+  EXPECT_TRUE(Until([&] { return answers == 2; }));
+}
+
 TEST_F(RunPreparationTest, ThatWaitForADeviceHoldNobodyUp) {
   options_.preparations_at_once = 1;
   Restart();
