@@ -241,7 +241,8 @@ void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& sh
     if (answer.rows(at) <= shown.most_rows) continue;
     (void)output.Flush();
     output.Note(header.tables(i).name() + ": " + std::to_string(answer.rows(at) - shown.most_rows) +
-                " rows more; --limit N shows N of each table, --format csv all");
+                " rows more; --limit N shows N of each table, --format csv --table " + header.tables(i).name() +
+                " all");
   }
 }
 

@@ -96,6 +96,12 @@ class Grammar {
     } catch (const CLI::CallForVersion& version) {
       return CommandLine{global_, PrintText{std::string(version.what()) + "\n"}};
     } catch (const CLI::ExtrasError& error) {
+      // More words than it takes: most likely what a shell made of a glob.
+      if (std::find(args.begin(), args.end(), "--collect") != args.end()) {
+        return Usage(error.what(),
+                     "quote the glob of --collect, so that the shell leaves it alone, and write the "
+                     "command after --: --collect 'out/*' -- CMD");
+      }
       if (command.empty()) RETURN_IF_ERROR(CheckCommandIsApart(args));
       return Usage(error.what(), SeeHelp());
     } catch (const CLI::ParseError& error) {

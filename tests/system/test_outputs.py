@@ -82,6 +82,11 @@ class OutputsTest(DaemonTest):
         run = self.capture("sh", "-c", "echo why > why.txt; exit 3", collect=["*.txt"], expect="command_failed")
         self.assertEqual(names_of(run), ["why.txt"])
 
+    def test_what_a_timeout_costs_is_said(self):
+        run = self.capture("sh", "-c", 'echo precious > "$KPROF_OUTPUT_DIR/f"; exec sleep 60', options=["--timeout", "500ms"],
+                           expect="timed_out")
+        self.assertEqual((names_of(run), left_out(run)), ([], ["what the command left: it was stopped, by a timeout or a cancel"]))
+
     def test_what_nobody_left_is_said(self):
         run = self.capture("true", collect=["out/*.json"])
         self.assertEqual(left_out(run), ["no file matches 'out/*.json'"])

@@ -162,9 +162,13 @@ void OutputSearch::Take(const Place& place) {
     matched_ = true;
     return LeaveOut("'" + Shown(place.shown) + "': " + std::strerror(errno));
   }
-  if (S_ISDIR(about.st_mode)) return;
-  matched_ = true;
   const std::string quoted = "'" + Shown(place.shown) + "': ";
+  if (S_ISDIR(about.st_mode)) {
+    if (!place.named) return;
+    matched_ = true;
+    return LeaveOut(quoted + "it is a folder; '" + Shown(place.shown) + "/**' is what is in it");
+  }
+  matched_ = true;
   if (!seen_.emplace(about.st_dev, about.st_ino).second) return;
   if (!S_ISREG(about.st_mode)) return LeaveOut(quoted + WhyNotRegular(about.st_mode));
   if (about.st_uid != ::geteuid()) {

@@ -401,7 +401,8 @@ void Supervisor::NextStep() {
 }
 
 void Supervisor::BeginOutputs() {
-  if (!started_ || stopped_ || unkillable_ > 0) return Finish();
+  if (!started_ || unkillable_ > 0) return Finish();
+  if (stopped_) return LeaveOutputs();
   outputs_ = std::make_unique<OutputSearch>(
       OutputSearch::Limits{.files = request_.most_outputs, .not_before_unix_ns = began_unix_ns_});
   if (folder_error_ != 0) {
@@ -416,6 +417,17 @@ void Supervisor::BeginOutputs() {
   }
   phase_ = Phase::kOutputs;
   HandOver();
+}
+
+// Of a command that was stopped nothing is kept, which is worth a word where there is something.
+void Supervisor::LeaveOutputs() {
+  OutputSearch search({.files = 1, .entries = 1000, .time_ns = kNanosPerSecond});
+  const bool has_some = !folder_.path().empty() && search.Find(folder_.path(), "**", -1);
+  if (has_some || !request_.collect.empty()) {
+    const OutputsLeftOut left_out{{"what the command left: it was stopped, by a timeout or a cancel"}, 0};
+    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(left_out));
+  }
+  Finish();
 }
 
 void Supervisor::HandOver() {

@@ -68,6 +68,7 @@ class Supervisor {
   void OnStepGone();
   void NextStep();
   void BeginOutputs();
+  void LeaveOutputs();
   void HandOver();
   void Finish();
   CommandEnded EndOf(const TreeUsage& usage) const;

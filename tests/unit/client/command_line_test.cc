@@ -183,6 +183,9 @@ TEST(CommandLine, OptionsOfAToolAreTheDaemons) {
   EXPECT_EQ(args.timeout_ms, 2000);
   EXPECT_EQ(args.labels.count("a"), 1U);
   EXPECT_TRUE(Parsed<CaptureArgs>({"capture", "--list"}).list);
+  const auto expanded = ParseCommandLine({"capture", "command", "--collect", "out/a", "out/b", "--", "./a"});
+  ASSERT_FALSE(expanded.ok());
+  EXPECT_THAT(expanded.status().remedy(), HasSubstr("quote the glob"));
   EXPECT_FALSE(ParseCommandLine({"capture", "command", "--set", "full", "--", "./a"}).ok());
   EXPECT_FALSE(ParseCommandLine({"capture", "--set", "kernel", "--", "./a"}).ok());
 }

@@ -145,7 +145,9 @@ TEST_F(VerbAnalyzeTest, TablesAreForPeople) {
   EXPECT_THAT(results_, HasSubstr("   7         12.35  false    [{\"cause\":\"sun\",\"ns\":5}]\n"));
   EXPECT_THAT(results_, HasSubstr("...     -        100.00  true     -\n"));
   EXPECT_THAT(results_, testing::EndsWith("19\n"));
-  EXPECT_THAT(notes_, HasSubstr("kprofctl: nights: 2 rows more; --limit N shows N of each table, --format csv all\n"));
+  EXPECT_THAT(
+      notes_,
+      HasSubstr("kprofctl: nights: 2 rows more; --limit N shows N of each table, --format csv --table nights all\n"));
   EXPECT_THAT(notes_, HasSubstr("cloudy: nothing was seen\nkprofctl: it was day\n"));
   EXPECT_EQ(Kprofctl({"analyze", "moon-phase", "@last", "--limit", "100"}), 0);
   EXPECT_THAT(results_, testing::EndsWith("21\n"));

@@ -164,6 +164,13 @@ TEST_F(OutputSearchTest, KeepsToItsLimits) {
   EXPECT_THAT(no_time.left_out().reasons, ElementsAre(HasSubstr("took too long")));
 }
 
+TEST_F(OutputSearchTest, SaysThatAFolderIsNone) {
+  Write("out/a.json");
+  OutputSearch search({});
+  EXPECT_TRUE(search.Find(Path("."), "out", -1));
+  EXPECT_THAT(search.left_out().reasons, ElementsAre("'out': it is a folder; 'out/**' is what is in it"));
+}
+
 TEST_F(OutputSearchTest, SaysWhatNobodyLeft) {
   OutputSearch search({});
   EXPECT_FALSE(search.Find(Path("."), "out/*.json", -1));
