@@ -17,15 +17,17 @@ struct Strays {
 };
 
 Result<Strays> FindStrays(Db& db, Files& files, const Layout& layout, const std::string& run_id) {
-  ASSIGN_OR_RETURN(std::vector<FolderEntry> inside, files.List(layout.RunFolder(run_id)));
   ASSIGN_OR_RETURN(RunRow run, ReadRun(db, run_id));
   Strays strays;
-  if (!IsTerminal(run.state)) return strays;
+  if (!IsTerminal(run.state)) return strays;  // its folder is its own, which it may be making anew
+  Result<std::vector<FolderEntry>> inside = files.List(layout.RunFolder(run_id));
+  if (inside.status().code() == ErrorCode::kNotFound) return strays;
+  if (!inside.ok()) return inside.status();
   strays.whole_folder = run.artifacts.empty() && run.trace.empty();
   std::set<std::string> known;
   for (const ArtifactRow& artifact : run.artifacts) known.insert(artifact.name);
   for (const TracePartRow& part : run.trace) known.insert(part.name + std::string(kTracePartEnding));
-  for (const FolderEntry& entry : inside) {
+  for (const FolderEntry& entry : *inside) {
     if (!known.contains(entry.name)) strays.names.push_back(entry.name);
   }
   return strays;
