@@ -51,7 +51,7 @@ struct ToolOutput {
   bool required = false;    // missing or broken it fails the run with tool_failed
 };
 
-// What is known when the plan is made.
+// A plan is made of the request, the tool's options and the folder for its outputs.
 struct PlanInput {
   const LaunchRequest& request;
   const ToolOptions& options;

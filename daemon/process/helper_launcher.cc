@@ -64,8 +64,8 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
   startup->Begin();
-  // What is left of a run that is given up is ended; one of which nothing is left is forgotten. Of any other the helper
-  // keeps the grant, without which no later start could have it swept.
+  // The helper ends what a run left that is given up, and forgets a run that left nothing. It keeps the grant of any
+  // other: without that no later start could have it swept.
   auto abandon = [&loop = loop_, &link = link_, supervisor, startup, marker, may_live_on] {
     const bool told_its_end = supervisor->over() && !startup->gave_up();
     startup->Settle();

@@ -62,7 +62,7 @@ constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of differe
 // Of what a command writes to $KPROF_METRICS, that is kept.
 constexpr size_t kMostMetricTextBytes = 1 << 20;
 
-// Of what a supervisor says of the files that it found; more is no message of ours.
+// Bounds of Output and LeftOut; a message that is over them comes from no supervisor of ours.
 constexpr size_t kMostOutputPathBytes = 4096;
 constexpr size_t kMostLeftOutReasons = 16;
 constexpr size_t kMostLeftOutReasonBytes = 1024;

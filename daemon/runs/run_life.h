@@ -1,6 +1,6 @@
-// The life of a command: one run from the moment it has its devices until its end is known: preparing, running,
-// collecting. Files that it left become artifacts in `collecting`, and traces among them parts of its trace; its
-// devices are free by then. Each state is committed before it is acted on: nothing is set up before `preparing` is
+// The life of a command: one run from the moment it has its devices, or its step before them (--prepare), until its end
+// is known: preparing, running, collecting. Files that it left are kept in `collecting` (output_keeping.h); its devices
+// are free by then. Each state is committed before it is acted on: nothing is set up before `preparing` is
 // durable, and with it that the audit says whose the devices are, and that the run has been told of what may use them
 // besides; nothing is executed before `running` is. Does not queue and does not commit the end; that is runs.h, which
 // owns it.

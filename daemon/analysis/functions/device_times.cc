@@ -153,7 +153,7 @@ Result<std::vector<DeviceTimes>> FindDeviceTimes(const AnalysisTraces& traces, c
     notes.AddNote("no kernels: nothing ran on a device in what was asked for");
     return times;
   }
-  // Of a run on a device that was watched a part has nothing but samples of that.
+  // The part `samples` of a run whose device was watched has no slices, and needs no note.
   std::erase_if(without, [&](size_t part) {
     const TracePart& of = traces.parts()[part];
     return !of.rank && of.reader->rows(EventKind::kSlice) == 0;

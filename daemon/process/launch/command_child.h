@@ -30,7 +30,7 @@ struct CommandChild {
   void Go();
 };
 
-// What all processes of a run print or report, on its way to the supervisor.
+// A pipe to the supervisor that all processes of a run write into: one for each stream, and one for metrics.
 struct OutputPipe {
   UniqueFd read;  // non-blocking
   UniqueFd write;

@@ -23,7 +23,7 @@ class OutputFolder {
   // there.
   int Make(const std::string& path, const std::vector<std::string>& environment);
   const std::string& path() const { return path_; }
-  // What cannot be removed is left.
+  // Leaves what it cannot remove.
   void Remove();
 
  private:

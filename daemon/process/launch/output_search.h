@@ -1,7 +1,7 @@
 // Finds the files that a command and its tool left: by globs, from a folder or absolute. Takes regular files of the
-// caller's own alone, and none that is older than the run. Follows a symbolic link only where the glob names the folder
-// itself; a file that is one is left out, and so is a device, a pipe or a socket. Files that are left out are named, as
-// far as there is room.
+// caller's own alone, and none that was last changed before the run began. Follows a symbolic link only where the glob
+// names the folder itself; a file that is one is left out, and so is a device, a pipe or a socket. Files that are left
+// out are named, as far as there is room.
 //
 // `*` and `?` stand for no slash, `**` for any number of folders; a name that begins with a dot must be named so.
 //
@@ -38,7 +38,7 @@ class OutputSearch {
   bool Find(const std::string& folder, const std::string& glob, int32_t tool_output);
   // One more that is not kept, and why.
   void LeaveOut(const std::string& reason);
-  // What nobody left is worth a word, too.
+  // Says that the glob matched no file.
   void Miss(const std::string& glob) { LeaveOut("no file matches '" + Shown(glob) + "'"); }
 
   struct File {

@@ -419,7 +419,7 @@ void Supervisor::BeginOutputs() {
   HandOver();
 }
 
-// Of a command that was stopped nothing is kept, which is worth a word where there is something.
+// The files of a command that was stopped are not kept; the run's trust says so where there are any.
 void Supervisor::LeaveOutputs() {
   OutputSearch search({.files = 1, .entries = 1000, .time_ns = kNanosPerSecond});
   const bool has_some = !folder_.path().empty() && search.Find(folder_.path(), "**", -1);
