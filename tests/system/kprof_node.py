@@ -142,3 +142,31 @@ class Caller(Client):
 
     def start(self, *args, **options):
         return super().start(*args, **{**self.identity, **options})
+
+
+class AsAlice:
+    """Of a unittest.TestCase: one kprofd for all users, and alice, who asks it."""
+
+    @classmethod
+    def begin_daemon(cls):
+        cls.daemon = SystemDaemon(cls.folder)
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.daemon.start()
+
+    @classmethod
+    def setUpClass(cls):
+        kprof_testing.need_programs()
+        cls.folder = cls.enterClassContext(kprof_testing.temporary_folder())
+        cls.begin_daemon()
+        cls.alice = Caller(cls.daemon, ALICE)
+
+
+class OnANode:
+    """Of one of those: with the helper, which starts what is detached."""
+
+    @classmethod
+    def begin_daemon(cls):
+        cls.daemon = Node(cls.folder)
+        cls.addClassCleanup(cls.daemon.end)
+        cls.daemon.start_helper()
+        cls.daemon.start()

@@ -101,6 +101,11 @@ def processes_of_run(run_id):
     return [pid for pid, (_, environ) in living_processes().items() if marker in environ.split(b"\0")]
 
 
+def supervisors_of(run_id):
+    return [pid for pid, (line, environ) in living_processes().items()
+            if line.startswith(b"kprof-launch") and os.fsencode(run_id) in environ]
+
+
 def processes_with(text):
     """Those with the text in their command line, this one and its own children excepted (kprofctl carries it, too)."""
     wanted = os.fsencode(text)

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import kprof_testing
-from kprof_node import ALICE, Caller, Node, SystemDaemon
+from kprof_node import ALICE, AsAlice, OnANode
 from kprof_testing import DaemonTest, distrust, unique_seconds, wait_until
 
 # As torch.profiler writes one.
@@ -181,30 +181,20 @@ with open(sys.argv[1], "ab", buffering=0) as file:
             if end == "cancel":
                 self.ctl.run("cancel", run)
             else:
-                for pid, (line, environ) in kprof_testing.living_processes().items():
-                    if line.startswith(b"kprof-launch") and run.encode() in environ:
-                        os.kill(pid, signal.SIGKILL)
+                for pid in kprof_testing.supervisors_of(run):
+                    kprof_testing.kill_if_there(pid)
             self.ctl.wait(run)
             wait_until(lambda: not os.path.exists(path), "the folder to go")
             self.assert_nothing_runs(seconds, run=run)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
-class OutputsOfCallersTest(unittest.TestCase):
+class OutputsOfCallersTest(AsAlice, unittest.TestCase):
     """In system mode: kprofd may not read what its caller wrote, nor may the caller read what kprofd keeps."""
 
     @classmethod
-    def begin_daemon(cls):
-        cls.daemon = SystemDaemon(cls.folder)
-        cls.addClassCleanup(cls.daemon.stop)
-        cls.daemon.start()
-
-    @classmethod
     def setUpClass(cls):
-        kprof_testing.need_programs()
-        cls.folder = cls.enterClassContext(kprof_testing.temporary_folder())
-        cls.begin_daemon()
-        cls.alice = Caller(cls.daemon, ALICE)
+        super().setUpClass()
         cls.home = os.path.join(cls.folder, "alice")
         os.mkdir(cls.home, 0o700)
         os.chown(cls.home, ALICE, ALICE)
@@ -249,15 +239,8 @@ class OutputsOfCallersTest(unittest.TestCase):
         wait_until(lambda: not os.path.exists(path), "the folder to go")
 
 
-class OutputsOnANodeTest(OutputsOfCallersTest):
+class OutputsOnANodeTest(OnANode, OutputsOfCallersTest):
     """The same with the helper, which starts what is detached."""
-
-    @classmethod
-    def begin_daemon(cls):
-        cls.daemon = Node(cls.folder)
-        cls.addClassCleanup(cls.daemon.end)
-        cls.daemon.start_helper()
-        cls.daemon.start()
 
     def test_detached(self):
         run = self.alice.json("capture", "command", "--detach", *self.command())["id"]

@@ -6,13 +6,8 @@ import signal
 import unittest
 
 import kprof_testing
-from kprof_node import ALICE, Caller, Node, SystemDaemon
+from kprof_node import ALICE, AsAlice, OnANode
 from kprof_testing import DaemonTest, OwnDaemonTest, unique_seconds, wait_until
-
-
-def supervisors_of(run):
-    return [pid for pid, (line, environ) in kprof_testing.living_processes().items()
-            if line.startswith(b"kprof-launch") and run.encode() in environ]
 
 
 class StepsTest(DaemonTest):
@@ -101,7 +96,7 @@ class StepsTest(DaemonTest):
                     if end == "cancel":
                         self.ctl.run("cancel", run)
                     else:
-                        for pid in supervisors_of(run):
+                        for pid in kprof_testing.supervisors_of(run):
                             kprof_testing.kill_if_there(pid)
                     ended = self.ctl.wait(run)
                     self.assertEqual(ended["state"], "cancelled" if end == "cancel" else "failed", ended)
@@ -140,21 +135,8 @@ class StepsAndTheDaemonTest(OwnDaemonTest):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
-class StepsOfCallersTest(unittest.TestCase):
+class StepsOfCallersTest(AsAlice, unittest.TestCase):
     """In system mode a step is its caller's, as the command is."""
-
-    @classmethod
-    def begin_daemon(cls):
-        cls.daemon = SystemDaemon(cls.folder)
-        cls.addClassCleanup(cls.daemon.stop)
-        cls.daemon.start()
-
-    @classmethod
-    def setUpClass(cls):
-        kprof_testing.need_programs()
-        cls.folder = cls.enterClassContext(kprof_testing.temporary_folder())
-        cls.begin_daemon()
-        cls.alice = Caller(cls.daemon, ALICE)
 
     OPTIONS = ["--cwd", "/", "--prepare", "echo prepared by $(id -u)", "--check", "echo checked by $(id -u)",
                "--", "sh", "-c", "echo ran by $(id -u)"]
@@ -192,15 +174,8 @@ class StepsOfCallersTest(unittest.TestCase):
         self.assertEqual(self.alice.run("logs", run["id"]).text, "step\nran\n")
 
 
-class StepsOnANodeTest(StepsOfCallersTest):
+class StepsOnANodeTest(OnANode, StepsOfCallersTest):
     """The same with the helper, which starts what is detached."""
-
-    @classmethod
-    def begin_daemon(cls):
-        cls.daemon = Node(cls.folder)
-        cls.addClassCleanup(cls.daemon.end)
-        cls.daemon.start_helper()
-        cls.daemon.start()
 
     def test_detached(self):
         run = self.alice.json("capture", "command", "--detach", *self.OPTIONS)["id"]

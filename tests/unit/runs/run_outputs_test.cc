@@ -208,7 +208,7 @@ TEST_F(RunOutputsTest, CanBeCancelledWhileTheyAreRead) {
   launcher_->last().Left("trace.json", FileOf("{\"wait\"}"));
   launcher_->last().Ended(ExitCode(0));
   ASSERT_TRUE(Until([&] { return reading_ > 0; }));
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0, [](const Result<RunRow>&) {});
+  Cancel(id);
   const RunRow row = Ended(id);
   EXPECT_EQ(row.state, RunState::kCancelled);
   EXPECT_THAT(NamesOf(row), ElementsAre("trace.json"));
@@ -266,7 +266,7 @@ TEST_F(RunOutputsTest, AreNotReadWhereTheirPartsAreTooMuchForTheirOwner) {
 TEST_F(RunOutputsTest, AreNotReadWhereTheRunWasToEndMeanwhile) {
   const std::string id = Running();
   launcher_->last().Left("trace.json", FileOf("{\"good\"}"));
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0, [](const Result<RunRow>&) {});
+  Cancel(id);
   launcher_->last().Ended(ExitCode(0));
   const RunRow row = Ended(id);
   EXPECT_EQ(row.state, RunState::kCancelled);
@@ -282,8 +282,7 @@ TEST_F(RunOutputsTest, WaitForAPlaceAmongTheImports) {
   launcher_->last().Left("trace.json", FileOf("{\"good\"}"));
   launcher_->last().Ended(ExitCode(0));
   ASSERT_TRUE(Until([&] { return runs_->FindOpenRow(id)->state == RunState::kCollecting; }));
-  runs_->Stop(import, Fail(ErrorCode::kCancelled, "run " + import, "it was cancelled"), 0,
-              [](const Result<RunRow>&) {});
+  Cancel(import);
   const RunRow row = Ended(id);
   EXPECT_EQ(row.state, RunState::kDone);
   EXPECT_EQ(row.trace.size(), 1U);

@@ -105,7 +105,7 @@ TEST_F(RunPreparationTest, CanBeCancelledBeforeAndDuringItsStep) {
     const size_t before = launcher_->count();
     const std::string id = SubmitOk(Preparing());
     EXPECT_TRUE(!is_under_way || Until([&] { return launcher_->count() == before + 1; }));
-    runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0, [](const Result<RunRow>&) {});
+    Cancel(id);
     ASSERT_TRUE(HasEnded(id));
     EXPECT_EQ(Stored(id).state, RunState::kCancelled);
   }
@@ -118,7 +118,7 @@ TEST_F(RunPreparationTest, EndsItsStepInGoodOrder) {
   const std::string id = SubmitOk(Preparing());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   launcher_->last().StepBegins();
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 700, [](const Result<RunRow>&) {});
+  Cancel(id, 700);
   loop_->RunUntilIdle();
   EXPECT_EQ(launcher_->last().stop_graces_ms, std::vector<int64_t>{700});
   EXPECT_FALSE(launcher_->last().destroyed);
@@ -136,7 +136,7 @@ TEST_F(RunPreparationTest, IsCancelledWhereItsStepEndedBeforeItHeardOfIt) {
   const std::string id = SubmitOk(Preparing());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   launcher_->last().StepBegins();
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 700, [](const Result<RunRow>&) {});
+  Cancel(id, 700);
   launcher_->last().StepsDone();
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(Stored(id).state, RunState::kCancelled);
@@ -182,8 +182,7 @@ TEST_F(RunPreparationTest, IsCancelledForGoodWhenThatIsAnswered) {
   ASSERT_TRUE(Until([&] { return launcher_->count() == 1; }));
   launcher_->last().StepBegins();
   bool answered = false;
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0,
-              [&](const Result<RunRow>& row) { answered = row.ok() && row->state == RunState::kCancelled; });
+  Cancel(id, 0, [&](const Result<RunRow>& row) { answered = row.ok() && row->state == RunState::kCancelled; });
   loop_->RunUntilIdle();
   EXPECT_FALSE(answered);
   CommandEnded ended = FailedStep(kPrepareStep, 143);
@@ -199,8 +198,7 @@ TEST_F(RunPreparationTest, AnswersAllWhoCancelIt) {
   launcher_->last().StepBegins();
   int answers = 0;
   for (int i = 0; i < 2; ++i) {
-    runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0,
-                [&](const Result<RunRow>& row) { answers += row.ok() ? 1 : 0; });
+    Cancel(id, 0, [&](const Result<RunRow>& row) { answers += row.ok() ? 1 : 0; });
   }
   launcher_->last().StepsDone();
   EXPECT_TRUE(Until([&] { return answers == 2; }));
@@ -224,7 +222,7 @@ TEST_F(RunPreparationTest, CanBeCancelledWhileItWaitsForItsDevices) {
   const std::string id = SubmitOk(Preparing());
   ASSERT_TRUE(Until([&] { return launcher_->count() == 2; }));
   launcher_->last().StepsDone();
-  runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), 0, [](const Result<RunRow>&) {});
+  Cancel(id);
   ASSERT_TRUE(HasEnded(id));
   EXPECT_EQ(Stored(id).state, RunState::kCancelled);
   launcher_->at(0).Ended(ExitCode(0));

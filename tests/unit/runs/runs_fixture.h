@@ -92,6 +92,13 @@ class RunsFixture {
     }
   }
 
+  // `answered` is called as Runs::Stop says.
+  void Cancel(
+      const std::string& id, int64_t grace_ms = 0,
+      std::function<void(Result<RunRow>)> answered = [](const Result<RunRow>&) {}) {
+    runs_->Stop(id, Fail(ErrorCode::kCancelled, "run " + id, "it was cancelled"), grace_ms, std::move(answered));
+  }
+
   // Time passes, and what was due happens.
   void Pass(int64_t ms) {
     clock_.Advance(ms * kNanosPerMilli);
