@@ -10,32 +10,57 @@ import re
 import sys
 import tempfile
 
-DAEMON_ROOMS = (
-    "base", "capture", "process", "helper", "devices", "clocks", "ingest", "analysis", "trace_functions", "exports", "runs", "cluster", "rpc", "web", "systemd",
+# Lowest first. "daemon" is the daemon's top level, which sees all that is before it.
+ROOMS = (
+    "storage/base", "storage/crypto", "storage/db", "storage/catalog", "storage/sandbox", "storage/trace", "storage/trace_sql",
+    "daemon/launch", "daemon/capture", "daemon/base", "daemon/process", "daemon/helper", "daemon/devices", "daemon/clocks", "daemon/ingest",
+    "daemon/analysis", "daemon/exports", "daemon/access", "daemon/runs", "daemon/net", "daemon/cluster", "daemon/rpc", "daemon/web",
+    "daemon/systemd", "daemon/config", "daemon", "daemon/programs",
 )
+CLIENT_ROOMS = ("client/cpp", "client/cli", "client/python", "client/web", "client/inject")
 # Only these speak gRPC: everything else works on plain values, and compiles five times as fast.
-GRPC_ROOMS = ("proto", "daemon/rpc", "daemon/web", "client/cpp", "client/cli", "client/web", "client/python")
+GRPC_ROOMS = ("proto", "daemon/rpc", "client/cpp", "client/cli", "client/web", "client/python")
+# Folders that see less than their room may: the files that small or foreign programs are made of.
+SEES_ONLY = {
+    "daemon/launch": ("storage/base", "storage/crypto"),
+    "daemon/capture": ("storage/base", "storage/crypto", "daemon/launch"),
+    "daemon/process/supervisor": ("storage/base", "storage/crypto", "daemon/launch", "daemon/capture"),
+    "daemon/helper": ("storage/base", "storage/crypto", "daemon/launch", "daemon/capture", "daemon/base", "daemon/process"),
+    # The extension for plain sqlite3 is made of these.
+    "storage/trace/format": ("storage/base", "storage/db"),
+    "storage/trace/read": ("storage/base", "storage/db", "storage/trace/format"),
+    "storage/trace_sql/scan": ("storage/base", "storage/db", "storage/trace", "storage/trace_sql"),
+}
+# What is left out of the extension.
+NOT_IN_EXTENSION = ("storage/trace/write/", "storage/trace/levels/", "storage/trace_sql/attach/", "storage/catalog/", "storage/sandbox/")
+EXTENSION = ("storage/trace/format/", "storage/trace/read/", "storage/trace_sql/scan/", "storage/trace_sql/parts/", "storage/trace_sql/tables/",
+             "storage/trace_sql/extension/", "storage/trace_sql/")
+# Headers of proto/ that are no message of gRPC's, and who may see them.
+WIRE = {"proto/inject_wire.h": ("daemon/ingest", "client/inject"), "proto/side_socket.h": ("daemon/net", "client/cpp", "client/cli")}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
 
 def room_of(path):
     """The room that a file of ours belongs to; None for what is not ours."""
     parts = path.split("/")
-    if parts[0] == "storage":
-        return "storage/base" if parts[1:2] == ["base"] and len(parts) > 2 else "storage"
-    if parts[0] == "daemon":
-        return f"daemon/{parts[1]}" if len(parts) > 2 else "daemon"
-    if parts[0] == "client":
-        return f"client/{parts[1]}" if len(parts) > 2 else "client"
     if parts[0] == "kprof":  # generated from proto/kprof
         return "proto"
     if parts[0] in ("proto", "tests"):
         return parts[0]
+    if parts[0] in ("storage", "daemon", "client"):
+        return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
     return None
 
 
 def is_grpc(target):
     return target.endswith(".pb.h") or target.startswith(("grpcpp/", "grpc/", "google/protobuf/"))
+
+
+def of_extension(path):
+    """The extension for plain sqlite3 is built from this file."""
+    if path.startswith(NOT_IN_EXTENSION):
+        return False
+    return path.startswith(EXTENSION)
 
 
 def why_not(source, target):
@@ -44,47 +69,50 @@ def why_not(source, target):
     if here == "tests":
         return None
     if is_grpc(target):
-        if here in GRPC_ROOMS and here != "client/inject":
-            return None
-        return f"only {', '.join(GRPC_ROOMS)} and tests may see gRPC and protobuf"
+        return None if here in GRPC_ROOMS else f"only {', '.join(GRPC_ROOMS)} and tests may see gRPC and protobuf"
     if there is None:
         return None
     if there == "tests":
         return "nothing but tests may include tests"
+    if here == there:
+        return floor_why_not(source, target)
     if here == "proto":
-        return None if there == "proto" else "proto includes nothing of ours"
-    if here == "storage/base":
-        return None if there == "storage/base" else "storage/base includes only itself"
-    if here == "storage":
-        return None if there in ("storage", "storage/base") else "storage knows nothing of daemon, client and proto"
-    if here == "client/inject":
-        if there == "client/inject" or target == "proto/inject_wire.h":
-            return None
-        return "client/inject includes only proto/inject_wire.h"
-    if here.startswith("client"):
-        if here == "client/cpp" and there in ("client/cli", "client"):
-            return "client/cpp is below client/cli"
-        if there in ("proto", "storage/base") or (there.startswith("client") and there != "client/inject"):
-            return None
-        return "client may include only client, proto and storage/base"
-    # daemon
-    if there.startswith("client"):
-        return "daemon knows nothing of client"
+        return "proto includes nothing of ours"
+    if target in WIRE:
+        return None if here in WIRE[target] else f"only {', '.join(WIRE[target])} may see {target}"
     if there == "proto":
-        if (here, target) in (("daemon/ingest", "proto/inject_wire.h"), ("daemon/rpc", "proto/side_socket.h")):
+        return None if here in GRPC_ROOMS else "proto is for those who see gRPC"
+    if here == "client/inject":
+        return "client/inject includes only proto/inject_wire.h"
+    if here in CLIENT_ROOMS:
+        if here == "client/cli" and there == "client/cpp":
             return None
-        return "of proto, daemon/ingest may include inject_wire.h; the rest is for those who see gRPC"
-    if there.startswith("storage") or here == "daemon":
-        return None
+        if there in ("storage/base", "storage/crypto", "daemon/launch"):
+            return None
+        if there in CLIENT_ROOMS:
+            return f"{here} is below {there}" if here == "client/cpp" else f"{here} and {there} do not know each other"
+        return "client may include only client, proto, storage/base, storage/crypto and daemon/launch"
+    if there.startswith("client"):
+        return f"{here.split('/')[0]} knows nothing of client"
+    for room in (here, there):
+        if room not in ROOMS:
+            return f"{room} is no room; the rooms are {' < '.join(ROOMS)}"
+    if here.startswith("storage") and there.startswith("daemon"):
+        return "storage knows nothing of daemon, client and proto"
     if there == "daemon":
         return "the daemon's top level is above all its rooms"
-    order = {f"daemon/{room}": number for number, room in enumerate(DAEMON_ROOMS)}
-    if here not in order:
-        return f"{here} is no room; the rooms are {' < '.join(DAEMON_ROOMS)}"
-    if there not in order:
-        return f"{there} is no room; the rooms are {' < '.join(DAEMON_ROOMS)}"
-    if order[there] > order[here]:
-        return f"{here.split('/')[1]} is below {there.split('/')[1]}"
+    if ROOMS.index(there) > ROOMS.index(here):
+        return f"{here} is below {there}"
+    return floor_why_not(source, target)
+
+
+def floor_why_not(source, target):
+    """Why a folder that sees less than its room may not see `target`."""
+    for folder, seen in SEES_ONLY.items():
+        if source.startswith(folder + "/") and not target.startswith(tuple(place + "/" for place in seen + (folder,))):
+            return f"{folder} includes only {', '.join(seen)}" if seen else f"{folder} includes only itself"
+    if of_extension(source) and target.startswith(NOT_IN_EXTENSION):
+        return "the extension for plain sqlite3 has the one, and not the other"
     return None
 
 
@@ -136,11 +164,10 @@ def check(root):
     """All complaints about the tree at `root`, as lines of text."""
     complaints, graph = [], {}
     for source in sources(root):
-        if room_of(source) not in ("tests",) and source.startswith("daemon/"):
-            room = source.split("/")[1]
-            if source.count("/") > 1 and room not in DAEMON_ROOMS:
-                complaints.append(f"{source}:1: daemon/{room} is no room; the rooms are {' < '.join(DAEMON_ROOMS)}")
-                continue
+        room = room_of(source)
+        if room not in ROOMS + CLIENT_ROOMS + ("proto", "tests"):
+            complaints.append(f"{source}:1: {room} is no room; the rooms are {' < '.join(ROOMS + CLIENT_ROOMS)}")
+            continue
         for number, kind, target in includes_of(root, source):
             beside = os.path.normpath(os.path.join(os.path.dirname(source), target))
             if kind == '"' and not os.path.exists(os.path.join(root, target)) and os.path.exists(os.path.join(root, beside)):
@@ -160,36 +187,50 @@ def check(root):
 # The check of the check: a tree of one-include files, and what must be said about it ("" for nothing).
 CASES = (
     ({"daemon/runs/a.cc": "daemon/process/b.h"}, ""),
-    ({"daemon/runs/a.cc": "storage/catalog/b.h"}, ""),
+    ({"daemon/runs/queue/a.cc": "storage/catalog/b.h"}, ""),
     ({"daemon/daemon.cc": "daemon/rpc/b.h"}, ""),
-    ({"daemon/process/launch/main.cc": "daemon/process/b.h"}, ""),
-    ({"daemon/rpc/a.cc": "kprof/v1/runs.grpc.pb.h"}, ""),
+    ({"daemon/process/supervisor/a.cc": "daemon/launch/b.h"}, ""),
+    ({"daemon/rpc/services/a.cc": "kprof/v1/runs.grpc.pb.h"}, ""),
     ({"daemon/ingest/a.cc": "proto/inject_wire.h"}, ""),
+    ({"daemon/net/a.cc": "proto/side_socket.h"}, ""),
     ({"client/inject/a.cc": "proto/inject_wire.h"}, ""),
-    ({"client/cli/a.cc": "client/cpp/b.h"}, ""),
+    ({"client/cli/verbs/a.cc": "client/cpp/b.h"}, ""),
     ({"client/cpp/a.cc": "storage/base/status.h"}, ""),
+    ({"client/cli/a.cc": "daemon/launch/b.h"}, ""),
     ({"tests/unit/runs/a_test.cc": "daemon/web/b.h"}, ""),
     ({"storage/catalog/a.cc": "storage/base/status.h"}, ""),
-    ({"daemon/process/x.cc": "daemon/rpc/y.h"}, "daemon/process/x.cc:1: daemon/process/x.cc includes daemon/rpc/y.h: process is below rpc"),
-    ({"daemon/rpc/a.cc": "daemon/web/b.h"}, "rpc is below web"),
+    ({"storage/trace/write/a.cc": "storage/trace/levels/b.h"}, ""),
+    ({"daemon/programs/a_main.cc": "daemon/ingest/channel/b.h"}, ""),
+    ({"daemon/process/x.cc": "daemon/rpc/y.h"},
+     "daemon/process/x.cc:1: daemon/process/x.cc includes daemon/rpc/y.h: daemon/process is below daemon/rpc"),
+    ({"daemon/rpc/a.cc": "daemon/web/b.h"}, "daemon/rpc is below daemon/web"),
     ({"daemon/runs/a.cc": "daemon/daemon.h"}, "above all its rooms"),
     ({"daemon/runs/a.cc": "kprof/v1/run.pb.h"}, "may see gRPC"),
     ({"daemon/runs/a.cc": "<grpcpp/grpcpp.h>"}, "may see gRPC"),
-    ({"daemon/util/a.cc": "storage/db.h"}, "daemon/util is no room"),
+    ({"daemon/net/a.cc": "<grpcpp/grpcpp.h>"}, "may see gRPC"),
+    ({"daemon/runs/a.cc": "proto/side_socket.h"}, "may see proto/side_socket.h"),
+    ({"daemon/util/a.cc": "storage/db/b.h"}, "daemon/util is no room"),
+    ({"storage/db.cc": "storage/base/b.h"}, "storage is no room"),
     ({"daemon/runs/a.cc": "client/cpp/b.h"}, "daemon knows nothing of client"),
     ({"daemon/runs/a.cc": "tests/fakes/b.h"}, "nothing but tests"),
-    ({"storage/a.cc": "daemon/base/clock.h"}, "storage knows nothing"),
-    ({"storage/base/a.cc": "storage/db.h"}, "only itself"),
-    ({"storage/a.cc": "kprof/v1/run.pb.h"}, "may see gRPC"),
-    ({"client/cpp/a.cc": "client/cli/b.h"}, "below client/cli"),
-    ({"client/cli/a.cc": "storage/db.h"}, "client may include only"),
-    ({"client/cli/a.cc": "daemon/base/clock.h"}, "client may include only"),
+    ({"storage/catalog/a.cc": "daemon/base/io_loop.h"}, "storage knows nothing"),
+    ({"storage/base/a.cc": "storage/db/db.h"}, "storage/base is below storage/db"),
+    ({"storage/db/a.cc": "kprof/v1/run.pb.h"}, "may see gRPC"),
+    ({"client/cpp/a.cc": "client/cli/b.h"}, "client/cpp is below client/cli"),
+    ({"client/cli/a.cc": "storage/db/db.h"}, "client may include only"),
+    ({"client/cli/a.cc": "daemon/base/io_loop.h"}, "client may include only"),
     ({"client/inject/a.cc": "storage/base/status.h"}, "only proto/inject_wire.h"),
     ({"client/inject/a.cc": "<grpcpp/grpcpp.h>"}, "may see gRPC"),
     ({"proto/inject_wire.h": "storage/base/status.h"}, "proto includes nothing"),
-    ({"storage/a.h": "storage/b.h", "storage/b.h": "storage/c.h", "storage/c.h": "storage/a.h"},
-     "storage/a.h -> storage/b.h -> storage/c.h -> storage/a.h"),
-    ({"storage/a.cc": "b.h", "storage/b.h": "<string>"}, 'write the path from the root: #include "storage/b.h"'),
+    ({"daemon/process/supervisor/a.cc": "daemon/base/io_loop.h"}, "daemon/process/supervisor includes only"),
+    ({"daemon/process/supervisor/a.cc": "daemon/process/worker/b.h"}, "daemon/process/supervisor includes only"),
+    ({"daemon/launch/a.h": "storage/db/db.h"}, "daemon/launch includes only"),
+    ({"daemon/helper/a.cc": "storage/catalog/b.h"}, "daemon/helper includes only"),
+    ({"storage/trace/read/a.cc": "storage/trace/write/b.h"}, "storage/trace/read includes only"),
+    ({"storage/trace_sql/parts/a.cc": "storage/sandbox/b.h"}, "the extension for plain sqlite3"),
+    ({"storage/db/a.h": "storage/db/b.h", "storage/db/b.h": "storage/db/c.h", "storage/db/c.h": "storage/db/a.h"},
+     "storage/db/a.h -> storage/db/b.h -> storage/db/c.h -> storage/db/a.h"),
+    ({"storage/db/a.cc": "b.h", "storage/db/b.h": "<string>"}, 'write the path from the root: #include "storage/db/b.h"'),
 )
 
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "daemon/clocks/clock_link.h"
-#include "daemon/clocks/profiler_pause.h"
-#include "daemon/config.h"
+#include "daemon/clocks/locks/clock_link.h"
+#include "daemon/clocks/pause/profiler_pause.h"
+#include "daemon/config/config.h"
 
 namespace kprof {
 

@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "daemon/config.h"
-#include "daemon/rpc/tls_credentials.h"
+#include "daemon/config/config.h"
+#include "daemon/net/tls_credentials.h"
 #include "daemon/systemd/service_manager.h"
 #include "storage/base/status.h"
 

@@ -7,7 +7,7 @@
 
 #include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
-#include "daemon/clocks/device_metrics.h"
+#include "daemon/clocks/device_counters.h"
 #include "daemon/rpc/rpc_metrics.h"
 #include "daemon/runs/run_metrics.h"
 #include "daemon/runs/storage_metrics.h"

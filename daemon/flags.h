@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/config.h"
+#include "daemon/config/config.h"
 
 namespace kprof {
 

@@ -14,20 +14,20 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/base/boot_id.h"
-#include "daemon/base/clock.h"
 #include "daemon/base/log.h"
 #include "daemon/clock_settings.h"
-#include "daemon/clocks/release_by_helper.h"
+#include "daemon/clocks/release_clocks.h"
 #include "daemon/clocks/release_held.h"
 #include "daemon/clocks/release_pause.h"
 #include "daemon/daemon.h"
 #include "daemon/flags.h"
 #include "daemon/systemd/service_manager.h"
+#include "storage/base/boot_id.h"
+#include "storage/base/clock.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/files.h"
-#include "storage/base/standard_descriptors.h"
 #include "storage/catalog/catalog_restore.h"
-#include "storage/state_lock.h"
+#include "storage/db/state_lock.h"
 
 namespace kprof {
 namespace {

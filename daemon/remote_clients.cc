@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "daemon/access/certificate_facts.h"
 #include "daemon/base/log.h"
-#include "daemon/rpc/certificate_facts.h"
-#include "daemon/rpc/tcp_listener.h"
+#include "daemon/net/tcp_listener.h"
 
 namespace kprof {
 namespace {

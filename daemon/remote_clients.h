@@ -9,9 +9,9 @@
 #include "daemon/base/connection_metrics.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/metrics.h"
-#include "daemon/listen_config.h"
-#include "daemon/rpc/expiry_warnings.h"
-#include "daemon/rpc/tls_acceptor.h"
+#include "daemon/config/listen_config.h"
+#include "daemon/net/expiry_warnings.h"
+#include "daemon/net/tls_acceptor.h"
 #include "storage/base/status.h"
 
 namespace kprof {

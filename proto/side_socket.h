@@ -10,7 +10,7 @@
 //   1  take the launch of a run (subject: its whole id) that is offered to its client
 //   (WatchRunResponse.launch_offered);
 //      the file is the channel that kprof-launch gets as descriptor 3; what goes over it is kprofd's and kprof-launch's
-//      (daemon/process/launch_protocol.h). It brings sockets for the output, never a file. It comes with the answer
+//      (launch_protocol.h). It brings sockets for the output, never a file. It comes with the answer
 //   2  hold this file, for an import (subject: empty). It comes with the request: one descriptor, of a regular file
 //   that
 //      is open for reading alone, with the rights of whoever opened it. The answer's `why` is its ticket, which

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "client/cli/local_file.h"
-#include "storage/base/sha256.h"
 #include "storage/base/status.h"
+#include "storage/crypto/sha256.h"
 
 namespace kprof::cli {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/cli/json_writer.h"
+#include "client/cli/text/json_writer.h"
 #include "storage/base/status.h"
 
 namespace kprof::cli {

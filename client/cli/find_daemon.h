@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "client/cli/verb_args.h"
+#include "client/cli/grammar/verb_args.h"
 #include "client/cpp/kprof_client.h"
 #include "storage/base/status.h"
 

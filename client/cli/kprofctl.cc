@@ -2,9 +2,9 @@
 
 #include <variant>
 
-#include "client/cli/command_line.h"
 #include "client/cli/find_daemon.h"
-#include "client/cli/verbs.h"
+#include "client/cli/grammar/command_line.h"
+#include "client/cli/verbs/verbs.h"
 
 namespace kprof::cli {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "client/cli/kprofctl.h"
+#include "storage/base/descriptors.h"
 #include "storage/base/error_code.h"
-#include "storage/base/standard_descriptors.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "client/cli/error_json.h"
-#include "client/cli/terminal_text.h"
+#include "client/cli/text/terminal_text.h"
 
 namespace kprof::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/cpp/side_call.h"
+#include "client/cpp/side_socket_client.h"
 
 namespace kprof {
 

@@ -11,7 +11,7 @@
 #include "client/cpp/version.h"
 #include "storage/base/mutex.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 
 namespace kprof {
 namespace {

@@ -4,7 +4,7 @@
 // One connection at a time. When it breaks, and with each restart of the daemon it does, what was asked is asked again
 // of whoever listens now, where that can do no harm: what reads, unless a stream has begun to answer, and what the
 // daemon says it has not done. All else that is lost so, and a daemon that does not answer, is kNoDaemon
-// (run_follower.h goes on with a run). Any thread, also several at once. Every method blocks: calls with one answer for
+// (followers.h goes on with a run). Any thread, also several at once. Every method blocks: calls with one answer for
 // at most the deadline each time, streams until they end, `stop` is requested or the callback fails.
 #pragma once
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "client/cpp/node_address.h"
-#include "storage/base/openssl_handles.h"
 #include "storage/base/status.h"
-#include "storage/base/tls_pump.h"
 #include "storage/base/unique_fd.h"
+#include "storage/crypto/openssl_handles.h"
+#include "storage/crypto/tls_pump.h"
 
 namespace kprof {
 

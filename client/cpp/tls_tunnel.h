@@ -11,8 +11,8 @@
 #include "client/cpp/node_address.h"
 #include "storage/base/mutex.h"
 #include "storage/base/status.h"
-#include "storage/base/tls_pump.h"
 #include "storage/base/unique_fd.h"
+#include "storage/crypto/tls_pump.h"
 
 namespace kprof {
 

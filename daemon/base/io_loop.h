@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "storage/base/status.h"
 
 namespace boost::asio {

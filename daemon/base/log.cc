@@ -14,7 +14,7 @@
 #include <ctime>
 #include <string>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "storage/base/mutex.h"
 #include "storage/base/readable_text.h"
 

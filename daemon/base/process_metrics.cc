@@ -9,8 +9,8 @@
 #include <optional>
 #include <sstream>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/log.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 namespace {

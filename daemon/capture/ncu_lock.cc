@@ -12,7 +12,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "daemon/base/environment.h"
+#include "storage/base/environment.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

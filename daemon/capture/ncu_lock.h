@@ -5,7 +5,7 @@
 // anybody.
 //
 // A run whose tool needs it waits until none of the locks is held that its ncu and those of others would take
-// (clocks/ncu_lock_wait.h). What lets all users' ncus have one TMPDIR, whose owner made the lock (PrepareNcuFolder),
+// (ncu_lock_wait.h). What lets all users' ncus have one TMPDIR, whose owner made the lock (PrepareNcuFolder),
 // is here as well: a tool's plan chooses it.
 //
 // Knows nothing of ncu's command line. Stateless; any thread. Blocks for the file system, which may be a hung server's.

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/base/launch_request.h"
+#include "daemon/launch/launch_request.h"
 #include "storage/base/status.h"
 
 namespace kprof {
@@ -37,7 +37,7 @@ class ToolOptions {
 
 // Needs of the node while the command runs.
 struct ToolNeeds {
-  std::string_view clocks = "lock";  // the clock policy of a run that asks for none (clocks/clock_policy.h)
+  std::string_view clocks = "lock";  // the clock policy of a run that asks for none (clock_policy.h)
   bool needs_command = true;         // it measures a command; else it may be asked for without one
   bool ncu_lock = false;             // no other ncu of the node runs (ncu_lock.h)
   bool dcgm_paused = false;          // nobody else profiles the devices
@@ -47,7 +47,7 @@ struct ToolNeeds {
 // Files that the tool leaves in its folder.
 struct ToolOutput {
   std::string_view glob;    // in the run's output folder
-  std::string_view reader;  // a format of ingest/source_formats.h, "auto", or empty: it is kept and not imported
+  std::string_view reader;  // a format of source_formats.h, "auto", or empty: it is kept and not imported
   bool required = false;    // missing or broken it fails the run with tool_failed
 };
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/clock.h"
 #include "daemon/devices/nvidia/nvidia_facts.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

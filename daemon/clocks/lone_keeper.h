@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/process/call_page.h"
-#include "daemon/process/own_children.h"
-#include "daemon/process/worker_process.h"
+#include "daemon/process/worker/call_page.h"
+#include "daemon/process/worker/own_children.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/clocks/hold_files.h"
+#include "daemon/clocks/locks/clock_notes.h"
 #include "daemon/clocks/lone_keeper.h"
 
 namespace kprof {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/clocks/clock_link.h"
+#include "daemon/clocks/locks/clock_link.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <string>
 
-#include "daemon/clocks/held_files.h"
+#include "daemon/clocks/keeper/note_store.h"
 #include "daemon/clocks/lone_keeper.h"
-#include "daemon/clocks/pause_hold.h"
+#include "daemon/clocks/pause/pause_hold.h"
 
 namespace kprof {
 

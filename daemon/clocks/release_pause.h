@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "daemon/clocks/profiler_pause.h"
+#include "daemon/clocks/pause/profiler_pause.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include "daemon/base/environment.h"
+#include "storage/base/environment.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

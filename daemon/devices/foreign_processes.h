@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/known_process.h"
+#include "daemon/base/user_names.h"
 #include "daemon/devices/device_facts.h"
-#include "daemon/process/known_process.h"
-#include "daemon/process/user_names.h"
 
 namespace kprof {
 

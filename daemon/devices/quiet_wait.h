@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "daemon/base/io_loop.h"
+#include "daemon/base/user_names.h"
 #include "daemon/devices/node_devices.h"
-#include "daemon/process/user_names.h"
 #include "storage/base/status.h"
 
 namespace kprof {

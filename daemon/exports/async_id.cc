@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "daemon/ingest/json_scan.h"
-#include "daemon/ingest/json_text.h"
+#include "daemon/ingest/text/json_scan.h"
+#include "daemon/ingest/text/json_text.h"
 
 namespace kprof {
 namespace {

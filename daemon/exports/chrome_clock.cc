@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/trace/event_time.h"
+#include "storage/trace/format/event_time.h"
 
 namespace kprof {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/exports/json_bytes.h"
-#include "daemon/ingest/environment_text.h"
+#include "daemon/ingest/text/environment_text.h"
 
 namespace kprof {
 namespace {

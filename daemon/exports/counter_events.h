@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "daemon/exports/event_places.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/exports/track_places.h"
 
 namespace kprof {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "daemon/exports/chrome_event.h"
-#include "daemon/exports/event_places.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/segment_rows.h"
+#include "daemon/exports/track_places.h"
 
 namespace kprof {
 namespace {

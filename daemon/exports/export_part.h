@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 

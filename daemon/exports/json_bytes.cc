@@ -7,8 +7,8 @@
 #include <cmath>
 #include <optional>
 
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/counter_text.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 
 namespace kprof {
 namespace {

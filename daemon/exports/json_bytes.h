@@ -16,7 +16,7 @@ void AppendInteger(std::string& out, int64_t value);
 void AppendMicros(std::string& out, int64_t nanos);
 // Of arg_decimal.h: as many places as it has.
 void AppendDecimal(std::string& out, int64_t packed);
-// As counter_text.h has it; one that JSON does not know, as a string.
+// As event_args.h has it; one that JSON does not know, as a string.
 void AppendSample(std::string& out, double value);
 
 // As JSON, in any reader: digits without needless zeros, few enough for all.

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/ingest/environment_text.h"
+#include "daemon/ingest/text/environment_text.h"
 
 namespace kprof {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 

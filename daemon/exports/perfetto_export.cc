@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/exports/event_places.h"
 #include "daemon/exports/flow_binding.h"
 #include "daemon/exports/json_bytes.h"
 #include "daemon/exports/perfetto_packets.h"
 #include "daemon/exports/proto_bytes.h"
 #include "daemon/exports/segment_rows.h"
 #include "daemon/exports/slice_lanes.h"
+#include "daemon/exports/track_places.h"
 #include "storage/base/readable_text.h"
-#include "storage/trace/event_time.h"
+#include "storage/trace/format/event_time.h"
 
 namespace kprof {
 namespace {

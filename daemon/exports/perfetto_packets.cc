@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/exports/json_bytes.h"
-#include "daemon/ingest/environment_text.h"
+#include "daemon/ingest/text/environment_text.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

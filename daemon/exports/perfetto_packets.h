@@ -16,7 +16,7 @@
 #include "daemon/exports/proto_bytes.h"
 #include "daemon/exports/segment_rows.h"
 #include "storage/base/status.h"
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 

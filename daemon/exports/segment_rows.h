@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace/arg_shape.h"
-#include "storage/trace/part_reader.h"
+#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 

@@ -1,10 +1,10 @@
 #include "daemon/helper/grant.h"
 
 #include "daemon/base/account.h"
-#include "daemon/process/helper_protocol.h"
-#include "storage/base/launch_digest.h"
+#include "daemon/launch/launch_digest.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/message_coder.h"
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 
 namespace kprof {
 namespace {

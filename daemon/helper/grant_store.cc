@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/base/log.h"
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 
 namespace kprof {
 namespace {

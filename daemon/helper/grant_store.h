@@ -10,8 +10,8 @@
 #include <map>
 #include <string>
 
-#include "daemon/base/clock.h"
 #include "daemon/helper/grant.h"
+#include "storage/base/clock.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 

@@ -14,7 +14,7 @@
 #include "daemon/helper/caller_file.h"
 #include "daemon/helper/remote_users.h"
 #include "daemon/helper/run_sweep.h"
-#include "daemon/process/launch_protocol.h"
+#include "daemon/launch/launch_protocol.h"
 
 namespace kprof {
 namespace {

@@ -15,14 +15,14 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/base/clock.h"
-#include "daemon/helper/caller_socket.h"
+#include "daemon/helper/caller_identity.h"
 #include "daemon/helper/grant_store.h"
-#include "daemon/helper/helper_job.h"
+#include "daemon/helper/helper_jobs.h"
 #include "daemon/helper/lookup_line.h"
 #include "daemon/helper/start_keeper.h"
 #include "daemon/helper/start_supervisor.h"
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
+#include "storage/base/clock.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/clock.h"
 #include "daemon/helper/helper.h"
-#include "daemon/helper/helper_job.h"
+#include "daemon/helper/helper_jobs.h"
 #include "daemon/helper/lookup_line.h"
+#include "storage/base/clock.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

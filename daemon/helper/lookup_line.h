@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/clock.h"
-#include "daemon/helper/helper_job.h"
+#include "daemon/helper/helper_jobs.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

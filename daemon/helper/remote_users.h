@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/helper/caller_socket.h"
+#include "daemon/helper/caller_identity.h"
 #include "daemon/helper/grant.h"
 #include "storage/base/status.h"
 

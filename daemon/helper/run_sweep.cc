@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "daemon/helper/process_owner.h"
-#include "daemon/process/process_sweep.h"
+#include "daemon/launch/process_sweep.h"
 
 namespace kprof {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "daemon/helper/start_supervisor.h"
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 
 namespace kprof {
 

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "daemon/process/call_page.h"
-#include "daemon/process/helper_protocol.h"
-#include "daemon/process/worker_process.h"
+#include "daemon/process/helper_client/helper_protocol.h"
+#include "daemon/process/worker/call_page.h"
+#include "daemon/process/worker/worker_process.h"
 #include "storage/base/random_name.h"
 
 namespace kprof {

@@ -16,9 +16,9 @@
 #include <variant>
 
 #include "daemon/helper/become_caller.h"
-#include "daemon/process/helper_protocol.h"
+#include "daemon/launch/run_variables.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/readable_text.h"
-#include "storage/base/run_variables.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-// Starts kprof-launch as a caller, under a keeper (process/launch/keeper.h), in one of two ways: as a transient service
+// Starts kprof-launch as a caller, under a keeper (supervisor_guard.h), in one of two ways: as a transient service
 // of systemd, with nothing of ours; or, where systemd does not run, as a child of the helper that becomes the caller.
 #pragma once
 

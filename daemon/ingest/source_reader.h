@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "daemon/base/worker_pool.h"
-#include "daemon/ingest/reading_limits.h"
-#include "daemon/ingest/source_file.h"
+#include "daemon/ingest/source/reading_limits.h"
+#include "daemon/ingest/source/source_file.h"
 #include "storage/base/status.h"
-#include "storage/trace/part_sink.h"
+#include "storage/trace/write/part_sink.h"
 
 namespace kprof {
 

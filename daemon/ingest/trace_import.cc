@@ -5,13 +5,13 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/ingest/depth_warnings.h"
-#include "daemon/ingest/ingest_process.h"
-#include "daemon/ingest/ingest_protocol.h"
-#include "daemon/ingest/source_file.h"
+#include "daemon/ingest/assemble/depth_warnings.h"
+#include "daemon/ingest/channel/ingest_process.h"
+#include "daemon/ingest/channel/ingest_protocol.h"
+#include "daemon/ingest/source/source_file.h"
 #include "storage/base/message_coder.h"
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/write/part_writer.h"
 
 namespace kprof {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/source_growth.h"
-#include "daemon/process/own_children.h"
+#include "daemon/ingest/source/source_growth.h"
+#include "daemon/process/worker/own_children.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 
@@ -67,7 +67,7 @@ struct ImportedPart {
   std::vector<std::string> warnings;  // what went wrong on the way, for people
 };
 
-// Into `part_path`, which must end in kTracePartEnding (storage/layout.h). Fails with kBadInput, naming the source and
+// Into `part_path`, which must end in kTracePartEnding (layout.h). Fails with kBadInput, naming the source and
 // the byte, where it is nothing that can be read; kCancelled once `stop` is requested; kStorageFull; kUsage for a
 // format that there is not. A source that ends early, or is broken somewhere, is kept up to there, with a warning that
 // says at which byte; so is one that becomes shorter while it is read. `progress` is called on this thread, some times

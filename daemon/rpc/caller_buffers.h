@@ -12,8 +12,8 @@
 #include <map>
 #include <memory>
 
-#include "daemon/rpc/caller_account.h"
-#include "daemon/rpc/connection_limits.h"
+#include "daemon/access/caller_account.h"
+#include "daemon/access/connection_limits.h"
 
 namespace kprof {
 

@@ -16,13 +16,13 @@
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/rpc/analyses_service.h"
-#include "daemon/rpc/health_service.h"
-#include "daemon/rpc/node_service.h"
-#include "daemon/rpc/queries_service.h"
-#include "daemon/rpc/reflection_service.h"
-#include "daemon/rpc/runs_service.h"
-#include "daemon/rpc/sessions_service.h"
+#include "daemon/rpc/services/analyses_service.h"
+#include "daemon/rpc/services/health_service.h"
+#include "daemon/rpc/services/node_service.h"
+#include "daemon/rpc/services/queries_service.h"
+#include "daemon/rpc/services/reflection_service.h"
+#include "daemon/rpc/services/runs_service.h"
+#include "daemon/rpc/services/sessions_service.h"
 #include "storage/base/is_connected.h"
 
 namespace kprof {

@@ -1,11 +1,11 @@
 // One gRPC server without ports per caller: connections are handed to the server of whoever connected, so a handler's
 // caller is fixed by construction and no client can speak for another. Health and reflection are services as the
-// others are. Who is calling is decided before (access_policy.h, certificate_rules.h). A server that nobody uses goes
-// after a while.
+// others are. Who is calling is decided before (access_policy.h, certificate_identity.h). A server that nobody uses
+// goes after a while.
 //
-// A caller whose place was not found in time (place_line.h) would be nowhere as long as the connection lasts. So each
-// of these connections is told after a while to take no more calls (GOAWAY): those that are under way go on, and for
-// the next one its client connects anew, by itself, and is looked at anew.
+// A caller whose place was not found in time (container_check_queue.h) would be nowhere as long as the connection
+// lasts. So each of these connections is told after a while to take no more calls (GOAWAY): those that are under way go
+// on, and for the next one its client connects anew, by itself, and is looked at anew.
 //
 // Whoever is turned away is served, too, for a moment, by one server for each reason, whoever it is: it answers each
 // call with the reason, so that a client can say why. When that one is crowded, the connection is closed without a
@@ -25,14 +25,14 @@
 #include <string>
 #include <vector>
 
-#include "daemon/process/shown_connection.h"
-#include "daemon/rpc/caller.h"
+#include "daemon/access/call_admission.h"
+#include "daemon/access/caller.h"
+#include "daemon/access/connection_limits.h"
+#include "daemon/net/hang_up_watch.h"
+#include "daemon/process/helper_client/shown_connection.h"
 #include "daemon/rpc/caller_buffers.h"
-#include "daemon/rpc/caller_desk.h"
-#include "daemon/rpc/connection_limits.h"
-#include "daemon/rpc/hang_up_watch.h"
-#include "daemon/rpc/rpc_parts.h"
-#include "daemon/rpc/serving_state.h"
+#include "daemon/rpc/service_context.h"
+#include "daemon/rpc/services/serving_state.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

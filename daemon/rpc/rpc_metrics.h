@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/access/call_admission.h"
 #include "daemon/base/connection_metrics.h"
 #include "daemon/base/metrics.h"
-#include "daemon/rpc/caller_desk.h"
 
 namespace kprof {
 

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "daemon/base/places.h"
-#include "daemon/rpc/caller_account.h"
-#include "daemon/runs/upload_bytes.h"
+#include "daemon/access/caller_account.h"
+#include "daemon/base/bounded_places.h"
+#include "daemon/runs/retention/upload_bytes.h"
 
 namespace kprof {
 

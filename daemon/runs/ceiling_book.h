@@ -1,4 +1,4 @@
-// The measured ceilings of the node's devices, as the catalog has them (ceiling_table.h), at hand for whoever shows
+// The measured ceilings of the node's devices, as the catalog has them (device_records.h), at hand for whoever shows
 // peaks. What one may be is daemon/devices/peaks/measured_peaks.h.
 //
 // Io loop only. Never blocks. `loop` and `catalog` must outlive it, and it what is under way in their queues.
@@ -14,7 +14,7 @@
 #include "daemon/devices/peaks/measured_peaks.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/catalog.h"
-#include "storage/catalog/ceiling_table.h"
+#include "storage/catalog/device_records.h"
 
 namespace kprof {
 

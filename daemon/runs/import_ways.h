@@ -9,7 +9,7 @@
 
 #include "daemon/base/worker_pool.h"
 #include "daemon/ingest/trace_import.h"
-#include "daemon/runs/held_sources.h"
+#include "daemon/runs/imports/held_sources.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 
@@ -21,7 +21,7 @@ struct ImportWays {
       const ImportSource& source, const ImportLimits& limits, Files& files, const std::string& part_path,
       const std::stop_token& stop, const std::function<void(const ImportProgress&)>& progress)>;
   Import import;
-  // storage/trace/part_rank.h, or a test's.
+  // part_rank.h, or a test's.
   using SetRank =
       std::function<Result<int64_t>(Files& files, const std::string& part_path, std::optional<int64_t> rank)>;
   SetRank set_rank;

@@ -1,5 +1,5 @@
-// What an open run does from its turn until its end is known: a command (run_life.h) or an import (import_life.h). Each
-// state is committed before it is acted on; committing the end is the owner's (runs.h).
+// What an open run does from its turn until its end is known: a command (command_life.h) or an import (import_life.h).
+// Each state is committed before it is acted on; committing the end is the owner's (runs.h).
 //
 // Io loop only. Every path ends in exactly one call of `ended`, after which it does nothing more and may be destroyed
 // (not from inside the call).
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "daemon/ingest/trace_import.h"
-#include "daemon/runs/run_end.h"
+#include "daemon/runs/command/run_end.h"
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
 

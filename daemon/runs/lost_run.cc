@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "daemon/base/log.h"
-#include "daemon/runs/import_request.h"
-#include "daemon/runs/run_folder.h"
+#include "daemon/runs/command/run_folder.h"
+#include "daemon/runs/imports/import_request.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {

@@ -9,14 +9,14 @@
 
 #include <functional>
 
-#include "daemon/process/launcher.h"
-#include "daemon/runs/run_end.h"
-#include "daemon/runs/run_parts.h"
+#include "daemon/process/launchers/launcher.h"
+#include "daemon/runs/command/run_end.h"
+#include "daemon/runs/run_context.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/base/unique_fd.h"
 #include "storage/catalog/run_row.h"
-#include "storage/layout.h"
+#include "storage/db/layout.h"
 
 namespace kprof {
 

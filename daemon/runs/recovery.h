@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/audit_table.h"

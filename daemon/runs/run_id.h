@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/metrics.h"
 #include "daemon/runs/run_observer.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

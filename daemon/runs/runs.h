@@ -1,7 +1,7 @@
 // All runs that have not ended: submits them, queues them, gives each its devices and its RunLife, commits their ends,
 // tells those who watch. Owner of the sessions, and of the queue in which sessions and single runs wait for devices; a
 // run of a session waits within it. Ended runs live in the catalog alone.
-// Knows callers by uid only; who may do what to which run is decided before it is asked (rpc/access_rules.h).
+// Knows callers by uid only; who may do what to which run is decided before it is asked (access_rules.h).
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once
@@ -15,20 +15,20 @@
 #include <string>
 #include <vector>
 
-#include "daemon/runs/device_leftovers.h"
-#include "daemon/runs/import_submission.h"
-#include "daemon/runs/leases.h"
+#include "daemon/runs/command/device_leftovers.h"
+#include "daemon/runs/command/run_end.h"
+#include "daemon/runs/command/run_request.h"
+#include "daemon/runs/command/run_submission.h"
+#include "daemon/runs/imports/import_submission.h"
 #include "daemon/runs/life.h"
 #include "daemon/runs/lost_run.h"
-#include "daemon/runs/queue_room.h"
+#include "daemon/runs/queue/leases.h"
+#include "daemon/runs/queue/queue_room.h"
 #include "daemon/runs/recovery.h"
-#include "daemon/runs/retention_sweep.h"
-#include "daemon/runs/run_end.h"
+#include "daemon/runs/retention/retention_sweep.h"
+#include "daemon/runs/run_context.h"
 #include "daemon/runs/run_id.h"
-#include "daemon/runs/run_parts.h"
-#include "daemon/runs/run_request.h"
-#include "daemon/runs/run_submission.h"
-#include "daemon/runs/sessions.h"
+#include "daemon/runs/sessions/sessions.h"
 #include "daemon/runs/watchers.h"
 #include "storage/catalog/audit_table.h"
 #include "storage/catalog/run_row.h"

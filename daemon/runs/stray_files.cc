@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "daemon/base/log.h"
-#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/command/launch_spool.h"
 #include "storage/catalog/run_table.h"
 
 namespace kprof {

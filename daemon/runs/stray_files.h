@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <string>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/catalog.h"

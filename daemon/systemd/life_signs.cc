@@ -4,7 +4,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
-#include "storage/writer.h"
+#include "storage/db/writer.h"
 
 namespace kprof {
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "daemon/base/clock.h"
 #include "daemon/systemd/inherited_sockets.h"
 #include "daemon/systemd/service_notifier.h"
+#include "storage/base/clock.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/log.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 namespace {

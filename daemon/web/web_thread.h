@@ -9,10 +9,10 @@
 #include <memory>
 #include <thread>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
 #include "daemon/web/http_server.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

@@ -1,6 +1,6 @@
 // The one door to the file system for everything that must last: logs, artifacts, the launch spool, run folders.
 // (SQLite has its own door, the VFS; tests put the same fault plan behind both, see tests/fakes/storage/fault_plan.h.)
-// Knows no layout; that is storage/layout.h. Paths are used as given; whoever builds one from outside input checks it.
+// Knows no layout; that is layout.h. Paths are used as given; whoever builds one from outside input checks it.
 //
 // Any thread; the object is stateless. Calls block. Failures carry the path and, from errno, a code: a full disk is
 // kStorageFull, a broken one kStorageBroken, a missing file kNotFound.

@@ -1,5 +1,5 @@
 // Packets with open files in them, over AF_UNIX SOCK_SEQPACKET sockets: for what gRPC cannot carry. A packet comes
-// whole or not at all. What the bytes mean is the protocol's (proto/side_socket.h, daemon/process/helper_protocol.h).
+// whole or not at all. What the bytes mean is the protocol's (proto/side_socket.h, helper_protocol.h).
 //
 // Any thread; one at a time per socket. Never waits, and never raises SIGPIPE.
 #pragma once

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

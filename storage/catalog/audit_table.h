@@ -1,6 +1,6 @@
 // Who did what to which device when: the catalog's audit. It only grows; triggers refuse everything else, on this
-// connection, too, but for entries older than it is kept (schema.cc). What is recorded, and when, is
-// daemon/runs/audit_log.h. Functions over a Db; those that change it are for a Writer job.
+// connection, too, but for entries older than it is kept (catalog_schema.cc). What is recorded, and when, is
+// audit_log.h. Functions over a Db; those that change it are for a Writer job.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

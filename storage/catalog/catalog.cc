@@ -7,12 +7,12 @@
 
 #include "storage/catalog/catalog_check.h"
 #include "storage/catalog/catalog_restore.h"
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
-#include "storage/db_copy.h"
-#include "storage/restore_remedy.h"
-#include "storage/state_lock.h"
-#include "storage/statement.h"
+#include "storage/catalog/catalog_schema.h"
+#include "storage/db/db.h"
+#include "storage/db/db_copy.h"
+#include "storage/db/restore_remedy.h"
+#include "storage/db/state_lock.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

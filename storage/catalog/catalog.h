@@ -15,14 +15,14 @@
 #include <stop_token>
 #include <string>
 
-#include "storage/base/change_counter.h"
 #include "storage/base/files.h"
 #include "storage/base/status.h"
 #include "storage/catalog/catalog_restore.h"
 #include "storage/catalog/space_reserve.h"
-#include "storage/layout.h"
-#include "storage/reader_pool.h"
-#include "storage/writer.h"
+#include "storage/db/change_counter.h"
+#include "storage/db/layout.h"
+#include "storage/db/reader_pool.h"
+#include "storage/db/writer.h"
 
 namespace kprof {
 

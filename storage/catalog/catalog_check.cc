@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include "storage/catalog/schema.h"
-#include "storage/statement.h"
+#include "storage/catalog/catalog_schema.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

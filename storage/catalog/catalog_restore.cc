@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "storage/catalog/catalog_check.h"
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/leftover_table.h"
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
-#include "storage/db_copy.h"
-#include "storage/state_lock.h"
+#include "storage/db/db.h"
+#include "storage/db/db_copy.h"
+#include "storage/db/state_lock.h"
 
 namespace kprof {
 namespace {

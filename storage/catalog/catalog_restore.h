@@ -9,7 +9,7 @@
 
 #include "storage/base/files.h"
 #include "storage/base/status.h"
-#include "storage/layout.h"
+#include "storage/db/layout.h"
 
 namespace kprof {
 

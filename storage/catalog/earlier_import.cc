@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "storage/catalog/run_reader.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "storage/base/status.h"
 #include "storage/catalog/run_row.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

@@ -1,6 +1,6 @@
 #include "storage/catalog/known_time.h"
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

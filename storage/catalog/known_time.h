@@ -1,12 +1,12 @@
 // The last time that the catalog knows to have been: what a clock is compared with by those who remove what is old
-// (daemon/runs/expiry_clock.h). Functions over a Db; the one that changes it is for a Writer job.
+// (expiry_clock.h). Functions over a Db; the one that changes it is for a Writer job.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

@@ -1,6 +1,6 @@
 #include "storage/catalog/leftover_table.h"
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

@@ -1,6 +1,6 @@
 #include "storage/catalog/owner_table.h"
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 

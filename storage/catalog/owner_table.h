@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

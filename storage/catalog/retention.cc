@@ -1,7 +1,7 @@
 #include "storage/catalog/retention.h"
 
 #include "storage/catalog/run_list.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

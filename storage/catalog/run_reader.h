@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/catalog/run_parts.h"
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_row.h"
-#include "storage/db.h"
-#include "storage/statement.h"
+#include "storage/db/db.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 

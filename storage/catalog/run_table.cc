@@ -3,10 +3,10 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/catalog/run_parts.h"
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_reader.h"
 #include "storage/catalog/string_list.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

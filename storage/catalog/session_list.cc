@@ -5,7 +5,7 @@
 #include "storage/catalog/id_query.h"
 #include "storage/catalog/run_reader.h"
 #include "storage/catalog/session_reader.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "storage/base/status.h"
 #include "storage/catalog/session_row.h"
-#include "storage/db.h"
-#include "storage/statement.h"
+#include "storage/db/db.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 

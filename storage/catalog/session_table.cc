@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "storage/catalog/session_reader.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 namespace kprof {
 namespace {

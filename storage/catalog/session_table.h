@@ -7,7 +7,7 @@
 
 #include "storage/base/status.h"
 #include "storage/catalog/session_row.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 

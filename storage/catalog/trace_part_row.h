@@ -1,5 +1,5 @@
 // A part of a run's trace as the catalog keeps it: which file it is, what it was made of, and how much is in it. A
-// value; run_parts.h stores it, storage/trace reads the file itself.
+// value; run_details.h stores it, storage/trace reads the file itself.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct TracePartRow {
   std::string source_name;    // bytes: as its owner calls the file that it was made of
   std::string source_format;  // that it was read as
   int64_t source_bytes = 0;
-  std::string source_hash;      // ingest/source_hash.h: its size, '-', a hash; empty: of no file that was read whole
-  std::string source_artifact;  // the artifact that is the source; empty: it is not kept
-  std::string asked_format;     // as the import asked for it, as is the rank
+  std::string source_hash;            // source_hash.h: its size, '-', a hash; empty: of no file that was read whole
+  std::string source_artifact;        // the artifact that is the source; empty: it is not kept
+  std::string asked_format;           // as the import asked for it, as is the rank
   std::optional<int64_t> asked_rank;  // another wish is another import
   int64_t bytes = 0;                  // of the file
   int64_t slices = 0;

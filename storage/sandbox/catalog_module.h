@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/catalog_tables.h"
 #include "storage/sandbox/guest_tables.h"
 #include "storage/sandbox/viewer.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/memory_quota.h"
 #include "storage/sandbox/work_budget.h"
 

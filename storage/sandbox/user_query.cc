@@ -12,7 +12,7 @@
 
 #include "storage/base/files.h"
 #include "storage/base/readable_text.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/authorizer.h"
 #include "storage/sandbox/bounded_functions.h"
 #include "storage/sandbox/catalog_module.h"

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "storage/base/status.h"
-#include "storage/trace/event_kind.h"
-#include "storage/trace/flow_id.h"
-#include "storage/trace_sql/open_part.h"
+#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace_sql/parts/open_part.h"
 
 namespace kprof {
 

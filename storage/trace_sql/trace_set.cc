@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/trace_sql/side_tables.h"
+#include "storage/trace_sql/tables/side_tables.h"
 
 namespace kprof {
 

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/db.h"
-#include "storage/trace/part_pool.h"
-#include "storage/trace_sql/open_part.h"
-#include "storage/trace_sql/reading_terms.h"
-#include "storage/trace_sql/trace_place.h"
+#include "storage/db/db.h"
+#include "storage/trace/read/part_pool.h"
+#include "storage/trace_sql/parts/open_part.h"
+#include "storage/trace_sql/parts/query_budget.h"
+#include "storage/trace_sql/parts/trace_place.h"
 
 namespace kprof {
 

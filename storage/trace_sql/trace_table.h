@@ -1,4 +1,4 @@
-// What a table of traces is: its columns, what SQLite may ask of them, and how it is gone through. trace_module.h makes
+// What a table of traces is: its columns, what SQLite may ask of them, and how it is gone through. trace_tables.h makes
 // a virtual table of it. A column here is a promise in docs/sql.md.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/base/status.h"
-#include "storage/trace_sql/scan_condition.h"
+#include "storage/trace_sql/scan/scan_condition.h"
 #include "storage/trace_sql/trace_set.h"
 
 namespace kprof {

@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/chrome_events.h"
-#include "daemon/ingest/event_layouts.h"
-#include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/chrome/chrome_events.h"
+#include "daemon/ingest/chrome/event_layouts.h"
+#include "daemon/ingest/text/json_scan.h"
 
 namespace {
 

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/catalog/run_parts.h"
+#include "storage/catalog/catalog_schema.h"
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -20,14 +20,14 @@
 #include <string>
 #include <vector>
 
-#include "daemon/analysis/aggregate.h"
-#include "daemon/analysis/busy_time.h"
-#include "daemon/analysis/correlated_slices.h"
-#include "daemon/analysis/counter_tiles.h"
-#include "daemon/analysis/event_tiles.h"
-#include "daemon/analysis/self_time.h"
-#include "daemon/trace_functions/function_module.h"
-#include "storage/trace_sql/trace_module.h"
+#include "daemon/analysis/operators/aggregate.h"
+#include "daemon/analysis/operators/busy_time.h"
+#include "daemon/analysis/operators/correlated_slices.h"
+#include "daemon/analysis/operators/counter_tiles.h"
+#include "daemon/analysis/operators/event_tiles.h"
+#include "daemon/analysis/operators/self_time.h"
+#include "daemon/analysis/sql/table_functions.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace {
 

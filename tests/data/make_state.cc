@@ -9,15 +9,15 @@
 #include <optional>
 #include <string>
 
-#include "daemon/process/output_log_writer.h"
-#include "daemon/runs/launch_spool.h"
-#include "daemon/runs/run_end.h"
-#include "daemon/runs/run_folder.h"
-#include "storage/base/sha256.h"
+#include "daemon/launch/output_log_writer.h"
+#include "daemon/runs/command/launch_spool.h"
+#include "daemon/runs/command/run_end.h"
+#include "daemon/runs/command/run_folder.h"
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
 #include "storage/catalog/session_table.h"
-#include "storage/db.h"
+#include "storage/crypto/sha256.h"
+#include "storage/db/db.h"
 
 namespace kprof {
 namespace {

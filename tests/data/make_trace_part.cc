@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_writer.h"
-#include "storage/trace/segment_maker.h"
-#include "storage/trace/slice_totals.h"
+#include "storage/trace/levels/slice_totals.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/write/part_writer.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/chrome_events.h"
-#include "daemon/ingest/json_scan.h"
-#include "storage/trace/segment_maker.h"
+#include "daemon/ingest/chrome/chrome_events.h"
+#include "daemon/ingest/text/json_scan.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 namespace {

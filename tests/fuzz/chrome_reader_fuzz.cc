@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "daemon/ingest/chrome_reader.h"
-#include "daemon/ingest/trace_assembler.h"
+#include "daemon/ingest/assemble/trace_assembler.h"
+#include "daemon/ingest/chrome/chrome_reader.h"
 #include "tests/fakes/ingest/batch_texts.h"
 #include "tests/fakes/ingest/memory_part.h"
 #include "tests/fakes/ingest/memory_text.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/column_codec.h"
+#include "storage/trace/format/column_codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kprof;

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/config.h"
-#include "daemon/runs/request_checks.h"
+#include "daemon/config/config.h"
+#include "daemon/runs/command/request_checks.h"
 #include "storage/base/readable_text.h"
 
 namespace kprof {

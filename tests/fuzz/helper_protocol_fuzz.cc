@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "daemon/helper/grant.h"
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/analysis/sql/table_functions.h"
 #include "daemon/exports/trace_export.h"
-#include "daemon/trace_functions/function_module.h"
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_pool.h"
-#include "storage/trace_sql/trace_module.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/read/part_pool.h"
 #include "storage/trace_sql/trace_set.h"
+#include "storage/trace_sql/trace_tables.h"
 #include "tests/fuzz/changed_parts.h"
 #include "tests/fuzz/every_kind.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/channel/ingest_protocol.h"
 
 namespace kprof {
 namespace {

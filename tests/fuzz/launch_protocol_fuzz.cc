@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "daemon/process/launch_protocol.h"
-#include "daemon/process/output_log.h"
-#include "daemon/process/process_table.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/launch/output_log.h"
+#include "daemon/launch/process_table.h"
 
 namespace kprof {
 namespace {

@@ -3,13 +3,13 @@
 //   'p'  a payload, which gets the header that belongs to it, so that the decoder sees it
 //   'd'  u32 place, one byte, a payload: as 'p', then that byte of the file is changed, which must be noticed
 // What is read must be written back as the same bytes; what is not must be a storage that is broken, and nothing else.
-#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/command/launch_spool.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/storage/memory_files.h"
 #include "tests/fuzz/fuzz_bytes.h"
 

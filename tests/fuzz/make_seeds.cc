@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "daemon/helper/grant.h"
-#include "daemon/ingest/ingest_protocol.h"
-#include "daemon/process/helper_protocol.h"
-#include "daemon/process/launch_protocol.h"
-#include "daemon/process/output_log_writer.h"
-#include "storage/base/sha256.h"
+#include "daemon/ingest/channel/ingest_protocol.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/launch/output_log_writer.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/unique_fd.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/packed.h"
 #include "tests/programs/flood_pattern.h"

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/ingest/nsys_reader.h"
+#include "daemon/ingest/nsys/nsys_reader.h"
 #include "storage/base/unique_fd.h"
-#include "storage/trace/segment_maker.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/process/output_log.h"
-#include "storage/base/sha256.h"
+#include "daemon/launch/output_log.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/storage/memory_files.h"
 #include "tests/fuzz/fuzz_bytes.h"
 

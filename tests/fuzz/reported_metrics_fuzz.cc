@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "daemon/runs/reported_metrics.h"
+#include "daemon/runs/command/reported_metrics.h"
 #include "storage/base/readable_text.h"
 #include "storage/base/utf8.h"
 

@@ -1,7 +1,7 @@
 // What clients call runs, against a small catalog and a second, plain reading of the rules. The first byte says who
 // asks and for what: its bits 0 and 1 the uid (1000 to 1003), 2 an operator, 3 to change the run; the rest is the name.
 // No answer, failures included, may hold the id of a run that the caller may not see, unless the caller named it.
-#include "daemon/rpc/run_lookup.h"
+#include "daemon/runs/object_lookup.h"
 
 #include <cctype>
 #include <cstddef>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "storage/base/readable_text.h"
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fuzz/fuzz_bytes.h"
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/trace/read_part.h"
 #include "tests/fakes/trace/sample_part.h"
 #include "tests/fuzz/changed_parts.h"

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
+#include "storage/catalog/catalog_schema.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/user_query.h"
-#include "storage/trace_sql/query_traces.h"
+#include "storage/trace_sql/attach/query_traces.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fuzz/every_kind.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/unpacker.h"
+#include "daemon/ingest/source/unpacker.h"
 
 namespace kprof {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <variant>
 
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/user_query.h"
 #include "tests/fakes/base/temporary_folder.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/ingest_process.h"
-#include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/channel/ingest_process.h"
+#include "daemon/ingest/channel/ingest_protocol.h"
 #include "storage/base/message_coder.h"
 
 namespace {

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/ingest/worker/sandbox.h"
+#include "daemon/ingest/channel/sandbox.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "daemon/analysis/functions/profiler_steps.h"
-#include "daemon/analysis/safe_times.h"
+#include "daemon/analysis/operators/safe_times.h"
 
 namespace kprof {
 namespace {

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/analysis/event_filter.h"
+#include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/kernel_types.h"
-#include "daemon/analysis/interval_sweep.h"
-#include "daemon/analysis/kinds/analysis_kind.h"
+#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/interval_sweep.h"
 
 namespace kprof {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/kernel_types.h"
-#include "daemon/analysis/kinds/analysis_kind.h"
 
 namespace kprof {
 

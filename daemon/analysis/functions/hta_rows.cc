@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "daemon/analysis/functions/profiler_steps.h"
-#include "daemon/analysis/part_filter.h"
-#include "daemon/analysis/safe_times.h"
-#include "daemon/analysis/selected_values.h"
+#include "daemon/analysis/operators/part_filter.h"
+#include "daemon/analysis/operators/safe_times.h"
+#include "daemon/analysis/operators/selected_values.h"
 
 namespace kprof {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/analysis/part_filter.h"
-#include "daemon/analysis/safe_times.h"
-#include "daemon/analysis/selected_values.h"
+#include "daemon/analysis/operators/part_filter.h"
+#include "daemon/analysis/operators/safe_times.h"
+#include "daemon/analysis/operators/selected_values.h"
 
 namespace kprof {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/analysis/stop_signal.h"
-#include "daemon/analysis/trace_part.h"
+#include "daemon/analysis/operators/stop_signal.h"
+#include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/status.h"
 
 namespace kprof {

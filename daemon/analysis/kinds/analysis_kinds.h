@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/analysis/kinds/analysis_kind.h"
+#include "daemon/analysis/analysis_kind.h"
 
 namespace kprof {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <tuple>
 
-#include "daemon/analysis/aggregate.h"
+#include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_scope.h"
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/functions/hta_rows.h"
-#include "daemon/analysis/kinds/analysis_kind.h"
+#include "daemon/analysis/operators/aggregate.h"
 
 namespace kprof {
 namespace {

@@ -1,7 +1,7 @@
 // How much of the time each device computed, did something else, or nothing. Docs: docs/analyses/temporal-breakdown.md.
+#include "daemon/analysis/analysis_kind.h"
 #include "daemon/analysis/functions/device_times.h"
 #include "daemon/analysis/functions/hta_rows.h"
-#include "daemon/analysis/kinds/analysis_kind.h"
 
 namespace kprof {
 namespace {

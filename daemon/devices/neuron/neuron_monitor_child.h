@@ -1,16 +1,16 @@
 // `neuron-monitor` while it runs: a child that says every few seconds what the node's Neuron devices do. What a line
 // says is neuron_monitor.h's to read; whether one that has ended is started anew, and when, is its user's.
 //
-// One thread, which must live as long as this (neuron_child.h). Each call says how long it blocks.
+// One thread, which must live as long as this (tool_process.h). Each call says how long it blocks.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "daemon/devices/neuron/neuron_child.h"
 #include "daemon/devices/neuron/neuron_monitor.h"
 #include "daemon/devices/neuron/neuron_tools.h"
+#include "daemon/process/worker/tool_process.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/base/environment.h"
-#include "daemon/process/program_path.h"
+#include "storage/base/environment.h"
+#include "storage/base/program_path.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/devices/neuron/neuron_child.h"
 #include "daemon/devices/neuron/neuron_ls.h"
+#include "daemon/process/worker/tool_process.h"
 #include "storage/base/status.h"
 
 namespace kprof {

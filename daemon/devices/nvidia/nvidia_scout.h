@@ -9,7 +9,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/devices/nvidia/nvidia_link.h"
-#include "daemon/process/worker_channel.h"
+#include "daemon/process/worker/worker_channel.h"
 #include "storage/base/status.h"
 
 namespace kprof {

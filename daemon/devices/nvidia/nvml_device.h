@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/clock.h"
 #include "daemon/devices/nvidia/nvidia_facts.h"
 #include "daemon/devices/nvidia/nvml_library.h"
-#include "daemon/process/call_page.h"
+#include "daemon/process/worker/call_page.h"
+#include "storage/base/clock.h"
 #include "storage/base/status.h"
 
 namespace kprof {

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "storage/layout.h"
-#include "storage/trace/column_cache.h"
-#include "storage/trace/part_pool.h"
-#include "storage/trace/part_schema.h"
-#include "storage/trace_sql/trace_module.h"
+#include "storage/db/layout.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/read/column_cache.h"
+#include "storage/trace/read/part_pool.h"
+#include "storage/trace_sql/trace_tables.h"
 
 extern "C" {
 const sqlite3_api_routines* sqlite3_api = nullptr;

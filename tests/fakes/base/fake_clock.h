@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

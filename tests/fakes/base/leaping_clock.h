@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

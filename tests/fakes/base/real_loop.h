@@ -5,8 +5,8 @@
 #include <functional>
 #include <thread>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/io_loop.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 

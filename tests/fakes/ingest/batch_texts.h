@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/batch_sink.h"
-#include "daemon/ingest/batch_text.h"
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/assemble/batch_text.h"
 #include "tests/fakes/ingest/row_text.h"
 
 namespace kprof {

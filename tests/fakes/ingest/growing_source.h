@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/ingest/source_growth.h"
+#include "daemon/ingest/source/source_growth.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_sink.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_sink.h"
 #include "tests/fakes/ingest/row_text.h"
 
 namespace kprof {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/ingest/text_source.h"
+#include "daemon/ingest/source/text_source.h"
 
 namespace kprof {
 

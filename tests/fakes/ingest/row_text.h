@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/arg_shape.h"
-#include "storage/trace/event_kind.h"
-#include "storage/trace/event_rows.h"
-#include "storage/trace/flow_id.h"
-#include "storage/trace/part_schema.h"
-#include "storage/trace/trace_batch.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/trace_batch.h"
 
 namespace kprof {
 

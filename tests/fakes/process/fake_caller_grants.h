@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/base/io_loop.h"
-#include "daemon/process/caller_grants.h"
+#include "daemon/process/helper_client/caller_grants.h"
 
 namespace kprof {
 

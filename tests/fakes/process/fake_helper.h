@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 #include "storage/base/packet_socket.h"
 #include "storage/base/unique_fd.h"
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/process/launcher.h"
+#include "daemon/process/launchers/launcher.h"
 
 namespace kprof {
 

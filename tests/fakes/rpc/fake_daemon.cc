@@ -11,7 +11,7 @@
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
 #include "kprof/v1/sessions.grpc.pb.h"
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 
 namespace kprof {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "storage/trace/column_checksum.h"
+#include "storage/trace/format/column_checksum.h"
 
 namespace kprof {
 

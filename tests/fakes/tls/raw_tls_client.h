@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/base/openssl_handles.h"
 #include "storage/base/unique_fd.h"
+#include "storage/crypto/openssl_handles.h"
 
 namespace kprof {
 

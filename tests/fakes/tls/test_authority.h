@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/base/openssl_handles.h"
+#include "storage/crypto/openssl_handles.h"
 
 namespace kprof {
 

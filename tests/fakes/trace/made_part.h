@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "storage/base/files.h"
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/flow_id.h"
-#include "storage/trace/part_writer.h"
-#include "storage/trace/segment_maker.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/flow_id.h"
+#include "storage/trace/write/part_writer.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 

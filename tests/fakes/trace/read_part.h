@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 
 namespace kprof {
 

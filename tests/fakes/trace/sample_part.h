@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/trace/event_rows.h"
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_sink.h"
-#include "storage/trace/segment_maker.h"
-#include "storage/trace/side_table.h"
+#include "storage/trace/format/side_table.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/write/event_rows.h"
+#include "storage/trace/write/part_sink.h"
+#include "storage/trace/write/segment_maker.h"
 
 namespace kprof {
 

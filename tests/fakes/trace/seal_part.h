@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/statement.h"
-#include "storage/trace/part_checksums.h"
+#include "storage/db/statement.h"
+#include "storage/trace/format/part_checksums.h"
 
 namespace kprof {
 

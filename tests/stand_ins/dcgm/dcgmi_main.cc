@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/clocks/pauser/dcgm_abi.h"
+#include "daemon/clocks/pause/dcgm_abi.h"
 
 extern "C" {
 kprof::dcgm::Return dcgmInit();

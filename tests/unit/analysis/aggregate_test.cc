@@ -1,4 +1,4 @@
-#include "daemon/analysis/aggregate.h"
+#include "daemon/analysis/operators/aggregate.h"
 
 #include <gtest/gtest.h>
 

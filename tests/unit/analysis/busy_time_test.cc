@@ -1,4 +1,4 @@
-#include "daemon/analysis/busy_time.h"
+#include "daemon/analysis/operators/busy_time.h"
 
 #include <gtest/gtest.h>
 

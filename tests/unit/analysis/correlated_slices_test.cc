@@ -1,4 +1,4 @@
-#include "daemon/analysis/correlated_slices.h"
+#include "daemon/analysis/operators/correlated_slices.h"
 
 #include <gtest/gtest.h>
 

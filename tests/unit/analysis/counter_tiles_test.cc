@@ -1,4 +1,4 @@
-#include "daemon/analysis/counter_tiles.h"
+#include "daemon/analysis/operators/counter_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/duration_histogram.h"
+#include "daemon/analysis/operators/duration_histogram.h"
 
 #include <gtest/gtest.h>
 

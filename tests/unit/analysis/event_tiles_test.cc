@@ -1,4 +1,4 @@
-#include "daemon/analysis/event_tiles.h"
+#include "daemon/analysis/operators/event_tiles.h"
 
 #include <gtest/gtest.h>
 

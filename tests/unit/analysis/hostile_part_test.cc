@@ -3,14 +3,14 @@
 
 #include <functional>
 
-#include "daemon/analysis/aggregate.h"
-#include "daemon/analysis/busy_time.h"
-#include "daemon/analysis/correlated_slices.h"
-#include "daemon/analysis/counter_tiles.h"
-#include "daemon/analysis/duration_histogram.h"
-#include "daemon/analysis/event_tiles.h"
-#include "daemon/analysis/self_time.h"
-#include "storage/trace/column_codec.h"
+#include "daemon/analysis/operators/aggregate.h"
+#include "daemon/analysis/operators/busy_time.h"
+#include "daemon/analysis/operators/correlated_slices.h"
+#include "daemon/analysis/operators/counter_tiles.h"
+#include "daemon/analysis/operators/duration_histogram.h"
+#include "daemon/analysis/operators/event_tiles.h"
+#include "daemon/analysis/operators/self_time.h"
+#include "storage/trace/format/column_codec.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/analysis/interval_sweep.h"
+#include "daemon/analysis/operators/interval_sweep.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/analysis/name_pattern.h"
+#include "daemon/analysis/operators/name_pattern.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "daemon/analysis/part_filter.h"
+#include "daemon/analysis/operators/part_filter.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/analysis/name_pattern.h"
+#include "daemon/analysis/operators/name_pattern.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/analysis/trace_part.h"
+#include "daemon/analysis/operators/trace_part.h"
 #include "storage/base/files.h"
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_writer.h"
-#include "storage/trace/segment_maker.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_writer.h"
+#include "storage/trace/write/segment_maker.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

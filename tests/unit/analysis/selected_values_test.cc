@@ -1,4 +1,4 @@
-#include "daemon/analysis/selected_values.h"
+#include "daemon/analysis/operators/selected_values.h"
 
 #include <gtest/gtest.h>
 

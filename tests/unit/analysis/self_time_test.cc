@@ -1,4 +1,4 @@
-#include "daemon/analysis/self_time.h"
+#include "daemon/analysis/operators/self_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "daemon/analysis/total_stretches.h"
+#include "daemon/analysis/operators/total_stretches.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/analysis/aggregate.h"
-#include "storage/trace/slice_totals.h"
+#include "daemon/analysis/operators/aggregate.h"
+#include "storage/trace/levels/slice_totals.h"
 #include "tests/unit/analysis/sample_trace.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "client/cli/caller_facts.h"
+#include "client/cli/verbs/caller_facts.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "client/cli/ceiling_text.h"
+#include "client/cli/verbs/ceiling_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/command_line.h"
+#include "client/cli/grammar/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "client/cli/completion.h"
+#include "client/cli/verbs/completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "client/cli/command_line.h"
+#include "client/cli/grammar/command_line.h"
 
 namespace kprof::cli {
 namespace {

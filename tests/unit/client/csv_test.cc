@@ -1,4 +1,4 @@
-#include "client/cli/csv.h"
+#include "client/cli/text/csv.h"
 
 #include <gtest/gtest.h>
 

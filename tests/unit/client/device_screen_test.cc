@@ -1,9 +1,9 @@
-#include "client/cli/device_screen.h"
+#include "client/cli/views/device_screen.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/cli/terminal_text.h"
+#include "client/cli/text/terminal_text.h"
 
 namespace kprof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/foreground_launch.h"
+#include "client/cli/verbs/foreground_launch.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

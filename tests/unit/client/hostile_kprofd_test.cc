@@ -13,8 +13,8 @@
 #include <optional>
 #include <thread>
 
-#include "daemon/process/launch_protocol.h"
-#include "daemon/process/launch_sockets.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/process/launchers/launch_sockets.h"
 #include "proto/side_socket.h"
 #include "tests/unit/client/verbs_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "client/cli/import_files.h"
+#include "client/cli/verbs/import_files.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "client/cli/interrupts.h"
+#include "client/cli/waiting/interrupts.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "client/cli/json_writer.h"
+#include "client/cli/text/json_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "client/cli/later_versions.h"
+#include "client/cli/grammar/later_versions.h"
 
 #include <gtest/gtest.h>
 
-#include "client/cli/command_line.h"
+#include "client/cli/grammar/command_line.h"
 
 namespace kprof::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/cli/number_text.h"
+#include "client/cli/text/number_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/progress.h"
+#include "client/cli/waiting/progress.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/queue_place.h"
+#include "client/cli/waiting/queue_place.h"
 
 #include <gtest/gtest.h>
 

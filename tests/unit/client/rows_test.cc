@@ -1,4 +1,4 @@
-#include "client/cli/rows.h"
+#include "client/cli/text/rows.h"
 
 #include <gtest/gtest.h>
 

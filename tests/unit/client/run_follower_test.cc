@@ -1,4 +1,4 @@
-#include "client/cpp/run_follower.h"
+#include "client/cpp/followers.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

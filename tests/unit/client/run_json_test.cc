@@ -1,4 +1,4 @@
-#include "client/cli/run_json.h"
+#include "client/cli/views/run_json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/run_outcome.h"
+#include "client/cli/views/run_outcome.h"
 
 #include <gtest/gtest.h>
 

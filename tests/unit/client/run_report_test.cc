@@ -1,4 +1,4 @@
-#include "client/cli/run_report.h"
+#include "client/cli/views/run_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

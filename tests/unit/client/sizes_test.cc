@@ -1,4 +1,4 @@
-#include "client/cli/sizes.h"
+#include "client/cli/text/sizes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/cli/terminal_text.h"
+#include "client/cli/text/terminal_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 #include "tests/unit/client/sample_run.h"
 #include "tests/unit/client/verbs_fixture.h"
 

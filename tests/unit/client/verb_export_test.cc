@@ -1,6 +1,6 @@
 #include <mutex>
 
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 #include "tests/unit/client/verbs_fixture.h"
 
 namespace kprof::cli {

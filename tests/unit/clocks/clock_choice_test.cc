@@ -1,4 +1,4 @@
-#include "daemon/clocks/clock_choice.h"
+#include "daemon/clocks/locks/clock_choice.h"
 
 #include <gtest/gtest.h>
 

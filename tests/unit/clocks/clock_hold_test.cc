@@ -1,4 +1,4 @@
-#include "daemon/clocks/clock_hold.h"
+#include "daemon/clocks/locks/clock_hold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/clocks/clock_link.h"
+#include "daemon/clocks/locks/clock_link.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "daemon/clocks/hold_files.h"
+#include "daemon/clocks/locks/clock_notes.h"
 #include "tests/fakes/base/real_loop.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/devices/nvml_model.h"

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/base/clock.h"
 #include "daemon/devices/nvidia/clock_reasons.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 namespace {

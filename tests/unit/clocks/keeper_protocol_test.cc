@@ -1,4 +1,4 @@
-#include "daemon/clocks/keeper_protocol.h"
+#include "daemon/clocks/keeper/keeper_protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/clocks/ncu_lock_wait.h"
+#include "daemon/clocks/pause/ncu_lock_wait.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

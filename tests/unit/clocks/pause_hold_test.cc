@@ -1,4 +1,4 @@
-#include "daemon/clocks/pause_hold.h"
+#include "daemon/clocks/pause/pause_hold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/clocks/profiler_pause.h"
+#include "daemon/clocks/pause/profiler_pause.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <memory>
 
-#include "daemon/clocks/held_files.h"
-#include "daemon/clocks/pause_hold.h"
+#include "daemon/clocks/keeper/note_store.h"
+#include "daemon/clocks/pause/pause_hold.h"
 #include "daemon/clocks/release_pause.h"
 #include "tests/fakes/base/real_loop.h"
 #include "tests/fakes/base/temporary_folder.h"

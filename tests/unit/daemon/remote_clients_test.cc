@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/tls/raw_tls_client.h"
 #include "tests/fakes/tls/test_authority.h"

@@ -1,4 +1,4 @@
-#include "daemon/withdrawn_rights.h"
+#include "daemon/revoked_access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

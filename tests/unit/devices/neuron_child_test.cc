@@ -1,4 +1,4 @@
-#include "daemon/devices/neuron/neuron_child.h"
+#include "daemon/process/worker/tool_process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

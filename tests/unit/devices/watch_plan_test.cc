@@ -1,4 +1,4 @@
-#include "daemon/devices/nvidia/worker/watch_plan.h"
+#include "daemon/devices/nvidia/watch_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -22,11 +22,11 @@
 #include "daemon/exports/trace_export.h"
 #include "daemon/ingest/source_reader.h"
 #include "storage/base/unique_fd.h"
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/flow_id.h"
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_schema.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/flow_id.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "daemon/clocks/keeper_protocol.h"
+#include "daemon/clocks/keeper/keeper_protocol.h"
 #include "daemon/helper/start_keeper.h"
-#include "daemon/process/call_page.h"
+#include "daemon/process/worker/call_page.h"
 #include "tests/unit/helper/helper_fixture.h"
 
 namespace kprof {

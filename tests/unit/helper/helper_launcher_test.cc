@@ -1,5 +1,5 @@
 // kprofd's side of the helper, with a real one.
-#include "daemon/process/helper_launcher.h"
+#include "daemon/process/helper_client/helper_launcher.h"
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "daemon/process/helper_grants.h"
-#include "daemon/process/helper_startup.h"
-#include "daemon/process/helper_watch.h"
+#include "daemon/process/helper_client/helper_grants.h"
+#include "daemon/process/helper_client/helper_startup.h"
+#include "daemon/process/helper_client/helper_watch.h"
 #include "tests/fakes/base/leaping_clock.h"
 #include "tests/unit/helper/helper_fixture.h"
 

@@ -1,11 +1,11 @@
-#include "daemon/ingest/batch_builder.h"
+#include "daemon/ingest/assemble/batch_builder.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "storage/trace/arg_decimal.h"
+#include "storage/trace/format/arg_decimal.h"
 #include "tests/unit/ingest/recorded_batches.h"
 
 namespace kprof {

@@ -1,14 +1,14 @@
-#include "daemon/ingest/chrome_events.h"
+#include "daemon/ingest/chrome/chrome_events.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <string>
 
-#include "daemon/ingest/batch_text.h"
-#include "daemon/ingest/json_scan.h"
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/flow_id.h"
+#include "daemon/ingest/assemble/batch_text.h"
+#include "daemon/ingest/text/json_scan.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/flow_id.h"
 
 namespace kprof {
 namespace {

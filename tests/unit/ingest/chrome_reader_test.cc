@@ -1,4 +1,4 @@
-#include "daemon/ingest/chrome_reader.h"
+#include "daemon/ingest/chrome/chrome_reader.h"
 
 #include <gtest/gtest.h>
 

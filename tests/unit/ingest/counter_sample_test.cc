@@ -1,4 +1,4 @@
-#include "daemon/ingest/counter_sample.h"
+#include "daemon/ingest/assemble/counter_sample.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <random>
 #include <string>
 
-#include "storage/trace/arg_decimal.h"
-#include "storage/trace/counter_text.h"
+#include "storage/trace/format/arg_decimal.h"
+#include "storage/trace/format/event_args.h"
 
 namespace kprof {
 namespace {

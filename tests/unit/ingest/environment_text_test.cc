@@ -1,11 +1,11 @@
-#include "daemon/ingest/environment_text.h"
+#include "daemon/ingest/text/environment_text.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
-#include "daemon/ingest/json_text.h"
+#include "daemon/ingest/text/json_text.h"
 
 namespace kprof {
 namespace {

@@ -1,8 +1,8 @@
-#include "daemon/ingest/event_layouts.h"
+#include "daemon/ingest/chrome/event_layouts.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/text/json_scan.h"
 
 namespace kprof {
 namespace {

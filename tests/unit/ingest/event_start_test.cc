@@ -1,4 +1,4 @@
-#include "daemon/ingest/event_start.h"
+#include "daemon/ingest/chrome/event_start.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/text/json_scan.h"
 
 namespace kprof {
 namespace {

@@ -1,10 +1,10 @@
-#include "daemon/ingest/exported_tracks.h"
+#include "daemon/ingest/chrome/exported_tracks.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "daemon/ingest/batch_text.h"
+#include "daemon/ingest/assemble/batch_text.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/ingest/frame_sink.h"
+#include "daemon/ingest/channel/frame_sink.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

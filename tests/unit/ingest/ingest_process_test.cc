@@ -1,4 +1,4 @@
-#include "daemon/ingest/ingest_process.h"
+#include "daemon/ingest/channel/ingest_process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

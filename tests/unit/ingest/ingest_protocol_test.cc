@@ -1,4 +1,4 @@
-#include "daemon/ingest/ingest_protocol.h"
+#include "daemon/ingest/channel/ingest_protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/json_number.h"
+#include "daemon/ingest/text/json_number.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/json_text.h"
+#include "daemon/ingest/text/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/json_scan.h"
+#include "daemon/ingest/text/json_scan.h"
 
 namespace kprof {
 namespace {

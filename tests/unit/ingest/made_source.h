@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/ingest/source_file.h"
+#include "daemon/ingest/source/source_file.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

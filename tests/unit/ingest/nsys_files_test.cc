@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/ingest/chrome_events.h"
-#include "daemon/ingest/json_scan.h"
-#include "daemon/ingest/nsys_reader.h"
+#include "daemon/ingest/chrome/chrome_events.h"
+#include "daemon/ingest/nsys/nsys_reader.h"
+#include "daemon/ingest/text/json_scan.h"
 #include "storage/base/unique_fd.h"
 #include "tests/unit/ingest/recorded_batches.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/nsys_reader.h"
+#include "daemon/ingest/nsys/nsys_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/ingest/kept_environment.h"
-#include "daemon/ingest/nsys_api_events.h"
+#include "daemon/ingest/nsys/nsys_api_events.h"
+#include "daemon/ingest/text/kept_environment.h"
 #include "tests/unit/ingest/made_source.h"
 #include "tests/unit/ingest/recorded_batches.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/packed_text.h"
+#include "daemon/ingest/source/packed_text.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source/source_hash.h"
 #include "storage/base/unique_fd.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/packed.h"

@@ -1,4 +1,4 @@
-#include "daemon/ingest/plain_text.h"
+#include "daemon/ingest/source/plain_text.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source/source_hash.h"
 #include "storage/base/unique_fd.h"
 
 namespace kprof {

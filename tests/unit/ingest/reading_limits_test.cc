@@ -1,4 +1,4 @@
-#include "daemon/ingest/reading_limits.h"
+#include "daemon/ingest/source/reading_limits.h"
 
 #include <gtest/gtest.h>
 

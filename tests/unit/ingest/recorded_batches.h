@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/batch_sink.h"
-#include "storage/trace/arg_decimal.h"
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "storage/trace/format/arg_decimal.h"
 
 namespace kprof {
 

@@ -1,4 +1,4 @@
-// What kprof-ingest can do once it is in its sandbox (daemon/ingest/worker/sandbox.h): ingest_sandbox tries.
+// What kprof-ingest can do once it is in its sandbox (sandbox.h): ingest_sandbox tries.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

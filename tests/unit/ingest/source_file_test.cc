@@ -1,4 +1,4 @@
-#include "daemon/ingest/source_file.h"
+#include "daemon/ingest/source/source_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

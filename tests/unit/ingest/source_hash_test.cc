@@ -1,4 +1,4 @@
-#include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source/source_hash.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

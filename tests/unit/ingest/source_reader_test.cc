@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/source_hash.h"
-#include "daemon/ingest/unpacker.h"
+#include "daemon/ingest/source/source_hash.h"
+#include "daemon/ingest/source/unpacker.h"
 #include "storage/base/unique_fd.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/ingest/chrome_samples.h"

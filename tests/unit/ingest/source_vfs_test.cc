@@ -1,4 +1,4 @@
-#include "daemon/ingest/source_vfs.h"
+#include "daemon/ingest/source/source_vfs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/ingest/trace_assembler.h"
+#include "daemon/ingest/assemble/trace_assembler.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/ingest/chrome_events.h"
-#include "daemon/ingest/json_scan.h"
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_writer.h"
+#include "daemon/ingest/chrome/chrome_events.h"
+#include "daemon/ingest/text/json_scan.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/memory_part.h"
 

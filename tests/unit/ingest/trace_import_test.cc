@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/ingest/source_hash.h"
-#include "storage/trace/slice_nesting.h"
+#include "daemon/ingest/source/source_hash.h"
+#include "storage/trace/write/slice_nesting.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/ingest/chrome_samples.h"
 #include "tests/fakes/ingest/growing_source.h"

@@ -1,4 +1,4 @@
-#include "daemon/ingest/track_facts.h"
+#include "daemon/ingest/assemble/track_facts.h"
 
 #include <gtest/gtest.h>
 

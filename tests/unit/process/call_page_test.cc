@@ -1,4 +1,4 @@
-#include "daemon/process/call_page.h"
+#include "daemon/process/worker/call_page.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // Launches that a client starts: the test is the client.
-#include "daemon/process/client_launcher.h"
+#include "daemon/process/launchers/client_launcher.h"
 
 #include <spawn.h>
 #include <sys/wait.h>
 
 #include <csignal>
 
-#include "storage/base/launch_digest.h"
+#include "daemon/launch/launch_digest.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/process/helper_protocol.h"
+#include "daemon/process/helper_client/helper_protocol.h"
 
 #include <gtest/gtest.h>
 

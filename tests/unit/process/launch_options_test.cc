@@ -1,4 +1,4 @@
-#include "daemon/process/launch/launch_options.h"
+#include "daemon/process/supervisor/launch_options.h"
 
 #include <gtest/gtest.h>
 

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/process/output_intake.h"
-#include "daemon/process/process_sweep.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/process/launchers/output_intake.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "storage/base/packet_socket.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/leaping_clock.h"

@@ -1,4 +1,4 @@
-#include "daemon/process/launchers.h"
+#include "daemon/process/launchers/launchers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What a supervisor may do with the sockets that it is given, and what becomes of the log.
-#include "daemon/process/output_intake.h"
+#include "daemon/process/launchers/output_intake.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/process/output_log.h"
+#include "daemon/launch/output_log.h"
 #include "storage/base/packet_socket.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/file_facts.h"

@@ -1,4 +1,4 @@
-#include "daemon/process/registration_line.h"
+#include "daemon/process/helper_client/registration_line.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/process/helper_link.h"
+#include "daemon/process/helper_client/helper_link.h"
 #include "tests/fakes/base/fake_clock.h"
 
 namespace kprof {

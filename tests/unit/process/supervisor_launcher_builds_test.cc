@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "daemon/process/launch_protocol.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/unit/process/launcher_fixture.h"
 

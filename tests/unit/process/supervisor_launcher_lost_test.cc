@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/process/process_sweep.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "tests/fakes/base/right_to_kill.h"
 #include "tests/unit/process/launcher_fixture.h"
 

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/process/output_log.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/output_log.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "tests/programs/flood_pattern.h"
 #include "tests/unit/process/launcher_fixture.h"
 

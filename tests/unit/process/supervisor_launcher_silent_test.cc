@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/process/launch_protocol.h"
-#include "daemon/process/process_sweep.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/process/process_sweep.h"
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {

@@ -1,5 +1,5 @@
 // How a command starts and what is reported of it. The real kprof-launch, real processes, the real clock.
-#include "daemon/process/supervisor_launcher.h"
+#include "daemon/process/launchers/supervisor_launcher.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/process/host_cpu.h"
+#include "daemon/launch/host_cpu.h"
 #include "tests/unit/process/launcher_fixture.h"
 
 namespace kprof {

@@ -1,5 +1,5 @@
 // Workers that the helper starts: their beginnings and ends, in any order, with a helper that does what the test says.
-#include "daemon/process/worker_channel.h"
+#include "daemon/process/worker/worker_channel.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>

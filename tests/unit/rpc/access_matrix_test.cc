@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "daemon/rpc/access_rules.h"
+#include "daemon/access/access_rules.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "storage/catalog/session_table.h"

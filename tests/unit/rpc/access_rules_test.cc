@@ -1,4 +1,4 @@
-#include "daemon/rpc/access_rules.h"
+#include "daemon/access/access_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

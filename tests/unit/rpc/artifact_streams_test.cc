@@ -1,4 +1,4 @@
-#include "daemon/rpc/upload_call.h"
+#include "daemon/rpc/streams/upload_calls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/rpc/health_service.h"
-#include "daemon/rpc/local_acceptor.h"
+#include "daemon/net/local_acceptor.h"
+#include "daemon/rpc/services/health_service.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 

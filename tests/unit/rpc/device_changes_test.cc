@@ -1,4 +1,4 @@
-#include "daemon/rpc/device_changes.h"
+#include "daemon/rpc/streams/device_changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/rpc/download_source.h"
+#include "daemon/rpc/streams/download_sources.h"
 
 #include <gtest/gtest.h>
 

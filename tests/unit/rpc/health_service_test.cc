@@ -1,4 +1,4 @@
-#include "daemon/rpc/health_service.h"
+#include "daemon/rpc/services/health_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

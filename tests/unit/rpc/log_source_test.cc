@@ -1,8 +1,8 @@
-#include "daemon/rpc/log_source.h"
+#include "daemon/rpc/streams/log_source.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/process/output_log_writer.h"
+#include "daemon/launch/output_log_writer.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/rpc/peak_message.h"
+#include "daemon/rpc/messages/peak_message.h"
 
 #include <gmock/gmock.h>
 

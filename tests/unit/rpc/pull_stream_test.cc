@@ -1,4 +1,4 @@
-#include "daemon/rpc/pull_stream.h"
+#include "daemon/rpc/streams/pull_stream.h"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

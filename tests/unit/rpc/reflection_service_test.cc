@@ -1,4 +1,4 @@
-#include "daemon/rpc/reflection_service.h"
+#include "daemon/rpc/services/reflection_service.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.pb.h>

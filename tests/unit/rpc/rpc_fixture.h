@@ -20,18 +20,18 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/rpc/audited_calls.h"
+#include "daemon/analysis/sql/query_functions.h"
 #include "daemon/rpc/caller_servers.h"
 #include "daemon/rpc/rpc_metrics.h"
-#include "daemon/runs/run_folder.h"
-#include "daemon/trace_functions/query_functions.h"
+#include "daemon/runs/audit/audited_calls.h"
+#include "daemon/runs/command/run_folder.h"
 #include "kprof/v1/analyses.grpc.pb.h"
 #include "kprof/v1/node.grpc.pb.h"
 #include "kprof/v1/queries.grpc.pb.h"
 #include "kprof/v1/runs.grpc.pb.h"
 #include "kprof/v1/sessions.grpc.pb.h"
-#include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/base/ticking_clock.h"

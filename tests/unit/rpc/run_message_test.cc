@@ -1,4 +1,4 @@
-#include "daemon/rpc/run_message.h"
+#include "daemon/rpc/messages/run_message.h"
 
 #include <gtest/gtest.h>
 

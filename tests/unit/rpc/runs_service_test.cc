@@ -1,4 +1,4 @@
-#include "daemon/rpc/runs_service.h"
+#include "daemon/rpc/services/runs_service.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "daemon/rpc/sessions_service.h"
+#include "daemon/rpc/services/sessions_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/rpc/session_lookup.h"
+#include "daemon/runs/session_lookup.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/rpc/status_map.h"
+#include "daemon/rpc/messages/status_message.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/rpc/tcp_listener.h"
-#include "daemon/rpc/tls_acceptor.h"
+#include "daemon/net/tcp_listener.h"
+#include "daemon/net/tls_acceptor.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/tls/raw_tls_client.h"
 #include "tests/fakes/tls/test_authority.h"

@@ -1,8 +1,8 @@
-#include "daemon/rpc/watch_stream.h"
+#include "daemon/rpc/streams/watch_stream.h"
 
 #include <gtest/gtest.h>
 
-#include "daemon/rpc/run_lookup.h"
+#include "daemon/runs/object_lookup.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 namespace kprof {

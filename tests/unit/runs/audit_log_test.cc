@@ -1,4 +1,4 @@
-#include "daemon/runs/audit_log.h"
+#include "daemon/runs/audit/audit_log.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
-#include "daemon/runs/audit_retention.h"
+#include "daemon/runs/audit/audit_retention.h"
 
 #include <gmock/gmock.h>
 
-#include "daemon/runs/audit_log.h"
+#include "daemon/runs/audit/audit_log.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

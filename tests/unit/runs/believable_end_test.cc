@@ -1,4 +1,4 @@
-#include "daemon/runs/believable_end.h"
+#include "daemon/runs/command/believable_end.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "daemon/base/clock.h"
+#include "storage/base/clock.h"
 
 namespace kprof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "daemon/runs/audit_log.h"
+#include "daemon/runs/audit/audit_log.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

@@ -1,5 +1,5 @@
 // Devices on which a run left what nobody could end: who is told, and that nothing comes between.
-#include "daemon/runs/device_leftovers.h"
+#include "daemon/runs/command/device_leftovers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <csignal>
 
-#include "daemon/process/process_sweep.h"
-#include "daemon/runs/state_marker.h"
-#include "storage/base/run_variables.h"
+#include "daemon/launch/process_sweep.h"
+#include "daemon/launch/run_variables.h"
+#include "daemon/runs/command/state_marker.h"
 #include "tests/fakes/base/right_to_kill.h"
 #include "tests/unit/runs/runs_fixture.h"
 

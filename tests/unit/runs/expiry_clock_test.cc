@@ -1,4 +1,4 @@
-#include "daemon/runs/expiry_clock.h"
+#include "daemon/runs/retention/expiry_clock.h"
 
 #include <gtest/gtest.h>
 

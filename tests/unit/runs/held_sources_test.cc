@@ -1,4 +1,4 @@
-#include "daemon/runs/held_sources.h"
+#include "daemon/runs/imports/held_sources.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

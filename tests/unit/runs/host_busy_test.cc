@@ -1,4 +1,4 @@
-#include "daemon/runs/host_busy.h"
+#include "daemon/runs/command/host_busy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/import_request.h"
+#include "daemon/runs/imports/import_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

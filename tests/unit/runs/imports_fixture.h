@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 
-#include "daemon/ingest/source_hash.h"
+#include "daemon/ingest/source/source_hash.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

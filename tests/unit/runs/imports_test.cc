@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "daemon/runs/run_metrics.h"
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/unit/runs/imports_fixture.h"
 

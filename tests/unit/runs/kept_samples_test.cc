@@ -1,4 +1,4 @@
-#include "daemon/runs/kept_samples.h"
+#include "daemon/runs/command/kept_samples.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "daemon/clocks/sample_counters.h"
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/runs/kept_source.h"
+#include "daemon/runs/imports/kept_source.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/ingest/source_hash.h"
-#include "storage/base/sha256.h"
+#include "daemon/ingest/source/source_hash.h"
 #include "storage/base/unique_fd.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -1,9 +1,9 @@
-#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/command/launch_spool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/storage/memory_files.h"
 
 namespace kprof {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/runs/lease_queue.h"
+#include "daemon/runs/queue/lease_queue.h"
 
 namespace kprof {
 namespace {

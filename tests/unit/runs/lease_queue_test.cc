@@ -1,4 +1,4 @@
-#include "daemon/runs/lease_queue.h"
+#include "daemon/runs/queue/lease_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "daemon/runs/audit_log.h"
-#include "daemon/runs/run_end.h"
+#include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/command/run_end.h"
 #include "tests/unit/runs/runs_fixture.h"
 
 namespace kprof {

@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "daemon/runs/launch_spool.h"
+#include "daemon/runs/command/launch_spool.h"
 #include "daemon/runs/recovery.h"
-#include "storage/base/sha256.h"
 #include "storage/catalog/run_table.h"
+#include "storage/crypto/sha256.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/part_metrics.h"
+#include "daemon/runs/imports/part_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "storage/trace/part_writer.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "daemon/runs/part_ranks.h"
+#include "daemon/runs/imports/part_ranks.h"
 
 #include <gtest/gtest.h>
 

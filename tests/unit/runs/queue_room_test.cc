@@ -1,4 +1,4 @@
-#include "daemon/runs/queue_room.h"
+#include "daemon/runs/queue/queue_room.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/reported_metrics.h"
+#include "daemon/runs/command/reported_metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "daemon/runs/run_outputs.h"
+#include "daemon/runs/command/run_outputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "storage/base/sha256.h"
 #include "storage/catalog/audit_table.h"
+#include "storage/crypto/sha256.h"
 #include "tests/unit/runs/imports_fixture.h"
 
 namespace kprof {

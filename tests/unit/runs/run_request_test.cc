@@ -1,4 +1,4 @@
-#include "daemon/runs/run_request.h"
+#include "daemon/runs/command/run_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "daemon/runs/audit_log.h"
+#include "daemon/launch/launch_digest.h"
+#include "daemon/runs/audit/audit_log.h"
 #include "daemon/runs/runs.h"
-#include "storage/base/launch_digest.h"
 #include "storage/catalog/run_list.h"
 #include "tests/unit/runs/runs_fixture.h"
 

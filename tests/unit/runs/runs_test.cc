@@ -1,5 +1,5 @@
 #include "daemon/runs/runs.h"
-#include "daemon/process/output_log_writer.h"
+#include "daemon/launch/output_log_writer.h"
 #include "daemon/runs/stray_files.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include <future>
 #include <optional>
 
-#include "daemon/runs/run_folder.h"
+#include "daemon/runs/command/run_folder.h"
 #include "tests/programs/flood_pattern.h"
 #include "tests/unit/runs/runs_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/secret_value.h"
+#include "daemon/runs/command/secret_value.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/runs/served_marks.h"
+#include "daemon/runs/queue/served_marks.h"
 
 #include <gtest/gtest.h>
 

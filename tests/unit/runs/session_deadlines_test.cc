@@ -1,4 +1,4 @@
-#include "daemon/runs/session_deadlines.h"
+#include "daemon/runs/sessions/session_deadlines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

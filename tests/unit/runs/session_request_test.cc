@@ -1,4 +1,4 @@
-#include "daemon/runs/session_request.h"
+#include "daemon/runs/sessions/session_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

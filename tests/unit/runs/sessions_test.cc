@@ -1,4 +1,4 @@
-#include "daemon/runs/sessions.h"
+#include "daemon/runs/sessions/sessions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "daemon/runs/storage_limits.h"
+#include "daemon/runs/retention/storage_limits.h"
 
 #include <gtest/gtest.h>
 
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
 #include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/sample_runs.h"

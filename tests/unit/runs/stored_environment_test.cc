@@ -1,4 +1,4 @@
-#include "daemon/runs/stored_environment.h"
+#include "daemon/runs/command/stored_environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

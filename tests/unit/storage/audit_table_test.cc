@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "storage/catalog/schema.h"
+#include "storage/catalog/catalog_schema.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

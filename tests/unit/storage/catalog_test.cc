@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_list.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/faulty_disk.h"

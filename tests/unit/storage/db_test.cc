@@ -1,4 +1,4 @@
-#include "storage/db.h"
+#include "storage/db/db.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_plan.h"

@@ -1,4 +1,4 @@
-#include "storage/layout.h"
+#include "storage/db/layout.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/catalog/schema.h"
+#include "storage/catalog/catalog_schema.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

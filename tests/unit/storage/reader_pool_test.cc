@@ -1,4 +1,4 @@
-#include "storage/reader_pool.h"
+#include "storage/db/reader_pool.h"
 
 #include <gtest/gtest.h>
 

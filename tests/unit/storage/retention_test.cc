@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
 #include "storage/catalog/session_list.h"
 #include "storage/catalog/session_table.h"
 #include "tests/fakes/base/temporary_folder.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/storage/sample_runs.h"
 #include "tests/unit/storage/run_rows_fixture.h"
 

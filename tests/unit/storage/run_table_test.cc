@@ -6,9 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "storage/catalog/run_details.h"
 #include "storage/catalog/run_list.h"
-#include "storage/catalog/run_parts.h"
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/storage/sample_runs.h"
 #include "tests/unit/storage/run_rows_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "storage/base/sha256.h"
+#include "storage/crypto/sha256.h"
 
 #include <gtest/gtest.h>
 

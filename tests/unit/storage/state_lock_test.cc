@@ -1,4 +1,4 @@
-#include "storage/state_lock.h"
+#include "storage/db/state_lock.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "storage/statement_cache.h"
+#include "storage/db/statement_cache.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 
 #include <gtest/gtest.h>
 

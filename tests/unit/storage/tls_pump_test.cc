@@ -1,4 +1,4 @@
-#include "storage/base/tls_pump.h"
+#include "storage/crypto/tls_pump.h"
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>

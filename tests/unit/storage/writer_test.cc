@@ -1,4 +1,4 @@
-#include "storage/writer.h"
+#include "storage/db/writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <future>
 #include <latch>
 
-#include "storage/statement.h"
+#include "storage/db/statement.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/fault_plan.h"
 #include "tests/fakes/storage/fault_vfs.h"

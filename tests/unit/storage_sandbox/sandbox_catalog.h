@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "storage/catalog/audit_table.h"
+#include "storage/catalog/catalog_schema.h"
 #include "storage/catalog/run_table.h"
-#include "storage/catalog/schema.h"
 #include "storage/catalog/session_table.h"
-#include "storage/db.h"
+#include "storage/db/db.h"
 #include "storage/sandbox/user_query.h"
 #include "tests/fakes/base/temporary_folder.h"
 

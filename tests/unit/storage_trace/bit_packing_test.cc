@@ -1,4 +1,4 @@
-#include "storage/trace/bit_packing.h"
+#include "storage/trace/format/bit_packing.h"
 
 #include <gtest/gtest.h>
 

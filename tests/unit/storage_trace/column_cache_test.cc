@@ -1,4 +1,4 @@
-#include "storage/trace/column_cache.h"
+#include "storage/trace/read/column_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/trace/column_codec.h"
+#include "storage/trace/format/column_codec.h"
 
 #include <gtest/gtest.h>
 

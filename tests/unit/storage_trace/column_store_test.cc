@@ -1,8 +1,8 @@
-#include "storage/trace/column_store.h"
+#include "storage/trace/format/column_store.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/trace/part_schema.h"
+#include "storage/trace/format/part_schema.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "storage/trace/detail_levels.h"
+#include "storage/trace/levels/detail_levels.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <tuple>
 
-#include "storage/trace/column_codec.h"
+#include "storage/trace/format/column_codec.h"
 
 namespace kprof {
 namespace {

@@ -1,8 +1,8 @@
-#include "storage/trace/event_time.h"
+#include "storage/trace/format/event_time.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/trace/event_kind.h"
+#include "storage/trace/format/trace_model.h"
 
 namespace kprof {
 namespace {

@@ -1,8 +1,8 @@
-#include "storage/trace/flow_id.h"
+#include "storage/trace/format/flow_id.h"
 
 #include <gtest/gtest.h>
 
-#include "storage/trace/event_kind.h"
+#include "storage/trace/format/trace_model.h"
 
 namespace kprof {
 namespace {

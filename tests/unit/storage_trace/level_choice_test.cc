@@ -1,4 +1,4 @@
-#include "storage/trace/level_choice.h"
+#include "storage/trace/levels/level_choice.h"
 
 #include <gtest/gtest.h>
 

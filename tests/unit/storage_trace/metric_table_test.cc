@@ -1,10 +1,10 @@
-#include "storage/trace/metric_table.h"
+#include "storage/trace/read/metric_table.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "storage/trace/part_writer.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 #include "tests/fakes/trace/read_part.h"
 
 namespace kprof {

@@ -1,4 +1,4 @@
-#include "storage/trace/part_pool.h"
+#include "storage/trace/read/part_pool.h"
 
 #include <gtest/gtest.h>
 

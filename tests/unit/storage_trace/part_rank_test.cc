@@ -1,11 +1,11 @@
-#include "storage/trace/part_rank.h"
+#include "storage/trace/write/part_rank.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/sample_part.h"
 

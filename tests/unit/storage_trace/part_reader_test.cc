@@ -1,4 +1,4 @@
-#include "storage/trace/part_reader.h"
+#include "storage/trace/read/part_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "storage/trace/part_schema.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/file_facts.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/checksum_function.h"

@@ -1,4 +1,4 @@
-#include "storage/trace/part_schema.h"
+#include "storage/trace/format/part_schema.h"
 
 #include <gtest/gtest.h>
 

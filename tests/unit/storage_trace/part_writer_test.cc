@@ -1,4 +1,4 @@
-#include "storage/trace/part_writer.h"
+#include "storage/trace/write/part_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <limits>
 
-#include "storage/trace/event_time.h"
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_schema.h"
+#include "storage/trace/format/event_time.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/read/part_reader.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/faulty_disk.h"
 #include "tests/fakes/trace/read_part.h"

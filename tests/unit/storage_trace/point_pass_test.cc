@@ -1,4 +1,4 @@
-#include "storage/trace/point_pass.h"
+#include "storage/trace/levels/point_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <random>
 #include <tuple>
 
-#include "storage/trace/column_store.h"
-#include "storage/trace/event_rows.h"
-#include "storage/trace/part_schema.h"
+#include "storage/trace/format/column_store.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/write/event_rows.h"
 #include "tests/fakes/base/temporary_folder.h"
 
 namespace kprof {

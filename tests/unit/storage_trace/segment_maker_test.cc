@@ -1,4 +1,4 @@
-#include "storage/trace/segment_maker.h"
+#include "storage/trace/write/segment_maker.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/trace/side_table.h"
+#include "storage/trace/format/side_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <functional>
 
-#include "storage/trace/part_reader.h"
-#include "storage/trace/part_schema.h"
-#include "storage/trace/part_writer.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/read/part_reader.h"
+#include "storage/trace/write/part_writer.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/storage/checksum_function.h"
 #include "tests/fakes/trace/read_part.h"

@@ -1,4 +1,4 @@
-#include "storage/trace/slice_nesting.h"
+#include "storage/trace/write/slice_nesting.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <tuple>
 
-#include "storage/trace/event_kind.h"
+#include "storage/trace/format/trace_model.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/trace/slice_pass.h"
+#include "storage/trace/levels/slice_pass.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <set>
 #include <tuple>
 
-#include "storage/trace/column_store.h"
-#include "storage/trace/event_time.h"
-#include "storage/trace/part_schema.h"
-#include "storage/trace/slice_nesting.h"
+#include "storage/trace/format/column_store.h"
+#include "storage/trace/format/event_time.h"
+#include "storage/trace/format/part_schema.h"
+#include "storage/trace/write/slice_nesting.h"
 #include "tests/fakes/base/no_more_threads.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/sample_part.h"

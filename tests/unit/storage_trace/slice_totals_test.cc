@@ -1,4 +1,4 @@
-#include "storage/trace/slice_totals.h"
+#include "storage/trace/levels/slice_totals.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <tuple>
 
-#include "storage/trace/column_codec.h"
+#include "storage/trace/format/column_codec.h"
 
 namespace kprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/trace/string_table.h"
+#include "storage/trace/write/string_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/trace/time_order.h"
+#include "storage/trace/format/time_order.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "daemon/base/io_loop.h"
 #include "daemon/base/worker_pool.h"
-#include "storage/writer.h"
+#include "storage/db/writer.h"
 #include "tests/fakes/base/fake_clock.h"
 #include "tests/fakes/base/temporary_folder.h"
 

@@ -1,9 +1,9 @@
-#include "storage/trace_sql/args_json.h"
+#include "storage/trace_sql/tables/args_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/trace_sql/arg_function.h"
+#include "storage/trace_sql/tables/arg_function.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/fakes/trace/made_part.h"
 #include "tests/unit/trace_sql/trace_connection.h"

@@ -1,4 +1,4 @@
-#include "storage/trace_sql/flow_pairs.h"
+#include "storage/trace_sql/parts/flow_pairs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

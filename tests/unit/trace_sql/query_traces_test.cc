@@ -1,4 +1,4 @@
-#include "storage/trace_sql/query_traces.h"
+#include "storage/trace_sql/attach/query_traces.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
-#include "storage/trace_sql/side_tables.h"
+#include "storage/trace_sql/tables/side_tables.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "storage/trace/metric_table.h"
-#include "storage/trace/part_writer.h"
-#include "storage/trace_sql/query_traces.h"
+#include "storage/trace/read/metric_table.h"
+#include "storage/trace/write/part_writer.h"
+#include "storage/trace_sql/attach/query_traces.h"
 #include "tests/fakes/base/temporary_folder.h"
 #include "tests/unit/storage_sandbox/sandbox_catalog.h"
 #include "tests/unit/trace_sql/trace_connection.h"

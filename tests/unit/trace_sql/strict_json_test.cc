@@ -1,4 +1,4 @@
-#include "storage/trace_sql/strict_json.h"
+#include "storage/trace_sql/tables/strict_json.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/trace_sql/trace_module.h"
+#include "storage/trace_sql/trace_tables.h"
 
 namespace kprof {
 

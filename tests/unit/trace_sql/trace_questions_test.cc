@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "storage/trace_sql/query_traces.h"
+#include "storage/trace_sql/attach/query_traces.h"
 #include "storage/trace_sql/trace_table.h"
 #include "tests/unit/trace_sql/made_job.h"
 #include "tests/unit/trace_sql/worked_questions.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "daemon/clocks/pauser/dcgm_abi.h"
+#include "daemon/clocks/pause/dcgm_abi.h"
 #include "tests/stand_ins/dcgm/state.h"
 
 #define KPROF_DCGM_EXPORT extern "C" __attribute__((visibility("default")))

@@ -1,0 +1,21 @@
+// The verbs, in groups as --help lists them: each adds its verbs with their options, their help and how their words
+// become VerbArgs. What a verb does is verbs.h.
+#pragma once
+
+#include "client/cli/grammar/verb_set.h"
+
+namespace kprof::cli {
+
+void AddNodeVerbs(VerbSet& verbs);      // status, devices, doctor, audit
+void AddCaptureVerb(VerbSet& verbs);    // capture
+void AddImportVerb(VerbSet& verbs);     // import
+void AddSessionVerbs(VerbSet& verbs);   // session open|close|list|show
+void AddClocksVerbs(VerbSet& verbs);    // clocks status|lock|release
+void AddPeaksVerbs(VerbSet& verbs);     // peaks, peaks record|forget
+void AddRunVerbs(VerbSet& verbs);       // runs, show, wait, cancel, delete, pin, unpin, logs
+void AddArtifactVerbs(VerbSet& verbs);  // artifacts, artifacts get|put
+void AddExportVerb(VerbSet& verbs);     // export
+void AddAnalyzeVerb(VerbSet& verbs);    // analyze
+void AddDataVerbs(VerbSet& verbs);      // query, backup, completion
+
+}  // namespace kprof::cli

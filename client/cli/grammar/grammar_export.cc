@@ -1,0 +1,41 @@
+#include "client/cli/grammar/grammar.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int64_t kMostExportedRank = 1 << 24;
+
+struct ExportWords {
+  ExportArgs args;
+  int64_t rank = -1;
+
+  Result<VerbArgs> Finish() {
+    RETURN_IF_ERROR(CheckText("RUN", args.run));
+    RETURN_IF_ERROR(CheckText("--format", args.format));
+    if (rank >= 0) args.rank = rank;
+    return VerbArgs(args);
+  }
+};
+
+}  // namespace
+
+void AddExportVerb(VerbSet& verbs) {
+  auto words = std::make_shared<ExportWords>();
+  CLI::App* verb = verbs.Add("export", "Write a run's trace for another reader", [words] { return words->Finish(); });
+  verb->add_option("RUN", words->args.run, kRunHelp)->required()->type_name("");
+  verb->add_option("--format", words->args.format, "chrome, perfetto or csv")->required()->type_name("FORMAT");
+  verb->add_option("-o,--output", words->args.to,
+                   "Where to: a file, a folder (a file for each rank) or, with -, standard output")
+      ->required()
+      ->type_name("FILE");
+  verb->add_option("--rank", words->rank, "This rank alone (default: all, in one file side by side)")
+      ->transform(WholeNumber(0, kMostExportedRank))
+      ->type_name("N");
+  verb->footer(
+      "chrome opens in chrome://tracing and ui.perfetto.dev, and imports again as the same rows; perfetto is smaller\n"
+      "and opens faster there; csv has the slices alone. What each keeps: docs/exports.md.\n\n"
+      "  kprofctl export @last --format perfetto -o trace.pftrace\n"
+      "  kprofctl export @last --format chrome -o - | gzip > trace.json.gz");
+}
+
+}  // namespace kprof::cli

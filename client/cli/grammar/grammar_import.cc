@@ -1,0 +1,45 @@
+#include "client/cli/grammar/grammar.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int64_t kMostImportedRank = 1 << 24;
+
+struct ImportWords {
+  ImportArgs args;
+  int64_t rank = -1;
+  std::vector<std::string> labels;
+
+  Result<VerbArgs> Finish() {
+    RETURN_IF_ERROR(CheckText("--format", args.format));
+    if (rank >= 0) args.rank = rank;
+    ASSIGN_OR_RETURN(args.labels, ParseLabels(labels));
+    return VerbArgs(args);
+  }
+};
+
+}  // namespace
+
+void AddImportVerb(VerbSet& verbs) {
+  auto words = std::make_shared<ImportWords>();
+  ImportArgs& args = words->args;
+  CLI::App* verb =
+      verbs.Add("import", "Read traces into a run, to keep and to ask", [words] { return words->Finish(); });
+  verb->add_option("FILE", args.files, "Traces, folders of traces, or - for standard input")->required()->type_name("");
+  verb->add_option("--format", args.format, "What they are: kineto, chrome, nsys-sqlite (default: auto)")
+      ->type_name("FORMAT");
+  verb->add_option("--rank", words->rank, "Of the one file (default: as it says)")
+      ->transform(WholeNumber(0, kMostImportedRank))
+      ->type_name("N");
+  AddRepeated(verb, "--label", "K=V", words->labels, "A note by which runs are found (repeat)");
+  verb->add_flag("--keep-source", args.keep_source, "Keep the files themselves, too, as artifacts");
+  verb->add_flag("--again", args.again, "Also where the same files were imported before");
+  verb->add_flag("--shared", args.shared, "Others may see the run");
+  verb->add_flag("--detach", args.detach, "Print the id and do not wait");
+  verb->footer(
+      "Several files are the ranks of one job, and become the parts of one run's trace. The same files imported again\n"
+      "are the run that is there. Ctrl-C cancels the import; a second one leaves at once.\n\n"
+      "  kprofctl import trace.json.gz --label job=7");
+}
+
+}  // namespace kprof::cli

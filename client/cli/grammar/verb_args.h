@@ -1,0 +1,222 @@
+// What was asked for: the options that every verb has, and one struct per verb, checked for form. Values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "client/cli/text/rows.h"
+#include "kprof/v1/run.pb.h"
+#include "kprof/v1/sessions.pb.h"
+
+namespace kprof::cli {
+
+struct GlobalOptions {
+  std::string socket;  // empty: search
+  std::string node;    // HOST:PORT of a daemon on another node, and the files for it; empty: see find_daemon.h
+  std::string ca;
+  std::string cert;
+  std::string key;
+  bool json = false;
+};
+
+// --help and --version: nothing but this text.
+struct PrintText {
+  std::string text;
+};
+
+struct StatusArgs {};
+
+struct DevicesArgs {
+  bool watch = false;
+  bool events = false;
+};
+
+struct CaptureArgs {
+  std::string tool;
+  std::vector<std::string> command;  // bytes, as given after --
+  std::string device;
+  int64_t timeout_ms = 0;
+  int64_t queue_timeout_ms = 0;
+  std::vector<std::string> env;  // K=V or K; bytes
+  std::string cwd;
+  std::map<std::string, std::string> labels;
+  bool shared = false;
+  bool detach = false;
+  std::string session;
+  int64_t priority = 0;
+  std::string clocks;
+  int64_t cool_down_ms = 0;
+  bool exclusive = false;
+  std::vector<std::string> collect;  // globs; bytes
+  std::string prepare;               // bytes, as these
+  std::string check;
+  std::vector<std::string> tool_words;  // that are none of kprofctl's options: the tool's, as the daemon has it
+  bool list = false;                    // of the tools; nothing is captured
+};
+
+struct ImportArgs {
+  std::vector<std::string> files;  // paths, of folders too, or "-"; bytes
+  bool keep_source = false;
+  bool again = false;
+  std::string format = "auto";
+  std::optional<int64_t> rank;
+  std::map<std::string, std::string> labels;
+  bool shared = false;
+  bool detach = false;
+};
+
+struct OpenSessionArgs {
+  std::string device;
+  std::string clocks;
+  int64_t ttl_ms = 0;
+  int64_t idle_timeout_ms = 0;
+  int64_t queue_timeout_ms = 0;
+  std::map<std::string, std::string> labels;
+  int64_t priority = 0;
+};
+
+struct CloseSessionArgs {
+  std::string session;
+};
+
+struct ShowSessionArgs {
+  std::string session;
+};
+
+struct ClocksStatusArgs {};
+
+struct LockClocksArgs {
+  std::string device;
+  int64_t sm_mhz = 0;  // 0: as the device holds it
+  int64_t memory_mhz = 0;
+  int64_t ttl_ms = 0;
+  int64_t queue_timeout_ms = 0;
+};
+
+struct ReleaseClocksArgs {
+  std::string device;  // empty: all of one's own
+};
+
+struct PeaksArgs {
+  std::string device;  // empty: all
+};
+
+struct RecordCeilingArgs {
+  std::string run;
+  std::string of;     // as CeilingKindOf takes it
+  std::string value;  // empty: as the run says
+};
+
+struct ForgetCeilingsArgs {
+  std::string device;
+};
+
+struct ListSessionsArgs {
+  int64_t limit = 20;
+  std::map<std::string, std::string> labels;
+  std::vector<v1::SessionState> states;
+};
+
+struct RunsArgs {
+  int64_t limit = 20;
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> tools;
+  std::vector<v1::RunState> states;
+};
+
+struct ShowArgs {
+  std::string run;
+};
+
+struct WaitArgs {
+  std::string run;
+};
+
+struct CancelArgs {
+  std::string run;
+};
+
+struct DeleteArgs {
+  std::vector<std::string> runs;
+};
+
+struct PinArgs {
+  std::string run;
+  bool pin = true;  // false: unpin
+};
+
+struct LogsArgs {
+  std::string run;
+  bool follow = false;
+  bool from_stderr = false;
+};
+
+struct ListArtifactsArgs {
+  std::string run;
+};
+
+struct GetArtifactArgs {
+  std::string run;
+  std::string name;
+  std::string to;  // a path or "-"
+};
+
+struct PutArtifactArgs {
+  std::string run;
+  std::string from;  // a path or "-"
+  std::string name;
+};
+
+struct QueryArgs {
+  std::string sql;  // SQL, @FILE or -
+  std::vector<std::string> runs;
+  std::optional<RowFormat> format;
+  int64_t timeout_ms = 0;  // 0: the daemon's default
+  int64_t limit = 0;
+};
+
+struct AnalyzeArgs {
+  bool list = false;
+  // KIND, RUN... and the kind's options in the order in which they were typed: which words are values is known when the
+  // daemon has said what options the kind has.
+  std::vector<std::string> words;
+  std::optional<RowFormat> format;
+  std::string table;
+  int64_t timeout_ms = 0;  // 0: the daemon's default
+};
+
+struct ExportArgs {
+  std::string run;
+  std::string format;
+  std::string to;  // a path, of a folder too, or "-"
+  std::optional<int64_t> rank;
+};
+
+struct BackupArgs {
+  std::string to;
+};
+
+struct DoctorArgs {};
+
+struct AuditArgs {
+  int64_t limit = 20;
+  int64_t since_ms = 0;  // no older than this; 0: any age
+  std::optional<uint32_t> uid;
+};
+
+struct CompletionArgs {
+  std::string shell;
+};
+
+using VerbArgs =
+    std::variant<PrintText, StatusArgs, DevicesArgs, CaptureArgs, RunsArgs, ShowArgs, WaitArgs, CancelArgs, DeleteArgs,
+                 PinArgs, LogsArgs, ListArtifactsArgs, GetArtifactArgs, PutArtifactArgs, QueryArgs, BackupArgs,
+                 DoctorArgs, AuditArgs, CompletionArgs, OpenSessionArgs, CloseSessionArgs, ShowSessionArgs,
+                 ListSessionsArgs, ImportArgs, ExportArgs, ClocksStatusArgs, LockClocksArgs, ReleaseClocksArgs,
+                 PeaksArgs, RecordCeilingArgs, ForgetCeilingsArgs, AnalyzeArgs>;
+
+}  // namespace kprof::cli

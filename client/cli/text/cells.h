@@ -1,0 +1,44 @@
+// Values as they come in columns (v1::ColumnData), and how one is written. Pure but for the cursor, which is a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "client/cli/text/json_writer.h"
+#include "kprof/v1/queries.pb.h"
+
+namespace kprof::cli {
+
+// One value; text and blobs point into the message it came from.
+struct Cell {
+  v1::ColumnData::Kind kind = v1::ColumnData::KIND_UNSPECIFIED;
+  int64_t integer = 0;
+  double real = 0;
+  std::string_view bytes;
+};
+
+// Walks down a column, whose values lie in a list for each kind.
+class ColumnCursor {
+ public:
+  explicit ColumnCursor(const v1::ColumnData& data) : data_(data) {}
+
+  // False: the column holds no such row.
+  bool Next(Cell& cell);
+
+ private:
+  const v1::ColumnData& data_;
+  int row_ = 0;
+  int integer_ = 0;
+  int real_ = 0;
+  int text_ = 0;
+  int blob_ = 0;
+};
+
+// A whole real is still a real: 1.0.
+std::string RealText(double value);
+// As one would write it in SQL: NULL, x'00ff'; text as it is.
+std::string CellText(const Cell& cell);
+void WriteCell(JsonWriter& json, const Cell& cell);
+
+}  // namespace kprof::cli

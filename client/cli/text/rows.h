@@ -1,0 +1,57 @@
+// The rows of a query as they are printed: table, CSV, JSON or one JSON object per row. Rows are written as they come.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/output.h"
+#include "client/cli/text/cells.h"
+#include "kprof/v1/queries.pb.h"
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+enum class RowFormat { kTable, kCsv, kJson, kNdjson };
+
+std::optional<RowFormat> RowFormatByName(std::string_view name);
+
+// A form of output. Begin, rows, End or Abort, in this order; without End what was written is incomplete.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  virtual void Begin(const std::vector<std::string>& columns) = 0;
+  virtual void Row(const std::vector<Cell>& cells) = 0;
+  virtual void End(const v1::QueryResponse::Totals& totals) = 0;
+  // No more rows come: JSON is closed and says why.
+  virtual void Abort(const Status& /*failure*/) {}
+};
+
+std::unique_ptr<RowWriter> MakeRowWriter(RowFormat format, Output& output);
+
+// Takes a query's messages, checks them and feeds a writer. Nothing is written before the first rows or the end, so
+// that a query that fails at once prints nothing.
+class RowStream {
+ public:
+  explicit RowStream(RowWriter& writer) : writer_(writer) {}
+
+  // Fails with kBadInput for a message that makes no sense.
+  Status Add(const v1::QueryResponse& message);
+  // The rest does not come. Once, last.
+  void Abort(const Status& failure);
+  // Of the last message; absent while it has not come.
+  const std::optional<v1::QueryResponse::Totals>& totals() const { return totals_; }
+
+ private:
+  Status AddBatch(const v1::QueryResponse::Batch& batch);
+
+  RowWriter& writer_;
+  std::vector<std::string> columns_;
+  bool has_header_ = false;
+  bool begun_ = false;
+  std::optional<v1::QueryResponse::Totals> totals_;
+};
+
+}  // namespace kprof::cli

@@ -1,0 +1,13 @@
+// Opens a detached session and waits until it has its devices, with its place in the queue as progress. A wait that is
+// interrupted, or fails, leaves nothing behind that would take the devices later.
+#pragma once
+
+#include "client/cli/verbs/verbs.h"
+#include "kprof/v1/sessions.pb.h"
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+Result<v1::Session> OpenDetachedSession(const v1::OpenSessionRequest& request, const VerbContext& context);
+
+}  // namespace kprof::cli

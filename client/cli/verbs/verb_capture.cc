@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "client/cli/find_daemon.h"
+#include "client/cli/verbs/caller_facts.h"
+#include "client/cli/verbs/foreground_launch.h"
+#include "client/cli/verbs/tool_options.h"
+#include "client/cli/verbs/verbs.h"
+#include "client/cli/views/run_json.h"
+#include "client/cli/views/run_outcome.h"
+#include "client/cli/views/run_text.h"
+#include "client/cli/waiting/follow_run.h"
+#include "client/cli/waiting/interrupts.h"
+#include "client/cpp/take_launch.h"
+#include "storage/base/random_name.h"
+
+namespace kprof::cli {
+namespace {
+
+constexpr int64_t kCommandTailBytes = 8192;
+constexpr size_t kTailLines = 10;
+
+Result<CallerFacts> FactsFor(const CaptureArgs& args, bool on_another_node) {
+  CallerFacts caller = ReadCallerFacts();
+  if (on_another_node) return FactsForNode(args.env, args.cwd, caller);
+  RETURN_IF_ERROR(ApplyEnvironment(args.env, caller.environment));
+  ASSIGN_OR_RETURN(caller.cwd, ResolveCwd(args.cwd, caller));
+  return caller;
+}
+
+// Needs a process without threads (see caller_facts.h).
+Result<v1::SubmitRunRequest> RequestOf(const CaptureArgs& args, bool on_another_node) {
+  ASSIGN_OR_RETURN(CallerFacts caller, FactsFor(args, on_another_node));
+  v1::SubmitRunRequest request;
+  request.set_idempotency_key(RandomName());  // of this one wish, however often it has to be sent
+  v1::RunSpec& spec = *request.mutable_spec();
+  spec.set_tool(args.tool);
+  for (const std::string& word : args.command) spec.add_argv(word);
+  spec.set_cwd(caller.cwd);
+  for (const auto& [name, value] : caller.environment) {
+    v1::EnvironmentVariable& variable = *spec.add_environment();
+    variable.set_name(name);
+    variable.set_value(value);
+  }
+  spec.set_umask(caller.umask);
+  for (v1::ResourceLimit& limit : caller.limits) *spec.add_limits() = limit;
+  spec.mutable_labels()->insert(args.labels.begin(), args.labels.end());
+  spec.set_device(args.device);
+  spec.set_timeout_ms(args.timeout_ms);
+  spec.set_queue_timeout_ms(args.queue_timeout_ms);
+  spec.set_shared(args.shared);
+  spec.set_attached(!args.detach);
+  spec.set_session_id(args.session);
+  spec.set_priority(static_cast<int32_t>(args.priority));
+  spec.set_clocks(args.clocks);
+  spec.set_cool_down_ms(args.cool_down_ms);
+  spec.set_exclusive(args.exclusive);
+  for (const std::string& glob : args.collect) spec.add_collect(glob);
+  spec.set_prepare(args.prepare);
+  spec.set_check(args.check);
+  return request;
+}
+
+// Once more only when there is anything to be asked: by now threads are no matter.
+Status AddToolOptions(const CaptureArgs& args, const VerbContext& context, v1::RunSpec& spec) {
+  if (args.tool_words.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(const v1::ListToolsResponse tools, client->ListTools());
+  ASSIGN_OR_RETURN(const std::vector<v1::ToolOption> options, ReadToolWords(tools, args.tool, args.tool_words));
+  for (const v1::ToolOption& option : options) *spec.add_options() = option;
+  return OkStatus();
+}
+
+// A daemon that is being restarted is back soon. Fails with kCancelled on a signal; `interrupts` may be absent.
+Result<std::unique_ptr<KprofClient>> ConnectAgain(const VerbContext& context, const Interrupts* interrupts) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(context.reconnect_ms);
+  while (true) {
+    if (interrupts != nullptr && interrupts->first() != 0) {
+      // Asking again could only start what nobody wants any more.
+      return Fail(ErrorCode::kCancelled, "submit a run",
+                  "interrupted while kprofd was away; a run that it had accepted ends by itself");
+    }
+    Result<std::unique_ptr<KprofClient>> client = context.connect();
+    if (client.ok() || client.status().code() != ErrorCode::kNoDaemon || Clock::now() >= give_up) return client;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+// Once more when the connection broke: the daemon may or may not have heard us, and the key makes both come out right.
+// After a signal nothing is sent; but what was sent is waited for, so that the run can be cancelled by its id.
+Result<v1::Run> Submit(const v1::SubmitRunRequest& request, const VerbContext& context, const Interrupts* interrupts) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  if (interrupts != nullptr && interrupts->first() != 0) {
+    return Fail(ErrorCode::kCancelled, "submit a run", "interrupted before anything was submitted");
+  }
+  Result<v1::Run> run = client->SubmitRun(request);
+  if (run.ok() || run.status().code() != ErrorCode::kNoDaemon) return run;
+  ASSIGN_OR_RETURN(client, ConnectAgain(context, interrupts));
+  return client->SubmitRun(request);
+}
+
+// A daemon that serves many users does not start what runs in the foreground: we do.
+Status StartHere(const std::string& run_id, const std::string& digest, const VerbContext& context) {
+  ASSIGN_OR_RETURN(const std::string program, FindSupervisor(OwnFolder(), GetProcessVariable("KPROF_LAUNCH")));
+  ASSIGN_OR_RETURN(std::unique_ptr<KprofClient> client, context.connect());
+  ASSIGN_OR_RETURN(UniqueFd channel, TakeLaunch(client->socket_path(), run_id));
+  return StartSupervisor(program, {run_id, digest, std::move(channel)});
+}
+
+// The run as it ended.
+Result<v1::Run> CaptureInForeground(const CaptureArgs& args, const VerbContext& context) {
+  // First of all: from here on a signal cancels, and before it there is nothing to cancel. Over with the run: what then
+  // remains is to print, and Ctrl-C ends that as it ends any program.
+  Interrupts interrupts(ExitStatusOf(ErrorCode::kCancelled));
+  ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
+  RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
+  ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, &interrupts));
+  FollowOptions options = {.hold = true, .interrupt_cancels = true, .reconnect_ms = context.reconnect_ms};
+  if (!context.on_another_node) {
+    options.launch = [&, digest = DigestOf(request.spec())] { return StartHere(submitted.id(), digest, context); };
+  }
+  return FollowRun(context.connect, submitted.id(), options, interrupts, context.output);
+}
+
+// The last lines of what it wrote to standard error, as notes.
+void NoteErrorOutput(const v1::Run& run, const VerbContext& context) {
+  int64_t kept_bytes = run.stderr_bytes() - run.stderr_dropped_bytes();
+  if (kept_bytes <= 0) return;
+  Result<std::unique_ptr<KprofClient>> client = context.connect();
+  if (!client.ok()) return;
+  v1::ReadLogRequest request;
+  request.set_id(run.id());
+  request.set_stream(v1::OUTPUT_STREAM_STDERR);
+  request.set_offset_bytes(std::max<int64_t>(0, kept_bytes - kCommandTailBytes));
+  std::string tail;
+  Status read = (*client)->ReadLog(request, [&](const v1::ReadLogResponse& response) {
+    tail += response.data();
+    if (tail.size() > 2 * kCommandTailBytes) tail.erase(0, tail.size() - kCommandTailBytes);
+    return OkStatus();
+  });
+  if (!read.ok() || tail.empty()) return;
+  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
+  size_t begin = tail.size();
+  for (size_t lines = 0; lines < kTailLines && begin != std::string::npos && begin > 0; ++lines) {
+    begin = tail.rfind('\n', begin - 1);
+  }
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  context.output.Note("the end of its standard error (all of it: kprofctl logs " + run.id() + " --stderr):");
+  while (begin <= tail.size()) {
+    size_t end = std::min(tail.find('\n', begin), tail.size());
+    context.output.NoteQuoted(std::string_view(tail).substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+Status RunVerb(const CaptureArgs& args, const VerbContext& context) {
+  if (args.list) return PrintTools(context);
+  if (args.detach) {
+    ASSIGN_OR_RETURN(v1::SubmitRunRequest request, RequestOf(args, context.on_another_node));
+    RETURN_IF_ERROR(AddToolOptions(args, context, *request.mutable_spec()));
+    ASSIGN_OR_RETURN(v1::Run submitted, Submit(request, context, nullptr));
+    context.output.Write(context.global.json ? RunJsonLine(submitted) : submitted.id() + "\n");
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(v1::Run run, CaptureInForeground(args, context));
+  context.output.Write(context.global.json ? RunJsonLine(run) : ShortReport(run));
+  (void)context.output.Flush();
+  if (run.state() == v1::RUN_STATE_FAILED && !context.global.json) NoteErrorOutput(run, context);
+  return OutcomeOf(run);
+}
+
+}  // namespace kprof::cli

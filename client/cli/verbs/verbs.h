@@ -1,0 +1,58 @@
+// kprofctl's verbs: verb_<name>.cc each. A verb writes its result to the output and answers with what becomes the exit
+// code: OK, or the failure that is then reported, also for a run that ended badly. One thread.
+#pragma once
+
+#include <memory>
+
+#include "client/cli/grammar/verb_args.h"
+#include "client/cli/output.h"
+#include "client/cpp/followers.h"
+#include "client/cpp/kprof_client.h"
+#include "storage/base/status.h"
+
+namespace kprof::cli {
+
+// What each verb gets. Outlives the verb.
+struct VerbContext {
+  const GlobalOptions& global;
+  Output& output;
+  // A new connection to the daemon; may be called from any thread.
+  RunFollower::Connect connect;
+  int64_t reconnect_ms = 10'000;
+  bool on_another_node = false;  // where nothing of this shell holds: no folder, no variables, no limits
+};
+
+Status RunVerb(const PrintText& args, const VerbContext& context);
+Status RunVerb(const StatusArgs& args, const VerbContext& context);
+Status RunVerb(const DevicesArgs& args, const VerbContext& context);
+Status RunVerb(const CaptureArgs& args, const VerbContext& context);
+Status RunVerb(const ImportArgs& args, const VerbContext& context);
+Status RunVerb(const RunsArgs& args, const VerbContext& context);
+Status RunVerb(const ShowArgs& args, const VerbContext& context);
+Status RunVerb(const WaitArgs& args, const VerbContext& context);
+Status RunVerb(const CancelArgs& args, const VerbContext& context);
+Status RunVerb(const DeleteArgs& args, const VerbContext& context);
+Status RunVerb(const PinArgs& args, const VerbContext& context);
+Status RunVerb(const LogsArgs& args, const VerbContext& context);
+Status RunVerb(const ListArtifactsArgs& args, const VerbContext& context);
+Status RunVerb(const GetArtifactArgs& args, const VerbContext& context);
+Status RunVerb(const PutArtifactArgs& args, const VerbContext& context);
+Status RunVerb(const ExportArgs& args, const VerbContext& context);
+Status RunVerb(const AnalyzeArgs& args, const VerbContext& context);
+Status RunVerb(const QueryArgs& args, const VerbContext& context);
+Status RunVerb(const BackupArgs& args, const VerbContext& context);
+Status RunVerb(const DoctorArgs& args, const VerbContext& context);
+Status RunVerb(const AuditArgs& args, const VerbContext& context);
+Status RunVerb(const CompletionArgs& args, const VerbContext& context);
+Status RunVerb(const OpenSessionArgs& args, const VerbContext& context);
+Status RunVerb(const CloseSessionArgs& args, const VerbContext& context);
+Status RunVerb(const ShowSessionArgs& args, const VerbContext& context);
+Status RunVerb(const ListSessionsArgs& args, const VerbContext& context);
+Status RunVerb(const ClocksStatusArgs& args, const VerbContext& context);
+Status RunVerb(const LockClocksArgs& args, const VerbContext& context);
+Status RunVerb(const ReleaseClocksArgs& args, const VerbContext& context);
+Status RunVerb(const PeaksArgs& args, const VerbContext& context);
+Status RunVerb(const RecordCeilingArgs& args, const VerbContext& context);
+Status RunVerb(const ForgetCeilingsArgs& args, const VerbContext& context);
+
+}  // namespace kprof::cli

@@ -1,0 +1,283 @@
+#include "client/cli/views/analysis_print.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client/cli/text/csv.h"
+#include "client/cli/text/json_writer.h"
+#include "client/cli/text/table.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof::cli {
+namespace {
+
+using Columns = google::protobuf::RepeatedPtrField<v1::AnalysisColumn>;
+
+constexpr int64_t kAllRows = std::numeric_limits<int64_t>::max();
+constexpr size_t kLongestShownText = 60;
+
+bool IsAbsent(const Cell& cell) {
+  return cell.kind == v1::ColumnData::KIND_UNSPECIFIED;
+}
+
+// As text; a boolean is true or false.
+std::string TextOf(const Cell& cell, const v1::AnalysisColumn& column) {
+  const bool is_boolean = column.type() == v1::ANALYSIS_TYPE_BOOLEAN && cell.kind == v1::ColumnData::KIND_INTEGER;
+  if (is_boolean) return cell.integer != 0 ? "true" : "false";
+  return CellText(cell);
+}
+
+// For people: two digits of a percentage are enough, one of another real with a unit, and the beginning of a long name.
+std::string ShownText(const Cell& cell, const v1::AnalysisColumn& column) {
+  if (IsAbsent(cell)) return "-";
+  if (cell.kind == v1::ColumnData::KIND_REAL && !column.unit().empty()) {
+    char text[400];  // a double has up to 309 digits before its point
+    std::snprintf(text, sizeof(text), "%.*f", column.unit() == "percent" ? 2 : 1, cell.real);
+    return text;
+  }
+  return ClippedText(TextOf(cell, column), kLongestShownText);
+}
+
+void WriteAnalysisCell(JsonWriter& json, const Cell& cell, const v1::AnalysisColumn& column) {
+  if (column.type() == v1::ANALYSIS_TYPE_BOOLEAN && cell.kind == v1::ColumnData::KIND_INTEGER) {
+    json.Bool(cell.integer != 0);
+  } else if (column.type() == v1::ANALYSIS_TYPE_JSON && cell.kind == v1::ColumnData::KIND_TEXT) {
+    json.Raw(cell.bytes);
+  } else {
+    WriteCell(json, cell);
+  }
+}
+
+void WriteMembers(JsonWriter& json, const std::vector<Cell>& cells, const Columns& columns) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const v1::AnalysisColumn& column = columns[static_cast<int>(i)];
+    json.Key(column.name());
+    WriteAnalysisCell(json, cells[i], column);
+  }
+}
+
+Align AlignOf(const v1::AnalysisColumn& column) {
+  const bool is_number = column.type() == v1::ANALYSIS_TYPE_INTEGER || column.type() == v1::ANALYSIS_TYPE_REAL;
+  return is_number ? Align::kRight : Align::kLeft;
+}
+
+void PrintTable(const ReceivedAnalysis& answer, size_t at, int64_t most, Output& output) {
+  const Columns& columns = answer.header().tables(static_cast<int>(at)).columns();
+  std::vector<TableColumn> titles;
+  for (const v1::AnalysisColumn& column : columns) titles.push_back({column.name(), AlignOf(column)});
+  Table table(std::move(titles), 0, [&output](std::string_view line) { output.Write(line); });
+  answer.ForEachRow(at, most, [&](const std::vector<Cell>& cells) {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < cells.size(); ++i) texts.push_back(ShownText(cells[i], columns[static_cast<int>(i)]));
+    table.AddRow(texts);
+    return !output.broken();
+  });
+  table.Finish();
+}
+
+std::string_view TypeWord(v1::AnalysisType type) {
+  switch (type) {
+    case v1::ANALYSIS_TYPE_INTEGER:
+      return "integer";
+    case v1::ANALYSIS_TYPE_REAL:
+      return "real";
+    case v1::ANALYSIS_TYPE_TEXT:
+      return "text";
+    case v1::ANALYSIS_TYPE_BOOLEAN:
+      return "boolean";
+    case v1::ANALYSIS_TYPE_JSON:
+      return "json";
+    default:
+      return "unknown";  // of a newer daemon
+  }
+}
+
+// "--window trace|hta", "--rank N".
+std::string UsageOf(const v1::AnalysisOption& option) {
+  std::string value =
+      option.type() == v1::ANALYSIS_TYPE_INTEGER || option.type() == v1::ANALYSIS_TYPE_REAL ? "N" : "TEXT";
+  if (!option.unit().empty()) value = option.unit();
+  std::transform(value.begin(), value.end(), value.begin(), [](unsigned char c) { return std::toupper(c); });
+  if (option.choices_size() > 0) {
+    value.clear();
+    for (const std::string& choice : option.choices()) value += (value.empty() ? "" : "|") + choice;
+  }
+  if (option.type() == v1::ANALYSIS_TYPE_BOOLEAN) return "--" + option.name();
+  return "--" + option.name() + " " + value;
+}
+
+void PrintKindWhole(const v1::AnalysisKind& kind, Output& output) {
+  output.Write(TerminalText(kind.name()) + ": " + TerminalText(kind.question()) + "\n");
+  const auto print = [&output](const std::string& title, const Columns& columns) {
+    output.Write("\n" + TerminalText(title) + "\n");
+    Table table({{"  column"}, {"type"}, {"meaning"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    for (const v1::AnalysisColumn& column : columns) {
+      table.AddRow({"  " + column.name(), std::string(TypeWord(column.type())), column.meaning()});
+    }
+    table.Finish();
+  };
+  if (kind.options_size() > 0) {
+    output.Write("\noptions\n");
+    Table table({{"  option"}, {"default"}, {"meaning"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    for (const v1::AnalysisOption& option : kind.options()) {
+      table.AddRow({"  " + UsageOf(option), option.default_value(), option.meaning()});
+    }
+    table.Finish();
+  }
+  if (kind.facts_size() > 0) print("facts", kind.facts());
+  for (int i = 0; i < kind.tables_size(); ++i) {
+    print("table " + kind.tables(i).name() + (i == 0 && kind.tables_size() > 1 ? " (the primary one)" : ""),
+          kind.tables(i).columns());
+  }
+}
+
+void WriteColumns(JsonWriter& json, const Columns& columns) {
+  json.BeginArray();
+  for (const v1::AnalysisColumn& column : columns) {
+    json.BeginObject().Key("name").String(column.name()).Key("type").String(TypeWord(column.type()));
+    json.Key("unit").StringOrNull(column.unit()).Key("meaning").String(column.meaning()).EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteKind(JsonWriter& json, const v1::AnalysisKind& kind) {
+  json.BeginObject().Key("name").String(kind.name()).Key("version").Int(kind.version());
+  json.Key("question").String(kind.question()).Key("options").BeginArray();
+  for (const v1::AnalysisOption& option : kind.options()) {
+    json.BeginObject().Key("name").String(option.name()).Key("type").String(TypeWord(option.type()));
+    json.Key("default").StringOrNull(option.default_value()).Key("unit").StringOrNull(option.unit());
+    json.Key("choices").BeginArray();
+    for (const std::string& choice : option.choices()) json.String(choice);
+    json.EndArray().Key("meaning").String(option.meaning()).EndObject();
+  }
+  json.EndArray().Key("facts");
+  WriteColumns(json, kind.facts());
+  json.Key("tables").BeginArray();
+  for (const v1::AnalysisTable& table : kind.tables()) {
+    json.BeginObject().Key("name").String(table.name()).Key("columns");
+    WriteColumns(json, table.columns());
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
+}
+
+}  // namespace
+
+void PrintAnalysisJson(const ReceivedAnalysis& answer, Output& output) {
+  const v1::AnalyzeResponse::Header& header = answer.header();
+  const std::string schema = "kprof.analysis." + header.kind() + ".v" + std::to_string(header.version());
+  std::string text;
+  JsonWriter json(text);
+  json.BeginObject().Key("schema").String(schema).Key("run").BeginArray();
+  for (const std::string& run : header.run_ids()) json.String(run);
+  json.EndArray().Key("result").BeginObject();
+  WriteMembers(json, answer.facts(), header.facts());
+  for (int i = 0; i < header.tables_size(); ++i) {
+    json.Key(header.tables(i).name()).BeginArray();
+    answer.ForEachRow(static_cast<size_t>(i), kAllRows, [&](const std::vector<Cell>& cells) {
+      json.BeginObject();
+      WriteMembers(json, cells, header.tables(i).columns());
+      json.EndObject();
+      output.Write(text);
+      text.clear();
+      return !output.broken();
+    });
+    json.EndArray();
+  }
+  json.EndObject().Key("trust").BeginArray();
+  for (const v1::TrustReason& reason : answer.end().trust()) {
+    json.BeginObject().Key("code").String(reason.code()).Key("message").String(reason.message()).EndObject();
+  }
+  json.EndArray().Key("notes").BeginArray();
+  for (const std::string& note : answer.end().notes()) json.String(note);
+  json.EndArray().EndObject();
+  output.Write(text + "\n");
+}
+
+void PrintAnalysisCsv(const ReceivedAnalysis& answer, size_t table, Output& output) {
+  const Columns& columns = answer.header().tables(static_cast<int>(table)).columns();
+  std::string line;
+  for (int i = 0; i < columns.size(); ++i) AppendCsvField(line, columns[i].name(), i == 0);
+  AppendCsvEnd(line);
+  output.Write(line);
+  answer.ForEachRow(table, kAllRows, [&](const std::vector<Cell>& cells) {
+    line.clear();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (IsAbsent(cells[i])) {
+        AppendCsvAbsent(line, i == 0);
+      } else {
+        AppendCsvField(line, ReadableText(TextOf(cells[i], columns[static_cast<int>(i)])), i == 0);
+      }
+    }
+    AppendCsvEnd(line);
+    output.Write(line);
+    return !output.broken();
+  });
+}
+
+void PrintAnalysisTables(const ReceivedAnalysis& answer, const ShownAnalysis& shown, Output& output) {
+  const v1::AnalyzeResponse::Header& header = answer.header();
+  bool is_first = true;
+  if (!shown.table && header.facts_size() > 0) {
+    Table facts({{"fact"}, {"value"}}, 0, [&output](std::string_view line) { output.Write(line); });
+    for (int i = 0; i < header.facts_size(); ++i) {
+      facts.AddRow({header.facts(i).name(), ShownText(answer.facts()[static_cast<size_t>(i)], header.facts(i))});
+    }
+    facts.Finish();
+    is_first = false;
+  }
+  for (int i = 0; i < header.tables_size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (shown.table && *shown.table != at) continue;
+    if (!std::exchange(is_first, false)) output.Write("\n");
+    if (!shown.table && header.tables_size() > 1) output.Write(TerminalText(header.tables(i).name()) + "\n");
+    PrintTable(answer, at, shown.most_rows, output);
+    if (answer.rows(at) <= shown.most_rows) continue;
+    (void)output.Flush();
+    output.Note(header.tables(i).name() + ": " + std::to_string(answer.rows(at) - shown.most_rows) +
+                " rows more; --limit N shows N of each table, --format csv --table " + header.tables(i).name() +
+                " all");
+  }
+}
+
+void NoteAboutAnalysis(const ReceivedAnalysis& answer, Output& output) {
+  if (answer.end().trust().empty() && answer.end().notes().empty()) return;
+  (void)output.Flush();
+  for (const v1::TrustReason& reason : answer.end().trust()) {
+    output.Note("do not trust it blindly: " + reason.code() + ": " + reason.message());
+  }
+  for (const std::string& note : answer.end().notes()) output.Note(note);
+}
+
+void PrintKinds(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output) {
+  if (kind != nullptr) return PrintKindWhole(*kind, output);
+  for (const v1::AnalysisKind& one : list.kinds()) {
+    output.Write(TerminalText(one.name()) + "\n  " + TerminalText(one.question()) + "\n");
+    std::string options;
+    for (const v1::AnalysisOption& option : one.options()) options += (options.empty() ? "" : ", ") + UsageOf(option);
+    if (!options.empty()) output.Write("  options: " + TerminalText(options) + "\n");
+    for (const v1::AnalysisTable& table : one.tables()) {
+      std::string columns;
+      for (const v1::AnalysisColumn& column : table.columns()) columns += (columns.empty() ? "" : ", ") + column.name();
+      output.Write("  " + TerminalText(table.name()) + ": " + TerminalText(columns) + "\n");
+    }
+  }
+}
+
+void PrintKindsJson(const v1::ListAnalysesResponse& list, const v1::AnalysisKind* kind, Output& output) {
+  output.Write(JsonLine("kprof.analyses.v1", [&](JsonWriter& json) {
+    json.Key("analyses").BeginArray();
+    for (const v1::AnalysisKind& one : list.kinds()) {
+      if (kind == nullptr || kind == &one) WriteKind(json, one);
+    }
+    json.EndArray();
+  }));
+}
+
+}  // namespace kprof::cli

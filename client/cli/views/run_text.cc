@@ -1,0 +1,169 @@
+#include "client/cli/views/run_text.h"
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "client/cli/text/amounts_and_times.h"
+#include "client/cli/text/facts.h"
+#include "client/cli/text/sizes.h"
+#include "client/cli/text/terminal_text.h"
+#include "client/cli/views/run_outcome.h"
+#include "client/cpp/followers.h"
+
+namespace kprof::cli {
+namespace {
+
+std::string StateText(const v1::Run& run) {
+  std::string text = RunStateName(run.state());
+  if (std::string exit = ExitText(run); !exit.empty()) text += ", " + exit;
+  return text;
+}
+
+void AddError(Facts& facts, const v1::Run& run) {
+  if (!run.has_error()) return;
+  facts.Add("error", TerminalText(run.error().code() + ": " + ErrorMessage(run)));
+  if (!run.error().remedy().empty()) facts.Add("remedy", TerminalText(run.error().remedy()));
+}
+
+std::string OutputText(const char* name, int64_t printed_bytes, int64_t dropped_bytes) {
+  std::string text = std::string(name) + " " + FormatBytes(printed_bytes);
+  if (dropped_bytes > 0) text += " (" + FormatBytes(dropped_bytes) + " in the middle not kept)";
+  return text;
+}
+
+// "wall 1.2 s": the unit in the name goes where the amount says it.
+std::string MetricText(const v1::Metric& metric) {
+  std::string name = metric.name();
+  if (name.ends_with("_" + metric.unit())) name.resize(name.size() - metric.unit().size() - 1);
+  return name + " " + FormatAmount(metric.value(), metric.unit());
+}
+
+std::string PartText(const v1::TracePart& part) {
+  std::string text = part.name() + ": " + part.source_name() + " (" + part.source_format() + ", ";
+  return text + FormatBytes(part.counts().source_bytes()) + ")";
+}
+
+void AddTrace(Facts& facts, const v1::Run& run) {
+  if (!run.has_trace()) return;
+  const v1::TraceCounts& trace = run.trace();
+  facts.Add("trace", std::to_string(trace.slices()) + " slices, " + std::to_string(trace.instants()) + " instants, " +
+                         std::to_string(trace.counters()) + " counter values, " + std::to_string(trace.flows()) +
+                         " flows on " + std::to_string(trace.tracks()) + " tracks");
+  std::string stored = FormatBytes(trace.bytes());
+  if (trace.source_bytes() > 0 && trace.bytes() >= trace.source_bytes()) {
+    stored += " for " + FormatBytes(trace.source_bytes());
+  } else if (trace.source_bytes() > 0) {
+    stored += " of " + FormatBytes(trace.source_bytes()) + " (" +
+              std::to_string((trace.bytes() * 100 + trace.source_bytes() / 2) / trace.source_bytes()) + " %)";
+  }
+  facts.Add("stored", stored);
+  for (const v1::TracePart& part : run.trace_parts()) facts.Add("part", TerminalText(PartText(part)));
+  if (run.trace_part_count() > run.trace_parts_size()) {
+    facts.Add("part", "and " + std::to_string(run.trace_part_count() - run.trace_parts_size()) + " more");
+  }
+}
+
+// Of the run as a whole; what single kernels measured is asked for with SQL.
+void AddResults(Facts& facts, const v1::Run& run) {
+  std::string whole;
+  for (const v1::Metric& metric : run.metrics()) {
+    if (metric.kernel().empty() && !metric.has_launch()) whole += (whole.empty() ? "" : ", ") + MetricText(metric);
+  }
+  if (!whole.empty()) facts.Add("measured", TerminalText(whole));
+  AddTrace(facts, run);
+  // An import has none.
+  if (run.tool() != "import")
+    facts.Add("output", OutputText("stdout", run.stdout_bytes(), run.stdout_dropped_bytes()) + ", " +
+                            OutputText("stderr", run.stderr_bytes(), run.stderr_dropped_bytes()));
+  for (const v1::Artifact& artifact : run.artifacts()) {
+    facts.Add("artifact", TerminalText(artifact.name()) + " (" + FormatBytes(artifact.size_bytes()) + ")");
+  }
+  if (run.trust().empty() && run.state() == v1::RUN_STATE_DONE) facts.Add("trust", "nothing speaks against it");
+  for (const v1::TrustReason& reason : run.trust()) {
+    facts.Add("trust", TerminalText(reason.code() + ": " + reason.message()));
+  }
+}
+
+}  // namespace
+
+std::string CommandOf(const v1::Run& run) {
+  return CommandText(std::vector<std::string_view>(run.argv().begin(), run.argv().end()));
+}
+
+std::string DevicesOf(const v1::Run& run) {
+  std::string text;
+  for (const std::string& device : run.devices()) text += (text.empty() ? "" : ",") + device;
+  return text.empty() ? "none" : TerminalText(text);
+}
+
+std::string ShortReport(const v1::Run& run) {
+  Facts facts;
+  facts.Add("run", TerminalText(run.id()));
+  facts.Add("state", StateText(run));
+  AddError(facts, run);
+  if (run.has_started_unix_ns()) {
+    facts.Add("took", FormatDuration(DurationNs(run, run.ended_unix_ns())) + " on " + DevicesOf(run));
+  } else {
+    facts.Add("device", DevicesOf(run));
+  }
+  AddResults(facts, run);
+  facts.Add("next", "kprofctl show " + run.id());
+  if (run.stdout_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id());
+  if (run.stderr_bytes() > 0) facts.Add("next", "kprofctl logs " + run.id() + " --stderr");
+  return facts.Take();
+}
+
+std::string FullReport(const v1::Run& run, const QueuePlace& place, int64_t now_ns) {
+  Facts facts;
+  facts.Add("run", TerminalText(run.id()));
+  facts.Add("state", StateText(run));
+  if (std::string where = QueuePlaceText(place); !where.empty()) facts.Add("queue", where);
+  AddError(facts, run);
+  facts.Add("tool", TerminalText(run.tool()));
+  facts.Add("command", CommandOf(run));
+  facts.Add("cwd", TerminalText(run.cwd()));
+  facts.Add("device", DevicesOf(run));
+  facts.Add("uid", std::to_string(run.uid()));
+  for (const auto& [key, value] : std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
+    std::string label = key;
+    label.append("=").append(value);
+    facts.Add("label", TerminalText(label));
+  }
+  facts.Add("queued", FormatTime(run.queued_unix_ns()));
+  if (run.has_started_unix_ns()) {
+    facts.Add("started", FormatTime(run.started_unix_ns()) + ", after " +
+                             FormatDuration(run.started_unix_ns() - run.queued_unix_ns()));
+  }
+  if (run.has_ended_unix_ns()) facts.Add("ended", FormatTime(run.ended_unix_ns()));
+  facts.Add(run.has_started_unix_ns() ? "took" : "waited", FormatDuration(DurationNs(run, now_ns)));
+  if (run.timeout_ms() > 0) facts.Add("timeout", FormatDuration(run.timeout_ms() * 1'000'000));
+  if (run.queue_timeout_ms() > 0)
+    facts.Add("timeout", "in the queue " + FormatDuration(run.queue_timeout_ms() * 1'000'000));
+  std::string marks = run.pinned() ? "pinned" : "not pinned";
+  marks += run.shared() ? ", shared" : ", private";
+  marks += run.attached() ? ", attached" : ", detached";
+  facts.Add("kept", marks);
+  if (!run.session_id().empty()) {
+    facts.Add("session", TerminalText(run.session_id()) + ", round " + std::to_string(run.round()));
+  }
+  if (run.priority() != 0) facts.Add("priority", std::to_string(run.priority()));
+  if (run.clocks() != "none" && !run.clocks().empty()) facts.Add("clocks", TerminalText(run.clocks()));
+  if (run.cool_down_ms() > 0)
+    facts.Add("cool down", "for " + FormatDuration(run.cool_down_ms() * 1'000'000) + " at most");
+  if (run.exclusive()) facts.Add("device", "wanted for itself alone");
+  for (const v1::EnvironmentVariable& variable : run.environment()) {
+    facts.Add("env", TerminalText(variable.name() + "=" + variable.value()));
+  }
+  AddResults(facts, run);
+  return facts.Take();
+}
+
+std::string OneLineReport(const v1::Run& run, int64_t now_ns) {
+  std::string text = "run " + TerminalText(run.id()) + " " + RunStateName(run.state());
+  text += (IsEnded(run.state()) ? " after " : " for ") + FormatDuration(DurationNs(run, now_ns));
+  if (std::string exit = ExitText(run); !exit.empty()) text += " (" + exit + ")";
+  return text;
+}
+
+}  // namespace kprof::cli

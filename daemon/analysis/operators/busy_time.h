@@ -1,0 +1,68 @@
+// How long something was going on: the union of slices on each track, on each device, or on all together; when nothing
+// was; and how long two kinds of work went on at once. A time range in a filter also cuts what reaches beyond it.
+//
+// On the readers' thread. Costs a pass over what the filter needs, and over times and durations of what it selects.
+// Memory: what overlaps in time, and where a part's segments all overlap, its intervals. Fails with kStorageBroken,
+// kCancelled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/interval_sweep.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+enum class BusyBy : uint8_t { kAll, kTrackKind, kDevice, kStream, kTrack };  // kStream: of each device
+
+// Whose time it is. Parts are never put together: their clocks differ.
+struct BusyGroup {
+  size_t part = 0;  // its place among those asked
+  std::optional<int64_t> rank;
+  std::string track_kind;         // kTrackKind, kTrack
+  std::optional<int64_t> device;  // kDevice, kStream, kTrack
+  std::optional<int64_t> stream;  // kStream, kTrack
+  std::optional<uint32_t> track;  // kTrack
+};
+
+struct BusyTime {
+  BusyGroup group;
+  int64_t slices = 0;  // also those without a length or an end, which fill no time
+  int64_t busy_ns = 0;
+  int64_t first_ns = 0;  // where the first one begins and the last one ends, of those that fill time
+  int64_t last_ns = 0;
+  int64_t gaps = 0;                    // between them
+  std::vector<Interval> longest_gaps;  // in the order of time
+};
+
+struct BusyRequest {
+  EventFilter filter;
+  BusyBy by = BusyBy::kTrack;
+  size_t most_gaps = 0;
+};
+
+// Groups that have slices, in the order of their parts, and of their first tracks.
+Result<std::vector<BusyTime>> FindBusyTimes(TraceParts parts, const BusyRequest& request, const StopSignal& stop);
+
+struct OverlapTime {
+  BusyGroup group;
+  int64_t one_ns = 0;
+  int64_t other_ns = 0;
+  int64_t both_ns = 0;
+};
+
+struct OverlapRequest {
+  EventFilter one;
+  EventFilter other;
+  BusyBy by = BusyBy::kAll;
+};
+
+// Groups that have slices of either.
+Result<std::vector<OverlapTime>> FindOverlaps(TraceParts parts, const OverlapRequest& request, const StopSignal& stop);
+
+}  // namespace kprof

@@ -1,0 +1,96 @@
+// An EventFilter as it is evaluated on one part: names and categories are sets of string numbers, tracks a set of track
+// numbers. Segments that cannot have what is asked for are not decoded, nor are columns whose bounds answer for all
+// their rows.
+//
+// On the reader's thread. Binding costs a look-up of each name; a name with wildcards or something else that is asked
+// of texts costs a pass over the part's strings. Selecting costs a pass over each column that decides, the first of
+// them over all rows of the tracks asked for, each other one over what is left.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "daemon/analysis/operators/event_filter.h"
+#include "daemon/analysis/operators/number_set.h"
+#include "daemon/analysis/operators/trace_part.h"
+#include "storage/base/status.h"
+#include "storage/trace/format/trace_model.h"
+
+namespace kprof {
+
+// Rows of a segment.
+struct RowSelection {
+  bool all = false;
+  std::vector<uint32_t> rows;  // where it is not all of them, in order
+};
+
+class PartFilter {
+ public:
+  // The reader of `part` must outlive it. What a kind has no column for, none of its events has: a filter of names
+  // finds no counter (those have tracks), one of durations no instant. Fails as reading strings does.
+  static Result<PartFilter> Bind(const EventFilter& filter, const TracePart& part, EventKind kind);
+
+  EventKind kind() const { return kind_; }
+  // Nothing of the part is asked for.
+  bool never() const { return never_; }
+  bool HasTrack(uint32_t track) const { return tracks_.empty() || tracks_[track] != 0; }
+
+  // Whether it may have some, as its bounds tell.
+  Result<bool> MayMatch(const Segment& segment) const;
+  // REQUIRES: MayMatch. Fails with kStorageBroken as reading its columns does.
+  Status Select(const Segment& segment, RowSelection& selection) const;
+
+  // Each segment that has some, in the order of their ids; stops at the first failure, which it returns.
+  using See = std::function<Status(const Segment& segment, const RowSelection& selection)>;
+  Status ForEach(const StopSignal& stop, const See& see) const;
+  // One segment, where it has some. `selection` is used for them.
+  Status ForOne(const Segment& segment, RowSelection& selection, const See& see) const;
+
+  // Whether totals (total_stretches.h) can tell what is asked for: it is of slices, and asks for nothing that a total
+  // does not have.
+  bool TakesTotals() const { return kind_ == EventKind::kSlice && !AsksDurations() && !correlation_; }
+  // Whether all rows of these times begin within those asked for: then ForOne of totals selects as it does of slices.
+  bool HasTimesOf(const Segment& totals) const {
+    return (!from_ns_ || totals.min_time_ns >= *from_ns_) && (!to_ns_ || totals.max_time_ns < *to_ns_) &&
+           (!first_begin_ || totals.min_time_ns >= *first_begin_) &&
+           (!last_begin_ || totals.max_time_ns <= *last_begin_);
+  }
+
+ private:
+  PartFilter(PartReader& reader, EventKind kind) : reader_(&reader), kind_(kind) {}
+  Status BindTracks(const EventFilter& filter, const TracePart& part);
+  bool AsksDurations() const {
+    return least_duration_ || most_duration_ || only_without_end_ || !not_durations_.empty();
+  }
+  bool HasRange() const { return from_ns_ || to_ns_; }
+  Status SelectTracks(const Segment& segment, RowSelection& selection) const;
+  Status SelectTimes(const Segment& segment, RowSelection& selection) const;
+  Status SelectRange(const Segment& segment, EventColumn column, int64_t least, int64_t most,
+                     RowSelection& selection) const;
+  Status SelectDurations(const Segment& segment, RowSelection& selection) const;
+  Status SelectCategories(const Segment& segment, RowSelection& selection) const;
+  Status SelectSet(const Segment& segment, EventColumn column, const NumberSet& set, RowSelection& selection) const;
+
+  PartReader* reader_;
+  EventKind kind_;
+  bool never_ = false;
+  std::optional<int64_t> from_ns_;
+  std::optional<int64_t> to_ns_;
+  std::optional<int64_t> first_begin_;
+  std::optional<int64_t> last_begin_;
+  std::vector<uint8_t> tracks_;  // by number; empty: all of them
+  int64_t first_track_ = 0;
+  int64_t last_track_ = std::numeric_limits<int64_t>::max();
+  std::optional<NumberSet> names_;
+  std::optional<NumberSet> categories_;
+  std::optional<int64_t> least_duration_;
+  std::optional<int64_t> most_duration_;
+  std::vector<int64_t> not_durations_;
+  bool only_without_end_ = false;
+  std::optional<int64_t> correlation_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,51 @@
+// Sets the clocks of one NVIDIA device, and gives them back as they were: what is changed is noted on the disk before
+// the first call, and the note goes after the last.
+//
+// One thread; blocks. Borrows all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/clocks/keeper/keeper_protocol.h"
+#include "daemon/clocks/locks/clock_notes.h"
+#include "daemon/devices/nvidia/nvml_device.h"
+#include "storage/base/clock.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class ClockKeeper {
+ public:
+  ClockKeeper(const Clock& clock, HoldFiles& files, NvmlDevice& device, std::string boot_id)
+      : clock_(clock), files_(files), device_(device), boot_id_(std::move(boot_id)) {}
+
+  // Changes what is held already into that. Fails as NvmlStatus says, and with kUsage where somebody else seems to hold
+  // the clocks; then nothing is held, or Release is still to be called.
+  Result<KeeperLocked> Lock(const KeeperLock& request);
+
+  // Fails where something could not be given back; the note of it stays, and it can be tried again.
+  Result<KeeperReleased> Release();
+
+ private:
+  Status Note(const KeeperLock& request, KeeperLocked& locked);
+  Status Change(const KeeperLock& request, KeeperLocked& locked);
+  // Notes what came of an act: that it is set, or, where it was refused, that it is not (`forget`). A refusal is a
+  // failure where it must not be, else a sentence in `locked`.
+  Status Take(const Status& set, bool& is_set, const std::function<void()>& forget, bool must_be, KeeperLocked& locked);
+  void Undo(const Status& undone, bool is_known_to_be_set, std::vector<Status>& failures) const;
+  void RestoreSettings(std::vector<Status>& failures);
+  Status RestoreApplicationClocks(const NvidiaSettings& now);
+  Result<KeeperReleased> ReleaseDamaged(const Status& why);
+
+  const Clock& clock_;
+  HoldFiles& files_;
+  NvmlDevice& device_;
+  const std::string boot_id_;
+  ClockHold hold_;  // what the note says
+  int64_t released_mono_ns_ = 0;
+};
+
+}  // namespace kprof

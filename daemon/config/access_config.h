@@ -1,0 +1,34 @@
+// What the configuration file says of who may call and how much: [access] and [limits]. Names of users and groups are
+// looked up here, once; a name that nobody has is a complaint with its line, as a role that somebody counts on would
+// otherwise be missing in silence.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/access/access_policy.h"
+#include "daemon/access/connection_limits.h"
+#include "daemon/config/storage_policy.h"
+#include "daemon/config/toml_table.h"
+
+namespace kprof {
+
+// Each leaves alone what the table does not name, or names wrongly.
+void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy);
+// `longest_run_ms`: as in Config.
+void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage,
+                int64_t& longest_run_ms);
+
+// Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for
+// the log: it is not ours, and others' mistakes keep no daemon from starting.
+// Accounts of this machine (`passwd`) that lie within somebody's range count as themselves.
+void ReadSubordinates(AccessPolicy& policy, const std::string& path = "/etc/subuid",
+                      const std::string& passwd = "/etc/passwd");
+
+// Of a node with many users, before a file says otherwise: everyone is a viewer, root an admin. kprofd's own user may
+// look whatever the file says, and starts nothing: the restart after an upgrade asks as that user what is under way.
+AccessPolicy DefaultSystemAccess(uid_t own_uid);
+// Of a daemon that is its user's own: nobody else has business here, but root, who could be anybody.
+AccessPolicy UserAccess(uid_t own_uid);
+
+}  // namespace kprof

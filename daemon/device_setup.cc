@@ -1,0 +1,144 @@
+#include "daemon/device_setup.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/base/log.h"
+#include "daemon/clock_settings.h"
+#include "daemon/clocks/keeper/note_store.h"
+#include "daemon/clocks/locks/clock_notes.h"
+#include "daemon/clocks/pause/pause_hold.h"
+#include "daemon/devices/peaks/built_in_peaks.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kPeaksLimitBytes = 1 << 20;
+constexpr int64_t kAskHeldAgainNs = 10 * kNanosPerSecond;
+// What a start waits for devices to say who they are; and for those that somebody has been promised.
+constexpr int64_t kDevicesLimitNs = 5 * kNanosPerSecond;
+constexpr int64_t kPromisedLimitNs = 25 * kNanosPerSecond;  // after that
+
+Result<PeakTable> LoadPeaks(const std::string& file, Files& files) {
+  ASSIGN_OR_RETURN(PeakTable peaks, LoadBuiltInPeaks());
+  if (!file.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(files, file, kPeaksLimitBytes));
+    ASSIGN_OR_RETURN(peaks, PeakTable::Overridden(std::move(peaks), text, file));
+  }
+  for (const std::string& warning : peaks.warnings()) LogWarning("peaks", {{"warning", warning}});
+  return peaks;
+}
+
+NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
+  NodeDevices::Settings settings;
+  settings.nvidia.program = config.device_path;
+  settings.nvidia.library = config.devices.nvml_library;
+  settings.nvidia.own = own;
+  settings.looks_for_nvidia = config.devices.finds;
+  settings.neuron.program = config.neuron_path;
+  settings.neuron.tool_folder = config.devices.neuron_tools;
+  settings.neuron.sysfs = config.devices.neuron_sysfs;
+  settings.neuron.config_folder = config.state_folder + "/neuron";
+  settings.neuron.own = own;
+  settings.looks_for_neuron = config.devices.finds;
+  settings.configured = config.accelerators;
+  return settings;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceWays>> DeviceWays::Find(const Parts& parts) {
+  ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(parts.config.devices.peaks_file, parts.files));
+  std::unique_ptr<DeviceWays> found(
+      new DeviceWays(parts, std::move(peaks), SettingsOf(parts.config, parts.ways.own_children())));
+  found->devices_.Begin([settled = found->settled_] { *settled = true; });
+  found->WaitUntil([&] { return *found->settled_; }, kDevicesLimitNs);
+  return found;
+}
+
+void DeviceWays::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_ns);
+  while (!is_so() && std::chrono::steady_clock::now() < end) {
+    parts_.loop.RunUntilIdle();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// One that is not there may yet be found as long as not all have said who they are.
+bool DeviceWays::IsAwaited(const std::string& device_id) const {
+  const Result<DeviceFacts> facts = devices_.FactsOf(device_id);
+  const bool may_still_come = !*settled_ || devices_.IsWaking();
+  if (!facts.ok()) return may_still_come;
+  // One that the configuration names, and no driver has yet.
+  if (facts->kind == DeviceKind::kNvidia && !facts->nvidia && may_still_come) return true;
+  return facts->health == DeviceHealth::kStarting || facts->health == DeviceHealth::kUnresponsive;
+}
+
+void DeviceWays::Await(const std::set<std::string>& device_ids) {
+  const auto is_none_awaited = [&] {
+    return std::none_of(device_ids.begin(), device_ids.end(), [this](const std::string& id) { return IsAwaited(id); });
+  };
+  if (is_none_awaited()) return;
+  LogInfo("waiting for devices that runs or sessions have");
+  WaitUntil(is_none_awaited, kPromisedLimitNs);
+}
+
+Status DeviceWays::BeginHolding(const std::string& boot_id) {
+  RETURN_IF_ERROR(BeginClocks(boot_id));
+  return BeginPause(boot_id);
+}
+
+// In system mode this process has no right to set clocks: the helper starts who does, and knows what is held.
+Status DeviceWays::BeginClocks(const std::string& boot_id) {
+  ClockLink::Settings settings = ClockSettingsOf(parts_.config, boot_id);
+  settings.own = parts_.ways.own_children();
+  settings.helper = parts_.ways.helper();
+  std::vector<std::string> held;
+  if (settings.helper == nullptr) {
+    ASSIGN_OR_RETURN(held, HoldFiles(parts_.files, settings.folder).List());
+  }
+  const bool asks = settings.helper != nullptr;
+  clocks_ = std::make_unique<DeviceClocks>(parts_.loop, std::move(settings), devices_);
+  asks ? AskWhatIsHeld() : clocks_->Begin(held);
+  return OkStatus();
+}
+
+void DeviceWays::AskWhatIsHeld() {
+  parts_.ways.helper()->Ask(HelperListHeld{}, UniqueFd(), [this](const Result<HelperMessage>& answer, UniqueFd) {
+    if (answer.ok()) {
+      if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
+      return;
+    }
+    const std::string why = answer.status().ToString();
+    if (std::exchange(why_held_unknown_, why) != why) {
+      LogWarning("it is not known which clocks are held; the helper is asked again and again", {{"error", why}});
+    }
+    ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
+  });
+}
+
+// DCGM lets everybody pause it: in system mode it is this process that does.
+Status DeviceWays::BeginPause(const std::string& boot_id) {
+  ProfilerPause::Settings settings = PauseSettingsOf(parts_.config, boot_id);
+  settings.own = parts_.ways.own_children();
+  HeldFiles holds(parts_.files, settings.folder);
+  ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
+  pause_ = std::make_unique<ProfilerPause>(parts_.loop, std::move(settings));
+  pause_->Begin(noted.has_value());
+  return OkStatus();
+}
+
+void DeviceWays::ReleaseClocks(int64_t limit_ns, std::function<void()> done) {
+  clocks_ ? clocks_->ReleaseAll(limit_ns, std::move(done)) : done();
+}
+
+void DeviceWays::ResumeProfilers(int64_t limit_ns, std::function<void()> done) {
+  pause_ ? pause_->ReleaseAll(limit_ns, std::move(done)) : done();
+}
+
+}  // namespace kprof

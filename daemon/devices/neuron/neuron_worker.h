@@ -1,0 +1,70 @@
+// Asks what there is of Neuron devices, and tells it: neuron_protocol.h. A process of its own, because a read of the
+// driver's files may hang in the kernel, and because the tools are children that this thread waits for. Ends when
+// whoever asks is gone, and the tools with it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/devices/neuron/neuron_monitor_child.h"
+#include "daemon/devices/neuron/neuron_protocol.h"
+#include "daemon/devices/neuron/neuron_tools.h"
+#include "daemon/process/worker/call_page.h"
+#include "daemon/process/worker/own_children.h"
+#include "storage/base/clock.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class NeuronWorker {
+ public:
+  struct Places {
+    NeuronToolPlace tools;
+    std::string tree;           // the driver's, in sysfs
+    std::string config_folder;  // made when neuron-monitor is started
+  };
+
+  NeuronWorker(Places places, UniqueFd channel, CallPage page)
+      : places_(std::move(places)), channel_(std::move(channel)), page_(std::move(page)) {}
+
+  void Run();
+
+ private:
+  // Whether somebody is there still.
+  bool Receive();
+  void Ask(uint32_t tag, bool lists);
+  void List();
+  void ReadTree();
+  void MonitorFor(int period_s);
+  void StartMonitor();
+  void HearMonitor();
+  void LoseMonitor(const Status& why);
+  int WaitMs() const;
+  NeuronSources Sources() const;
+  void TellAll(uint32_t tag);
+  void Tell(uint32_t tag, NeuronMessage message);
+  bool HasGivenUpChildren() const;
+
+  const RealClock clock_;
+  const Places places_;
+  const UniqueFd channel_;
+  CallPage page_;
+  OwnChildren own_;
+  std::optional<NeuronInventory> inventory_;  // the last that could be read
+  Status listing_;
+  int64_t listed_ns_ = 0;
+  NeuronSysfs tree_;
+  int64_t tree_due_ns_ = 0;  // while it is monitored
+  int period_s_ = 0;
+  std::optional<NeuronMonitorChild> monitor_;
+  Status monitor_trouble_;
+  int monitor_failures_ = 0;  // in a row
+  int64_t monitor_due_ns_ = 0;
+  int64_t monitor_heard_ns_ = 0;  // of it, or when it was started
+  std::optional<NeuronReport> report_;
+  int64_t reported_ns_ = 0;
+};
+
+}  // namespace kprof

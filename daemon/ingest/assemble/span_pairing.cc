@@ -1,0 +1,141 @@
+#include "daemon/ingest/assemble/span_pairing.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "storage/trace/format/part_schema.h"
+
+namespace kprof {
+namespace {
+
+bool IsSpanPhase(int64_t phase) {
+  return phase == 'B' || phase == 'E' || phase == 'b' || phase == 'e' || phase == 'n';
+}
+
+// What the slice has no place for.
+bool SaysMore(const SpanEvent& end, const SpanEvent& begin) {
+  return (end.name != 0 && end.name != begin.name) || (end.category != 0 && end.category != begin.category) ||
+         end.time < begin.time;
+}
+
+SpanEvent WithoutArgs(const SpanEvent& event) {
+  return {
+      .time = event.time, .track = event.track, .name = event.name, .category = event.category, .phase = event.phase};
+}
+
+}  // namespace
+
+OpenSpans::OpenSpans(const std::vector<ArgShape>& shapes, Number number, size_t limit)
+    : shapes_(shapes), number_(std::move(number)), limit_(limit) {}
+
+Status OpenSpans::Take(EventRows& metadata, EventRows& slices, EventRows& instants) {
+  const std::vector<int64_t>& phases = metadata.of(EventColumn::kPhase);
+  if (std::none_of(phases.begin(), phases.end(), IsSpanPhase)) return OkStatus();
+  const EventRows rows = std::exchange(metadata, {});
+  std::vector<size_t> counts(rows.args.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    SpanEvent event = Read(rows, row, counts);
+    switch (event.phase) {
+      case 'B':
+      case 'b':
+        if (open_.size() == limit_) {
+          WriteSlice(*open_.TakeOldest(), kNoValue, slices);
+          ++given_up_;
+        }
+        open_.Add(std::move(event));
+        break;
+      case 'E':
+      case 'e':
+        RETURN_IF_ERROR(End(event, metadata, slices));
+        break;
+      case 'n':
+        Write(event, instants);
+        break;
+      default:
+        WriteMetadata(event, metadata);
+    }
+  }
+  return OkStatus();
+}
+
+Status OpenSpans::TakeOpen(EventRows& slices) {
+  while (const std::optional<SpanEvent> begin = open_.TakeOldest()) {
+    WriteSlice(*begin, kNoValue, slices);
+    ++begins_alone_;
+  }
+  return OkStatus();
+}
+
+// The last one that began: on an async track of the same name, where there is one.
+Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slices) {
+  std::optional<SpanEvent> begin;
+  if (end.phase == 'e') begin = open_.TakeLastNamed(end.track, end.name);
+  if (!begin) begin = open_.TakeLast(end.track);
+  if (!begin) {
+    ++ends_alone_;
+    WriteMetadata(end, metadata);
+    return OkStatus();
+  }
+  SpanEvent& span = *begin;
+  if (shapes_[span.shape].size() + shapes_[end.shape].size() > kMostShapeSlots) {  // those of the end stay with it
+    WriteMetadata(end, metadata);
+  } else {
+    if (end.shape != kNoArgs) {
+      ArgShape both = shapes_[span.shape];
+      both.insert(both.end(), shapes_[end.shape].begin(), shapes_[end.shape].end());
+      ASSIGN_OR_RETURN(span.shape, number_(both));
+      span.args.insert(span.args.end(), end.args.begin(), end.args.end());
+    }
+    if (SaysMore(end, span)) WriteMetadata(WithoutArgs(end), metadata);
+  }
+  ends_early_ += end.time < span.time ? 1 : 0;
+  ends_misnamed_ += end.name != 0 && end.name != span.name ? 1 : 0;
+  WriteSlice(span, end.time >= span.time ? end.time - span.time : kNoValue, slices);
+  return OkStatus();
+}
+
+SpanEvent OpenSpans::Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const {
+  SpanEvent event;
+  event.time = rows.of(EventColumn::kTime)[row];
+  event.track = rows.of(EventColumn::kTrack)[row];
+  event.name = rows.of(EventColumn::kName)[row];
+  event.category = rows.of(EventColumn::kCategory)[row];
+  event.phase = rows.of(EventColumn::kPhase)[row];
+  event.shape = static_cast<uint32_t>(rows.of(EventColumn::kShape)[row]);
+  if (event.shape == kNoArgs) return event;
+  const size_t arg_row = counts[event.shape]++;
+  for (const std::vector<int64_t>& slot : rows.args[event.shape]) {
+    event.args.push_back(arg_row < slot.size() ? slot[arg_row] : 0);
+  }
+  return event;
+}
+
+void OpenSpans::Write(const SpanEvent& event, EventRows& rows) const {
+  rows.of(EventColumn::kTime).push_back(event.time);
+  rows.of(EventColumn::kTrack).push_back(event.track);
+  rows.of(EventColumn::kName).push_back(event.name);
+  rows.of(EventColumn::kCategory).push_back(event.category);
+  rows.of(EventColumn::kShape).push_back(event.shape);
+  if (event.shape == kNoArgs) return;
+  if (rows.args.size() <= event.shape) rows.args.resize(event.shape + 1);
+  const ArgShape& shape = shapes_[event.shape];
+  std::vector<std::vector<int64_t>>& slots = rows.args[event.shape];
+  slots.resize(shape.size());
+  for (size_t slot = 0; slot < shape.size(); ++slot) {
+    if (HasColumn(shape[slot].type)) slots[slot].push_back(event.args[slot]);
+  }
+}
+
+void OpenSpans::WriteMetadata(const SpanEvent& event, EventRows& metadata) const {
+  Write(event, metadata);
+  metadata.of(EventColumn::kPhase).push_back(event.phase);
+}
+
+void OpenSpans::WriteSlice(const SpanEvent& begin, int64_t duration, EventRows& slices) const {
+  Write(begin, slices);
+  slices.of(EventColumn::kDuration).push_back(duration);
+  slices.of(EventColumn::kCorrelation).push_back(kNoValue);
+}
+
+}  // namespace kprof

@@ -1,0 +1,47 @@
+// What a Chrome trace says of itself beside its events, as facts of the part: where its time begins, which rank of how
+// many it is, its devices. What is kept is kept_facts.h; how many members were not is the fact `left_out_members`. Of
+// an export of ours also what it says of its tracks (exported_tracks.h), the first time that it does.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+class ChromeFacts {
+ public:
+  // All facts of a part are read with every question to it.
+  static constexpr size_t kMostFacts = 1000;
+  static constexpr size_t kMostFactBytes = 1 << 20;  // of one
+  static constexpr size_t kMostAllFactsBytes = 8 << 20;
+  static constexpr int64_t kMostRank = 1 << 24;  // as --rank has it
+
+  explicit ChromeFacts(BatchSink& sink) : sink_(sink) {}
+
+  // A member of the object around the events; both as they are written.
+  Status See(std::string_view key, std::string_view value);
+  // Once, last. With the time of the first event that has one; 0: none has. Where there is no base and that is one of
+  // this century, times are taken for those since 1970.
+  Status Finish(int64_t first_time_ns);
+
+ private:
+  Status SeeDistribution(std::string_view value);
+  Status Keep(const std::string& name, std::string_view value);
+
+  BatchSink& sink_;
+  size_t facts_ = 0;
+  size_t bytes_ = 0;
+  int64_t left_out_ = 0;
+  int64_t too_many_ = 0;
+  std::optional<int64_t> base_unix_ns_;
+  bool has_tracks_ = false;
+};
+
+}  // namespace kprof

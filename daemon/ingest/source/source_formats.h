@@ -1,0 +1,62 @@
+// The formats of sources that can be read, a row of one table each: what it is called, how its first bytes look, and
+// its reader. A format more is a reader more and a row.
+//
+// Any thread; readers block.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/base/worker_pool.h"
+#include "daemon/ingest/assemble/batch_sink.h"
+#include "daemon/ingest/source/reading_limits.h"
+#include "daemon/ingest/source/source_file.h"
+#include "daemon/ingest/source/text_source.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// A source on its way to its reader.
+struct OpenSource {
+  const SourceFile& file;
+  TextSource& text;  // of what is packed, unpacked
+  WorkerPool& pool;
+  size_t threads = 2;  // of the pool
+  ReadingLimits limits = {};
+};
+
+struct SourceFormat {
+  std::string_view name;   // as --format and the facts of a part have it
+  std::string_view alias;  // what else it may be asked for by
+  // A text may be packed, and can be read while it comes; a database is neither.
+  bool is_text = true;
+  // For people, of a file that looks like this.
+  std::string_view what;  // "a Chrome trace"
+  std::string_view looks;
+  // Of one that looks like nothing and was said to be this; of texts NoKnownFormat (source_kind.h) tells.
+  std::string_view is_none;
+  std::string_view remedy;
+
+  bool (*looks_like)(std::span<const char> first);
+  Status (*read)(const OpenSource& source, BatchSink& sink);
+};
+
+// By its name or its alias; null: there is none.
+const SourceFormat* FindSourceFormat(std::string_view name);
+
+// By what it begins with, unpacked; null: none that is known.
+const SourceFormat* SniffSourceFormat(std::span<const char> first);
+
+constexpr std::string_view kAnyFormat = "auto";
+
+// What may be asked for: kAnyFormat, then the aliases and names.
+std::vector<std::string_view> SourceFormatNames();
+
+// ReadSourceResult::format of a source that is asked to be read as `asked`; nothing where its bytes decide.
+std::optional<std::string> FormatReadAs(std::string_view asked);
+
+}  // namespace kprof

@@ -1,0 +1,26 @@
+// A supervisor's LaunchFailure in the words of the person who typed the command.
+#pragma once
+
+#include <string>
+
+#include "daemon/launch/launch_protocol.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+// What a message needs of a request; the request itself may hold megabytes.
+struct LaunchSubject {
+  std::string program;  // argv[0]
+  std::string cwd;
+  std::string path;               // PATH
+  size_t arguments_bytes = 0;     // with the environment
+  bool has_steps_before = false;  // something runs before the lease
+  int64_t most_outputs = 0;
+};
+
+LaunchSubject SubjectOf(const LaunchRequest& request);
+
+// kSpawnFailed. Valid UTF-8, whatever the bytes of the request.
+Status LaunchError(const LaunchFailure& failure, const LaunchSubject& subject);
+
+}  // namespace kprof

@@ -1,0 +1,217 @@
+// What the daemon and the supervisor `kprof-launch` say to each other over one Unix stream socket:
+//
+//   daemon                                     kprof-launch
+//   1 byte with descriptors (SCM_RIGHTS)    ->             where the output goes, see below
+//   Hello, Prepare(LaunchRequest)           ->             runs what is to run before the lease, if anything:
+//                                           <-  Hello, StepsDone
+//   Lease(variables)                        ->             makes the plan, forks, sets everything up, stops before exec
+//                                           <-  Hello, Prepared
+//   Go                                      ->             exec
+//                                           <-  Started | LaunchFailed
+//   Stop(grace_ms), any time                ->             TERM to the tree, KILL after the grace
+//                                           <-  Output, each with a descriptor; LeftOut
+//                                           <-  Ended      the whole tree is gone; then it exits
+//
+// When the socket closes without Go, or at any time later, the supervisor kills the tree at once and exits.
+// The output goes into files, where daemon and supervisor are of one user: stdout log, stderr log, output progress.
+// Else the files are the daemon's alone, and the supervisor gets two stream sockets for what the command prints,
+// stdout's and stderr's, made as the channel was. All of it has been sent before Ended is; of what is sent later
+// nothing is kept.
+//
+// A frame is u32 length (of what follows), u8 type, payload; integers little-endian; strings u32 length + bytes.
+// Decoders take untrusted bytes: they fail with kBadInput, never read past the end, and never allocate more than the
+// frame holds (and a string object per string in it). The socket is the only link: nothing else is shared.
+//
+// LaunchFailed may come instead of Prepared, too: what can be seen before Go is told before Go. Ended comes without
+// Started when the command was stopped, or its process killed, before exec; it then has no wall time. So it does where
+// the step before the lease failed. The daemon sends Lease with Prepare where there is no such step.
+//
+// An Output is a regular file that the command or its tool left, open for reading alone. Its descriptor comes with the
+// first byte of its frame.
+//
+// Hello is each side's first frame: a magic and kLaunchProtocolVersion. Its form never changes, so that programs of
+// different builds know each other as such, and refuse: a replaced kprof-launch must not answer in fields that mean
+// something else. A supervisor that refuses says LaunchFailed without Hello, whose step is a sentence
+// (kOtherBuildsStep): that is what even a daemon from before Hello passes on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/launch/launch_request.h"
+#include "storage/base/status.h"
+
+namespace kprof {
+
+constexpr size_t kLaunchFrameLimitBytes = 8 << 20;
+
+// How many descriptors the first byte brings; one more, the last, is only held (remains_lock.h).
+constexpr size_t kOutputFiles = 3;
+constexpr size_t kOutputSockets = 2;
+
+// Raised with every change of a message's bytes or meaning; launch_protocol_test.cc notices a change of bytes.
+constexpr uint32_t kLaunchProtocolVersion = 5;
+
+constexpr const char* kOtherBuildsWhy = "kprofd and kprof-launch are of different builds";
+constexpr const char* kOtherBuildsRemedy = "restart kprofd";
+constexpr const char* kOtherBuildsStep = "kprofd and kprof-launch are of different builds; restart kprofd";
+
+// Of what a command writes to $KPROF_METRICS, that is kept.
+constexpr size_t kMostMetricTextBytes = 1 << 20;
+
+// Bounds of Output and LeftOut; a message that is over them comes from no supervisor of ours.
+constexpr size_t kMostOutputPathBytes = 4096;
+constexpr size_t kMostLeftOutReasons = 16;
+constexpr size_t kMostLeftOutReasonBytes = 1024;
+
+// A longer grace counts as this one.
+constexpr int64_t kLongestGraceMs = 7 * 24 * 3600 * 1000LL;
+
+// The supervisor's exit status, for a daemon that wants to know without listening.
+constexpr int kLaunchTreeGone = 0;
+constexpr int kLaunchTreeLeft = 3;  // some processes could not be ended
+
+enum class LaunchMessage : uint8_t {
+  kPrepare = 1,
+  kGo = 2,
+  kStop = 3,
+  kLease = 4,
+  kHello = 8,
+  kPrepared = 16,
+  kStarted = 17,
+  kLaunchFailed = 18,
+  kEnded = 19,
+  kStepsDone = 20,
+  kOutput = 21,
+  kLeftOut = 22,
+  kCommandOver = 23,
+  kStepBegins = 24,
+};
+
+// Why the supervisor does not even try: no argv, a folder that is no absolute path, a NUL inside a string, a negative
+// limit, one of output that its log could not say (output_progress.h), more than a frame holds. kUsage.
+Status CheckLaunchRequest(const LaunchRequest& request);
+
+// Where a launch stopped: "chdir", "exec", "interpreter" (the program is there, what its first line names is not),
+// "setrlimit", "fork"...
+struct LaunchFailure {
+  std::string step;
+  int32_t error = 0;  // errno
+  bool operator==(const LaunchFailure&) const = default;
+};
+
+// Steps of a LaunchFailure that go on with why a plan could not be made.
+inline constexpr char kToolMissingStep[] = "tool missing: ";
+inline constexpr char kNotPermittedStep[] = "not permitted: ";
+inline constexpr char kPlanStep[] = "plan: ";
+
+struct CommandStarted {
+  int32_t pid = 0;
+  int64_t unix_ns = 0;  // just before exec
+  int64_t mono_ns = 0;
+  bool operator==(const CommandStarted&) const = default;
+};
+
+struct CommandEnded {
+  std::optional<int32_t> exit_code;  // or
+  std::optional<int32_t> signal;     // or neither: it is out of reach and may still run (unkillable_processes)
+  bool stopped = false;              // Stop had been asked for when the command ended
+  bool killed = false;               // it took our KILL
+  int64_t ended_unix_ns = 0;         // of the command itself, not of what it left behind
+  int64_t wall_ns = 0;               // of the command itself
+  int64_t user_cpu_ns = 0;           // from here on: the whole tree
+  int64_t system_cpu_ns = 0;
+  int64_t max_rss_bytes = 0;
+  int64_t voluntary_switches = 0;
+  int64_t involuntary_switches = 0;
+  int64_t leftover_processes = 0;    // outlived the command and were ended
+  int64_t unkillable_processes = 0;  // out of our reach: changed identity (setuid), or hang in the kernel
+  int64_t host_cpus = 0;             // that the command may use; 0: not known, or it was too short to tell
+  int64_t host_wall_ns = 0;          // from Prepared to the end of the tree
+  int64_t others_cpu_ns = 0;         // what others used of those CPUs in that time (host_cpu.h)
+  int64_t stdout_bytes = 0;          // as printed
+  int64_t stdout_dropped_bytes = 0;
+  int64_t stderr_bytes = 0;
+  int64_t stderr_dropped_bytes = 0;
+  int32_t output_error = 0;           // errno of the first failed log write (ENOSPC), 0 for none; the command went on
+  std::string metrics;                // what was written to $KPROF_METRICS, as it came; at most kMostMetricTextBytes
+  int64_t metrics_dropped_bytes = 0;  // what came behind that
+  // A step that failed, "prepare", "check" or as its tool calls it, and how; empty: none did.
+  std::string failed_step;
+  std::optional<int32_t> step_exit_code;
+  std::optional<int32_t> step_signal;
+  bool operator==(const CommandEnded&) const = default;
+};
+
+inline constexpr char kPrepareStep[] = "prepare";
+inline constexpr char kCheckStep[] = "check";
+
+// A file that a command or its tool left.
+struct OutputFound {
+  std::string path;          // as it was found: from the command's folder, from the tool's, or absolute
+  int32_t tool_output = -1;  // which of the tool's outputs it is; -1: one that was asked for
+  bool operator==(const OutputFound&) const = default;
+};
+
+// Files that were found and are not handed over, and why.
+struct OutputsLeftOut {
+  std::vector<std::string> reasons;  // "'out/a.json': it is older than the run"
+  int64_t more = 0;                  // that are not named
+  bool operator==(const OutputsLeftOut&) const = default;
+};
+
+// With the marker (launcher.h) in its environment. Fails as CheckLaunchRequest does.
+Result<LaunchRequest> MarkedRequest(LaunchRequest request, const std::string& marker);
+
+std::string EncodeLaunchFailure(const LaunchFailure& failure);
+Result<LaunchFailure> DecodeLaunchFailure(std::string_view payload);
+std::string EncodeCommandStarted(const CommandStarted& started);
+Result<CommandStarted> DecodeCommandStarted(std::string_view payload);
+std::string EncodeCommandEnded(const CommandEnded& ended);
+Result<CommandEnded> DecodeCommandEnded(std::string_view payload);
+std::string EncodeLease(const std::vector<std::string>& variables);
+Result<std::vector<std::string>> DecodeLease(std::string_view payload);
+std::string EncodeOutputFound(const OutputFound& output);
+Result<OutputFound> DecodeOutputFound(std::string_view payload);
+std::string EncodeOutputsLeftOut(const OutputsLeftOut& left_out);
+Result<OutputsLeftOut> DecodeOutputsLeftOut(std::string_view payload);
+std::string EncodeStop(int64_t grace_ms);
+Result<int64_t> DecodeStop(std::string_view payload);
+
+// A frame, ready to be sent.
+std::string FrameOf(LaunchMessage type, std::string_view payload = {});
+
+// The first frame of either side.
+std::string HelloFrame(uint32_t version = kLaunchProtocolVersion);
+
+// Hello and Prepare, and Lease where nothing runs before it.
+std::string FirstFrames(const LaunchRequest& request);
+
+// Cuts a byte stream into frames. The Hello that it must begin with is checked here and not handed on.
+class FrameReader {
+ public:
+  struct Frame {
+    LaunchMessage type;
+    std::string payload;
+  };
+  // REQUIRES: Next is called until it says nothing, before more is added; so no more than a frame is ever held.
+  void Add(std::string_view bytes) { buffer_ += bytes; }
+  // The next whole frame, or nothing yet. kBadInput for a length of 0 or over kLaunchFrameLimitBytes, and for a type
+  // that is none of ours, or when the first frame is not our Hello; the stream is then dead.
+  Result<std::optional<Frame>> Next();
+
+  // The other end speaks our protocol. While false, a failure of Next means that it is of another build.
+  bool greeted() const { return greeted_; }
+
+ private:
+  Result<std::optional<Frame>> NextFrame();
+
+  std::string buffer_;
+  size_t taken_bytes_ = 0;  // of buffer_, by frames that were returned
+  bool greeted_ = false;
+};
+
+}  // namespace kprof

@@ -1,0 +1,44 @@
+// Why somebody who connected over TCP was not let in, as it is counted and logged.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "storage/crypto/tls_pump.h"
+
+namespace kprof {
+
+enum class TlsRefusal {
+  kNotTls,      // plain HTTP, HTTP/2 without TLS, or any other bytes
+  kOldVersion,  // TLS 1.1 or older
+  kNoCommonCipher,
+  kNotHttp2,  // ALPN without h2
+  kNoCertificate,
+  kUnknownAuthority,  // signed by nobody of client_ca
+  kNotValidNow,       // expired, or not valid yet
+  kRevoked,
+  kNoCurrentList,   // what was revoked is not known: the list itself has expired
+  kBadCertificate,  // not for clients, too weak, or broken in another way
+  kDistrusted,      // the client ended it: it does not trust this node's certificate, or cannot use it
+  kSilent,          // did not finish its handshake in time, or said nothing after it
+  kHungUp,          // left in the middle of its handshake
+  kCrowdedOut,      // of more handshakes at a time than there is room for, the oldest
+  kFull,            // as many connections as may be
+  kFullForCertificate,
+  kNoRole,       // a good certificate that no rule knows; it is told so by every call
+  kRoleChanged,  // a live connection's: by new rules its certificate is another caller
+  kOther,
+};
+constexpr size_t kTlsRefusals = static_cast<size_t>(TlsRefusal::kOther) + 1;
+
+// For the metrics: "unknown_authority".
+std::string_view TlsRefusalName(TlsRefusal refusal);
+// For the log: what is wrong, and where one would look to mend it.
+std::string_view TlsRefusalText(TlsRefusal refusal);
+
+// Of X509_verify_cert's answer, other than X509_V_OK.
+TlsRefusal RefusalOfCertificate(long verify_result);
+// Of a handshake that broke; `verify_result` is SSL_get_verify_result's.
+TlsRefusal RefusalOfHandshake(const TlsFailure& failure, long verify_result);
+
+}  // namespace kprof

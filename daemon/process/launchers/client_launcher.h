@@ -1,0 +1,58 @@
+// The Launcher of captures that kprofctl follows in system mode: kprofctl starts kprof-launch itself, so that the
+// command stays in its caller's cgroup, namespaces, container, job allocation, terminal and limits. A launch is offered
+// under its run's id; the client comes for it over the side socket (proto/side_socket.h) and gets one end of the
+// supervisor's channel. What the supervisor says is the client's word: it is a process of the client's user, who could
+// say it anyway.
+//
+// Io loop only. The loop must outlive it; Launched objects may outlive it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/process/launchers/launcher.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class DistantSupervisor;
+
+class ClientLauncher final : public Launcher {
+ public:
+  explicit ClientLauncher(IoLoop& loop);
+  ~ClientLauncher() override;
+
+  // A launch whose client does not come for it within 10 s fails with kClientGone. There is one offer per marker.
+  Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as, const std::string& marker,
+                                           const OutputFiles& files, LaunchEvents events) override;
+
+  // Its supervisor is its client's child, out of our reach, but ends all and itself when the daemon is gone; waits
+  // until it is seen to have (remains_lock.h), 40 s at most: the time that a keeper takes for one that does not end by
+  // itself.
+  void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                  std::function<void(Status)> done) override;
+
+  // The end of the channel that the supervisor gets: once, and to the uid whose run it is. kNotFound for any other
+  // marker or uid, and for one that was taken.
+  Result<UniqueFd> Take(const std::string& marker, uint32_t uid);
+
+  // It waits for its client.
+  bool IsOffered(const std::string& marker) const { return offers_->contains(marker); }
+
+ private:
+  struct Offer {
+    uint32_t uid = 0;
+    UniqueFd channel;
+    std::weak_ptr<DistantSupervisor> supervisor;
+    IoLoop::Timer limit;
+  };
+  using Offers = std::map<std::string, Offer>;
+
+  IoLoop& loop_;
+  const std::shared_ptr<Offers> offers_;  // Launched objects withdraw theirs, and may outlive us
+};
+
+}  // namespace kprof

@@ -1,0 +1,103 @@
+// Starts a command under the supervisor `kprof-launch` and follows it. The door to processes: tests of the state
+// machine put a fake here (tests/fakes/process/fake_launcher.h). The real ones: supervisor_launcher.h (the daemon
+// starts it), client_launcher.h (the client does), helper_launcher.h (the root helper does).
+//
+// Io loop only. Nothing blocks. Events come from the loop, never from inside a call. Destroying a Launched closes its
+// channel: the supervisor then kills the tree, and no further event comes. It may be destroyed from inside its own
+// events.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/launch/launch_protocol.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+#include "storage/catalog/run_starter.h"
+
+namespace kprof {
+
+// Who starts a supervisor, and whose command it is.
+struct LaunchAs {
+  RunStarter starter = RunStarter::kDaemon;
+  uint32_t uid = 0;
+  bool operator==(const LaunchAs&) const = default;
+};
+
+// A file that a command left, open: nobody has looked at it yet.
+struct ReceivedOutput {
+  OutputFound found;
+  UniqueFd fd;
+};
+
+struct LaunchEvents {
+  // The command runs among the processes of the helper, not in a unit of its own. Before the final event, if at all.
+  std::function<void()> shares_cgroup;
+  // Who is to start it is not there, and is waited for: why, and who. Before prepared, once, if at all.
+  std::function<void(Status)> held_up;
+  // Of a request with a step before the lease: that is started. Stop ends it as it ends a command.
+  std::function<void()> step_begins;
+  // That has run well: Lease may be called.
+  std::function<void()> steps_done;
+  std::function<void()> prepared;
+  std::function<void(CommandStarted)> started;
+  // The command has ended, and its tree is gone: what follows are steps after it, and the search for what it left.
+  std::function<void()> command_over;
+  // A file that it left, and those that are left out. After started, before ended.
+  std::function<void(std::shared_ptr<ReceivedOutput>)> output;
+  std::function<void(OutputsLeftOut)> left_out;
+  // Processes of it may live on: what was to end them could not, and why. Before the final event, if at all.
+  std::function<void(Status)> may_live_on;
+  // It never started: no such program, no permission, no such folder, or the supervisor did not tell of it within 60 s
+  // of its start or 30 s of Go (a disk that hangs) and was killed. kSpawnFailed with the path and the remedy;
+  // kClientGone when the client was to start it and did not come for it within 10 s. Final.
+  std::function<void(Status)> failed;
+  // The whole tree is gone. Final.
+  std::function<void(CommandEnded)> ended;
+  // The supervisor died without a word (killed), or did not answer a Stop in time and was killed. What it left has been
+  // swept already, as far as it is in anybody's reach. kCommandFailed. Final.
+  std::function<void(Status)> lost;
+};
+
+// Where a supervisor puts what its command prints. Borrowed for the call.
+struct OutputFiles {
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+  int progress_fd = -1;  // the logs' (output_progress.h); none: the others are sockets (output_intake.h)
+  int held_fd = -1;      // where others start it: supervisor and keeper only hold it (remains_lock.h)
+};
+
+class Launched {
+ public:
+  virtual ~Launched() = default;
+  // The devices are the run's: the variables that say so. REQUIRES: steps_done was called, Lease was not.
+  virtual void Lease(const std::vector<std::string>& variables) = 0;
+  // REQUIRES: prepared was called, Go was not.
+  virtual void Go() = 0;
+  // TERM to the whole tree, KILL after the grace. Any time after Launch; a second call can only shorten the grace. A
+  // final event follows, also where the supervisor is stopped itself or hangs: it has 20 s beyond the grace to say that
+  // all is over, and 5 s from a second call without grace.
+  virtual void Stop(int64_t grace_ms) = 0;
+};
+
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  // Fails when there is nothing to wait for: a request that makes no sense (kUsage), no supervisor (kSpawnFailed).
+  // The marker (a run id) is put into the command's environment as KPROF_RUN_ID, so that whatever survives a killed
+  // supervisor can be found (process_sweep.h). The supervisor carries it, too, and the request's KPROF_STATE: so can
+  // one that survives a killed daemon.
+  virtual Result<std::unique_ptr<Launched>> Launch(const LaunchRequest& request, const LaunchAs& as,
+                                                   const std::string& marker, const OutputFiles& files,
+                                                   LaunchEvents events) = 0;
+
+  // Ends what is left of a launch of a daemon that was killed; where that is not in our power, waits for its own end.
+  // Answers once, from the loop, some two minutes later at most: ok when nobody is left, else why somebody may be.
+  // `progress`: the progress file of that launch, opened anew.
+  virtual void EndRemains(const LaunchAs& as, const std::string& marker, UniqueFd progress,
+                          std::function<void(Status)> done) = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,73 @@
+// A supervisor that is nobody's child here: kprofctl started it, or the helper. It has a keeper (supervisor_guard.h),
+// which ends what it leaves and holds the channel open until then: so the channel's end is the end of all. One that
+// owes an answer for too long is told to end by the half of the channel that is closed; what does not end even so is
+// ended by force where there is somebody who may, else it is left to its user.
+//
+// Io loop only. Kept by its handlers.
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/launch/launch_error.h"
+#include "daemon/process/launchers/launcher.h"
+#include "daemon/process/launchers/supervisor_channel.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+// A keeper kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most: by then all are gone.
+inline constexpr int64_t kSupervisorGoneLimitNs = 2 * kSupervisorEndLimitNs;
+
+class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor> {
+ public:
+  // Ends what carries the marker, then calls `done`, in any case and a bounded time later: with why where it could not.
+  using EndByForce = std::function<void(std::function<void(Status)> done)>;
+
+  // `end_by_force` may be empty.
+  DistantSupervisor(IoLoop& loop, EndByForce end_by_force);
+
+  Status Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
+               std::string first_frames);
+
+  // Whoever is to start it has, or will at once: from now on it has the time that launcher.h gives.
+  void ExpectReady() { channel_->ExpectPrepared(); }
+  // It has said that it is there.
+  bool greeted() const { return channel_->greeted(); }
+  // What it fails for if it ends before it has said so.
+  void BlameUnlessReady(const Status& why) { why_not_ready_ = why; }
+
+  const std::shared_ptr<SupervisorChannel>& channel() const { return channel_; }
+
+  // Closes the channel, upon which the supervisor ends its tree and itself. No event comes any more.
+  void Abandon();
+
+  // The last event was told, or nobody listens.
+  bool over() const { return channel_->over(); }
+
+  // Nobody will start it: `why` is its last event.
+  void GiveUp(const Status& why);
+
+ private:
+  void OnChannelEnd(SupervisorChannel::Why why);
+  // Waits for the other end to be closed, as nobody may be asked for more.
+  void Linger();
+  void OnLingered();
+  // `ended`: what is known of its end without force.
+  void ForceAndTell(const Status& ended, const Status& last);
+  Status WhyItEnded() const;
+
+  IoLoop& loop_;
+  const EndByForce end_by_force_;
+  std::shared_ptr<SupervisorChannel> channel_;
+  // The same socket again: it stays when the channel has been closed for its silence.
+  boost::asio::local::stream_protocol::socket lingering_;
+  IoLoop::Timer linger_limit_;
+  std::optional<Status> why_not_ready_;
+};
+
+}  // namespace kprof

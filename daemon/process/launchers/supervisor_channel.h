@@ -1,0 +1,136 @@
+// What is said to one kprof-launch and what it says: its messages become LaunchEvents, and it owes its answers in the
+// time that launcher.h gives. It may be anybody's program: a client starts its own. So each message is heard once, in
+// its order, and however much it says or leaves unread, it costs the loop and the memory no more than its share. Whose
+// turn it is to speak is launch_protocol.h. Knows nothing of its process: whose child it is, how it ends, what it
+// leaves are child_supervisor.h and remote_supervisor.h.
+//
+// Io loop only. Kept by its handlers until it is closed.
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/launch/launch_error.h"
+#include "daemon/launch/launch_protocol.h"
+#include "daemon/process/launchers/launcher.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+// Beyond the grace of a Stop, and from the close of its channel: a supervisor gives up by itself on what it cannot kill
+// after 10 s; twice that, so that on a busy host it still says what it could not end.
+inline constexpr int64_t kSupervisorEndLimitNs = 20 * kNanosPerSecond;
+
+class SupervisorChannel : public std::enable_shared_from_this<SupervisorChannel> {
+ public:
+  enum class Why {
+    kEnd,       // the other end is gone
+    kNonsense,  // it speaks no protocol of ours: it is not to live on
+    kSilent,    // it owes an answer, see silent(): it is not to live on
+  };
+  // Called once, when it ends otherwise than by Close; what it held is let go then.
+  using Ended = std::function<void(Why)>;
+
+  SupervisorChannel(IoLoop& loop, LaunchSubject subject, std::string marker, LaunchEvents events, Ended ended);
+
+  // Sends the first frames (Hello, Prepare). Fails when the socket cannot be used.
+  Status Begin(UniqueFd socket, std::string first_frames);
+
+  // It is there by now, or will be at once: its time to say that it is ready begins.
+  void ExpectPrepared();
+  // The devices are the run's: it is to get ready, in the time that it has for that.
+  void Lease(const std::vector<std::string>& variables);
+  void Go();
+  void Stop(int64_t grace_ms);
+
+  // What has come by now is told. For whoever learns in another way that the supervisor is gone.
+  void TakeReceived();
+  // Closes, upon which the supervisor ends its tree and itself.
+  void Close();
+  // No event comes any more.
+  void Forget();
+
+  void TellMayLiveOn(const Status& why) { Tell(events_.may_live_on, why); }
+  // The last event, unless there was one: lost for kCommandFailed, else failed.
+  void TellLast(const Status& last);
+  // It is of another build, which shows before any Go: nothing was executed.
+  void TellOtherBuilds();
+
+  bool open() const { return socket_.is_open(); }
+  bool over() const { return over_; }
+  bool greeted() const { return frames_.greeted(); }
+  const std::optional<Status>& silent() const { return given_up_; }
+  const LaunchSubject& subject() const { return subject_; }
+  const std::string& marker() const { return marker_; }
+
+ private:
+  void Send(std::string frame);
+  void SendMore();
+  void Receive();
+  // Takes what is there, so many pieces at most; returns whether more may come.
+  bool Take(int most_reads);
+  void TakeFrames();
+  // Bytes and the descriptors that come with them. An error, or would_block.
+  boost::system::error_code ReadSome(std::string& bytes);
+  // False: it is nothing that may be said now.
+  bool Take(const FrameReader::Frame& frame);
+  bool TakeOutput(const FrameReader::Frame& frame);
+  void End(Why why);
+  // It owes an answer by then; else `silent` is what it is given up for. ExpectNothing: it has answered.
+  void ExpectAnswer(int64_t by_ns, Status silent);
+  void ExpectNothing();
+  void OnSilence();
+
+  // The callee may destroy the Launched, which empties events_: so a copy is called.
+  template <typename Event, typename... Arguments>
+  void Tell(const Event& event, const Arguments&... arguments) {
+    if (over_ || !event) return;
+    Event call = event;
+    call(arguments...);
+  }
+  template <typename Event, typename Argument>
+  void TellOver(const Event& event, const Argument& argument) {
+    if (over_) return;
+    over_ = true;
+    Event call = event;
+    events_ = LaunchEvents();
+    if (call) call(argument);
+  }
+
+  IoLoop& loop_;
+  const LaunchSubject subject_;
+  const std::string marker_;
+  LaunchEvents events_;
+  Ended ended_;
+  bool over_ = false;  // the last event was told, or nobody listens
+  boost::asio::local::stream_protocol::socket socket_;
+  FrameReader frames_;
+  std::deque<UniqueFd> descriptors_;  // that have come, of frames still to come
+  const int64_t most_outputs_;
+  int64_t outputs_ = 0;
+  std::string outbox_;  // one request and kSpareOutboxBytes at most
+  bool sending_ = false;
+  std::optional<Status> silent_;  // what it is given up for when it goes on owing us an answer
+  int64_t answer_by_ns_ = 0;
+  IoLoop::Timer answer_limit_;
+  bool stop_sent_ = false;
+  bool go_sent_ = false;
+  bool lease_sent_ = false;
+  const bool has_steps_before_;
+  bool step_begins_heard_ = false;
+  bool steps_done_heard_ = false;
+  bool command_over_heard_ = false;
+  bool left_out_heard_ = false;
+  bool prepared_heard_ = false;
+  bool started_heard_ = false;
+  std::optional<Status> given_up_;  // it was, for this
+};
+
+}  // namespace kprof

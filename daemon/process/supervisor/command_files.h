@@ -1,0 +1,75 @@
+// Finds the files that a command and its tool left: by globs, from a folder or absolute. Takes regular files of the
+// caller's own alone, and none that was last changed before the run began. Follows a symbolic link only where the glob
+// names the folder itself; a file that is one is left out, and so is a device, a pipe or a socket. Files that are left
+// out are named, as far as there is room.
+//
+// `*` and `?` stand for no slash, `**` for any number of folders; a name that begins with a dot must be named so.
+//
+// Blocks for the file system; looks at kMostEntries names at most, and for kLongestSearchNs.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/launch/launch_protocol.h"
+#include "storage/base/clock.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class OutputSearch {
+ public:
+  static constexpr int64_t kMostEntries = 200'000;
+  static constexpr int64_t kLongestSearchNs = 60 * kNanosPerSecond;
+
+  struct Limits {
+    int64_t files = 1000;
+    int64_t entries = kMostEntries;
+    int64_t not_before_unix_ns = 0;
+    int64_t time_ns = kLongestSearchNs;
+  };
+  explicit OutputSearch(const Limits& limits);
+
+  // `glob` from `folder`, unless it is absolute. `tool_output`: as in OutputFound. True: it matched something.
+  bool Find(const std::string& folder, const std::string& glob, int32_t tool_output);
+  // One more that is not kept, and why.
+  void LeaveOut(const std::string& reason);
+  // Says that the glob matched no file.
+  void Miss(const std::string& glob) { LeaveOut("no file matches '" + Shown(glob) + "'"); }
+
+  struct File {
+    std::string path;
+    OutputFound found;
+  };
+  // In the order in which they were found; each file once.
+  std::vector<File>& files() { return files_; }
+  const OutputsLeftOut& left_out() const { return left_out_; }
+
+  // Invalid where it cannot be had, which is then noted.
+  UniqueFd Open(const File& file);
+
+ private:
+  struct Place;
+  void Walk(const Place& place, size_t part);
+  void WalkAny(const Place& place, size_t part);
+  void Take(const Place& place);
+  bool Count();
+  static std::string Shown(std::string_view bytes);
+
+  const Limits limits_;
+  const int64_t until_mono_ns_;
+  std::vector<std::string> parts_;  // of the glob that is being looked for
+  int32_t tool_output_ = -1;
+  bool matched_ = false;
+  int64_t entries_ = 0;
+  bool gave_up_ = false;
+  std::vector<File> files_;
+  std::set<std::pair<uint64_t, uint64_t>> seen_;  // device and inode
+  OutputsLeftOut left_out_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,58 @@
+// The supervisor's end of launch_protocol.h. Never waits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/launch/launch_protocol.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class ControlChannel {
+ public:
+  explicit ControlChannel(UniqueFd socket);
+
+  int fd() const { return socket_.get(); }
+
+  // Takes what has come. After it, Next gives the frames.
+  void Receive();
+  std::optional<FrameReader::Frame> Next();
+
+  // Hello goes before the first. What the socket does not take waits, and goes with Flush.
+  void Send(LaunchMessage type, std::string_view payload = {});
+  // With a descriptor, which is borrowed. REQUIRES: !waits_to_send(). False: there is no room now, and nothing was
+  // sent.
+  bool SendWithFile(LaunchMessage type, std::string_view payload, int fd);
+  bool waits_to_send() const { return !closed_ && !outbox_.empty(); }
+  void Flush();
+
+  // The other end is gone, or speaks nonsense: both mean that nobody is there to answer to. A daemon of another build
+  // has been told so.
+  bool closed() const { return closed_; }
+
+  // What came with the first byte: kOutputFiles or kOutputSockets. Valid before the first frame. One more may have
+  // come, which is held and not touched (remains_lock.h).
+  std::vector<UniqueFd>& files() { return files_; }
+  // They are sockets for the output, and made by whoever made this channel: nothing else that the other end may have
+  // open, written to by somebody with more rights.
+  bool HasOutputSockets() const;
+
+ private:
+  void ReceiveFiles();
+  void SendBytes(const std::string& bytes);
+  std::string FirstTime(std::string frame);
+
+  UniqueFd socket_;
+  std::vector<UniqueFd> files_;
+  UniqueFd held_;
+  bool has_files_ = false;
+  bool closed_ = false;
+  bool said_hello_ = false;
+  std::string outbox_;
+  FrameReader frames_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,512 @@
+#include "daemon/process/supervisor/supervisor.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+#include "daemon/capture/tools.h"
+#include "daemon/launch/launch_digest.h"
+#include "daemon/process/supervisor/output_to_daemon.h"
+#include "daemon/process/supervisor/output_to_log.h"
+#include "storage/base/clock.h"
+#include "storage/base/environment.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kNever = INT64_MAX;
+constexpr int64_t kFirstRoundDelayNs = 20 * kNanosPerMilli;
+constexpr int64_t kLongestRoundDelayNs = 500 * kNanosPerMilli;
+constexpr int64_t kKillLimitNs = 10'000 * kNanosPerMilli;
+// For the last output to be taken once a Stop was asked for: less than a daemon waits that asks twice.
+constexpr int64_t kLastOutputLimitNs = 3'000 * kNanosPerMilli;
+// Shorter runs say nothing of the host (host_cpu.h), and are not to wait for the second reading.
+constexpr int64_t kShortestHostWallNs = 100 * kNanosPerMilli;
+
+int64_t In(int64_t delay_ms) {
+  return ReadClockNs(CLOCK_MONOTONIC) + std::clamp<int64_t>(delay_ms, 0, kLongestGraceMs) * kNanosPerMilli;
+}
+
+// Why there is no plan.
+std::string StepOf(ErrorCode code) {
+  if (code == ErrorCode::kToolMissing) return kToolMissingStep;
+  if (code == ErrorCode::kNotPermitted) return kNotPermittedStep;
+  return kPlanStep;
+}
+
+std::vector<std::string> ShellCommand(const std::string& command) {
+  return {"/bin/sh", "-c", command};
+}
+
+}  // namespace
+
+Supervisor::Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
+                       char* output_folder)
+    : channel_(std::move(control)),
+      child_signal_fd_(std::move(child_signal_fd)),
+      own_nofile_(own_nofile),
+      digest_(std::move(digest)),
+      folder_(output_folder),
+      kill_at_ns_(kNever),
+      next_round_at_ns_(kNever),
+      give_up_at_ns_(kNever) {}
+
+int Supervisor::Run() {
+  const int status = RunToTheEnd();
+  folder_.Remove();
+  return status;
+}
+
+int Supervisor::RunToTheEnd() {
+  // What was said last has to be taken, too.
+  while (!done_ || (channel_.waits_to_send() && ReadClockNs(CLOCK_MONOTONIC) < give_up_at_ns_)) {
+    Poll();
+    // A channel that is closed means the same at any moment: nobody wants the tree.
+    if (channel_.closed() && !done_) {
+      if (!child_) return kLaunchTreeGone;
+      if (phase_ >= Phase::kOutputs) break;
+      if (!killing_) BeginKill();
+    }
+    KeepDeadlines();
+    if (phase_ == Phase::kOver && !done_ && stdout_->out() && stderr_->out()) ReportEnd();
+  }
+  return unkillable_ == 0 ? kLaunchTreeGone : kLaunchTreeLeft;
+}
+
+void Supervisor::Poll() {
+  const bool open = !channel_.closed();
+  const bool sends = channel_.waits_to_send() || (phase_ == Phase::kOutputs && !done_);
+  pollfd waits[6] = {
+      {open ? channel_.fd() : -1, static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), 0},
+      {child_ ? child_->report_fd.get() : -1, POLLIN, 0},
+      open && stdout_ ? stdout_->wait() : pollfd{-1, 0, 0},
+      open && stderr_ ? stderr_->wait() : pollfd{-1, 0, 0},
+      {child_signal_fd_.get(), POLLIN, 0},
+      metrics_ ? metrics_->wait() : pollfd{-1, 0, 0},
+  };
+  const int64_t wake_at_ns = std::min({kill_at_ns_, next_round_at_ns_, give_up_at_ns_});
+  timespec timeout{};
+  if (wake_at_ns != kNever) {
+    int64_t left_ns = std::max<int64_t>(0, wake_at_ns - ReadClockNs(CLOCK_MONOTONIC));
+    timeout.tv_sec = left_ns / (kNanosPerSecond);
+    timeout.tv_nsec = left_ns % (kNanosPerSecond);
+  }
+  if (::ppoll(waits, std::size(waits), wake_at_ns == kNever ? nullptr : &timeout, nullptr) <= 0) return;
+  if ((waits[0].revents & ~POLLOUT) != 0) HearChannel();
+  if ((waits[0].revents & POLLOUT) != 0) {
+    channel_.Flush();
+    HandOver();
+  }
+  if (waits[1].revents != 0) ReadReport();
+  // The logs are the daemon's, and belong to the next one when it is gone.
+  if (waits[2].revents != 0 && !channel_.closed()) stdout_->Turn();
+  if (waits[3].revents != 0 && !channel_.closed()) stderr_->Turn();
+  if (waits[5].revents != 0) metrics_->Turn();
+  if (waits[4].revents != 0) OnChildren();
+}
+
+void Supervisor::HearChannel() {
+  channel_.Receive();
+  while (std::optional<FrameReader::Frame> frame = channel_.Next()) {
+    switch (frame->type) {
+      case LaunchMessage::kPrepare: {
+        Result<LaunchRequest> request = DecodeLaunchRequest(frame->payload);
+        frame->payload = std::string();
+        if (phase_ == Phase::kNothing && !done_) TakeRequest(std::move(request));
+        break;
+      }
+      case LaunchMessage::kLease:
+        if (phase_ == Phase::kWaiting && !done_) TakeLease(DecodeLease(frame->payload));
+        break;
+      case LaunchMessage::kGo:
+        if (phase_ == Phase::kCommand && child_ && !stop_asked_) child_->Go();
+        break;
+      case LaunchMessage::kStop:
+        if (Result<int64_t> grace_ms = DecodeStop(frame->payload); grace_ms.ok()) Stop(*grace_ms);
+        break;
+      default:
+        break;  // only we say those
+    }
+  }
+}
+
+void Supervisor::TakeRequest(Result<LaunchRequest> request) {
+  if (!request.ok() || !CheckLaunchRequest(*request).ok()) return Fail({"request", EBADMSG});
+  if (!digest_.empty() && LaunchDigest(*request) != digest_) {
+    // To the caller's terminal, where there is one: whoever sent this is not to tell it.
+    constexpr std::string_view kRefused =
+        "kprof-launch: start the command: kprofd sent another than was asked for, so nothing was started; tell whoever "
+        "looks after this node\n";
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, kRefused.data(), kRefused.size());
+    return Fail({"digest", EPERM});
+  }
+  if (!digest_.empty() && !channel_.HasOutputSockets()) return Fail({"output", EPERM});
+  request_ = *std::move(request);
+  leftover_grace_ms_ = request_.leftover_grace_ms;
+  began_unix_ns_ = ReadClockNs(CLOCK_REALTIME_COARSE);  // as the kernel stamps files
+  tool_ = FindTool(request_.tool);
+  if (tool_ == nullptr) return Fail({std::string(kPlanStep) + "there is no such tool", EINVAL});
+  if (!MakeStreams()) return Fail({"pipe", errno});
+  if (!tool_->outputs.empty()) {
+    folder_error_ = folder_.Make(digest_.empty() ? request_.output_folder : "", request_.environment);
+    const bool is_needed = std::any_of(tool_->outputs.begin(), tool_->outputs.end(),
+                                       [](const ToolOutput& output) { return output.required; });
+    if (folder_error_ != 0 && is_needed) return Fail({"output folder", folder_error_});
+    if (folder_error_ == 0) {
+      SetVariable(request_.environment, std::string(kOutputFolderVariable) + "=" + folder_.path());
+    }
+  }
+  phase_ = Phase::kWaiting;
+  if (request_.prepare.empty()) return;
+  channel_.Send(LaunchMessage::kStepBegins);
+  const LaunchFailure failure = StartChild(Phase::kBefore, ShellCommand(request_.prepare));
+  if (!failure.step.empty()) Fail(failure);
+}
+
+bool Supervisor::MakeStreams() {
+  out_ = MakeOutputPipe();
+  err_ = MakeOutputPipe();
+  if (!out_.read.valid() || !err_.read.valid()) return false;
+  metric_pipe_ = MakeMetricPipe();
+  if (!metric_pipe_.read.valid()) return false;
+  metrics_.emplace(std::move(metric_pipe_.read));
+  std::vector<UniqueFd>& files = channel_.files();
+  if (files.size() == kOutputSockets) {
+    stdout_ = std::make_unique<OutputToDaemon>(std::move(out_.read), std::move(files[0]));
+    stderr_ = std::make_unique<OutputToDaemon>(std::move(err_.read), std::move(files[1]));
+    return true;
+  }
+  const OutputLimits limits{request_.output_head_bytes, request_.output_tail_bytes};
+  const int progress = files[2].get();
+  stdout_ =
+      std::make_unique<OutputToLog>(std::move(out_.read), files[0].get(), progress, OutputStream::kStdout, limits);
+  stderr_ =
+      std::make_unique<OutputToLog>(std::move(err_.read), files[1].get(), progress, OutputStream::kStderr, limits);
+  return true;
+}
+
+// The devices are the run's.
+void Supervisor::TakeLease(const Result<std::vector<std::string>>& variables) {
+  if (!variables.ok()) return Fail({"request", EBADMSG});
+  for (const std::string& variable : *variables) {
+    if (!digest_.empty() && !IsDaemonsVariable(variable)) return Fail({"digest", EPERM});
+    SetVariable(request_.environment, variable);
+  }
+  const Status planned = MakePlan();
+  if (!planned.ok()) {
+    return Fail(
+        {StepOf(planned.code()) + planned.why() + (planned.remedy().empty() ? "" : "; " + planned.remedy()), EINVAL});
+  }
+  const LaunchFailure failure = StartChild(Phase::kCommand, request_.argv);
+  if (!failure.step.empty()) Fail(failure);
+}
+
+Status Supervisor::MakePlan() {
+  ASSIGN_OR_RETURN(const ToolOptions options, ReadToolOptions(*tool_, request_.options));
+  RETURN_IF_ERROR(CheckToolRequest(*tool_, request_.argv, request_.options));
+  const PlanInput input{request_, options, folder_.path()};
+  if (tool_->probe != nullptr) RETURN_IF_ERROR(tool_->probe(input));
+  ASSIGN_OR_RETURN(ToolPlan plan, tool_->plan(input));
+  if (plan.argv.empty()) return kprof::Fail(ErrorCode::kToolFailed, request_.tool, "its plan has no program");
+  steps_.assign(plan.after.begin(), plan.after.end());
+  if (!request_.check.empty()) steps_.push_back({kCheckStep, ShellCommand(request_.check)});
+  request_.argv = std::move(plan.argv);
+  request_.environment = std::move(plan.environment);
+  return OkStatus();
+}
+
+// An empty step: it is there.
+LaunchFailure Supervisor::StartChild(Phase phase, std::vector<std::string> argv) {
+  request_.argv.swap(argv);  // all else is the same for a step
+  const ChildOutput output{out_.write.get(), err_.write.get(), metric_pipe_.write.get()};
+  StartedChild started = StartCommandChild(request_, own_nofile_, output);
+  request_.argv.swap(argv);
+  if (!started.failure.step.empty()) return started.failure;
+  phase_ = phase;
+  child_.emplace(std::move(started.child));
+  tree_ = ProcessTree();
+  tree_.SetCommand(child_->pid);
+  command_over_ = took_kill_ = killing_ = false;
+  kill_at_ns_ = next_round_at_ns_ = give_up_at_ns_ = kNever;
+  return {};
+}
+
+void Supervisor::Fail(const LaunchFailure& failure) {
+  channel_.Send(LaunchMessage::kLaunchFailed, EncodeLaunchFailure(failure));
+  done_ = true;
+}
+
+void Supervisor::Stop(int64_t grace_ms) {
+  if (phase_ == Phase::kOver) {
+    give_up_at_ns_ = std::min(give_up_at_ns_, ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs);
+  }
+  if (phase_ == Phase::kOutputs && !done_) {
+    stop_asked_ = true;
+    outputs_->LeaveOut(std::to_string(outputs_->files().size() - handed_over_) + " files: the run was to end");
+    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(outputs_->left_out()));
+    return Finish();
+  }
+  if (!child_ || killing_ || phase_ == Phase::kOver || done_) return;
+  // A second Stop only shortens: those that were told to end are not told again.
+  const bool first = !stop_asked_;
+  stop_asked_ = true;
+  if (!command_over_) stopped_ = true;
+  kill_at_ns_ = std::min(kill_at_ns_, In(grace_ms));
+  if (grace_ms > 0 && first) tree_.Terminate();
+}
+
+// A byte is readiness; the end of file is exec, or the end of the child before it.
+void Supervisor::ReadReport() {
+  if (!child_ || !child_->report_fd.valid()) return;
+  char byte = 0;
+  ssize_t size = ::read(child_->report_fd.get(), &byte, 1);
+  if (size < 0 && errno == EINTR) return;
+  if (size > 0) {
+    if (phase_ != Phase::kCommand) return child_->Go();  // nobody is asked for a step
+    channel_.Send(LaunchMessage::kPrepared);
+    host_before_mono_ns_ = ReadClockNs(CLOCK_MONOTONIC);
+    host_before_ = ReadHostCpu();
+    return;
+  }
+  child_->report_fd.Reset();
+  const ChildReport& report = *child_->report;
+  if (report.step[0] != '\0' || report.mono_ns == 0) return;  // told when it has been reaped
+  if (phase_ != Phase::kCommand) return;
+  started_ = true;
+  channel_.Send(LaunchMessage::kStarted, EncodeCommandStarted({child_->pid, report.unix_ns, report.mono_ns}));
+}
+
+void Supervisor::OnChildren() {
+  signalfd_siginfo info[16];
+  [[maybe_unused]] ssize_t size = ::read(child_signal_fd_.get(), info, sizeof info);  // says only: look
+  if (!child_ || phase_ >= Phase::kOutputs) return;
+  const bool some_left = tree_.Reap();
+  if (tree_.command().wait_status && !command_over_) {
+    command_over_ = true;
+    // The report is complete: nobody holds its other end any more.
+    while (child_->report_fd.valid()) ReadReport();
+    // Also under a Stop: what the command leaves gets no longer than any leftover.
+    if (some_left && !killing_) {
+      tree_.Terminate();
+      kill_at_ns_ = std::min(kill_at_ns_, In(leftover_grace_ms_));
+    }
+  }
+  if (!some_left) OnTreeGone();
+}
+
+void Supervisor::BeginKill() {
+  killing_ = true;
+  kill_at_ns_ = kNever;
+  give_up_at_ns_ = ReadClockNs(CLOCK_MONOTONIC) + kKillLimitNs;
+  round_delay_ns_ = kFirstRoundDelayNs;
+  took_kill_ = !command_over_;
+  KillAgain();
+}
+
+void Supervisor::KillAgain() {
+  ProcessTree::KillRound round = tree_.Kill();
+  next_round_at_ns_ = ReadClockNs(CLOCK_MONOTONIC) + round_delay_ns_;
+  round_delay_ns_ = std::min(2 * round_delay_ns_, kLongestRoundDelayNs);
+  if (round.refused > 0 && round.reached == 0) {
+    unkillable_ = round.refused;
+    OnTreeGone();
+  }
+}
+
+void Supervisor::KeepDeadlines() {
+  if (done_) return;
+  const int64_t now_ns = ReadClockNs(CLOCK_MONOTONIC);
+  if (phase_ == Phase::kOver) {
+    if (now_ns >= give_up_at_ns_) ReportEnd();
+  } else if (now_ns >= give_up_at_ns_) {
+    unkillable_ = std::max<int64_t>(1, tree_.CountLiving());  // one at least, as Reap saw it
+    OnTreeGone();
+  } else if (now_ns >= kill_at_ns_) {
+    BeginKill();
+  } else if (now_ns >= next_round_at_ns_) {
+    KillAgain();
+  }
+}
+
+// The command or the step is over, and nobody of it is left who can be ended.
+void Supervisor::OnTreeGone() {
+  if (done_ || phase_ >= Phase::kOutputs) return;
+  kill_at_ns_ = next_round_at_ns_ = give_up_at_ns_ = kNever;
+  if (channel_.closed()) {
+    done_ = true;
+    return;
+  }
+  phase_ == Phase::kCommand ? OnCommandGone() : OnStepGone();
+}
+
+void Supervisor::OnCommandGone() {
+  const ChildReport& report = *child_->report;
+  if (report.step[0] != '\0') {
+    std::string step(report.step, ::strnlen(report.step, sizeof report.step));
+    return Fail({std::move(step), report.error});
+  }
+  end_ = EndOf(tree_.usage());
+  if (unkillable_ > 0 || end_->exit_code != 0) steps_.clear();
+  if (started_) channel_.Send(LaunchMessage::kCommandOver);
+  NextStep();
+}
+
+void Supervisor::OnStepGone() {
+  const ChildReport& report = *child_->report;
+  const std::optional<int> status = tree_.command().wait_status;
+  const bool well =
+      report.step[0] == '\0' && unkillable_ == 0 && status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+  const bool before = phase_ == Phase::kBefore;
+  if (well && before && !stop_asked_) {
+    phase_ = Phase::kWaiting;
+    child_.reset();
+    return channel_.Send(LaunchMessage::kStepsDone);
+  }
+  if (before) {
+    stopped_ |= stop_asked_;  // also where it left but processes
+    end_ = CommandEnded{.ended_unix_ns = tree_.command().ended_unix_ns, .unkillable_processes = unkillable_};
+  }
+  if (!well) {
+    end_->failed_step = before ? kPrepareStep : steps_.front().name;
+    if (status && WIFEXITED(*status)) end_->step_exit_code = WEXITSTATUS(*status);
+    if (status && WIFSIGNALED(*status)) end_->step_signal = WTERMSIG(*status);
+    end_->unkillable_processes = unkillable_;
+    steps_.clear();
+  } else if (!before) {
+    steps_.pop_front();
+  }
+  if (before) return Finish();
+  NextStep();
+}
+
+void Supervisor::NextStep() {
+  if (stop_asked_ && !steps_.empty()) {
+    stopped_ = true;  // nobody knows what they would have said
+    steps_.clear();
+  }
+  if (steps_.empty()) return BeginOutputs();
+  const LaunchFailure failure = StartChild(Phase::kAfter, steps_.front().argv);
+  if (failure.step.empty()) return;
+  end_->failed_step = steps_.front().name;
+  BeginOutputs();
+}
+
+void Supervisor::BeginOutputs() {
+  if (!started_ || unkillable_ > 0) return Finish();
+  if (stopped_) return LeaveOutputs();
+  outputs_ = std::make_unique<OutputSearch>(
+      OutputSearch::Limits{.files = request_.most_outputs, .not_before_unix_ns = began_unix_ns_});
+  if (folder_error_ != 0) {
+    outputs_->LeaveOut("what " + std::string(kOutputFolderVariable) +
+                       " is for: the folder cannot be made: " + std::strerror(folder_error_));
+  }
+  for (size_t i = 0; i < tool_->outputs.size() && folder_error_ == 0; ++i) {
+    outputs_->Find(folder_.path(), std::string(tool_->outputs[i].glob), static_cast<int32_t>(i));
+  }
+  for (const std::string& glob : request_.collect) {
+    if (!outputs_->Find(request_.cwd, glob, -1)) outputs_->Miss(glob);
+  }
+  phase_ = Phase::kOutputs;
+  HandOver();
+}
+
+// The files of a command that was stopped are not kept; the run's trust says so where there are any.
+void Supervisor::LeaveOutputs() {
+  OutputSearch search({.files = 1, .entries = 1000, .time_ns = kNanosPerSecond});
+  const bool has_some = !folder_.path().empty() && search.Find(folder_.path(), "**", -1);
+  if (has_some || !request_.collect.empty()) {
+    const OutputsLeftOut left_out{{"what the command left: it was stopped, by a timeout or a cancel"}, 0};
+    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(left_out));
+  }
+  Finish();
+}
+
+void Supervisor::HandOver() {
+  if (phase_ != Phase::kOutputs || done_) return;
+  while (!channel_.waits_to_send() && !channel_.closed() && handed_over_ < outputs_->files().size()) {
+    const OutputSearch::File& file = outputs_->files()[handed_over_];
+    const UniqueFd fd = outputs_->Open(file);
+    if (fd.valid() && !channel_.SendWithFile(LaunchMessage::kOutput, EncodeOutputFound(file.found), fd.get())) return;
+    ++handed_over_;
+  }
+  if (channel_.waits_to_send() || channel_.closed()) return;
+  if (!outputs_->left_out().reasons.empty()) {
+    channel_.Send(LaunchMessage::kLeftOut, EncodeOutputsLeftOut(outputs_->left_out()));
+  }
+  Finish();
+}
+
+void Supervisor::Finish() {
+  phase_ = Phase::kOver;
+  end_->stopped = stopped_;
+  out_.write.Reset();
+  err_.write.Reset();
+  metric_pipe_.write.Reset();
+  stdout_->Close();
+  stderr_->Close();
+  metrics_->Close();
+  // A daemon that is slow to take the rest may take its time, but when it says Stop it wants to hear of an end.
+  kill_at_ns_ = next_round_at_ns_ = kNever;
+  give_up_at_ns_ = stop_asked_ ? ReadClockNs(CLOCK_MONOTONIC) + kLastOutputLimitNs : kNever;
+}
+
+CommandEnded Supervisor::EndOf(const TreeUsage& usage) const {
+  const ProcessTree::Command& command = tree_.command();
+  CommandEnded ended;
+  if (command.wait_status) {
+    const int status = *command.wait_status;
+    if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+    ended.ended_unix_ns = command.ended_unix_ns;
+    if (started_) ended.wall_ns = std::max<int64_t>(0, command.ended_mono_ns - child_->report->mono_ns);
+  }
+  ended.stopped = stopped_;
+  ended.killed = took_kill_ && ended.signal.value_or(SIGKILL) == SIGKILL && !ended.exit_code;
+  ended.user_cpu_ns = usage.user_cpu_ns;
+  ended.system_cpu_ns = usage.system_cpu_ns;
+  ended.max_rss_bytes = usage.max_rss_bytes;
+  ended.voluntary_switches = usage.voluntary_switches;
+  ended.involuntary_switches = usage.involuntary_switches;
+  ended.leftover_processes = std::max<int64_t>(0, tree_.leftovers() - unkillable_);
+  ended.unkillable_processes = unkillable_;
+  ReportOthers(usage, ended);
+  return ended;
+}
+
+void Supervisor::ReportEnd() {
+  done_ = true;
+  end_->stdout_bytes = stdout_->printed_bytes();
+  end_->stdout_dropped_bytes = stdout_->dropped_bytes();
+  end_->stderr_bytes = stderr_->printed_bytes();
+  end_->stderr_dropped_bytes = stderr_->dropped_bytes();
+  end_->output_error = stdout_->first_error() != 0 ? stdout_->first_error() : stderr_->first_error();
+  end_->metrics = metrics_->TakeText();
+  end_->metrics_dropped_bytes = metrics_->dropped_bytes();
+  channel_.Send(LaunchMessage::kEnded, EncodeCommandEnded(*end_));
+}
+
+// What cannot be ended still runs, uncounted: it would pass for others.
+void Supervisor::ReportOthers(const TreeUsage& usage, CommandEnded& ended) const {
+  const int64_t wall_ns = ReadClockNs(CLOCK_MONOTONIC) - host_before_mono_ns_;
+  if (!started_ || !host_before_ || unkillable_ > 0 || wall_ns < kShortestHostWallNs) return;
+  const int64_t self_ns = ReadClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  std::optional<HostCpu> after = ReadHostCpu();
+  if (!after) return;
+  std::optional<int64_t> others_ns =
+      OthersCpuNs(*host_before_, *after, usage.user_cpu_ns + usage.system_cpu_ns + self_ns);
+  if (!others_ns) return;
+  ended.host_cpus = after->cpus;
+  ended.host_wall_ns = wall_ns;
+  ended.others_cpu_ns = *others_ns;
+}
+
+}  // namespace kprof

@@ -1,0 +1,122 @@
+// One run's life under the protocol of launch_protocol.h, from request to end: steps before the lease, the plan, the
+// command, steps after it, the files that they left. The only file here that decides when.
+//
+// One thread, one poll loop, no waiting anywhere else. It ends when the tree is gone and reported, or, when nobody is
+// at the other end of the channel any more, when the tree is gone; and in any case a bounded time after it began to
+// kill: what hangs in the kernel, or has changed identity, is counted and left. Once the channel is closed, nothing is
+// written to the logs any more.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/tool.h"
+#include "daemon/launch/host_cpu.h"
+#include "daemon/process/supervisor/command_child.h"
+#include "daemon/process/supervisor/command_files.h"
+#include "daemon/process/supervisor/command_output.h"
+#include "daemon/process/supervisor/control_channel.h"
+#include "daemon/process/supervisor/metric_pipe.h"
+#include "daemon/process/supervisor/output_folder.h"
+#include "daemon/process/supervisor/process_tree.h"
+
+namespace kprof {
+
+class Supervisor {
+ public:
+  // SIGCHLD is blocked and comes by `child_signal_fd`. `own_nofile` is the limit that this process was started with.
+  // A request with another `digest` (launch_digest.h) is refused, and so are files in place of sockets for the output;
+  // empty: any is good. `output_folder`: as in OutputFolder.
+  Supervisor(UniqueFd control, UniqueFd child_signal_fd, const ResourceLimit& own_nofile, std::string digest,
+             char* output_folder);
+
+  // Returns the exit status (kLaunchTree...).
+  int Run();
+
+ private:
+  enum class Phase {
+    kNothing,  // no request has come
+    kBefore,   // the step before the lease
+    kWaiting,  // for the lease
+    kCommand,
+    kAfter,    // a step after the command
+    kOutputs,  // they are handed over
+    kOver,     // told when the last of what was printed is out
+  };
+
+  int RunToTheEnd();
+  void Poll();
+  void HearChannel();
+  void TakeRequest(Result<LaunchRequest> request);
+  bool MakeStreams();
+  void TakeLease(const Result<std::vector<std::string>>& variables);
+  Status MakePlan();
+  LaunchFailure StartChild(Phase phase, std::vector<std::string> argv);
+  void Fail(const LaunchFailure& failure);
+  void Stop(int64_t grace_ms);
+  void ReadReport();
+  void OnChildren();
+  void BeginKill();
+  void KillAgain();
+  void KeepDeadlines();
+  void OnTreeGone();
+  void OnCommandGone();
+  void OnStepGone();
+  void NextStep();
+  void BeginOutputs();
+  void LeaveOutputs();
+  void HandOver();
+  void Finish();
+  CommandEnded EndOf(const TreeUsage& usage) const;
+  void ReportEnd();
+  void ReportOthers(const TreeUsage& usage, CommandEnded& ended) const;
+
+  ControlChannel channel_;
+  UniqueFd child_signal_fd_;
+  const ResourceLimit own_nofile_;
+  const std::string digest_;
+
+  Phase phase_ = Phase::kNothing;
+  LaunchRequest request_;  // later with the environment and the command of its plan
+  const Tool* tool_ = nullptr;
+  OutputFolder folder_;
+  int folder_error_ = 0;        // why there is none
+  int64_t began_unix_ns_ = 0;   // files that are older are not the run's
+  std::deque<ToolStep> steps_;  // that are still to run; the first is under way in kAfter
+  OutputPipe out_;
+  OutputPipe err_;
+  OutputPipe metric_pipe_;
+  std::unique_ptr<OutputSearch> outputs_;
+  size_t handed_over_ = 0;
+
+  std::optional<CommandChild> child_;
+  std::unique_ptr<CommandOutput> stdout_;
+  std::unique_ptr<CommandOutput> stderr_;
+  std::optional<MetricPipe> metrics_;
+  ProcessTree tree_;
+  int64_t leftover_grace_ms_ = 0;
+
+  bool started_ = false;  // Started was sent
+  bool stop_asked_ = false;
+  bool stopped_ = false;       // before the command ended
+  bool command_over_ = false;  // it has been reaped
+  bool took_kill_ = false;     // it was still there when we began to kill
+  bool killing_ = false;
+  bool done_ = false;
+  int64_t unkillable_ = 0;
+  std::optional<CommandEnded> end_;  // of the command; told in kOver when all that was printed is out
+  // Read while the daemon makes `running` durable, so that nobody waits for it.
+  std::optional<HostCpu> host_before_;
+  int64_t host_before_mono_ns_ = 0;
+  // CLOCK_MONOTONIC; kNever when not set.
+  int64_t kill_at_ns_;        // TERM was sent; KILL follows
+  int64_t next_round_at_ns_;  // while killing
+  int64_t round_delay_ns_ = 0;
+  int64_t give_up_at_ns_;  // on what cannot be killed, later on output that is not taken
+};
+
+}  // namespace kprof

@@ -1,0 +1,38 @@
+#include "daemon/room_settings.h"
+
+#include "daemon/base/log.h"
+#include "daemon/daemon.h"
+
+namespace kprof {
+
+ImportLimits ImportLimitsOf(const Config& config) {
+  ImportLimits limits;
+  limits.program = config.ingest_path;
+  limits.made_by = DaemonVersion();
+  limits.memory_bytes = config.import.memory_bytes;
+  limits.unpacked_bytes = config.import.source_bytes;
+  return limits;
+}
+
+SpoolLimits SpoolLimitsOf(const Config& config) {
+  SpoolLimits limits{.source_bytes = config.import.source_bytes};
+  const Result<int64_t> kept_bytes = KeptFreeBytes(config.state_folder);
+  if (kept_bytes.ok()) limits.kept_free_bytes = *kept_bytes;
+  return limits;
+}
+
+StorageLimits::Values StorageLimitsOf(const Config& config) {
+  StorageLimits::Values values{.artifact_bytes = config.retention.max_artifact_bytes,
+                               .runs_per_uid = config.storage.runs_per_uid,
+                               .bytes_per_uid = config.storage.bytes_per_uid.value_or(0)};
+  if (config.storage.bytes_per_uid) return values;
+  const Result<int64_t> fair = FairBytesPerUid(config.state_folder);
+  if (fair.ok()) {
+    values.bytes_per_uid = *fair;
+  } else {
+    LogWarning("what users store has no limit but the disk", {{"error", fair.status().ToString()}});
+  }
+  return values;
+}
+
+}  // namespace kprof

@@ -1,0 +1,290 @@
+#include "daemon/rpc/services/analyses_service.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/analysis/kinds/analysis_kinds.h"
+#include "daemon/rpc/messages/column_message.h"
+#include "daemon/rpc/messages/run_message.h"
+#include "daemon/rpc/streams/pull_stream.h"
+#include "daemon/rpc/streams/trace_question.h"
+#include "daemon/rpc/streams/unary_call.h"
+#include "daemon/runs/audit/audited_calls.h"
+#include "storage/base/readable_text.h"
+#include "storage/sandbox/memory_quota.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kAnalysisTimeoutMs = 30'000;               // of work, where the client names no other
+constexpr int64_t kAnalysisMemoryBytes = int64_t{64} << 20;  // of what is made of the parts, the answer among it
+constexpr size_t kAnalysisBatchRows = 1024;
+constexpr size_t kAnalysisBatchBytes = 192 << 10;
+constexpr size_t kRowBytes = 16;  // of a value, beside its text
+
+v1::AnalysisType WireTypeOf(AnalysisType type) {
+  switch (type) {
+    case AnalysisType::kInteger:
+      return v1::ANALYSIS_TYPE_INTEGER;
+    case AnalysisType::kReal:
+      return v1::ANALYSIS_TYPE_REAL;
+    case AnalysisType::kText:
+      return v1::ANALYSIS_TYPE_TEXT;
+    case AnalysisType::kBoolean:
+      return v1::ANALYSIS_TYPE_BOOLEAN;
+    case AnalysisType::kJson:
+      break;
+  }
+  return v1::ANALYSIS_TYPE_JSON;
+}
+
+void FillColumn(const AnalysisColumn& column, v1::AnalysisColumn& out) {
+  out.set_name(column.name);
+  out.set_type(WireTypeOf(column.type));
+  out.set_unit(column.unit);
+  out.set_meaning(column.meaning);
+}
+
+void FillOption(const AnalysisOption& option, v1::AnalysisOption& out) {
+  out.set_name(option.name);
+  out.set_type(WireTypeOf(option.type));
+  out.set_default_value(option.by_default);
+  out.set_unit(option.unit);
+  out.set_meaning(option.meaning);
+  std::string_view choices = option.choices;
+  while (!choices.empty()) {
+    const std::string_view one = choices.substr(0, choices.find('|'));
+    out.add_choices(std::string(one));
+    choices.remove_prefix(std::min(choices.size(), one.size() + 1));
+  }
+}
+
+void FillKind(const AnalysisKind& kind, v1::AnalysisKind& out) {
+  out.set_name(kind.name);
+  out.set_version(kind.version);
+  out.set_question(kind.question);
+  for (const AnalysisOption& option : AllOptions(kind.options)) FillOption(option, *out.add_options());
+  for (const AnalysisColumn& fact : kind.facts) FillColumn(fact, *out.add_facts());
+  for (const AnalysisTable& table : kind.tables) {
+    v1::AnalysisTable& shown = *out.add_tables();
+    shown.set_name(table.name);
+    for (const AnalysisColumn& column : table.columns) FillColumn(column, *shown.add_columns());
+  }
+}
+
+// One question: worked out whole, then sent piece by piece.
+class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
+ public:
+  AnalysisSource(const RpcParts& parts, const Caller& caller, const v1::AnalyzeRequest& request)
+      : parts_(parts), caller_(caller), request_(request), question_(parts, caller, "analyze") {}
+
+  Result<Pulled> Next(v1::AnalyzeResponse& message, std::stop_token stop) override {
+    if (ended_) return Pulled::kEnd;
+    if (!answer_) {
+      RETURN_IF_ERROR(ReadRequest());
+      ASSIGN_OR_RETURN(const bool is_its_turn, question_.BeginTurn(timeout_ms()));
+      if (!is_its_turn) return Pulled::kNothingYet;
+      const Status answered = Answer(stop);
+      if (question_.EndTurn() && !answered.ok()) {
+        question_.Wait();
+        return Pulled::kNothingYet;
+      }
+      if (!answered.ok()) {
+        RecordIfRefused(parts_.audit, caller_, Rpc::kAnalyze, answered);
+        return answered;
+      }
+      FillHeader(*message.mutable_header());
+      return Pulled::kMessage;
+    }
+    FillNext(message);
+    return Pulled::kMessage;
+  }
+
+ private:
+  int64_t timeout_ms() const { return request_.timeout_ms() > 0 ? request_.timeout_ms() : kAnalysisTimeoutMs; }
+  std::string Act() const { return "analyze " + std::string(kind_->name); }
+
+  // Once.
+  Status ReadRequest() {
+    if (kind_ != nullptr) return OkStatus();
+    RETURN_IF_ERROR(question_.CheckLimits(request_.timeout_ms(), request_.runs_size()));
+    ASSIGN_OR_RETURN(const AnalysisKind* const kind, FindAnalysisKind(request_.kind()));
+    const std::map<std::string, std::string> given(request_.options().begin(), request_.options().end());
+    ASSIGN_OR_RETURN(options_, AnalysisOptions::Read("analyze " + std::string(kind->name), kind->options, given));
+    if (request_.runs().empty()) {
+      return Fail(ErrorCode::kUsage, "analyze " + std::string(kind->name), "it names no run",
+                  "name one with a trace: an id or @last");
+    }
+    kind_ = kind;
+    return OkStatus();
+  }
+
+  Status Answer(std::stop_token stop) {
+    RETURN_IF_ERROR(question_.FindRuns(request_.runs(), Rpc::kAnalyze));
+    budget_ = std::make_unique<WorkBudget>(timeout_ms(), stop, question_.LongWorkOfTurn());
+    memory_ = std::make_unique<MemoryQuota>(kAnalysisMemoryBytes, *budget_);
+    const WorkBudget::Shift shift(*budget_);
+    Result<AnalysisAnswer> answer = Ask();
+    if (answer.ok()) {
+      answer_.emplace(*std::move(answer));
+      return OkStatus();
+    }
+    switch (budget_->verdict()) {
+      case WorkBudget::Verdict::kTimedOut:
+        return Fail(ErrorCode::kTimedOut, Act(),
+                    "it worked longer than its time limit of " + std::to_string(timeout_ms()) + " ms",
+                    "ask for less of the trace, or raise the limit");
+      case WorkBudget::Verdict::kCancelled:
+        return Fail(ErrorCode::kCancelled, Act(), "it was cancelled");
+      case WorkBudget::Verdict::kCrowded:
+        return Fail(ErrorCode::kQueueFull, Act(), "too many long queries are running", "try again in a moment");
+      case WorkBudget::Verdict::kGo:
+        break;
+    }
+    return answer.status().In(Act());
+  }
+
+  Result<AnalysisAnswer> Ask() {
+    const StopSignal stop([this] { return budget_->IsSpent(); });
+    std::vector<PartLease> leases;
+    std::vector<TracePart> open;
+    std::vector<std::string> runs;
+    for (const TracePlace& place : PlacesAsked()) {
+      RETURN_IF_ERROR(StillWanted(stop));
+      ASSIGN_OR_RETURN(PartLease lease, parts_.trace_parts.Borrow(place.path));
+      TracePart part = PartOf(*lease);
+      if (place.rank) part.rank = place.rank;
+      open.push_back(part);
+      runs.push_back(place.run);
+      leases.push_back(std::move(lease));
+    }
+    const TakeMemory take_memory = [this](int64_t bytes) { return memory_->Take(bytes); };
+    return kprof::Analyze(*kind_, AnalysisTraces(std::move(open), std::move(runs), take_memory), options_, stop);
+  }
+
+  // Without those that the catalog knows to be of other ranks: of ten thousand parts one is opened. All of them, where
+  // that leaves none: then the failure names the ranks that there are.
+  std::vector<TracePlace> PlacesAsked() const {
+    const std::optional<int64_t> rank = options_.integer("rank");
+    std::vector<TracePlace> asked = question_.places();
+    if (rank) std::erase_if(asked, [&rank](const TracePlace& place) { return place.rank && *place.rank != *rank; });
+    return asked.empty() ? question_.places() : asked;
+  }
+
+  bool IsShown(const AnalysisColumn& column) const { return !column.of_several_runs || question_.runs().size() > 1; }
+
+  void FillHeader(v1::AnalyzeResponse::Header& header) const {
+    header.set_kind(kind_->name);
+    header.set_version(kind_->version);
+    for (const RunRow& run : question_.runs()) header.add_run_ids(run.id);
+    for (const AnalysisColumn& fact : kind_->facts) FillColumn(fact, *header.add_facts());
+    for (const AnalysisTable& table : kind_->tables) {
+      v1::AnalysisTable& shown = *header.add_tables();
+      shown.set_name(table.name);
+      for (const AnalysisColumn& column : table.columns) {
+        if (IsShown(column)) FillColumn(column, *shown.add_columns());
+      }
+    }
+  }
+
+  // What comes after what was sent.
+  void FillNext(v1::AnalyzeResponse& message) {
+    if (!std::exchange(has_facts_, true) && !kind_->facts.empty()) {
+      for (const AnalysisValue& fact : answer_->facts()) AddValue(fact, *message.mutable_facts()->add_values());
+      return;
+    }
+    while (table_ < kind_->tables.size() && row_ == answer_->rows(table_).size()) {
+      ++table_;
+      row_ = 0;
+    }
+    if (table_ < kind_->tables.size()) return FillBatch(*message.mutable_batch());
+    ended_ = true;
+    v1::AnalyzeResponse::End& end = *message.mutable_end();
+    FillTrust(Trust(), *end.mutable_trust());
+    for (const std::string& note : answer_->notes()) end.add_notes(ReadableText(note));
+    end.set_elapsed_ms(budget_->elapsed_ms());
+    answer_.reset();
+  }
+
+  void FillBatch(v1::AnalyzeResponse::Batch& batch) {
+    const std::vector<AnalysisColumn>& columns = kind_->tables[table_].columns;
+    const std::span<const AnalysisAnswer::Row> rows = answer_->rows(table_);
+    batch.set_table(static_cast<int32_t>(table_));
+    for (const AnalysisColumn& column : columns) {
+      if (IsShown(column)) batch.add_columns();
+    }
+    size_t bytes = 0;
+    size_t count = 0;
+    for (; row_ < rows.size() && count < kAnalysisBatchRows && bytes < kAnalysisBatchBytes; ++row_, ++count) {
+      int shown = 0;
+      for (size_t i = 0; i < columns.size(); ++i) {
+        if (!IsShown(columns[i])) continue;
+        bytes += AddValue(rows[row_][i], *batch.mutable_columns(shown++));
+      }
+    }
+    batch.set_rows(static_cast<int32_t>(count));
+  }
+
+  // About how many bytes that are.
+  static size_t AddValue(const AnalysisValue& value, v1::ColumnData& column) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+      AddColumnValue(value, column);
+      return kRowBytes;
+    }
+    AddColumnValue(AnalysisValue(ReadableText(*text)), column);
+    return kRowBytes + text->size();
+  }
+
+  std::vector<TrustReason> Trust() const {
+    std::vector<TrustReason> all;
+    const auto add = [&all](const TrustReason& reason) {
+      if (std::find(all.begin(), all.end(), reason) == all.end()) all.push_back(reason);
+    };
+    for (const RunRow& run : question_.runs()) std::for_each(run.trust.begin(), run.trust.end(), add);
+    std::for_each(answer_->trust().begin(), answer_->trust().end(), add);
+    return all;
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const v1::AnalyzeRequest request_;
+  TraceQuestion question_;
+  const AnalysisKind* kind_ = nullptr;  // null: the request was not read yet
+  AnalysisOptions options_;
+  std::unique_ptr<WorkBudget> budget_;
+  std::unique_ptr<MemoryQuota> memory_;   // of the answer, too; asks the budget
+  std::optional<AnalysisAnswer> answer_;  // once it is there
+  bool has_facts_ = false;
+  size_t table_ = 0;  // where sending is
+  size_t row_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AnalysisServiceImpl::ListAnalyses(grpc::CallbackServerContext* /*context*/,
+                                                            const v1::ListAnalysesRequest* /*request*/,
+                                                            v1::ListAnalysesResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListAnalyses, SizeOf(response));
+  if (call->refused()) return call;
+  for (const AnalysisKind& kind : AnalysisKinds()) FillKind(kind, *response->add_kinds());
+  call->End(OkStatus());
+  return call;
+}
+
+grpc::ServerWriteReactor<v1::AnalyzeResponse>* AnalysisServiceImpl::Analyze(grpc::CallbackServerContext* context,
+                                                                            const v1::AnalyzeRequest* request) {
+  CallRecord record(desk_, Rpc::kAnalyze);
+  if (!record.admission().ok()) return new RefusedStream<v1::AnalyzeResponse>(std::move(record));
+  auto source = std::make_unique<AnalysisSource>(parts_, record.caller(), *request);
+  // An answer that nobody reads holds memory of all queries: it is given up.
+  return new PullStream<v1::AnalyzeResponse>(std::move(record), parts_.loop, parts_.queries, std::move(source),
+                                             context);
+}
+
+}  // namespace kprof

@@ -1,0 +1,31 @@
+// kprof.v1.AnalysisService for one caller: the kinds of daemon/analysis/kinds, asked about runs that the caller may
+// see, streamed as tables. It knows none of them by name: what is told, and what an option may be, is the kind's.
+//
+// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "daemon/access/call_admission.h"
+#include "daemon/rpc/service_context.h"
+#include "kprof/v1/analyses.grpc.pb.h"
+
+namespace kprof {
+
+class AnalysisServiceImpl final : public v1::AnalysisService::CallbackService {
+ public:
+  AnalysisServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk)
+      : parts_(parts), desk_(std::move(desk)) {}
+
+  grpc::ServerUnaryReactor* ListAnalyses(grpc::CallbackServerContext* context, const v1::ListAnalysesRequest* request,
+                                         v1::ListAnalysesResponse* response) override;
+  grpc::ServerWriteReactor<v1::AnalyzeResponse>* Analyze(grpc::CallbackServerContext* context,
+                                                         const v1::AnalyzeRequest* request) override;
+
+ private:
+  const RpcParts& parts_;
+  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+};
+
+}  // namespace kprof

@@ -1,0 +1,107 @@
+#include "daemon/rpc/services/device_view.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "daemon/access/access_rules.h"
+#include "daemon/base/known_process.h"
+#include "daemon/base/user_names.h"
+#include "daemon/clocks/locks/device_clocks.h"
+#include "daemon/devices/node_devices.h"
+#include "daemon/rpc/messages/device_message.h"
+#include "daemon/rpc/messages/peak_message.h"
+#include "daemon/runs/ceiling_book.h"
+#include "storage/base/readable_text.h"
+
+namespace kprof {
+namespace {
+
+constexpr int kMostOwners = 64;  // of a device; about 10 us each
+
+bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
+  return AuthorizeObject(caller, rpc, object, "see").ok();
+}
+
+}  // namespace
+
+void DeviceView::Fill(Detail detail, google::protobuf::RepeatedPtrField<v1::Device>& out) const {
+  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  for (const Device& device : list->all()) {
+    v1::Device& message = *out.Add();
+    message.set_id(device.id);
+    message.set_kind(std::string(DeviceKindName(device.kind)));
+    message.set_name(device.name);
+    message.set_uuid(device.uuid);
+    FillLease(device, message);
+    FillFacts(device, detail, message);
+  }
+}
+
+// Who may not see the holder sees that there is one.
+void DeviceView::FillLease(const Device& device, v1::Device& out) const {
+  out.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
+  if (std::optional<int64_t> since_ns = parts_.runs.queue().HeldSince(device.id)) {
+    out.set_held_since_unix_ns(parts_.clock.unix_ns() - (parts_.clock.mono_ns() - *since_ns));
+  }
+  const std::string holder = parts_.runs.queue().HolderOf(device.id);
+  const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder);
+  if (session != nullptr && MaySee(caller_, Rpc::kGetSession, {session->uid, false, "session"})) {
+    out.set_session_id(holder);
+    out.set_session_uid(session->uid);
+  }
+  const RunRow* run = parts_.runs.FindOpenRow(parts_.runs.RunOn(device.id));
+  if (run != nullptr && MaySee(caller_, Rpc::kGetRun, {run->uid, run->shared})) {
+    out.set_run_id(run->id);
+    out.set_run_uid(run->uid);
+  }
+}
+
+void DeviceView::FillFacts(const Device& device, Detail detail, v1::Device& out) const {
+  DeviceFacts facts;
+  if (parts_.node_devices != nullptr) {
+    if (Result<DeviceFacts> known = parts_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
+  }
+  FillDeviceHealth(facts, out);
+  if (detail == Detail::kLease) return;
+  FillDeviceFacts(facts, out);
+  FillOwners(out);
+  if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
+  if (detail != Detail::kAll || parts_.peaks == nullptr) return;
+  std::vector<MeasuredCeiling> ceilings;
+  if (parts_.ceilings != nullptr) ceilings = parts_.ceilings->Of(CeilingBook::KeyOf(device, facts));
+  FillPeaks(PeaksOf(device, facts, *parts_.peaks, ceilings), facts, out);
+}
+
+// Whose the processes are that are on it, as far as the host tells.
+void DeviceView::FillOwners(v1::Device& out) const {
+  if (parts_.user_names == nullptr) return;
+  int looked_up = 0;
+  const auto look = [&](auto& process) {
+    if (++looked_up > kMostOwners) return;
+    const KnownProcess known = ReadKnownProcess(static_cast<pid_t>(process.pid()));
+    if (process.command().empty()) process.set_command(ReadableText(known.name));
+    if (!known.uid) return;
+    process.set_uid(*known.uid);
+    process.set_user(ReadableText(parts_.user_names->NameOf(*known.uid).value_or("")));
+  };
+  if (out.has_nvidia()) {
+    for (v1::DeviceProcess& process : *out.mutable_nvidia()->mutable_processes()) look(process);
+  }
+  if (out.has_neuron()) {
+    for (v1::NeuronProcess& process : *out.mutable_neuron()->mutable_processes()) look(process);
+  }
+}
+
+void DeviceView::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {
+  if (parts_.clocks == nullptr) return;
+  out.set_lockable(true);
+  out.set_trouble(ReadableText(parts_.clocks->TroubleOf(device_id).why()));
+  const std::optional<DeviceClocks::Held> held = parts_.clocks->HeldOn(device_id);
+  out.set_locked(held.has_value());
+  if (!held) return;
+  if (held->what.held.sm_mhz) out.set_locked_sm_mhz(*held->what.held.sm_mhz);
+  if (held->what.held.memory_mhz) out.set_locked_memory_mhz(*held->what.held.memory_mhz);
+}
+
+}  // namespace kprof

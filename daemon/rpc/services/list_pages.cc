@@ -1,0 +1,191 @@
+#include "daemon/rpc/services/list_pages.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/rpc/messages/run_message.h"
+#include "daemon/runs/run_id.h"
+#include "storage/catalog/run_list.h"
+
+namespace kprof {
+namespace {
+
+constexpr int32_t kDefaultRunPageSize = 50;
+constexpr int32_t kMaxRunPageSize = 1000;
+constexpr int64_t kPortionRuns = 50;
+constexpr size_t kRunPageBytes = 1 << 20;
+
+// In which of these a run may still be in the catalog whose end could not be stored yet (a full disk). So may a queued
+// one, but of those there may be ten thousand, and whoever asks for ended runs would have them all read.
+constexpr RunState kStatesOfUnstoredEnds[] = {RunState::kPreparing, RunState::kRunning, RunState::kCollecting};
+
+Result<RunFilter> FilterOf(const Caller& caller, const v1::ListRunsRequest& request) {
+  RunFilter filter;
+  if (!caller.sees_all()) filter.uid = caller.uid;
+  if (request.page_size() < 0) return Fail(ErrorCode::kUsage, "list runs", "the page size is negative");
+  filter.limit = request.page_size() == 0 ? kDefaultRunPageSize : std::min(request.page_size(), kMaxRunPageSize);
+  filter.labels.assign(request.labels().begin(), request.labels().end());
+  filter.tools.assign(request.tools().begin(), request.tools().end());
+  for (int state : request.states()) {
+    if (!v1::RunState_IsValid(state) || state == v1::RUN_STATE_UNSPECIFIED) {
+      return Fail(ErrorCode::kUsage, "list runs", "state " + std::to_string(state) + " is not known to this kprofd",
+                  "update kprofd, or leave the state out");
+    }
+    filter.states.push_back(FromWire(static_cast<v1::RunState>(state)));
+  }
+  if (std::any_of(filter.states.begin(), filter.states.end(), IsTerminal)) {
+    filter.states.insert(filter.states.end(), std::begin(kStatesOfUnstoredEnds), std::end(kStatesOfUnstoredEnds));
+  }
+  if (!request.page_token().empty() && !LooksLikeRunId(request.page_token())) {
+    return Fail(ErrorCode::kUsage, "list runs", "the page token is not one of this daemon's",
+                "begin again without a token");
+  }
+  filter.before_id = request.page_token();
+  return filter;
+}
+
+// Up to the page's size, and no further than a message can carry: command lines may be long. Read in small portions,
+// so that what is not sent is hardly read.
+Status ReadPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
+  int64_t left = filter.limit;
+  size_t page_bytes = 0;
+  while (left > 0) {
+    filter.limit = std::min(left, kPortionRuns);
+    ASSIGN_OR_RETURN(std::vector<RunRow> rows, ListRuns(db, filter));
+    for (const RunRow& row : rows) {
+      FillRun(row, *page.add_runs());
+      page_bytes += page.runs(page.runs_size() - 1).ByteSizeLong();
+      filter.before_id = row.id;
+      if (page_bytes >= kRunPageBytes) break;
+    }
+    left -= static_cast<int64_t>(rows.size());
+    if (page_bytes >= kRunPageBytes) break;
+    if (static_cast<int64_t>(rows.size()) < filter.limit) return OkStatus();  // that was the last
+  }
+  page.set_next_page_token(filter.before_id);
+  return OkStatus();
+}
+
+Status ReadStored(const RpcParts& parts, const Caller& caller, const v1::ListRunsRequest& request,
+                  v1::ListRunsResponse& page) {
+  ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller, request));
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  return ReadPage(*reader, std::move(filter), page);
+}
+
+// Which of some runs, open in the catalog, have ended as far as Runs knows. Io loop, a few at a time.
+struct EndSearch {
+  std::vector<std::string> ids;
+  std::function<void(std::vector<RunRow>)> then;
+  size_t next = 0;
+  std::vector<RunRow> ended;
+};
+void GoOn(const RpcParts& parts, const std::shared_ptr<EndSearch>& search) {
+  const size_t end = std::min(search->next + static_cast<size_t>(kPortionRuns), search->ids.size());
+  for (; search->next < end; ++search->next) {
+    const RunRow* open = parts.runs.FindOpenRow(search->ids[search->next]);
+    if (open != nullptr && IsTerminal(open->state)) search->ended.push_back(*open);
+  }
+  if (end == search->ids.size()) return search->then(std::move(search->ended));
+  parts.loop.Post([&parts, search] { GoOn(parts, search); });
+}
+
+// Runs that have ended become what they are; then those go that were read only because they might have.
+void OverlayEnds(const std::vector<RunRow>& ended, const v1::ListRunsRequest& request, v1::ListRunsResponse& page) {
+  for (v1::Run& run : *page.mutable_runs()) {
+    auto found = std::find_if(ended.begin(), ended.end(), [&](const RunRow& row) { return row.id == run.id(); });
+    if (found == ended.end()) continue;
+    run.Clear();
+    FillRun(*found, run);
+  }
+  if (request.states().empty()) return;
+  auto unwanted = [&](const v1::Run& run) {
+    return std::find(request.states().begin(), request.states().end(), run.state()) == request.states().end();
+  };
+  page.mutable_runs()->erase(std::remove_if(page.mutable_runs()->begin(), page.mutable_runs()->end(), unwanted),
+                             page.mutable_runs()->end());
+}
+
+// One call: its request, its page on the way, and what to do with it. Shared by whatever works on it next.
+class PageCall : public std::enable_shared_from_this<PageCall> {
+ public:
+  PageCall(const RpcParts& parts, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
+      : parts_(parts), caller_(caller), stamp_(parts.catalog.changes().count()), response_(response), call_(call) {}
+
+  bool Parse(const grpc::ByteBuffer& request) {
+    std::vector<grpc::Slice> slices;
+    if (!request.Dump(&slices).ok()) return false;
+    std::string bytes;
+    for (const grpc::Slice& slice : slices) bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    key_ = "runs " + (caller_.sees_all() ? "*" : std::to_string(caller_.uid)) + " " + bytes;
+    return request_.ParseFromString(bytes);
+  }
+
+  void Begin() {
+    if (IsKnown()) return call_.End(OkStatus());
+    OnWorker([self = shared_from_this()] { self->Read(); });
+  }
+
+ private:
+  bool IsKnown() {
+    std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key_, stamp_);
+    if (known) response_ = *known;
+    return known.has_value();
+  }
+
+  void OnWorker(std::function<void()> work) {
+    Status submitted = parts_.workers.Submit(std::move(work));
+    if (!submitted.ok()) call_.End(submitted);
+  }
+
+  void Read() {
+    if (IsKnown()) return call_.End(OkStatus());  // by now: others had asked the same
+    Status stored = ReadStored(parts_, caller_, request_, page_);
+    if (!stored.ok()) return call_.End(stored);
+    auto search = std::make_shared<EndSearch>();  // shared: std::function copies
+    for (const v1::Run& run : page_.runs()) {
+      if (!IsTerminal(FromWire(run.state()))) search->ids.push_back(run.id());
+    }
+    if (search->ids.empty()) return Answer();
+    search->then = [self = shared_from_this()](std::vector<RunRow> ended) {
+      self->OnWorker([self, ended = std::move(ended)] {
+        OverlayEnds(ended, self->request_, self->page_);
+        self->Answer();
+      });
+    };
+    parts_.loop.Post([this, self = shared_from_this(), search] { GoOn(parts_, search); });
+  }
+
+  void Answer() {
+    response_ = BytesOf(page_);
+    parts_.answers.Put(key_, stamp_, response_);
+    call_.End(OkStatus());
+  }
+
+  const RpcParts& parts_;
+  const Caller caller_;
+  const uint64_t stamp_;
+  grpc::ByteBuffer& response_;
+  UnaryCall& call_;
+  std::string key_;
+  v1::ListRunsRequest request_;
+  v1::ListRunsResponse page_;
+};
+
+}  // namespace
+
+void AnswerRunPage(const RpcParts& parts, const Caller& caller, const grpc::ByteBuffer& request,
+                   grpc::ByteBuffer& response, UnaryCall& call) {
+  auto page = std::make_shared<PageCall>(parts, caller, response, call);
+  if (!page->Parse(request)) return call.End(Fail(ErrorCode::kUsage, "list runs", "the request is no ListRunsRequest"));
+  page->Begin();
+}
+
+}  // namespace kprof

@@ -1,0 +1,261 @@
+#include "daemon/rpc/services/node_service.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/devices/node_devices.h"
+#include "daemon/devices/node_diagnoses.h"
+#include "daemon/rpc/services/audit_pages.h"
+#include "daemon/rpc/services/ceiling_calls.h"
+#include "daemon/rpc/services/device_diagnoses.h"
+#include "daemon/rpc/services/device_view.h"
+#include "daemon/rpc/streams/backup_source.h"
+#include "daemon/rpc/streams/pull_stream.h"
+#include "daemon/rpc/streams/unary_call.h"
+#include "daemon/rpc/streams/watch_devices_stream.h"
+#include "storage/base/readable_text.h"
+#include "storage/catalog/owner_table.h"
+#include "storage/catalog/run_list.h"
+
+namespace kprof {
+namespace {
+
+constexpr int64_t kDevicesAnswerNs = kNanosPerSecond;
+constexpr int64_t kFewFreeBytes = int64_t{1} << 30;
+
+// What of an answer is never the same twice, behind what is: on the wire a message is the sum of its parts.
+grpc::ByteBuffer WithTime(const grpc::ByteBuffer& answer, int64_t now_unix_ns) {
+  v1::GetStatusResponse time;
+  time.set_now_unix_ns(now_unix_ns);
+  std::vector<grpc::Slice> slices;
+  (void)answer.Dump(&slices);
+  slices.emplace_back(time.SerializeAsString());
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+Status FillStorage(const RpcParts& parts, uint32_t caller_uid, v1::StorageStatus& out) {
+  ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
+  ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(*reader));
+  const std::string& folder = parts.catalog.layout().state_folder;
+  ASSIGN_OR_RETURN(int64_t free_bytes, parts.files.ReadFreeBytes(folder));
+  out.set_state_folder(folder);
+  out.set_catalog_bytes(parts.catalog.ReadSizeBytes());
+  out.set_artifact_bytes(counts.artifact_bytes);
+  out.set_free_bytes(free_bytes);
+  out.set_runs(counts.runs);
+  ASSIGN_OR_RETURN(const OwnedSums owned, ReadOwned(*reader, caller_uid));
+  const StorageLimits& limits = parts.limits.upload_bytes.limits();
+  v1::StoredByUser& own = *out.mutable_own();
+  own.set_runs(owned.runs);
+  own.set_limit_runs(limits.runs_per_uid());
+  own.set_bytes(owned.bytes);
+  own.set_limit_bytes(limits.bytes_per_uid());
+  return OkStatus();
+}
+
+constexpr uint32_t kManyGrants = 9000;  // of 10,000
+
+// `heard`: the helper's state, or what stood in the way.
+Diagnosis DiagnoseHelper(const Result<HelperState>& heard) {
+  const std::string check = "helper";
+  if (!heard.ok()) {
+    return {check, DiagnosisLevel::kProblem,
+            "kprofd-helper does not answer (" + heard.status().why() +
+                "): no capture with --detach starts; one whose turn has come waits for it, preparing, for 5 minutes",
+            "systemctl start kprofd-helper.socket; journalctl -u kprofd-helper says why it is not there"};
+  }
+  const std::string grants = "kprofd-helper answers, and knows " + std::to_string(heard->grants) +
+                             " detached runs, of which " + std::to_string(heard->running) + " were started";
+  if (heard->grants < kManyGrants) return {check, DiagnosisLevel::kOk, grants, {}};
+  return {check, DiagnosisLevel::kWarning, grants + ": at 10,000 captures with --detach are refused",
+          "wait for some of them to end, or cancel some"};
+}
+
+void AddDiagnosis(const Diagnosis& diagnosis, v1::DiagnoseResponse& out) {
+  v1::Diagnosis& message = *out.add_diagnoses();
+  message.set_check(diagnosis.check);
+  message.set_level(static_cast<v1::Diagnosis::Level>(static_cast<int>(diagnosis.level) + 1));
+  message.set_message(ReadableText(diagnosis.message));
+  message.set_remedy(ReadableText(diagnosis.remedy));
+}
+
+// Nine tenths of it, or more.
+bool IsNearlyAll(int64_t part, int64_t limit) {
+  return limit > 0 && part >= limit - limit / 10;
+}
+
+void DiagnoseOwnStorage(const v1::StoredByUser& own, v1::DiagnoseResponse& out) {
+  if (!IsNearlyAll(own.runs(), own.limit_runs()) && !IsNearlyAll(own.bytes(), own.limit_bytes())) return;
+  std::string stored = "you have " + std::to_string(own.runs()) + " runs and " + std::to_string(own.bytes() >> 20) +
+                       " MiB stored, and may have";
+  if (own.limit_runs() > 0) stored += " " + std::to_string(own.limit_runs()) + " runs";
+  if (own.limit_runs() > 0 && own.limit_bytes() > 0) stored += " and";
+  if (own.limit_bytes() > 0) stored += " " + std::to_string(own.limit_bytes() >> 20) + " MiB";
+  AddDiagnosis({"own_storage", DiagnosisLevel::kWarning, stored + ": then captures are refused with storage_full",
+                "delete runs (kprofctl delete), or have the limits raised ([limits] in docs/configuration.md)"},
+               out);
+}
+
+Status DiagnoseStorage(const RpcParts& parts, const std::string& health, uint32_t caller_uid,
+                       v1::DiagnoseResponse& out) {
+  v1::StorageStatus storage;
+  RETURN_IF_ERROR(FillStorage(parts, caller_uid, storage));
+  DiagnoseOwnStorage(storage.own(), out);
+  std::string room = std::to_string(storage.free_bytes() >> 20) + " MiB free at " + storage.state_folder();
+  if (storage.free_bytes() < kFewFreeBytes) {
+    AddDiagnosis({"free_space", DiagnosisLevel::kProblem, room + ": captures will fail with storage_full",
+                  "free some, delete runs, or move the state folder with --state-dir"},
+                 out);
+  } else {
+    AddDiagnosis({"free_space", DiagnosisLevel::kOk, room, {}}, out);
+  }
+  bool healthy = health == "ok" || health == "checking";
+  AddDiagnosis({"catalog", healthy ? DiagnosisLevel::kOk : DiagnosisLevel::kProblem, "the catalog: " + health,
+                healthy ? "" : "stop kprofd and restore a backup (docs/cli.md)"},
+               out);
+  const std::string lost = parts.catalog.layout().LostFolder();
+  Result<std::vector<FolderEntry>> strays = parts.files.List(lost);
+  if (strays.ok() && !strays->empty()) {
+    AddDiagnosis({"lost_files", DiagnosisLevel::kWarning,
+                  std::to_string(strays->size()) + " files or folders that belong to no run lie in " + lost,
+                  "look whether you miss them, then remove them: kprofd never does"},
+                 out);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
+  const NodeInfo& node = parts_.node;
+  out.set_version(node.version);
+  out.set_started_unix_ns(node.started_unix_ns);
+  out.set_pid(getpid());
+  out.set_mode(node.mode);
+  out.set_node_name(node.name);
+  out.set_caller_uid(caller().uid);
+  out.set_socket_path(node.socket_path);
+  const Runs& runs = parts_.runs;
+  v1::QueueStatus& queue = *out.mutable_queue();
+  queue.set_queued(static_cast<int32_t>(runs.queued()));
+  queue.set_running(static_cast<int32_t>(runs.running()));
+  queue.set_limit(static_cast<int32_t>(runs.limits().all));
+  queue.set_limit_per_uid(static_cast<int32_t>(runs.limits().per_uid));
+  queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
+  queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
+  queue.set_sessions_attached(static_cast<int32_t>(runs.sessions().CountAttached()));
+  DeviceView(parts_, caller()).Fill(DeviceView::Detail::kLease, *out.mutable_devices());
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
+                                                     const grpc::ByteBuffer* /*request*/, grpc::ByteBuffer* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kGetStatus, SizeOf(response));
+  if (call->refused()) return call;
+  const uint64_t stamp = parts_.catalog.changes().count();
+  // What others do with the disk is no change of ours: that part is a second old at most.
+  const std::string key = "status " + std::to_string(caller().uid) + (caller().sees_all() ? " all " : " ") +
+                          std::to_string(parts_.clock.mono_ns() / (1000 * kNanosPerMilli));
+  if (std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key, stamp)) {
+    *response = WithTime(*known, parts_.clock.unix_ns());
+    call->End(OkStatus());
+    return call;
+  }
+  auto status = std::make_shared<v1::GetStatusResponse>();  // shared: std::function copies
+  parts_.loop.Post([this, call, response, status, stamp, key] {
+    FillStatus(*status);
+    call->EndOnWorker(parts_.workers, [this, response, status, stamp, key, health = parts_.health.text] {
+      Status filled = FillStorage(parts_, caller().uid, *status->mutable_storage());
+      status->mutable_storage()->set_health(filled.ok() ? health : ReadableText(filled.ToString()));
+      const grpc::ByteBuffer answer = BytesOf(*status);
+      parts_.answers.Put(key, stamp, answer);
+      *response = WithTime(answer, parts_.clock.unix_ns());
+      return OkStatus();
+    });
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* /*context*/,
+                                                       const v1::ListDevicesRequest* /*request*/,
+                                                       v1::ListDevicesResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListDevices, SizeOf(response));
+  if (call->refused()) return call;
+  auto answer = [this, call, response] {
+    DeviceView(parts_, caller()).Fill(DeviceView::Detail::kAll, *response->mutable_devices());
+    call->End(OkStatus());
+  };
+  parts_.loop.Post([this, answer] {
+    parts_.node_devices == nullptr ? answer() : parts_.node_devices->Refresh(kDevicesAnswerNs, answer);
+  });
+  return call;
+}
+
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* NodeServiceImpl::WatchDevices(
+    grpc::CallbackServerContext* /*context*/, const v1::WatchDevicesRequest* request) {
+  return StartWatchDevices(CallRecord(desk_, Rpc::kWatchDevices), parts_, *request);
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::RecordCeiling(grpc::CallbackServerContext* /*context*/,
+                                                         const v1::RecordCeilingRequest* request,
+                                                         v1::RecordCeilingResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kRecordCeiling);
+  if (call->refused()) return call;
+  kprof::RecordCeiling(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ForgetCeilings(grpc::CallbackServerContext* /*context*/,
+                                                          const v1::ForgetCeilingsRequest* request,
+                                                          v1::ForgetCeilingsResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kForgetCeilings);
+  if (call->refused()) return call;
+  kprof::ForgetCeilings(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  return call;
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* /*context*/,
+                                                    const v1::DiagnoseRequest* /*request*/,
+                                                    v1::DiagnoseResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kDiagnose);
+  if (call->refused()) return call;
+  auto diagnose_the_rest = [this, call, response] {
+    call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
+      for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
+      return DiagnoseStorage(parts_, health, caller().uid, *response);
+    });
+  };
+  parts_.loop.Post([this, response, diagnose_the_rest] {
+    for (const Diagnosis& diagnosis : DiagnoseDevices(parts_)) AddDiagnosis(diagnosis, *response);
+    if (parts_.helper_watch == nullptr) return diagnose_the_rest();
+    parts_.helper_watch->Find([response, diagnose_the_rest](const Result<HelperState>& heard) {
+      AddDiagnosis(DiagnoseHelper(heard), *response);
+      diagnose_the_rest();
+    });
+  });
+  return call;
+}
+
+grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCatalog(
+    grpc::CallbackServerContext* context, const v1::BackUpCatalogRequest* /*request*/) {
+  CallRecord record(desk_, Rpc::kBackUpCatalog);
+  if (!record.admission().ok()) return new RefusedStream<v1::BackUpCatalogResponse>(std::move(record));
+  // A backup holds the one place there is, and its copy's disk: one that nobody reads is given up.
+  return new PullStream<v1::BackUpCatalogResponse>(std::move(record), parts_.loop, parts_.bulk,
+                                                   MakeBackUpSource(parts_, caller()), context);
+}
+
+grpc::ServerUnaryReactor* NodeServiceImpl::ListAudit(grpc::CallbackServerContext* /*context*/,
+                                                     const v1::ListAuditRequest* request,
+                                                     v1::ListAuditResponse* response) {
+  auto* call = new UnaryCall(desk_, Rpc::kListAudit, SizeOf(response));
+  if (call->refused()) return call;
+  call->EndOnWorker(parts_.workers,
+                    [this, request, response] { return ReadAuditPage(parts_.catalog, *request, *response); });
+  return call;
+}
+
+}  // namespace kprof

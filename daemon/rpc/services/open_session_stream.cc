@@ -1,0 +1,172 @@
+#include "daemon/rpc/services/open_session_stream.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/access/access_rules.h"
+#include "daemon/rpc/messages/outlook_message.h"
+#include "daemon/rpc/messages/session_message.h"
+#include "daemon/rpc/messages/status_message.h"
+#include "daemon/rpc/streams/hand_over.h"
+#include "daemon/runs/audit/audited_calls.h"
+#include "daemon/runs/command/run_end.h"
+
+namespace kprof {
+namespace {
+
+// All fields belong to the loop, where gRPC's reactions post to. It goes when gRPC is done with it and the session,
+// which is made durable by another thread, has been opened.
+class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionResponse> {
+ public:
+  OpenSessionStream(CallRecord record, const RpcParts& parts, const v1::OpenSessionRequest& message)
+      : parts_(parts), record_(std::move(record)), resume_token_(message.resume_token()) {
+    record_.BecomeWatch();
+    Status refused = record_.admission();
+    SessionRequest request = RequestOf(record_.caller(), message);
+    if (refused.ok() && resume_token_.empty()) refused = CheckSessionRequest(request);
+    if (refused.ok() && resume_token_.empty()) {
+      refused = AuthorizePriority(record_.caller(), request.priority, "open a session");
+      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, refused);
+    }
+    to_grpc_.Give();
+    parts_.loop.Post([this, refused, request = std::move(request)] { Begin(refused, request); });
+  }
+
+  void OnWriteDone(bool ok) override {
+    to_grpc_.Take();
+    parts_.loop.Post([this, ok] {
+      writing_ = false;
+      if (finished_) return;
+      if (!ok) return End(grpc::Status::CANCELLED);
+      told_ = true;
+      SendPending();
+    });
+  }
+  void OnCancel() override {
+    to_grpc_.Take();
+    parts_.loop.Post([this] { End(grpc::Status::CANCELLED); });
+  }
+  void OnDone() override {
+    to_grpc_.Take();
+    parts_.loop.Post([this] {
+      released_ = true;
+      if (!opening_) delete this;
+    });
+  }
+
+ private:
+  ~OpenSessionStream() override = default;
+
+  Sessions& sessions() { return parts_.runs.sessions(); }
+
+  void Begin(const Status& refused, const SessionRequest& request) {
+    if (finished_) return;
+    if (!refused.ok()) return End(ToGrpc(refused));
+    if (!resume_token_.empty()) {
+      Result<std::string> id = sessions().Resume(record_.caller().uid, resume_token_);
+      if (id.ok()) return Follow(*id);
+      RecordNotResumed(id.status());
+      return End(ToGrpc(id.status()));
+    }
+    opening_ = true;
+    sessions().Open(request, [this](const Result<SessionRow>& row) {
+      opening_ = false;
+      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, row.status());
+      if (finished_ && row.ok()) CloseUnknown(row->id);
+      if (released_) {
+        delete this;
+        return;
+      }
+      if (finished_) return;
+      row.ok() ? Follow(row->id) : End(ToGrpc(row.status()));
+    });
+  }
+
+  // A token is a secret: whoever brings one that opens nothing may be guessing, or have somebody else's.
+  void RecordNotResumed(const Status& why) {
+    const SessionRow* row = sessions().FindByToken(resume_token_);
+    if (row == nullptr) {
+      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, why);
+    } else if (row->uid != record_.caller().uid) {
+      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, *row, why);
+    }
+  }
+
+  void Follow(const std::string& id) {
+    id_ = id;
+    sessions().Hold(id_);
+    watch_ = sessions().Watch(id_, [this](const Sessions::View& view) { Changed(view); });
+    Changed(*sessions().FindOpen(id_));
+  }
+
+  void Changed(const Sessions::View& view) {
+    pending_ = view;
+    if (!writing_) SendPending();
+  }
+
+  void SendPending() {
+    if (finished_) return;
+    if (!pending_) {
+      if (last_) End(*last_);
+      return;
+    }
+    const SessionRow& row = pending_->row;
+    message_.Clear();
+    FillSession(row, *message_.mutable_session());
+    FillOutlook(pending_->outlook, message_);
+    message_.set_resume_token(pending_->token);
+    message_.set_now_unix_ns(parts_.clock.unix_ns());
+    if (IsOver(row.state)) {
+      last_ = !row.granted_ns && row.error ? ToGrpc(StatusOfEnd(row)) : grpc::Status::OK;
+    } else if (!row.attached && row.state == SessionState::kOpen) {
+      last_ = grpc::Status::OK;
+    }
+    pending_.reset();
+    writing_ = true;
+    StartWrite(&message_);
+  }
+
+  // The client went before it heard of it: nobody knows its id. An attached one ends by itself.
+  void CloseUnknown(const std::string& id) {
+    const SessionRow* row = sessions().FindOpenRow(id);
+    if (row == nullptr || row->attached || IsOver(row->state)) return;
+    const Status why = Fail(ErrorCode::kClientGone, "run", "the client that opened its session went away");
+    sessions().Close(id, ActorOf(record_.caller()), why, 0, [](const Result<SessionRow>&) {});
+  }
+
+  // Only the first one counts.
+  void End(const grpc::Status& status) {
+    if (std::exchange(finished_, true)) return;
+    if (watch_ != 0) {
+      sessions().Unwatch(id_, watch_);
+      sessions().Unhold(id_);
+      if (!told_) CloseUnknown(id_);
+    }
+    Finish(record_.Ending(status));
+  }
+
+  const RpcParts& parts_;
+  CallRecord record_;
+  const std::string resume_token_;
+  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
+  std::string id_;
+  WatchId watch_ = 0;
+  v1::OpenSessionResponse message_;
+  std::optional<Sessions::View> pending_;
+  std::optional<grpc::Status> last_;  // what it ends with, once its last message is on its way
+  bool writing_ = false;
+  bool told_ = false;  // a message, and with it the id
+  bool opening_ = false;
+  bool finished_ = false;
+  bool released_ = false;
+};
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const RpcParts& parts,
+                                                                    const v1::OpenSessionRequest& request) {
+  return new OpenSessionStream(std::move(record), parts, request);
+}
+
+}  // namespace kprof

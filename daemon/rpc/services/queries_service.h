@@ -1,0 +1,28 @@
+// kprof.v1.QueriesService for one caller: user SQL in the sandbox, streamed as batches of columns. What a caller may
+// see and what a query may cost is the sandbox's business (storage/sandbox); here is who has to wait for whom.
+//
+// Handlers run on gRPC's threads and never block. `parts` outlives it, it outlives its calls.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "daemon/access/call_admission.h"
+#include "daemon/rpc/service_context.h"
+#include "kprof/v1/queries.grpc.pb.h"
+
+namespace kprof {
+
+class QueriesServiceImpl final : public v1::QueriesService::CallbackService {
+ public:
+  QueriesServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
+
+  grpc::ServerWriteReactor<v1::QueryResponse>* Query(grpc::CallbackServerContext* context,
+                                                     const v1::QueryRequest* request) override;
+
+ private:
+  const RpcParts& parts_;
+  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+};
+
+}  // namespace kprof

@@ -1,0 +1,155 @@
+#include "daemon/rpc/streams/upload_calls.h"
+
+#include <optional>
+#include <string>
+
+#include "daemon/rpc/messages/run_message.h"
+#include "daemon/rpc/messages/status_message.h"
+#include "daemon/runs/audit/audited_calls.h"
+#include "daemon/runs/object_lookup.h"
+#include "daemon/runs/retention/artifact_upload.h"
+
+namespace kprof {
+namespace {
+
+// One read in flight, each message handled on a bulk worker before the next is read. What comes when, and when nothing
+// has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
+class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  UploadCall(CallRecord record, const RpcParts& parts, v1::UploadArtifactResponse& response, Places::Place place)
+      : parts_(parts), record_(std::move(record)), response_(response), place_(std::move(place)) {
+    parts_.loop.Post([this] { Read(); });
+  }
+
+  void OnReadDone(bool ok) override {
+    parts_.loop.Post([this, ok] { OnRead(ok); });
+  }
+  // The timer is the loop's, so the end is, too.
+  void OnDone() override {
+    parts_.loop.Post([this] { delete this; });
+  }
+
+ private:
+  // Io loop, these four.
+  void Read() {
+    idle_timer_ = parts_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
+    StartRead(&message_);
+  }
+
+  void OnRead(bool ok) {
+    if (given_up_) return;
+    idle_timer_.Cancel();
+    Status submitted = parts_.bulk.Submit([this, ok] {
+      Status status = ok ? Take() : FinishUpload();
+      const bool more = ok && status.ok();
+      if (!more) upload_.reset();
+      parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
+    });
+    if (!submitted.ok()) End(submitted);
+  }
+
+  // The read in flight comes back when gRPC has ended the call.
+  void GiveUp() {
+    given_up_ = true;
+    Status silent = Fail(ErrorCode::kTimedOut, "add artifact",
+                         "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s", "send it again");
+    Status submitted = parts_.bulk.Submit([this, silent] {
+      upload_.reset();
+      parts_.loop.Post([this, silent] { End(silent); });
+    });
+    if (!submitted.ok()) End(silent);
+  }
+
+  void End(const Status& status) {
+    if (run_) parts_.runs.retention().EndAdding(run_->id);
+    if (status.ok()) {
+      parts_.runs.retention().OnAdded();
+      AuditEntry entry = AuditEntryOf(ActorOf(record_.caller()), audit::kUpload, *run_, parts_.clock.unix_ns());
+      entry.detail = response_.artifact().name();
+      if (run_->uid != entry.by.uid) entry.detail += " of uid " + std::to_string(run_->uid);
+      parts_.audit.Record(std::move(entry));
+    }
+    upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
+    place_.reset();   // before the client knows, who may begin the next at once
+    Finish(record_.Ending(status));
+  }
+
+  // Bulk workers, from here on.
+  Status Take() {
+    switch (message_.part_case()) {
+      case v1::UploadArtifactRequest::kHeader:
+        return Begin(message_.header());
+      case v1::UploadArtifactRequest::kData:
+        if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "bytes came before the header");
+        return upload_->Add(message_.data());
+      case v1::UploadArtifactRequest::kSha256:
+        sha256_ = message_.sha256();
+        return OkStatus();
+      default:
+        return Fail(ErrorCode::kUsage, "add artifact", "a message has neither header nor bytes nor sha256");
+    }
+  }
+
+  Status Begin(const v1::UploadArtifactRequest::Header& header) {
+    if (upload_) return Fail(ErrorCode::kUsage, "add artifact", "a second header came");
+    RunRow run;
+    {
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
+      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &parts_.audit, record_.caller(), header.id(), record_.rpc(),
+                                            "add an artifact to run"));
+    }
+    ASSIGN_OR_RETURN(
+        upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
+    parts_.loop.Post([this, run = std::move(run)] {
+      run_ = run;
+      parts_.runs.retention().BeginAdding(run.id);
+    });
+    return OkStatus();
+  }
+
+  Status FinishUpload() {
+    if (!upload_) return Fail(ErrorCode::kUsage, "add artifact", "the stream ended before its header");
+    // The stream ends in the same way when the client has sent all and when it is gone; only the sum tells.
+    if (!sha256_) {
+      return Fail(ErrorCode::kBadInput, "add artifact", "the stream ended without the sha256 of its bytes",
+                  "send it again, with its sum last");
+    }
+    ASSIGN_OR_RETURN(ArtifactRow artifact, upload_->Finish(*sha256_));
+    FillArtifact(artifact, *response_.mutable_artifact());
+    return OkStatus();
+  }
+
+  const RpcParts& parts_;
+  CallRecord record_;
+  v1::UploadArtifactResponse& response_;
+  std::optional<Places::Place> place_;  // io loop
+  IoLoop::Timer idle_timer_;            // io loop; pending while it reads
+  bool given_up_ = false;               // io loop
+  std::optional<RunRow> run_;           // io loop; once its upload has begun
+  // One read, or one worker, at a time.
+  v1::UploadArtifactRequest message_;
+  std::unique_ptr<ArtifactUpload> upload_;
+  std::optional<std::string> sha256_;
+};
+
+class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
+ public:
+  RefusedUpload(CallRecord record, const Status& why) : record_(std::move(record)) { Finish(record_.Ending(why)); }
+  void OnDone() override { delete this; }
+
+ private:
+  CallRecord record_;
+};
+
+}  // namespace
+
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const RpcParts& parts,
+                                                                v1::UploadArtifactResponse& response) {
+  Status admission = record.admission();
+  if (!admission.ok()) return new RefusedUpload(std::move(record), admission);
+  Result<Places::Place> place = parts.limits.uploads.Take(record.caller().account(), "add artifact", "uploads");
+  if (!place.ok()) return new RefusedUpload(std::move(record), place.status());
+  return new UploadCall(std::move(record), parts, response, *std::move(place));
+}
+
+}  // namespace kprof

@@ -1,0 +1,23 @@
+// RunsService.WatchRun and WaitRun: calls that follow one run until it has ended. They live on the io loop, where the
+// run does; a slow reader misses intermediate states, never the last. Of a watch the first message alone has the
+// command line and the environment.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include "daemon/rpc/service_context.h"
+#include "daemon/rpc/streams/call_record.h"
+#include "kprof/v1/runs.pb.h"
+
+namespace kprof {
+
+// Any thread, both. They own themselves; `request` is read before they return. They fail as
+// they were not admitted, and as the look-up of the run does (object_lookup.h). One that is recorded as kHoldRun holds
+// the run while it watches.
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const RpcParts& parts,
+                                                           const v1::WatchRunRequest& request);
+// Fails with the run's own error, too, when that is how it ended.
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request,
+                                    v1::WaitRunResponse& response);
+
+}  // namespace kprof

@@ -1,0 +1,112 @@
+// Keeps the audit within [audit]: entries expire by their age, and beyond a number. Each time any go the audit says how
+// many and why, in the transaction of the first of them, and so does the log.
+//
+// By number, who has the most entries loses theirs, oldest first, until all are at one level: whoever floods the audit
+// to push something out pushes out their own. Users count with their subordinate uids, as everywhere.
+//
+// By age only where the clock is believed (expiry_clock.h).
+//
+// A removal goes by the policy under which it began: with another one it ends after the portion that is under way, and
+// the audit says how many did not go with it.
+//
+// Io loop only; counting is a worker's, removing the writer's, a portion at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/base/metrics.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/runs/retention/expiry_clock.h"
+#include "storage/base/clock.h"
+#include "storage/catalog/audit_table.h"
+#include "storage/catalog/catalog.h"
+
+namespace kprof {
+
+struct AuditPolicy {
+  int64_t max_age_ns = int64_t{365} * 24 * 3600 * 1'000'000'000;  // 0: for ever
+  int64_t max_entries = 4'000'000;                                // about 1 GB; 0: no limit
+  bool operator==(const AuditPolicy&) const = default;
+};
+
+// How many entries each has to lose so that `most` are left: those that have the most come down to one level.
+std::map<uint32_t, int64_t> EntriesBeyond(const std::map<uint32_t, int64_t>& entries, int64_t most);
+
+class AuditRetention {
+ public:
+  using AccountOf = std::function<uint32_t(uint32_t uid)>;
+  static constexpr int64_t kExpireEveryMs = 60 * 60 * 1000;
+  static constexpr int64_t kLookEveryMs = 30'000;
+  static constexpr int64_t kPauseMs = 100;
+  static constexpr int64_t kAtOnce = 5'000;
+  // It comes down to this much less than allowed: then it has not to count at each look.
+  static constexpr int64_t kSparePart = 16;
+
+  struct Parts {
+    IoLoop& loop;
+    const Clock& clock;
+    WorkerPool& workers;
+    Catalog& catalog;
+    ExpiryClock& expiry_clock;
+  };
+  // All must outlive it.
+  AuditRetention(const Parts& parts, Metrics& metrics, AccountOf account_of);
+  AuditRetention(const AuditRetention&) = delete;
+  AuditRetention& operator=(const AuditRetention&) = delete;
+
+  // From here on; looks at once. The same again changes nothing.
+  void SetPolicy(const AuditPolicy& policy);
+
+ private:
+  // What is to go, decided once: so many of each account, oldest first.
+  struct Plan {
+    uint64_t policy_number = 0;               // the policy that wants it
+    std::map<uint32_t, uint32_t> account_of;  // by uid, of all that had entries
+    std::map<uint32_t, int64_t> beyond;       // by account
+    int64_t behind_id = 0;                    // where to go on
+    int64_t to_id = 0;                        // the last one that goes
+    int64_t to_ns = 0;
+    std::optional<AuditEntry> entry;  // that says so; until it is stored
+
+    // Whether this one goes; then there is one less to go.
+    bool Takes(const AuditMark& mark);
+  };
+  struct Count {
+    int64_t ever = 0;  // by then
+    std::map<uint32_t, int64_t> of_uid;
+  };
+
+  void ExpireOld();
+  // `left`: so many the audit says go, and are there still; none: it does not say so yet.
+  void ExpireBefore(int64_t before_ns, uint64_t policy_number, std::optional<int64_t> left);
+  void Look();
+  void OnCounted(Count count);
+  void FindEnd(Plan plan);
+  void Remove(Plan plan);
+  void EndLook() { looking_ = false; }
+  // Of those that the audit said go.
+  void SayThatTheyStay(int64_t entries);
+  AuditEntry ExpiryEntry(std::string detail) const;
+
+  const Parts parts_;
+  const AccountOf account_of_;
+  Counter& trimmed_;
+  AuditPolicy policy_;
+  uint64_t policy_number_ = 0;  // another one, another number; 0: there is none yet
+  // So many there were at most when so many had ever been: no more than these and what came since.
+  int64_t known_ = 0;
+  int64_t known_ever_ = 0;
+  bool looking_ = false;
+  IoLoop::Timer expire_;
+  IoLoop::Timer expire_more_;
+  int64_t expire_left_ = 0;  // while that is pending: what it goes on with
+  IoLoop::Timer look_;
+  IoLoop::Timer remove_;
+};
+
+}  // namespace kprof

@@ -1,0 +1,529 @@
+#include "daemon/runs/command/command_life.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/capture/ncu_lock.h"
+#include "daemon/capture/tools.h"
+#include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/command/believable_end.h"
+#include "daemon/runs/command/launch_spool.h"
+#include "daemon/runs/command/run_end.h"
+#include "daemon/runs/command/state_marker.h"
+#include "daemon/runs/seconds_text.h"
+#include "storage/base/environment.h"
+#include "storage/base/readable_text.h"
+#include "storage/catalog/audit_table.h"
+#include "storage/catalog/run_table.h"
+
+namespace kprof {
+namespace {
+
+// What goes wrong with the daemon or its node; the rest is between a run and who wants it.
+bool IsForTheOperator(ErrorCode code) {
+  return code == ErrorCode::kInternal || code == ErrorCode::kNoDaemon || code == ErrorCode::kStorageFull ||
+         code == ErrorCode::kStorageBroken;
+}
+
+// One that an older build had not, and of which a row is left, has no outputs: its launch says why it fails.
+const Tool& ToolOf(const RunRow& row) {
+  static constexpr Tool kNone{};
+  const Tool* tool = FindTool(row.tool);
+  return tool != nullptr ? *tool : kNone;
+}
+
+// Of a run with a timeout of its own, on a node without a longest one: steps that hang do not keep its devices.
+constexpr int64_t kLeastForStepsMs = 600'000;
+
+// ncu's own where it has no TMPDIR.
+constexpr char kUsualNcuFolder[] = "/tmp";
+
+}  // namespace
+
+RunLife::RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+                 LifeEvents events)
+    : parts_(parts),
+      events_(std::move(events)),
+      row_(std::move(row)),
+      prepares_(prepares),
+      stay_(parts, row_),
+      tool_(ToolOf(row_)),
+      longest_ms_(longest_ms),
+      outputs_(parts, row_, account, tool_, longest_ms,
+               {.wait_to_import = events_.wait_to_import, .import_progress = events_.import_progress, .over = [this] {
+                  OnOutputsOver();
+                }}) {
+  if (row_.timeout_ms > 0 || longest_ms == 0) return;
+  row_.timeout_ms = longest_ms;
+  timeout_is_nodes_ = true;
+}
+
+RunLife::~RunLife() = default;
+
+void RunLife::Commit(std::function<Status(Db&)> also, std::function<void(Status)> then) {
+  auto job = [row = row_, also = std::move(also)](Db& db) -> Status {
+    RETURN_IF_ERROR(UpdateRun(db, row));
+    return also ? also(db) : OkStatus();
+  };
+  parts_.catalog.writer().Submit(std::move(job),
+                                 // The writer may answer when we are gone; what it posts then never runs.
+                                 [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
+                                   loop.Post([this, row, then, status] {
+                                     if (status.ok()) events_.changed(row);
+                                     then(status);
+                                   });
+                                 });
+}
+
+void RunLife::Begin() {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (prepares_) return PrepareFiles();
+  CommitPreparing([this] { PrepareFiles(); });
+}
+
+// Its devices are its own.
+void RunLife::CommitPreparing(std::function<void()> then) {
+  leased_ = true;
+  row_.state = RunState::kPreparing;
+  std::optional<AuditEntry> granted;
+  if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
+  auto take_devices = [granted](Db& db) { return granted ? AppendAudit(db, *granted) : OkStatus(); };
+  Commit(take_devices, [this, then = std::move(then)](Status status) {
+    if (ended_) return;
+    if (!status.ok()) Blame(status);
+    if (!error_ && !stop_reason_) return then();
+    preparing_devices_ = false;
+    if (!status.ok()) {  // nobody will know that it had them
+      leased_ = false;
+      row_.state = RunState::kQueued;
+    }
+    prepares_ ? BeginCollecting() : End();
+  });
+}
+
+void RunLife::OnGranted(const std::vector<TrustReason>& trust) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (ended_) return;  // its end is on the way, and gives them back
+  row_.trust.insert(row_.trust.begin(), trust.begin(), trust.end());
+  preparing_devices_ = true;
+  CommitPreparing([this] { PrepareDevices([this] { GiveDevices(); }); });
+}
+
+void RunLife::GiveDevices() {
+  preparing_devices_ = false;
+  launched_->Lease(DeviceVariables(environment_));
+  environment_ = {};
+  if (row_.starter != RunStarter::kHelper) CommitRunning();
+}
+
+std::vector<std::string> RunLife::DeviceVariables(const std::vector<std::string>& environment) const {
+  return parts_.devices.now()->VisibilityVariables(row_.devices, environment);
+}
+
+template <typename T>
+void RunLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
+  // What is posted when we are gone never runs.
+  auto job = [this, &loop = parts_.loop, work = std::move(work), then] {
+    auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
+    loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
+  };
+  Status submitted = pool.Submit(std::move(job));
+  if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
+}
+
+void RunLife::PrepareFiles() {
+  auto work = [this, id = row_.id, leased = row_.devices, starter = row_.starter]() -> Result<Prepared> {
+    Prepared prepared;
+    ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
+    LaunchRequest& request = prepared.request;
+    if (request.prepare.empty()) {
+      for (const std::string& variable : parts_.devices.now()->VisibilityVariables(leased, request.environment)) {
+        SetVariable(request.environment, variable);
+      }
+    } else {  // what a step left that a daemon before this one had begun
+      for (const std::string& folder : {parts_.catalog.layout().RunFolder(id), OutputFolderOf(id)}) {
+        const Status removed = parts_.files.RemoveTree(folder);
+        if (!removed.ok() && removed.code() != ErrorCode::kNotFound) return removed;
+      }
+    }
+    SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
+    request.output_head_bytes = parts_.output.head_bytes;
+    request.output_tail_bytes = parts_.output.tail_bytes;
+    request.most_outputs = parts_.outputs.files;
+    if (starter == RunStarter::kDaemon) request.output_folder = OutputFolderOf(id);
+    ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
+    if (starter == RunStarter::kClient) {
+      const std::string progress = parts_.catalog.layout().ArtifactPath(id, kProgressName);
+      ASSIGN_OR_RETURN(prepared.files.held, parts_.files.OpenForRead(progress));
+    }
+    return prepared;
+  };
+  OnWorker<Prepared>(parts_.workers, std::move(work), &RunLife::OnFilesPrepared);
+}
+
+void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
+  if (!prepared.ok()) Blame(prepared.status());
+  if (error_ || stop_reason_) return BeginCollecting();
+  if (prepares_ || tool_.needs.ncu_lock) environment_ = prepared->request.environment;
+  if (prepares_) return Launch(*std::move(prepared));
+  // Shared: std::function copies its captures.
+  PrepareDevices([this, prepared = std::make_shared<Prepared>(*std::move(prepared))] { Launch(std::move(*prepared)); });
+}
+
+void RunLife::PrepareDevices(std::function<void()> then) {
+  DeviceStay::Needs needs;
+  needs.profilers_paused = tool_.needs.dcgm_paused;
+  if (tool_.needs.ncu_lock) needs.ncu_locks = NcuPlaceFor(environment_, kUsualNcuFolder).locks;
+  stay_.Prepare(std::move(needs), [this, then = std::move(then)](const DeviceStay::Ready& ready) {
+    if (ended_) return;
+    preparing_devices_ = false;
+    row_.trust.insert(row_.trust.end(), ready.trust.begin(), ready.trust.end());
+    if (!ready.refused.ok()) {
+      const Status& why = ready.refused;
+      Blame(Fail(why.code(), "run " + row_.id, why.why(), why.remedy()));
+    }
+    if (error_ || stop_reason_) return BeginCollecting();
+    then();
+  });
+}
+
+void RunLife::Launch(Prepared prepared) {
+  files_ = std::move(prepared.files);
+  LaunchEvents events;
+  events.shares_cgroup = [this] {
+    row_.trust.push_back(
+        {"launched_in_daemon_cgroup",
+         "the command ran in the cgroup of kprofd's helper, within its limits and beside its processes: "
+         "no systemd runs here that could give it a unit of its own"});
+  };
+  events.held_up = [this](const Status& why) { OnHeldUp(why); };
+  events.step_begins = [this] { OnStepBegins(); };
+  events.command_over = [this] { OnCommandOver(); };
+  events.steps_done = [this] {
+    timeout_.Cancel();
+    step_runs_ = false;
+    if (stop_reason_) return BeginCollecting();  // it ended well before it heard of that
+    events_.wants_devices();
+  };
+  events.prepared = [this] {
+    prepared_ = true;
+    timeout_.Cancel();
+    row_.starter == RunStarter::kHelper && !ended_ ? CommitRunning() : GoWhenReady();
+  };
+  events.output = [this](const std::shared_ptr<ReceivedOutput>& file) { outputs_.Take(file); };
+  events.left_out = [this](const OutputsLeftOut& left_out) { outputs_.NoteLeftOut(left_out); };
+  events.started = [this](CommandStarted started) { OnStarted(started); };
+  events.may_live_on = [this](const Status& why) {
+    row_.trust.push_back(MayLiveOn(why));
+    may_live_on_ = true;
+  };
+  events.failed = [this](Status status) {
+    Blame(status);
+    BeginCollecting();
+  };
+  events.ended = [this](CommandEnded ended) { OnEnded(ended); };
+  events.lost = [this](Status status) {
+    if (stop_reason_) {  // it was to end, and has
+      stop_reason_ = Status(stop_reason_->code(), stop_reason_->what(), stop_reason_->why() + "; " + status.why(),
+                            stop_reason_->remedy());
+    } else {
+      Blame(Fail(ErrorCode::kLostDaemon, "run " + row_.id, status.why(), status.remedy()));
+    }
+    BeginCollecting();
+  };
+  launched_mono_ns_ = parts_.clock.mono_ns();
+  auto launch = [&]() -> Status {
+    ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
+    ASSIGN_OR_RETURN(launched_, parts_.launcher.Launch(prepared.request, {row_.starter, row_.uid}, row_.id, output,
+                                                       std::move(events)));
+    was_launched_ = true;
+    return OkStatus();
+  };
+  Status launched = launch();
+  if (taking_) taking_->GaveEnds();
+  if (!launched.ok()) {
+    Blame(launched);
+    return BeginCollecting();
+  }
+  // The supervisor sets up while the state is being committed; it goes on only when both are ready. The helper may be
+  // away: until it has started one, the run is preparing.
+  if (row_.starter != RunStarter::kHelper && !prepares_) CommitRunning();
+  if (prepares_) events_.changed(row_);  // its client may come for it now
+}
+
+void RunLife::CommitRunning() {
+  row_.state = RunState::kRunning;
+  row_.started_ns = parts_.clock.unix_ns();
+  committing_running_ = true;
+  Commit(nullptr, [this](Status status) {
+    committing_running_ = false;
+    if (ended_) return;  // the launch failed meanwhile
+    if (!status.ok()) Blame(status);
+    running_committed_ = true;
+    if (error_ || stop_reason_) return BeginCollecting();  // nothing was executed yet
+    GoWhenReady();
+  });
+}
+
+// It waits again, as in the queue, and as long as there.
+void RunLife::OnHeldUp(const Status& why) {
+  LogWarning("run waits for who is to start it", {{"run", row_.id}, {"error", why.ToString()}});
+  if (row_.queue_timeout_ms <= 0) return;
+  const int64_t waited_ns = std::max<int64_t>(0, parts_.clock.unix_ns() - row_.queued_ns);
+  const int64_t left_ns = std::max<int64_t>(0, row_.queue_timeout_ms * kNanosPerMilli - waited_ns);
+  timeout_ = parts_.loop.After(left_ns, [this, why] {
+    Stop(Fail(ErrorCode::kQueueTimeout, "run " + row_.id, "it waited longer than its queue timeout; " + why.why(),
+              "give it more with --queue-timeout; kprofctl doctor says what is wrong"),
+         0);
+  });
+}
+
+void RunLife::OnStepBegins() {
+  step_runs_ = true;
+  LimitSteps("its --prepare", longest_ms_, longest_ms_);
+}
+
+// Steps after it, and the search for what it left, are to be in nothing that is measured.
+void RunLife::OnCommandOver() {
+  stay_.EndWatching();
+  timeout_.Cancel();
+  if (ended_) return;
+  const int64_t took_ms = (parts_.clock.mono_ns() - went_mono_ns_) / kNanosPerMilli;
+  if (longest_ms_ > 0) return LimitSteps("with what follows its command it", longest_ms_, longest_ms_ - took_ms);
+  if (row_.timeout_ms <= 0) return;
+  const int64_t limit_ms = std::max(row_.timeout_ms, kLeastForStepsMs);
+  LimitSteps("what follows its command", limit_ms, limit_ms);
+}
+
+void RunLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms) {
+  if (limit_ms <= 0) return;
+  timeout_ = parts_.loop.After(std::max<int64_t>(0, left_ms) * kNanosPerMilli, [this, what, limit_ms] {
+    Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
+              what + " ran for the " + SecondsText(limit_ms) + " that it may take here",
+              "do less at a time; whoever runs the node can raise [limits] max_run_minutes"),
+         kTimeoutGraceMs);
+  });
+}
+
+// The files themselves go to a supervisor of our own user alone.
+Result<OutputFiles> RunLife::SupervisorsOutput() {
+  const OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
+  if (row_.starter == RunStarter::kDaemon) return files;
+  if (parts_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
+  ASSIGN_OR_RETURN(taking_, parts_.intake->Begin(files, parts_.output));
+  OutputFiles ends = taking_->ends();
+  if (files_.held) ends.held_fd = files_.held->fd();
+  return ends;
+}
+
+void RunLife::GoWhenReady() {
+  if (!prepared_ || !running_committed_ || ended_ || went_) return;
+  went_ = true;
+  went_mono_ns_ = parts_.clock.mono_ns();
+  stay_.BeginWatching();
+  launched_->Go();
+  // From here on, not from Started: who is slow to say that it has started has no more time.
+  if (row_.timeout_ms <= 0) return;
+  timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] { Stop(WhyTimedOut(), kTimeoutGraceMs); });
+}
+
+Status RunLife::WhyTimedOut() const {
+  const std::string what = "run " + row_.id;
+  const std::string time = SecondsText(row_.timeout_ms);
+  if (!timeout_is_nodes_) {
+    return Fail(ErrorCode::kTimedOut, what, "it ran longer than its timeout of " + time, "give it more with --timeout");
+  }
+  return Fail(ErrorCode::kTimedOut, what,
+              "it asked for no timeout, and ran for the " + time + " that this node lets a run last",
+              "measure less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes");
+}
+
+void RunLife::OnStarted(const CommandStarted& started) {
+  started_ = true;
+  row_.started_ns = Believable(started.unix_ns, row_.queued_ns);
+  LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
+  stay_.NoteCommand(started.pid);
+  RemoveSpoolSoon(parts_, row_.id);
+}
+
+// A caller's supervisor says what its caller likes; by what it says of times, runs are listed and expire.
+int64_t RunLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
+  if (row_.starter == RunStarter::kDaemon) return unix_ns;
+  const int64_t now_ns = parts_.clock.unix_ns();
+  return std::clamp(unix_ns, std::min(not_before_ns, now_ns), now_ns);
+}
+
+bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  if (ended_) return StopKeeping(reason);
+  if (!stop_reason_ && !reason.ok()) stop_reason_ = reason;
+  if (went_ || step_runs_) {
+    launched_->Stop(grace_ms);
+  } else if (launched_ && !committing_running_ && !preparing_devices_) {
+    BeginCollecting();  // it waits for its supervisor; nothing was executed yet
+  } else {
+    stay_.Hurry();  // it, a commit or a worker is on its way back and will see stop_reason_
+  }
+  return true;
+}
+
+void RunLife::OnEnded(const CommandEnded& ended) {
+  command_ =
+      row_.starter == RunStarter::kDaemon ? ended : BelievableEnd(ended, parts_.clock.mono_ns() - launched_mono_ns_);
+  if (command_->unkillable_processes > 0 && row_.starter != RunStarter::kClient) may_live_on_ = true;
+  BeginCollecting();
+}
+
+void RunLife::BeginCollecting() {
+  if (ended_) return;
+  ended_ = true;
+  timeout_.Cancel();
+  // Closes the channel, and with it whatever has not ended. Later: we may be inside one of its events.
+  parts_.loop.Post([launched = std::shared_ptr<Launched>(std::move(launched_))] {});
+  if (leased_) row_.state = RunState::kCollecting;
+  row_.ended_ns =
+      command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
+  FinishOutput();
+  LeaveDevices();
+  if (!leased_) {  // it is queued until it has ended
+    collecting_committed_ = true;
+    return parts_.loop.Post([this] { CollectWhenReady(); });
+  }
+  Commit(nullptr, [this](Status status) {
+    if (!status.ok()) Blame(status);
+    collecting_committed_ = true;
+    CollectWhenReady();
+  });
+}
+
+void RunLife::FinishOutput() {
+  if (!taking_) return;
+  taking_->Finish([this](int first_error) {
+    if (command_) command_->output_error = first_error;  // of what we wrote ourselves, whatever it says
+    taking_.reset();
+    CollectWhenReady();
+  });
+}
+
+void RunLife::LeaveDevices() {
+  stay_.End([this](WatchedDevices seen) {
+    for (TrustReason& reason : seen.trust) row_.trust.push_back(std::move(reason));
+    for (MetricRow& metric : seen.metrics) row_.metrics.push_back(std::move(metric));
+    if (seen.part) row_.trace.push_back(*std::move(seen.part));
+    left_devices_ = true;
+    CollectWhenReady();
+  });
+}
+
+// However it came to its end: nothing is written into its folder any more once that is collected.
+void RunLife::CollectWhenReady() {
+  if (!collecting_committed_ || taking_ || !left_devices_ || std::exchange(collecting_files_, true)) return;
+  if (outputs_.has_some() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
+  CollectFiles();
+}
+
+void RunLife::CollectFiles() {
+  files_ = RunFiles();
+  std::string metrics;
+  if (command_) metrics = std::exchange(command_->metrics, {});
+  const int64_t dropped_bytes = command_ ? command_->metrics_dropped_bytes : 0;
+  auto work = [this, id = row_.id, has_samples = !row_.trace.empty(), metrics = std::move(metrics),
+               dropped_bytes]() -> Result<Gathered> {
+    Gathered gathered;
+    gathered.reported = ReadReportedMetrics(metrics, dropped_bytes);
+    // Its supervisor removes it, unless that was killed.
+    if (row_.starter == RunStarter::kDaemon) (void)parts_.files.RemoveTree(OutputFolderOf(id));
+    ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples));
+    return gathered;
+  };
+  OnWorker<Gathered>(parts_.files_work, std::move(work), &RunLife::OnCollected);
+}
+
+void RunLife::OnCollected(Result<Gathered> gathered) {
+  if (gathered.ok()) {
+    SetCollected(row_, std::move(gathered->collected));
+    reported_ = std::move(gathered->reported);
+  } else {
+    Blame(gathered.status());
+  }
+  if (error_) {
+    outputs_.Drop();
+    return OnOutputsOver();
+  }
+  // Where the command did not hear of it: that is over, but what it left is not.
+  if (stop_reason_ && command_) StopKeeping(*stop_reason_);
+  outputs_.Begin(row_.artifacts);
+}
+
+std::string RunLife::OutputFolderOf(const std::string& id) const {
+  return parts_.catalog.layout().TemporaryFolder() + "/outputs-" + id;
+}
+
+void RunLife::OnOutputsOver() {
+  OutputKeeping::Kept kept = outputs_.TakeKept();
+  if (kept.error) Blame(*kept.error);
+  row_.artifacts.insert(row_.artifacts.end(), kept.artifacts.begin(), kept.artifacts.end());
+  std::sort(row_.artifacts.begin(), row_.artifacts.end(),
+            [](const ArtifactRow& a, const ArtifactRow& b) { return a.name < b.name; });
+  for (TracePartRow& part : kept.imported.trace) row_.trace.push_back(std::move(part));
+  row_.metrics.insert(row_.metrics.end(), kept.imported.metrics.begin(), kept.imported.metrics.end());
+  kernel_metrics_ = std::move(kept.imported.kernel_metrics);
+  row_.trust.insert(row_.trust.end(), kept.trust.begin(), kept.trust.end());
+  const bool is_stopped = stop_reason_ && !daemon_stops_;
+  const bool ended_well = command_ && !error_ && !is_stopped && !WhyCommandFailed(*command_, row_);
+  if (ended_well) {
+    if (std::optional<Status> why = outputs_.WhyItsToolFailed(row_.trace, row_.trust)) {
+      Blame(daemon_stops_ ? *daemon_stops_ : *why);
+    }
+  }
+  End();
+}
+
+// Its command has ended. Where it is the daemon that stops, that counts, with what is kept of it by then.
+bool RunLife::StopKeeping(const Status& reason) {
+  const bool daemon_stops = reason.code() == ErrorCode::kLostDaemon;
+  if (!outputs_.Stop(daemon_stops)) return false;
+  if (daemon_stops) {
+    daemon_stops_ = reason;
+  } else if (!reason.ok()) {
+    if (!stop_reason_) stop_reason_ = reason;
+    was_stopped_keeping_ = true;
+  }
+  return true;
+}
+
+void RunLife::Blame(const Status& error) {
+  if (IsForTheOperator(error.code())) {
+    LogWarning("run in trouble", {{"run", row_.id}, {"error", error.ToString()}});
+  } else {  // the text has the command's path in it, which is for its owner
+    LogInfo("run in trouble", {{"run", row_.id}, {"error", std::string(ErrorName(error.code()))}});
+  }
+  if (!error_) error_ = error;
+}
+
+std::optional<Status> RunLife::WhyItFailed() const {
+  if (was_stopped_keeping_) return stop_reason_;
+  if (error_) return error_;
+  if (!command_ || (stop_reason_ && !went_)) return stop_reason_;
+  if (command_->output_error == 0 && stop_reason_ && command_->stopped) return stop_reason_;
+  return WhyCommandFailed(*command_, row_);
+}
+
+void RunLife::End() {
+  ended_ = true;
+  if (command_ && went_) {
+    SetCommandEnded(row_, *command_);
+    AddReportedMetrics(std::move(reported_), row_, kernel_metrics_);
+  } else if (!went_) {
+    row_.started_ns.reset();
+  }
+  SetEnd(row_, WhyItFailed(), parts_.clock.unix_ns());
+  // Who launched it lets go of its grant when nothing is left of it.
+  if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
+    parts_.grants->Forget(row_.id);
+  }
+  events_.ended({row_, may_live_on_, went_, started_ || command_, std::move(kernel_metrics_)});
+}
+
+}  // namespace kprof

@@ -1,0 +1,134 @@
+// The life of a command: one run from the moment it has its devices, or its step before them (--prepare), until its end
+// is known: preparing, running, collecting. Files that it left are kept in `collecting` (output_keeping.h); its devices
+// are free by then. Each state is committed before it is acted on: nothing is set up before `preparing` is
+// durable, and with it that the audit says whose the devices are, and that the run has been told of what may use them
+// besides; nothing is executed before `running` is. Does not queue and does not commit the end; that is runs.h, which
+// owns it.
+//
+// Io loop only; life.h says how it ends.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/runs/command/device_hold.h"
+#include "daemon/runs/command/output_keeping.h"
+#include "daemon/runs/command/reported_metrics.h"
+#include "daemon/runs/command/run_end.h"
+#include "daemon/runs/command/run_folder.h"
+#include "daemon/runs/life.h"
+#include "daemon/runs/run_context.h"
+#include "storage/catalog/run_row.h"
+#include "storage/db/db.h"
+
+namespace kprof {
+
+// Of who took longer than it may.
+inline constexpr int64_t kTimeoutGraceMs = 5000;
+
+class RunLife final : public Life {
+ public:
+  // `row` is queued; its devices are held for it, unless it `prepares`: then a step runs before it wants them.
+  // `account`: whom limits count it as. `longest_ms`: the timeout of one that asked for none, and what its steps may
+  // take; 0: none.
+  RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms, LifeEvents events);
+  ~RunLife() override;
+
+  void Begin() override;
+  void OnGranted(const std::vector<TrustReason>& trust) override;
+  // Of the command.
+  bool Stop(const Status& reason, int64_t grace_ms) override;
+  void Doubt(const TrustReason& reason) override { row_.trust.push_back(reason); }
+  bool has_begun() const override { return went_; }
+
+ private:
+  struct Prepared {
+    LaunchRequest request;
+    RunFiles files;
+  };
+
+  struct Gathered {
+    Collected collected;
+    ReportedMetrics reported;
+  };
+
+  // `also`: in the same transaction, if anything.
+  void Commit(std::function<Status(Db&)> also, std::function<void(Status)> then);
+  // Does the work on a worker and goes on with what it gives, on the loop.
+  template <typename T>
+  void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
+  void CommitPreparing(std::function<void()> then);
+  void PrepareFiles();
+  void OnFilesPrepared(Result<Prepared> prepared);
+  void PrepareDevices(std::function<void()> then);
+  std::vector<std::string> DeviceVariables(const std::vector<std::string>& environment) const;
+  void GiveDevices();
+  void Launch(Prepared prepared);
+  Result<OutputFiles> SupervisorsOutput();
+  void CommitRunning();
+  void OnHeldUp(const Status& why);
+  void OnStepBegins();
+  void OnCommandOver();
+  void LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms);
+  void GoWhenReady();
+  void OnStarted(const CommandStarted& started);
+  int64_t Believable(int64_t unix_ns, int64_t not_before_ns) const;
+  Status WhyTimedOut() const;
+  void OnEnded(const CommandEnded& ended);
+  void BeginCollecting();
+  void FinishOutput();
+  void LeaveDevices();
+  void CollectWhenReady();
+  void CollectFiles();
+  void OnCollected(Result<Gathered> gathered);
+  // Where its tool's own files go, of a run that the daemon starts.
+  std::string OutputFolderOf(const std::string& id) const;
+  void OnOutputsOver();
+  bool StopKeeping(const Status& reason);
+  void End();
+  std::optional<Status> WhyItFailed() const;
+  void Blame(const Status& error);
+
+  const RunParts parts_;
+  const LifeEvents events_;
+  RunRow row_;
+  const bool prepares_;
+  bool leased_ = false;                   // its devices are its own, and that is known or being stored
+  bool preparing_devices_ = false;        // of one that prepares
+  std::vector<std::string> environment_;  // of its caller, until its devices are given to it
+  bool timeout_is_nodes_ = false;         // it asked for none itself
+  DeviceStay stay_;
+  bool left_devices_ = false;
+  RunFiles files_;
+  std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user
+  std::unique_ptr<Launched> launched_;
+  bool was_launched_ = false;
+  bool step_runs_ = false;  // the one before the lease
+  bool prepared_ = false;   // the supervisor is ready
+  bool committing_running_ = false;
+  bool running_committed_ = false;  // and so are we
+  bool went_ = false;
+  int64_t went_mono_ns_ = 0;
+  bool started_ = false;  // so says its supervisor
+  bool collecting_committed_ = false;
+  bool collecting_files_ = false;
+  int64_t launched_mono_ns_ = 0;
+  bool ended_ = false;  // the command is over, or never will be
+  bool may_live_on_ = false;
+  std::optional<CommandEnded> command_;
+  ReportedMetrics reported_;               // by the command
+  std::vector<MetricRow> kernel_metrics_;  // of the parts that it left, then its own
+  std::optional<Status> stop_reason_;
+  std::optional<Status> error_;  // why the run fails; the first one counts
+  const Tool& tool_;
+  const int64_t longest_ms_;
+  OutputKeeping outputs_;
+  bool was_stopped_keeping_ = false;
+  std::optional<Status> daemon_stops_;  // while what it left was kept
+  IoLoop::Timer timeout_;               // of the command; before it, of the queue for who is held up
+};
+
+}  // namespace kprof

@@ -1,0 +1,208 @@
+#include "daemon/runs/command/device_watch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "daemon/base/log.h"
+#include "daemon/clocks/locks/device_clocks.h"
+#include "daemon/clocks/sample_counters.h"
+#include "daemon/devices/foreign_processes.h"
+#include "daemon/launch/process_descent.h"
+
+namespace kprof {
+namespace {
+
+constexpr char kUnwatched[] = "device_unwatched";
+constexpr char kSamplesNotKept[] = "samples_not_kept";
+// Of a shorter run a few samples that are missing say nothing.
+constexpr int64_t kLongEnoughNs = 2 * kNanosPerSecond;
+// What is told later, by a driver that hangs or tools that take their time, is not waited for.
+constexpr int64_t kTellLimitNs = kNanosPerSecond;
+constexpr double kWatchedEnough = 0.5;
+// neuron-monitor tells every 5 s, of which one report may be missing.
+constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
+constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
+
+std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {
+  if (parts.clocks == nullptr) return std::nullopt;
+  const std::optional<DeviceClocks::Held> held = parts.clocks->HeldOn(device_id);
+  return held ? held->what.held.sm_mhz : std::nullopt;
+}
+
+void AddErrors(const NeuronDevice& device, Conditions& conditions) {
+  const auto add = [&](const std::optional<int64_t>& count, Conditions::Memory memory) {
+    if (count && *count >= 0) conditions.AddMemoryErrors(static_cast<uint64_t>(*count), memory);
+  };
+  add(device.ecc.mem_uncorrected, Conditions::Memory::kDevice);
+  add(device.ecc.mem_repairable_uncorrected, Conditions::Memory::kRepairable);
+  add(device.ecc.sram_uncorrected, Conditions::Memory::kSram);
+  conditions.AddExecutionErrors(device.execution_errors);
+}
+
+}  // namespace
+
+DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
+    : parts_(parts), run_id_(run.id), begun_mono_ns_(parts.clock.mono_ns()) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  std::vector<KeptSamples::WatchedDevice> watched;
+  for (const std::string& id : run.devices) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    if (!facts.ok() || (!facts->nvidia && !facts->neuron)) continue;
+    const int64_t stands_ns = facts->neuron ? kReportStandsNs : Conditions::kLongestStandNs;
+    OneDevice one{.id = id,
+                  .conditions = Conditions(id, LockedOn(parts_, id), stands_ns),
+                  .is_neuron = facts->neuron.has_value(),
+                  .reported_mono_ns = begun_mono_ns_,
+                  .whose = std::nullopt,
+                  .watching = nullptr};
+    if (facts->nvidia) {
+      watched.push_back({id, facts->nvidia->name, {kSampleCounters.begin(), kSampleCounters.end()}});
+    } else {
+      one.cores = facts->neuron->cores.size();
+      AddErrors(*facts->neuron, one.conditions);
+      watched.push_back({id, facts->neuron->chip, NeuronCounters(*facts->neuron)});
+    }
+    devices_.push_back(std::move(one));
+  }
+  if (devices_.empty()) return;
+  part_ = std::make_shared<KeptSamples>(parts_, run_id_, std::move(watched));
+  listening_ = parts_.node_devices->Listen([this](const DeviceEvent& event) { TakeEvent(event); });
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    NodeDevices::Telemetry telemetry;
+    telemetry.samples = [this, i](const std::vector<NvidiaSample>& samples) { TakeSamples(i, samples); };
+    telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
+    telemetry.neuron = [this, i](const NeuronDevice& told) { TakeNeuron(i, told); };
+    devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
+  }
+}
+
+void DeviceWatch::TakeSamples(size_t device, const std::vector<NvidiaSample>& samples) {
+  for (const NvidiaSample& sample : samples) {
+    if (ended_ && sample.mono_ns > ended_mono_ns_) continue;
+    devices_[device].conditions.Add(sample);
+    ForEachCounter(sample, [&](size_t counter, double value) { part_->Add(device, counter, sample.mono_ns, value); });
+  }
+}
+
+void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
+  devices_[device].conditions.AddMemoryErrors(state.ecc_uncorrected);
+  devices_[device].whose = DeviceFacts{.kind = DeviceKind::kNvidia, .nvidia_state = state};
+  LookForOthers(devices_[device]);
+  const int64_t now_ns = parts_.clock.mono_ns();
+  if (ended_) return;
+  ForEachCounter(state, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
+}
+
+// Whatever was asked, all that is known is told again: only what neuron-monitor has not said before is a sample. Of
+// clocks there is nothing.
+void DeviceWatch::TakeNeuron(size_t device, const NeuronDevice& told) {
+  OneDevice& one = devices_[device];
+  AddErrors(told, one.conditions);
+  one.whose = DeviceFacts{.kind = DeviceKind::kNeuron, .neuron = told};
+  LookForOthers(one);
+  const int64_t at_ns = told.reported_mono_ns;
+  if (at_ns <= one.reported_mono_ns || (ended_ && at_ns > ended_mono_ns_)) return;
+  one.reported_mono_ns = at_ns;
+  one.conditions.Add(NvidiaSample{.mono_ns = at_ns});
+  ForEachCounter(told, one.cores, [&](size_t counter, double value) { part_->Add(device, counter, at_ns, value); });
+}
+
+void DeviceWatch::NoteCommand(pid_t command) {
+  supervisor_ = SupervisorOf(command);
+  for (OneDevice& device : devices_) LookForOthers(device);
+}
+
+// Of whom it cannot be told nobody is blamed for.
+void DeviceWatch::LookForOthers(OneDevice& device) {
+  if (!supervisor_ || !device.whose) return;
+  const auto may_be_own = [this](pid_t pid) { return DescentFrom(*supervisor_, pid) != Descent::kNo; };
+  for (const ForeignProcess& other : FindForeign(*device.whose, may_be_own).users) {
+    device.conditions.AddForeign(static_cast<uint32_t>(other.on_device.pid), KnownAs(other.known, *parts_.user_names));
+  }
+}
+
+void DeviceWatch::TakeEvent(const DeviceEvent& event) {
+  if (event.kind != DeviceEvent::Kind::kXid) return;
+  for (OneDevice& device : devices_) {
+    if (device.id == event.device_id) device.conditions.AddXid(event.value);
+  }
+}
+
+void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
+  KPROF_ON_IO_LOOP(parts_.loop);
+  ended_ = std::move(ended);
+  ended_mono_ns_ = parts_.clock.mono_ns();
+  owed_ = 1;
+  const auto told = [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired() && owed_ > 0 && --owed_ == 0) OnTold();
+  };
+  told_limit_ = parts_.loop.After(kTellLimitNs, [this] {
+    owed_ = 0;
+    OnTold();
+  });
+  for (const OneDevice& device : devices_) {
+    ++owed_;
+    parts_.node_devices->TellNow(device.id, told);
+  }
+  parts_.loop.Post(told);
+}
+
+void DeviceWatch::OnTold() {
+  told_limit_.Cancel();
+  for (OneDevice& device : devices_) {
+    LookForOthers(device);  // their users' names are known by now
+    device.conditions.End(ended_mono_ns_);
+    device.watching.reset();
+  }
+  listening_.reset();
+  if (!part_) return OnPart(std::optional<TracePartRow>());
+  part_->Finish([this, alive = std::weak_ptr<bool>(alive_)](Result<std::optional<TracePartRow>> part) {
+    if (!alive.expired()) OnPart(std::move(part));
+  });
+}
+
+void DeviceWatch::OnPart(Result<std::optional<TracePartRow>> part) {
+  WatchedDevices report;
+  for (const OneDevice& device : devices_) Report(device, report);
+  if (part.ok()) {
+    report.part = *std::move(part);
+  } else {
+    LogWarning("samples of devices are not kept", {{"run", run_id_}, {"error", part.status().ToString()}});
+    report.trust.push_back({kSamplesNotKept, "what its devices told while it ran is not kept: " + part.status().why()});
+  }
+  const auto ended = std::exchange(ended_, nullptr);
+  ended(std::move(report));
+}
+
+bool DeviceWatch::IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share) {
+  return lasted_ns >= (device.is_neuron ? kLongEnoughForToolsNs : kLongEnoughNs) && share < kWatchedEnough;
+}
+
+void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const {
+  const Conditions& seen = device.conditions;
+  const int64_t lasted_ns = ended_mono_ns_ - begun_mono_ns_;
+  const double share = lasted_ns <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns);
+  if (IsUnwatched(device, lasted_ns, share)) {
+    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(device.id);
+    char percent[16];
+    std::snprintf(percent, sizeof percent, "%.0f %%", 100 * (1 - share));
+    std::string why = facts.ok() ? facts->trouble.why() : facts.status().why();
+    report.trust.push_back({kUnwatched, "device " + device.id + ": for " + percent +
+                                            " of the run nobody knows how it was" + (why.empty() ? "" : ": " + why)});
+  }
+  for (Condition& reason : seen.Reasons()) report.trust.push_back({std::move(reason.code), std::move(reason.message)});
+  const auto add = [&](const char* name, const auto& value, const char* unit, double per = 1) {
+    if (!value) return;
+    report.metrics.push_back(MetricRow{
+        .name = "device_" + device.id + "_" + name, .value = static_cast<double>(*value) / per, .unit = unit});
+  };
+  add("samples", std::optional(seen.samples()), "count");
+  if (seen.locked_mhz() != 0) add("sm_clock_locked_mhz", seen.locked_mhz(), "MHz");
+  add("sm_clock_least_mhz", seen.least_sm_mhz(), "MHz");
+  add("sm_clock_most_mhz", seen.most_sm_mhz(), "MHz");
+  add("temperature_most_c", seen.hottest_c(), "C");
+  add("power_most_w", seen.most_power_mw(), "W", 1000);
+}
+
+}  // namespace kprof

@@ -1,0 +1,178 @@
+#include "daemon/runs/command/run_submission.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "daemon/launch/launch_digest.h"
+#include "daemon/runs/audit/audit_log.h"
+#include "daemon/runs/command/launch_spool.h"
+#include "daemon/runs/command/stored_environment.h"
+#include "storage/catalog/run_list.h"
+#include "storage/catalog/run_table.h"
+#include "storage/catalog/session_table.h"
+
+namespace kprof {
+namespace {
+
+RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
+  RunRow row;
+  row.id = std::move(place.id);
+  row.uid = request.uid;
+  row.tool = request.tool;
+  row.argv = request.argv;
+  row.cwd = request.cwd;
+  row.environment = StoredEnvironment(request.environment);
+  row.labels = request.labels;
+  row.devices = std::move(place.devices);
+  row.trust = std::move(place.trust);
+  row.shared = request.shared;
+  row.attached = request.attached;
+  row.idempotency_key = request.idempotency_key;
+  row.timeout_ms = request.timeout_ms;
+  row.queue_timeout_ms = request.queue_timeout_ms;
+  row.session_id = request.session_id;
+  row.priority = request.priority;
+  row.clocks = std::move(place.clocks);
+  row.cool_down_ms = request.cool_down_ms;
+  row.exclusive = request.exclusive;
+  row.queued_ns = now_unix_ns;
+  return row;
+}
+
+// A client on another node can follow its run, and start nothing here.
+RunStarter StarterOf(const RunParts& parts, const RunRequest& request) {
+  if (parts.grants == nullptr) return RunStarter::kDaemon;
+  return request.attached && !request.is_remote ? RunStarter::kClient : RunStarter::kHelper;
+}
+
+// Of clients on other nodes the helper has a list, of local ones it sees where they are. Foreground captures stay
+// there.
+Status CheckPlace(RunStarter starter, const RunRequest& request) {
+  if (starter != RunStarter::kHelper || request.is_remote) return OkStatus();
+  return CheckIsHere(request.place, "start a run that nobody follows");
+}
+
+// The run that the same caller submitted with the same key, if any.
+std::optional<RunRow> FindTwin(Catalog& catalog, const RunRow& row) {
+  if (row.idempotency_key.empty()) return std::nullopt;
+  Result<ReaderPool::Lease> reader = catalog.readers().Borrow();
+  if (!reader.ok()) return std::nullopt;
+  Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, row.uid, row.idempotency_key);
+  return twin.ok() ? *twin : std::nullopt;
+}
+
+LaunchRequest LaunchRequestOf(RunRequest request) {
+  LaunchRequest launch;
+  launch.tool = std::move(request.tool);
+  launch.options = std::move(request.options);
+  launch.collect = std::move(request.collect);
+  launch.prepare = std::move(request.prepare);
+  launch.check = std::move(request.check);
+  launch.argv = std::move(request.argv);
+  launch.environment = std::move(request.environment);
+  launch.cwd = std::move(request.cwd);
+  launch.umask = request.umask;
+  launch.limits = std::move(request.limits);
+  return launch;
+}
+
+// Knows the parts and not who asked: what it posts when that one is gone never runs.
+class Submission : public std::enable_shared_from_this<Submission> {
+ public:
+  Submission(const RunParts& parts, RunRequest request, uint32_t account,
+             std::function<void(Result<SubmittedRun>)> done)
+      : parts_(parts),
+        asker_{request.uid, account, request.is_remote, request.groups},
+        request_(std::move(request)),
+        done_(std::move(done)) {}
+
+  void Begin(RunPlace place) {
+    OnWorker([self = shared_from_this(), place = std::move(place)] {
+      self->row_ = RowOf(self->request_, place, self->parts_.clock.unix_ns());
+      self->row_.starter = StarterOf(self->parts_, self->request_);
+      self->Store();
+    });
+  }
+
+ private:
+  void OnWorker(std::function<void()> work) {
+    Status submitted = parts_.workers.Submit(std::move(work));
+    if (!submitted.ok()) Refuse(submitted);
+  }
+
+  void Store() {
+    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+      return Answer(SubmittedRun{*std::move(twin), false});
+    const Status place = CheckPlace(row_.starter, request_);
+    if (!place.ok()) return Refuse(place);
+    audit_ = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
+    audit_.detail = DetailWithCertificate(audit_.detail, request_.certificate_id);
+    const LaunchRequest launch = LaunchRequestOf(std::move(request_));
+    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, launch);
+    if (!spooled.ok()) return Refuse(spooled);
+    row_.starter == RunStarter::kHelper ? AskForGrant(launch) : StoreRow();
+  }
+
+  // Its caller is there now, and need not be when its turn comes.
+  void AskForGrant(const LaunchRequest& launch) {
+    parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(launch)] {
+      self->parts_.grants->Register(self->row_.id, self->asker_, digest, [self](const Status& granted) {
+        self->OnWorker([self, granted] { granted.ok() ? self->StoreRow() : self->TakeBack(granted); });
+      });
+    });
+  }
+
+  void StoreRow() {
+    parts_.catalog.writer().Submit([self = shared_from_this()](Db& db) { return self->Insert(db); },
+                                   [self = shared_from_this()](const Status& inserted) {
+                                     if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
+                                     // The writer has others waiting.
+                                     self->OnWorker([self, inserted] { self->TakeBack(inserted); });
+                                   });
+  }
+
+  // On the writer's thread, maybe twice.
+  Status Insert(Db& db) {
+    if (parts_.storage != nullptr) RETURN_IF_ERROR(parts_.storage->CheckRun(db, row_.uid, "store it"));
+    if (!row_.session_id.empty()) {
+      ASSIGN_OR_RETURN(row_.round, TakeRound(db, row_.session_id));
+    }
+    RETURN_IF_ERROR(InsertRun(db, row_));
+    return AppendAudit(db, audit_);
+  }
+
+  void TakeBack(const Status& why) {
+    (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row_.id);
+    if (row_.starter == RunStarter::kHelper) {
+      parts_.loop.Post([grants = parts_.grants, id = row_.id] { grants->Forget(id); });
+    }
+    // Two requests with one key can pass each other; the later one finds the first.
+    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+      return Answer(SubmittedRun{*std::move(twin), false});
+    Refuse(why);
+  }
+
+  void Refuse(const Status& why) { Answer(why.In("submit run")); }
+
+  void Answer(Result<SubmittedRun> stored) {
+    parts_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
+  }
+
+  const RunParts parts_;
+  const Asker asker_;
+  RunRequest request_;
+  RunRow row_;
+  AuditEntry audit_;
+  std::function<void(Result<SubmittedRun>)> done_;
+};
+
+}  // namespace
+
+void StoreSubmittedRun(const RunParts& parts, RunRequest request, uint32_t account, RunPlace place,
+                       std::function<void(Result<SubmittedRun>)> done) {
+  KPROF_ON_IO_LOOP(parts.loop);
+  std::make_shared<Submission>(parts, std::move(request), account, std::move(done))->Begin(std::move(place));
+}
+
+}  // namespace kprof

@@ -1,0 +1,198 @@
+#include "daemon/runs/imports/part_ranks.h"
+
+#include <cctype>
+#include <map>
+#include <set>
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostDigits = 7;
+constexpr size_t kMostDigitsAlone = 5;  // where no word says that it is a rank
+
+bool IsLetter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+// The number at `at`, behind at most one of "-_= ". `at` is then behind it.
+std::optional<int64_t> TakeNumber(std::string_view text, size_t& at) {
+  if (at < text.size() && std::string_view("-_= ").find(text[at]) != std::string_view::npos) ++at;
+  size_t end = at;
+  int64_t number = 0;
+  while (end < text.size() && IsDigit(text[end])) {
+    if (end - at == kMostDigits) return std::nullopt;
+    number = number * 10 + (text[end++] - '0');
+  }
+  if (end == at) return std::nullopt;
+  at = end;
+  return number;
+}
+
+std::optional<NamedRank> RankInWords(std::string_view text) {
+  std::optional<NamedRank> found;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (at > 0 && (IsLetter(text[at - 1]) || IsDigit(text[at - 1]))) continue;
+    for (const std::string_view word : {"rank", "worker", "r"}) {
+      if (text.compare(at, word.size(), word) != 0) continue;
+      const bool is_behind_r = word == "r";
+      size_t end = at + word.size();
+      const std::optional<int64_t> number = TakeNumber(text, end);
+      const bool is_word = end == text.size() || !IsLetter(text[end]);
+      if (number && (!is_behind_r || (is_word && (!found || found->is_behind_r)))) found = {*number, is_behind_r};
+      break;
+    }
+  }
+  return found;
+}
+
+// A name's texts and numbers in turns, a text first.
+std::vector<std::string_view> PiecesOf(std::string_view name) {
+  std::vector<std::string_view> pieces;
+  bool is_number = false;
+  while (!name.empty() || pieces.empty()) {
+    size_t size = 0;
+    while (size < name.size() && IsDigit(name[size]) == is_number) ++size;
+    pieces.push_back(name.substr(0, size));
+    name.remove_prefix(size);
+    is_number = !is_number;
+  }
+  return pieces;
+}
+
+class FreeRanks {
+ public:
+  // Nobody has it yet.
+  bool Take(int64_t rank, const std::string& name) { return taken_.try_emplace(rank, name).second; }
+  const std::string& Whose(int64_t rank) const { return taken_.at(rank); }
+  int64_t TakeLowest(const std::string& name) {
+    while (!Take(lowest_, name)) ++lowest_;
+    return lowest_;
+  }
+
+ private:
+  std::map<int64_t, std::string> taken_;
+  int64_t lowest_ = 0;
+};
+
+// Of those that nobody says more of.
+void TakeNumbersInNames(const std::vector<SourceRank>& sources, FreeRanks& ranks, std::vector<PartRank>& parts) {
+  std::vector<size_t> unknown;
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (parts[i].rank || !parts[i].warning.empty()) continue;
+    unknown.push_back(i);
+    names.push_back(sources[i].name);
+  }
+  const std::vector<std::optional<int64_t>> numbers = RanksInWhichNamesDiffer(names);
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    if (numbers[i] && ranks.Take(*numbers[i], sources[unknown[i]].name)) parts[unknown[i]].rank = numbers[i];
+  }
+}
+
+}  // namespace
+
+std::optional<NamedRank> RankInName(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  if (slash == name.npos) return RankInWords(Lower(name));
+  const std::optional<NamedRank> of_file = RankInName(name.substr(slash + 1));
+  const std::string_view folders = name.substr(0, slash);
+  return of_file ? of_file : RankInName(folders.substr(folders.rfind('/') + 1));
+}
+
+std::vector<std::optional<int64_t>> RanksInNames(const std::vector<std::string_view>& names) {
+  std::vector<std::optional<NamedRank>> named;
+  std::set<int64_t> behind_r;
+  bool are_different = true;
+  for (const std::string_view name : names) {
+    const std::optional<NamedRank>& rank = named.emplace_back(RankInName(name));
+    if (rank && rank->is_behind_r) are_different &= behind_r.insert(rank->rank).second;
+  }
+  std::vector<std::optional<int64_t>> ranks;
+  for (const std::optional<NamedRank>& rank : named) {
+    const bool counts = rank && (are_different || !rank->is_behind_r);
+    ranks.push_back(counts ? std::optional(rank->rank) : std::nullopt);
+  }
+  return ranks;
+}
+
+std::vector<std::optional<int64_t>> RanksInWhichNamesDiffer(const std::vector<std::string_view>& names) {
+  std::vector<std::optional<int64_t>> ranks(names.size());
+  if (names.size() < 2) return ranks;
+  std::vector<std::vector<std::string_view>> pieces;
+  pieces.reserve(names.size());
+  for (const std::string_view name : names) pieces.push_back(PiecesOf(name));
+  std::optional<size_t> where;
+  for (const std::vector<std::string_view>& other : pieces) {
+    if (other.size() != pieces[0].size()) return ranks;
+    for (size_t i = 0; i < other.size(); ++i) {
+      if (other[i] == pieces[0][i]) continue;
+      if (i % 2 == 0 || (where && *where != i)) return ranks;
+      where = i;
+    }
+  }
+  if (!where) return ranks;
+  std::vector<std::optional<int64_t>> numbers;
+  std::set<int64_t> different;
+  for (const std::vector<std::string_view>& each : pieces) {
+    const std::string_view digits = each[*where];
+    if (digits.size() > kMostDigitsAlone) return ranks;
+    size_t at = 0;
+    numbers.push_back(TakeNumber(digits, at));
+    if (!different.insert(*numbers.back()).second) return ranks;
+  }
+  return numbers;
+}
+
+std::vector<PartRank> RanksOf(const std::vector<SourceRank>& sources) {
+  std::vector<PartRank> parts(sources.size());
+  if (sources.size() == 1) {
+    parts[0].rank = sources[0].rank;
+    parts[0].part = sources[0].rank ? "rank" + std::to_string(*sources[0].rank) : "trace";
+    return parts;
+  }
+  std::vector<std::string_view> names;
+  names.reserve(sources.size());
+  for (const SourceRank& source : sources) names.push_back(source.name);
+  const std::vector<std::optional<int64_t>> in_names = RanksInNames(names);
+  FreeRanks ranks;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const std::optional<int64_t> wanted = sources[i].rank ? sources[i].rank : in_names[i];
+    if (!wanted) continue;
+    if (ranks.Take(*wanted, sources[i].name)) {
+      parts[i].rank = wanted;
+    } else {
+      parts[i].warning = "it is of rank " + std::to_string(*wanted) + ", as '" + ranks.Whose(*wanted) + "' is";
+    }
+  }
+  TakeNumbersInNames(sources, ranks, parts);
+  size_t in_order = 0;
+  PartRank* first_in_order = nullptr;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    PartRank& part = parts[i];
+    if (!part.rank) {
+      part.rank = ranks.TakeLowest(sources[i].name);
+      if (part.warning.empty()) {
+        ++in_order;
+        if (first_in_order == nullptr) first_in_order = &part;
+      }
+    }
+    if (!part.warning.empty()) part.warning += "; it is taken for rank " + std::to_string(*part.rank);
+    part.part = "rank" + std::to_string(*part.rank);
+  }
+  if (in_order > 1) {
+    first_in_order->warning = "neither it nor its name says its rank, and so it is with " +
+                              std::to_string(in_order - 1) + " more: they are numbered in the order of the files";
+  }
+  return parts;
+}
+
+}  // namespace kprof

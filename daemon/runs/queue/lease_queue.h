@@ -1,0 +1,162 @@
+// Who gets which devices next. Holders are sessions and single runs; to the queue both are an id, an owner, a priority
+// and a set of devices. Pure: it knows neither clock nor catalog, times are handed in. One thread.
+//
+// The order of those who wait: the higher priority first; within it the owner who was served least recently, as each
+// request sees it (served_marks.h); then who came first. The first one of the order whose devices are all free is
+// granted all of them, and nobody overtakes an earlier one that wants one of the same devices. Requests without a
+// device share a bounded number of places, in the same order.
+//
+// It cannot deadlock: a set is granted whole or not at all, and a holder never waits for more.
+//
+// It does not starve, as long as holders give back. The first of the order keeps its devices from everybody behind it,
+// so it has them as soon as their present holders let go. And everybody becomes the first of their priority. A grant
+// sends its owner's younger requests, also those yet to come, behind everybody else's, and nothing but a grant to an
+// older request of the same owner ever sends a request back. So while a request waits for w others that were there
+// before it, o of them its owner's own, then of the grants that want one of its devices at most w go to those, and of
+// each other owner's later requests at most one per device set that owner waits for, (o + 1) times. A higher priority
+// may starve a lower one: that is what it is for.
+//
+// Costs: adding, removing and granting take logarithmic time in the length of the queue, times the number of distinct
+// device sets that are waited for. Whatever asks for an outlook walks the queue once after each change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/runs/queue/hold_times.h"
+#include "daemon/runs/queue/served_marks.h"
+
+namespace kprof {
+
+struct LeaseRequest {
+  std::string id;
+  uint32_t uid = 0;  // whose turn it is: of the owner, or of whom the owner counts as
+  int64_t priority = 0;
+  std::vector<std::string> devices;  // distinct; empty: one of the places without a device
+};
+
+class LeaseQueue {
+ public:
+  // `places`: how many may hold no device at a time.
+  explicit LeaseQueue(size_t places) : places_(places) {}
+  LeaseQueue(const LeaseQueue&) = delete;
+  LeaseQueue& operator=(const LeaseQueue&) = delete;
+
+  size_t waiting() const { return waiting_.size(); }
+  size_t holding() const { return holdings_.size(); }
+
+  // Lets it wait. REQUIRES: the id is not here. However many there are already: see queue_room.h.
+  void Add(LeaseRequest request);
+
+  // What a holder had before a restart: given to it whoever waits. REQUIRES: the id is not here, its devices are free.
+  void Hold(LeaseRequest request, int64_t now_ns);
+
+  // Grants the next request that may be and answers with its id; empty when none may.
+  std::string GrantNext(int64_t now_ns);
+
+  // Takes back what was granted, or a request that waits. Unknown ids are fine.
+  void Remove(const std::string& id, int64_t now_ns);
+
+  // What may be told to somebody who waits.
+  struct Outlook {
+    // 1: next of those that want one of the same devices, were all granted one after the other in the order of now.
+    int position = 0;
+    // From how long its devices were held of late; nothing when that is not known of one of them.
+    std::optional<int64_t> wait_ns;
+  };
+  // Nothing for one that does not wait.
+  std::optional<Outlook> OutlookOf(const std::string& id, int64_t now_ns) const;
+
+  // The id that holds the device; empty: free.
+  std::string HolderOf(const std::string& device) const;
+  // Since when it is held; nothing when it is free.
+  std::optional<int64_t> HeldSince(const std::string& device) const;
+  // How many wait for the device.
+  int CountWaitingFor(const std::string& device) const;
+
+ private:
+  // Who goes before whom: less is first.
+  struct Rank {
+    int64_t below;  // the priority, negated
+    uint64_t turn;  // when its owner was served last, as it sees it
+    uint64_t age;
+    bool operator==(const Rank&) const = default;
+    // Not <=>: clang-tidy 14 takes its comparison with 0 for a null pointer.
+    bool operator<(const Rank& other) const {
+      return std::tie(below, turn, age) < std::tie(other.below, other.turn, other.age);
+    }
+  };
+  struct Group;
+  struct User;
+  struct Waiting;
+
+  // The requests of one owner and priority for the same devices, by age: only the first one can be next.
+  struct Line {
+    Group& group;
+    User& user;
+    int64_t priority;
+    std::map<uint64_t, Waiting*> requests;
+    std::optional<Rank> rank;  // of the first, as it stands in group.heads
+  };
+  // All who wait for the same devices: only the first line can be next.
+  struct Group {
+    std::vector<std::string> devices;  // sorted
+    std::map<std::pair<uint32_t, int64_t>, Line> lines;
+    std::map<Rank, Line*> heads;
+    std::optional<Rank> rank;  // of the first, as it stands in order_
+  };
+  struct User {
+    ServedMarks marks;
+    std::set<uint64_t> waiting;  // ages
+    std::set<Line*> lines;
+  };
+  struct Waiting {
+    LeaseRequest request;
+    uint64_t age;
+    Line* line;
+  };
+  struct Holding {
+    LeaseRequest request;
+    int64_t since_ns;
+  };
+  struct Forecast;
+
+  Rank RankIn(const Line& line, uint64_t age) const;
+  void UpdateRank(Line& line);
+  void UpdateRank(Group& group);
+  bool IsFree(const Group& group) const;
+  void TakeOut(const std::string& id);
+  void Give(LeaseRequest request, int64_t now_ns);
+  void ForgetLongServed();
+  void MakeForecast(int64_t now_ns) const;
+  std::vector<const Waiting*> OrderOfAll() const;
+  std::optional<int64_t> UntilFreeNs(const std::string& device, int64_t now_ns) const;
+
+  const size_t places_;
+  uint64_t next_age_ = 1;
+  uint64_t turn_ = 0;
+  std::unordered_map<std::string, Waiting> waiting_;
+  std::unordered_map<uint32_t, User> users_;
+  std::map<std::vector<std::string>, Group> groups_;  // none that is empty
+  std::map<Rank, Group*> order_;                      // the groups, by their first
+  std::map<std::string, int> waiting_for_;            // device -> count, no zeros
+
+  std::unordered_map<std::string, Holding> holdings_;
+  std::map<std::string, std::string> holders_;  // device -> id
+  size_t places_taken_ = 0;
+  HoldTimes hold_times_;
+
+  // Made when it is asked for, gone with the next change.
+  mutable std::unordered_map<std::string, Outlook> outlooks_;
+  mutable std::optional<int64_t> forecast_ns_;
+};
+
+}  // namespace kprof

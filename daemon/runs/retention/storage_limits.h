@@ -1,0 +1,60 @@
+// How much may be stored: by all together, and by each user, so that one cannot take the disk of the others. What a
+// user has is in the catalog (owner_table.h); here is what they may have, and what they are told when that is reached.
+//
+// Limits hold from where they are asked for: runs that were taken in before end with all that they print.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "storage/base/status.h"
+#include "storage/catalog/owner_table.h"
+#include "storage/db/db.h"
+
+namespace kprof {
+
+// Live: a reload changes them. Any thread.
+class StorageLimits {
+ public:
+  // Of 0 each: no limit.
+  struct Values {
+    int64_t artifact_bytes = 0;  // of all users, as retention keeps it; finished and unfinished uploads
+    int64_t runs_per_uid = 0;    // and as many sessions
+    int64_t bytes_per_uid = 0;   // OwnedSums::bytes
+  };
+  StorageLimits() = default;
+  explicit StorageLimits(const Values& values) { Set(values); }
+
+  void Set(const Values& values);
+  int64_t artifact_bytes() const { return artifact_bytes_.load(std::memory_order_relaxed); }
+  int64_t runs_per_uid() const { return runs_per_uid_.load(std::memory_order_relaxed); }
+  int64_t bytes_per_uid() const { return bytes_per_uid_.load(std::memory_order_relaxed); }
+
+  // Within the transaction that stores one more of them: kStorageFull, with what they have, may have and can do.
+  Status CheckRun(Db& db, uint32_t uid, const std::string& act) const;
+  Status CheckBytes(Db& db, uint32_t uid, int64_t more_bytes, const std::string& act) const;
+  // Of a user who has as many sessions, the oldest that ended and has no run left goes: nobody can delete it, and what
+  // was done in it is in the audit. kStorageFull where there is none.
+  Status MakeRoomForSession(Db& db, uint32_t uid, const std::string& act) const;
+
+  // What the last of these says: for who counts bytes that the catalog does not know yet.
+  Status NoRoom(uint32_t uid, int64_t stored_bytes, int64_t more_bytes, const std::string& act) const;
+
+ private:
+  Status CheckCount(uint32_t uid, int64_t count, const char* things, const char* remedy, const std::string& act) const;
+
+  std::atomic<int64_t> artifact_bytes_{0};
+  std::atomic<int64_t> runs_per_uid_{0};
+  std::atomic<int64_t> bytes_per_uid_{0};
+};
+
+// A fair part for each user of a node where nobody has said how much: a quarter of the file system that `folder` is on.
+// Fails as statvfs does.
+Result<int64_t> FairBytesPerUid(const std::string& folder);
+
+// How much of that file system is left free by what only passes through it: 1 GiB, of a small one a twentieth. Fails as
+// statvfs does.
+Result<int64_t> KeptFreeBytes(const std::string& folder);
+
+}  // namespace kprof

@@ -1,0 +1,61 @@
+// What a run needs of the rest of the house; everything is borrowed and outlives the runs.
+#pragma once
+
+#include <string>
+
+#include "daemon/base/io_loop.h"
+#include "daemon/base/worker_pool.h"
+#include "daemon/devices/device_book.h"
+#include "daemon/launch/output_progress.h"
+#include "daemon/process/helper_client/caller_grants.h"
+#include "daemon/process/launchers/launcher.h"
+#include "daemon/process/launchers/output_intake.h"
+#include "daemon/runs/import_ways.h"
+#include "daemon/runs/outputs_policy.h"
+#include "daemon/runs/retention/expiry_clock.h"
+#include "daemon/runs/retention/storage_limits.h"
+#include "daemon/runs/run_observer.h"
+#include "storage/base/clock.h"
+#include "storage/base/files.h"
+#include "storage/catalog/catalog.h"
+#include "storage/trace/read/part_pool.h"
+
+namespace kprof {
+
+class DeviceClocks;
+class NodeDevices;
+class ProfilerPause;
+class UserNames;
+
+struct RunParts {
+  IoLoop& loop;
+  const Clock& clock;
+  WorkerPool& workers;       // short work: rows, small files
+  WorkerPool& files_work;    // what may take long: collecting a run's logs, deleting it
+  WorkerPool& outputs_work;  // what takes as long as it is large: copying files that commands left
+  Files& files;
+  Catalog& catalog;
+  Launcher& launcher;
+  const DeviceBook& devices;
+  OutputLimits output;
+  RunObserver* observer = nullptr;  // null: nobody counts
+  // Null where the daemon starts all commands itself. Else attached runs of local callers are started by their clients,
+  // and all others as their callers, who are asked for when they submit.
+  CallerGrants* grants = nullptr;
+  const StorageLimits* storage = nullptr;  // null: no limits
+  // Null where `grants` is. Else what those supervisors send of their output is written by the daemon.
+  OutputIntake* intake = nullptr;
+  // This boot's (base/boot_id.h); empty where the kernel does not tell: then every boot is taken for the same.
+  std::string boot_id = {};
+  ExpiryClock* expiry_clock = nullptr;  // null: the clock is believed
+  const ImportWays* imports = nullptr;  // null: nothing is imported
+  PartPool* trace_parts = nullptr;      // those of runs that go are closed; null: nobody reads traces
+  DeviceClocks* clocks = nullptr;       // null: none are locked
+  // Null: none are watched. Else the one below is there, too.
+  NodeDevices* node_devices = nullptr;
+  UserNames* user_names = nullptr;
+  ProfilerPause* profiler_pause = nullptr;  // null: nobody else profiles here, or nobody pauses them
+  OutputsPolicy outputs = {};
+};
+
+}  // namespace kprof

@@ -1,0 +1,45 @@
+// What each request over the side socket (proto/side_socket.h) comes to: the launch of a run for its client, a place
+// for an open file that an import is to read.
+//
+// Io loop only. What it borrows outlives it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/access/caller.h"
+#include "daemon/launch_setup.h"
+#include "daemon/net/side_socket_listener.h"
+#include "daemon/runs/imports/held_sources.h"
+#include "storage/base/status.h"
+#include "storage/base/unique_fd.h"
+
+namespace kprof {
+
+class SideRequests {
+ public:
+  // Who that is, with these groups, by the rules of now.
+  using CallerBy = std::function<Caller(uid_t uid, const std::vector<gid_t>& groups)>;
+
+  SideRequests(IoLoop& loop, LaunchWays& ways, HeldSources& sources, CallerBy caller_by)
+      : loop_(loop), ways_(ways), sources_(sources), caller_by_(std::move(caller_by)) {}
+
+  // Listens: at what systemd made, or beside `socket_path`, with this mode.
+  Status Open(const std::string& socket_path, mode_t mode, UniqueFd inherited);
+  // No client comes any more.
+  void Close() { socket_.reset(); }
+
+ private:
+  Result<SideSocket::Reply> Serve(const SideSocket::Asker& who, const SideRequest& request, UniqueFd file);
+
+  IoLoop& loop_;
+  LaunchWays& ways_;
+  HeldSources& sources_;
+  const CallerBy caller_by_;
+  std::unique_ptr<SideSocket> socket_;
+};
+
+}  // namespace kprof

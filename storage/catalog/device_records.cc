@@ -1,0 +1,61 @@
+#include "storage/catalog/device_records.h"
+
+#include <utility>
+
+#include "storage/db/statement.h"
+
+namespace kprof {
+
+Status PutCeiling(Db& db, const CeilingRow& ceiling) {
+  Statement put(db, R"sql(
+INSERT INTO ceilings (device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+ON CONFLICT (device, quantity, dtype, accumulate) DO UPDATE
+SET unit = excluded.unit, value = excluded.value, run_id = excluded.run_id, uid = excluded.uid,
+    time_ns = excluded.time_ns, clocks = excluded.clocks, doubts = excluded.doubts
+)sql");
+  return put.BindText(1, ceiling.device)
+      .BindText(2, ceiling.quantity)
+      .BindText(3, ceiling.dtype)
+      .BindText(4, ceiling.accumulate)
+      .BindText(5, ceiling.unit)
+      .Bind(6, ceiling.value)
+      .BindText(7, ceiling.run_id)
+      .Bind(8, int64_t{ceiling.uid})
+      .Bind(9, ceiling.time_ns)
+      .BindText(10, ceiling.clocks)
+      .BindText(11, ceiling.doubts)
+      .Run();
+}
+
+Status DropCeilings(Db& db, const std::string& device) {
+  Statement drop(db, "DELETE FROM ceilings WHERE device = ?1");
+  return drop.BindText(1, device).Run();
+}
+
+Result<std::vector<CeilingRow>> ReadCeilings(Db& db) {
+  std::vector<CeilingRow> ceilings;
+  Statement select(db, R"sql(
+SELECT device, quantity, dtype, accumulate, unit, value, run_id, uid, time_ns, clocks, doubts FROM ceilings
+ORDER BY device, quantity, dtype, accumulate
+)sql");
+  while (select.Next()) {
+    CeilingRow row;
+    row.device = select.Text(0);
+    row.quantity = select.Text(1);
+    row.dtype = select.Text(2);
+    row.accumulate = select.Text(3);
+    row.unit = select.Text(4);
+    row.value = select.Real(5);
+    row.run_id = select.Text(6);
+    row.uid = static_cast<uint32_t>(select.Integer(7));
+    row.time_ns = select.Integer(8);
+    row.clocks = select.Text(9);
+    row.doubts = select.Text(10);
+    ceilings.push_back(std::move(row));
+  }
+  RETURN_IF_ERROR(select.status());
+  return ceilings;
+}
+
+}  // namespace kprof

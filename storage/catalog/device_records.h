@@ -1,0 +1,38 @@
+// What runs have reached on devices: measured ceilings, of each quantity of a device the last one that was recorded.
+// They outlive the runs that they are of. Functions over a Db; those that change it are for a Writer job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/db/db.h"
+
+namespace kprof {
+
+struct CeilingRow {
+  std::string device;      // its uuid, or where it has none its id
+  std::string quantity;    // these four as daemon/devices/peaks/device_peaks.h has them
+  std::string dtype;       // empty: of no rate
+  std::string accumulate;  // empty: the same
+  std::string unit;
+  double value = 0;
+  std::string run_id;
+  uint32_t uid = 0;     // who recorded it
+  int64_t time_ns = 0;  // when; Unix ns
+  std::string clocks;   // of the run: by which policy they were held
+  std::string doubts;   // the codes of its trust; empty: nothing spoke against it
+  bool operator==(const CeilingRow&) const = default;
+};
+
+// In the place of an earlier one of the same quantity.
+Status PutCeiling(Db& db, const CeilingRow& ceiling);
+
+// All of that device; none is fine.
+Status DropCeilings(Db& db, const std::string& device);
+
+// In the order of devices and quantities.
+Result<std::vector<CeilingRow>> ReadCeilings(Db& db);
+
+}  // namespace kprof

@@ -1,0 +1,74 @@
+// One SQLite connection: open flags, pragmas, transactions. A Db belongs to one thread at a time (opened NOMUTEX).
+// Knows no schema (catalog_schema.h) and no policy for user SQL (sandbox/).
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "storage/base/status.h"
+#include "storage/db/statement_cache.h"
+
+namespace kprof {
+
+// What SQLite said, as a Status: SQLITE_FULL is kStorageFull, CORRUPT, NOTADB and IOERR are kStorageBroken (IOERR
+// caused by ENOSPC is kStorageFull), INTERRUPT is kCancelled, BUSY is kQueueFull, AUTH and READONLY are kNotPermitted,
+// TOOBIG is kUsage, CANTOPEN is what errno says (absent is kNotFound), the rest is kInternal.
+// REQUIRES: `db` may be null. errno was 0 before the call that failed, and nothing was called since: it is how SQLite
+// tells the reason of an IOERR or CANTOPEN.
+Status FailSqlite(sqlite3* db, int result, std::string what);
+
+class Db {
+ public:
+  enum class Mode { kReadWrite, kReadOnly };
+  struct Options {
+    Mode mode = Mode::kReadOnly;
+    // Only for kReadWrite. False: opening changes nothing in the file, the journal mode stays as it is, and closing
+    // does not fold a WAL back. To look before touching, and for copies that are to stand alone.
+    bool wal = true;
+    // Only for kReadOnly: nobody will ever change the file, so nothing is locked, nor looked for beside it.
+    bool immutable = false;
+    // Only for kReadWrite without `wal`: as if nobody else had the file open, so that its WAL is read without the index
+    // that SQLite keeps beside it. Fails with kQueueFull at once when somebody has it open.
+    bool alone = false;
+    // The SQLite VFS to go through; null is the system's. Tests put their faults here.
+    const char* vfs = nullptr;
+    int64_t cache_bytes = 1 << 20;
+    int busy_timeout_ms = 5000;
+    // So many prepared statements are kept for the next time; each takes some KiB.
+    size_t kept_statements = 0;
+  };
+
+  // kReadWrite creates the file (mode 0600) when absent and sets WAL, synchronous=FULL, foreign_keys, a bounded WAL
+  // size. Fails with kStorageBroken when the file is not a database, kNotFound when there is none to read.
+  static Result<Db> Open(const std::string& path, const Options& options);
+
+  Db(Db&&) noexcept = default;
+  Db& operator=(Db&&) noexcept = default;
+
+  // Runs one or more statements that return no rows.
+  Status Execute(const char* sql);
+  // The first column of the first row of a query without parameters.
+  Result<int64_t> QueryInteger(const char* sql);
+
+  // True while a transaction is open on this connection; a failed commit may have rolled back by itself.
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  int64_t changes() const { return sqlite3_changes64(handle_.get()); }
+  sqlite3* handle() { return handle_.get(); }
+  // Null where none are kept.
+  StatementCache* statements() { return statements_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+  };
+  explicit Db(sqlite3* handle) : handle_(handle) {}
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::unique_ptr<StatementCache> statements_;  // goes before the connection
+};
+
+}  // namespace kprof

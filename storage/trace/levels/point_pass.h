@@ -1,0 +1,29 @@
+// Levels of detail of a part's instants (lane_levels.h) and of its counters (counter_levels.h), once all of them are
+// there: which levels are worth their rows is seen by samples of all of them (level_samples.h), then they are read once
+// more, segment by segment.
+//
+// On the caller's thread, as is `write`. Memory: that of the samples, then some columns of a segment, what is open on
+// each level, and up to a segment's rows of each.
+//
+// Fails with kBadInput where an event is not between the times that its segment says (looked at where there are
+// levels), with kCancelled when told to stop, and as reading and `write` do.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stop_token>
+
+#include "storage/base/status.h"
+#include "storage/db/db.h"
+#include "storage/trace/levels/written_segment.h"
+#include "storage/trace/write/segment_maker.h"
+
+namespace kprof {
+
+Status MakeInstantLevels(Db& db, std::span<const WrittenSegment> instants,
+                         const std::function<Status(const EncodedSegment&)>& write, const std::stop_token& stop);
+
+Status MakeCounterLevels(Db& db, std::span<const WrittenSegment> samples,
+                         const std::function<Status(const EncodedSegment&)>& write, const std::stop_token& stop);
+
+}  // namespace kprof

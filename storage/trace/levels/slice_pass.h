@@ -1,0 +1,42 @@
+// What is known of a part's slices only when all of them are there: their depths, which are written beside their other
+// columns, and their levels of detail. Goes once through all of them in the order of time, whatever order their source
+// had: segments that overlap are read together, track by track.
+//
+// The Db is used on the caller's thread alone, and so is `write`; another thread nests what was read while this one
+// reads on and writes what is nested, and has half of the levels made beside it; where none can be started, all is done
+// on this one. Of rows themselves those of some tracks are held: tracks are taken together up to `rows_at_once`, of all
+// that are under way, and each such group reads those segments again that it has rows in; a track that alone has more
+// than `rows_of_track` in segments that all overlap gets no depths there, and is not in the levels. Of segments that
+// overlap 2 bytes are held for each row, and a SlicePiece for each track in each: little where the source was about in
+// the order of time, and growing with the number of its slices where it had no order at all.
+//
+// Fails with kBadInput where a slice is not between the times that its segment says, with kCancelled when told to stop,
+// and as `write` does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+
+#include "storage/base/status.h"
+#include "storage/db/db.h"
+#include "storage/trace/levels/detail_levels.h"
+#include "storage/trace/levels/written_segment.h"
+
+namespace kprof {
+
+struct SlicePassLimits {
+  size_t rows_at_once = size_t{2} << 20;
+  size_t rows_of_track = size_t{4} << 20;
+};
+
+struct MadeDepths {
+  int64_t without = 0;  // slices that got none
+  int64_t crowded = 0;  // SliceNesting::crowded
+};
+
+Result<MadeDepths> MakeDepthsAndLevels(Db& db, std::span<const WrittenSegment> segments,
+                                       const DetailLevels::Write& write, const std::stop_token& stop,
+                                       const SlicePassLimits& limits = {});
+
+}  // namespace kprof

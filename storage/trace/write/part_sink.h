@@ -1,0 +1,34 @@
+// What a trace part is filled with, piece by piece: by a reader of a source, straight into the part or through a pipe
+// to who writes it. Each string, track, shape and segment comes once, by its number, dense from 0; a segment comes
+// after the shapes of its events, a shape after the strings of its keys; tracks may come last. Side tables come each
+// once, before their rows; the strings of their texts may come later.
+//
+// One thread at a time. After a failure nothing more may be added.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "storage/base/status.h"
+#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/side_table.h"
+#include "storage/trace/format/track_row.h"
+#include "storage/trace/write/segment_maker.h"
+
+namespace kprof {
+
+class PartSink {
+ public:
+  virtual ~PartSink() = default;
+  virtual Status AddString(uint32_t id, std::string_view text) = 0;
+  virtual Status AddTrack(const TrackRow& track) = 0;
+  virtual Status AddShape(uint32_t id, const ArgShape& shape) = 0;
+  virtual Status AddSegment(const EncodedSegment& segment) = 0;
+  virtual Status AddSideTable(uint32_t id, const SideTable& table) = 0;
+  virtual Status AddSideSegment(const EncodedSideSegment& segment) = 0;
+  // A later one of the same name takes its place.
+  virtual Status SetFact(std::string_view name, std::string_view text) = 0;
+  virtual Status SetFact(std::string_view name, int64_t value) = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,116 @@
+// Writes a trace part (docs/trace_format.md). It is not there until Finish: what was written lies in PATH.partial,
+// which goes with this where it does not come to that, and with the next start where we die before.
+//
+// What it is given may come from a process that reads hostile files: it is measured here, and nothing in it is believed
+// by who reads it later. What no reader would take (a number that comes twice, a segment without its columns, a time
+// out of all bounds) fails with kBadInput.
+//
+// After the first failure all others are that one, Finish too: there will be no part.
+//
+// One thread. Blocks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/base/files.h"
+#include "storage/base/status.h"
+#include "storage/db/db.h"
+#include "storage/db/statement.h"
+#include "storage/trace/levels/slice_pass.h"
+#include "storage/trace/write/part_sink.h"
+
+namespace kprof {
+
+constexpr std::string_view kPartialEnding = ".partial";
+constexpr int kPartPageBytes = 8192;
+constexpr int kSmallPartPageBytes = 1024;
+
+class PartWriter : public PartSink {
+ public:
+  // REQUIRES: `path` ends in kTracePartEnding. What a former one left of its .partial is removed. `vfs`:
+  // Db::Options::vfs. `page_bytes` is for little: of a small source, most of the file would be the unused rest of
+  // pages.
+  static Result<std::unique_ptr<PartWriter>> Create(Files& files, const std::string& path, const char* vfs = nullptr,
+                                                    int page_bytes = kPartPageBytes);
+  ~PartWriter() override;
+  PartWriter(const PartWriter&) = delete;
+  PartWriter& operator=(const PartWriter&) = delete;
+
+  Status AddString(uint32_t id, std::string_view text) override;
+  Status AddTrack(const TrackRow& track) override;
+  Status AddShape(uint32_t id, const ArgShape& shape) override;
+  Status AddSegment(const EncodedSegment& segment) override;
+  Status AddSideTable(uint32_t id, const SideTable& table) override;
+  Status AddSideSegment(const EncodedSideSegment& segment) override;
+  Status SetFact(std::string_view name, std::string_view text) override;
+  Status SetFact(std::string_view name, int64_t value) override;
+
+  // Makes what did not come with the events: depths and levels of detail of slices, levels of instants and of counters.
+  // Then makes of the file a part: it is on the disk when this returns, and its name once the caller has synced the
+  // folder. Nothing more may be added. Returns its size. Fails with kCancelled when told to stop, with kBadInput where
+  // numbers of strings, tracks or shapes are not dense, and as those passes do.
+  Result<int64_t> Finish(const std::stop_token& stop);
+
+  int64_t rows(EventKind kind) const { return rows_[IndexOf(kind)]; }
+  int64_t tracks() const { return tracks_.count; }
+  // Whether there is a side table of that name.
+  bool HasSideTable(std::string_view name) const;
+  // Of the depths that Finish made; of those that came with their slices it knows nothing.
+  const MadeDepths& made_depths() const { return made_depths_; }
+
+ private:
+  // Of numbers that come each once.
+  struct Numbers {
+    int64_t count = 0;
+    int64_t end = 0;  // one more than the greatest
+    void Note(int64_t number);
+  };
+  PartWriter(Files& files, std::string path);
+  Status Open(const char* vfs, int page_bytes);
+  Status Insert(Statement& insert);
+  Status InsertTrack(const TrackRow& track);
+  Status InsertShape(uint32_t id, const ArgShape& shape);
+  Status InsertSegment(const EncodedSegment& segment);
+  Status InsertSideTable(uint32_t id, const SideTable& table);
+  Status InsertSideSegment(const EncodedSideSegment& segment);
+  Status Keep(Status status);
+  Status CheckNumbers() const;
+  Status AddStringBlocks();
+  Status SetSideRows();
+  Status SetColumnChecksums();
+  Status MakeDepthsAndLevels(const std::stop_token& stop);
+  Status MakeLevelsOfPoints(const std::stop_token& stop);
+  Status CloseTables(const std::stop_token& stop);
+  Result<int64_t> MakeDurable();
+
+  Files& files_;
+  const std::string path_;
+  std::optional<Db> db_;  // until it is finished
+  Status failed_;         // the first one
+  std::array<int64_t, kEventKinds> rows_{};
+  Numbers strings_;
+  std::map<int64_t, uint64_t> string_blocks_;  // their checksums so far
+  Numbers tracks_;
+  Numbers shapes_;
+  int64_t segments_ = 0;
+  struct WrittenSideTable {
+    SideTable table;
+    int64_t rows = 0;
+  };
+  std::vector<WrittenSideTable> side_tables_;  // by number
+  int64_t side_bytes_ = 0;
+  std::array<std::vector<WrittenSegment>, kEventKinds> written_;  // slices, instants, counters
+  size_t with_depth_ = 0;                                         // of the slices
+  MadeDepths made_depths_;
+  bool finished_ = false;
+};
+
+}  // namespace kprof

@@ -1,0 +1,54 @@
+// Makes segments of events: brings them into their order (time_order.h), cuts them, and encodes each column of each
+// piece by itself.
+//
+// Pure; any thread. One thread plans, then each segment may be encoded on a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/column_codec.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace/write/event_rows.h"
+
+namespace kprof {
+
+struct EncodedSegment {
+  struct Column {
+    uint32_t shape = kNoArgs;  // the column is a slot of this shape's; kNoArgs: it is one of the event's
+    uint32_t column = 0;       // its EventColumn, or its slot
+    uint32_t rows = 0;
+    EncodedColumn encoded;
+  };
+  EventKind kind = EventKind::kSlice;
+  uint32_t rows = 0;
+  int64_t min_time_ns = 0;
+  int64_t max_time_ns = 0;
+  int64_t max_end_ns = 0;  // of those whose end is known
+  std::vector<Column> columns;
+};
+
+class SegmentMaker {
+ public:
+  // REQUIRES: there are rows. They are borrowed until the last call has returned.
+  SegmentMaker(EventKind kind, const EventRows& rows, size_t segment_rows = kMaxSegmentRows);
+
+  // The rows in the order of their times, until the first Encode begins.
+  std::span<const uint32_t> order() const { return order_; }
+  size_t segments() const { return (order_.size() + segment_rows_ - 1) / segment_rows_; }
+  // The i-th in time. Any number of threads, each its own segment.
+  EncodedSegment Encode(size_t segment);
+  // Adds one that its kind's readers do not fill, and that was put into the rows meanwhile. REQUIRES: it was encoded.
+  void EncodeAlso(size_t segment, EventColumn column, EncodedSegment& encoded) const;
+
+ private:
+  const EventKind kind_;
+  const EventRows& rows_;
+  const size_t segment_rows_;
+  std::vector<uint32_t> order_;
+  std::vector<uint32_t> arg_rows_;  // of each row: which one of its shape it is
+};
+
+}  // namespace kprof

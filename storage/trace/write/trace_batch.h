@@ -1,0 +1,77 @@
+// What a reader has made of a piece of its source. Numbers of strings, tracks and shapes are those of who made it, its
+// `source`, which goes on with them from batch to batch: each batch brings the ones that are new since the last one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "storage/trace/format/arg_shape.h"
+#include "storage/trace/format/side_table.h"
+#include "storage/trace/format/trace_model.h"
+#include "storage/trace/format/track_row.h"
+#include "storage/trace/write/event_rows.h"
+
+namespace kprof {
+
+// What a track is known by within its part, before it is known what it is.
+struct TrackKey {
+  enum class Family : uint8_t {
+    kThread = 1,   // pid and tid, as they are in the source
+    kAsync = 2,    // pid, `name` a category, `tid` a scope, `series` an id: what begins here and ends there
+    kCounter = 3,  // pid, `name` and `series`
+  };
+  Family family = Family::kThread;
+  uint32_t pid = 0;  // a string's number, here and below
+  uint32_t tid = 0;
+  uint32_t name = 0;
+  uint32_t series = 0;
+
+  bool operator<(const TrackKey& other) const {
+    return std::tie(family, pid, tid, name, series) <
+           std::tie(other.family, other.pid, other.tid, other.name, other.series);
+  }
+};
+
+// What a list beside the events says that a track is, if they are on such a one.
+struct ToldTrack {
+  TrackKey key;
+  TrackRow row;  // its id is of no account
+};
+
+// What an event says of a thread and its process, whether or not anything is on it, that is itself no row.
+struct ToldName {
+  TrackKey thread;
+  uint32_t what = 0;  // the event's name: thread_name
+  uint32_t name = 0;
+  std::optional<int64_t> sort_index;
+};
+
+struct TraceBatch {
+  uint32_t source = 0;
+  std::vector<std::string> strings;
+  std::vector<TrackKey> tracks;
+  std::vector<ArgShape> shapes;
+  std::array<EventRows, kEventKinds> rows;  // by IndexOf(kind)
+  // Of tracks of this source, by their numbers there (TrackRow::id): what its reader itself knows them to be. Of others
+  // the events tell.
+  std::vector<TrackRow> known_tracks;
+  // These make no tracks.
+  std::vector<ToldTrack> told_tracks;
+  std::vector<ToldName> told_names;
+  // Rows of side tables, each table once; their texts are numbers of strings, as those of events are.
+  std::vector<SideRows> side;
+
+  EventRows& of(EventKind kind) { return rows[IndexOf(kind)]; }
+  SideRows& of(const SideTable& table) {
+    for (SideRows& of_table : side) {
+      if (of_table.table == table) return of_table;
+    }
+    return side.emplace_back(table);
+  }
+};
+
+}  // namespace kprof

@@ -1,0 +1,69 @@
+#include "storage/trace_sql/attach/query_traces.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/sandbox/catalog_tables.h"
+#include "storage/sandbox/memory_quota.h"
+#include "storage/trace_sql/tables/side_tables.h"
+#include "storage/trace_sql/trace_table.h"
+#include "storage/trace_sql/trace_tables.h"
+
+namespace kprof {
+namespace {
+
+constexpr std::string_view kFunctions[] = {"arg"};
+
+std::string ColumnNamesOf(const TraceTable& table) {
+  std::string columns;
+  for (const TraceColumn& column : table.columns) columns += (columns.empty() ? "" : ", ") + std::string(column.name);
+  return columns;
+}
+
+}  // namespace
+
+QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion,
+                         std::vector<std::string> runs)
+    : places_(std::move(places)), runs_(std::move(runs)), pool_(pool), companion_(companion) {
+  for (const TraceTable& table : TraceTables()) {
+    tables_.push_back({table.name, ColumnNamesOf(table)});
+  }
+  if (companion_ == nullptr) return;
+  tables_.insert(tables_.end(), companion_->tables().begin(), companion_->tables().end());
+}
+
+std::span<const std::string_view> QueryTraces::functions() const {
+  return kFunctions;
+}
+
+Status QueryTraces::Offer(const GuestPlace& place) {
+  WorkBudget& budget = place.budget;
+  MemoryQuota& memory = place.memory;
+  ReadingTerms terms{.must_end = [&budget] { return budget.IsSpent(); },
+                     .aside =
+                         [](const std::function<void()>& read) {
+                           const MemoryQuota::Pause pause;
+                           read();
+                         },
+                     .take_memory = [&memory](int64_t bytes) { return memory.Take(bytes); },
+                     .take_part_memory = [&memory](int64_t bytes) { return memory.TakeOfParts(bytes); }};
+  set_ = std::make_unique<TraceSet>(pool_, std::move(terms));
+  for (const TracePlace& trace : places_) {
+    if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");
+    RETURN_IF_ERROR(set_->Add(trace));
+  }
+  if (place.catalog != nullptr) set_->ReadCatalog(*place.catalog, runs_);
+  RETURN_IF_ERROR(RegisterTraceTables(place.user, *set_, [this](std::string_view name) {
+    const auto catalog = CatalogTables();
+    return FindGuestTable(this, name) != nullptr ||
+           std::any_of(catalog.begin(), catalog.end(), [&](const CatalogTable& table) { return name == table.name; });
+  }));
+  for (const auto& brought : set_->brought_tables()) tables_.push_back({brought->name, ColumnNamesOf(brought->table)});
+  return companion_ == nullptr ? OkStatus() : companion_->Offer(place.user, *set_);
+}
+
+const Status& QueryTraces::status() const {
+  return set_ != nullptr ? set_->status() : failure_;
+}
+
+}  // namespace kprof

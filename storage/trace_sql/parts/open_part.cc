@@ -1,0 +1,160 @@
+#include "storage/trace_sql/parts/open_part.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/base/memory_charge.h"
+#include "storage/trace_sql/parts/correlation_index.h"
+#include "storage/trace_sql/parts/flow_pairs.h"
+#include "storage/trace_sql/parts/slice_parents.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostKeptTextBytes = 32 << 20;
+constexpr int64_t kMostHeldTexts = 1 << 20;
+constexpr size_t kLongestKeptText = 16 << 10;
+
+bool MayBeAbsent(EventColumn column) {
+  return column == EventColumn::kDepth || column == EventColumn::kSlice;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, PartPool& pool,
+                                                 const ReadingTerms& terms) {
+  std::unique_ptr<OpenPart> part(new OpenPart(place, number, terms));
+  ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return pool.Borrow(place.path); }));
+  part->rank_ = place.rank.has_value() ? place.rank : part->reader_->IntegerFact("rank");
+  for (size_t kind = 1; kind <= kEventKinds; ++kind) {
+    if (part->rows(static_cast<EventKind>(kind)) >= kMostSqlRows) return part->Broken("it has too many rows");
+  }
+  return part;
+}
+
+OpenPart::OpenPart(const TracePlace& place, int64_t number, const ReadingTerms& terms)
+    : place_(place),
+      number_(number),
+      terms_(terms),
+      correlations_(std::make_unique<CorrelationIndex>()),
+      parents_(std::make_unique<SliceParents>()),
+      flows_(std::make_unique<FlowPairs>()) {}
+
+OpenPart::~OpenPart() {
+  terms_.Aside([&] {
+    reader_.reset();
+    return true;
+  });
+}
+
+const Segment* OpenPart::FindSegment(EventKind kind, int64_t row) const {
+  const std::span<const Segment> all = segments(kind);
+  if (row < 0 || row >= rows(kind)) return nullptr;
+  const auto after = std::upper_bound(
+      all.begin(), all.end(), row, [](int64_t wanted, const Segment& segment) { return wanted < segment.first_row; });
+  return &*(after - 1);
+}
+
+Result<DecodedColumn> OpenPart::Read(const Segment& segment, EventColumn column) {
+  ++columns_read_;
+  if (MayBeAbsent(column)) {
+    ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, ReadBounds(segment, column));
+    if (!bounds) return DecodedColumn(std::make_shared<const std::vector<int64_t>>(segment.rows, kNoValue));
+  }
+  return terms_.Aside([&] { return reader_->Read(segment, column); });
+}
+
+Result<DecodedColumn> OpenPart::ReadArg(const Segment& segment, uint32_t shape, uint32_t slot) {
+  ++columns_read_;
+  return terms_.Aside([&] { return reader_->ReadArg(segment, shape, slot); });
+}
+
+Result<DecodedColumn> OpenPart::ReadSide(const SideSegment& segment, size_t column) {
+  ++columns_read_;
+  return terms_.Aside([&] { return reader_->ReadSide(segment, column); });
+}
+
+Result<std::optional<ColumnBounds>> OpenPart::ReadBounds(const Segment& segment, EventColumn column) {
+  return terms_.Aside([&] { return reader_->ReadBounds(segment, column); });
+}
+
+Result<PartText> OpenPart::ReadText(int64_t id) {
+  if (const PartText* held = HeldText(id)) return *held;
+  const auto found = texts_.find(id);
+  if (found != texts_.end()) return PartText{found->second.c_str(), found->second.size(), true};
+  ASSIGN_OR_RETURN(std::string text, terms_.Aside([&] { return reader_->ReadString(id); }));
+  if (text.size() > kLongestKeptText || text_bytes_ > kMostKeptTextBytes) {
+    last_text_ = std::move(text);
+    return PartText{last_text_.c_str(), last_text_.size(), false};
+  }
+  text_bytes_ += text.size() + 2 * sizeof(std::string);
+  const std::string& kept = texts_.emplace(id, std::move(text)).first->second;
+  const PartText held{kept.c_str(), kept.size(), true};
+  if (id < kMostHeldTexts) {
+    if (id >= static_cast<int64_t>(held_texts_.size())) held_texts_.resize(static_cast<size_t>(id + 1 + id / 2));
+    held_texts_[static_cast<size_t>(id)] = held;
+  }
+  return held;
+}
+
+Result<int64_t> OpenPart::CountTexts(EventKind kind, EventColumn column) {
+  if (const auto found = text_counts_.find({kind, column}); found != text_counts_.end()) return found->second;
+  const auto end = static_cast<uint64_t>(reader_->strings_end());
+  MemoryCharge charge(terms_.take_memory);
+  RETURN_IF_ERROR(charge.Grow(static_cast<int64_t>(end / 8)));
+  std::vector<bool> seen(end);
+  int64_t count = 0;
+  for (const Segment& segment : segments(kind)) {
+    RETURN_IF_ERROR(CheckTime());
+    ASSIGN_OR_RETURN(const DecodedColumn texts, Read(segment, column));
+    for (const int64_t text : *texts) {
+      if (static_cast<uint64_t>(text) >= end || seen[static_cast<size_t>(text)]) continue;
+      seen[static_cast<size_t>(text)] = true;
+      ++count;
+    }
+  }
+  return text_counts_[{kind, column}] = count;
+}
+
+std::span<const TrackStretch> TrackStretches::Of(int64_t track) const {
+  if (!by_track) return all;
+  const auto found = std::lower_bound(all.begin(), all.end(), track, [](const TrackStretch& stretch, int64_t wanted) {
+    return stretch.track < wanted;
+  });
+  return found == all.end() ? std::span<const TrackStretch>() : std::span(&*found, 1);
+}
+
+Result<const TrackStretches*> OpenPart::ReadTracks(const Segment& segment) {
+  const auto found = tracks_.find(segment.id);
+  if (found != tracks_.end()) return &found->second;
+  RETURN_IF_ERROR(CheckTime());
+  ASSIGN_OR_RETURN(const DecodedColumn tracks, Read(segment, EventColumn::kTrack));
+  ASSIGN_OR_RETURN(const DecodedColumn times, Read(segment, EventColumn::kTime));
+  TrackStretches runs;
+  const auto known = static_cast<int64_t>(reader_->tracks().size());
+  for (uint32_t row = 0; row < segment.rows;) {
+    TrackStretch run{(*tracks)[row], row, row + 1, true};
+    if (run.track < 0 || run.track >= known) {
+      return Broken("segment " + std::to_string(segment.id) + " has rows of track " + std::to_string(run.track) +
+                    ", of which there is none");
+    }
+    for (; run.end < segment.rows && (*tracks)[run.end] == run.track; ++run.end) {
+      run.in_time = run.in_time && (*times)[run.end - 1] <= (*times)[run.end];
+    }
+    row = run.end;
+    runs.by_track = runs.by_track && (runs.all.empty() || runs.all.back().track < run.track);
+    runs.all.push_back(run);
+  }
+  return &tracks_.emplace(segment.id, std::move(runs)).first->second;
+}
+
+Status OpenPart::Broken(std::string what) const {
+  return Fail(ErrorCode::kStorageBroken, "read trace part " + place_.path, std::move(what), "import its source again");
+}
+
+Status OpenPart::CheckTime() const {
+  if (!terms_.MustEnd()) return OkStatus();
+  return Fail(ErrorCode::kCancelled, "read trace part " + place_.path, "the query has ended");
+}
+
+}  // namespace kprof

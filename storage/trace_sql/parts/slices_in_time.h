@@ -1,0 +1,35 @@
+// All slices of a part, on each track in the order of their times: what needs to know what came before. Segments that
+// overlap in time are a group, read together and brought into order; most groups are one segment.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/parts/open_part.h"
+
+namespace kprof {
+
+struct SweptSlice {
+  int64_t track = 0;
+  int64_t time_ns = 0;
+  int64_t duration_ns = 0;  // kNoValue: its end is not known
+  int64_t depth = 0;        // or kNoValue
+  int64_t row = 0;
+};
+
+// In the order of time; within one, in that of their ids.
+std::vector<std::vector<const Segment*>> SliceGroups(const OpenPart& part);
+
+// A group of more rows is left out: they would all be in memory together.
+constexpr size_t kMostGroupRows = 4 << 20;
+
+// Of one group: track by track, on each in the order of time, of those of one time the longest first.
+Status SweepGroup(OpenPart& part, std::span<const Segment* const> group,
+                  const std::function<void(const SweptSlice&)>& see);
+
+}  // namespace kprof

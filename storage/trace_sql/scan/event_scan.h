@@ -1,0 +1,91 @@
+// Goes through the events of one kind that meet a filter: part by part, segment by segment, leaving out the segments
+// that can hold none, and decoding of the others what the filter looks at. What it hands out are places: a segment and
+// a row of it.
+//
+// One thread. The set must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/parts/segment_view.h"
+#include "storage/trace_sql/scan/scan_filter.h"
+#include "storage/trace_sql/trace_set.h"
+
+namespace kprof {
+
+class EventScan {
+ public:
+  EventScan(TraceSet& set, EventKind kind) : set_(set), kind_(kind) {}
+
+  // To the first one.
+  Status Start(ScanFilter filter);
+  bool AtEnd() const { return view_ == nullptr; }
+  // To the next one of the same segment; false where there is none, and nothing was done.
+  bool NextAtHand() {
+    if (at_ + 1 >= chosen_) return false;
+    ++at_;
+    return true;
+  }
+  Status Next() {
+    if (NextAtHand()) return OkStatus();
+    return ToNextSegment();
+  }
+
+  // REQUIRES: not at the end.
+  SegmentView& view() { return *view_; }
+  uint32_t row() const { return is_all_ ? at_ : rows_[at_]; }
+
+ private:
+  // To the conditions with texts.
+  struct Answers {
+    TextAnswers names;
+    TextAnswers categories;
+  };
+  // A segment to look at, with the only rows of it that may be meant.
+  struct Task {
+    const Segment* segment;
+    std::optional<std::vector<uint32_t>> rows;
+  };
+
+  Status ToNextSegment();
+  Status PlanPart(OpenPart& part);
+  // Puts into tasks_ what is found by its id or correlation. False where nothing can be looked up.
+  Result<bool> LookUp(OpenPart& part);
+  void AddRows(OpenPart& part, const std::vector<int64_t>& rows);
+  Result<bool> MayHold(OpenPart& part, const Segment& segment);
+  Status Choose(const Task& task);
+  Status ChooseByTrackAndTime(const SegmentView& view);
+  const IntegerFilter& OfPart(EventColumn column) const {
+    return column == EventColumn::kCorrelation ? correlations_ : filter_.of(column);
+  }
+  Status KeepValues(EventColumn column, const IntegerFilter& filter);
+  Status KeepCorrelations();
+  Status KeepTexts(EventColumn column, TextAnswers& answers);
+  void KeepIds(const Task& task);
+  template <typename Accepts>
+  Status Keep(const int64_t* values, const Accepts& accepts);
+
+  TraceSet& set_;
+  const EventKind kind_;
+  ScanFilter filter_;
+  std::vector<std::optional<Answers>> answers_of_;  // by the parts' numbers, as long as those conditions are the same
+  size_t next_part_ = 0;
+  OpenPart* part_ = nullptr;  // that is gone through; of it:
+  IntegerFilter tracks_;
+  IntegerFilter correlations_;  // and perhaps some more
+  Answers* answers_ = nullptr;
+  std::vector<Task> tasks_;
+  size_t next_task_ = 0;
+  // Of the segment:
+  std::optional<SegmentView> held_;
+  SegmentView* view_ = nullptr;
+  bool is_all_ = false;  // every row, else rows_
+  std::vector<uint32_t> rows_;
+  uint32_t at_ = 0;
+  uint32_t chosen_ = 0;
+};
+
+}  // namespace kprof

@@ -1,0 +1,89 @@
+// Events in the order of one column, for GROUP BY, DISTINCT and ORDER BY: SQLite would sort rows with all their texts
+// for that. Here all rows go by once to be counted by their values; then their places among all are known, and they go
+// by again, once for each window of rows that fits in the memory there is: those of the window are put where they
+// belong, with those of their columns' values that are asked for. So any number of rows is brought together in the same
+// memory, which is SQLite's, so that it counts as the query's.
+//
+// Who has it makes the rows go by. One thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "storage/base/status.h"
+#include "storage/trace_sql/parts/segment_view.h"
+#include "storage/trace_sql/scan/value_groups.h"
+#include "storage/trace_sql/trace_table.h"
+
+namespace kprof {
+
+class GroupedEvents {
+ public:
+  // A part, and there a segment and a row of it.
+  struct Place {
+    OpenPart* part = nullptr;
+    const Segment* segment = nullptr;
+    uint32_t row = 0;
+  };
+
+  // `values`: how many are kept of each row. `window_bytes`: of memory, where there is so much.
+  GroupedEvents(GroupedBy by, const TraceScan::Order& order, size_t values, const TakeMemory& take_memory,
+                size_t window_bytes = kWindowBytes);
+  ~GroupedEvents();
+  GroupedEvents(const GroupedEvents&) = delete;
+  GroupedEvents& operator=(const GroupedEvents&) = delete;
+
+  // First all rows; then Order. Fail as ValueGroups does.
+  Status Count(SegmentView& view, uint32_t row);
+  Status Order();
+
+  // The rows in their order, or one for each value. Where AtEnd and NeedsWindow are both false there is one.
+  bool AtEnd() const { return at_ >= size_; }
+  // Rows must go by again, all of them in the same order, or until the window is full: before the first of them
+  // BeginWindow, which fails with kUsage where there is no memory at all.
+  bool NeedsWindow() const { return !one_each_ && at_ >= window_end_ && !AtEnd(); }
+  Status BeginWindow();
+  bool IsFull() const { return placed_ == window_end_ - window_begin_; }
+  // Where the values of that row belong; null: it is not of the window.
+  Result<int64_t*> Put(SegmentView& view, uint32_t row);
+
+  bool is_one_each() const { return one_each_; }
+  void Next() {
+    ++at_;
+    if (at_ < size_ && at_ >= begins_[group_ + 1]) ++group_;
+  }
+  const TextPlace& group_value() const { return groups_.ValueIn(group_); }
+  // REQUIRES: not one for each value.
+  Place place() const {
+    const auto packed = static_cast<uint64_t>(rows_[(at_ - window_begin_) * width_]);
+    const auto& [part, segment] = segments_[packed >> 32];
+    return {part, segment, static_cast<uint32_t>(packed)};
+  }
+  const int64_t* values() const { return rows_ + (at_ - window_begin_) * width_ + 1; }
+
+ private:
+  static constexpr size_t kWindowBytes = 16 << 20;
+
+  const bool one_each_;
+  const bool is_descending_;
+  const size_t width_;  // of a row: its place, and its values
+  const size_t window_bytes_;
+  ValueGroups groups_;
+  std::vector<uint64_t> counts_;  // by value
+  std::vector<uint64_t> begins_;  // by group: the place of its first row among all, and behind the last one their end
+  std::vector<uint64_t> next_;    // by group, while rows go by: the place of its next row
+  uint64_t size_ = 0;
+  uint64_t at_ = 0;
+  size_t group_ = 0;  // of at_
+  // The window:
+  uint64_t window_begin_ = 0;
+  uint64_t window_end_ = 0;
+  uint64_t placed_ = 0;
+  int64_t* rows_ = nullptr;
+  uint64_t room_ = 0;  // in rows
+  std::vector<std::pair<OpenPart*, const Segment*>> segments_;
+};
+
+}  // namespace kprof

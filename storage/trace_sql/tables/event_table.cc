@@ -1,0 +1,376 @@
+#include "storage/trace_sql/tables/event_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "storage/trace_sql/parts/flow_pairs.h"
+#include "storage/trace_sql/parts/slice_parents.h"
+#include "storage/trace_sql/scan/child_search.h"
+#include "storage/trace_sql/scan/event_scan.h"
+#include "storage/trace_sql/scan/grouped_events.h"
+#include "storage/trace_sql/sql_result.h"
+#include "storage/trace_sql/tables/args_json.h"
+#include "storage/trace_sql/tables/event_values.h"
+
+namespace kprof {
+namespace {
+
+constexpr size_t kMostViews = 32;  // of segments whose rows come in another order
+
+class EventTableScan final : public TraceScan {
+ public:
+  EventTableScan(TraceSet& set, EventKind kind, std::span<const EventField> fields)
+      : set_(set), kind_(kind), fields_(fields), scan_(set, kind) {}
+
+  Status Start(std::span<const ScanCondition> conditions, const Order& order) override {
+    filter_ = {};
+    for (const ScanCondition& condition : conditions) Add(condition, filter_);
+    args_of_ = {};
+    parents_of_ = nullptr;
+    views_.clear();
+    grouped_.reset();
+    RETURN_IF_ERROR(NarrowToChildren(set_, kind_, filter_));
+    if (order.grouped_by >= 0) return Group(order);
+    RETURN_IF_ERROR(scan_.Start(filter_));
+    RETURN_IF_ERROR(SkipOthersChildren());
+    Take();
+    return OkStatus();
+  }
+  bool AtEnd() const override { return at_end_; }
+  bool NextAtHand() override {
+    if (grouped_) {
+      grouped_->Next();
+      needs_window_ = grouped_->NeedsWindow();
+      if (needs_window_) return false;
+    } else if (filter_.parent.is_active() || !scan_.NextAtHand()) {
+      return false;
+    }
+    Take();
+    return true;
+  }
+  Status Next() override {
+    if (std::exchange(needs_window_, false)) {
+      RETURN_IF_ERROR(FillWindow());
+    } else {
+      RETURN_IF_ERROR(scan_.Next());
+      RETURN_IF_ERROR(SkipOthersChildren());
+    }
+    Take();
+    return OkStatus();
+  }
+  Result<int64_t> RowId() const override {
+    if (segment_ != nullptr) return id();
+    return Fail(ErrorCode::kUsage, "number rows", "one stands for several here", "name the column id");
+  }
+  bool ColumnAtHand(int column, sqlite3_context* out) override;
+  Status Column(int column, sqlite3_context* out) override;
+
+ private:
+  void Add(const ScanCondition& condition, ScanFilter& filter) const;
+  Status Group(const Order& order);
+  Status FillWindow();
+  template <typename See>
+  Status ForEachRow(const See& see);
+  // The row that is read from now on; none at the end.
+  void Take() {
+    if (grouped_) return TakeGrouped();
+    at_end_ = scan_.AtEnd();
+    if (at_end_) return;
+    view_ = &scan_.view();
+    part_ = &view_->part();
+    segment_ = &view_->segment();
+    row_ = scan_.row();
+  }
+  void TakeGrouped();
+  int64_t id() const { return part_->IdOf(segment_->first_row + row_); }
+  // Of the row's segment.
+  SegmentView& View();
+  // The number that a field is made of, kNoValue or a text's number for one; REQUIRES: IsNumber.
+  Result<int64_t> Number(EventField field, SegmentView& view, uint32_t row);
+  Status SkipOthersChildren();
+  Result<int64_t> ParentOf(const SegmentView& view, uint32_t row);
+  Status ColumnArgs(ArgsOf which, sqlite3_context* out);
+
+  struct Place {
+    int64_t id = -1;
+    ArgsOf which = ArgsOf::kArguments;
+    bool operator==(const Place&) const = default;
+  };
+
+  TraceSet& set_;
+  const EventKind kind_;
+  const std::span<const EventField> fields_;
+  EventScan scan_;
+  ScanFilter filter_;
+  std::optional<GroupedEvents> grouped_;  // else rows are read as scan_ finds them
+  EventField grouped_by_ = EventField::kName;
+  std::vector<EventField> kept_;  // of the grouped: which numbers are kept of each row
+  std::vector<int> kept_at_;      // by column: where among them, or -1
+  bool needs_window_ = false;
+  // The row:
+  bool at_end_ = true;
+  OpenPart* part_ = nullptr;
+  const Segment* segment_ = nullptr;  // null: it stands for several
+  uint32_t row_ = 0;
+  SegmentView* view_ = nullptr;                      // null: not found yet
+  std::vector<std::unique_ptr<SegmentView>> views_;  // that rows of the grouped were read of, the last ones last
+  Place args_of_;  // what args_ was made of: arg(args, ...) asks for the same several times
+  std::string args_;
+  const Segment* parents_of_ = nullptr;
+  DecodedColumn parents_;
+};
+
+void EventTableScan::Add(const ScanCondition& condition, ScanFilter& filter) const {
+  switch (fields_[static_cast<size_t>(condition.column)]) {
+    case EventField::kRun:
+      return filter.run.Add(condition);
+    case EventField::kPart:
+      return filter.part.Add(condition);
+    case EventField::kId:
+      return filter.id.Add(condition);
+    case EventField::kTrackId:
+      return filter.track.Add(condition);
+    case EventField::kParent:
+      return filter.parent.Add(condition);
+    case EventField::kTime:
+      return filter.of(EventColumn::kTime).Add(condition);
+    case EventField::kDuration:
+      return filter.of(EventColumn::kDuration).Add(condition);
+    case EventField::kDepth:
+      return filter.of(EventColumn::kDepth).Add(condition);
+    case EventField::kCorrelation:
+      return filter.of(EventColumn::kCorrelation).Add(condition);
+    case EventField::kName:
+      return filter.text(EventColumn::kName).Add(condition);
+    case EventField::kCategory:
+      return filter.text(EventColumn::kCategory).Add(condition);
+    default:
+      KPROF_CHECK(false);
+  }
+}
+
+Status EventTableScan::SkipOthersChildren() {
+  if (!filter_.parent.is_active()) return OkStatus();
+  while (!scan_.AtEnd()) {
+    ASSIGN_OR_RETURN(const int64_t parent, ParentOf(scan_.view(), scan_.row()));
+    if (filter_.parent.Accepts(parent)) return OkStatus();
+    RETURN_IF_ERROR(scan_.Next());
+  }
+  return OkStatus();
+}
+
+// All rows there are, until `see` says false.
+template <typename See>
+Status EventTableScan::ForEachRow(const See& see) {
+  RETURN_IF_ERROR(scan_.Start(filter_));
+  RETURN_IF_ERROR(SkipOthersChildren());
+  while (!scan_.AtEnd()) {
+    ASSIGN_OR_RETURN(const bool goes_on, see(scan_.view(), scan_.row()));
+    if (!goes_on) return OkStatus();
+    if (!filter_.parent.is_active() && scan_.NextAtHand()) continue;
+    RETURN_IF_ERROR(scan_.Next());
+    RETURN_IF_ERROR(SkipOthersChildren());
+  }
+  return OkStatus();
+}
+
+GroupedBy GroupedByOf(EventField field) {
+  switch (field) {
+    case EventField::kRun:
+      return GroupedBy::kRun;
+    case EventField::kPart:
+      return GroupedBy::kPart;
+    case EventField::kTrackId:
+      return GroupedBy::kTrack;
+    case EventField::kName:
+      return GroupedBy::kName;
+    default:
+      return GroupedBy::kCategory;
+  }
+}
+
+Status EventTableScan::Group(const Order& order) {
+  grouped_by_ = fields_[static_cast<size_t>(order.grouped_by)];
+  kept_.clear();
+  kept_at_.assign(fields_.size(), -1);
+  for (const int column : order.read) {
+    const EventField field = fields_[static_cast<size_t>(column)];
+    if (!IsNumber(field)) continue;
+    kept_at_[static_cast<size_t>(column)] = static_cast<int>(kept_.size());
+    kept_.push_back(field);
+  }
+  grouped_.emplace(GroupedByOf(grouped_by_), order, kept_.size(), set_.terms().take_memory);
+  RETURN_IF_ERROR(ForEachRow([this](SegmentView& view, uint32_t row) -> Result<bool> {
+    RETURN_IF_ERROR(grouped_->Count(view, row));
+    return true;
+  }));
+  RETURN_IF_ERROR(grouped_->Order());
+  if (grouped_->NeedsWindow()) RETURN_IF_ERROR(FillWindow());
+  Take();
+  return OkStatus();
+}
+
+Status EventTableScan::FillWindow() {
+  RETURN_IF_ERROR(grouped_->BeginWindow());
+  views_.clear();
+  RETURN_IF_ERROR(ForEachRow([this](SegmentView& view, uint32_t row) -> Result<bool> {
+    ASSIGN_OR_RETURN(int64_t * kept, grouped_->Put(view, row));
+    if (kept == nullptr) return true;
+    for (const EventField field : kept_) {
+      ASSIGN_OR_RETURN(*kept++, Number(field, view, row));
+    }
+    return !grouped_->IsFull();
+  }));
+  if (grouped_->IsFull()) return OkStatus();
+  return Fail(ErrorCode::kStorageBroken, "bring rows together", "there are fewer than a moment ago");
+}
+
+void EventTableScan::TakeGrouped() {
+  at_end_ = grouped_->AtEnd();
+  if (at_end_) return;
+  if (grouped_->is_one_each()) {
+    part_ = grouped_->group_value().part;
+    segment_ = nullptr;
+    return;
+  }
+  const GroupedEvents::Place place = grouped_->place();
+  part_ = place.part;
+  segment_ = place.segment;
+  row_ = place.row;
+  view_ = nullptr;
+}
+
+SegmentView& EventTableScan::View() {
+  if (view_ != nullptr) return *view_;
+  const auto found =
+      std::find_if(views_.rbegin(), views_.rend(), [this](const auto& view) { return &view->segment() == segment_; });
+  if (found != views_.rend()) {
+    view_ = found->get();
+    return *view_;
+  }
+  if (views_.size() >= kMostViews) views_.erase(views_.begin());
+  views_.push_back(std::make_unique<SegmentView>(*part_, *segment_));
+  view_ = views_.back().get();
+  return *view_;
+}
+
+// Its id of SQL, or kNoValue.
+Result<int64_t> EventTableScan::ParentOf(const SegmentView& view, uint32_t row) {
+  if (parents_of_ != &view.segment()) {
+    ASSIGN_OR_RETURN(parents_, view.part().parents().Read(view.part(), view.segment()));
+    parents_of_ = &view.segment();
+  }
+  const int64_t parent = (*parents_)[row];
+  return parent == kNoValue ? kNoValue : view.part().IdOf(parent);
+}
+
+Status EventTableScan::ColumnArgs(ArgsOf which, sqlite3_context* out) {
+  const Place place{id(), which};
+  if (!(place == args_of_)) {
+    args_of_ = {};
+    args_.clear();
+    RETURN_IF_ERROR(AppendArgsJson(View(), row_, which, args_));
+    args_of_ = place;
+  }
+  if (!args_.empty()) ResultCopied(out, args_);
+  return OkStatus();
+}
+
+Result<int64_t> EventTableScan::Number(EventField field, SegmentView& view, uint32_t row) {
+  if (field == EventField::kParent) return ParentOf(view, row);
+  if (field == EventField::kSlice) {
+    OpenPart& part = view.part();
+    FlowSlices& slices = part.flows().slices();
+    RETURN_IF_ERROR(slices.Make(part));
+    return slices.Of(view.segment().first_row + row);
+  }
+  ASSIGN_OR_RETURN(const int64_t* values, view.Column(ColumnOf(field).value()));
+  return values[row];
+}
+
+// Most values of most queries.
+bool EventTableScan::ColumnAtHand(int column, sqlite3_context* out) {
+  const EventField field = fields_[static_cast<size_t>(column)];
+  if (IsOfPart(field)) {
+    ResultKept(out, field == EventField::kRun ? part_->place().run : part_->place().part);
+    return true;
+  }
+  if (grouped_) {
+    if (field == grouped_by_) {
+      const TextPlace& value = grouped_->group_value();
+      return ResultHeldValue(field, *value.part, value.number, out);
+    }
+    const int kept = kept_at_[static_cast<size_t>(column)];
+    if (kept >= 0) return ResultHeldValue(field, *part_, grouped_->values()[kept], out);
+  }
+  if (field == EventField::kId) {
+    sqlite3_result_int64(out, id());
+    return true;
+  }
+  const std::optional<EventColumn> plain = ColumnOf(field);
+  const int64_t* values = plain && view_ != nullptr ? view_->Held(*plain) : nullptr;
+  return values != nullptr && ResultHeldValue(field, *part_, values[row_], out);
+}
+
+Status EventTableScan::Column(int column, sqlite3_context* out) {
+  const EventField field = fields_[static_cast<size_t>(column)];
+  if (grouped_ && field == grouped_by_) {
+    const TextPlace& value = grouped_->group_value();
+    return ResultValue(field, *value.part, value.number, out);
+  }
+  if (segment_ == nullptr) return RowId().status();
+  if (field == EventField::kArgs) return ColumnArgs(ArgsOf::kArguments, out);
+  if (field == EventField::kBeside) return ColumnArgs(ArgsOf::kEvent, out);
+  const int kept = grouped_ ? kept_at_[static_cast<size_t>(column)] : -1;
+  if (kept >= 0) return ResultValue(field, *part_, grouped_->values()[kept], out);
+  ASSIGN_OR_RETURN(const int64_t number, Number(field, View(), row_));
+  return ResultValue(field, *part_, number, out);
+}
+
+}  // namespace
+
+std::unique_ptr<TraceScan> OpenEventTable(TraceSet& set, EventKind kind, std::span<const EventField> fields) {
+  return std::make_unique<EventTableScan>(set, kind, fields);
+}
+
+int64_t EventGroups(TraceSet& set, EventKind kind, std::span<const EventField> fields, int column) {
+  const EventField field = fields[static_cast<size_t>(column)];
+  constexpr int64_t kFewTexts = 1 << 16;
+  int64_t groups = 0;
+  for (const auto& part : set.parts()) {
+    int64_t more = 1;
+    if (field == EventField::kTrackId) {
+      more = static_cast<int64_t>(part->facts().tracks().size());
+    } else if (!IsOfPart(field)) {
+      more = part->facts().strings_end();
+      // Most of many are texts of arguments.
+      if (more > kFewTexts) {
+        const Result<int64_t> count = part->CountTexts(kind, ColumnOf(field).value());
+        more = count.ok() ? *count : INT64_MAX / 2;
+      }
+    }
+    if (__builtin_add_overflow(groups, more, &groups)) return INT64_MAX;
+  }
+  return groups;
+}
+
+int64_t EventRowsBetween(TraceSet& set, EventKind kind, int64_t from_ns, int64_t to_ns) {
+  int64_t rows = 0;
+  for (const auto& part : set.parts()) {
+    for (const Segment& segment : part->segments(kind)) {
+      const int64_t from = std::max(from_ns, segment.min_time_ns);
+      const int64_t to = std::min(to_ns, segment.max_time_ns);
+      if (from > to) continue;
+      const double of_all = static_cast<double>(to - from + 1) /
+                            (static_cast<double>(segment.max_time_ns) - static_cast<double>(segment.min_time_ns) + 1);
+      rows += 1 + static_cast<int64_t>(of_all * segment.rows);
+    }
+  }
+  return rows;
+}
+
+}  // namespace kprof

@@ -1,0 +1,38 @@
+#include <iterator>
+
+#include "storage/trace_sql/tables/event_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr EventKind kKind = EventKind::kFlow;
+
+constexpr TraceColumn kColumns[] = {
+    {"run", "TEXT", ColumnRole::kRun},           {"id", "INTEGER", ColumnRole::kId},
+    {"track_id", "INTEGER", ColumnRole::kTrack}, {"ts_ns", "INTEGER", ColumnRole::kTime},
+    {"name", "TEXT", ColumnRole::kText},         {"category", "TEXT", ColumnRole::kText},
+    {"phase", "TEXT", ColumnRole::kNone},        {"flow_id", "TEXT", ColumnRole::kNone},
+    {"slice", "INTEGER", ColumnRole::kNone},     {"args", "TEXT", ColumnRole::kNone},
+    {"beside", "TEXT", ColumnRole::kNone},
+};
+constexpr EventField kFields[] = {EventField::kRun,   EventField::kId,       EventField::kTrackId, EventField::kTime,
+                                  EventField::kName,  EventField::kCategory, EventField::kPhase,   EventField::kFlowId,
+                                  EventField::kSlice, EventField::kArgs,     EventField::kBeside};
+static_assert(std::size(kColumns) == std::size(kFields));
+
+}  // namespace
+
+const TraceTable& FlowPointTable() {
+  static constexpr TraceTable kTable{
+      .name = "flow_point",
+      .columns = kColumns,
+      .rows = [](TraceSet& set, const TraceTable&) { return set.rows(kKind); },
+      .rows_between = [](TraceSet& set, int64_t from_ns,
+                         int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
+      .open = [](TraceSet& set, const TraceTable&) { return OpenEventTable(set, kKind, kFields); },
+      .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
+  };
+  return kTable;
+}
+
+}  // namespace kprof

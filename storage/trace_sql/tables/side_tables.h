@@ -1,0 +1,31 @@
+// Side tables of parts (side_table.h) as tables of SQL: under their own names, with the columns `run` and
+// `part` before their own, and `metric`, which is always there and has besides what the catalog keeps of the runs.
+//
+// A part whose table has a column of another type than that of the parts before fails with kStorageBroken; what it has
+// no column for is NULL.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/trace_sql/trace_table.h"
+
+namespace kprof {
+
+// A table that the parts of a query bring along.
+struct BroughtTable {
+  std::string name;
+  std::vector<std::string> names;  // of its columns
+  std::vector<TraceColumn> columns;
+  TraceTable table;
+};
+
+// One for each name among the side tables of the set's parts, but `metric` and those that `is_taken` says are another
+// table's: they are not shown.
+std::vector<std::unique_ptr<BroughtTable>> BroughtTables(const TraceSet& set,
+                                                         const std::function<bool(std::string_view)>& is_taken);
+
+}  // namespace kprof

@@ -1,0 +1,46 @@
+#include <iterator>
+
+#include "storage/trace_sql/tables/event_table.h"
+
+namespace kprof {
+namespace {
+
+constexpr EventKind kKind = EventKind::kSlice;
+
+constexpr TraceColumn kColumns[] = {
+    {"run", "TEXT", ColumnRole::kRun},
+    {"id", "INTEGER", ColumnRole::kId},
+    {"track_id", "INTEGER", ColumnRole::kTrack},
+    {"ts_ns", "INTEGER", ColumnRole::kTime},
+    {"dur_ns", "INTEGER", ColumnRole::kPlain},
+    {"name", "TEXT", ColumnRole::kText},
+    {"category", "TEXT", ColumnRole::kText},
+    {"depth", "INTEGER", ColumnRole::kPlain},
+    {"parent_id", "INTEGER", ColumnRole::kParent},
+    {"correlation", "INTEGER", ColumnRole::kCorrelation},
+    {"args", "TEXT", ColumnRole::kNone},
+    {"beside", "TEXT", ColumnRole::kNone},
+    {"part", "TEXT", ColumnRole::kRun, true},
+};
+constexpr EventField kFields[] = {
+    EventField::kRun,  EventField::kId,       EventField::kTrackId, EventField::kTime,   EventField::kDuration,
+    EventField::kName, EventField::kCategory, EventField::kDepth,   EventField::kParent, EventField::kCorrelation,
+    EventField::kArgs, EventField::kBeside,   EventField::kPart};
+static_assert(std::size(kColumns) == std::size(kFields));
+
+}  // namespace
+
+const TraceTable& SliceTable() {
+  static constexpr TraceTable kTable{
+      .name = "slice",
+      .columns = kColumns,
+      .rows = [](TraceSet& set, const TraceTable&) { return set.rows(kKind); },
+      .rows_between = [](TraceSet& set, int64_t from_ns,
+                         int64_t to_ns) { return EventRowsBetween(set, kKind, from_ns, to_ns); },
+      .open = [](TraceSet& set, const TraceTable&) { return OpenEventTable(set, kKind, kFields); },
+      .groups = [](TraceSet& set, int column) { return EventGroups(set, kKind, kFields, column); },
+  };
+  return kTable;
+}
+
+}  // namespace kprof
