@@ -130,21 +130,21 @@ struct Daemon::Parts {
   PartPool trace_parts{trace_columns};
   QueryFunctions trace_functions;
   std::stop_source stop;  // of background work
-  std::unique_ptr<LaunchWays> ways;
-  std::unique_ptr<DeviceWays> device_ways;
+  std::unique_ptr<LaunchSetup> launch_setup;
+  std::unique_ptr<DeviceSetup> device_setup;
   std::unique_ptr<CeilingBook> ceilings;
   UserNames user_names{loop};
   std::shared_ptr<void> device_events;  // while it is there they are listened to
   HeldSources sources{loop};
-  ImportWays imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
+  ImportContext imports{ImportTrace, SetPartRank, ImportLimitsOf(config), sources, importing, hashing};
   std::unique_ptr<Runs> runs;
-  std::unique_ptr<WithdrawnRights> rights;
+  std::unique_ptr<RevokedAccess> revoked_access;
   IoLoop::Timer enforce_again;      // io loop
   IoLoop::Timer close_parts_again;  // io loop
-  std::unique_ptr<RpcParts> rpc;
+  std::unique_ptr<ServiceContext> rpc;
   std::unique_ptr<CallerServers> servers;
   std::unique_ptr<LocalAcceptor> acceptor;
-  std::unique_ptr<SideRequests> side_requests;
+  std::unique_ptr<SideSocketHandler> side_socket_handler;
   std::unique_ptr<WebThread> web;
   std::unique_ptr<RemoteClients> remote;
   std::thread io_thread;
@@ -179,10 +179,10 @@ struct Daemon::Parts {
 
 Status Daemon::Parts::Build(ServiceManager& manager) {
   auto connection_of = [this](uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before) {
-    return servers ? servers->DuplicateConnection(uid, groups, before) : ShownConnection();
+    return servers ? servers->DuplicateConnection(uid, groups, before) : CallerConnection();
   };
-  ASSIGN_OR_RETURN(ways, LaunchWays::Build(config, loop, run_files, connection_of, metrics.all));
-  imports.limits.own = ways->own_children();
+  ASSIGN_OR_RETURN(launch_setup, LaunchSetup::Build(config, loop, run_files, connection_of, metrics.all));
+  imports.limits.own = launch_setup->own_children();
   RETURN_IF_ERROR(FindDevices());
   Catalog::Options catalog_options{.layout = Layout{config.state_folder}};
   catalog_options.writer.on_commit = [this](int64_t took_ns, size_t changes, const Status& status) {
@@ -200,7 +200,7 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   }
   const bool is_backup = catalog->is_backup();  // until its runs are seen to
   ASSIGN_OR_RETURN(RecoveredRuns recovered, RecoverRuns(*catalog, *files, clock));
-  device_ways->Await(DevicesOf(recovered));
+  device_setup->Await(DevicesOf(recovered));
   storage_limits.Set(StorageLimitsOf(config));
   std::string last_id;
   {
@@ -209,20 +209,31 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     ASSIGN_OR_RETURN(std::vector<CeilingRow> known, ReadCeilings(*reader));
     ceilings = std::make_unique<CeilingBook>(loop, *catalog, std::move(known));
   }
-  RunParts run_parts{loop,          clock,          workers,          run_files,     outputs,
-                     *files,        *catalog,       ways->launcher(), devices,       config.output,
-                     &metrics.runs, ways->grants(), &storage_limits,  ways->intake()};
-  run_parts.expiry_clock = expiry_clock.get();
-  run_parts.imports = &imports;
-  run_parts.trace_parts = &trace_parts;
-  run_parts.node_devices = &device_ways->devices();
-  run_parts.user_names = &user_names;
+  RunContext run_context{loop,
+                         clock,
+                         workers,
+                         run_files,
+                         outputs,
+                         *files,
+                         *catalog,
+                         launch_setup->launcher(),
+                         devices,
+                         config.output,
+                         &metrics.runs,
+                         launch_setup->grants(),
+                         &storage_limits,
+                         launch_setup->intake()};
+  run_context.expiry_clock = expiry_clock.get();
+  run_context.imports = &imports;
+  run_context.trace_parts = &trace_parts;
+  run_context.node_devices = &device_setup->devices();
+  run_context.user_names = &user_names;
   Result<std::string> boot_id = ReadBootId(*files);
   if (boot_id.ok()) {
-    run_parts.boot_id = *boot_id;
-    RETURN_IF_ERROR(device_ways->BeginHolding(*boot_id));
-    run_parts.clocks = device_ways->clocks();
-    run_parts.profiler_pause = device_ways->profiler_pause();
+    run_context.boot_id = *boot_id;
+    RETURN_IF_ERROR(device_setup->BeginHolding(*boot_id));
+    run_context.clocks = device_setup->clocks();
+    run_context.profiler_pause = device_setup->profiler_pause();
   } else {
     LogWarning("what runs left on devices is not forgotten at a reboot", {{"error", boot_id.status().ToString()}});
   }
@@ -232,43 +243,43 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
   run_options.longest_run_ms = config.longest_run_ms;
   run_options.imports_at_once = static_cast<size_t>(config.import.at_once);
   run_options.account_of = [this](uint32_t uid) { return AccountOf(config.access, uid); };
-  run_options.why_withdrawn = [this](const Actor& who, const std::vector<gid_t>& groups) {
-    return WhyWithdrawn(Rights(), who, groups);
+  run_options.why_revoked = [this](const Actor& who, const std::vector<gid_t>& groups) {
+    return WhyRevoked(Rights(), who, groups);
   };
   run_options.sessions.limits = config.sessions;
   run_options.sessions.account_of = run_options.account_of;
-  metrics.devices.Follow({loop, devices, device_ways->devices(), device_ways->clocks()});
+  metrics.devices.Follow({loop, devices, device_setup->devices(), device_setup->clocks()});
   metrics.all.BeforeText([this] { metrics.devices.LookNow(kDeviceMetricsLimitNs); });
-  runs = std::make_unique<Runs>(run_parts, run_options, last_id, std::move(recovered));
-  rights = std::make_unique<WithdrawnRights>(loop, workers, *catalog, *runs, *audit);
+  runs = std::make_unique<Runs>(run_context, run_options, last_id, std::move(recovered));
+  revoked_access = std::make_unique<RevokedAccess>(loop, workers, *catalog, *runs, *audit);
   const bool is_system = config.mode == Mode::kSystem;
   NodeInfo node{HostName(), DaemonVersion(), is_system ? "system" : "user", config.socket_path, clock.unix_ns()};
-  rpc = std::make_unique<RpcParts>(RpcParts{loop,
-                                            clock,
-                                            workers,
-                                            bulk,
-                                            queries,
-                                            *files,
-                                            *catalog,
-                                            devices,
-                                            *runs,
-                                            stream_limits,
-                                            answers,
-                                            health,
-                                            *audit,
-                                            trace_columns,
-                                            trace_parts,
-                                            trace_functions,
-                                            std::move(node),
-                                            ways->client_launcher(),
-                                            ways->helper_watch(),
-                                            &sources,
-                                            SpoolLimitsOf(config),
-                                            &device_ways->devices(),
-                                            &device_ways->peaks(),
-                                            device_ways->clocks(),
-                                            ceilings.get(),
-                                            &user_names});
+  rpc = std::make_unique<ServiceContext>(ServiceContext{loop,
+                                                        clock,
+                                                        workers,
+                                                        bulk,
+                                                        queries,
+                                                        *files,
+                                                        *catalog,
+                                                        devices,
+                                                        *runs,
+                                                        stream_limits,
+                                                        answers,
+                                                        health,
+                                                        *audit,
+                                                        trace_columns,
+                                                        trace_parts,
+                                                        trace_functions,
+                                                        std::move(node),
+                                                        launch_setup->client_launcher(),
+                                                        launch_setup->helper_watch(),
+                                                        &sources,
+                                                        SpoolLimitsOf(config),
+                                                        &device_setup->devices(),
+                                                        &device_setup->peaks(),
+                                                        device_setup->clocks(),
+                                                        ceilings.get(),
+                                                        &user_names});
   CallerServers::PrepareProcess();
   ASSIGN_OR_RETURN(servers, CallerServers::Create(*rpc, config.connections, call_observer.get()));
 
@@ -289,10 +300,10 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
     audit_retention->SetPolicy(config.audit);
     CloseOldParts();
     // Before anything starts: settings may have changed while nobody was here.
-    rights->Enforce(Rights(), [this] {
+    revoked_access->Enforce(Rights(), [this] {
       if (stop.stop_requested()) return;
       runs->Begin();
-      ways->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
+      launch_setup->Begin([this](const std::string& run_id) { return runs->FindOpenRow(run_id) != nullptr; });
     });
   });
   BeginBackgroundWork();
@@ -302,12 +313,12 @@ Status Daemon::Parts::Build(ServiceManager& manager) {
 
 // What a session was promised devices for is known only when they are.
 Status Daemon::Parts::FindDevices() {
-  ASSIGN_OR_RETURN(device_ways, DeviceWays::Find({config, loop, *files, devices, *ways}));
+  ASSIGN_OR_RETURN(device_setup, DeviceSetup::Find({config, loop, *files, devices, *launch_setup}));
   const auto show = [this] {
     const std::shared_ptr<const DeviceList> list = devices.now();
     for (const Device& device : list->all()) metrics.runs.ShowDevice(device.id);
   };
-  device_events = device_ways->devices().Listen([this, show](const DeviceEvent& /*event*/) {
+  device_events = device_setup->devices().Listen([this, show](const DeviceEvent& /*event*/) {
     show();
     if (catalog) catalog->changes().Bump();
   });
@@ -350,10 +361,10 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
     ASSIGN_OR_RETURN(acceptor, LocalAcceptor::Listen(loop, config.socket_path, mode, connected));
   }
   ASSIGN_OR_RETURN(UniqueFd side, sockets.Take(kSocketName, SOCK_SEQPACKET));
-  side_requests = std::make_unique<SideRequests>(
-      loop, *ways, sources,
+  side_socket_handler = std::make_unique<SideSocketHandler>(
+      loop, *launch_setup, sources,
       [this](uid_t uid, const std::vector<gid_t>& groups) { return CallerOf(config.access, uid, groups); });
-  Status opened = side_requests->Open(config.socket_path, mode, std::move(side));
+  Status opened = side_socket_handler->Open(config.socket_path, mode, std::move(side));
   if (!opened.ok() && config.mode == Mode::kSystem) return opened;
   // A daemon of one's own starts its runs itself, and takes the bytes of what it is not handed.
   if (!opened.ok()) LogWarning("files to import are sent, not handed over", {{"error", opened.ToString()}});
@@ -366,17 +377,17 @@ Status Daemon::Parts::Listen(InheritedSockets& sockets) {
 void Daemon::Parts::TakeIn(const LocalAcceptor::Peer& peer, UniqueFd connection) {
   const Caller caller = CallerOf(config.access, peer.uid, peer.groups);
   // Who may start nothing is the same everywhere, and takes nobody's place in the line.
-  if (ways->places() == nullptr || !caller.may_start) return servers->Serve(caller, std::move(connection));
-  ways->places()->Find(caller.account(), std::move(connection),
-                       [this, peer](const Result<CallerPlace>& place, UniqueFd connection) {
-                         // Roles may be others by now.
-                         Caller caller = CallerOf(config.access, peer.uid, peer.groups);
-                         if (!place.ok()) {
-                           return servers->TurnAway(caller, place.status(), std::move(connection));
-                         }
-                         caller.place = *place;
-                         servers->Serve(caller, std::move(connection));
-                       });
+  if (launch_setup->places() == nullptr || !caller.may_start) return servers->Serve(caller, std::move(connection));
+  launch_setup->places()->Find(caller.account(), std::move(connection),
+                               [this, peer](const Result<CallerPlace>& place, UniqueFd connection) {
+                                 // Roles may be others by now.
+                                 Caller caller = CallerOf(config.access, peer.uid, peer.groups);
+                                 if (!place.ok()) {
+                                   return servers->TurnAway(caller, place.status(), std::move(connection));
+                                 }
+                                 caller.place = *place;
+                                 servers->Serve(caller, std::move(connection));
+                               });
 }
 
 void Daemon::Parts::BeginWatchdog(const ServiceManager& manager) {
@@ -459,7 +470,7 @@ void Daemon::Parts::Reload(const Config& wanted) {
   // Off is off at once; any other address waits for the next start.
   if (!wanted.listen.address.empty()) config.listen.address = listens_at;
   servers->SetLimits(wanted.connections);
-  if (ways->places() != nullptr) ways->places()->SetLimits(wanted.connections);
+  if (launch_setup->places() != nullptr) launch_setup->places()->SetLimits(wanted.connections);
   if (wanted.retention != config.retention) {
     config.retention = wanted.retention;
     runs->retention().SetPolicy(wanted.retention);
@@ -468,9 +479,9 @@ void Daemon::Parts::Reload(const Config& wanted) {
   storage_limits.Set(StorageLimitsOf(config));
   config.longest_run_ms = wanted.longest_run_ms;
   runs->SetLongestRun(wanted.longest_run_ms);
-  rights->Enforce(Rights());
+  revoked_access->Enforce(Rights());
   // And what calls that were under way still brought.
-  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { rights->Enforce(Rights()); });
+  enforce_again = loop.After(kCallsGraceMs * kNanosPerMilli, [this] { revoked_access->Enforce(Rights()); });
   config.log_level = wanted.log_level;
   SetLogLevel(wanted.log_level);
   config.audit = wanted.audit;
@@ -487,15 +498,15 @@ void Daemon::Parts::StopAll() {
   OnLoop([this](const std::function<void()>& done) {
     servers->AnnounceEnd();
     acceptor.reset();
-    if (ways->places() != nullptr) ways->places()->Close();
-    side_requests->Close();
+    if (launch_setup->places() != nullptr) launch_setup->places()->Close();
+    side_socket_handler->Close();
     runs->StopAll(kStopGraceMs, done);
   });
   servers->Shutdown(kCallsGraceMs);
   // Who holds them gives them back when we are gone; but where we are the first process of a container, or are stopped
   // by systemd, everybody else ends with us.
-  OnLoop([this](const std::function<void()>& done) { device_ways->ReleaseClocks(kClocksGraceNs, done); });
-  OnLoop([this](const std::function<void()>& done) { device_ways->ResumeProfilers(kClocksGraceNs, done); });
+  OnLoop([this](const std::function<void()>& done) { device_setup->ReleaseClocks(kClocksGraceNs, done); });
+  OnLoop([this](const std::function<void()>& done) { device_setup->ResumeProfilers(kClocksGraceNs, done); });
   audit->CloseRefusals();
   RecordOwn(audit::kStop, "");
   OnLoop([this](const std::function<void()>& done) {

@@ -52,16 +52,16 @@ NodeDevices::Settings SettingsOf(const Config& config, OwnChildren* own) {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceWays>> DeviceWays::Find(const Parts& parts) {
+Result<std::unique_ptr<DeviceSetup>> DeviceSetup::Find(const Parts& parts) {
   ASSIGN_OR_RETURN(PeakTable peaks, LoadPeaks(parts.config.devices.peaks_file, parts.files));
-  std::unique_ptr<DeviceWays> found(
-      new DeviceWays(parts, std::move(peaks), SettingsOf(parts.config, parts.ways.own_children())));
+  std::unique_ptr<DeviceSetup> found(
+      new DeviceSetup(parts, std::move(peaks), SettingsOf(parts.config, parts.launch_setup.own_children())));
   found->devices_.Begin([settled = found->settled_] { *settled = true; });
   found->WaitUntil([&] { return *found->settled_; }, kDevicesLimitNs);
   return found;
 }
 
-void DeviceWays::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns) {
+void DeviceSetup::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limit_ns);
   while (!is_so() && std::chrono::steady_clock::now() < end) {
     parts_.loop.RunUntilIdle();
@@ -70,7 +70,7 @@ void DeviceWays::WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns)
 }
 
 // One that is not there may yet be found as long as not all have said who they are.
-bool DeviceWays::IsAwaited(const std::string& device_id) const {
+bool DeviceSetup::IsAwaited(const std::string& device_id) const {
   const Result<DeviceFacts> facts = devices_.FactsOf(device_id);
   const bool may_still_come = !*settled_ || devices_.IsWaking();
   if (!facts.ok()) return may_still_come;
@@ -79,7 +79,7 @@ bool DeviceWays::IsAwaited(const std::string& device_id) const {
   return facts->health == DeviceHealth::kStarting || facts->health == DeviceHealth::kUnresponsive;
 }
 
-void DeviceWays::Await(const std::set<std::string>& device_ids) {
+void DeviceSetup::Await(const std::set<std::string>& device_ids) {
   const auto is_none_awaited = [&] {
     return std::none_of(device_ids.begin(), device_ids.end(), [this](const std::string& id) { return IsAwaited(id); });
   };
@@ -88,19 +88,19 @@ void DeviceWays::Await(const std::set<std::string>& device_ids) {
   WaitUntil(is_none_awaited, kPromisedLimitNs);
 }
 
-Status DeviceWays::BeginHolding(const std::string& boot_id) {
+Status DeviceSetup::BeginHolding(const std::string& boot_id) {
   RETURN_IF_ERROR(BeginClocks(boot_id));
   return BeginPause(boot_id);
 }
 
 // In system mode this process has no right to set clocks: the helper starts who does, and knows what is held.
-Status DeviceWays::BeginClocks(const std::string& boot_id) {
+Status DeviceSetup::BeginClocks(const std::string& boot_id) {
   ClockLink::Settings settings = ClockSettingsOf(parts_.config, boot_id);
-  settings.own = parts_.ways.own_children();
-  settings.helper = parts_.ways.helper();
+  settings.own = parts_.launch_setup.own_children();
+  settings.helper = parts_.launch_setup.helper();
   std::vector<std::string> held;
   if (settings.helper == nullptr) {
-    ASSIGN_OR_RETURN(held, HoldFiles(parts_.files, settings.folder).List());
+    ASSIGN_OR_RETURN(held, ClockNotes(parts_.files, settings.folder).List());
   }
   const bool asks = settings.helper != nullptr;
   clocks_ = std::make_unique<DeviceClocks>(parts_.loop, std::move(settings), devices_);
@@ -108,36 +108,37 @@ Status DeviceWays::BeginClocks(const std::string& boot_id) {
   return OkStatus();
 }
 
-void DeviceWays::AskWhatIsHeld() {
-  parts_.ways.helper()->Ask(HelperListHeld{}, UniqueFd(), [this](const Result<HelperMessage>& answer, UniqueFd) {
-    if (answer.ok()) {
-      if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
-      return;
-    }
-    const std::string why = answer.status().ToString();
-    if (std::exchange(why_held_unknown_, why) != why) {
-      LogWarning("it is not known which clocks are held; the helper is asked again and again", {{"error", why}});
-    }
-    ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
-  });
+void DeviceSetup::AskWhatIsHeld() {
+  parts_.launch_setup.helper()->Ask(
+      HelperListHeld{}, UniqueFd(), [this](const Result<HelperMessage>& answer, UniqueFd) {
+        if (answer.ok()) {
+          if (const auto* held = std::get_if<HelperHeldList>(&*answer)) clocks_->Begin(held->device_uuids);
+          return;
+        }
+        const std::string why = answer.status().ToString();
+        if (std::exchange(why_held_unknown_, why) != why) {
+          LogWarning("it is not known which clocks are held; the helper is asked again and again", {{"error", why}});
+        }
+        ask_held_again_ = parts_.loop.After(kAskHeldAgainNs, [this] { AskWhatIsHeld(); });
+      });
 }
 
 // DCGM lets everybody pause it: in system mode it is this process that does.
-Status DeviceWays::BeginPause(const std::string& boot_id) {
+Status DeviceSetup::BeginPause(const std::string& boot_id) {
   ProfilerPause::Settings settings = PauseSettingsOf(parts_.config, boot_id);
-  settings.own = parts_.ways.own_children();
-  HeldFiles holds(parts_.files, settings.folder);
+  settings.own = parts_.launch_setup.own_children();
+  NoteStore holds(parts_.files, settings.folder);
   ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
   pause_ = std::make_unique<ProfilerPause>(parts_.loop, std::move(settings));
   pause_->Begin(noted.has_value());
   return OkStatus();
 }
 
-void DeviceWays::ReleaseClocks(int64_t limit_ns, std::function<void()> done) {
+void DeviceSetup::ReleaseClocks(int64_t limit_ns, std::function<void()> done) {
   clocks_ ? clocks_->ReleaseAll(limit_ns, std::move(done)) : done();
 }
 
-void DeviceWays::ResumeProfilers(int64_t limit_ns, std::function<void()> done) {
+void DeviceSetup::ResumeProfilers(int64_t limit_ns, std::function<void()> done) {
   pause_ ? pause_->ReleaseAll(limit_ns, std::move(done)) : done();
 }
 

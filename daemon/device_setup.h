@@ -23,7 +23,7 @@
 
 namespace kprof {
 
-class DeviceWays {
+class DeviceSetup {
  public:
   // What others have, and outlives it.
   struct Parts {
@@ -31,12 +31,12 @@ class DeviceWays {
     IoLoop& loop;
     Files& files;
     DeviceBook& book;
-    LaunchWays& ways;
+    LaunchSetup& launch_setup;
   };
 
   // Waits for the devices to say who they are, for some seconds at most: those that take longer are found when they do.
   // Fails as the file of [devices] peaks does.
-  static Result<std::unique_ptr<DeviceWays>> Find(const Parts& parts);
+  static Result<std::unique_ptr<DeviceSetup>> Find(const Parts& parts);
 
   // Waits for those of these whose driver is slow to wake them, or hangs; 30 s from the start of this
   // daemon at most. What runs and sessions were promised before it is not to be taken for gone, nor left unlocked.
@@ -55,7 +55,7 @@ class DeviceWays {
   ProfilerPause* profiler_pause() { return pause_.get(); }  // the same
 
  private:
-  DeviceWays(const Parts& parts, PeakTable peaks, NodeDevices::Settings settings)
+  DeviceSetup(const Parts& parts, PeakTable peaks, NodeDevices::Settings settings)
       : parts_(parts), peaks_(std::move(peaks)), devices_(parts.loop, std::move(settings), parts.book) {}
 
   void WaitUntil(const std::function<bool()>& is_so, int64_t limit_ns);

@@ -4,25 +4,25 @@
 #include <variant>
 
 namespace kprof {
-Result<std::unique_ptr<LaunchWays>> LaunchWays::Build(const Config& config, IoLoop& loop, WorkerPool& pool,
-                                                      HelperGrants::ConnectionOf connection_of, Metrics& metrics) {
-  std::unique_ptr<LaunchWays> ways(new LaunchWays(loop));
+Result<std::unique_ptr<LaunchSetup>> LaunchSetup::Build(const Config& config, IoLoop& loop, WorkerPool& pool,
+                                                        HelperGrants::ConnectionOf connection_of, Metrics& metrics) {
+  std::unique_ptr<LaunchSetup> setup(new LaunchSetup(loop));
   Launchers::Ways known;
   if (config.mode == Mode::kSystem) {
-    ways->system_ = std::make_unique<System>(loop, config, std::move(connection_of), metrics);
-    known.client = &ways->system_->client;
-    known.helper = &ways->system_->helper;
+    setup->system_ = std::make_unique<System>(loop, config, std::move(connection_of), metrics);
+    known.client = &setup->system_->client;
+    known.helper = &setup->system_->helper;
   } else {
     ASSIGN_OR_RETURN(SupervisorProgram supervisor, OpenSupervisorProgram(config.launcher_path));
-    ways->own_ = std::make_unique<SupervisorLauncher>(loop, pool, std::move(supervisor));
-    known.daemon = ways->own_.get();
+    setup->own_ = std::make_unique<SupervisorLauncher>(loop, pool, std::move(supervisor));
+    known.daemon = setup->own_.get();
   }
-  ways->launchers_ = std::make_unique<Launchers>(loop, known);
-  return ways;
+  setup->launchers_ = std::make_unique<Launchers>(loop, known);
+  return setup;
 }
 
-PlaceLine::Ask LaunchWays::System::AskHelper(HelperLink& link) {
-  return [&link](UniqueFd connection, PlaceLine::Answered answered) {
+ContainerCheckQueue::Ask LaunchSetup::System::AskHelper(HelperLink& link) {
+  return [&link](UniqueFd connection, ContainerCheckQueue::Answered answered) {
     link.Ask(HelperWhereIs{}, std::move(connection),
              [answered = std::move(answered)](const Result<HelperMessage>& answer, UniqueFd) {
                if (!answer.ok()) return answered(answer.status());
@@ -32,7 +32,7 @@ PlaceLine::Ask LaunchWays::System::AskHelper(HelperLink& link) {
   };
 }
 
-Result<UniqueFd> LaunchWays::TakeLaunch(const std::string& run_id, uid_t uid) {
+Result<UniqueFd> LaunchSetup::TakeLaunch(const std::string& run_id, uid_t uid) {
   if (system_) return system_->client.Take(run_id, uid);
   return Fail(ErrorCode::kUsage, "take the launch of run " + run_id, "this kprofd starts its runs itself");
 }

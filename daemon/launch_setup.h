@@ -27,13 +27,13 @@
 
 namespace kprof {
 
-class LaunchWays {
+class LaunchSetup {
  public:
   // kUsage when user mode finds no kprof-launch.
   // `connection_of`: what the helper is shown of callers (helper_grants.h); called on the loop. `metrics` gets those of
   // the parts that the mode has.
-  static Result<std::unique_ptr<LaunchWays>> Build(const Config& config, IoLoop& loop, WorkerPool& pool,
-                                                   HelperGrants::ConnectionOf connection_of, Metrics& metrics);
+  static Result<std::unique_ptr<LaunchSetup>> Build(const Config& config, IoLoop& loop, WorkerPool& pool,
+                                                    HelperGrants::ConnectionOf connection_of, Metrics& metrics);
 
   Launcher& launcher() { return *launchers_; }
   // Where children of this process are entered; null where none is swept.
@@ -54,7 +54,7 @@ class LaunchWays {
     system_->grants.ForgetOthers(std::move(is_open));
   }
   // Through which all new local connections go; null in user mode, where nobody is told apart by it.
-  PlaceLine* places() { return system_ ? &system_->places : nullptr; }
+  ContainerCheckQueue* places() { return system_ ? &system_->places : nullptr; }
   const ClientLauncher* client_launcher() const { return system_ ? &system_->client : nullptr; }
 
   // What a client that is offered a run gets (client_launcher.h). kUsage in user mode.
@@ -74,7 +74,7 @@ class LaunchWays {
       link.OnSilence([this] { watch.Doubt(); });
       place_link.OnSilence([this] { watch.Doubt(); });
     }
-    static PlaceLine::Ask AskHelper(HelperLink& link);
+    static ContainerCheckQueue::Ask AskHelper(HelperLink& link);
 
     OutputThread output;
     HelperLink link;
@@ -83,10 +83,10 @@ class LaunchWays {
     ClientLauncher client;
     HelperLauncher helper;
     HelperGrants grants;
-    PlaceLine places;
+    ContainerCheckQueue places;
   };
 
-  explicit LaunchWays(IoLoop& loop) : loop_(loop) {}
+  explicit LaunchSetup(IoLoop& loop) : loop_(loop) {}
 
   IoLoop& loop_;
   std::unique_ptr<SupervisorLauncher> own_;

@@ -27,7 +27,7 @@ bool IsCertificate(const Actor& who) {
 
 }  // namespace
 
-std::string WhyWithdrawn(const StartRights& rights, const Actor& who, const std::vector<gid_t>& groups) {
+std::string WhyRevoked(const StartRights& rights, const Actor& who, const std::vector<gid_t>& groups) {
   if (!IsCertificate(who)) {
     if (CallerOf(rights.access, who.uid, groups).may_start) return "";
     return "uid " + std::to_string(who.uid) + " no longer has a role on this node";
@@ -40,7 +40,7 @@ std::string WhyWithdrawn(const StartRights& rights, const Actor& who, const std:
   return "certificate " + certificate + ", with which it came (" + who.certificate_id + "), is revoked";
 }
 
-Result<std::vector<gid_t>> WithdrawnRights::GroupsOfAccount(uid_t uid, const std::vector<gid_t>& asked) {
+Result<std::vector<gid_t>> RevokedAccess::GroupsOfAccount(uid_t uid, const std::vector<gid_t>& asked) {
   Result<Account> account = FindAccount(uid);
   if (account.status().code() == ErrorCode::kNotFound) return std::vector<gid_t>{uid};
   if (!account.ok()) return account.status();
@@ -51,14 +51,14 @@ Result<std::vector<gid_t>> WithdrawnRights::GroupsOfAccount(uid_t uid, const std
   return groups;
 }
 
-WithdrawnRights::Waiting WithdrawnRights::FindWaiting() const {
+RevokedAccess::Waiting RevokedAccess::FindWaiting() const {
   Waiting waiting;
   for (const auto& [id, uid] : runs_.NotBegun()) waiting[id].uid = uid;
   for (const auto& [id, uid] : runs_.sessions().Living()) waiting[id].uid = uid;
   return waiting;
 }
 
-void WithdrawnRights::Enforce(StartRights rights, std::function<void()> known) {
+void RevokedAccess::Enforce(StartRights rights, std::function<void()> known) {
   KPROF_ON_IO_LOOP(loop_);
   rights_ = std::move(rights);
   ends_.clear();  // by rights that are others now
@@ -84,17 +84,17 @@ void WithdrawnRights::Enforce(StartRights rights, std::function<void()> known) {
   if (!submitted.ok()) again_ = loop_.After(kReadAgainNs, [this] { Enforce(rights_); });
 }
 
-bool WithdrawnRights::GroupsCanHelp(const Actor& who) const {
+bool RevokedAccess::GroupsCanHelp(const Actor& who) const {
   const std::vector<uid_t>& nobodies = rights_.access.nobodies;
   return !IsCertificate(who) && !rights_.access.groups.empty() &&
          std::find(nobodies.begin(), nobodies.end(), who.uid) == nobodies.end();
 }
 
-void WithdrawnRights::Judge(const Waiting& waiting) {
+void RevokedAccess::Judge(const Waiting& waiting) {
   judging_ = false;
   undecided_.clear();
   for (const auto& [id, who] : waiting) {
-    std::string why = WhyWithdrawn(rights_, who, {});
+    std::string why = WhyRevoked(rights_, who, {});
     if (why.empty()) continue;
     if (GroupsCanHelp(who)) {
       undecided_[id] = who;
@@ -107,7 +107,7 @@ void WithdrawnRights::Judge(const Waiting& waiting) {
   AskDirectory();
 }
 
-void WithdrawnRights::AskDirectory() {
+void RevokedAccess::AskDirectory() {
   ask_again_ = asking_;
   if (asking_) return;
   std::vector<gid_t> asked;
@@ -129,7 +129,7 @@ void WithdrawnRights::AskDirectory() {
 }
 
 // `failed`: why nothing could be asked.
-void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
+void RevokedAccess::OnGroups(const Groups& groups, Status failed) {
   if (judging_) return;  // by other rights; it is asked again, about whom they leave undecided
   for (const auto& [id, who] : std::exchange(undecided_, {})) {
     auto of = groups.find(who.uid);
@@ -138,7 +138,7 @@ void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
       failed = of->second.status();
       continue;
     }
-    std::string why = WhyWithdrawn(rights_, who, *of->second);
+    std::string why = WhyRevoked(rights_, who, *of->second);
     if (!why.empty()) ends_[id] = {who, std::move(why)};
   }
   Settle();
@@ -147,25 +147,25 @@ void WithdrawnRights::OnGroups(const Groups& groups, Status failed) {
   again_ = loop_.After(kAskAgainNs, [this] { Enforce(rights_); });
 }
 
-void WithdrawnRights::OnLate() {
+void RevokedAccess::OnLate() {
   LogError("who may no longer start what waits is not all known in time",
            {{"why", judging_ ? "the catalog does not answer" : "the directory of users does not answer"}});
   Conclude();
 }
 
-void WithdrawnRights::Settle() {
+void RevokedAccess::Settle() {
   limit_.Cancel();
   again_.Cancel();
   Conclude();
 }
 
-void WithdrawnRights::Conclude() {
+void RevokedAccess::Conclude() {
   for (const auto& known : std::exchange(known_, {})) known();
   for (const auto& [id, found] : std::exchange(ends_, {})) End(id, found.who, found.why);
 }
 
 // It may have begun, or ended, meanwhile.
-void WithdrawnRights::End(const std::string& id, const Actor& of, const std::string& why) {
+void RevokedAccess::End(const std::string& id, const Actor& of, const std::string& why) {
   auto reason = [&](const std::string& what) {
     return Fail(ErrorCode::kNotPermitted, what, why, "ask an admin of this node");
   };

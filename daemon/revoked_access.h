@@ -36,9 +36,9 @@ struct StartRights {
 };
 
 // Why it may not start anything any more; empty: it may. `groups`: all of the user's.
-std::string WhyWithdrawn(const StartRights& rights, const Actor& who, const std::vector<gid_t>& groups);
+std::string WhyRevoked(const StartRights& rights, const Actor& who, const std::vector<gid_t>& groups);
 
-class WithdrawnRights {
+class RevokedAccess {
  public:
   // All groups of that user's account; only of its own number where there is none. Fails where the directory of users
   // cannot say whether it is in one of `asked`. May block. Owns all that it uses.
@@ -50,8 +50,8 @@ class WithdrawnRights {
   static constexpr int64_t kReadAgainNs = kNanosPerSecond;      // what the catalog could not
 
   // Everything is borrowed and outlives this.
-  WithdrawnRights(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, AuditLog& audit,
-                  GroupsOf groups_of = GroupsOfAccount)
+  RevokedAccess(IoLoop& loop, WorkerPool& workers, Catalog& catalog, Runs& runs, AuditLog& audit,
+                GroupsOf groups_of = GroupsOfAccount)
       : loop_(loop),
         workers_(workers),
         catalog_(catalog),

@@ -6,31 +6,32 @@
 
 namespace kprof {
 
-Status SideRequests::Open(const std::string& socket_path, mode_t mode, UniqueFd inherited) {
-  auto serve = [this](const SideSocket::Asker& who, const SideRequest& request, UniqueFd file) {
+Status SideSocketHandler::Open(const std::string& socket_path, mode_t mode, UniqueFd inherited) {
+  auto serve = [this](const SideSocketListener::Asker& who, const SideRequest& request, UniqueFd file) {
     return Serve(who, request, std::move(file));
   };
   auto account_of = [this](uint32_t uid) { return caller_by_(uid, {}).account(); };
   if (inherited.valid()) {
-    ASSIGN_OR_RETURN(socket_, SideSocket::Adopt(loop_, std::move(inherited), serve, account_of));
+    ASSIGN_OR_RETURN(socket_, SideSocketListener::Adopt(loop_, std::move(inherited), serve, account_of));
   } else {
-    ASSIGN_OR_RETURN(socket_,
-                     SideSocket::Listen(loop_, socket_path + std::string(kSideSocketSuffix), mode, serve, account_of));
+    ASSIGN_OR_RETURN(socket_, SideSocketListener::Listen(loop_, socket_path + std::string(kSideSocketSuffix), mode,
+                                                         serve, account_of));
   }
   return OkStatus();
 }
 
-Result<SideSocket::Reply> SideRequests::Serve(const SideSocket::Asker& who, const SideRequest& request, UniqueFd file) {
+Result<SideSocketListener::Reply> SideSocketHandler::Serve(const SideSocketListener::Asker& who,
+                                                           const SideRequest& request, UniqueFd file) {
   if (request.type == kSideTakeLaunch) {
-    ASSIGN_OR_RETURN(UniqueFd launch, ways_.TakeLaunch(request.subject, who.uid));
-    return SideSocket::Reply{std::move(launch), ""};
+    ASSIGN_OR_RETURN(UniqueFd launch, launch_setup_.TakeLaunch(request.subject, who.uid));
+    return SideSocketListener::Reply{std::move(launch), ""};
   }
   if (request.type == kSideHoldFile) {
     // As for SubmitImport, which is to claim it.
     const Caller caller = caller_by_(who.uid, who.groups);
     RETURN_IF_ERROR(AuthorizeCall(caller, Rpc::kSubmitImport));
     ASSIGN_OR_RETURN(std::string ticket, sources_.Hold(who.uid, caller.account(), std::move(file)));
-    return SideSocket::Reply{UniqueFd(), std::move(ticket)};
+    return SideSocketListener::Reply{UniqueFd(), std::move(ticket)};
   }
   return Fail(ErrorCode::kUsage, "ask the side socket", "this kprofd knows no request of this type",
               "see that it and the client are of one version");

@@ -19,13 +19,13 @@
 
 namespace kprof {
 
-class SideRequests {
+class SideSocketHandler {
  public:
   // Who that is, with these groups, by the rules of now.
   using CallerBy = std::function<Caller(uid_t uid, const std::vector<gid_t>& groups)>;
 
-  SideRequests(IoLoop& loop, LaunchWays& ways, HeldSources& sources, CallerBy caller_by)
-      : loop_(loop), ways_(ways), sources_(sources), caller_by_(std::move(caller_by)) {}
+  SideSocketHandler(IoLoop& loop, LaunchSetup& launch_setup, HeldSources& sources, CallerBy caller_by)
+      : loop_(loop), launch_setup_(launch_setup), sources_(sources), caller_by_(std::move(caller_by)) {}
 
   // Listens: at what systemd made, or beside `socket_path`, with this mode.
   Status Open(const std::string& socket_path, mode_t mode, UniqueFd inherited);
@@ -33,13 +33,14 @@ class SideRequests {
   void Close() { socket_.reset(); }
 
  private:
-  Result<SideSocket::Reply> Serve(const SideSocket::Asker& who, const SideRequest& request, UniqueFd file);
+  Result<SideSocketListener::Reply> Serve(const SideSocketListener::Asker& who, const SideRequest& request,
+                                          UniqueFd file);
 
   IoLoop& loop_;
-  LaunchWays& ways_;
+  LaunchSetup& launch_setup_;
   HeldSources& sources_;
   const CallerBy caller_by_;
-  std::unique_ptr<SideSocket> socket_;
+  std::unique_ptr<SideSocketListener> socket_;
 };
 
 }  // namespace kprof

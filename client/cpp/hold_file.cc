@@ -6,7 +6,7 @@
 
 namespace kprof {
 
-Result<std::string> HoldFile(const std::string& socket_path, int file) {
+Result<std::string> SendOpenFile(const std::string& socket_path, int file) {
   ASSIGN_OR_RETURN(SideReply reply, CallSideSocket(socket_path, {kSideHoldFile, ""}, file, "hand over a file"));
   return std::move(reply.text);
 }

@@ -11,6 +11,6 @@ namespace kprof {
 // The ticket that SubmitImport claims it by, within a minute. `file` is open for reading alone, and stays the caller's.
 // kUsage for what kprofd does not take (KprofClient::UploadSource sends its bytes instead), kNoDaemon where no side
 // socket is.
-Result<std::string> HoldFile(const std::string& socket_path, int file);
+Result<std::string> SendOpenFile(const std::string& socket_path, int file);
 
 }  // namespace kprof

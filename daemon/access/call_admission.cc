@@ -4,15 +4,15 @@
 
 namespace kprof {
 
-CallerDesk::CallerDesk(const Clock& clock, Caller caller, std::shared_ptr<CallerAccount> account, Status refusal,
-                       CallObserver* observer)
+CallAdmission::CallAdmission(const Clock& clock, Caller caller, std::shared_ptr<CallerAccount> account, Status refusal,
+                             CallObserver* observer)
     : clock_(clock),
       caller_(std::move(caller)),
       account_(std::move(account)),
       refusal_(std::move(refusal)),
       observer_(observer) {}
 
-Status CallerDesk::Enter(Rpc rpc) {
+Status CallAdmission::Enter(Rpc rpc) {
   if (observer_ != nullptr) observer_->CallBegan(rpc);
   in_flight_.fetch_add(1);
   const Status begun = account_->Begin();
@@ -26,27 +26,27 @@ Status CallerDesk::Enter(Rpc rpc) {
   return authorized.ok() ? authorized : Refuse(rpc, std::move(authorized));
 }
 
-Status CallerDesk::TakeWatch(Rpc rpc) {
+Status CallAdmission::TakeWatch(Rpc rpc) {
   Status taken = account_->TakeWatch();
   return taken.ok() ? taken : Refuse(rpc, std::move(taken));
 }
 
-Status CallerDesk::Refuse(Rpc rpc, Status refused) const {
+Status CallAdmission::Refuse(Rpc rpc, Status refused) const {
   if (observer_ != nullptr) observer_->CallRefused(caller_, rpc, refused);
   return refused;
 }
 
-void CallerDesk::Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns) {
+void CallAdmission::Leave(Rpc rpc, CanonicalCode code, int64_t entered_mono_ns) {
   account_->End();
   in_flight_.fetch_sub(1);
   if (observer_ != nullptr) observer_->CallEnded(rpc, code, clock_.mono_ns() - entered_mono_ns);
 }
 
-void CallerDesk::Close() {
+void CallAdmission::Close() {
   closed_.store(true);
 }
 
-int64_t CallerDesk::calls_in_flight() const {
+int64_t CallAdmission::calls_in_flight() const {
   return in_flight_.load();
 }
 

@@ -33,12 +33,12 @@ class CallObserver {
   virtual void CallEnded(Rpc rpc, CanonicalCode code, int64_t duration_ns) = 0;
 };
 
-class CallerDesk {
+class CallAdmission {
  public:
   // `refusal`: not ok, when every call is to be answered with it. `observer` may be null; it and the clock outlive
   // this.
-  CallerDesk(const Clock& clock, Caller caller, std::shared_ptr<CallerAccount> account, Status refusal,
-             CallObserver* observer);
+  CallAdmission(const Clock& clock, Caller caller, std::shared_ptr<CallerAccount> account, Status refusal,
+                CallObserver* observer);
 
   const Caller& caller() const { return caller_; }
   const std::shared_ptr<CallerAccount>& account() const { return account_; }

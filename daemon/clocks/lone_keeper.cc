@@ -12,15 +12,15 @@
 
 namespace kprof {
 
-Result<LoneKeeper> LoneKeeper::Start(const std::string& program, const std::vector<std::string>& arguments,
-                                     OwnChildren* own, std::string act) {
+Result<CleanupKeeper> CleanupKeeper::Start(const std::string& program, const std::vector<std::string>& arguments,
+                                           OwnChildren* own, std::string act) {
   ASSIGN_OR_RETURN(CallPage page, CallPage::Make());
   ASSIGN_OR_RETURN(const SocketPair ends, MakeSocketPair(SOCK_SEQPACKET));  // ours ends here
   ASSIGN_OR_RETURN(WorkerProcess process, StartWorker(program, arguments, {ends.theirs.get(), page.fd()}, own));
-  return LoneKeeper(std::move(page), std::move(process), std::move(act));
+  return CleanupKeeper(std::move(page), std::move(process), std::move(act));
 }
 
-bool LoneKeeper::WaitUntil(std::chrono::steady_clock::time_point end) {
+bool CleanupKeeper::WaitUntil(std::chrono::steady_clock::time_point end) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
     pollfd ended{process_.exit.get(), POLLIN, 0};
@@ -34,7 +34,7 @@ bool LoneKeeper::WaitUntil(std::chrono::steady_clock::time_point end) {
   }
 }
 
-Status LoneKeeper::GiveUp() {
+Status CleanupKeeper::GiveUp() {
   const std::optional<CallPage::Call> call = page_.Now();
   ::kill(process_.pid, SIGKILL);
   return Fail(ErrorCode::kTimedOut, act_, call ? call->name + " does not return" : "it takes too long",

@@ -13,11 +13,11 @@
 
 namespace kprof {
 
-class LoneKeeper {
+class CleanupKeeper {
  public:
   // `act`: what it is there for, "release the clocks of GPU-1". Fails as StartWorker.
-  static Result<LoneKeeper> Start(const std::string& program, const std::vector<std::string>& arguments,
-                                  OwnChildren* own, std::string act);
+  static Result<CleanupKeeper> Start(const std::string& program, const std::vector<std::string>& arguments,
+                                     OwnChildren* own, std::string act);
 
   // Whether it has ended by then.
   bool WaitUntil(std::chrono::steady_clock::time_point end);
@@ -29,7 +29,7 @@ class LoneKeeper {
   const std::string& how() const { return how_; }
 
  private:
-  LoneKeeper(CallPage page, WorkerProcess process, std::string act)
+  CleanupKeeper(CallPage page, WorkerProcess process, std::string act)
       : page_(std::move(page)), process_(std::move(process)), act_(std::move(act)) {}
 
   CallPage page_;

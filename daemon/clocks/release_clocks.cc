@@ -80,7 +80,7 @@ Result<std::vector<std::string>> ListHeld(HelperTalk& helper) {
 }
 
 // A keeper that nobody asks anything. Its end is that of the socket.
-Result<UniqueFd> StartLoneKeeper(HelperTalk& helper, const std::string& uuid) {
+Result<UniqueFd> StartCleanupKeeper(HelperTalk& helper, const std::string& uuid) {
   ASSIGN_OR_RETURN(CallPage page, CallPage::Make());
   ASSIGN_OR_RETURN(SocketPair ends, MakeSocketPair(SOCK_SEQPACKET));
   RETURN_IF_ERROR(helper.Ask(HelperHoldClocks{uuid}, {ends.theirs.get(), page.fd()}).status());
@@ -98,7 +98,7 @@ Result<std::vector<ReleasedDevice>> ReleaseByHelper(const std::string& helper_so
   std::vector<ReleasedDevice> released;
   std::vector<std::pair<std::string, UniqueFd>> keepers;
   for (const std::string& uuid : held) {
-    Result<UniqueFd> keeper = StartLoneKeeper(helper, uuid);
+    Result<UniqueFd> keeper = StartCleanupKeeper(helper, uuid);
     if (keeper.ok()) {
       keepers.emplace_back(uuid, *std::move(keeper));
     } else {

@@ -11,14 +11,14 @@ namespace kprof {
 
 Result<std::vector<ReleasedDevice>> ReleaseHeldClocks(const ClockLink::Settings& settings, Files& files,
                                                       int64_t limit_ms) {
-  HoldFiles holds(files, settings.folder);
+  ClockNotes holds(files, settings.folder);
   ASSIGN_OR_RETURN(const std::vector<std::string> uuids, holds.List());
   std::vector<ReleasedDevice> released;
-  std::vector<std::pair<std::string, LoneKeeper>> keepers;
+  std::vector<std::pair<std::string, CleanupKeeper>> keepers;
   for (const std::string& uuid : uuids) {
-    Result<LoneKeeper> keeper =
-        LoneKeeper::Start(settings.program, {settings.library, settings.folder, uuid, settings.boot_id}, settings.own,
-                          "release the clocks of " + uuid);
+    Result<CleanupKeeper> keeper =
+        CleanupKeeper::Start(settings.program, {settings.library, settings.folder, uuid, settings.boot_id},
+                             settings.own, "release the clocks of " + uuid);
     if (keeper.ok()) {
       keepers.emplace_back(uuid, *std::move(keeper));
     } else {

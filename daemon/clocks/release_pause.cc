@@ -11,13 +11,13 @@ namespace kprof {
 
 Result<std::optional<Status>> ReleaseHeldPause(const ProfilerPause::Settings& settings, Files& files,
                                                int64_t limit_ms) {
-  HeldFiles holds(files, settings.folder);
+  NoteStore holds(files, settings.folder);
   ASSIGN_OR_RETURN(const std::optional<std::string> noted, holds.Read(kPauseHoldName));
   if (!noted) return std::optional<Status>();
   ASSIGN_OR_RETURN(
-      LoneKeeper keeper,
-      LoneKeeper::Start(settings.program, {settings.library, settings.tool_path, settings.folder, settings.boot_id},
-                        settings.own, "resume DCGM's profiling"));
+      CleanupKeeper keeper,
+      CleanupKeeper::Start(settings.program, {settings.library, settings.tool_path, settings.folder, settings.boot_id},
+                           settings.own, "resume DCGM's profiling"));
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
   if (!keeper.WaitUntil(end)) return std::optional<Status>(keeper.GiveUp());
   Result<std::optional<std::string>> left = holds.Read(kPauseHoldName);

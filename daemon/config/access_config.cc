@@ -69,7 +69,7 @@ void ReadMembers(TableReader& reader, std::string_view key, Role role, AccessPol
 
 }  // namespace
 
-void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy) {
+void ReadAccess(const toml::table& table, ConfigErrors& complaints, AccessPolicy& policy) {
   TableReader reader(table, complaints, "[access]: ");
   std::string everyone;
   reader.Text("everyone", everyone);
@@ -88,7 +88,7 @@ void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& 
   reader.Finish();
 }
 
-void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage,
+void ReadLimits(const toml::table& table, ConfigErrors& complaints, ConnectionLimits& limits, StoragePolicy& storage,
                 int64_t& longest_run_ms) {
   TableReader reader(table, complaints, "[limits]: ");
   reader.Integer("connections", 1, 1'000'000, limits.connections);

@@ -14,9 +14,9 @@
 namespace kprof {
 
 // Each leaves alone what the table does not name, or names wrongly.
-void ReadAccess(const toml::table& table, Complaints& complaints, AccessPolicy& policy);
+void ReadAccess(const toml::table& table, ConfigErrors& complaints, AccessPolicy& policy);
 // `longest_run_ms`: as in Config.
-void ReadLimits(const toml::table& table, Complaints& complaints, ConnectionLimits& limits, StoragePolicy& storage,
+void ReadLimits(const toml::table& table, ConfigErrors& complaints, ConnectionLimits& limits, StoragePolicy& storage,
                 int64_t& longest_run_ms);
 
 // Looks up who has subordinate uids, /etc/subuid by default. No such file: nobody has. What of it cannot be used is for

@@ -4,15 +4,15 @@
 
 namespace kprof {
 
-void Complaints::AddAt(uint64_t line, const std::string& why) {
+void ConfigErrors::AddAt(uint64_t line, const std::string& why) {
   lines_.push_back({line, why});
 }
 
-void Complaints::Add(const Status& status) {
+void ConfigErrors::Add(const Status& status) {
   if (!status.ok()) others_.push_back(status);
 }
 
-std::vector<Status> Complaints::InOrder() const {
+std::vector<Status> ConfigErrors::InOrder() const {
   std::vector<Line> lines = lines_;
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.number < b.number; });
   std::vector<Status> all;

@@ -12,10 +12,10 @@
 
 namespace kprof {
 
-class Complaints {
+class ConfigErrors {
  public:
   // `file`: as it stands before each line's number; empty: there is no file.
-  explicit Complaints(std::string file) : file_(std::move(file)) {}
+  explicit ConfigErrors(std::string file) : file_(std::move(file)) {}
 
   // Of a line of the file: kUsage.
   void AddAt(uint64_t line, const std::string& why);

@@ -106,7 +106,7 @@ void ReadHttp(const toml::table& root, TableReader& reader, Config& config) {
   }
 }
 
-void ReadQueue(const toml::table& table, Complaints& complaints, QueueLimits& limits) {
+void ReadQueue(const toml::table& table, ConfigErrors& complaints, QueueLimits& limits) {
   TableReader queue(table, complaints, "[queue]: ");
   auto runs = static_cast<int64_t>(limits.runs);
   auto runs_per_uid = static_cast<int64_t>(limits.runs_per_uid);
@@ -118,7 +118,7 @@ void ReadQueue(const toml::table& table, Complaints& complaints, QueueLimits& li
   queue.Finish();
 }
 
-void ReadImport(const toml::table& table, Complaints& complaints, ImportPolicy& import) {
+void ReadImport(const toml::table& table, ConfigErrors& complaints, ImportPolicy& import) {
   TableReader reader(table, complaints, "[import]: ");
   int64_t memory = import.memory_bytes >> 20;
   int64_t source = import.source_bytes >> 30;
@@ -130,7 +130,7 @@ void ReadImport(const toml::table& table, Complaints& complaints, ImportPolicy& 
   reader.Finish();
 }
 
-void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimits& limits) {
+void ReadSessions(const toml::table& table, ConfigErrors& complaints, SessionLimits& limits) {
   TableReader sessions(table, complaints, "[sessions]: ");
   auto limit = static_cast<int64_t>(limits.sessions);
   auto per_uid = static_cast<int64_t>(limits.sessions_per_uid);
@@ -144,14 +144,14 @@ void ReadSessions(const toml::table& table, Complaints& complaints, SessionLimit
   sessions.Finish();
 }
 
-void ReadOutput(const toml::table& table, Complaints& complaints, OutputLimits& limits) {
+void ReadOutput(const toml::table& table, ConfigErrors& complaints, OutputLimits& limits) {
   TableReader output(table, complaints, "[output]: ");
   output.Integer("head_bytes", 0, kMostOutputLimitBytes, limits.head_bytes);
   output.Integer("tail_bytes", 4096, kMostOutputLimitBytes, limits.tail_bytes);
   output.Finish();
 }
 
-void ReadQuery(const toml::table& table, Complaints& complaints, QueryPolicy& policy) {
+void ReadQuery(const toml::table& table, ConfigErrors& complaints, QueryPolicy& policy) {
   TableReader query(table, complaints, "[query]: ");
   int64_t cache_mib = policy.trace_cache_bytes >> 20;
   query.Integer("trace_cache_mib", 0, 1 << 20, cache_mib);
@@ -159,7 +159,7 @@ void ReadQuery(const toml::table& table, Complaints& complaints, QueryPolicy& po
   query.Finish();
 }
 
-void ReadRetention(const toml::table& table, Complaints& complaints, RetentionPolicy& policy) {
+void ReadRetention(const toml::table& table, ConfigErrors& complaints, RetentionPolicy& policy) {
   TableReader retention(table, complaints, "[retention]: ");
   int64_t max_age_hours = 0;
   retention.Integer("max_age_hours", 0, 24 * 3650, max_age_hours);
@@ -168,7 +168,7 @@ void ReadRetention(const toml::table& table, Complaints& complaints, RetentionPo
   retention.Finish();
 }
 
-void ReadAudit(const toml::table& table, Complaints& complaints, AuditPolicy& policy) {
+void ReadAudit(const toml::table& table, ConfigErrors& complaints, AuditPolicy& policy) {
   TableReader audit(table, complaints, "[audit]: ");
   int64_t max_age_days = policy.max_age_ns / (24 * kNanosPerHour);
   audit.Integer("max_age_days", 0, 3650, max_age_days);
@@ -177,7 +177,7 @@ void ReadAudit(const toml::table& table, Complaints& complaints, AuditPolicy& po
   audit.Finish();
 }
 
-void ReadRemoteClients(TableReader& reader, Complaints& complaints, Config& config) {
+void ReadRemoteClients(TableReader& reader, ConfigErrors& complaints, Config& config) {
   std::optional<uint32_t> only_uid;
   if (config.mode == Mode::kUser) only_uid = ::getuid();
   if (const toml::table* table = reader.Table("listen")) ReadListen(*table, complaints, config.listen);
@@ -214,7 +214,7 @@ Result<std::string> ReadText(const std::string& file) {
 }
 
 // Returns whether what it says of remote clients makes sense.
-bool ReadFile(const std::string& file, Complaints& complaints, Config& config) {
+bool ReadFile(const std::string& file, ConfigErrors& complaints, Config& config) {
   Result<std::string> text = ReadText(file);
   if (!text.ok()) {
     complaints.Add(text.status());
@@ -359,7 +359,7 @@ ConfigFlags FlagsForCheck(ConfigFlags flags, const std::string& service_file) {
 LoadedConfig LoadConfig(const ConfigFlags& flags) {
   LoadedConfig loaded;
   Config& config = loaded.config;
-  Complaints complaints(flags.file);
+  ConfigErrors complaints(flags.file);
   config.mode = flags.user ? Mode::kUser : Mode::kSystem;
   config.access = flags.user ? UserAccess(::getuid()) : DefaultSystemAccess(::getuid());
   config.storage = flags.user ? OwnStorage() : SharedStorage();

@@ -40,7 +40,7 @@ std::string WhatMayNotBeIn(const std::string& id) {
 
 }  // namespace
 
-void ReadDevices(const toml::table& table, Complaints& complaints, DevicePolicy& devices) {
+void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolicy& devices) {
   TableReader reader(table, complaints, "[devices]: ");
   reader.Boolean("find", devices.finds);
   reader.AbsolutePath("nvml_library", devices.nvml_library);
@@ -64,7 +64,7 @@ void TakeDeviceVariables(DevicePolicy& devices) {
   take("KPROF_NEURON_SYSFS", devices.neuron_sysfs);
 }
 
-void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators) {
+void ReadDevice(const toml::table& table, ConfigErrors& complaints, std::vector<Device>& accelerators) {
   TableReader reader(table, complaints, "[[device]]: ");
   Device device;
   std::string kind;

@@ -10,12 +10,12 @@
 
 namespace kprof {
 
-void ReadDevices(const toml::table& table, Complaints& complaints, DevicePolicy& devices);
+void ReadDevices(const toml::table& table, ConfigErrors& complaints, DevicePolicy& devices);
 
 // What the environment names and the file does not: docs/configuration.md has the list.
 void TakeDeviceVariables(DevicePolicy& devices);
 
 // Adds it to those that the tables before it gave, whose number of its kind is its own where it has no uuid.
-void ReadDevice(const toml::table& table, Complaints& complaints, std::vector<Device>& accelerators);
+void ReadDevice(const toml::table& table, ConfigErrors& complaints, std::vector<Device>& accelerators);
 
 }  // namespace kprof

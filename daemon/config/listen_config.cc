@@ -62,7 +62,7 @@ void ReadUser(TableReader& reader, const toml::table& table, std::optional<uint3
 
 }  // namespace
 
-void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& config) {
+void ReadListen(const toml::table& table, ConfigErrors& complaints, ListenConfig& config) {
   TableReader reader(table, complaints, "[listen]: ");
   config.place = complaints.file() + ":" + std::to_string(table.source().begin.line) + ": [listen]";
   reader.Text("address", config.address);
@@ -92,7 +92,7 @@ void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& 
   reader.Finish();
 }
 
-void ReadCertificate(const toml::table& table, Complaints& complaints, std::optional<uint32_t> only_uid,
+void ReadCertificate(const toml::table& table, ConfigErrors& complaints, std::optional<uint32_t> only_uid,
                      ListenConfig& config) {
   TableReader reader(table, complaints, "[[certificate]]: ");
   const uint64_t line = table.source().begin.line;

@@ -26,9 +26,9 @@ struct ListenConfig {
 };
 
 // Each leaves alone what the table does not name; the second adds one rule behind those that are there.
-void ReadListen(const toml::table& table, Complaints& complaints, ListenConfig& config);
+void ReadListen(const toml::table& table, ConfigErrors& complaints, ListenConfig& config);
 // `only_uid`: whose daemon it is, if one user's own: it starts every command as that user, and takes no other.
-void ReadCertificate(const toml::table& table, Complaints& complaints, std::optional<uint32_t> only_uid,
+void ReadCertificate(const toml::table& table, ConfigErrors& complaints, std::optional<uint32_t> only_uid,
                      ListenConfig& config);
 
 // Of --listen: "off", or an address. Empty: what the file says.

@@ -11,7 +11,7 @@ bool IsPlain(std::string_view text) {
 
 }  // namespace
 
-TableReader::TableReader(const toml::table& table, Complaints& complaints, std::string name)
+TableReader::TableReader(const toml::table& table, ConfigErrors& complaints, std::string name)
     : table_(table), complaints_(complaints), name_(std::move(name)) {}
 
 const toml::node* TableReader::Take(std::string_view key) {

@@ -21,7 +21,7 @@ namespace kprof {
 class TableReader {
  public:
   // Both must outlive it. `name` stands before each complaint: "[queue]: ".
-  TableReader(const toml::table& table, Complaints& complaints, std::string name);
+  TableReader(const toml::table& table, ConfigErrors& complaints, std::string name);
 
   // Each leaves `out` alone when the key is absent or wrong.
   void Text(std::string_view key, std::string& out);
@@ -53,7 +53,7 @@ class TableReader {
   const toml::node* Take(std::string_view key);
 
   const toml::table& table_;
-  Complaints& complaints_;
+  ConfigErrors& complaints_;
   const std::string name_;
   std::set<std::string> taken_;
 };

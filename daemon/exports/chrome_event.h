@@ -26,7 +26,7 @@ struct ChromeTexts {
   PartTexts quoted;
   PartTexts raw;  // of values that are no strings
   PartTexts plain;
-  LeftOutArgs left_out;
+  EnvironmentArgs left_out;
 };
 
 // What of the arguments of a shape stands where. Two events (a begin and an end) hold what does not fit into one: keys

@@ -51,7 +51,7 @@ std::string AsMember(std::string_view key, std::string_view value) {
 // One part into a list of events that has begun.
 class PartEvents {
  public:
-  PartEvents(PartReader& part, std::vector<EventPlace> places, int64_t zero_ns, std::optional<size_t> number,
+  PartEvents(PartReader& part, std::vector<TrackPlace> places, int64_t zero_ns, std::optional<size_t> number,
              bool& is_first, ExportOutput& output)
       : part_(part),
         places_(std::move(places)),
@@ -62,13 +62,13 @@ class PartEvents {
         texts_(part),
         listing_(part.tracks(), places_),
         counters_(places_) {
-    for (const EventPlace& place : places_) {
+    for (const TrackPlace& place : places_) {
       std::string json;
       if (!place.pid.empty()) {
         json += ",\"pid\":";
         AppendNumberOrText(json, place.pid);
       }
-      if (place.family == EventPlace::Family::kThread && !place.tid.empty()) {
+      if (place.family == TrackPlace::Family::kThread && !place.tid.empty()) {
         json += ",\"tid\":";
         AppendNumberOrText(json, place.tid);
       }
@@ -145,12 +145,12 @@ class PartEvents {
   }
   // Of an async event: its process goes with its id.
   void AppendPlace(uint32_t track, bool has_own_id) {
-    if (!has_own_id || places_[track].family != EventPlace::Family::kAsync) out() += place_json_[track];
+    if (!has_own_id || places_[track].family != TrackPlace::Family::kAsync) out() += place_json_[track];
   }
 
   // Whom an event on an async track belongs to.
   Status AppendId(uint32_t track, int64_t category) {
-    const EventPlace& place = places_[track];
+    const TrackPlace& place = places_[track];
     ASSIGN_OR_RETURN(const std::string_view text, texts_.plain.Text(category));
     const std::string_view id = place.IdOf(text);
     if (!id.empty()) AppendDistinctId(id);
@@ -194,13 +194,13 @@ class PartEvents {
   }
 
   bool IsAsync(const SegmentRows& rows, size_t row) const {
-    return places_[rows.track(row)].family == EventPlace::Family::kAsync;
+    return places_[rows.track(row)].family == TrackPlace::Family::kAsync;
   }
 
   // What tells of a process or a thread. Names of processes are said anew where they have a rank.
   Status WriteTold(SegmentRows& rows, size_t row) {
     ASSIGN_OR_RETURN(const std::string_view what, texts_.plain.Text(rows.Of(EventColumn::kName, row)));
-    const EventPlace& place = places_[rows.track(row)];
+    const TrackPlace& place = places_[rows.track(row)];
     if (what == "process_name") {
       if (number_) return OkStatus();
       told_processes_.insert(place.pid);
@@ -253,11 +253,11 @@ class PartEvents {
     RETURN_IF_ERROR(AppendText("name", rows.Of(EventColumn::kName, row), args));
     RETURN_IF_ERROR(AppendText("cat", category, args));
     AppendPlace(track, has_own_id);
-    if (places_[track].family == EventPlace::Family::kAsync) RETURN_IF_ERROR(SeeAsync(track, category, args));
+    if (places_[track].family == TrackPlace::Family::kAsync) RETURN_IF_ERROR(SeeAsync(track, category, args));
     if (phase != '\0' && (phase != 'M' || time_ns != 0)) AppendTime("ts", zero_ns_ + time_ns);
     if (has_own_id) return OkStatus();
-    const EventPlace& place = places_[track];
-    if (place.family == EventPlace::Family::kAsync) return AppendId(track, category);
+    const TrackPlace& place = places_[track];
+    if (place.family == TrackPlace::Family::kAsync) return AppendId(track, category);
     const int64_t flow = rows.Of(EventColumn::kFlowId, row);
     if (flow == kNoValue || flow == 0) return OkStatus();
     if (IsNumberedFlow(flow)) {
@@ -345,11 +345,11 @@ class PartEvents {
   // Of tracks that no event of the source told of.
   void WriteNames() {
     for (size_t track = 0; track < places_.size(); ++track) {
-      const EventPlace& place = places_[track];
+      const TrackPlace& place = places_[track];
       if (!place.process.empty() && told_processes_.insert(place.pid).second) {
         WriteName("process_name", track, place.process);
       }
-      if (place.family != EventPlace::Family::kThread || !place.is_named) continue;
+      if (place.family != TrackPlace::Family::kThread || !place.is_named) continue;
       if (!told_threads_.insert({place.pid, place.tid}).second) continue;
       WriteName("thread_name", track, place.name);
       if (!place.sort_index) continue;
@@ -379,7 +379,7 @@ class PartEvents {
   }
 
   PartReader& part_;
-  const std::vector<EventPlace> places_;
+  const std::vector<TrackPlace> places_;
   const int64_t zero_ns_;
   const std::optional<size_t> number_;  // of the part among several
   bool& is_first_;
@@ -447,7 +447,7 @@ Status ExportChrome(std::span<const ExportPart> parts, const ExportSink& sink, c
   std::string tracks;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
-    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
+    ASSIGN_OR_RETURN(std::vector<TrackPlace> places, PlacesOf(parts[i], number));
     PartEvents events(*parts[i].reader, std::move(places), clock.zero_ns[i], number, is_first, output);
     RETURN_IF_ERROR(events.Write());
     if (!number) tracks = events.TrackList();

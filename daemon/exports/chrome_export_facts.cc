@@ -29,9 +29,9 @@ std::string Joined(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-TrackListing::TrackListing(std::span<const TrackRow> tracks, const std::vector<EventPlace>& places)
+TrackListing::TrackListing(std::span<const TrackRow> tracks, const std::vector<TrackPlace>& places)
     : tracks_(tracks), places_(places) {
-  for (const EventPlace& place : places) {
+  for (const TrackPlace& place : places) {
     if (!place.process.empty()) processes_.emplace(place.pid, place.process);
   }
 }
@@ -71,13 +71,13 @@ std::string TrackListing::Json() const {
     AppendMember(json, "pid", pid);
   };
   for (size_t track = 0; track < places_.size() && json.size() < kMostBytes; ++track) {
-    const EventPlace& place = places_[track];
-    if (place.family == EventPlace::Family::kThread) {
+    const TrackPlace& place = places_[track];
+    if (place.family == TrackPlace::Family::kThread) {
       begin("thread", place.pid);
       AppendMember(json, "tid", place.tid);
       AppendTrack(json, track);
     }
-    if (place.family == EventPlace::Family::kCounter && !IsAsItsEventsSay(track, Joined(place.name, place.series))) {
+    if (place.family == TrackPlace::Family::kCounter && !IsAsItsEventsSay(track, Joined(place.name, place.series))) {
       begin("counter", place.pid);
       AppendMember(json, "name", place.name);
       AppendMember(json, "series", place.series);

@@ -26,7 +26,7 @@ class TrackListing {
   static constexpr size_t kMostBytes = 16 << 20;
 
   // Both must outlive it; a place for each track.
-  TrackListing(std::span<const TrackRow> tracks, const std::vector<EventPlace>& places);
+  TrackListing(std::span<const TrackRow> tracks, const std::vector<TrackPlace>& places);
 
   // Whether an event of an async track, which is known by its events' category, is the first after one of another.
   bool IsNewAsync(uint32_t track, std::string_view category) const {
@@ -43,7 +43,7 @@ class TrackListing {
   void AppendTrack(std::string& json, size_t track) const;
 
   const std::span<const TrackRow> tracks_;
-  const std::vector<EventPlace>& places_;
+  const std::vector<TrackPlace>& places_;
   std::map<std::string_view, std::string_view> processes_;     // names by pid, as the first track has them
   std::vector<std::optional<std::string>> last_category_;      // by track
   std::map<std::pair<uint32_t, std::string>, AsyncId> async_;  // with their categories

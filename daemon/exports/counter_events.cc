@@ -25,11 +25,11 @@ struct Sample {
 
 }  // namespace
 
-CounterEvents::CounterEvents(std::span<const EventPlace> places) {
+CounterEvents::CounterEvents(std::span<const TrackPlace> places) {
   // A series that a counter has twice is another counter's of that name.
   std::map<std::tuple<std::string_view, std::string_view, uint32_t>, uint32_t> counters;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, uint32_t> same;
-  for (const EventPlace& place : places) {
+  for (const TrackPlace& place : places) {
     const uint32_t before = same[{place.pid, place.name, place.series}]++;
     const auto number = static_cast<uint32_t>(counters.size());
     counters_.push_back(counters.try_emplace({place.pid, place.name, before}, number).first->second);

@@ -17,7 +17,7 @@ namespace kprof {
 class CounterEvents {
  public:
   // By the numbers of the tracks.
-  explicit CounterEvents(std::span<const EventPlace> places);
+  explicit CounterEvents(std::span<const TrackPlace> places);
 
   // The rows of each event, of a segment of counters: counter by counter, each by time; samples of one series at one
   // time each in an event of its own, in their order, and so are those that their source wrote as texts: beside numbers

@@ -21,16 +21,16 @@ std::string WhatGoes(std::string_view key) {
 
 }  // namespace
 
-LeftOutArgs::LeftOutArgs(PartReader& part)
+EnvironmentArgs::EnvironmentArgs(PartReader& part)
     : keys_(part, WhatGoes),
       settings_(part, [](std::string_view text) { return std::string(HoldsSettings(text) ? "s" : ""); }) {}
 
-Result<bool> LeftOutArgs::MayBe(uint32_t key) {
+Result<bool> EnvironmentArgs::MayBe(uint32_t key) {
   ASSIGN_OR_RETURN(const std::string_view goes, keys_.Text(key));
   return !goes.empty();
 }
 
-Result<bool> LeftOutArgs::Is(const SegmentRows::Arg& arg) {
+Result<bool> EnvironmentArgs::Is(const SegmentRows::Arg& arg) {
   ASSIGN_OR_RETURN(const std::string_view goes, keys_.Text(arg.slot.key));
   if (goes.empty()) return false;
   if (goes[0] == kVariables) return true;
@@ -40,7 +40,7 @@ Result<bool> LeftOutArgs::Is(const SegmentRows::Arg& arg) {
   return !settings.empty();
 }
 
-void LeftOutArgs::Trim() {
+void EnvironmentArgs::Trim() {
   keys_.Trim();
   settings_.Trim();
 }

@@ -10,10 +10,10 @@
 
 namespace kprof {
 
-class LeftOutArgs {
+class EnvironmentArgs {
  public:
   // The part must outlive it.
-  explicit LeftOutArgs(PartReader& part);
+  explicit EnvironmentArgs(PartReader& part);
 
   // False: no argument with that key is left out, whatever it is.
   Result<bool> MayBe(uint32_t key);

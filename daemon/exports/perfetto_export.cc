@@ -79,7 +79,7 @@ PerfettoClock ClockOf(std::span<const ExportPart> parts) {
 
 class PartPackets {
  public:
-  PartPackets(PartReader& part, size_t number, std::vector<EventPlace> places, int64_t zero_ns, ExportOutput& output)
+  PartPackets(PartReader& part, size_t number, std::vector<TrackPlace> places, int64_t zero_ns, ExportOutput& output)
       : part_(part),
         number_(number),
         places_(std::move(places)),
@@ -123,7 +123,7 @@ class PartPackets {
   void DescribeTracks() {
     std::map<std::string, uint64_t> processes;
     for (size_t track = 0; track < places_.size(); ++track) {
-      const EventPlace& place = places_[track];
+      const TrackPlace& place = places_[track];
       const auto [process, is_new] = processes.try_emplace(place.pid, OfPart(kProcessTracks | processes.size()));
       if (is_new) DescribeProcess(process->second, place.pid);
       DescribeTrack(track, process->second);
@@ -132,7 +132,7 @@ class PartPackets {
 
   void DescribeProcess(uint64_t uuid, const std::string& pid) {
     std::string name;
-    for (const EventPlace& place : places_) {
+    for (const TrackPlace& place : places_) {
       if (name.empty() && place.pid == pid) name = ReadableText(place.process);
     }
     // 0 is the kernel's own process there; in traces it is often the first device.
@@ -152,11 +152,11 @@ class PartPackets {
   }
 
   void DescribeTrack(size_t track, uint64_t process) {
-    const EventPlace& place = places_[track];
+    const TrackPlace& place = places_[track];
     const std::optional<int64_t> pid = NumberOf(place.pid);
     const std::optional<int64_t> tid = NumberOf(place.tid);
     std::string name = ReadableText(place.name);
-    if (place.family == EventPlace::Family::kCounter && !place.series.empty()) name += " " + ReadableText(place.series);
+    if (place.family == TrackPlace::Family::kCounter && !place.series.empty()) name += " " + ReadableText(place.series);
     ProtoBytes descriptor;
     descriptor.Varint(1, TrackUuid(track));
     descriptor.Varint(5, process);
@@ -170,7 +170,7 @@ class PartPackets {
     } else {
       descriptor.Bytes(2, name.empty() ? "track " + std::to_string(track) : name);
     }
-    if (place.family == EventPlace::Family::kCounter) descriptor.Message(8, ProtoBytes());
+    if (place.family == TrackPlace::Family::kCounter) descriptor.Message(8, ProtoBytes());
     packets_.AddDescriptor(descriptor);
   }
 
@@ -308,7 +308,7 @@ class PartPackets {
 
   PartReader& part_;
   const size_t number_;
-  const std::vector<EventPlace> places_;
+  const std::vector<TrackPlace> places_;
   const int64_t zero_ns_;
   ExportOutput& output_;
   PerfettoPackets packets_;
@@ -332,7 +332,7 @@ Status ExportPerfetto(std::span<const ExportPart> parts, const ExportSink& sink,
   const PerfettoClock clock = ClockOf(parts);
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::optional<size_t> number = parts.size() > 1 ? std::optional(i) : std::nullopt;
-    ASSIGN_OR_RETURN(std::vector<EventPlace> places, PlacesOf(parts[i], number));
+    ASSIGN_OR_RETURN(std::vector<TrackPlace> places, PlacesOf(parts[i], number));
     PartPackets packets(*parts[i].reader, i, std::move(places), clock.zero_ns[i], output);
     RETURN_IF_ERROR(packets.Write(i == 0 ? clock.base_unix_ns : std::nullopt));
   }

@@ -53,7 +53,7 @@ class PerfettoPackets {
   ExportOutput& output_;
   PartTexts texts_;   // as UTF-8
   PartTexts values_;  // lists and objects
-  LeftOutArgs left_out_;
+  EnvironmentArgs left_out_;
   std::unordered_set<int64_t> names_;
   std::unordered_set<int64_t> categories_;
   std::unordered_set<int64_t> keys_;

@@ -38,7 +38,7 @@ bool HasOwnName(const TrackRow& track) {
 using Threads = std::set<std::pair<std::string, std::string>>;
 
 // What lies beside a thread may have its numbers: then it is known by its name.
-void TakeTid(const TrackRow& track, Threads& threads, EventPlace& place) {
+void TakeTid(const TrackRow& track, Threads& threads, TrackPlace& place) {
   if (threads.emplace(place.pid, place.tid).second) return;
   place.tid = track.name;
   if (threads.emplace(place.pid, place.tid).second) return;
@@ -53,13 +53,13 @@ struct Split {
 
 // A counter's track is called by its name and its series. Where both have spaces, the strings of the part tell which is
 // which: both are among them.
-Status SplitCounters(PartReader& part, std::vector<EventPlace>& places) {
+Status SplitCounters(PartReader& part, std::vector<TrackPlace>& places) {
   std::map<std::string, std::vector<std::pair<size_t, bool>>, std::less<>> wanted;  // halves: split, is its series
   std::vector<Split> splits;
   std::vector<std::pair<size_t, size_t>> of_track;  // the splits of each counter
   std::vector<size_t> counters;
   for (size_t track = 0; track < places.size(); ++track) {
-    if (places[track].family != EventPlace::Family::kCounter) continue;
+    if (places[track].family != TrackPlace::Family::kCounter) continue;
     const std::string& name = places[track].name;
     const size_t first = splits.size();
     for (size_t space = name.rfind(' '); space != name.npos && space > 0; space = name.rfind(' ', space - 1)) {
@@ -82,7 +82,7 @@ Status SplitCounters(PartReader& part, std::vector<EventPlace>& places) {
     }));
   }
   for (size_t i = 0; i < counters.size(); ++i) {
-    EventPlace& place = places[counters[i]];
+    TrackPlace& place = places[counters[i]];
     for (size_t split = of_track[i].first; split < of_track[i].second; ++split) {
       if (!splits[split].has_name || !splits[split].has_series) continue;
       place.series = place.name.substr(splits[split].place + 1);
@@ -94,11 +94,11 @@ Status SplitCounters(PartReader& part, std::vector<EventPlace>& places) {
 }
 
 // Those of one process have different names or series.
-void TellCountersApart(std::vector<EventPlace>& places) {
+void TellCountersApart(std::vector<TrackPlace>& places) {
   std::set<std::tuple<std::string_view, std::string_view, std::string>> known;
   for (size_t track = 0; track < places.size(); ++track) {
-    EventPlace& place = places[track];
-    if (place.family != EventPlace::Family::kCounter) continue;
+    TrackPlace& place = places[track];
+    if (place.family != TrackPlace::Family::kCounter) continue;
     if (known.emplace(place.pid, place.name, place.series).second) continue;
     place.series += (place.series.empty() ? "track " : " of track ") + std::to_string(track);
     known.emplace(place.pid, place.name, place.series);
@@ -107,15 +107,15 @@ void TellCountersApart(std::vector<EventPlace>& places) {
 
 }  // namespace
 
-std::string_view EventPlace::IdOf(std::string_view category) const {
+std::string_view TrackPlace::IdOf(std::string_view category) const {
   const std::string_view all = name;
   if (category.empty() || !all.starts_with(category)) return all;
   if (all.size() == category.size()) return {};
   return all[category.size()] == ' ' ? all.substr(category.size() + 1) : all;
 }
 
-Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number) {
-  std::vector<EventPlace> places;
+Result<std::vector<TrackPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number) {
+  std::vector<TrackPlace> places;
   Threads threads;
   // Of one that nobody knows the rank of it is its number.
   const int64_t rank = part.rank().value_or(static_cast<int64_t>(number.value_or(0)));
@@ -125,10 +125,10 @@ Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<s
     threads.emplace(number ? DistinctPid(pid, *number, rank) : pid, track.tid.value_or(track.name));
   }
   for (const TrackRow& track : part.reader->tracks()) {
-    EventPlace place;
-    place.family = track.kind == "async"     ? EventPlace::Family::kAsync
-                   : track.kind == "counter" ? EventPlace::Family::kCounter
-                                             : EventPlace::Family::kThread;
+    TrackPlace place;
+    place.family = track.kind == "async"     ? TrackPlace::Family::kAsync
+                   : track.kind == "counter" ? TrackPlace::Family::kCounter
+                                             : TrackPlace::Family::kThread;
     place.pid = PidOf(track);
     place.process = track.process.value_or("");
     place.name = track.name;
@@ -138,7 +138,7 @@ Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<s
       place.process = "rank " + std::to_string(rank) + ": " + place.process;
       place.pid = DistinctPid(place.pid, *number, rank);
     }
-    if (place.family == EventPlace::Family::kThread) {
+    if (place.family == TrackPlace::Family::kThread) {
       place.tid = track.tid.value_or(track.name);
       place.is_named = HasOwnName(track);
       if (track.kind != "cpu_thread") TakeTid(track, threads, place);

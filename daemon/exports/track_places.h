@@ -16,7 +16,7 @@
 
 namespace kprof {
 
-struct EventPlace {
+struct TrackPlace {
   enum class Family : uint8_t { kThread, kAsync, kCounter };
   Family family = Family::kThread;
   std::string pid;      // empty: the source has none
@@ -34,6 +34,6 @@ struct EventPlace {
 
 // By the numbers of the tracks. `number`: of the part, where several go into one file: then pids are made different
 // from those of the others, and processes are named with their rank.
-Result<std::vector<EventPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number);
+Result<std::vector<TrackPlace>> PlacesOf(const ExportPart& part, std::optional<size_t> number);
 
 }  // namespace kprof

@@ -55,7 +55,7 @@ class HelperServer {
   const UniqueFd signal_fd_;
   std::vector<std::shared_ptr<Connection>> connections_;  // shared: jobs know theirs weakly
   std::vector<Pending> pending_;
-  LookupLine lookups_;
+  LookupQueue lookups_;
   std::deque<std::string> to_sweep_;  // runs whose supervisors died
   bool stopping_ = false;
 };

@@ -31,13 +31,13 @@ bool IsReadable(int fd) {
 
 }  // namespace
 
-void LookupLine::Add(Lookup lookup, std::weak_ptr<const void> asker, Answered answered) {
+void LookupQueue::Add(Lookup lookup, std::weak_ptr<const void> asker, Answered answered) {
   if (waiting_.size() >= kMostWaiting) return answered(lookup.conclude(TooMany()));
   waiting_.push_back({std::move(lookup), std::move(asker), std::move(answered), clock_.mono_ns() + kLimitNs});
   Start();
 }
 
-void LookupLine::Withdraw(const std::string& run_id) {
+void LookupQueue::Withdraw(const std::string& run_id) {
   std::vector<Asked> withdrawn;
   std::erase_if(running_, [&](Running& running) {
     if (running.asked.lookup.run_id != run_id) return false;
@@ -54,7 +54,7 @@ void LookupLine::Withdraw(const std::string& run_id) {
   Start();
 }
 
-int64_t LookupLine::AddWaits(std::vector<pollfd>& waits) const {
+int64_t LookupQueue::AddWaits(std::vector<pollfd>& waits) const {
   int64_t wake_at_ns = waiting_.empty() ? INT64_MAX : waiting_.front().by_mono_ns;
   for (const Running& running : running_) {
     waits.push_back({running.job.fd(), POLLIN, 0});
@@ -63,7 +63,7 @@ int64_t LookupLine::AddWaits(std::vector<pollfd>& waits) const {
   return wake_at_ns;
 }
 
-void LookupLine::Turn() {
+void LookupQueue::Turn() {
   Drop();
   const int64_t now_ns = clock_.mono_ns();
   size_t left = kAnsweredAtATime;
@@ -88,7 +88,7 @@ void LookupLine::Turn() {
 }
 
 // Of those who have gone.
-void LookupLine::Drop() {
+void LookupQueue::Drop() {
   std::erase_if(running_, [](Running& running) {
     if (!running.asked.asker.expired()) return false;
     running.job.Kill();
@@ -97,13 +97,13 @@ void LookupLine::Drop() {
   std::erase_if(waiting_, [](const Asked& waiting) { return waiting.asker.expired(); });
 }
 
-bool LookupLine::has_turn(uint32_t uid) const {
+bool LookupQueue::has_turn(uint32_t uid) const {
   const auto of_this = std::count_if(running_.begin(), running_.end(),
                                      [&](const Running& running) { return running.asked.lookup.uid == uid; });
   return running_.size() < kMostAtATime && static_cast<size_t>(of_this) < kMostOfAUid;
 }
 
-void LookupLine::Start() {
+void LookupQueue::Start() {
   for (auto next = waiting_.begin(); next != waiting_.end() && running_.size() < kMostAtATime;) {
     if (!has_turn(next->lookup.uid)) {
       ++next;

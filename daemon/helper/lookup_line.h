@@ -29,7 +29,7 @@ struct Lookup {
   std::function<HelperMessage(const JobFinding&)> conclude;  // in this one, once; the answer
 };
 
-class LookupLine {
+class LookupQueue {
  public:
   static constexpr size_t kMostAtATime = 32;
   static constexpr size_t kMostOfAUid = 4;
@@ -39,7 +39,7 @@ class LookupLine {
   using Answered = std::function<void(const HelperMessage&)>;
 
   // `clock` must outlive it.
-  explicit LookupLine(const Clock& clock) : clock_(clock) {}
+  explicit LookupQueue(const Clock& clock) : clock_(clock) {}
 
   // `answered` is called once, unless `asker` goes before. At once, from inside, with kQueueFull when too many wait.
   void Add(Lookup lookup, std::weak_ptr<const void> asker, Answered answered);

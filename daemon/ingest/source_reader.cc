@@ -18,10 +18,10 @@ namespace {
 constexpr size_t kMostWarnings = 100;
 
 // What a reader gives, on its way into the part.
-class Filling : public BatchSink {
+class AssemblingSink : public BatchSink {
  public:
-  Filling(PartSink& part, WorkerPool& pool, const SourceReading& reading, const SourceProgress& progress,
-          const std::stop_token& stop)
+  AssemblingSink(PartSink& part, WorkerPool& pool, const SourceReading& reading, const SourceProgress& progress,
+                 const std::stop_token& stop)
       : part_(part),
         progress_(progress),
         stop_(stop),
@@ -145,7 +145,7 @@ Result<Sniffed> Sniff(const SourceFile& source, const SourceReading& reading) {
   return sniffed;
 }
 
-Result<std::string> HashText(TextSource& text, Filling& filling, const std::stop_token& stop) {
+Result<std::string> HashText(TextSource& text, AssemblingSink& filling, const std::stop_token& stop) {
   const bool was_cut = text.WhyCut().has_value();  // of which the reader has warned
   ASSIGN_OR_RETURN(std::string hash, text.FinishHash(stop));
   const std::optional<Status> cut = text.WhyCut();
@@ -162,7 +162,7 @@ Result<std::string> HashDatabase(const SourceFile& source, const SourceFormat& f
 }
 
 Result<ReadSourceResult> Read(const SourceFile& source, const SourceReading& reading, WorkerPool& pool,
-                              Filling& filling, const std::stop_token& stop) {
+                              AssemblingSink& filling, const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const Sniffed sniffed, Sniff(source, reading));
   const SourceFormat& format = *sniffed.format;
   RETURN_IF_ERROR(format.read({source, *sniffed.text, pool, reading.threads, reading.limits}, filling));
@@ -183,7 +183,7 @@ Result<ReadSourceResult> ReadSource(const SourceFile& source, const SourceReadin
   if (reading.format != kAnyFormat && FindSourceFormat(reading.format) == nullptr) {
     return Fail(ErrorCode::kUsage, act, "there is no format \"" + reading.format + "\"");
   }
-  Filling filling(part, pool, reading, progress, stop);
+  AssemblingSink filling(part, pool, reading, progress, stop);
   Result<ReadSourceResult> read = Read(source, reading, pool, filling, stop);
   if (!read.ok()) return read.status().In(act);
   return read;

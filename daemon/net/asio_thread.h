@@ -14,10 +14,10 @@
 
 namespace kprof {
 
-class OwnContext {
+class AsioThread {
  public:
   // `name` has at most 15 bytes; signals, SIGPIPE too, go to other threads.
-  explicit OwnContext(const char* name)
+  explicit AsioThread(const char* name)
       : guard_(boost::asio::make_work_guard(context_)), thread_([this, name] {
           sigset_t all;
           sigfillset(&all);
@@ -25,12 +25,12 @@ class OwnContext {
           pthread_setname_np(pthread_self(), name);
           context_.run();
         }) {}
-  ~OwnContext() {
+  ~AsioThread() {
     guard_.reset();
     thread_.join();
   }
-  OwnContext(const OwnContext&) = delete;
-  OwnContext& operator=(const OwnContext&) = delete;
+  AsioThread(const AsioThread&) = delete;
+  AsioThread& operator=(const AsioThread&) = delete;
 
   template <typename Task>
   void Post(Task task) {

@@ -10,10 +10,11 @@
 
 namespace kprof {
 
-PlaceLine::PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late)
+ContainerCheckQueue::ContainerCheckQueue(IoLoop& loop, const ConnectionLimits& limits, Ask ask,
+                                         std::function<void()> late)
     : loop_(loop), ask_(std::move(ask)), late_(std::move(late)), limits_(limits) {}
 
-void PlaceLine::Find(uint32_t account, UniqueFd connection, Found found) {
+void ContainerCheckQueue::Find(uint32_t account, UniqueFd connection, Found found) {
   KPROF_ON_IO_LOOP(loop_);
   if (closed_ || is_silent()) return found(CallerPlace::kUnknown, std::move(connection));
   Account& counted = accounts_[account];
@@ -37,22 +38,22 @@ void PlaceLine::Find(uint32_t account, UniqueFd connection, Found found) {
   AskNext();
 }
 
-void PlaceLine::SetLimits(const ConnectionLimits& limits) {
+void ContainerCheckQueue::SetLimits(const ConnectionLimits& limits) {
   KPROF_ON_IO_LOOP(loop_);
   limits_ = limits;
 }
 
-void PlaceLine::Close() {
+void ContainerCheckQueue::Close() {
   KPROF_ON_IO_LOOP(loop_);
   closed_ = true;
   while (!waiting_.empty()) Finish(waiting_.begin()->first, CallerPlace::kUnknown);
 }
 
-bool PlaceLine::is_silent() const {
+bool ContainerCheckQueue::is_silent() const {
   return !owed_.empty() && loop_.clock().mono_ns() - owed_.begin()->second >= kLimitNs;
 }
 
-void PlaceLine::AskNext() {
+void ContainerCheckQueue::AskNext() {
   while (owed_.size() < kMostAsked) {
     auto turn = std::find_if(turns_.begin(), turns_.end(),
                              [this](uint32_t account) { return accounts_.at(account).asked < kMostAskedPerAccount; });
@@ -69,7 +70,7 @@ void PlaceLine::AskNext() {
   }
 }
 
-void PlaceLine::AskFor(Id id) {
+void ContainerCheckQueue::AskFor(Id id) {
   const Waiting& waiting = waiting_.at(id);
   UniqueFd duplicate(::fcntl(waiting.connection.get(), F_DUPFD_CLOEXEC, 0));
   if (!duplicate.valid() || !IsConnected(duplicate.get())) return Finish(id, CallerPlace::kUnknown);
@@ -86,12 +87,12 @@ void PlaceLine::AskFor(Id id) {
   });
 }
 
-void PlaceLine::OnLimit(Id id) {
+void ContainerCheckQueue::OnLimit(Id id) {
   Finish(id, CallerPlace::kUnknown);
   if (late_) late_();
 }
 
-void PlaceLine::Finish(Id id, CallerPlace place) {
+void ContainerCheckQueue::Finish(Id id, CallerPlace place) {
   auto finished = waiting_.extract(id);
   if (finished.empty()) return;  // it did not wait so long
   Waiting& waiting = finished.mapped();
@@ -102,7 +103,7 @@ void PlaceLine::Finish(Id id, CallerPlace place) {
   if (IsConnected(waiting.connection.get())) waiting.found(place, std::move(waiting.connection));
 }
 
-void PlaceLine::DropIfIdle(uint32_t account) {
+void ContainerCheckQueue::DropIfIdle(uint32_t account) {
   auto found = accounts_.find(account);
   if (found->second.waiting == 0 && found->second.asked == 0) accounts_.erase(found);
 }

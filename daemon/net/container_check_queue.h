@@ -23,7 +23,7 @@
 
 namespace kprof {
 
-class PlaceLine {
+class ContainerCheckQueue {
  public:
   // Called once, with what was found out; a failure: nobody can say.
   using Answered = std::function<void(Result<CallerPlace>)>;
@@ -37,7 +37,7 @@ class PlaceLine {
   static constexpr int64_t kLimitNs = 2 * kNanosPerSecond;
 
   // `late`, which may be empty, is told each time that a connection has waited for too long.
-  PlaceLine(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late);
+  ContainerCheckQueue(IoLoop& loop, const ConnectionLimits& limits, Ask ask, std::function<void()> late);
 
   // `account`: the user whom its caller counts as. `found` may be called from inside.
   void Find(uint32_t account, UniqueFd connection, Found found);

@@ -28,7 +28,7 @@ constexpr int64_t kSideAcceptPauseNs = 100 * kNanosPerMilli;  // when descriptor
 
 }  // namespace
 
-struct SideSocket::State {
+struct SideSocketListener::State {
   struct Connection {
     Connection(IoLoop& loop, const ucred& who, uint32_t account, UniqueFd socket)
         : who(who), account(account), socket(loop.context(), socket.Release()) {}
@@ -141,23 +141,23 @@ struct SideSocket::State {
   std::map<uint32_t, size_t> silent_of;                    // by account, no zeros
 };
 
-SideSocket::SideSocket(std::unique_ptr<State> state) : state_(std::move(state)) {
+SideSocketListener::SideSocketListener(std::unique_ptr<State> state) : state_(std::move(state)) {
   state_->WaitForNext();
 }
 
-SideSocket::~SideSocket() {
+SideSocketListener::~SideSocketListener() {
   if (!state_->path.empty()) ::unlink(state_->path.c_str());
 }
 
-Result<std::unique_ptr<SideSocket>> SideSocket::Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve,
-                                                       AccountOf account_of) {
+Result<std::unique_ptr<SideSocketListener>> SideSocketListener::Listen(IoLoop& loop, const std::string& path,
+                                                                       mode_t mode, Serve serve, AccountOf account_of) {
   ASSIGN_OR_RETURN(UniqueFd listener, ListenForPackets(path, mode));
-  return std::unique_ptr<SideSocket>(new SideSocket(
+  return std::unique_ptr<SideSocketListener>(new SideSocketListener(
       std::make_unique<State>(loop, std::move(listener), path, std::move(serve), std::move(account_of))));
 }
 
-Result<std::unique_ptr<SideSocket>> SideSocket::Adopt(IoLoop& loop, UniqueFd socket, Serve serve,
-                                                      AccountOf account_of) {
+Result<std::unique_ptr<SideSocketListener>> SideSocketListener::Adopt(IoLoop& loop, UniqueFd socket, Serve serve,
+                                                                      AccountOf account_of) {
   int type = 0;
   int listens = 0;
   socklen_t size = sizeof type;
@@ -168,8 +168,8 @@ Result<std::unique_ptr<SideSocket>> SideSocket::Adopt(IoLoop& loop, UniqueFd soc
   }
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
-  return std::unique_ptr<SideSocket>(
-      new SideSocket(std::make_unique<State>(loop, std::move(socket), "", std::move(serve), std::move(account_of))));
+  return std::unique_ptr<SideSocketListener>(new SideSocketListener(
+      std::make_unique<State>(loop, std::move(socket), "", std::move(serve), std::move(account_of))));
 }
 
 }  // namespace kprof

@@ -22,7 +22,7 @@
 
 namespace kprof {
 
-class SideSocket {
+class SideSocketListener {
  public:
   struct Asker {
     uid_t uid = 0;
@@ -42,19 +42,20 @@ class SideSocket {
   static constexpr size_t kMostSilent = 256;
 
   // Listens at `path` with this mode; fails as ListenForPackets does. `loop` must outlive it.
-  static Result<std::unique_ptr<SideSocket>> Listen(IoLoop& loop, const std::string& path, mode_t mode, Serve serve,
-                                                    AccountOf account_of);
+  static Result<std::unique_ptr<SideSocketListener>> Listen(IoLoop& loop, const std::string& path, mode_t mode,
+                                                            Serve serve, AccountOf account_of);
   // The same on a socket that somebody else made and listens on (systemd); its file stays. kUsage for what is no
   // listening SOCK_SEQPACKET Unix socket.
-  static Result<std::unique_ptr<SideSocket>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve, AccountOf account_of);
+  static Result<std::unique_ptr<SideSocketListener>> Adopt(IoLoop& loop, UniqueFd socket, Serve serve,
+                                                           AccountOf account_of);
   // Stops listening, closes all connections, removes the file if it made it.
-  ~SideSocket();
-  SideSocket(const SideSocket&) = delete;
-  SideSocket& operator=(const SideSocket&) = delete;
+  ~SideSocketListener();
+  SideSocketListener(const SideSocketListener&) = delete;
+  SideSocketListener& operator=(const SideSocketListener&) = delete;
 
  private:
   struct State;
-  explicit SideSocket(std::unique_ptr<State> state);
+  explicit SideSocketListener(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -135,7 +135,7 @@ struct TlsAcceptor::State {
   bool stopped = false;
 
   // Their threads use what stands above. The relay ends first: it tells us of each connection that ends.
-  OwnContext own{"kprofd-tls"};
+  AsioThread own{"kprofd-tls"};
   TlsRelay relay{[this](const TlsRelay::Gone& gone) { own.Post([this, gone] { OnGone(gone); }); }};
 };
 

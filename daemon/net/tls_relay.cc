@@ -39,7 +39,7 @@ struct TlsRelay::State {
   const Ended ended;
   // Shared with the waits that are under way, which asio still calls once they are cancelled. Relay's thread.
   std::map<uint64_t, std::shared_ptr<Live>> all;  // by id
-  OwnContext own{"kprofd-relay"};                 // last: its thread ends before what it uses
+  AsioThread own{"kprofd-relay"};                 // last: its thread ends before what it uses
 };
 
 class TlsRelay::State::Live : public std::enable_shared_from_this<Live> {

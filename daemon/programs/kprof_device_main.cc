@@ -21,7 +21,7 @@ int Main(int argc, char** argv) {
     std::fputs("kprof-device: kprofd starts it, nobody else\n", stderr);
     return ExitStatusOf(ErrorCode::kUsage);
   }
-  DeviceWorker(argv[1], std::move(channel), *std::move(page)).Run();
+  NvidiaWorker(argv[1], std::move(channel), *std::move(page)).Run();
   // At once: a thread waits in the driver, and the library's own end may hang.
   ::_exit(0);
 }

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   char* output_folder = options->kept ? kprof::MakeSharedFolderPath() : nullptr;
-  if (options->kept && kprof::ForkUnderKeeper(control_fd, child_signals.get(), output_folder) != 0) {
+  if (options->kept && kprof::ForkUnderGuard(control_fd, child_signals.get(), output_folder) != 0) {
     Say("kprof-launch: make a process: the kernel refused; raise the limit of processes\n");
     return 2;
   }

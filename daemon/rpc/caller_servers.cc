@@ -51,15 +51,15 @@ bool IsSameAccount(const Caller& a, const Caller& b) {
 
 // Order matters: the server is destroyed before its services.
 struct CallerServers::Server {
-  Server(const RpcParts& parts, ServingState& serving, std::shared_ptr<CallerDesk> at)
-      : desk(std::move(at)),
-        node(parts, desk),
-        runs(parts, desk),
-        queries(parts, desk),
-        analyses(parts, desk),
-        sessions(parts, desk),
-        health(parts.loop, serving, desk),
-        reflection(desk) {}
+  Server(const ServiceContext& parts, ServingState& serving, std::shared_ptr<CallAdmission> at)
+      : admission(std::move(at)),
+        node(parts, admission),
+        runs(parts, admission),
+        queries(parts, admission),
+        analyses(parts, admission),
+        sessions(parts, admission),
+        health(parts.loop, serving, admission),
+        reflection(admission) {}
 
   // All services are asynchronous: a server has no threads of its own, so callers take none.
   // `unknown_place_ms`: as in ConnectionLimits.
@@ -79,7 +79,7 @@ struct CallerServers::Server {
     if (refuses) {
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, kRefusedAgeMs);
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kRefusedAgeGraceMs);
-    } else if (desk->caller().place == CallerPlace::kUnknown) {
+    } else if (admission->caller().place == CallerPlace::kUnknown) {
       // Without an end to the grace: calls that are under way are not hurt.
       builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, static_cast<int>(unknown_place_ms));
     }
@@ -87,9 +87,9 @@ struct CallerServers::Server {
     return server != nullptr;
   }
 
-  bool is_idle() const { return connections.empty() && desk->calls_in_flight() == 0; }
+  bool is_idle() const { return connections.empty() && admission->calls_in_flight() == 0; }
 
-  const std::shared_ptr<CallerDesk> desk;  // shared with the calls
+  const std::shared_ptr<CallAdmission> admission;  // shared with the calls
   NodeServiceImpl node;
   RunsServiceImpl runs;
   QueriesServiceImpl queries;
@@ -113,15 +113,15 @@ void CallerServers::PrepareProcess() {
   grpc_init();
 }
 
-Result<std::unique_ptr<CallerServers>> CallerServers::Create(const RpcParts& parts, const ConnectionLimits& limits,
-                                                             CallObserver* observer) {
+Result<std::unique_ptr<CallerServers>> CallerServers::Create(const ServiceContext& parts,
+                                                             const ConnectionLimits& limits, CallObserver* observer) {
   ASSIGN_OR_RETURN(std::unique_ptr<HangUpWatch> watch, HangUpWatch::Create(parts.loop));
   return std::unique_ptr<CallerServers>(new CallerServers(parts, limits, observer, std::move(watch)));
 }
 
-CallerServers::CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
+CallerServers::CallerServers(const ServiceContext& parts, const ConnectionLimits& limits, CallObserver* observer,
                              std::unique_ptr<HangUpWatch> watch)
-    : parts_(parts), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
+    : context_(parts), limits_(limits), observer_(observer), watch_(std::move(watch)) {}
 CallerServers::~CallerServers() = default;
 
 // What there is of a user with all that count as that user, or of a certificate.
@@ -135,7 +135,7 @@ CallerServers::Account CallerServers::AccountOf(const Caller& caller) const {
   Account account;
   for (const auto& [key, server] : servers_) {
     if (!key.second.empty() || !IsSameAccount(key.first, caller)) continue;
-    account.account = server->desk->account();
+    account.account = server->admission->account();
     ++account.callers;
     account.connections += static_cast<int64_t>(server->connections.size());
   }
@@ -147,7 +147,7 @@ int64_t CallerServers::callers() const {
 }
 
 void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto turn_away = [&](const Status& why) { TurnAway(caller, why, std::move(connection)); };
   if (caller.role == Role::kNone) {
     const std::string whose = caller.certificate.empty() ? "your user" : "your certificate";
@@ -189,8 +189,8 @@ void CallerServers::Serve(const Caller& caller, UniqueFd connection) {
   }
   HandOver(key, *server, std::move(connection));
   // What a burst of calls took and gave back stays with malloc until it is told to let go.
-  trim_timer_ =
-      parts_.loop.After(kQuietMs * kNanosPerMilli, [this] { (void)parts_.bulk.Submit([] { (void)malloc_trim(0); }); });
+  trim_timer_ = context_.loop.After(kQuietMs * kNanosPerMilli,
+                                    [this] { (void)context_.bulk.Submit([] { (void)malloc_trim(0); }); });
 }
 
 void CallerServers::TurnAway(const Caller& caller, const Status& why, UniqueFd connection) {
@@ -211,19 +211,19 @@ void CallerServers::TurnAway(const Caller& caller, const Status& why, UniqueFd c
 
 std::shared_ptr<CallerAccount> CallerServers::MakeAccount(const Caller& caller) const {
   const std::string name = caller.counts_as ? "uid " + std::to_string(*caller.counts_as) : CallerName(caller);
-  return std::make_shared<CallerAccount>(parts_.clock, name, limits_.calls, parts_.limits.calls);
+  return std::make_shared<CallerAccount>(context_.clock, name, limits_.calls, context_.limits.calls);
 }
 
 CallerServers::Server* CallerServers::Make(const Key& key, std::shared_ptr<CallerAccount> account,
                                            const Status& refusal) {
   const grpc::ResourceQuota& quota = buffers_.QuotaOf(account);
-  auto desk = std::make_shared<CallerDesk>(parts_.clock, key.first, std::move(account), refusal, observer_);
-  auto server = std::make_unique<Server>(parts_, serving_, std::move(desk));
+  auto admission = std::make_shared<CallAdmission>(context_.clock, key.first, std::move(account), refusal, observer_);
+  auto server = std::make_unique<Server>(context_, serving_, std::move(admission));
   if (!server->Start(!refusal.ok(), quota, limits_.unknown_place_ms)) {
     LogError("no server for a caller", {{"caller", CallerName(key.first)}});
     return nullptr;
   }
-  server->last_used_ns = parts_.clock.mono_ns();
+  server->last_used_ns = context_.clock.mono_ns();
   if (!evict_timer_.pending()) EvictIdle();
   return (servers_[key] = std::move(server)).get();
 }
@@ -236,7 +236,7 @@ void CallerServers::HandOver(const Key& key, Server& server, UniqueFd connection
   if (!watched.ok()) return LogWarning("closed a connection", {{"error", watched.status().ToString()}});
   *id = *watched;
   server.connections.insert(*id);
-  server.last_used_ns = parts_.clock.mono_ns();
+  server.last_used_ns = context_.clock.mono_ns();
   ++connections_;
   if (!key.second.empty()) ++being_refused_;
   if (observer_ != nullptr) observer_->ConnectionOpened();
@@ -249,7 +249,7 @@ void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
   if (observer_ != nullptr) observer_->ConnectionEnded();
   auto found = servers_.find(key);
   if (found == servers_.end() || found->second->connections.erase(id) == 0) return;
-  found->second->last_used_ns = parts_.clock.mono_ns();
+  found->second->last_used_ns = context_.clock.mono_ns();
 }
 
 // First its calls end, then its connections, then the server: gRPC's own way would answer what comes meanwhile with
@@ -257,18 +257,18 @@ void CallerServers::OnConnectionEnded(const Key& key, HangUpWatch::Id id) {
 void CallerServers::TakeDown(std::unique_ptr<Server> server, int64_t grace_ms) {
   std::shared_ptr<Server> ending = std::move(server);  // shared: std::function copies
   endings_left_.fetch_add(1);
-  ending->desk->Close();
+  ending->admission->Close();
   ending_.insert(ending);
-  ending->calls_until_ns = parts_.clock.mono_ns() + grace_ms * kNanosPerMilli;
+  ending->calls_until_ns = context_.clock.mono_ns() + grace_ms * kNanosPerMilli;
   GoOnTakingDown(ending);
 }
 
 void CallerServers::GoOnTakingDown(const std::shared_ptr<Server>& server) {
-  const int64_t now_ns = parts_.clock.mono_ns();
+  const int64_t now_ns = context_.clock.mono_ns();
   auto look_again = [&] {
-    server->look_again = parts_.loop.After(kTakeDownLookNs, [this, server] { GoOnTakingDown(server); });
+    server->look_again = context_.loop.After(kTakeDownLookNs, [this, server] { GoOnTakingDown(server); });
   };
-  if (server->desk->calls_in_flight() > 0 && now_ns < server->calls_until_ns) return look_again();
+  if (server->admission->calls_in_flight() > 0 && now_ns < server->calls_until_ns) return look_again();
   if (server->hang_ups_until_ns == 0) {
     server->hang_ups_until_ns = now_ns + kHangUpNs;
     for (HangUpWatch::Id id : server->connections) watch_->EndReading(id);
@@ -313,33 +313,33 @@ bool CallerServers::EvictIdlest(const std::function<bool(const Caller&)>& may_go
 }
 
 void CallerServers::EvictIdle() {
-  const int64_t before_ns = parts_.clock.mono_ns() - limits_.idle_ms * kNanosPerMilli;
+  const int64_t before_ns = context_.clock.mono_ns() - limits_.idle_ms * kNanosPerMilli;
   TakeAllDown([&](const Key&, const Server& server) { return server.is_idle() && server.last_used_ns <= before_ns; },
               kTakeDownMs);
-  evict_timer_ = parts_.loop.After(limits_.idle_ms / 4 * kNanosPerMilli, [this] {
+  evict_timer_ = context_.loop.After(limits_.idle_ms / 4 * kNanosPerMilli, [this] {
     evict_timer_ = IoLoop::Timer();
     if (!servers_.empty()) EvictIdle();
   });
 }
 
 void CallerServers::EndServers(const std::function<bool(const Caller&)>& is_outdated) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   if (announced_end_) return;
   TakeAllDown([&](const Key& key, const Server&) { return key.second.empty() && is_outdated(key.first); }, kTakeDownMs);
 }
 
 void CallerServers::SetLimits(const ConnectionLimits& limits) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   limits_ = limits;
-  for (auto& [key, server] : servers_) server->desk->account()->SetLimits(limits.calls);
+  for (auto& [key, server] : servers_) server->admission->account()->SetLimits(limits.calls);
 }
 
-ShownConnection CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups,
-                                                   uint64_t before) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
-  ShownConnection newest;
+CallerConnection CallerServers::DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups,
+                                                    uint64_t before) const {
+  KPROF_ON_IO_LOOP(context_.loop);
+  CallerConnection newest;
   auto look_at = [&](const Server& server) {
-    const Caller& caller = server.desk->caller();
+    const Caller& caller = server.admission->caller();
     if (caller.uid != uid || caller.groups != groups || !caller.certificate.empty()) return;
     if (caller.place != CallerPlace::kHere) return;
     for (auto id = std::make_reverse_iterator(server.connections.lower_bound(before));
@@ -354,14 +354,14 @@ ShownConnection CallerServers::DuplicateConnection(uid_t uid, const std::vector<
 }
 
 void CallerServers::AnnounceEnd() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   announced_end_ = true;
   serving_.End();
 }
 
 void CallerServers::Shutdown(int64_t grace_ms) {
   std::promise<void> begun;
-  parts_.loop.Post([&] {
+  context_.loop.Post([&] {
     evict_timer_ = IoLoop::Timer();
     TakeAllDown([](const Key&, const Server&) { return true; }, grace_ms);
     begun.set_value();

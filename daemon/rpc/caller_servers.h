@@ -43,7 +43,7 @@ class CallerServers {
   static void PrepareProcess();
 
   // `parts` must outlive it; `observer` too, it may be null. Fails when the system has no descriptors left.
-  static Result<std::unique_ptr<CallerServers>> Create(const RpcParts& parts, const ConnectionLimits& limits,
+  static Result<std::unique_ptr<CallerServers>> Create(const ServiceContext& parts, const ConnectionLimits& limits,
                                                        CallObserver* observer);
   ~CallerServers();
 
@@ -63,7 +63,7 @@ class CallerServers {
   // `before`, for whoever must see for himself who it is. Only of those who are on this machine: who is in a container
   // asks for nothing outside, so no other connection of the user's is to be shown for it. Also of a server that is
   // about to end: its calls have their time.
-  ShownConnection DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, uint64_t before) const;
+  CallerConnection DuplicateConnection(uid_t uid, const std::vector<uint32_t>& groups, uint64_t before) const;
 
   int64_t connections() const { return connections_; }
   int64_t turned_away() const { return turned_away_; }  // since the start
@@ -84,7 +84,7 @@ class CallerServers {
   using Key = std::pair<Caller, std::string>;
   struct Account;
 
-  CallerServers(const RpcParts& parts, const ConnectionLimits& limits, CallObserver* observer,
+  CallerServers(const ServiceContext& parts, const ConnectionLimits& limits, CallObserver* observer,
                 std::unique_ptr<HangUpWatch> watch);
   Account AccountOf(const Caller& caller) const;
   int64_t callers() const;
@@ -98,7 +98,7 @@ class CallerServers {
   bool EvictIdlest(const std::function<bool(const Caller&)>& may_go);
   void EvictIdle();
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   ConnectionLimits limits_;
   CallObserver* const observer_;
   const std::unique_ptr<HangUpWatch> watch_;

@@ -43,7 +43,7 @@ struct StorageHealth {
   std::string text = "ok";
 };
 
-struct RpcParts {
+struct ServiceContext {
   IoLoop& loop;
   const Clock& clock;
   WorkerPool& workers;  // short work: rows, small files
@@ -57,9 +57,9 @@ struct RpcParts {
   AnswerCache& answers;
   const StorageHealth& health;
   AuditLog& audit;
-  ColumnCache& trace_columns;             // of all traces that are read
-  PartPool& trace_parts;                  // kept open between queries; over those columns
-  const TraceCompanion& trace_functions;  // of queries
+  ColumnCache& trace_columns;            // of all traces that are read
+  PartPool& trace_parts;                 // kept open between queries; over those columns
+  const TableProvider& trace_functions;  // of queries
   NodeInfo node;
   // Launches that wait for their clients; null where the daemon starts all itself.
   const ClientLauncher* client_launcher = nullptr;

@@ -16,7 +16,7 @@ namespace kprof {
 
 template <typename Row>
 struct CurrentRow {
-  const RpcParts& parts;
+  const ServiceContext& parts;
   std::string act;                                             // begins the message of a full pool
   std::function<Result<Row>(const std::string& name)> read;    // from the catalog; on a worker
   std::function<const Row*(const std::string& id)> find_open;  // null: none; on the loop

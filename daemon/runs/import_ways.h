@@ -15,7 +15,7 @@
 
 namespace kprof {
 
-struct ImportWays {
+struct ImportContext {
   // ImportTrace, or a test's.
   using Import = std::function<Result<ImportedPart>(
       const ImportSource& source, const ImportLimits& limits, Files& files, const std::string& part_path,

@@ -48,23 +48,23 @@ RunRow EndOfLostRun(RunRow row, Files& files, const Layout& layout, int64_t now_
   return row;
 }
 
-LostRun::LostRun(const RunParts& parts, RunRow row, Events events)
-    : parts_(parts), events_(std::move(events)), row_(std::move(row)) {}
+LostRun::LostRun(const RunContext& parts, RunRow row, Events events)
+    : context_(parts), events_(std::move(events)), row_(std::move(row)) {}
 
 void LostRun::Begin() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto open = [this, id = row_.id] {
     // Shared: std::function copies its captures.
-    auto progress = std::make_shared<UniqueFd>(OpenProgress(parts_.files, parts_.catalog.layout(), id));
-    parts_.loop.Post([this, progress] { EndRemains(std::move(*progress)); });
+    auto progress = std::make_shared<UniqueFd>(OpenProgress(context_.files, context_.catalog.layout(), id));
+    context_.loop.Post([this, progress] { EndRemains(std::move(*progress)); });
   };
-  Status submitted = parts_.files_work.Submit(std::move(open));
-  if (!submitted.ok()) parts_.loop.Post([this] { EndRemains(UniqueFd()); });
+  Status submitted = context_.files_work.Submit(std::move(open));
+  if (!submitted.ok()) context_.loop.Post([this] { EndRemains(UniqueFd()); });
 }
 
 void LostRun::EndRemains(UniqueFd progress) {
-  parts_.launcher.EndRemains({row_.starter, row_.uid}, row_.id, std::move(progress),
-                             [this](const Status& ended) { OnRemainsEnded(ended); });
+  context_.launcher.EndRemains({row_.starter, row_.uid}, row_.id, std::move(progress),
+                               [this](const Status& ended) { OnRemainsEnded(ended); });
 }
 
 void LostRun::OnRemainsEnded(const Status& ended) {
@@ -80,31 +80,31 @@ void LostRun::OnRemainsEnded(const Status& ended) {
 
 void LostRun::BeginCollecting() {
   row_.state = RunState::kCollecting;
-  if (!row_.ended_ns) row_.ended_ns = parts_.clock.unix_ns();
+  if (!row_.ended_ns) row_.ended_ns = context_.clock.unix_ns();
   // The writer may answer when we are gone; what it posts then never runs.
-  parts_.catalog.writer().Submit([row = row_](Db& db) { return UpdateRun(db, row); },
-                                 [this, &loop = parts_.loop](const Status& status) {
-                                   loop.Post([this, status] {
-                                     if (status.ok()) {
-                                       events_.changed(row_);
-                                     } else {  // as on a full disk; its end is tried until it is stored
-                                       LogWarning("run in trouble", {{"run", row_.id}, {"error", status.ToString()}});
-                                     }
-                                     Collect();
+  context_.catalog.writer().Submit([row = row_](Db& db) { return UpdateRun(db, row); },
+                                   [this, &loop = context_.loop](const Status& status) {
+                                     loop.Post([this, status] {
+                                       if (status.ok()) {
+                                         events_.changed(row_);
+                                       } else {  // as on a full disk; its end is tried until it is stored
+                                         LogWarning("run in trouble", {{"run", row_.id}, {"error", status.ToString()}});
+                                       }
+                                       Collect();
+                                     });
                                    });
-                                 });
 }
 
 void LostRun::Collect() {
-  auto work = [this, row = row_, now_ns = parts_.clock.unix_ns()] {
-    auto end = std::make_shared<RunRow>(EndOfLostRun(row, parts_.files, parts_.catalog.layout(), now_ns));
-    parts_.loop.Post([this, end] { events_.ended({std::move(*end), may_live_on_}); });
+  auto work = [this, row = row_, now_ns = context_.clock.unix_ns()] {
+    auto end = std::make_shared<RunRow>(EndOfLostRun(row, context_.files, context_.catalog.layout(), now_ns));
+    context_.loop.Post([this, end] { events_.ended({std::move(*end), may_live_on_}); });
   };
-  Status submitted = parts_.files_work.Submit(std::move(work));
+  Status submitted = context_.files_work.Submit(std::move(work));
   if (submitted.ok()) return;
   LogWarning("logs of a lost run are not kept", {{"run", row_.id}, {"error", submitted.ToString()}});
-  SetEnd(row_, LostWithDaemon(row_), parts_.clock.unix_ns());
-  parts_.loop.Post([this] { events_.ended({row_, may_live_on_}); });
+  SetEnd(row_, LostWithDaemon(row_), context_.clock.unix_ns());
+  context_.loop.Post([this] { events_.ended({row_, may_live_on_}); });
 }
 
 }  // namespace kprof

@@ -33,7 +33,7 @@ class LostRun {
     std::function<void(EndedRun)> ended;         // as in LifeEvents
   };
   // `row` as it was found, with LostWithDaemon as its error for who looks meanwhile.
-  LostRun(const RunParts& parts, RunRow row, Events events);
+  LostRun(const RunContext& parts, RunRow row, Events events);
 
   void Begin();
 
@@ -43,7 +43,7 @@ class LostRun {
   void BeginCollecting();
   void Collect();
 
-  const RunParts parts_;
+  const RunContext context_;
   const Events events_;
   RunRow row_;
   bool may_live_on_ = false;

@@ -45,8 +45,8 @@ Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, co
   return row;
 }
 
-void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act,
-               std::function<void(Result<RunRow>)> then) {
+void LookUpRun(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
+               const std::string& act, std::function<void(Result<RunRow>)> then) {
   auto read = [&parts, caller, rpc, act](const std::string& which) -> Result<RunRow> {
     Result<ReaderPool::Lease> reader = parts.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, which));

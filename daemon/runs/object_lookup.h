@@ -20,7 +20,7 @@ Result<RunRow> LookUpStoredRun(Db& db, AuditLog* audit, const Caller& caller, co
 
 // The same from any thread, never blocking, and an open run as Runs has it. `then` is called once, on the io loop,
 // later. Fails with kQueueFull, too: when the workers take no more, or no reader is free in time.
-void LookUpRun(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc, const std::string& act,
-               std::function<void(Result<RunRow>)> then);
+void LookUpRun(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
+               const std::string& act, std::function<void(Result<RunRow>)> then);
 
 }  // namespace kprof

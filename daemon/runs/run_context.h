@@ -27,7 +27,7 @@ class NodeDevices;
 class ProfilerPause;
 class UserNames;
 
-struct RunParts {
+struct RunContext {
   IoLoop& loop;
   const Clock& clock;
   WorkerPool& workers;       // short work: rows, small files
@@ -47,10 +47,10 @@ struct RunParts {
   OutputIntake* intake = nullptr;
   // This boot's (base/boot_id.h); empty where the kernel does not tell: then every boot is taken for the same.
   std::string boot_id = {};
-  ExpiryClock* expiry_clock = nullptr;  // null: the clock is believed
-  const ImportWays* imports = nullptr;  // null: nothing is imported
-  PartPool* trace_parts = nullptr;      // those of runs that go are closed; null: nobody reads traces
-  DeviceClocks* clocks = nullptr;       // null: none are locked
+  ExpiryClock* expiry_clock = nullptr;     // null: the clock is believed
+  const ImportContext* imports = nullptr;  // null: nothing is imported
+  PartPool* trace_parts = nullptr;         // those of runs that go are closed; null: nobody reads traces
+  DeviceClocks* clocks = nullptr;          // null: none are locked
   // Null: none are watched. Else the one below is there, too.
   NodeDevices* node_devices = nullptr;
   UserNames* user_names = nullptr;

@@ -31,8 +31,8 @@ constexpr size_t kLongQueue = 1000;
 
 }  // namespace
 
-Runs::Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
-    : parts_(parts),
+Runs::Runs(const RunContext& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered)
+    : context_(parts),
       options_(options),
       ids_(parts.clock, std::max(last_id, recovered.last_session_id)),
       room_({options.queue.runs, options.queue.runs_per_uid}, "runs are waiting already"),
@@ -56,17 +56,19 @@ Runs::Runs(const RunParts& parts, const Options& options, const std::string& las
       leftovers_(parts.boot_id, std::move(recovered.leftovers)),
       longest_run_ms_(options.longest_run_ms) {
   TakeBack(std::move(recovered));
-  if (parts_.clocks != nullptr) {
-    parts_.clocks->on_lost = [this](const std::string& device, const Status& why) { OnClocksLost(device, why); };
+  if (context_.clocks != nullptr) {
+    context_.clocks->on_lost = [this](const std::string& device, const Status& why) { OnClocksLost(device, why); };
   }
-  if (parts_.profiler_pause != nullptr) {
-    parts_.profiler_pause->on_lost = [this](const std::string& holder, const Status& why) { OnPauseLost(holder, why); };
+  if (context_.profiler_pause != nullptr) {
+    context_.profiler_pause->on_lost = [this](const std::string& holder, const Status& why) {
+      OnPauseLost(holder, why);
+    };
   }
 }
 
 Runs::~Runs() {
-  if (parts_.clocks != nullptr) parts_.clocks->on_lost = nullptr;
-  if (parts_.profiler_pause != nullptr) parts_.profiler_pause->on_lost = nullptr;
+  if (context_.clocks != nullptr) context_.clocks->on_lost = nullptr;
+  if (context_.profiler_pause != nullptr) context_.profiler_pause->on_lost = nullptr;
 }
 
 void Runs::OnClocksLost(const std::string& device, const Status& why) {
@@ -79,7 +81,7 @@ void Runs::OnClocksLost(const std::string& device, const Status& why) {
 
 void Runs::OnPauseLost(const std::string& holder, const Status& why) {
   for (const auto& [id, open] : open_) {
-    if (open.life && DeviceStay::HolderOf(id) == holder) open.life->Doubt(DeviceStay::PauseLost(why));
+    if (open.life && DeviceHold::HolderOf(id) == holder) open.life->Doubt(DeviceHold::PauseLost(why));
   }
 }
 
@@ -126,11 +128,11 @@ void Runs::TakeBackLost(RunRow row) {
     Notify(id);
   };
   events.ended = [this](EndedRun end) { OnLifeEnded(std::move(end)); };
-  open.lost = std::make_unique<LostRun>(parts_, row, std::move(events));
+  open.lost = std::make_unique<LostRun>(context_, row, std::move(events));
   open.row = std::move(row);
   open.account = AccountOf(open.row.uid);
   ++running_;
-  open.granted_mono_ns = parts_.clock.mono_ns();
+  open.granted_mono_ns = context_.clock.mono_ns();
   const std::string& session_id = open.row.session_id;
   open.leases = &leases_;
   if (sessions_.FindOpenRow(session_id) != nullptr) {
@@ -149,20 +151,20 @@ void Runs::Become(OpenRun& open, const RunRow& changed) {
   const RunState before = open.row.state;
   open.row = changed;
   open.row.pinned = pinned;
-  if (parts_.observer != nullptr && open.row.state != before) parts_.observer->OnRunChanged(before, open.row);
+  if (context_.observer != nullptr && open.row.state != before) context_.observer->OnRunChanged(before, open.row);
 }
 
 void Runs::Begin() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   for (auto& [id, open] : open_) {
     if (open.end) {
       CommitEnd(id, kRunRetryFirstMs);
       continue;
     }
-    if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
+    if (context_.observer != nullptr) context_.observer->OnRunOpened(open.row);
     if (open.lost) {
       std::optional<Lease> lease = LeaseOf(open.row);
-      if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseFound(*lease);
+      if (lease && context_.observer != nullptr) context_.observer->OnLeaseFound(*lease);
       open.lost->Begin();
       continue;
     }
@@ -183,8 +185,8 @@ void Runs::Begin() {
 }
 
 void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
-  auto refuse = [&](Status status) { parts_.loop.Post([done, status] { done(status); }); };
+  KPROF_ON_IO_LOOP(context_.loop);
+  auto refuse = [&](Status status) { context_.loop.Post([done, status] { done(status); }); };
   const Tool* tool = FindTool(request.tool);
   if (tool == nullptr) {
     return refuse(
@@ -197,10 +199,10 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   if (!checked.ok()) return refuse(checked);
   Result<RunPlace> place =
       request.session_id.empty()
-          ? PlaceByItself(request, tool->needs.clocks, *parts_.devices.now())
-          : PlaceInSession(request, sessions_.FindTaking(request.session_id), *parts_.devices.now());
+          ? PlaceByItself(request, tool->needs.clocks, *context_.devices.now())
+          : PlaceInSession(request, sessions_.FindTaking(request.session_id), *context_.devices.now());
   if (!place.ok()) return refuse(place.status());
-  if (request.session_id.empty()) checked = CheckClocks(parts_, place->clocks, "submit run");
+  if (request.session_id.empty()) checked = CheckClocks(context_, place->clocks, "submit run");
   if (!checked.ok()) return refuse(checked);
   const uint32_t account = AccountOf(request.uid);
   checked = CheckSubmission(account, "submit run");
@@ -214,7 +216,7 @@ void Runs::Submit(RunRequest request, std::function<void(Result<RunRow>)> done) 
   room_.Enter(account);
   if (!session_id.empty()) sessions_.AddRun(session_id, id);
   StoreSubmittedRun(
-      parts_, std::move(request), account, *std::move(place),
+      context_, std::move(request), account, *std::move(place),
       [this, id, session_id, prepares, by = std::move(by), done = std::move(done)](Result<SubmittedRun> stored) {
         --submitting_;
         if (stored.ok() && stored->is_new) {
@@ -235,17 +237,17 @@ Status Runs::CheckSubmission(uint32_t account, const char* act) const {
 
 void Runs::SubmitImport(ImportRequest request, std::stop_token stop,
                         std::function<void(Result<SubmittedImport>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   const uint32_t account = AccountOf(request.uid);
   Status checked = CheckSubmission(account, "submit import");
-  if (checked.ok() && parts_.imports == nullptr) {
+  if (checked.ok() && context_.imports == nullptr) {
     checked = Fail(ErrorCode::kUsage, "submit import", "this kprofd imports nothing");
   }
-  if (!checked.ok()) return parts_.loop.Post([done, checked] { done(checked); });
+  if (!checked.ok()) return context_.loop.Post([done, checked] { done(checked); });
   Submitter by{account, {request.uid, request.caller, request.certificate_id}, request.groups};
   ++submitting_;
   room_.Enter(account);
-  StoreSubmittedImport(parts_, std::move(request), ids_.Next(), std::move(stop),
+  StoreSubmittedImport(context_, std::move(request), ids_.Next(), std::move(stop),
                        [this, by = std::move(by), done = std::move(done)](Result<SubmittedImport> stored) {
                          --submitting_;
                          if (stored.ok() && stored->plan) {
@@ -266,7 +268,7 @@ void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, bool prep
   open.plan = std::move(plan);
   open.prepares = prepares;
   open.account = by.account;
-  if (parts_.observer != nullptr) parts_.observer->OnRunOpened(open.row);
+  if (context_.observer != nullptr) context_.observer->OnRunOpened(open.row);
   StartQueueTimer(id);
   if (open.row.attached) StartHoldTimer(id);
   const std::string& session_id = open.row.session_id;
@@ -277,8 +279,8 @@ void Runs::Enqueue(RunRow row, std::shared_ptr<const ImportPlan> plan, bool prep
     }
   }
   // The settings may have changed since it was submitted: to register it may have taken long.
-  if (const std::string why = options_.why_withdrawn ? options_.why_withdrawn(by.who, by.groups) : ""; !why.empty()) {
-    open.end_entry = AuditEntryOf(DaemonFor(open.row.uid), audit::kCancel, open.row, parts_.clock.unix_ns());
+  if (const std::string why = options_.why_revoked ? options_.why_revoked(by.who, by.groups) : ""; !why.empty()) {
+    open.end_entry = AuditEntryOf(DaemonFor(open.row.uid), audit::kCancel, open.row, context_.clock.unix_ns());
     open.end_entry->detail += ": " + why;
     return EndQueued(id, Fail(ErrorCode::kNotPermitted, "run " + id, why, "ask an admin of this node"));
   }
@@ -295,7 +297,7 @@ void Runs::WaitToPrepare(OpenRun& open) {
   if (!row.session_id.empty()) place.push_back("session " + row.session_id);
   open.leases = &prepared_;
   open.leases->Wait({row.id, open.account, row.priority, std::move(place)},
-                    [this, id = row.id] { parts_.loop.Post([this, id] { OnMayPrepare(id); }); });
+                    [this, id = row.id] { context_.loop.Post([this, id] { OnMayPrepare(id); }); });
 }
 
 void Runs::OnMayPrepare(const std::string& id) {
@@ -338,8 +340,8 @@ void Runs::StartQueueTimer(const std::string& id) {
   if (open.row.queue_timeout_ms == 0) return;
   const int64_t ends_ns = open.row.queued_ns + open.row.queue_timeout_ms * kNanosPerMilli;
   const int64_t left_ns =
-      std::clamp<int64_t>(ends_ns - parts_.clock.unix_ns(), 0, open.row.queue_timeout_ms * kNanosPerMilli);
-  open.queue_timer = parts_.loop.After(left_ns, [this, id] {
+      std::clamp<int64_t>(ends_ns - context_.clock.unix_ns(), 0, open.row.queue_timeout_ms * kNanosPerMilli);
+  open.queue_timer = context_.loop.After(left_ns, [this, id] {
     EndQueued(id, Fail(ErrorCode::kQueueTimeout, "run " + id, "it waited longer than its queue timeout",
                        "give it more with --queue-timeout, or see kprofctl devices for who holds the device"));
   });
@@ -352,13 +354,14 @@ void Runs::Start(const std::string& id) {
   prepared_.Leave(id);
   room_.Leave(open.account);
   ++running_;
-  open.granted_mono_ns = parts_.clock.mono_ns();
+  open.granted_mono_ns = context_.clock.mono_ns();
   std::optional<Lease> lease = LeaseOf(open.row);
-  if (lease && parts_.observer != nullptr) parts_.observer->OnLeaseGranted(*lease);
+  if (lease && context_.observer != nullptr) context_.observer->OnLeaseGranted(*lease);
   open.queue_timer.Cancel();
   // How its clocks are is known by now, as it was not when it was submitted.
   if (const SessionRow* session = sessions_.FindOpenRow(open.row.session_id)) open.row.trust = session->trust;
-  for (TrustReason& reason : ClocksNotGivenBack(parts_, open.row.devices)) open.row.trust.push_back(std::move(reason));
+  for (TrustReason& reason : ClocksNotGivenBack(context_, open.row.devices))
+    open.row.trust.push_back(std::move(reason));
   if (open.life) {
     RunRow row = open.row;
     open.told = leftovers_.Tell(row);
@@ -382,7 +385,7 @@ std::unique_ptr<Life> Runs::MakeLife(OpenRun& open) {
     Notify(id);
   };
   if (open.plan) {
-    return std::make_unique<ImportLife>(parts_, std::move(row), std::move(open.plan), longest_run_ms_, progressed,
+    return std::make_unique<ImportLife>(context_, std::move(row), std::move(open.plan), longest_run_ms_, progressed,
                                         std::move(events));
   }
   events.left_devices = [this, id](const RunRow& row, const std::optional<Status>& failed) {
@@ -395,8 +398,8 @@ std::unique_ptr<Life> Runs::MakeLife(OpenRun& open) {
     WaitForDevices(open_.at(id));
   };
   if (!open.prepares) open.told = leftovers_.Tell(row);
-  return std::make_unique<RunLife>(parts_, std::move(row), open.account, open.prepares, longest_run_ms_,
-                                   std::move(events));
+  return std::make_unique<CommandLife>(context_, std::move(row), open.account, open.prepares, longest_run_ms_,
+                                       std::move(events));
 }
 
 // The next one on them need not wait until all is stored that this one left.
@@ -412,16 +415,16 @@ void Runs::WaitToImport(const std::string& id, std::function<void()> granted) {
   const OpenRun& open = open_.at(id);
   // Not from inside the call: it may be its turn at once.
   imports_.Wait({id, open.account, open.row.priority, {}},
-                [&loop = parts_.loop, granted = std::move(granted)] { loop.Post(granted); });
+                [&loop = context_.loop, granted = std::move(granted)] { loop.Post(granted); });
 }
 
 // `outcome`: how it came to an end, as far as that is known. Nothing for one that had no lease.
 std::optional<AuditEntry> Runs::EndLease(const OpenRun& open, const RunRow& row, const std::string& outcome) {
   std::optional<Lease> lease = LeaseOf(row);
   if (!lease) return std::nullopt;
-  const int64_t held_ns = parts_.clock.mono_ns() - open.granted_mono_ns;
-  if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(*lease, held_ns, outcome);
-  return LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
+  const int64_t held_ns = context_.clock.mono_ns() - open.granted_mono_ns;
+  if (context_.observer != nullptr) context_.observer->OnLeaseEnded(*lease, held_ns, outcome);
+  return LeaseEnded(*lease, outcome, open.lost ? std::nullopt : std::optional(held_ns), context_.clock.unix_ns());
 }
 
 void Runs::OnLifeEnded(EndedRun ended) {
@@ -458,7 +461,7 @@ void Runs::LeaveQueued(const std::string& id) {
     known(Fail(ErrorCode::kLostDaemon, "cancel run " + id, "kprofd is being stopped; the run stays queued",
                "cancel it again when kprofd is back"));
   }
-  parts_.loop.Post([this, id] { Forget(id); });
+  context_.loop.Post([this, id] { Forget(id); });
 }
 
 void Runs::EndQueued(const std::string& id, const Status& reason) {
@@ -471,8 +474,8 @@ void Runs::EndQueued(const std::string& id, const Status& reason) {
   room_.Leave(open.account);
   open.plan.reset();
   open.end = open.row;
-  SetEnd(*open.end, reason, parts_.clock.unix_ns());
-  if (open.row.starter == RunStarter::kHelper && parts_.grants != nullptr) parts_.grants->Forget(id);
+  SetEnd(*open.end, reason, context_.clock.unix_ns());
+  if (open.row.starter == RunStarter::kHelper && context_.grants != nullptr) context_.grants->Forget(id);
   CommitEnd(id, kRunRetryFirstMs);
   Leave(open);
 }
@@ -482,7 +485,7 @@ void Runs::CommitEnd(const std::string& id, int64_t retry_ms) {
   open.hold_timer.Cancel();
   open.queue_timer.Cancel();
   open.retry_timer.Cancel();
-  StoreRunEnd(parts_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics},
+  StoreRunEnd(context_, {*open.end, open.end_entry, open.told, leftovers_.LeftBy(*open.end), open.kernel_metrics},
               [this, id, retry_ms](const Status& status) {
                 status.ok() ? OnEndStored(id) : OnEndRefused(id, status, retry_ms);
               });
@@ -494,7 +497,7 @@ void Runs::OnEndStored(const std::string& id) {
   LogInfo("run ended", {{"run", id},
                         {"state", std::string(RunStateName(open.row.state))},
                         {"error", open.row.error ? open.row.error->code : "none"}});
-  RemoveSpoolSoon(parts_, id);  // of one that never started; not before its end is known
+  RemoveSpoolSoon(context_, id);  // of one that never started; not before its end is known
   retention_.OnAdded();
   Notify(id);
   for (const auto& known : std::exchange(open.end_known, {})) known(open.row);
@@ -506,7 +509,7 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
   OpenRun& open = open_.at(id);
   LogError("the end of a run cannot be stored", {{"run", id}, {"error", why.ToString()}});
   if (open.end->state == RunState::kDone) {
-    SetEnd(*open.end, why.In("store run " + id), parts_.clock.unix_ns());
+    SetEnd(*open.end, why.In("store run " + id), context_.clock.unix_ns());
     if (open.end->tool == kImportTool) KeepNothing(*open.end);
   }
   Become(open, *open.end);
@@ -514,7 +517,7 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
   Notify(id);
   for (const auto& known : std::exchange(open.end_known, {})) known(why.In("store the end of run " + id));
   if (stopped_) return Forget(id);
-  open.retry_timer = parts_.loop.After(
+  open.retry_timer = context_.loop.After(
       retry_ms * kNanosPerMilli, [this, id, retry_ms] { CommitEnd(id, std::min(retry_ms * 2, kRunRetryLastMs)); });
 }
 
@@ -522,7 +525,7 @@ void Runs::OnEndRefused(const std::string& id, const Status& why, int64_t retry_
 void Runs::KeepNothing(RunRow& import) {
   import.trace.clear();
   import.artifacts.clear();
-  (void)parts_.files_work.Submit([&files = parts_.files, folder = parts_.catalog.layout().RunFolder(import.id)] {
+  (void)context_.files_work.Submit([&files = context_.files, folder = context_.catalog.layout().RunFolder(import.id)] {
     (void)files.RemoveTree(folder);
   });
 }
@@ -534,15 +537,15 @@ void Runs::Forget(const std::string& id) {
 
 void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
                 std::function<void(Result<RunRow>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   const std::string what = "cancel run " + id;
   if (found == open_.end() || found->second.end) {
-    return parts_.loop.Post([done, what] { done(Fail(ErrorCode::kUsage, what, "it has ended already")); });
+    return context_.loop.Post([done, what] { done(Fail(ErrorCode::kUsage, what, "it has ended already")); });
   }
   OpenRun& open = found->second;
   if (open.lost) {
-    return parts_.loop.Post([done, what] {
+    return context_.loop.Post([done, what] {
       done(Fail(ErrorCode::kUsage, what, "kprofd died under it, and what it left is being ended already"));
     });
   }
@@ -557,31 +560,31 @@ void Runs::Stop(const std::string& id, const Status& reason, int64_t grace_ms,
   }
   Result<RunRow> row = open.row;
   if (!open.life->Stop(reason, grace_ms)) row = Fail(ErrorCode::kUsage, what, "its command has ended already");
-  parts_.loop.Post([done, row = std::move(row)] { done(row); });
+  context_.loop.Post([done, row = std::move(row)] { done(row); });
 }
 
 void Runs::Delete(const std::string& id, const Actor& by, std::function<void(Status)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   const std::string what = "delete run " + id;
   if (auto found = open_.find(id); found != open_.end()) {
     const Status& end_refused = found->second.end_refused;
     Status refused = end_refused.ok() ? Fail(ErrorCode::kUsage, what, "it has not ended", "cancel it first")
                                       : end_refused.In(what + ", whose end is not yet stored");
-    return parts_.loop.Post([done, refused] { done(refused); });
+    return context_.loop.Post([done, refused] { done(refused); });
   }
-  DeleteEndedRun(parts_, id, by, std::move(done));
+  DeleteEndedRun(context_, id, by, std::move(done));
 }
 
 void Runs::SetPinned(const std::string& id, bool pinned, const Actor& by, std::function<void(Result<RunRow>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
-  PinRun(parts_, id, pinned, by, [this, id, done = std::move(done)](Result<RunRow> row) {
+  KPROF_ON_IO_LOOP(context_.loop);
+  PinRun(context_, id, pinned, by, [this, id, done = std::move(done)](Result<RunRow> row) {
     if (auto found = open_.find(id); row.ok() && found != open_.end()) found->second.row.pinned = row->pinned;
     done(std::move(row));
   });
 }
 
 std::optional<Runs::View> Runs::FindOpen(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return std::nullopt;
   return ViewOf(found->second);
@@ -604,7 +607,7 @@ std::string Runs::RunOn(const std::string& device) const {
 }
 
 std::vector<std::pair<std::string, uint32_t>> Runs::NotBegun() const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   std::vector<std::pair<std::string, uint32_t>> found;
   for (const auto& [id, open] : open_) {
     if (!HasBegun(open)) found.emplace_back(id, open.row.uid);
@@ -613,7 +616,7 @@ std::vector<std::pair<std::string, uint32_t>> Runs::NotBegun() const {
 }
 
 bool Runs::HasBegun(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   return found == open_.end() || HasBegun(found->second);
 }
@@ -623,23 +626,23 @@ bool Runs::HasBegun(const OpenRun& open) {
 }
 
 const RunRow* Runs::FindOpenRow(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   return found == open_.end() ? nullptr : &found->second.row;
 }
 
 WatchId Runs::Watch(const std::string& id, std::function<void(const View&)> changed) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   return open_.at(id).watchers.Add(std::move(changed));
 }
 
 void Runs::Unwatch(const std::string& id, WatchId watch) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   if (auto found = open_.find(id); found != open_.end()) found->second.watchers.Remove(watch);
 }
 
 void Runs::Hold(const std::string& id) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
   ++found->second.holders;
@@ -647,7 +650,7 @@ void Runs::Hold(const std::string& id) {
 }
 
 void Runs::Unhold(const std::string& id) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
   if (--found->second.holders == 0 && found->second.row.attached) StartHoldTimer(id);
@@ -656,7 +659,7 @@ void Runs::Unhold(const std::string& id) {
 void Runs::StartHoldTimer(const std::string& id) {
   OpenRun& open = open_.at(id);
   if (open.end || open.lost) return;
-  open.hold_timer = parts_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
+  open.hold_timer = context_.loop.After(options_.hold_grace_ms * kNanosPerMilli, [this, id] {
     Stop(id,
          Fail(ErrorCode::kClientGone, "run " + id, "the client that held it went away",
               "use --detach for a run that outlives its client"),
@@ -665,17 +668,17 @@ void Runs::StartHoldTimer(const std::string& id) {
 }
 
 void Runs::Notify(const std::string& id) {
-  parts_.catalog.changes().Bump();
+  context_.catalog.changes().Bump();
   auto found = open_.find(id);
   if (found == open_.end() || found->second.watchers.empty()) return;
   found->second.watchers.Tell(ViewOf(found->second));
 }
 
 void Runs::OnQueueChanged() {
-  parts_.catalog.changes().Bump();
+  context_.catalog.changes().Bump();
   if (!begun_ || notify_timer_.pending()) return;
   const int64_t pause_ms = room_.taken() > kLongQueue ? kNotifyLongQueueMs : kNotifyQueuedMs;
-  notify_timer_ = parts_.loop.After(pause_ms * kNanosPerMilli, [this] {
+  notify_timer_ = context_.loop.After(pause_ms * kNanosPerMilli, [this] {
     notify_timer_ = IoLoop::Timer();
     NotifyQueued();
     sessions_.NotifyQueued();
@@ -690,7 +693,7 @@ void Runs::NotifyQueued() {
 }
 
 void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   KPROF_CHECK(!stopped_);
   stopped_ = std::move(done);
   retention_.Stop();
@@ -708,16 +711,16 @@ void Runs::StopAll(int64_t grace_ms, std::function<void()> done) {
                     grace_ms);
   }
   FinishStopping();
-  stop_limit_ = parts_.loop.After(options_.stop_limit_ms * kNanosPerMilli, [this] {
+  stop_limit_ = context_.loop.After(options_.stop_limit_ms * kNanosPerMilli, [this] {
     for (auto& [id, open] : open_) {
       if (open.life) LogWarning("a run that does not end is left to the next start", {{"run", id}});
     }
-    if (auto done = std::exchange(stopped_, [] {})) parts_.loop.Post(done);
+    if (auto done = std::exchange(stopped_, [] {})) context_.loop.Post(done);
   });
 }
 
 void Runs::KillAll() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   for (auto& [id, open] : open_) {
     if (open.life && !open.end) open.life->Stop(OkStatus(), 0);
   }
@@ -728,7 +731,7 @@ void Runs::FinishStopping() {
   for (auto& [id, open] : open_) {
     if (open.life) return;
   }
-  if (auto done = std::exchange(stopped_, [] {})) parts_.loop.Post(done);
+  if (auto done = std::exchange(stopped_, [] {})) context_.loop.Post(done);
 }
 
 }  // namespace kprof

@@ -1,7 +1,7 @@
-// All runs that have not ended: submits them, queues them, gives each its devices and its RunLife, commits their ends,
-// tells those who watch. Owner of the sessions, and of the queue in which sessions and single runs wait for devices; a
-// run of a session waits within it. Ended runs live in the catalog alone.
-// Knows callers by uid only; who may do what to which run is decided before it is asked (access_rules.h).
+// All runs that have not ended: submits them, queues them, gives each its devices and its CommandLife, commits their
+// ends, tells those who watch. Owner of the sessions, and of the queue in which sessions and single runs wait for
+// devices; a run of a session waits within it. Ended runs live in the catalog alone. Knows callers by uid only; who may
+// do what to which run is decided before it is asked (access_rules.h).
 //
 // Io loop only, answers come from the loop. Nothing blocks.
 #pragma once
@@ -54,10 +54,10 @@ class Runs {
     // Whom limits and turns count a uid as; none: itself. Called here, and in the constructor.
     std::function<uint32_t(uint32_t)> account_of;
     // Why that caller, with these groups, may no longer start what is stored by now; empty: it may. None: all may.
-    std::function<std::string(const Actor& who, const std::vector<uint32_t>& groups)> why_withdrawn;
+    std::function<std::string(const Actor& who, const std::vector<uint32_t>& groups)> why_revoked;
   };
   // `recovered`: what a restart found. `last_id`: the catalog's newest.
-  Runs(const RunParts& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
+  Runs(const RunContext& parts, const Options& options, const std::string& last_id, RecoveredRuns recovered);
   ~Runs();
 
   // Starts what may start. Once, when the loop runs.
@@ -195,7 +195,7 @@ class Runs {
   static bool HasBegun(const OpenRun& open);
   void FinishStopping();
 
-  const RunParts parts_;
+  const RunContext context_;
   const Options options_;
   RunIdGenerator ids_;
   QueueRoom room_;

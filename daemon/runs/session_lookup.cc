@@ -44,7 +44,7 @@ Result<SessionRow> ReadNamed(Db& db, AuditLog& audit, const Caller& caller, cons
 
 }  // namespace
 
-void LookUpSession(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc,
+void LookUpSession(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
                    const std::string& act, std::function<void(Result<SessionRow>)> then) {
   const std::string full_act = ActOn(act, name);
   auto read = [&parts, caller, rpc, full_act](const std::string& which) -> Result<SessionRow> {

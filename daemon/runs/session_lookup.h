@@ -13,7 +13,7 @@
 namespace kprof {
 
 // Any thread, never blocking; an open session is as Sessions has it. `then` is called once, on the io loop, later.
-void LookUpSession(const RpcParts& parts, const Caller& caller, const std::string& name, Rpc rpc,
+void LookUpSession(const ServiceContext& parts, const Caller& caller, const std::string& name, Rpc rpc,
                    const std::string& act, std::function<void(Result<SessionRow>)> then);
 
 }  // namespace kprof

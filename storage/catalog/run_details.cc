@@ -186,7 +186,7 @@ Result<std::vector<TracePartRow>> ReadTrace(Statement& select, const std::string
 
 }  // namespace
 
-RunPartsReader::RunPartsReader(Db& db)
+RunDetailsReader::RunDetailsReader(Db& db)
     : devices_(db, kSelectRunDevices),
       labels_(db, kSelectRunLabels),
       trust_(db, kSelectRunTrust),
@@ -194,7 +194,7 @@ RunPartsReader::RunPartsReader(Db& db)
       metrics_(db, kSelectMetrics),
       trace_(db, kSelectTrace) {}
 
-Status RunPartsReader::Read(RunRow& run) {
+Status RunDetailsReader::Read(RunRow& run) {
   devices_.BindText(1, run.id);
   while (devices_.Next()) run.devices.emplace_back(devices_.Text(0));
   RETURN_IF_ERROR(devices_.status());
@@ -208,7 +208,7 @@ Status RunPartsReader::Read(RunRow& run) {
   return OkStatus();
 }
 
-Status InsertRunParts(Db& db, const RunRow& run) {
+Status InsertRunDetails(Db& db, const RunRow& run) {
   RETURN_IF_ERROR(InsertDevices(db, run));
   RETURN_IF_ERROR(InsertLabels(db, run));
   RETURN_IF_ERROR(InsertTrust(db, run.id, run.trust));
@@ -218,7 +218,7 @@ Status InsertRunParts(Db& db, const RunRow& run) {
 }
 
 // Most updates change none of these, and reading is cheaper than writing.
-Status UpdateRunParts(Db& db, const RunRow& run) {
+Status UpdateRunDetails(Db& db, const RunRow& run) {
   Statement select_trust(db, kSelectRunTrust);
   ASSIGN_OR_RETURN(std::vector<TrustReason> trust, ReadTrust(select_trust, run.id));
   if (trust != run.trust) {

@@ -14,9 +14,9 @@
 namespace kprof {
 
 // Reads the parts of one run or of a thousand: its statements are prepared once. Must not outlive its Db.
-class RunPartsReader {
+class RunDetailsReader {
  public:
-  explicit RunPartsReader(Db& db);
+  explicit RunDetailsReader(Db& db);
 
   // Fills in the parts of the run with the id `run.id`.
   Status Read(RunRow& run);
@@ -26,11 +26,11 @@ class RunPartsReader {
 };
 
 // All parts. The run itself must be there, its parts not.
-Status InsertRunParts(Db& db, const RunRow& run);
+Status InsertRunDetails(Db& db, const RunRow& run);
 
 // Trust, artifacts, metrics and trace become those of `run`; devices and labels never change. Metrics of kernels are
 // neither read nor touched: what it costs does not depend on how many there are.
-Status UpdateRunParts(Db& db, const RunRow& run);
+Status UpdateRunDetails(Db& db, const RunRow& run);
 
 // The positions of metrics of kernels begin here, behind any number of totals.
 constexpr int64_t kFirstKernelMetric = 1'000'000;

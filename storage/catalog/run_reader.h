@@ -26,7 +26,7 @@ class RunReader {
 
  private:
   Statement run_;
-  RunPartsReader parts_;
+  RunDetailsReader parts_;
 };
 
 }  // namespace kprof

@@ -98,7 +98,7 @@ Status InsertRun(Db& db, const RunRow& run) {
     }
     return status.In("insert run " + run.id);
   }
-  return InsertRunParts(db, run);
+  return InsertRunDetails(db, run);
 }
 
 Status UpdateRun(Db& db, const RunRow& run) {
@@ -107,7 +107,7 @@ Status UpdateRun(Db& db, const RunRow& run) {
   Status status = update.Run();
   if (!status.ok()) return status.In("update run " + run.id);
   if (db.changes() == 0) return NoSuchRun("update", run.id);
-  return UpdateRunParts(db, run);
+  return UpdateRunDetails(db, run);
 }
 
 Status SetPinned(Db& db, const std::string& id, bool pinned) {

@@ -7,7 +7,7 @@
 
 namespace kprof {
 
-TraceSet::TraceSet(PartPool& pool, ReadingTerms terms) : pool_(pool), terms_(std::move(terms)) {}
+TraceSet::TraceSet(PartPool& pool, QueryBudget terms) : pool_(pool), terms_(std::move(terms)) {}
 TraceSet::~TraceSet() = default;
 
 void TraceSet::Keep(std::vector<std::unique_ptr<BroughtTable>> tables) {

@@ -25,7 +25,7 @@ struct BroughtTable;
 
 class TraceSet {
  public:
-  explicit TraceSet(PartPool& pool, ReadingTerms terms = {});
+  explicit TraceSet(PartPool& pool, QueryBudget terms = {});
   ~TraceSet();
   TraceSet(const TraceSet&) = delete;
   TraceSet& operator=(const TraceSet&) = delete;
@@ -46,7 +46,7 @@ class TraceSet {
   std::span<const std::unique_ptr<BroughtTable>> brought_tables() const { return brought_; }
 
   std::span<const std::unique_ptr<OpenPart>> parts() const { return parts_; }
-  const ReadingTerms& terms() const { return terms_; }
+  const QueryBudget& terms() const { return terms_; }
   int64_t rows(EventKind kind) const;
 
   // How many different values a column of tracks has, by its number there; found out by `count` when first asked.
@@ -64,7 +64,7 @@ class TraceSet {
 
  private:
   PartPool& pool_;
-  const ReadingTerms terms_;
+  const QueryBudget terms_;
   std::vector<std::unique_ptr<OpenPart>> parts_;
   Db* catalog_ = nullptr;
   std::vector<std::string> runs_;

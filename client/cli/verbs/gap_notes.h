@@ -10,7 +10,7 @@
 
 namespace kprof::cli {
 
-class GapNotes {
+class LogGapNotes {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 

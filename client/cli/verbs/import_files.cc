@@ -236,7 +236,7 @@ Result<ImportFiles> OpenImportFiles(const std::vector<std::string>& paths) {
     AllowOpenFiles(files);
     for (const std::string& path : found.traces) {
       ASSIGN_OR_RETURN(ImportFile file, Open(path));
-      file.of_folder = is_folder;
+      file.from_folder = is_folder;
       opened.files.push_back(std::move(file));
     }
     opened.archives.insert(opened.archives.end(), found.archives.begin(), found.archives.end());

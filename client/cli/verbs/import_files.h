@@ -16,7 +16,7 @@ struct ImportFile {
   std::string name;       // its last step; "stdin"
   std::string told_name;  // with the step before, which may say of which rank it is
   UniqueFd fd;
-  bool of_folder = false;  // which was given in its place: it may be no trace
+  bool from_folder = false;  // which was given in its place: it may be no trace
   bool is_regular = false;
   int64_t size_bytes = 0;  // of a regular file
   uint64_t device = 0;     // these two tell files apart, whatever their paths

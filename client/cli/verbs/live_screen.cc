@@ -20,17 +20,17 @@ constexpr size_t kUsualColumns = 80;
 constexpr size_t kUsualRows = 24;
 constexpr char kEndOfInput = 4;
 
-std::string_view ColourOf(Ink ink) {
-  switch (ink) {
-    case Ink::kPlain:
+std::string_view ColourOf(TextStyle style) {
+  switch (style) {
+    case TextStyle::kPlain:
       return "";
-    case Ink::kTitle:
+    case TextStyle::kTitle:
       return "\x1b[1m";
-    case Ink::kFaint:
+    case TextStyle::kFaint:
       return "\x1b[2m";
-    case Ink::kWarning:
+    case TextStyle::kWarning:
       return "\x1b[33m";
-    case Ink::kTrouble:
+    case TextStyle::kTrouble:
       return "\x1b[1;31m";
   }
   return "";
@@ -108,8 +108,8 @@ void LiveScreen::Draw(const std::vector<ScreenLine>& lines) {
   output_.Write(kHome);
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) output_.Write("\r\n");
-    for (const Inked& piece : lines[i]) {
-      const std::string_view colour = has_colours_ ? ColourOf(piece.ink) : "";
+    for (const StyledText& piece : lines[i]) {
+      const std::string_view colour = has_colours_ ? ColourOf(piece.style) : "";
       if (!colour.empty()) output_.Write(colour);
       output_.Write(piece.text);
       if (!colour.empty()) output_.Write(kPlain);

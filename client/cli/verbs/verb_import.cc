@@ -66,7 +66,7 @@ Result<std::string> Send(const ImportFile& file, KprofClient& client, const Verb
   v1::UploadSourceRequest::Header header;
   header.set_name(file.name);
   header.set_size_bytes(file.size_bytes);
-  header.set_may_be_none(file.of_folder);
+  header.set_may_be_none(file.from_folder);
   return client.UploadSource(header, [&] { return sent.Next(); });
 }
 
@@ -75,7 +75,7 @@ Result<std::string> Bring(const ImportFile& file, KprofClient& client, const Ver
                           const Interrupts& interrupts) {
   if (interrupts.first() != 0) return Interrupted();
   if (file.is_regular && !context.on_another_node) {
-    Result<std::string> held = HoldFile(client.socket_path(), file.fd.get());
+    Result<std::string> held = SendOpenFile(client.socket_path(), file.fd.get());
     const ErrorCode code = held.status().code();
     if (code != ErrorCode::kUsage && code != ErrorCode::kNoDaemon) return held;
   }
@@ -110,7 +110,7 @@ Result<v1::SubmitImportResponse> Submit(const ImportArgs& args, const VerbContex
     source.set_ticket(*std::move(ticket));
     source.set_name(file.told_name);
     if (args.rank) source.set_rank(*args.rank);
-    source.set_may_be_none(file.of_folder);
+    source.set_may_be_none(file.from_folder);
   }
   Result<v1::SubmitImportResponse> submitted = client->SubmitImport(request);
   if (submitted.ok() || submitted.status().code() != ErrorCode::kNoDaemon) return submitted;

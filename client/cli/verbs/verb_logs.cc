@@ -57,7 +57,7 @@ Status RunVerb(const LogsArgs& args, const VerbContext& context) {
   request.set_stream(args.from_stderr ? v1::OUTPUT_STREAM_STDERR : v1::OUTPUT_STREAM_STDOUT);
   request.set_follow(args.follow);
   JsonPieces pieces(request.id(), args.from_stderr, output);
-  GapNotes gaps;
+  LogGapNotes gaps;
   Status status = client->ReadLog(request, [&](const v1::ReadLogResponse& piece) {
     if (context.global.json) {
       pieces.Add(piece);

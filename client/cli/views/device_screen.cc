@@ -37,7 +37,7 @@ std::string Padded(const std::string& text, size_t width) {
 // Cuts what does not fit.
 ScreenLine Fit(ScreenLine line, size_t columns) {
   size_t left = columns;
-  for (Inked& piece : line) {
+  for (StyledText& piece : line) {
     if (WidthOf(piece.text) > left) piece.text = Shortened(piece.text, left);
     left -= std::min(left, WidthOf(piece.text));
   }
@@ -51,38 +51,38 @@ std::optional<uint32_t> SlowsDownAt(const v1::NvidiaFacts& facts) {
   return least;
 }
 
-Inked ClockText(const v1::Device& device) {
+StyledText ClockText(const v1::Device& device) {
   const v1::NvidiaFacts& facts = device.nvidia();
   if (!facts.has_sm_mhz()) return {};
-  Inked text{std::to_string(facts.sm_mhz()) + " MHz", Ink::kPlain};
+  StyledText text{std::to_string(facts.sm_mhz()) + " MHz", TextStyle::kPlain};
   const v1::DeviceClocks& clocks = device.clocks();
   if (!clocks.locked() || !clocks.has_locked_sm_mhz()) return text;
   const uint32_t locked_mhz = clocks.locked_sm_mhz();
   text.text =
       std::to_string(facts.sm_mhz()) + (locked_mhz == 0 ? " MHz, base" : " of " + std::to_string(locked_mhz) + " MHz");
   // A device that idles need not be at its clock.
-  if (locked_mhz != 0 && facts.gpu_percent() > 0 && facts.sm_mhz() + 15 < locked_mhz) text.ink = Ink::kWarning;
+  if (locked_mhz != 0 && facts.gpu_percent() > 0 && facts.sm_mhz() + 15 < locked_mhz) text.style = TextStyle::kWarning;
   return text;
 }
 
-Inked PowerText(const v1::Device& device) {
+StyledText PowerText(const v1::Device& device) {
   const v1::NvidiaFacts& facts = device.nvidia();
   if (device.has_neuron() && device.neuron().has_power_mean_percent()) {
-    return {std::to_string(std::lround(device.neuron().power_mean_percent())) + " %", Ink::kPlain};
+    return {std::to_string(std::lround(device.neuron().power_mean_percent())) + " %", TextStyle::kPlain};
   }
   if (!facts.has_power_mw()) return {};
   std::string text = std::to_string((facts.power_mw() + 500) / 1000);
   if (facts.has_power_limit_mw()) text += " of " + std::to_string((facts.power_limit_mw() + 500) / 1000);
-  return {text + " W", Ink::kPlain};
+  return {text + " W", TextStyle::kPlain};
 }
 
-Inked TemperatureText(const v1::NvidiaFacts& facts) {
+StyledText TemperatureText(const v1::NvidiaFacts& facts) {
   if (!facts.has_temperature_c()) return {};
-  Inked text{std::to_string(facts.temperature_c()) + " C", Ink::kPlain};
+  StyledText text{std::to_string(facts.temperature_c()) + " C", TextStyle::kPlain};
   const std::optional<uint32_t> limit_c = SlowsDownAt(facts);
   if (!limit_c) return text;
   text.text += ", slows at " + std::to_string(*limit_c);
-  if (facts.temperature_c() + kLittleRoomC > *limit_c) text.ink = Ink::kWarning;
+  if (facts.temperature_c() + kLittleRoomC > *limit_c) text.style = TextStyle::kWarning;
   return text;
 }
 
@@ -171,30 +171,30 @@ void DeviceScreen::Take(const DeviceFollower::News& news, int64_t now_unix_ns) {
 }
 
 ScreenLine DeviceScreen::Header(int64_t now_unix_ns) const {
-  ScreenLine line = {{"kprofd on " + TerminalText(node_name_) + "  " + TimeOfDay(now_unix_ns), Ink::kTitle}};
+  ScreenLine line = {{"kprofd on " + TerminalText(node_name_) + "  " + TimeOfDay(now_unix_ns), TextStyle::kTitle}};
   if (away_since_unix_ns_ != 0) {
     line.push_back({"  kprofd is away for " +
                         FormatDuration((now_unix_ns - away_since_unix_ns_) / 1'000'000'000 * 1'000'000'000) +
                         "; this is what was known",
-                    Ink::kTrouble});
+                    TextStyle::kTrouble});
   }
   return line;
 }
 
 ScreenLine DeviceScreen::Figures(const v1::Device& device) const {
   const std::optional<double> busy = BusyPercent(device);
-  const Inked cells[] = {{TerminalText(device.id()), Ink::kPlain},
-                         ClockText(device),
-                         PowerText(device),
-                         TemperatureText(device.nvidia()),
-                         {busy ? std::to_string(std::lround(*busy)) + " %" : "", Ink::kPlain},
-                         {MemoryText(device), Ink::kPlain},
-                         {HolderText(device), Ink::kPlain}};
+  const StyledText cells[] = {{TerminalText(device.id()), TextStyle::kPlain},
+                              ClockText(device),
+                              PowerText(device),
+                              TemperatureText(device.nvidia()),
+                              {busy ? std::to_string(std::lround(*busy)) + " %" : "", TextStyle::kPlain},
+                              {MemoryText(device), TextStyle::kPlain},
+                              {HolderText(device), TextStyle::kPlain}};
   static_assert(std::size(cells) == std::size(kColumns));
   ScreenLine line;
   for (size_t i = 0; i < std::size(cells); ++i) {
     const size_t width = kColumns[i].width;
-    line.push_back({width == 0 ? cells[i].text : Padded(cells[i].text, width), cells[i].ink});
+    line.push_back({width == 0 ? cells[i].text : Padded(cells[i].text, width), cells[i].style});
   }
   return line;
 }
@@ -202,26 +202,29 @@ ScreenLine DeviceScreen::Figures(const v1::Device& device) const {
 // What it is, what is wrong with it, and how busy it was.
 ScreenLine DeviceScreen::Words(const OneDevice& device, size_t columns) const {
   const v1::Device& latest = device.latest;
-  ScreenLine line = {{std::string(kColumns[0].width, ' ') + TerminalText(latest.name()), Ink::kFaint}};
-  const auto add = [&](const std::string& text, Ink ink) { line.push_back({"  " + TerminalText(text), ink}); };
+  ScreenLine line = {{std::string(kColumns[0].width, ' ') + TerminalText(latest.name()), TextStyle::kFaint}};
+  const auto add = [&](const std::string& text, TextStyle style) {
+    line.push_back({"  " + TerminalText(text), style});
+  };
   if (!latest.health().empty() && latest.health() != "ok") {
-    add(latest.health() + (latest.trouble().empty() ? "" : ": " + latest.trouble()), Ink::kTrouble);
+    add(latest.health() + (latest.trouble().empty() ? "" : ": " + latest.trouble()), TextStyle::kTrouble);
   }
-  if (!latest.clocks().trouble().empty()) add("clocks not given back: " + latest.clocks().trouble(), Ink::kTrouble);
+  if (!latest.clocks().trouble().empty())
+    add("clocks not given back: " + latest.clocks().trouble(), TextStyle::kTrouble);
   for (const std::string& reason : latest.nvidia().clock_reasons()) {
-    add(reason, Throttles(reason) ? Ink::kWarning : Ink::kFaint);
+    add(reason, Throttles(reason) ? TextStyle::kWarning : TextStyle::kFaint);
   }
   for (const std::string& component : latest.neuron().unhealthy_components()) {
-    add("unhealthy: " + component, Ink::kTrouble);
+    add("unhealthy: " + component, TextStyle::kTrouble);
   }
   if (const size_t count = ProcessesOf(latest); count > 0) {
-    add(std::to_string(count) + (count == 1 ? " process" : " processes"), Ink::kFaint);
+    add(std::to_string(count) + (count == 1 ? " process" : " processes"), TextStyle::kFaint);
   }
   size_t used = 0;
-  for (const Inked& piece : line) used += WidthOf(piece.text);
+  for (const StyledText& piece : line) used += WidthOf(piece.text);
   const size_t room = columns > used + 2 ? columns - used - 2 : 0;
   const std::string bars = Bars(device.busy_percent, room);
-  if (!bars.empty()) line.push_back({"  " + bars, Ink::kFaint});
+  if (!bars.empty()) line.push_back({"  " + bars, TextStyle::kFaint});
   return line;
 }
 
@@ -245,16 +248,16 @@ std::vector<ScreenLine> DeviceScreen::Events(size_t rows) const {
   std::string title = "EVENTS";
   if (missing_events_ > 0) title += "  (" + std::to_string(missing_events_) + " are missing)";
   if (events_.empty()) title += "  none yet";
-  lines.push_back({{title, Ink::kTitle}});
+  lines.push_back({{title, TextStyle::kTitle}});
   const size_t count = std::min(rows - 1, events_.size());
   for (size_t i = events_.size() - count; i < events_.size(); ++i) {
     const v1::DeviceEvent& event = events_[i];
     const std::string& kind = event.kind();
     const bool is_bad = kind == "xid" || kind == "memory_error" || kind == "execution_errors";
-    lines.push_back({{TimeOfDay(event.unix_ns()) + "  ", Ink::kFaint},
+    lines.push_back({{TimeOfDay(event.unix_ns()) + "  ", TextStyle::kFaint},
                      {Padded(TerminalText(event.device_id()), kColumns[0].width) + Padded(TerminalText(kind), 14),
-                      is_bad ? Ink::kTrouble : Ink::kPlain},
-                     {TerminalText(event.text()), Ink::kPlain}});
+                      is_bad ? TextStyle::kTrouble : TextStyle::kPlain},
+                     {TerminalText(event.text()), TextStyle::kPlain}});
   }
   return lines;
 }
@@ -264,7 +267,7 @@ std::vector<ScreenLine> DeviceScreen::Lines(size_t columns, size_t rows, int64_t
   lines.push_back(Header(now_unix_ns));
   ScreenLine titles;
   for (const Column& column : kColumns) {
-    titles.push_back({column.width == 0 ? column.title : Padded(column.title, column.width), Ink::kTitle});
+    titles.push_back({column.width == 0 ? column.title : Padded(column.title, column.width), TextStyle::kTitle});
   }
   lines.push_back(std::move(titles));
 
@@ -287,7 +290,7 @@ std::vector<ScreenLine> DeviceScreen::Lines(size_t columns, size_t rows, int64_t
   if (fit < devices_.size()) {
     last = "and " + std::to_string(devices_.size() - fit) + " more in a taller window; q quits";
   }
-  lines.push_back({{last, Ink::kFaint}});
+  lines.push_back({{last, TextStyle::kFaint}});
 
   if (lines.size() > rows) lines.resize(rows);
   for (ScreenLine& line : lines) line = Fit(std::move(line), columns);

@@ -14,13 +14,13 @@
 namespace kprof::cli {
 
 // How a piece of text is to strike the eye. Where there are no colours it is its words that tell.
-enum class Ink { kPlain, kTitle, kFaint, kWarning, kTrouble };
+enum class TextStyle { kPlain, kTitle, kFaint, kWarning, kTrouble };
 
-struct Inked {
+struct StyledText {
   std::string text;  // safe for a terminal
-  Ink ink = Ink::kPlain;
+  TextStyle style = TextStyle::kPlain;
 };
-using ScreenLine = std::vector<Inked>;
+using ScreenLine = std::vector<StyledText>;
 
 class DeviceScreen {
  public:

@@ -46,7 +46,7 @@ struct TotalRows {
 // What a part has, by its own groups.
 struct PartTotals {
   PartFilter filter;
-  GroupNumbers groups;
+  RowGroups groups;
   std::vector<Totals> totals;
   std::vector<uint32_t> results;  // of each group: which of those of all parts it is
   int64_t counted_bytes = 0;      // of its groups
@@ -96,7 +96,7 @@ class Question {
     for (size_t at = 0; at < parts_.size(); ++at) {
       ASSIGN_OR_RETURN(PartFilter filter, PartFilter::Bind(request_.filter, parts_[at], request_.kind));
       of_parts_.push_back(std::make_unique<PartTotals>(
-          PartTotals{std::move(filter), GroupNumbers(parts_[at], at, request_.by, request_.most_groups), {}, {}, 0}));
+          PartTotals{std::move(filter), RowGroups(parts_[at], at, request_.by, request_.most_groups), {}, {}, 0}));
       RETURN_IF_ERROR(AddUp(*parts_[at].reader, *of_parts_.back()));
     }
     return Merge();
@@ -142,9 +142,9 @@ class Question {
  private:
   Status AddUp(PartReader& reader, PartTotals& part) {
     if (part.filter.never()) return OkStatus();
-    std::vector<TotalStretch> stretches;
+    std::vector<SlicesWithTotals> stretches;
     if (part.filter.TakesTotals()) {
-      ASSIGN_OR_RETURN(stretches, FindTotalStretches(reader));
+      ASSIGN_OR_RETURN(stretches, FindSlicesWithTotals(reader));
     }
     const std::span<const Segment> segments = reader.segments(request_.kind);
     const auto see_slices = [&](const Segment& segment, const RowSelection& selection) {

@@ -22,7 +22,7 @@ GroupValue Maybe(const std::optional<int64_t>& value) {
 
 }  // namespace
 
-GroupNumbers::GroupNumbers(const TracePart& part, size_t part_at, const std::vector<GroupBy>& by, size_t most_groups)
+RowGroups::RowGroups(const TracePart& part, size_t part_at, const std::vector<GroupBy>& by, size_t most_groups)
     : reader_(*part.reader), rank_(part.rank), part_at_(part_at), by_(by), most_groups_(most_groups) {
   for (const GroupBy key : by_) {
     by_name_ |= key == GroupBy::kName;
@@ -42,7 +42,7 @@ GroupNumbers::GroupNumbers(const TracePart& part, size_t part_at, const std::vec
   for (const TrackRow& track : reader_.tracks()) class_of_tracks_.push_back(class_of(TrackPartOf(track.id)));
 }
 
-GroupKey GroupNumbers::TrackPartOf(uint32_t track) const {
+GroupKey RowGroups::TrackPartOf(uint32_t track) const {
   GroupKey key;
   for (const GroupBy by : by_) {
     if (!IsOfTrack(by)) continue;
@@ -61,7 +61,7 @@ GroupKey GroupNumbers::TrackPartOf(uint32_t track) const {
   return key;
 }
 
-Status GroupNumbers::Number(const Segment& segment, const RowSelection& selection, std::vector<uint32_t>& groups) {
+Status RowGroups::Number(const Segment& segment, const RowSelection& selection, std::vector<uint32_t>& groups) {
   groups.resize(selection.all ? segment.rows : selection.rows.size());
   if (by_track_) {
     RETURN_IF_ERROR(NumberTracks(segment, selection, groups));
@@ -81,8 +81,7 @@ Status GroupNumbers::Number(const Segment& segment, const RowSelection& selectio
               "there are more than " + std::to_string(most_groups_) + " groups", "ask for fewer events or keys");
 }
 
-Status GroupNumbers::NumberTracks(const Segment& segment, const RowSelection& selection,
-                                  std::vector<uint32_t>& groups) {
+Status RowGroups::NumberTracks(const Segment& segment, const RowSelection& selection, std::vector<uint32_t>& groups) {
   ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
   size_t at = 0;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -99,8 +98,8 @@ Status GroupNumbers::NumberTracks(const Segment& segment, const RowSelection& se
   return OkStatus();
 }
 
-Status GroupNumbers::NumberStrings(const Segment& segment, EventColumn column, const RowSelection& selection,
-                                   Seen& seen, Pairs* pairs, std::vector<uint32_t>& groups) {
+Status RowGroups::NumberStrings(const Segment& segment, EventColumn column, const RowSelection& selection, Seen& seen,
+                                Pairs* pairs, std::vector<uint32_t>& groups) {
   ASSIGN_OR_RETURN(const std::optional<ColumnBounds> bounds, reader_.ReadBounds(segment, column));
   if (bounds) {
     RETURN_IF_ERROR(GatherValues(reader_, segment, column, selection, values_));
@@ -134,7 +133,7 @@ Status GroupNumbers::NumberStrings(const Segment& segment, EventColumn column, c
   return BrokenString(segment, broken);
 }
 
-uint32_t GroupNumbers::NumberOf(Seen& seen, int64_t value) {
+uint32_t RowGroups::NumberOf(Seen& seen, int64_t value) {
   const auto next = static_cast<uint32_t>(seen.all.size());
   if (static_cast<uint64_t>(value) < seen.near.size()) {
     uint32_t& number = seen.near[static_cast<size_t>(value)];
@@ -151,7 +150,7 @@ uint32_t GroupNumbers::NumberOf(Seen& seen, int64_t value) {
   return found->second;
 }
 
-uint32_t GroupNumbers::NumberOf(Pairs& pairs, uint32_t before, uint32_t next) {
+uint32_t RowGroups::NumberOf(Pairs& pairs, uint32_t before, uint32_t next) {
   const uint64_t both = static_cast<uint64_t>(before) << 32 | next;
   if (both == pairs.last) return pairs.last_number;
   const auto [found, is_new] = pairs.numbers.try_emplace(both, static_cast<uint32_t>(pairs.all.size()));
@@ -161,8 +160,8 @@ uint32_t GroupNumbers::NumberOf(Pairs& pairs, uint32_t before, uint32_t next) {
   return found->second;
 }
 
-Result<bool> GroupNumbers::CountWhole(const Segment& segment,
-                                      const std::function<void(uint32_t group, int64_t rows)>& see) {
+Result<bool> RowGroups::CountWhole(const Segment& segment,
+                                   const std::function<void(uint32_t group, int64_t rows)>& see) {
   if (by_name_ || (by_category_ && by_track_)) return false;
   if (by_track_) {
     ASSIGN_OR_RETURN(const TrackRuns runs, TrackRuns::Read(reader_, segment));
@@ -185,7 +184,7 @@ Result<bool> GroupNumbers::CountWhole(const Segment& segment,
   return true;
 }
 
-Status GroupNumbers::BrokenString(const Segment& segment, int64_t string) const {
+Status RowGroups::BrokenString(const Segment& segment, int64_t string) const {
   return reader_.Broken("segment " + std::to_string(segment.id) + " has string " + std::to_string(string) +
                         ", which is none");
 }
@@ -198,7 +197,7 @@ int64_t SizeOfKey(const GroupKey& key) {
   return bytes;
 }
 
-int64_t GroupNumbers::size_bytes() const {
+int64_t RowGroups::size_bytes() const {
   constexpr size_t kLookedUp = 48;  // an entry of a hash table
   size_t bytes = 0;
   for (const Seen* seen : {&categories_, &names_}) {
@@ -211,13 +210,13 @@ int64_t GroupNumbers::size_bytes() const {
   return static_cast<int64_t>(bytes);
 }
 
-size_t GroupNumbers::size() const {
+size_t RowGroups::size() const {
   if (by_name_) return by_track_ || by_category_ ? with_name_.all.size() : names_.all.size();
   if (by_category_) return by_track_ ? with_category_.all.size() : categories_.all.size();
   return classes_.size();
 }
 
-Result<GroupKey> GroupNumbers::KeyOf(uint32_t group) {
+Result<GroupKey> RowGroups::KeyOf(uint32_t group) {
   GroupValue name;
   GroupValue category;
   if (by_name_) {

@@ -41,10 +41,10 @@ constexpr uint32_t TrackOfTrackKey(int64_t key) {
   return static_cast<uint32_t>(key);
 }
 
-class GroupNumbers {
+class RowGroups {
  public:
   // `part_at` is the part's place among those asked. The reader must outlive it.
-  GroupNumbers(const TracePart& part, size_t part_at, const std::vector<GroupBy>& by, size_t most_groups);
+  RowGroups(const TracePart& part, size_t part_at, const std::vector<GroupBy>& by, size_t most_groups);
 
   // The group of each row selected, in their order. Fails with kStorageBroken where a string or track is none of the
   // part's, with kUsage where there are more groups than asked for.

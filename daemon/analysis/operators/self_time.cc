@@ -118,7 +118,7 @@ class PartSelfTimes {
 
   PartReader& reader_;
   const PartFilter filter_;
-  GroupNumbers groups_;
+  RowGroups groups_;
   std::vector<std::vector<uint32_t>> numbers_;  // of the rows of each segment of the cluster
   std::unordered_map<uint32_t, std::vector<Open>> open_;
   std::vector<SelfTime> times_;

@@ -25,7 +25,7 @@ Result<std::vector<int64_t>> FindRows(PartReader& reader, const Segment& totals)
 }
 
 // From the segment that begins with a row to the one that ends with another; nothing where there are none.
-bool FindSegments(std::span<const Segment> slices, int64_t first_row, int64_t rows, TotalStretch& stretch) {
+bool FindSegments(std::span<const Segment> slices, int64_t first_row, int64_t rows, SlicesWithTotals& stretch) {
   const auto before = [](const Segment& segment, int64_t row) { return segment.first_row < row; };
   const auto first = std::lower_bound(slices.begin(), slices.end(), first_row, before);
   const auto end = std::lower_bound(first, slices.end(), first_row + rows, before);
@@ -47,12 +47,12 @@ bool FindSegments(std::span<const Segment> slices, int64_t first_row, int64_t ro
 
 }  // namespace
 
-Result<std::vector<TotalStretch>> FindTotalStretches(PartReader& reader) {
-  std::vector<TotalStretch> stretches;
+Result<std::vector<SlicesWithTotals>> FindSlicesWithTotals(PartReader& reader) {
+  std::vector<SlicesWithTotals> stretches;
   for (const Segment& totals : reader.segments(EventKind::kTotal)) {
     ASSIGN_OR_RETURN(const DecodedColumn rows,
                      reader.ReadDerived(totals, kTotalRowsColumn, [&] { return FindRows(reader, totals); }));
-    TotalStretch stretch{&totals, 0, 0};
+    SlicesWithTotals stretch{&totals, 0, 0};
     const int64_t first_row = (*rows)[0];
     if (first_row < 0 || first_row > reader.rows(EventKind::kSlice) - (*rows)[1] ||
         !FindSegments(reader.segments(EventKind::kSlice), first_row, (*rows)[1], stretch)) {
@@ -61,7 +61,7 @@ Result<std::vector<TotalStretch>> FindTotalStretches(PartReader& reader) {
     stretches.push_back(stretch);
   }
   std::sort(stretches.begin(), stretches.end(),
-            [](const TotalStretch& a, const TotalStretch& b) { return a.first < b.first; });
+            [](const SlicesWithTotals& a, const SlicesWithTotals& b) { return a.first < b.first; });
   for (size_t i = 1; i < stretches.size(); ++i) {
     if (stretches[i].first >= stretches[i - 1].end) continue;
     return reader.Broken("segments " + std::to_string(stretches[i - 1].totals->id) + " and " +

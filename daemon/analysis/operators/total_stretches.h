@@ -14,13 +14,13 @@
 
 namespace kprof {
 
-struct TotalStretch {
+struct SlicesWithTotals {
   const Segment* totals = nullptr;  // of the reader's; it says the times of all the slices
   size_t first = 0;                 // of the part's segments of slices, from `first` to before `end`
   size_t end = 0;
 };
 
 // In the order of their slices; no two have the same ones.
-Result<std::vector<TotalStretch>> FindTotalStretches(PartReader& reader);
+Result<std::vector<SlicesWithTotals>> FindSlicesWithTotals(PartReader& reader);
 
 }  // namespace kprof

@@ -15,7 +15,8 @@ constexpr int kTextsPerTest = 256;
 
 }  // namespace
 
-Status TextTest::Add(const char* function, const char* column, const ScanCondition& condition, bool ignores_case) {
+Status TextConditions::Add(const char* function, const char* column, const ScanCondition& condition,
+                           bool ignores_case) {
   std::set<std::string, std::less<>> values;
   for (const ScanCell& cell : condition.values) {
     if (std::holds_alternative<std::monostate>(cell)) continue;  // nothing equals it
@@ -51,7 +52,7 @@ Status TextTest::Add(const char* function, const char* column, const ScanConditi
   return OkStatus();
 }
 
-bool TextTest::Other::Accepts(const std::string& value) const {
+bool TextConditions::Other::Accepts(const std::string& value) const {
   if (op == ScanOp::kGlob) return sqlite3_strglob(text.c_str(), value.c_str()) == 0;
   if (op == ScanOp::kLike) return sqlite3_strlike(text.c_str(), value.c_str(), 0) == 0;
   const int order = ignores_case ? sqlite3_stricmp(value.c_str(), text.c_str()) : value.compare(text);
@@ -71,17 +72,17 @@ bool TextTest::Other::Accepts(const std::string& value) const {
   }
 }
 
-bool TextTest::MeetsOthers(std::string_view text) const {
+bool TextConditions::MeetsOthers(std::string_view text) const {
   if (others_.empty()) return true;
   const std::string value(text);
   return std::all_of(others_.begin(), others_.end(), [&](const Other& other) { return other.Accepts(value); });
 }
 
-bool TextTest::Accepts(std::string_view text) const {
+bool TextConditions::Accepts(std::string_view text) const {
   return listed_ ? listed_->count(text) > 0 : MeetsOthers(text);
 }
 
-std::function<bool(std::string_view)> TextTest::Within(TextTest test, const StopSignal& stop) {
+std::function<bool(std::string_view)> TextConditions::Within(TextConditions test, const StopSignal& stop) {
   return [test = std::move(test), stop, asked = 0, is_over = false](std::string_view text) mutable {
     if (++asked % kTextsPerTest == 0 || text.size() > kLongText) is_over = is_over || stop.IsGiven();
     return !is_over && test.Accepts(text);

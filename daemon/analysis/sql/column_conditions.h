@@ -16,7 +16,7 @@
 
 namespace kprof {
 
-class TextTest {
+class TextConditions {
  public:
   // All of ScanOp; `ignores_case`: of ASCII letters. Fails with kUsage, as `function`, for what is no text or too long
   // a pattern.
@@ -32,7 +32,7 @@ class TextTest {
   bool Accepts(std::string_view text) const;
 
   // For the texts of a part, a million maybe: once the signal is given it says no without looking.
-  static std::function<bool(std::string_view)> Within(TextTest test, const StopSignal& stop);
+  static std::function<bool(std::string_view)> Within(TextConditions test, const StopSignal& stop);
 
  private:
   struct Other {
@@ -45,7 +45,7 @@ class TextTest {
 
   std::optional<std::set<std::string, std::less<>>> listed_;
   std::vector<Other> others_;  // but = and IN
-  NullTest nulls_;
+  NullConditions nulls_;
   bool only_leaves_out_ = true;
 };
 

@@ -7,7 +7,7 @@
 
 namespace kprof {
 
-class NullTest {
+class NullConditions {
  public:
   // What it asks of values: an op but IS, IS NOT and IS NULL. Nothing: no more than is noted here.
   std::optional<ScanOp> Add(const ScanCondition& condition) {

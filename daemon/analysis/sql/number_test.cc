@@ -13,7 +13,7 @@ bool IsNumberOrNull(const ScanCell& cell) {
 
 }  // namespace
 
-Status NumberTest::Add(const char* function, const char* column, const ScanCondition& condition) {
+Status NumberConditions::Add(const char* function, const char* column, const ScanCondition& condition) {
   if (!std::all_of(condition.values.begin(), condition.values.end(), IsNumberOrNull)) {
     return Fail(ErrorCode::kUsage, function, std::string(column) + " is compared with what is no number",
                 "write a number, without quotes");
@@ -36,7 +36,7 @@ Status NumberTest::Add(const char* function, const char* column, const ScanCondi
   return OkStatus();
 }
 
-bool NumberTest::Accepts(std::optional<int64_t> value) const {
+bool NumberConditions::Accepts(std::optional<int64_t> value) const {
   if (!value) return accepts_null();
   return accepts_values() && range_.Accepts(*value) &&
          std::find(left_out_.begin(), left_out_.end(), *value) == left_out_.end();

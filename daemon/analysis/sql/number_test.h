@@ -11,7 +11,7 @@
 
 namespace kprof {
 
-class NumberTest {
+class NumberConditions {
  public:
   // All of ScanOp but patterns. Fails with kUsage, as `function`, for what is no number.
   Status Add(const char* function, const char* column, const ScanCondition& condition);
@@ -25,7 +25,7 @@ class NumberTest {
   const std::vector<int64_t>& left_out() const { return left_out_; }
 
  private:
-  NullTest nulls_;
+  NullConditions nulls_;
   IntegerFilter range_;
   std::vector<int64_t> left_out_;
 };

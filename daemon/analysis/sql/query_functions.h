@@ -9,7 +9,7 @@
 namespace kprof {
 
 // Any thread.
-class QueryFunctions final : public TraceCompanion {
+class QueryFunctions final : public TableProvider {
  public:
   QueryFunctions();
   std::span<const GuestTable> tables() const override { return tables_; }

@@ -29,11 +29,11 @@ std::optional<int64_t> Most(const IntegerFilter& filter) {
 }  // namespace
 
 struct SliceChoice::Tests {
-  std::array<NumberTest, kChoiceFields> integers;
-  std::array<TextTest, kChoiceFields> texts;
+  std::array<NumberConditions, kChoiceFields> integers;
+  std::array<TextConditions, kChoiceFields> texts;
 
-  const NumberTest& integer(SliceField field) const { return integers[static_cast<size_t>(field)]; }
-  const TextTest& text(SliceField field) const { return texts[static_cast<size_t>(field)]; }
+  const NumberConditions& integer(SliceField field) const { return integers[static_cast<size_t>(field)]; }
+  const TextConditions& text(SliceField field) const { return texts[static_cast<size_t>(field)]; }
   bool Accepts(SliceField field, const std::string& value) const {
     return !text(field).is_active() || text(field).Accepts(value);
   }
@@ -64,7 +64,7 @@ Result<SliceChoice> SliceChoice::Make(const char* function, TraceSet& set, std::
   filter.to_ns = Most(tests.integer(SliceField::kToNs).range());
   filter.first_begin_ns = Least(tests.integer(SliceField::kTimeNs).range());
   filter.last_begin_ns = Most(tests.integer(SliceField::kTimeNs).range());
-  const NumberTest& durations = tests.integer(SliceField::kDurationNs);
+  const NumberConditions& durations = tests.integer(SliceField::kDurationNs);
   if (!durations.accepts_null()) {
     filter.least_duration_ns = std::max<int64_t>(durations.range().min(), 0);
     filter.most_duration_ns = durations.range().max();
@@ -72,14 +72,14 @@ Result<SliceChoice> SliceChoice::Make(const char* function, TraceSet& set, std::
   filter.not_durations_ns = durations.left_out();
   filter.only_without_end = !durations.accepts_values();
   bool is_nothing = !tests.integer(SliceField::kTimeNs).accepts_values();
-  for (const NumberTest& test : tests.integers) is_nothing |= !test.accepts_null() && !test.accepts_values();
+  for (const NumberConditions& test : tests.integers) is_nothing |= !test.accepts_null() && !test.accepts_values();
   // Names in a list are looked up; what else there is, is tried on all.
   const auto narrow = [&](SliceField field, std::vector<std::string>& listed,
                           std::function<bool(std::string_view)>& accepts) {
-    const TextTest& test = tests.text(field);
+    const TextConditions& test = tests.text(field);
     if (!test.is_active()) return;
     if (test.listed() == nullptr) {
-      accepts = TextTest::Within(test, stop);
+      accepts = TextConditions::Within(test, stop);
       return;
     }
     is_nothing |= test.listed()->empty();
@@ -87,14 +87,14 @@ Result<SliceChoice> SliceChoice::Make(const char* function, TraceSet& set, std::
     if (are_plain || field == SliceField::kCategory) {
       listed.assign(test.listed()->begin(), test.listed()->end());
     } else {
-      accepts = TextTest::Within(test, stop);
+      accepts = TextConditions::Within(test, stop);
     }
   };
   narrow(SliceField::kName, filter.names, filter.accepts_name);
   // The empty category is none: NULL.
-  const TextTest& category = tests.text(SliceField::kCategory);
+  const TextConditions& category = tests.text(SliceField::kCategory);
   if (category.is_active() && category.accepts_null()) {
-    filter.accepts_category = TextTest::Within(category, stop);
+    filter.accepts_category = TextConditions::Within(category, stop);
   } else {
     narrow(SliceField::kCategory, filter.categories, filter.accepts_category);
     std::erase(filter.categories, "");

@@ -31,31 +31,31 @@ bool ParseNumber(std::string_view text, T& number) {
 
 }  // namespace
 
-void HeldText::Add(std::string_view key, const std::string& value) {
+void NoteText::Add(std::string_view key, const std::string& value) {
   text_.append(key).append(" ").append(OneLine(value)).append("\n");
 }
 
-std::string HeldText::Finish() const {
+std::string NoteText::Finish() const {
   return text_ + std::string(kSum) + SumOf(text_) + "\n";
 }
 
-Status DamagedHeldText(const HeldTextKind& kind, const std::string& why) {
+Status DamagedNote(const NoteKind& kind, const std::string& why) {
   return Fail(ErrorCode::kStorageBroken, kind.what, why, kind.remedy);
 }
 
-Status ReadHeldText(std::string_view text, const HeldTextKind& kind,
+Status ReadNoteText(std::string_view text, const NoteKind& kind,
                     const std::function<bool(std::string_view key, std::string_view value)>& take) {
   const std::string first_line = std::string(kind.first_line) + "\n";
-  if (text.size() > kTextLimit) return DamagedHeldText(kind, "the file is too long to be one of kprof's");
+  if (text.size() > kTextLimit) return DamagedNote(kind, "the file is too long to be one of kprof's");
   if (!text.starts_with(first_line)) {
-    return DamagedHeldText(kind, "its first line is not '" + std::string(kind.first_line) + "'");
+    return DamagedNote(kind, "its first line is not '" + std::string(kind.first_line) + "'");
   }
   const size_t sum = text.rfind(kSum);
   if (sum == std::string_view::npos || sum == 0 || text[sum - 1] != '\n') {
-    return DamagedHeldText(kind, "its last line is missing");
+    return DamagedNote(kind, "its last line is missing");
   }
   if (text.substr(sum) != std::string(kSum) + SumOf(text.substr(0, sum)) + "\n") {
-    return DamagedHeldText(kind, "its sum is not that of its lines");
+    return DamagedNote(kind, "its sum is not that of its lines");
   }
   std::string_view rest = text.substr(first_line.size(), sum - first_line.size());
   while (!rest.empty()) {
@@ -63,21 +63,21 @@ Status ReadHeldText(std::string_view text, const HeldTextKind& kind,
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const size_t space = line.find(' ');
     if (space == std::string_view::npos || !take(line.substr(0, space), line.substr(space + 1))) {
-      return DamagedHeldText(kind, "it holds the line '" + std::string(line.substr(0, kShownLine)) + "'");
+      return DamagedNote(kind, "it holds the line '" + std::string(line.substr(0, kShownLine)) + "'");
     }
   }
   return OkStatus();
 }
 
-bool ParseHeldNumber(std::string_view text, int64_t& number) {
+bool ParseNoteNumber(std::string_view text, int64_t& number) {
   return ParseNumber(text, number);
 }
 
-bool ParseHeldNumber(std::string_view text, std::optional<uint32_t>& number) {
+bool ParseNoteNumber(std::string_view text, std::optional<uint32_t>& number) {
   return ParseNumber(text, number.emplace());
 }
 
-bool ParseHeldFlag(std::string_view text, bool& flag) {
+bool ParseNoteFlag(std::string_view text, bool& flag) {
   flag = text == "1";
   return text == "1" || text == "0";
 }

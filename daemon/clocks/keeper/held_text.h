@@ -12,9 +12,9 @@
 
 namespace kprof {
 
-class HeldText {
+class NoteText {
  public:
-  explicit HeldText(std::string_view first_line) : text_(first_line) { text_ += '\n'; }
+  explicit NoteText(std::string_view first_line) : text_(first_line) { text_ += '\n'; }
 
   // Line breaks in the value become spaces.
   void Add(std::string_view key, const std::string& value);
@@ -32,20 +32,20 @@ class HeldText {
 
 // Gives each line to `take`, which says whether it knows the key and the value makes sense. Fails with kStorageBroken
 // for what is no such text, is cut off, or does not add up; `what` and `remedy` are for the message.
-struct HeldTextKind {
+struct NoteKind {
   std::string_view first_line;
   std::string what;
   std::string remedy;
 };
-Status ReadHeldText(std::string_view text, const HeldTextKind& kind,
+Status ReadNoteText(std::string_view text, const NoteKind& kind,
                     const std::function<bool(std::string_view key, std::string_view value)>& take);
 
-// As ReadHeldText fails.
-Status DamagedHeldText(const HeldTextKind& kind, const std::string& why);
+// As ReadNoteText fails.
+Status DamagedNote(const NoteKind& kind, const std::string& why);
 
 // What values are written as; false: it is not that.
-bool ParseHeldNumber(std::string_view text, int64_t& number);
-bool ParseHeldNumber(std::string_view text, std::optional<uint32_t>& number);
-bool ParseHeldFlag(std::string_view text, bool& flag);
+bool ParseNoteNumber(std::string_view text, int64_t& number);
+bool ParseNoteNumber(std::string_view text, std::optional<uint32_t>& number);
+bool ParseNoteFlag(std::string_view text, bool& flag);
 
 }  // namespace kprof

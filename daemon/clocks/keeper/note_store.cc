@@ -22,22 +22,22 @@ constexpr auto kLookAgain = std::chrono::milliseconds(10);
 
 }  // namespace
 
-bool IsHeldName(const std::string& name) {
+bool IsNoteName(const std::string& name) {
   return !name.empty() && name.size() <= kMostName && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
   });
 }
 
-std::string HeldFiles::PathOf(const std::string& name) const {
+std::string NoteStore::PathOf(const std::string& name) const {
   return folder_ + "/" + name + kHeld;
 }
 
-Status HeldFiles::Write(const std::string& name, const std::string& text) {
+Status NoteStore::Write(const std::string& name, const std::string& text) {
   RETURN_IF_ERROR(Rewrite(name, text));
   return files_.SyncFolder(folder_);
 }
 
-Status HeldFiles::Rewrite(const std::string& name, const std::string& text) {
+Status NoteStore::Rewrite(const std::string& name, const std::string& text) {
   const std::string path = PathOf(name);
   const std::string unfinished = path + kUnfinished;
   auto write = [&]() -> Status {
@@ -53,24 +53,24 @@ Status HeldFiles::Rewrite(const std::string& name, const std::string& text) {
   return written;
 }
 
-Result<std::optional<std::string>> HeldFiles::Read(const std::string& name) {
+Result<std::optional<std::string>> NoteStore::Read(const std::string& name) {
   Result<std::string> text = ReadWholeFile(files_, PathOf(name), kHoldLimitBytes);
   if (!text.ok() && text.status().code() == ErrorCode::kNotFound) return std::optional<std::string>();
   if (!text.ok()) return text.status();
   return std::optional<std::string>(*std::move(text));
 }
 
-Status HeldFiles::Remove(const std::string& name) {
+Status NoteStore::Remove(const std::string& name) {
   RETURN_IF_ERROR(files_.Remove(PathOf(name)));
   return files_.SyncFolder(folder_);
 }
 
-Status HeldFiles::SetAside(const std::string& name) {
+Status NoteStore::SetAside(const std::string& name) {
   RETURN_IF_ERROR(files_.Rename(PathOf(name), PathOf(name) + kDamaged));
   return files_.SyncFolder(folder_);
 }
 
-Result<std::vector<std::string>> HeldFiles::List() {
+Result<std::vector<std::string>> NoteStore::List() {
   Result<std::vector<FolderEntry>> entries = files_.List(folder_);
   if (!entries.ok() && entries.status().code() == ErrorCode::kNotFound) return std::vector<std::string>();
   if (!entries.ok()) return entries.status();
@@ -78,13 +78,13 @@ Result<std::vector<std::string>> HeldFiles::List() {
   for (const FolderEntry& entry : *entries) {
     if (entry.is_folder || !entry.name.ends_with(kHeld)) continue;
     std::string name = entry.name.substr(0, entry.name.size() - std::string_view(kHeld).size());
-    if (IsHeldName(name)) names.push_back(std::move(name));
+    if (IsNoteName(name)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-Result<std::unique_ptr<File>> HeldFiles::Lock(const std::string& name, const std::string& whose, int64_t wait_ms) {
+Result<std::unique_ptr<File>> NoteStore::Lock(const std::string& name, const std::string& whose, int64_t wait_ms) {
   const std::string path = folder_ + "/" + name + kLock;
   RETURN_IF_ERROR(CreateFolders(files_, folder_));
   Result<std::unique_ptr<File>> file = files_.OpenForWrite(path);

@@ -16,10 +16,10 @@
 
 namespace kprof {
 
-class HeldFiles {
+class NoteStore {
  public:
   // The folder is made when something is written.
-  HeldFiles(Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
+  NoteStore(Files& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
   // On the disk when it returns.
   Status Write(const std::string& name, const std::string& text);
@@ -47,6 +47,6 @@ class HeldFiles {
 };
 
 // Letters, digits and dashes: the uuids of NVIDIA's devices are some.
-bool IsHeldName(const std::string& name);
+bool IsNoteName(const std::string& name);
 
 }  // namespace kprof

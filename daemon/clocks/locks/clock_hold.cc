@@ -7,7 +7,7 @@
 namespace kprof {
 namespace {
 
-HeldTextKind ClocksKind() {
+NoteKind ClocksKind() {
   return {"kprof clocks held 1", "read which clocks are held",
           "nvidia-smi -rgc and -rmc unlock the clocks; then remove the file"};
 }
@@ -20,26 +20,26 @@ bool TakeLine(std::string_view key, std::string_view value, ClockHold& hold) {
     hold.holder = value;
     return true;
   }
-  if (key == "since_unix_ns") return ParseHeldNumber(value, hold.since_unix_ns);
-  if (key == "prior_persistence") return ParseHeldFlag(value, hold.prior.persistence.emplace());
-  if (key == "prior_power_limit_mw") return ParseHeldNumber(value, hold.prior.power_limit_mw);
-  if (key == "prior_application_memory_mhz") return ParseHeldNumber(value, hold.prior.application_memory_mhz);
-  if (key == "prior_application_sm_mhz") return ParseHeldNumber(value, hold.prior.application_sm_mhz);
-  if (key == "wanted_sm_mhz") return ParseHeldNumber(value, hold.wanted.sm_mhz);
-  if (key == "wanted_memory_mhz") return ParseHeldNumber(value, hold.wanted.memory_mhz);
-  if (key == "wanted_persistence") return ParseHeldFlag(value, hold.wanted.persistence);
-  if (key == "wanted_power_limit_mw") return ParseHeldNumber(value, hold.wanted.power_limit_mw);
-  if (key == "set_sm") return ParseHeldFlag(value, hold.set.sm);
-  if (key == "set_memory") return ParseHeldFlag(value, hold.set.memory);
-  if (key == "set_persistence") return ParseHeldFlag(value, hold.set.persistence);
-  if (key == "set_power_limit") return ParseHeldFlag(value, hold.set.power);
+  if (key == "since_unix_ns") return ParseNoteNumber(value, hold.since_unix_ns);
+  if (key == "prior_persistence") return ParseNoteFlag(value, hold.prior.persistence.emplace());
+  if (key == "prior_power_limit_mw") return ParseNoteNumber(value, hold.prior.power_limit_mw);
+  if (key == "prior_application_memory_mhz") return ParseNoteNumber(value, hold.prior.application_memory_mhz);
+  if (key == "prior_application_sm_mhz") return ParseNoteNumber(value, hold.prior.application_sm_mhz);
+  if (key == "wanted_sm_mhz") return ParseNoteNumber(value, hold.wanted.sm_mhz);
+  if (key == "wanted_memory_mhz") return ParseNoteNumber(value, hold.wanted.memory_mhz);
+  if (key == "wanted_persistence") return ParseNoteFlag(value, hold.wanted.persistence);
+  if (key == "wanted_power_limit_mw") return ParseNoteNumber(value, hold.wanted.power_limit_mw);
+  if (key == "set_sm") return ParseNoteFlag(value, hold.set.sm);
+  if (key == "set_memory") return ParseNoteFlag(value, hold.set.memory);
+  if (key == "set_persistence") return ParseNoteFlag(value, hold.set.persistence);
+  if (key == "set_power_limit") return ParseNoteFlag(value, hold.set.power);
   return false;
 }
 
 }  // namespace
 
 std::string ClockHoldText(const ClockHold& hold) {
-  HeldText text(ClocksKind().first_line);
+  NoteText text(ClocksKind().first_line);
   text.Add("boot", hold.boot_id);
   text.Add("device", hold.uuid);
   text.Add("holder", hold.holder);
@@ -63,11 +63,11 @@ std::string ClockHoldText(const ClockHold& hold) {
 
 Result<ClockHold> ParseClockHold(std::string_view text) {
   ClockHold hold;
-  RETURN_IF_ERROR(ReadHeldText(text, ClocksKind(), [&hold](std::string_view key, std::string_view value) {
+  RETURN_IF_ERROR(ReadNoteText(text, ClocksKind(), [&hold](std::string_view key, std::string_view value) {
     return TakeLine(key, value, hold);
   }));
   if (hold.boot_id.empty() || hold.uuid.empty()) {
-    return DamagedHeldText(ClocksKind(), "it does not say whose it is");
+    return DamagedNote(ClocksKind(), "it does not say whose it is");
   }
   return hold;
 }

@@ -29,7 +29,7 @@ bool GivesBack(const WantedClocks& was, const WantedClocks& is) {
 
 }  // namespace
 
-Result<KeeperLocked> ClockKeeper::Lock(const KeeperLock& request) {
+Result<KeeperLocked> ClockSetter::Lock(const KeeperLock& request) {
   KeeperLocked locked;
   locked.held = request.wanted;
   RETURN_IF_ERROR(Note(request, locked));
@@ -43,7 +43,7 @@ Result<KeeperLocked> ClockKeeper::Lock(const KeeperLock& request) {
 
 // Where something is held already the note keeps how it was before that. What is not wanted any more is given back
 // first: the note says what may be set.
-Status ClockKeeper::Note(const KeeperLock& request, KeeperLocked& locked) {
+Status ClockSetter::Note(const KeeperLock& request, KeeperLocked& locked) {
   ASSIGN_OR_RETURN(std::optional<ClockHold> before, files_.Read(device_.uuid()));
   if (before && GivesBack(before->wanted, request.wanted)) {
     RETURN_IF_ERROR(Release().status());
@@ -69,7 +69,7 @@ Status ClockKeeper::Note(const KeeperLock& request, KeeperLocked& locked) {
   return files_.Write(hold_);
 }
 
-Status ClockKeeper::Take(const Status& set, bool& is_set, const std::function<void()>& forget, bool must_be,
+Status ClockSetter::Take(const Status& set, bool& is_set, const std::function<void()>& forget, bool must_be,
                          KeeperLocked& locked) {
   if (set.ok()) {
     if (std::exchange(is_set, true)) return OkStatus();
@@ -85,7 +85,7 @@ Status ClockKeeper::Take(const Status& set, bool& is_set, const std::function<vo
   return OkStatus();
 }
 
-Status ClockKeeper::Change(const KeeperLock& request, KeeperLocked& locked) {
+Status ClockSetter::Change(const KeeperLock& request, KeeperLocked& locked) {
   const WantedClocks wanted = hold_.wanted;
   if (wanted.persistence && hold_.prior.persistence == false) {
     const auto forget = [&] { hold_.wanted.persistence = locked.held.persistence = false; };
@@ -119,7 +119,7 @@ Status ClockKeeper::Change(const KeeperLock& request, KeeperLocked& locked) {
   return OkStatus();
 }
 
-Result<KeeperReleased> ClockKeeper::Release() {
+Result<KeeperReleased> ClockSetter::Release() {
   Result<std::optional<ClockHold>> read = files_.Read(device_.uuid());
   if (!read.ok()) return ReleaseDamaged(read.status());
   if (!*read) return KeeperReleased();
@@ -137,12 +137,12 @@ Result<KeeperReleased> ClockKeeper::Release() {
 }
 
 // Of what may have been set or not: who may not undo it, or has a device that cannot, could not have done it.
-void ClockKeeper::Undo(const Status& undone, bool is_known_to_be_set, std::vector<Status>& failures) const {
+void ClockSetter::Undo(const Status& undone, bool is_known_to_be_set, std::vector<Status>& failures) const {
   if (undone.ok() || (!is_known_to_be_set && IsRefusal(undone))) return;
   failures.push_back(undone);
 }
 
-void ClockKeeper::RestoreSettings(std::vector<Status>& failures) {
+void ClockSetter::RestoreSettings(std::vector<Status>& failures) {
   Result<NvidiaSettings> now = device_.ReadSettings();
   if (!now.ok()) return failures.push_back(now.status());
   const PriorClocks& prior = hold_.prior;
@@ -159,7 +159,7 @@ void ClockKeeper::RestoreSettings(std::vector<Status>& failures) {
 }
 
 // They are not ours; a lock that is reset may have taken them along.
-Status ClockKeeper::RestoreApplicationClocks(const NvidiaSettings& now) {
+Status ClockSetter::RestoreApplicationClocks(const NvidiaSettings& now) {
   const PriorClocks& prior = hold_.prior;
   const bool is_told =
       prior.application_memory_mhz && prior.application_sm_mhz && now.application_memory_mhz && now.application_sm_mhz;
@@ -170,7 +170,7 @@ Status ClockKeeper::RestoreApplicationClocks(const NvidiaSettings& now) {
 }
 
 // How it was before is not known any more; that locks are reset is right in any case.
-Result<KeeperReleased> ClockKeeper::ReleaseDamaged(const Status& why) {
+Result<KeeperReleased> ClockSetter::ReleaseDamaged(const Status& why) {
   if (why.code() != ErrorCode::kStorageBroken) return why;
   std::vector<Status> failures;
   Undo(device_.ResetMemoryClocks(), false, failures);

@@ -17,9 +17,9 @@
 
 namespace kprof {
 
-class ClockKeeper {
+class ClockSetter {
  public:
-  ClockKeeper(const Clock& clock, HoldFiles& files, NvmlDevice& device, std::string boot_id)
+  ClockSetter(const Clock& clock, ClockNotes& files, NvmlDevice& device, std::string boot_id)
       : clock_(clock), files_(files), device_(device), boot_id_(std::move(boot_id)) {}
 
   // Changes what is held already into that. Fails as NvmlStatus says, and with kUsage where somebody else seems to hold
@@ -41,7 +41,7 @@ class ClockKeeper {
   Result<KeeperReleased> ReleaseDamaged(const Status& why);
 
   const Clock& clock_;
-  HoldFiles& files_;
+  ClockNotes& files_;
   NvmlDevice& device_;
   const std::string boot_id_;
   ClockHold hold_;  // what the note says

@@ -11,17 +11,17 @@ std::string Noting(const ClockHold& hold) {
 
 }  // namespace
 
-Status HoldFiles::Write(const ClockHold& hold) {
+Status ClockNotes::Write(const ClockHold& hold) {
   const Status written = files_.Write(hold.uuid, ClockHoldText(hold));
   return written.ok() ? written : written.In(Noting(hold));
 }
 
-Status HoldFiles::Rewrite(const ClockHold& hold) {
+Status ClockNotes::Rewrite(const ClockHold& hold) {
   const Status written = files_.Rewrite(hold.uuid, ClockHoldText(hold));
   return written.ok() ? written : written.In(Noting(hold));
 }
 
-Result<std::optional<ClockHold>> HoldFiles::Read(const std::string& uuid) {
+Result<std::optional<ClockHold>> ClockNotes::Read(const std::string& uuid) {
   ASSIGN_OR_RETURN(const std::optional<std::string> text, files_.Read(uuid));
   if (!text) return std::optional<ClockHold>();
   const std::string act = "read " + files_.PathOf(uuid);

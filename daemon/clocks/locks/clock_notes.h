@@ -16,11 +16,11 @@
 
 namespace kprof {
 
-class HoldFiles {
+class ClockNotes {
  public:
-  HoldFiles(Files& files, std::string folder) : files_(files, std::move(folder)) {}
+  ClockNotes(Files& files, std::string folder) : files_(files, std::move(folder)) {}
 
-  // As HeldFiles has them.
+  // As NoteStore has them.
   Status Write(const ClockHold& hold);
   Status Rewrite(const ClockHold& hold);
   // Nothing: the device is as it was. Fails with kStorageBroken for one that is damaged.
@@ -35,7 +35,7 @@ class HoldFiles {
   const std::string& folder() const { return files_.folder(); }
 
  private:
-  HeldFiles files_;
+  NoteStore files_;
 };
 
 }  // namespace kprof

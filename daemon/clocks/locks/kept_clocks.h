@@ -35,12 +35,12 @@ class KeptClocks : public KeptThing {
 
   const RealClock clock_;
   const Options options_;
-  HoldFiles files_;
+  ClockNotes files_;
   CallPage page_;
   std::unique_ptr<File> right_;  // the lock of clock_notes.h
   std::optional<NvmlLibrary> library_;
   std::optional<NvmlDevice> device_;
-  std::optional<ClockKeeper> keeper_;
+  std::optional<ClockSetter> keeper_;
 };
 
 }  // namespace kprof

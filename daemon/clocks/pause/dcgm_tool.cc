@@ -70,9 +70,9 @@ Status DcgmTool::Run(const char* option, const char* call, const std::string& ac
   const auto end = SteadyClock::now() + kLimit;
   std::string output;
   const auto run = [&]() -> Result<int> {
-    ASSIGN_OR_RETURN(NeuronChild child, NeuronChild::Start({path_, "profile", option}, OwnEnvironment(), nullptr));
+    ASSIGN_OR_RETURN(ToolProcess child, ToolProcess::Start({path_, "profile", option}, OwnEnvironment(), nullptr));
     while (output.size() < kOutputLimitBytes) {
-      if (child.Read(output, MsUntil(end)) != NeuronChild::Heard::kBytes) break;
+      if (child.Read(output, MsUntil(end)) != ToolProcess::Heard::kBytes) break;
     }
     const std::optional<int> status = child.AwaitEnd(MsUntil(end));
     if (status) return *status;

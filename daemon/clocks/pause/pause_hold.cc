@@ -5,7 +5,7 @@
 namespace kprof {
 namespace {
 
-HeldTextKind PauseKind() {
+NoteKind PauseKind() {
   return {"kprof pause held 1", "read whether DCGM is paused",
           "dcgmi profile --resume resumes it; then remove the file"};
 }
@@ -17,16 +17,16 @@ bool TakeLine(std::string_view key, std::string_view value, PauseHold& hold) {
     hold.holder = value;
     return true;
   }
-  if (key == "since_unix_ns") return ParseHeldNumber(value, hold.since_unix_ns);
-  if (key == "by_others") return ParseHeldFlag(value, hold.by_others);
-  if (key == "set") return ParseHeldFlag(value, hold.set);
+  if (key == "since_unix_ns") return ParseNoteNumber(value, hold.since_unix_ns);
+  if (key == "by_others") return ParseNoteFlag(value, hold.by_others);
+  if (key == "set") return ParseNoteFlag(value, hold.set);
   return false;
 }
 
 }  // namespace
 
 std::string PauseHoldText(const PauseHold& hold) {
-  HeldText text(PauseKind().first_line);
+  NoteText text(PauseKind().first_line);
   text.Add("boot", hold.boot_id);
   text.Add("holder", hold.holder);
   text.Add("since_unix_ns", std::to_string(hold.since_unix_ns));
@@ -37,9 +37,9 @@ std::string PauseHoldText(const PauseHold& hold) {
 
 Result<PauseHold> ParsePauseHold(std::string_view text) {
   PauseHold hold;
-  RETURN_IF_ERROR(ReadHeldText(
+  RETURN_IF_ERROR(ReadNoteText(
       text, PauseKind(), [&hold](std::string_view key, std::string_view value) { return TakeLine(key, value, hold); }));
-  if (hold.boot_id.empty()) return DamagedHeldText(PauseKind(), "it does not say of which boot it is");
+  if (hold.boot_id.empty()) return DamagedNote(PauseKind(), "it does not say of which boot it is");
   return hold;
 }
 

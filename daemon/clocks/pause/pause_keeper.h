@@ -40,7 +40,7 @@ class KeptPause : public KeptThing {
 
   const RealClock clock_;
   const Options options_;
-  HeldFiles files_;
+  NoteStore files_;
   CallPage page_;
   std::unique_ptr<File> right_;  // the lock of note_store.h
   std::unique_ptr<DcgmDoor> door_;

@@ -46,19 +46,19 @@ std::string NeuronMonitorConfig(int period_s) {
          R"("system_metrics":[{"type":"neuron_hw_counters"}]})" + "\n";
 }
 
-Result<NeuronMonitorChild> NeuronMonitorChild::Start(const NeuronMonitorOptions& options) {
+Result<NeuronMonitorProcess> NeuronMonitorProcess::Start(const NeuronMonitorOptions& options) {
   ASSIGN_OR_RETURN(const std::string program, FindNeuronTool("neuron-monitor", options.place));
   const std::string config_path = options.config_folder + "/neuron-monitor.json";
   RETURN_IF_ERROR(WriteConfig(config_path, NeuronMonitorConfig(std::max(options.period_s, 1))));
-  Result<NeuronChild> child = NeuronChild::Start({program, "-c", config_path}, options.place.environment, options.own);
+  Result<ToolProcess> child = ToolProcess::Start({program, "-c", config_path}, options.place.environment, options.own);
   if (!child.ok()) {
     ::unlink(config_path.c_str());
     return child.status();
   }
-  return NeuronMonitorChild(*std::move(child), config_path);
+  return NeuronMonitorProcess(*std::move(child), config_path);
 }
 
-NeuronMonitorChild::NeuronMonitorChild(NeuronMonitorChild&& other) noexcept
+NeuronMonitorProcess::NeuronMonitorProcess(NeuronMonitorProcess&& other) noexcept
     : child_(std::move(other.child_)),
       config_path_(std::exchange(other.config_path_, "")),
       bytes_(std::move(other.bytes_)),
@@ -66,12 +66,12 @@ NeuronMonitorChild::NeuronMonitorChild(NeuronMonitorChild&& other) noexcept
       skipping_(other.skipping_),
       ended_(std::move(other.ended_)) {}
 
-NeuronMonitorChild::~NeuronMonitorChild() {
+NeuronMonitorProcess::~NeuronMonitorProcess() {
   child_.End(kEndGraceMs);
   if (!config_path_.empty()) ::unlink(config_path_.c_str());
 }
 
-Result<std::optional<NeuronReport>> NeuronMonitorChild::Next(int wait_ms) {
+Result<std::optional<NeuronReport>> NeuronMonitorProcess::Next(int wait_ms) {
   const auto until = MonitorClock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {
     while (const std::optional<Line> line = TakeLine()) {
@@ -88,13 +88,13 @@ Result<std::optional<NeuronReport>> NeuronMonitorChild::Next(int wait_ms) {
     // Of the whole line: one that comes byte by byte must not hold up who waits.
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - MonitorClock::now()).count();
     if (left < 0) return std::optional<NeuronReport>();
-    const NeuronChild::Heard heard = child_.Read(bytes_, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
-    if (heard == NeuronChild::Heard::kNothing) return std::optional<NeuronReport>();
-    if (heard == NeuronChild::Heard::kEnd) ended_ = WhyEnded();
+    const ToolProcess::Heard heard = child_.Read(bytes_, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
+    if (heard == ToolProcess::Heard::kNothing) return std::optional<NeuronReport>();
+    if (heard == ToolProcess::Heard::kEnd) ended_ = WhyEnded();
   }
 }
 
-std::optional<NeuronMonitorChild::Line> NeuronMonitorChild::TakeLine() {
+std::optional<NeuronMonitorProcess::Line> NeuronMonitorProcess::TakeLine() {
   while (true) {
     const size_t end = bytes_.find('\n', searched_);
     if (end == bytes_.npos) {
@@ -113,7 +113,7 @@ std::optional<NeuronMonitorChild::Line> NeuronMonitorChild::TakeLine() {
   }
 }
 
-Status NeuronMonitorChild::WhyEnded() {
+Status NeuronMonitorProcess::WhyEnded() {
   const std::optional<int> ended = child_.AwaitEnd(kEndWaitMs);
   if (!ended) child_.End(0);
   const std::string tail = child_.ErrorTail();

@@ -25,15 +25,15 @@ struct NeuronMonitorOptions {
 // What it is told: the period, and the groups of metrics that we read.
 std::string NeuronMonitorConfig(int period_s);
 
-class NeuronMonitorChild {
+class NeuronMonitorProcess {
  public:
   // Fails with kToolMissing where there is none, kSpawnFailed where it cannot be started, and as files do where its
-  // configuration cannot be written. Waits as NeuronChild::Start does.
-  static Result<NeuronMonitorChild> Start(const NeuronMonitorOptions& options);
+  // configuration cannot be written. Waits as ToolProcess::Start does.
+  static Result<NeuronMonitorProcess> Start(const NeuronMonitorOptions& options);
   // Asks it to end, and kills it 1 s later; gives up one that cannot be killed 2 s after that.
-  ~NeuronMonitorChild();
-  NeuronMonitorChild(NeuronMonitorChild&& other) noexcept;
-  NeuronMonitorChild& operator=(NeuronMonitorChild&&) = delete;
+  ~NeuronMonitorProcess();
+  NeuronMonitorProcess(NeuronMonitorProcess&& other) noexcept;
+  NeuronMonitorProcess& operator=(NeuronMonitorProcess&&) = delete;
 
   // The oldest report that was not given yet; nothing where none came within `wait_ms`. Lines that are no JSON object
   // are skipped. Where it has closed its output, up to 3 s more, until it has ended.
@@ -48,7 +48,7 @@ class NeuronMonitorChild {
   int fd() const { return child_.fd(); }
 
  private:
-  NeuronMonitorChild(NeuronChild child, std::string config_path)
+  NeuronMonitorProcess(ToolProcess child, std::string config_path)
       : child_(std::move(child)), config_path_(std::move(config_path)) {}
   // The next whole line; of one that is too long only that it is.
   struct Line {
@@ -58,7 +58,7 @@ class NeuronMonitorChild {
   std::optional<Line> TakeLine();
   Status WhyEnded();
 
-  NeuronChild child_;
+  ToolProcess child_;
   std::string config_path_;  // empty: moved away
   std::string bytes_;        // read and not taken
   size_t searched_ = 0;      // of them, without a line's end

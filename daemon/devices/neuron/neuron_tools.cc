@@ -66,21 +66,21 @@ Result<LsAnswer> RunOnce(const std::vector<std::string>& argv, const NeuronToolP
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - ToolClock::now()).count();
     return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
   };
-  ASSIGN_OR_RETURN(NeuronChild child, NeuronChild::Start(argv, place.environment, own));
+  ASSIGN_OR_RETURN(ToolProcess child, ToolProcess::Start(argv, place.environment, own));
   const std::string act = "ask neuron-ls";
   const auto too_slow = [&] {
     return Fail(ErrorCode::kTimedOut, act, "it gave no answer in time" + Behind(child.ErrorTail()),
                 "see whether the Neuron driver hangs: run neuron-ls by hand");
   };
   LsAnswer answer;
-  NeuronChild::Heard heard = NeuronChild::Heard::kBytes;
-  while (heard != NeuronChild::Heard::kEnd) {
+  ToolProcess::Heard heard = ToolProcess::Heard::kBytes;
+  while (heard != ToolProcess::Heard::kEnd) {
     heard = child.Read(answer.output, left_ms(), stop.fd());
     if (stop.stopped()) return Fail(ErrorCode::kCancelled, act, "it was told to stop");
     if (answer.output.size() > kOutputLimitBytes) {
       return Fail(ErrorCode::kToolFailed, act, "it printed more than " + std::to_string(kOutputLimitBytes) + " bytes");
     }
-    if (heard != NeuronChild::Heard::kEnd && left_ms() == 0) return too_slow();
+    if (heard != ToolProcess::Heard::kEnd && left_ms() == 0) return too_slow();
   }
   const std::optional<int> ended = child.AwaitEnd(left_ms());
   if (!ended) return too_slow();

@@ -27,7 +27,7 @@ struct NeuronToolPlace {
 Result<std::string> FindNeuronTool(std::string_view name, const NeuronToolPlace& place);
 
 // Runs `neuron-ls -j`; where that is refused, as by those of 2.34 and later, `neuron-ls --output-format json`. Nobody
-// waits longer than `deadline_ms`, for both together, but for one that cannot be started (NeuronChild::Start) or killed
+// waits longer than `deadline_ms`, for both together, but for one that cannot be started (ToolProcess::Start) or killed
 // (2 s). A node without devices is an empty inventory.
 // Fails with kToolMissing where there is none, kSpawnFailed where it cannot be started, kToolFailed with how it ended
 // and what it said last (or that it printed more than 16 MiB), kTimedOut where it took too long, kBadInput for an

@@ -121,7 +121,7 @@ void NeuronWorker::StartMonitor() {
     return;
   }
   ::mkdir(places_.config_folder.c_str(), 0700);  // where that fails, writing into it does
-  Result<NeuronMonitorChild> monitor = NeuronMonitorChild::Start(
+  Result<NeuronMonitorProcess> monitor = NeuronMonitorProcess::Start(
       {.place = places_.tools, .config_folder = places_.config_folder, .period_s = period_s_, .own = &own_});
   if (!monitor.ok()) return LoseMonitor(monitor.status());
   monitor_.emplace(*std::move(monitor));

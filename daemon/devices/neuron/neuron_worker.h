@@ -58,7 +58,7 @@ class NeuronWorker {
   NeuronSysfs tree_;
   int64_t tree_due_ns_ = 0;  // while it is monitored
   int period_s_ = 0;
-  std::optional<NeuronMonitorChild> monitor_;
+  std::optional<NeuronMonitorProcess> monitor_;
   Status monitor_trouble_;
   int monitor_failures_ = 0;  // in a row
   int64_t monitor_due_ns_ = 0;

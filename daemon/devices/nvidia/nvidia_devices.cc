@@ -27,9 +27,9 @@ void NvidiaDevices::Begin(std::function<void()> settled) {
 void NvidiaDevices::LookAgain() {
   KPROF_ON_IO_LOOP(loop_);
   // Not beside one that hangs in the kernel.
-  if (scout_ && !scout_->is_gone()) return LookAgainLater();
-  scout_ = std::make_unique<NvidiaScout>(loop_, settings_);
-  scout_->Begin([this](Result<uint32_t> count) { OnCounted(std::move(count)); });
+  if (device_counter_ && !device_counter_->is_gone()) return LookAgainLater();
+  device_counter_ = std::make_unique<NvidiaDeviceCounter>(loop_, settings_);
+  device_counter_->Begin([this](Result<uint32_t> count) { OnCounted(std::move(count)); });
 }
 
 void NvidiaDevices::OnCounted(Result<uint32_t> count) {

@@ -73,7 +73,7 @@ class NvidiaDevices {
   const Events events_;
   std::function<void()> settled_;
   std::vector<std::unique_ptr<OneDevice>> devices_;
-  std::unique_ptr<NvidiaScout> scout_;
+  std::unique_ptr<NvidiaDeviceCounter> device_counter_;
   bool counting_ = false;  // not all that were counted are there yet
   Status last_look_;
   int looks_for_the_first_ = 0;

@@ -20,13 +20,13 @@ Result<uint32_t> CountIn(const std::string& bytes) {
 
 }  // namespace
 
-NvidiaScout::~NvidiaScout() {
+NvidiaDeviceCounter::~NvidiaDeviceCounter() {
   if (!worker_) return;
   worker_->Forget();
   worker_->Kill();
 }
 
-void NvidiaScout::Begin(std::function<void(Result<uint32_t>)> found) {
+void NvidiaDeviceCounter::Begin(std::function<void(Result<uint32_t>)> found) {
   KPROF_ON_IO_LOOP(loop_);
   found_ = std::move(found);
   WorkerChannel::Events events;
@@ -47,7 +47,7 @@ void NvidiaScout::Begin(std::function<void(Result<uint32_t>)> found) {
   worker_->Expect(true);
 }
 
-void NvidiaScout::Tell(const Result<uint32_t>& found) {
+void NvidiaDeviceCounter::Tell(const Result<uint32_t>& found) {
   if (!found_) return;
   if (worker_) worker_->Kill();
   std::exchange(found_, nullptr)(found);

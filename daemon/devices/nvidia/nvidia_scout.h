@@ -14,12 +14,12 @@
 
 namespace kprof {
 
-class NvidiaScout {
+class NvidiaDeviceCounter {
  public:
-  NvidiaScout(IoLoop& loop, NvidiaLink::Settings settings) : loop_(loop), settings_(std::move(settings)) {}
-  ~NvidiaScout();
-  NvidiaScout(const NvidiaScout&) = delete;
-  NvidiaScout& operator=(const NvidiaScout&) = delete;
+  NvidiaDeviceCounter(IoLoop& loop, NvidiaLink::Settings settings) : loop_(loop), settings_(std::move(settings)) {}
+  ~NvidiaDeviceCounter();
+  NvidiaDeviceCounter(const NvidiaDeviceCounter&) = delete;
+  NvidiaDeviceCounter& operator=(const NvidiaDeviceCounter&) = delete;
 
   // Calls `found` once, from the loop, never from inside. Fails with kNotFound where there is no library or no driver.
   void Begin(std::function<void(Result<uint32_t>)> found);

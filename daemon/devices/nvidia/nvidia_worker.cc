@@ -31,7 +31,7 @@ NvidiaMessage AnswerOf(Result<T> read) {
 
 }  // namespace
 
-void DeviceWorker::Run() {
+void NvidiaWorker::Run() {
   while (true) {
     pollfd readable{channel_.get(), POLLIN, 0};
     const int ready = ::poll(&readable, 1, WaitMs());
@@ -41,7 +41,7 @@ void DeviceWorker::Run() {
   }
 }
 
-bool DeviceWorker::Receive() {
+bool NvidiaWorker::Receive() {
   Packet packet;
   const int error = ReceivePacket(channel_.get(), kDevicePacketLimitBytes, packet);
   if (error == EAGAIN || error == EINTR) return true;
@@ -52,7 +52,7 @@ bool DeviceWorker::Receive() {
   return true;
 }
 
-NvidiaMessage DeviceWorker::Answer(const NvidiaMessage& request) {
+NvidiaMessage NvidiaWorker::Answer(const NvidiaMessage& request) {
   if (std::holds_alternative<NvidiaCount>(request)) return Count();
   if (const auto* open = std::get_if<NvidiaOpen>(&request)) return Open(*open);
   if (!device_) return FailedOf(NotOpen());
@@ -63,7 +63,7 @@ NvidiaMessage DeviceWorker::Answer(const NvidiaMessage& request) {
   return FailedOf(NotOpen());
 }
 
-Status DeviceWorker::OpenLibrary() {
+Status NvidiaWorker::OpenLibrary() {
   if (library_) return OkStatus();
   page_.Begin("nvmlInit_v2");
   Result<NvmlLibrary> library = NvmlLibrary::Open(library_path_);
@@ -73,14 +73,14 @@ Status DeviceWorker::OpenLibrary() {
   return OkStatus();
 }
 
-NvidiaMessage DeviceWorker::Count() {
+NvidiaMessage NvidiaWorker::Count() {
   if (Status opened = OpenLibrary(); !opened.ok()) return FailedOf(opened);
   Result<uint32_t> count = CountNvidiaDevices(*library_, page_);
   if (!count.ok()) return FailedOf(count.status());
   return NvidiaCounted{*count};
 }
 
-NvidiaMessage DeviceWorker::Open(const NvidiaOpen& request) {
+NvidiaMessage NvidiaWorker::Open(const NvidiaOpen& request) {
   if (Status opened = OpenLibrary(); !opened.ok()) return FailedOf(opened);
   Result<NvmlDevice> device = request.uuid.empty()
                                   ? NvmlDevice::AtIndexOrAnother(*library_, page_, request.index, request.taken)
@@ -96,14 +96,14 @@ NvidiaMessage DeviceWorker::Open(const NvidiaOpen& request) {
   return identity;
 }
 
-NvidiaMessage DeviceWorker::Watch(const NvidiaWatch& request) {
+NvidiaMessage NvidiaWorker::Watch(const NvidiaWatch& request) {
   TellSamples();
   samples_.Begin(request.sample_period_ns);
   states_.Begin(request.state_period_ns);
   return NvidiaDone{};
 }
 
-int DeviceWorker::WaitMs() const {
+int NvidiaWorker::WaitMs() const {
   int64_t due_ns = INT64_MAX;
   if (samples_.active()) due_ns = std::min(due_ns, samples_.due_ns());
   if (states_.active()) due_ns = std::min(due_ns, states_.due_ns());
@@ -113,7 +113,7 @@ int DeviceWorker::WaitMs() const {
 }
 
 // One question at a time: whoever asks for something else need not wait for both.
-void DeviceWorker::LookAgain() {
+void NvidiaWorker::LookAgain() {
   const int64_t now_ns = clock_.mono_ns();
   std::optional<Status> lost;
   if (samples_.IsDue(now_ns)) {
@@ -142,12 +142,12 @@ void DeviceWorker::LookAgain() {
   Tell(0, FailedOf(*lost));
 }
 
-void DeviceWorker::TellSamples() {
+void NvidiaWorker::TellSamples() {
   if (taken_.samples.empty()) return;
   Tell(0, std::exchange(taken_, {}));
 }
 
-void DeviceWorker::Tell(uint32_t tag, NvidiaMessage message) {
+void NvidiaWorker::Tell(uint32_t tag, NvidiaMessage message) {
   const std::string bytes = EncodeNvidiaPacket({tag, std::move(message)});
   while (true) {
     const int error = SendPacket(channel_.get(), bytes);

@@ -14,10 +14,10 @@
 
 namespace kprof {
 
-class DeviceWorker {
+class NvidiaWorker {
  public:
   // `library`: a path, or empty for the usual one.
-  DeviceWorker(std::string library, UniqueFd channel, CallPage page)
+  NvidiaWorker(std::string library, UniqueFd channel, CallPage page)
       : library_path_(std::move(library)), channel_(std::move(channel)), page_(std::move(page)) {}
 
   void Run();

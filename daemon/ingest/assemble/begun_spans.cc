@@ -4,11 +4,11 @@
 
 namespace kprof {
 
-uint64_t BegunSpans::NameKey(const SpanEvent& begin) {
+uint64_t UnendedSpans::NameKey(const SpanEvent& begin) {
   return static_cast<uint64_t>(begin.track) << 32 | static_cast<uint64_t>(begin.name);
 }
 
-void BegunSpans::Add(SpanEvent begin) {
+void UnendedSpans::Add(SpanEvent begin) {
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(places_.size()));
     places_.emplace_back();
@@ -25,21 +25,21 @@ void BegunSpans::Add(SpanEvent begin) {
   ++size_;
 }
 
-std::optional<SpanEvent> BegunSpans::TakeLast(int64_t track) {
+std::optional<SpanEvent> UnendedSpans::TakeLast(int64_t track) {
   return static_cast<size_t>(track) < last_of_track_.size() ? Take(last_of_track_[static_cast<size_t>(track)])
                                                             : std::nullopt;
 }
 
-std::optional<SpanEvent> BegunSpans::TakeLastNamed(int64_t track, int64_t name) {
+std::optional<SpanEvent> UnendedSpans::TakeLastNamed(int64_t track, int64_t name) {
   const auto found = last_of_name_.find(NameKey({.track = track, .name = name}));
   return found == last_of_name_.end() ? std::nullopt : Take(found->second);
 }
 
-std::optional<SpanEvent> BegunSpans::TakeOldest() {
+std::optional<SpanEvent> UnendedSpans::TakeOldest() {
   return Take(oldest_);
 }
 
-std::optional<SpanEvent> BegunSpans::Take(uint32_t at) {
+std::optional<SpanEvent> UnendedSpans::Take(uint32_t at) {
   if (at == kNone) return std::nullopt;
   SpanEvent begin = std::move(places_[at].begin);
   if (oldest_ == at) oldest_ = places_[at].after[kOfAll];
@@ -55,14 +55,14 @@ std::optional<SpanEvent> BegunSpans::Take(uint32_t at) {
   return begin;
 }
 
-void BegunSpans::Link(uint32_t at, Order order, uint32_t& last) {
+void UnendedSpans::Link(uint32_t at, Order order, uint32_t& last) {
   places_[at].before[order] = last;
   places_[at].after[order] = kNone;
   if (last != kNone) places_[last].after[order] = at;
   last = at;
 }
 
-void BegunSpans::Unlink(uint32_t at, Order order, uint32_t& last) {
+void UnendedSpans::Unlink(uint32_t at, Order order, uint32_t& last) {
   const uint32_t before = places_[at].before[order];
   const uint32_t after = places_[at].after[order];
   if (before != kNone) places_[before].after[order] = after;

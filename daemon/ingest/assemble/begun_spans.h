@@ -27,7 +27,7 @@ struct SpanEvent {
   std::vector<int64_t> args;  // by slot; 0 for those without a column
 };
 
-class BegunSpans {
+class UnendedSpans {
  public:
   size_t size() const { return size_; }
 

@@ -26,10 +26,10 @@ SpanEvent WithoutArgs(const SpanEvent& event) {
 
 }  // namespace
 
-OpenSpans::OpenSpans(const std::vector<ArgShape>& shapes, Number number, size_t limit)
+SpanPairing::SpanPairing(const std::vector<ArgShape>& shapes, Number number, size_t limit)
     : shapes_(shapes), number_(std::move(number)), limit_(limit) {}
 
-Status OpenSpans::Take(EventRows& metadata, EventRows& slices, EventRows& instants) {
+Status SpanPairing::Take(EventRows& metadata, EventRows& slices, EventRows& instants) {
   const std::vector<int64_t>& phases = metadata.of(EventColumn::kPhase);
   if (std::none_of(phases.begin(), phases.end(), IsSpanPhase)) return OkStatus();
   const EventRows rows = std::exchange(metadata, {});
@@ -59,7 +59,7 @@ Status OpenSpans::Take(EventRows& metadata, EventRows& slices, EventRows& instan
   return OkStatus();
 }
 
-Status OpenSpans::TakeOpen(EventRows& slices) {
+Status SpanPairing::TakeOpen(EventRows& slices) {
   while (const std::optional<SpanEvent> begin = open_.TakeOldest()) {
     WriteSlice(*begin, kNoValue, slices);
     ++begins_alone_;
@@ -68,7 +68,7 @@ Status OpenSpans::TakeOpen(EventRows& slices) {
 }
 
 // The last one that began: on an async track of the same name, where there is one.
-Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slices) {
+Status SpanPairing::End(const SpanEvent& end, EventRows& metadata, EventRows& slices) {
   std::optional<SpanEvent> begin;
   if (end.phase == 'e') begin = open_.TakeLastNamed(end.track, end.name);
   if (!begin) begin = open_.TakeLast(end.track);
@@ -95,7 +95,7 @@ Status OpenSpans::End(const SpanEvent& end, EventRows& metadata, EventRows& slic
   return OkStatus();
 }
 
-SpanEvent OpenSpans::Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const {
+SpanEvent SpanPairing::Read(const EventRows& rows, size_t row, std::vector<size_t>& counts) const {
   SpanEvent event;
   event.time = rows.of(EventColumn::kTime)[row];
   event.track = rows.of(EventColumn::kTrack)[row];
@@ -111,7 +111,7 @@ SpanEvent OpenSpans::Read(const EventRows& rows, size_t row, std::vector<size_t>
   return event;
 }
 
-void OpenSpans::Write(const SpanEvent& event, EventRows& rows) const {
+void SpanPairing::Write(const SpanEvent& event, EventRows& rows) const {
   rows.of(EventColumn::kTime).push_back(event.time);
   rows.of(EventColumn::kTrack).push_back(event.track);
   rows.of(EventColumn::kName).push_back(event.name);
@@ -127,12 +127,12 @@ void OpenSpans::Write(const SpanEvent& event, EventRows& rows) const {
   }
 }
 
-void OpenSpans::WriteMetadata(const SpanEvent& event, EventRows& metadata) const {
+void SpanPairing::WriteMetadata(const SpanEvent& event, EventRows& metadata) const {
   Write(event, metadata);
   metadata.of(EventColumn::kPhase).push_back(event.phase);
 }
 
-void OpenSpans::WriteSlice(const SpanEvent& begin, int64_t duration, EventRows& slices) const {
+void SpanPairing::WriteSlice(const SpanEvent& begin, int64_t duration, EventRows& slices) const {
   Write(begin, slices);
   slices.of(EventColumn::kDuration).push_back(duration);
   slices.of(EventColumn::kCorrelation).push_back(kNoValue);

@@ -16,11 +16,11 @@
 
 namespace kprof {
 
-class OpenSpans {
+class SpanPairing {
  public:
   // The part's number of a shape, and the shapes by number.
   using Number = std::function<Result<uint32_t>(const ArgShape&)>;
-  OpenSpans(const std::vector<ArgShape>& shapes, Number number, size_t limit);
+  SpanPairing(const std::vector<ArgShape>& shapes, Number number, size_t limit);
 
   // Takes such rows out of `metadata`, and adds to the others what becomes of them. Where more than the limit are open,
   // the oldest becomes a slice without an end. Fails as `number` does.
@@ -47,7 +47,7 @@ class OpenSpans {
   const std::vector<ArgShape>& shapes_;
   const Number number_;
   const size_t limit_;
-  BegunSpans open_;
+  UnendedSpans open_;
   int64_t ends_alone_ = 0;
   int64_t begins_alone_ = 0;
   int64_t ends_early_ = 0;

@@ -106,7 +106,7 @@ class TraceAssembler {
   std::vector<ArgShape> shapes_;
   std::unordered_map<uint32_t, Source> sources_;
   TrackFacts facts_;
-  OpenSpans spans_;
+  SpanPairing spans_;
   std::array<EventRows, kEventKinds> rows_;  // that wait for being sorted
   std::optional<int64_t> base_ns_;
   SliceNesting nesting_;

@@ -77,20 +77,20 @@ const char* FindEvents(const char* at, const Window& window,
 
 }  // namespace
 
-Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const SeeMember& see) {
+Result<ChromeEnvelope> ReadEnvelopeBefore(TextSource& text, int64_t most_bytes, const SeeMember& see) {
   for (int64_t size = kFirstBytes;; size *= 4) {
     ASSIGN_OR_RETURN(const Window window, ReadWindow(text, 0, size));
     const char* at = window.begin();
     if (std::string_view(at, window.size).starts_with(kByteOrderMark)) at += kByteOrderMark.size();
     at = SkipSpace(at);
-    if (*at == '[') return ChromeFrame{true, at + 1 - window.begin()};
+    if (*at == '[') return ChromeEnvelope{true, at + 1 - window.begin()};
     if (*at != '{') return NoTrace("it does not begin with { or [");
     std::vector<std::pair<std::string_view, std::string_view>> before;
     bool broken = false;
     const char* events = FindEvents(at + 1, window, before, broken);
     if (events != nullptr) {
       for (const auto& [key, value] : before) RETURN_IF_ERROR(see(key, value));
-      return ChromeFrame{false, events - window.begin()};
+      return ChromeEnvelope{false, events - window.begin()};
     }
     if (window.is_all) {
       if (const std::optional<Status> cut = text.WhyCut()) return cut->In("read it as a Chrome trace");
@@ -105,14 +105,14 @@ Result<ChromeFrame> ReadFrameBefore(TextSource& text, int64_t most_bytes, const 
   }
 }
 
-Result<ChromeFrameBehind> ReadFrameBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
-                                          const SeeMember& see) {
+Result<ChromeEnvelopeEnd> ReadEnvelopeBehind(TextSource& text, int64_t from_bytes, int64_t most_bytes,
+                                             const SeeMember& see) {
   for (int64_t size = kFirstBytes;; size *= 4) {
     ASSIGN_OR_RETURN(Window window, ReadWindow(text, from_bytes, size));
     const char* at = SkipSpace(window.begin());
     const auto offset_of = [&](const char* place) { return from_bytes + (place - window.begin()); };
-    if (at < window.end() && *at == '}') return ChromeFrameBehind{offset_of(at + 1), std::nullopt};
-    if (at < window.end() && *at != ',') return ChromeFrameBehind{};
+    if (at < window.end() && *at == '}') return ChromeEnvelopeEnd{offset_of(at + 1), std::nullopt};
+    if (at < window.end() && *at != ',') return ChromeEnvelopeEnd{};
     if (at < window.end()) window.bytes[static_cast<size_t>(at - window.begin())] = '{';  // as an object of its own
     std::vector<std::pair<std::string_view, std::string_view>> members;
     const char* last = at;
@@ -122,7 +122,7 @@ Result<ChromeFrameBehind> ReadFrameBehind(TextSource& text, int64_t from_bytes, 
       return true;
     });
     if (!is_closed && !window.is_all && size < most_bytes) continue;
-    ChromeFrameBehind behind;
+    ChromeEnvelopeEnd behind;
     for (const auto& [key, value] : members) {
       if (key != kEvents || !value.starts_with('[')) RETURN_IF_ERROR(see(key, value));
     }

@@ -119,7 +119,7 @@ class Reading {
 
   Status ReadAll() {
     const auto see = [this](std::string_view key, std::string_view value) { return facts_.See(key, value); };
-    ASSIGN_OR_RETURN(const ChromeFrame frame, ReadFrameBefore(text_, options_.most_event_bytes, see));
+    ASSIGN_OR_RETURN(const ChromeEnvelope frame, ReadEnvelopeBefore(text_, options_.most_event_bytes, see));
     ASSIGN_OR_RETURN(const ChromePiece last, ReadPieces(frame));
     RETURN_IF_ERROR(WarnOfEnd(last, frame));
     if (last.end == ChromePiece::End::kBracket) RETURN_IF_ERROR(ReadBehind(last.end_bytes + 1, frame, see));
@@ -142,7 +142,7 @@ class Reading {
 
  private:
   // All of them up to the end of the list, or of the text. The last one.
-  Result<ChromePiece> ReadPieces(const ChromeFrame& frame) {
+  Result<ChromePiece> ReadPieces(const ChromeEnvelope& frame) {
     const int64_t first = frame.events_bytes / options_.piece_bytes;
     pieces_.StartAt(first, frame.events_bytes);
     int64_t expected = frame.events_bytes;  // where the next event begins
@@ -236,7 +236,7 @@ class Reading {
   };
 
   // Where something was skipped the bracket may be of a list within an event.
-  Result<Behind> LookBehind(int64_t from_bytes, const ChromeFrame& frame) {
+  Result<Behind> LookBehind(int64_t from_bytes, const ChromeEnvelope& frame) {
     std::array<char, kBehindBytes> bytes;
     ASSIGN_OR_RETURN(const size_t size, text_.ReadAt(from_bytes, bytes));
     const std::string_view text(bytes.data(), size);
@@ -253,10 +253,10 @@ class Reading {
   }
 
   // What stands behind the list.
-  Status ReadBehind(int64_t from_bytes, const ChromeFrame& frame, const SeeMember& see) {
+  Status ReadBehind(int64_t from_bytes, const ChromeEnvelope& frame, const SeeMember& see) {
     if (!frame.is_list) {
-      ASSIGN_OR_RETURN(const ChromeFrameBehind behind,
-                       ReadFrameBehind(text_, from_bytes, options_.most_event_bytes, see));
+      ASSIGN_OR_RETURN(const ChromeEnvelopeEnd behind,
+                       ReadEnvelopeBehind(text_, from_bytes, options_.most_event_bytes, see));
       if (behind.more_events_bytes) {
         sink_.Warn("another list of events begins behind other members at byte " +
                    std::to_string(*behind.more_events_bytes) + ": it was not read" +
@@ -292,7 +292,7 @@ class Reading {
     return OkStatus();
   }
 
-  Status WarnOfEnd(const ChromePiece& last, const ChromeFrame& frame) {
+  Status WarnOfEnd(const ChromePiece& last, const ChromeEnvelope& frame) {
     const bool is_closed = last.end == ChromePiece::End::kBracket;
     const bool ends_skipping = last.end == ChromePiece::End::kSkipping;
     skipped_.Warn(sink_, !ends_skipping);

@@ -41,7 +41,7 @@ void HelperGrants::Register(const std::string& run_id, const Asker& asker, const
 
 void HelperGrants::RegisterLocal(const std::string& run_id, const Asker& asker, const std::string& digest,
                                  Answered answered) {
-  ShownConnection newest = connection_of_(asker.uid, asker.groups, UINT64_MAX);
+  CallerConnection newest = connection_of_(asker.uid, asker.groups, UINT64_MAX);
   if (newest.copy.valid()) return Show(run_id, asker, digest, std::move(newest), kMostShown, std::move(answered));
   loop_.Post([uid = asker.uid, answered = std::move(answered)] {
     answered(Fail(ErrorCode::kNotPermitted, "find a connection of its caller's",
@@ -51,13 +51,13 @@ void HelperGrants::RegisterLocal(const std::string& run_id, const Asker& asker, 
 }
 
 void HelperGrants::Show(const std::string& run_id, const Asker& asker, const std::string& digest,
-                        ShownConnection connection, int left, Answered answered) {
+                        CallerConnection connection, int left, Answered answered) {
   link_.Ask(HelperRegister{run_id, digest}, std::move(connection.copy),
             [this, run_id, asker, digest, left, id = connection.id, answered = std::move(answered)](
                 const Result<HelperMessage>& answer, UniqueFd) {
               if (answer.ok()) return answered(OkStatus());
               if (answer.status().code() == ErrorCode::kNotPermitted && left > 1) {
-                ShownConnection older = connection_of_(asker.uid, asker.groups, id);
+                CallerConnection older = connection_of_(asker.uid, asker.groups, id);
                 if (older.copy.valid()) return Show(run_id, asker, digest, std::move(older), left - 1, answered);
               }
               answered(answer.status());

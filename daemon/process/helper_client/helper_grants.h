@@ -25,7 +25,7 @@ class HelperGrants final : public CallerGrants {
  public:
   // The newest connection but for `before` and later ones that this uid has open with exactly these groups.
   using ConnectionOf =
-      std::function<ShownConnection(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before)>;
+      std::function<CallerConnection(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before)>;
 
   HelperGrants(IoLoop& loop, HelperLink& link, ConnectionOf connection_of)
       : loop_(loop), link_(link), connection_of_(std::move(connection_of)), line_(loop) {}
@@ -43,9 +43,9 @@ class HelperGrants final : public CallerGrants {
   // One of several processes of a user may hang up while the helper looks at its connection: then an older one is
   // shown, which whoever asks has among them.
   static constexpr int kMostShown = 64;
-  using Answered = RegistrationLine::Done;
+  using Answered = GrantQueue::Done;
   void RegisterLocal(const std::string& run_id, const Asker& asker, const std::string& digest, Answered answered);
-  void Show(const std::string& run_id, const Asker& asker, const std::string& digest, ShownConnection connection,
+  void Show(const std::string& run_id, const Asker& asker, const std::string& digest, CallerConnection connection,
             int left, Answered answered);
   void RegisterRemote(const std::string& run_id, uint32_t uid, const std::string& digest, const Answered& answered);
 
@@ -55,7 +55,7 @@ class HelperGrants final : public CallerGrants {
   IoLoop& loop_;
   HelperLink& link_;
   const ConnectionOf connection_of_;
-  RegistrationLine line_;
+  GrantQueue line_;
   IsOpen is_open_;
   // Registered by this daemon, while the others are not all known.
   std::optional<std::set<std::string>> own_{std::in_place};

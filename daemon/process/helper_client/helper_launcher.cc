@@ -54,7 +54,7 @@ Result<std::unique_ptr<Launched>> HelperLauncher::Launch(const LaunchRequest& re
   ASSIGN_OR_RETURN(const LaunchRequest marked, MarkedRequest(request, marker));
   Result<SocketPair> ends = MakeLaunchSockets(files);
   if (!ends.ok()) return Status(ErrorCode::kSpawnFailed, "start run " + marker, ends.status().why());
-  auto supervisor = std::make_shared<DistantSupervisor>(loop_, [this, marker](std::function<void(Status)> done) {
+  auto supervisor = std::make_shared<RemoteSupervisor>(loop_, [this, marker](std::function<void(Status)> done) {
     SweepPatiently(loop_, link_, marker, std::move(done));
   });
   auto startup = std::make_shared<HelperStartup>(loop_, link_, marker, std::move(ends->theirs), supervisor,

@@ -16,7 +16,7 @@ constexpr const char* kStartupRemedy = "see 'systemctl status kprofd-helper' and
 }  // namespace
 
 HelperStartup::HelperStartup(IoLoop& loop, HelperLink& link, std::string marker, UniqueFd channel,
-                             std::shared_ptr<DistantSupervisor> supervisor, Events events)
+                             std::shared_ptr<RemoteSupervisor> supervisor, Events events)
     : loop_(loop),
       link_(link),
       marker_(std::move(marker)),

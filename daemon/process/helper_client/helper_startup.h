@@ -38,7 +38,7 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
 
   // `channel`: the end that the supervisor is to have.
   HelperStartup(IoLoop& loop, HelperLink& link, std::string marker, UniqueFd channel,
-                std::shared_ptr<DistantSupervisor> supervisor, Events events);
+                std::shared_ptr<RemoteSupervisor> supervisor, Events events);
 
   void Begin();
 
@@ -68,7 +68,7 @@ class HelperStartup : public std::enable_shared_from_this<HelperStartup> {
   HelperLink& link_;
   const std::string marker_;
   UniqueFd channel_;
-  const std::shared_ptr<DistantSupervisor> supervisor_;
+  const std::shared_ptr<RemoteSupervisor> supervisor_;
   const Events events_;
   HelperLink::Tag asked_ = 0;
   bool settled_ = false;

@@ -4,7 +4,7 @@
 
 namespace kprof {
 
-void RegistrationLine::Enter(uint32_t account, Register do_register, Done done) {
+void GrantQueue::Enter(uint32_t account, Register do_register, Done done) {
   KPROF_ON_IO_LOOP(loop_);
   const Id id = ++last_id_;
   Waiting& waiting = accounts_[account].waiting[id];
@@ -15,14 +15,14 @@ void RegistrationLine::Enter(uint32_t account, Register do_register, Done done) 
   BeginNext();
 }
 
-void RegistrationLine::TakeTurn(uint32_t account) {
+void GrantQueue::TakeTurn(uint32_t account) {
   Account& user = accounts_.at(account);
   if (user.has_turn || user.waiting.empty() || user.under_way >= kMostOfAnAccount) return;
   user.has_turn = true;
   turns_.push_back(account);
 }
 
-void RegistrationLine::BeginNext() {
+void GrantQueue::BeginNext() {
   while (under_way_ < kMostUnderWay && !turns_.empty()) {
     const uint32_t account = turns_.front();
     turns_.pop_front();
@@ -41,7 +41,7 @@ void RegistrationLine::BeginNext() {
   }
 }
 
-void RegistrationLine::Begin(uint32_t account, Waiting next) {
+void GrantQueue::Begin(uint32_t account, Waiting next) {
   next.limit.Cancel();
   next.do_register([this, account, done = std::move(next.done)](const Status& status) {
     OnAnswered(account, status);
@@ -49,7 +49,7 @@ void RegistrationLine::Begin(uint32_t account, Waiting next) {
   });
 }
 
-void RegistrationLine::OnAnswered(uint32_t account, const Status& status) {
+void GrantQueue::OnAnswered(uint32_t account, const Status& status) {
   Account& user = accounts_.at(account);
   --user.under_way;
   --under_way_;
@@ -60,7 +60,7 @@ void RegistrationLine::OnAnswered(uint32_t account, const Status& status) {
   BeginNext();
 }
 
-void RegistrationLine::OnTooLate(uint32_t account, Id id) {
+void GrantQueue::OnTooLate(uint32_t account, Id id) {
   Account& user = accounts_.at(account);
   const Done done = std::move(user.waiting.at(id).done);
   const Status why = user.silence.value_or(
@@ -70,7 +70,7 @@ void RegistrationLine::OnTooLate(uint32_t account, Id id) {
   done(why);
 }
 
-void RegistrationLine::DropIfIdle(uint32_t account) {
+void GrantQueue::DropIfIdle(uint32_t account) {
   const Account& user = accounts_.at(account);
   if (user.waiting.empty() && user.under_way == 0 && !user.has_turn) accounts_.erase(account);
 }

@@ -21,7 +21,7 @@
 
 namespace kprof {
 
-class RegistrationLine {
+class GrantQueue {
  public:
   static constexpr size_t kMostUnderWay = 128;
   static constexpr size_t kMostOfAnAccount = 16;  // of them
@@ -31,7 +31,7 @@ class RegistrationLine {
   // Registers it, and says how that went: once, later, at some time for sure.
   using Register = std::function<void(Done answered)>;
 
-  explicit RegistrationLine(IoLoop& loop) : loop_(loop) {}
+  explicit GrantQueue(IoLoop& loop) : loop_(loop) {}
 
   // `account`: the user whom its caller counts as. `do_register` may be called from inside; `done` never is.
   void Enter(uint32_t account, Register do_register, Done done);

@@ -7,7 +7,7 @@
 
 namespace kprof {
 
-struct ShownConnection {
+struct CallerConnection {
   uint64_t id = 0;  // later ones have greater ones
   UniqueFd copy;    // not valid: there is none
 };

@@ -28,12 +28,12 @@ std::string HowItEnded(int wait_status) {
 
 }  // namespace
 
-SupervisorLink::SupervisorLink(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted,
-                               std::shared_ptr<NotReaped> not_reaped)
+ChildSupervisor::ChildSupervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted,
+                                 std::shared_ptr<NotReaped> not_reaped)
     : loop_(loop), adopted_(std::move(adopted)), not_reaped_(std::move(not_reaped)), exit_(loop.context()) {}
 
-Status SupervisorLink::Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker,
-                             LaunchEvents events, std::string first_frames) {
+Status ChildSupervisor::Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker,
+                              LaunchEvents events, std::string first_frames) {
   pid_ = spawned.pid;
   start_ticks_ = spawned.start_ticks;
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
@@ -59,20 +59,20 @@ Status SupervisorLink::Begin(SpawnedSupervisor spawned, LaunchSubject subject, c
   return OkStatus();
 }
 
-void SupervisorLink::Abandon() {
+void ChildSupervisor::Abandon() {
   channel_->Forget();
   if (!channel_->open()) return;
   channel_->Close();
   ExpectExit();
 }
 
-void SupervisorLink::OnChannelEnd(SupervisorChannel::Why why) {
+void ChildSupervisor::OnChannelEnd(SupervisorChannel::Why why) {
   if (why == SupervisorChannel::Why::kEnd) return ExpectExit();
   LogError("killing kprof-launch", {{"run", channel_->marker()}, {"pid", std::to_string(pid_)}});
   Kill();
 }
 
-void SupervisorLink::ExpectExit() {
+void ChildSupervisor::ExpectExit() {
   exit_limit_ = loop_.After(kSupervisorEndLimitNs, [this] {
     LogError("kprof-launch does not end; killing it", {{"run", channel_->marker()}, {"pid", std::to_string(pid_)}});
     Kill();
@@ -80,7 +80,7 @@ void SupervisorLink::ExpectExit() {
 }
 
 // What hangs in the kernel dies when it comes out of it, before it does anything else; nobody waits for that.
-void SupervisorLink::Kill() {
+void ChildSupervisor::Kill() {
   ::kill(pid_, SIGKILL);
   exit_limit_ = loop_.After(kDeathLimitNs, [this] {
     LogError("kprof-launch hangs in the kernel", {{"run", channel_->marker()}, {"pid", std::to_string(pid_)}});
@@ -94,7 +94,7 @@ void SupervisorLink::Kill() {
   });
 }
 
-void SupervisorLink::OnExit() {
+void ChildSupervisor::OnExit() {
   channel_->TakeReceived();  // all that it said before is there by now
   channel_->Close();
   exit_limit_.Cancel();
@@ -121,7 +121,7 @@ void SupervisorLink::OnExit() {
                "; its processes have been ended");
 }
 
-void SupervisorLink::SweepAndTell(const Status& last, const std::string& if_ended) {
+void ChildSupervisor::SweepAndTell(const Status& last, const std::string& if_ended) {
   auto tell = [self = shared_from_this(), last, if_ended](const Status& all_ended) {
     if (!all_ended.ok()) self->channel_->TellMayLiveOn(all_ended);
     const std::string more = all_ended.ok() ? if_ended : "; " + all_ended.why();

@@ -22,12 +22,12 @@
 
 namespace kprof {
 
-class SupervisorLink : public std::enable_shared_from_this<SupervisorLink> {
+class ChildSupervisor : public std::enable_shared_from_this<ChildSupervisor> {
  public:
-  using NotReaped = std::set<SupervisorLink*>;
+  using NotReaped = std::set<ChildSupervisor*>;
 
   // From Begin on until it has been reaped it is among `not_reaped`.
-  SupervisorLink(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped);
+  ChildSupervisor(IoLoop& loop, std::shared_ptr<AdoptedProcesses> adopted, std::shared_ptr<NotReaped> not_reaped);
 
   // When this fails, ending and reaping the process is the caller's.
   Status Begin(SpawnedSupervisor spawned, LaunchSubject subject, const std::string& marker, LaunchEvents events,

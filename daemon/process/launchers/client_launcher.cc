@@ -66,7 +66,7 @@ Result<std::unique_ptr<Launched>> ClientLauncher::Launch(const LaunchRequest& re
   if (!ends.ok()) {
     return Status(ErrorCode::kSpawnFailed, ends.status().what(), ends.status().why(), ends.status().remedy());
   }
-  auto supervisor = std::make_shared<DistantSupervisor>(loop_, nullptr);
+  auto supervisor = std::make_shared<RemoteSupervisor>(loop_, nullptr);
   RETURN_IF_ERROR(
       supervisor->Begin(std::move(ends->ours), SubjectOf(marked), marker, std::move(events), FirstFrames(marked)));
   supervisor->ExpectReady();

@@ -18,7 +18,7 @@
 
 namespace kprof {
 
-class DistantSupervisor;
+class RemoteSupervisor;
 
 class ClientLauncher final : public Launcher {
  public:
@@ -46,7 +46,7 @@ class ClientLauncher final : public Launcher {
   struct Offer {
     uint32_t uid = 0;
     UniqueFd channel;
-    std::weak_ptr<DistantSupervisor> supervisor;
+    std::weak_ptr<RemoteSupervisor> supervisor;
     IoLoop::Timer limit;
   };
   using Offers = std::map<std::string, Offer>;

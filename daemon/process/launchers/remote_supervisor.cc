@@ -19,11 +19,11 @@ using boost::system::error_code;
 
 }  // namespace
 
-DistantSupervisor::DistantSupervisor(IoLoop& loop, EndByForce end_by_force)
+RemoteSupervisor::RemoteSupervisor(IoLoop& loop, EndByForce end_by_force)
     : loop_(loop), end_by_force_(std::move(end_by_force)), lingering_(loop.context()) {}
 
-Status DistantSupervisor::Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
-                                std::string first_frames) {
+Status RemoteSupervisor::Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
+                               std::string first_frames) {
   UniqueFd again(::fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   if (!again.valid()) return FailErrno(errno, "watch the supervisor", "raise the limit of open files");
   error_code error;
@@ -38,7 +38,7 @@ Status DistantSupervisor::Begin(UniqueFd socket, LaunchSubject subject, const st
   return begun;
 }
 
-void DistantSupervisor::Abandon() {
+void RemoteSupervisor::Abandon() {
   channel_->Forget();
   channel_->Close();
   linger_limit_.Cancel();
@@ -46,18 +46,18 @@ void DistantSupervisor::Abandon() {
   lingering_.close(ignored);
 }
 
-void DistantSupervisor::GiveUp(const Status& why) {
+void RemoteSupervisor::GiveUp(const Status& why) {
   channel_->TellLast(why);
   Abandon();
 }
 
-void DistantSupervisor::OnChannelEnd(SupervisorChannel::Why why) {
+void RemoteSupervisor::OnChannelEnd(SupervisorChannel::Why why) {
   if (channel_->over() && why == SupervisorChannel::Why::kEnd) return;
   if (why != SupervisorChannel::Why::kEnd) return Linger();
   ForceAndTell(OkStatus(), WhyItEnded());
 }
 
-Status DistantSupervisor::WhyItEnded() const {
+Status RemoteSupervisor::WhyItEnded() const {
   const std::string& program = channel_->subject().program;
   if (const std::optional<Status>& silent = channel_->silent()) {
     return Status(silent->code(), silent->what(), silent->why() + "; it and its processes have been ended",
@@ -73,7 +73,7 @@ Status DistantSupervisor::WhyItEnded() const {
               "look in the kernel's log for a lack of memory, then run it again");
 }
 
-void DistantSupervisor::Linger() {
+void RemoteSupervisor::Linger() {
   error_code ignored;
   lingering_.shutdown(asio::local::stream_protocol::socket::shutdown_send, ignored);
   linger_limit_ = loop_.After(kSupervisorGoneLimitNs, [self = shared_from_this()] {
@@ -87,7 +87,7 @@ void DistantSupervisor::Linger() {
   OnLingered();
 }
 
-void DistantSupervisor::OnLingered() {
+void RemoteSupervisor::OnLingered() {
   lingering_.async_wait(asio::local::stream_protocol::socket::wait_read,
                         [self = shared_from_this()](const error_code& error) {
                           if (error) return;  // closed
@@ -101,7 +101,7 @@ void DistantSupervisor::OnLingered() {
                         });
 }
 
-void DistantSupervisor::ForceAndTell(const Status& ended, const Status& last) {
+void RemoteSupervisor::ForceAndTell(const Status& ended, const Status& last) {
   if (channel_->over()) return;
   auto tell = [self = shared_from_this(), last](const Status& all_ended) {
     if (!all_ended.ok()) self->channel_->TellMayLiveOn(all_ended);

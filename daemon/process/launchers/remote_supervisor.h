@@ -23,13 +23,13 @@ namespace kprof {
 // A keeper kills its supervisor 20 s after the channel is closed, and sweeps for 10 s at most: by then all are gone.
 inline constexpr int64_t kSupervisorGoneLimitNs = 2 * kSupervisorEndLimitNs;
 
-class DistantSupervisor : public std::enable_shared_from_this<DistantSupervisor> {
+class RemoteSupervisor : public std::enable_shared_from_this<RemoteSupervisor> {
  public:
   // Ends what carries the marker, then calls `done`, in any case and a bounded time later: with why where it could not.
   using EndByForce = std::function<void(std::function<void(Status)> done)>;
 
   // `end_by_force` may be empty.
-  DistantSupervisor(IoLoop& loop, EndByForce end_by_force);
+  RemoteSupervisor(IoLoop& loop, EndByForce end_by_force);
 
   Status Begin(UniqueFd socket, LaunchSubject subject, const std::string& marker, LaunchEvents events,
                std::string first_frames);

@@ -21,7 +21,7 @@ SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, Superviso
     : loop_(loop),
       program_(std::move(program)),
       adopted_(std::make_shared<AdoptedProcesses>(loop, pool)),
-      not_reaped_(std::make_shared<SupervisorLink::NotReaped>()) {
+      not_reaped_(std::make_shared<ChildSupervisor::NotReaped>()) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     LogError("cannot become a child subreaper; what a killed kprof-launch leaves is found by its marker only",
              {{"error", std::to_string(errno)}});
@@ -31,7 +31,7 @@ SupervisorLauncher::SupervisorLauncher(IoLoop& loop, WorkerPool& pool, Superviso
 SupervisorLauncher::~SupervisorLauncher() {
   KPROF_ON_IO_LOOP(loop_);
   adopted_->Close();
-  for (SupervisorLink* link : SupervisorLink::NotReaped(*not_reaped_)) link->Abandon();
+  for (ChildSupervisor* link : ChildSupervisor::NotReaped(*not_reaped_)) link->Abandon();
 }
 
 OwnChildren& SupervisorLauncher::own_children() {
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Launched>> SupervisorLauncher::Launch(const LaunchRequest
   }
   ASSIGN_OR_RETURN(SpawnedSupervisor spawned, SpawnSupervisor(program_, marks, files, adopted_->own()));
   const pid_t pid = spawned.pid;
-  auto link = std::make_shared<SupervisorLink>(loop_, adopted_, not_reaped_);
+  auto link = std::make_shared<ChildSupervisor>(loop_, adopted_, not_reaped_);
   Status begun = link->Begin(std::move(spawned), SubjectOf(marked), marker, std::move(events), FirstFrames(marked));
   if (!begun.ok()) {
     ::kill(pid, SIGKILL);

@@ -22,7 +22,7 @@
 namespace kprof {
 
 class AdoptedProcesses;
-class SupervisorLink;
+class ChildSupervisor;
 
 class SupervisorLauncher final : public Launcher {
  public:
@@ -50,7 +50,7 @@ class SupervisorLauncher final : public Launcher {
   const SupervisorProgram program_;
   // Shared with pending handlers of the io loop and jobs of the pool, which outlive us.
   const std::shared_ptr<AdoptedProcesses> adopted_;
-  const std::shared_ptr<std::set<SupervisorLink*>> not_reaped_;
+  const std::shared_ptr<std::set<ChildSupervisor*>> not_reaped_;
 };
 
 }  // namespace kprof

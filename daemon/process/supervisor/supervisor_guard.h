@@ -19,6 +19,6 @@ char* MakeSharedFolderPath();
 // Forks. Returns in the supervisor's process; the keeper's ends in here, with the supervisor's exit status
 // (kLaunchTree...). REQUIRES: one thread; SIGCHLD is blocked. Fails, returning errno,
 // when no process can be made.
-int ForkUnderKeeper(int control_fd, int child_signal_fd, const char* output_folder);
+int ForkUnderGuard(int control_fd, int child_signal_fd, const char* output_folder);
 
 }  // namespace kprof

@@ -135,7 +135,7 @@ std::string HowItEnded(int wait_status) {
                                   : "status " + std::to_string(WEXITSTATUS(wait_status));
 }
 
-Result<NeuronChild> NeuronChild::Start(const std::vector<std::string>& argv,
+Result<ToolProcess> ToolProcess::Start(const std::vector<std::string>& argv,
                                        const std::vector<std::string>& environment, OwnChildren* own) {
   KPROF_CHECK(!argv.empty());
   const std::string act = "start " + argv[0];
@@ -161,17 +161,17 @@ Result<NeuronChild> NeuronChild::Start(const std::vector<std::string>& argv,
   for (Pipe* pipe : {&out, &error, &report}) pipe->write.Reset();
   UniqueFd pid_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   why = pid_fd.valid() ? ReadReport(report.read.get()) : errno;
-  NeuronChild child(pid, std::move(pid_fd), std::move(out.read), std::move(error.read), own);
+  ToolProcess child(pid, std::move(pid_fd), std::move(out.read), std::move(error.read), own);
   if (why == 0) return child;
   const bool missing = why == ENOENT || why == ENOTDIR;
   return Fail(missing ? ErrorCode::kToolMissing : ErrorCode::kSpawnFailed, act, FailErrno(why, act).why(),
               missing ? "install the Neuron tools (aws-neuronx-tools)" : remedy);
 }
 
-NeuronChild::NeuronChild(pid_t pid, UniqueFd pid_fd, UniqueFd out, UniqueFd error, OwnChildren* own)
+ToolProcess::ToolProcess(pid_t pid, UniqueFd pid_fd, UniqueFd out, UniqueFd error, OwnChildren* own)
     : own_(own), pid_(pid), pid_fd_(std::move(pid_fd)), out_(std::move(out)), error_(std::move(error)) {}
 
-NeuronChild::NeuronChild(NeuronChild&& other) noexcept
+ToolProcess::ToolProcess(ToolProcess&& other) noexcept
     : own_(other.own_),
       pid_(std::exchange(other.pid_, -1)),
       pid_fd_(std::move(other.pid_fd_)),
@@ -179,11 +179,11 @@ NeuronChild::NeuronChild(NeuronChild&& other) noexcept
       error_(std::move(other.error_)),
       error_tail_(std::move(other.error_tail_)) {}
 
-NeuronChild::~NeuronChild() {
+ToolProcess::~ToolProcess() {
   End(0);
 }
 
-NeuronChild::Heard NeuronChild::Read(std::string& out, int wait_ms, int wake_fd) {
+ToolProcess::Heard ToolProcess::Read(std::string& out, int wait_ms, int wake_fd) {
   const auto until = SteadyClock::now() + std::chrono::milliseconds(wait_ms);
   while (out_.valid()) {
     std::array<pollfd, 4> waits = {
@@ -208,7 +208,7 @@ NeuronChild::Heard NeuronChild::Read(std::string& out, int wait_ms, int wake_fd)
   return Heard::kEnd;
 }
 
-void NeuronChild::ReadErrors() {
+void ToolProcess::ReadErrors() {
   std::array<char, 4096> block;
   const ssize_t got = ::read(error_.get(), block.data(), block.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -220,7 +220,7 @@ void NeuronChild::ReadErrors() {
   if (error_tail_.size() > kTailBytes) error_tail_.erase(0, error_tail_.size() - kTailBytes);
 }
 
-std::optional<int> NeuronChild::AwaitEnd(int wait_ms) {
+std::optional<int> ToolProcess::AwaitEnd(int wait_ms) {
   if (pid_ < 0) return std::nullopt;
   const auto until = SteadyClock::now() + std::chrono::milliseconds(wait_ms);
   while (true) {
@@ -239,7 +239,7 @@ std::optional<int> NeuronChild::AwaitEnd(int wait_ms) {
   return status;
 }
 
-void NeuronChild::End(int grace_ms) {
+void ToolProcess::End(int grace_ms) {
   if (pid_ < 0) return;
   if (grace_ms > 0) {
     ::kill(-pid_, SIGTERM);
@@ -250,12 +250,12 @@ void NeuronChild::End(int grace_ms) {
   Forget();  // though it was not waited for: nobody here will any more, so that whoever sweeps may
 }
 
-void NeuronChild::Forget() {
+void ToolProcess::Forget() {
   if (own_ != nullptr) own_->Remove(pid_);
   pid_ = -1;
 }
 
-std::string NeuronChild::ErrorTail() const {
+std::string ToolProcess::ErrorTail() const {
   const size_t begin = error_tail_.find_first_not_of(" \t\r\n");
   if (begin == error_tail_.npos) return "";
   return TerminalText(std::string_view(error_tail_).substr(begin, error_tail_.find_last_not_of(" \t\r\n") - begin + 1));

@@ -18,18 +18,18 @@
 
 namespace kprof {
 
-class NeuronChild {
+class ToolProcess {
  public:
   // `argv[0]` is the program's path; `environment` is all that it gets. `own`: where children of this process are
   // entered, and must outlive this; null: nowhere. Waits until the program runs: 10 s at most, where its file system
   // hangs. Fails with kToolMissing where there is no such program, kSpawnFailed where it cannot be started.
-  static Result<NeuronChild> Start(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+  static Result<ToolProcess> Start(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                                    OwnChildren* own);
   // Kills it and its group. One that hangs in the driver is given up after 2 s: it is entered nowhere any more, and so
   // left to whoever ends and reaps what is not our own.
-  ~NeuronChild();
-  NeuronChild(NeuronChild&& other) noexcept;
-  NeuronChild& operator=(NeuronChild&&) = delete;
+  ~ToolProcess();
+  ToolProcess(ToolProcess&& other) noexcept;
+  ToolProcess& operator=(ToolProcess&&) = delete;
 
   enum class Heard { kBytes, kNothing, kEnd };
   // Appends what it has printed, at most 64 KiB, as soon as there is some. kNothing: none came within `wait_ms`, or
@@ -48,7 +48,7 @@ class NeuronChild {
   std::string ErrorTail() const;
 
  private:
-  NeuronChild(pid_t pid, UniqueFd pid_fd, UniqueFd out, UniqueFd error, OwnChildren* own);
+  ToolProcess(pid_t pid, UniqueFd pid_fd, UniqueFd out, UniqueFd error, OwnChildren* own);
   void ReadErrors();
   void Forget();
 

@@ -79,8 +79,8 @@ void FillKind(const AnalysisKind& kind, v1::AnalysisKind& out) {
 // One question: worked out whole, then sent piece by piece.
 class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
  public:
-  AnalysisSource(const RpcParts& parts, const Caller& caller, const v1::AnalyzeRequest& request)
-      : parts_(parts), caller_(caller), request_(request), question_(parts, caller, "analyze") {}
+  AnalysisSource(const ServiceContext& parts, const Caller& caller, const v1::AnalyzeRequest& request)
+      : context_(parts), caller_(caller), request_(request), question_(parts, caller, "analyze") {}
 
   Result<Pulled> Next(v1::AnalyzeResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
@@ -94,7 +94,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
         return Pulled::kNothingYet;
       }
       if (!answered.ok()) {
-        RecordIfRefused(parts_.audit, caller_, Rpc::kAnalyze, answered);
+        RecordIfRefused(context_.audit, caller_, Rpc::kAnalyze, answered);
         return answered;
       }
       FillHeader(*message.mutable_header());
@@ -155,7 +155,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     std::vector<std::string> runs;
     for (const TracePlace& place : PlacesAsked()) {
       RETURN_IF_ERROR(StillWanted(stop));
-      ASSIGN_OR_RETURN(PartLease lease, parts_.trace_parts.Borrow(place.path));
+      ASSIGN_OR_RETURN(PartLease lease, context_.trace_parts.Borrow(place.path));
       TracePart part = PartOf(*lease);
       if (place.rank) part.rank = place.rank;
       open.push_back(part);
@@ -250,7 +250,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
     return all;
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const v1::AnalyzeRequest request_;
   TraceQuestion question_;
@@ -270,7 +270,7 @@ class AnalysisSource final : public PullSource<v1::AnalyzeResponse> {
 grpc::ServerUnaryReactor* AnalysisServiceImpl::ListAnalyses(grpc::CallbackServerContext* /*context*/,
                                                             const v1::ListAnalysesRequest* /*request*/,
                                                             v1::ListAnalysesResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListAnalyses, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListAnalyses, SizeOf(response));
   if (call->refused()) return call;
   for (const AnalysisKind& kind : AnalysisKinds()) FillKind(kind, *response->add_kinds());
   call->End(OkStatus());
@@ -279,11 +279,11 @@ grpc::ServerUnaryReactor* AnalysisServiceImpl::ListAnalyses(grpc::CallbackServer
 
 grpc::ServerWriteReactor<v1::AnalyzeResponse>* AnalysisServiceImpl::Analyze(grpc::CallbackServerContext* context,
                                                                             const v1::AnalyzeRequest* request) {
-  CallRecord record(desk_, Rpc::kAnalyze);
-  if (!record.admission().ok()) return new RefusedStream<v1::AnalyzeResponse>(std::move(record));
-  auto source = std::make_unique<AnalysisSource>(parts_, record.caller(), *request);
+  CallRecord record(admission_, Rpc::kAnalyze);
+  if (!record.admitted().ok()) return new RefusedStream<v1::AnalyzeResponse>(std::move(record));
+  auto source = std::make_unique<AnalysisSource>(context_, record.caller(), *request);
   // An answer that nobody reads holds memory of all queries: it is given up.
-  return new PullStream<v1::AnalyzeResponse>(std::move(record), parts_.loop, parts_.queries, std::move(source),
+  return new PullStream<v1::AnalyzeResponse>(std::move(record), context_.loop, context_.queries, std::move(source),
                                              context);
 }
 

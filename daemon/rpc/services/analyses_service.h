@@ -15,8 +15,8 @@ namespace kprof {
 
 class AnalysisServiceImpl final : public v1::AnalysisService::CallbackService {
  public:
-  AnalysisServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk)
-      : parts_(parts), desk_(std::move(desk)) {}
+  AnalysisServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
+      : context_(parts), admission_(std::move(admission)) {}
 
   grpc::ServerUnaryReactor* ListAnalyses(grpc::CallbackServerContext* context, const v1::ListAnalysesRequest* request,
                                          v1::ListAnalysesResponse* response) override;
@@ -24,8 +24,8 @@ class AnalysisServiceImpl final : public v1::AnalysisService::CallbackService {
                                                          const v1::AnalyzeRequest* request) override;
 
  private:
-  const RpcParts& parts_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const ServiceContext& context_;
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -21,7 +21,7 @@ constexpr std::string_view kOfLogs = "output_dropped";
 constexpr const char* kRunAgain = "run the benchmark by itself: kprofctl capture command --device 0 --exclusive -- CMD";
 
 // The one device that the run had, as it is now.
-Result<Device> DeviceOf(const RpcParts& parts, const RunRow& run, const std::string& act) {
+Result<Device> DeviceOf(const ServiceContext& parts, const RunRow& run, const std::string& act) {
   const auto refuse = [&](const std::string& why, const std::string& remedy) {
     return Fail(ErrorCode::kUsage, act, why, remedy);
   };
@@ -70,13 +70,13 @@ std::string DoubtsOf(const RunRow& run) {
   return doubts;
 }
 
-DeviceFacts FactsOf(const RpcParts& parts, const Device& device) {
+DeviceFacts FactsOf(const ServiceContext& parts, const Device& device) {
   if (parts.node_devices == nullptr) return {};
   Result<DeviceFacts> facts = parts.node_devices->FactsOf(device.id);
   return facts.ok() ? *std::move(facts) : DeviceFacts();
 }
 
-AuditEntry EntryOf(const RpcParts& parts, const Caller& caller, const char* action, const Device& device) {
+AuditEntry EntryOf(const ServiceContext& parts, const Caller& caller, const char* action, const Device& device) {
   AuditEntry entry;
   entry.time_ns = parts.clock.unix_ns();
   entry.by = ActorOf(caller);
@@ -85,7 +85,7 @@ AuditEntry EntryOf(const RpcParts& parts, const Caller& caller, const char* acti
   return entry;
 }
 
-void RecordOfRun(const RpcParts& parts, const Caller& caller, const RunRow& run,
+void RecordOfRun(const ServiceContext& parts, const Caller& caller, const RunRow& run,
                  const v1::RecordCeilingRequest& request, v1::RecordCeilingResponse& response, const EndCall& end) {
   const std::string act = "record a ceiling of run " + run.id;
   if (parts.ceilings == nullptr || parts.peaks == nullptr) {
@@ -121,7 +121,7 @@ void RecordOfRun(const RpcParts& parts, const Caller& caller, const RunRow& run,
 
 }  // namespace
 
-void RecordCeiling(const RpcParts& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
+void RecordCeiling(const ServiceContext& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
                    v1::RecordCeilingResponse& response, EndCall end) {
   LookUpRun(parts, caller, request.run_id(), Rpc::kRecordCeiling, "record a ceiling of run",
             [&parts, caller, &request, &response, end = std::move(end)](const Result<RunRow>& run) {
@@ -134,7 +134,7 @@ void RecordCeiling(const RpcParts& parts, const Caller& caller, const v1::Record
             });
 }
 
-void ForgetCeilings(const RpcParts& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
+void ForgetCeilings(const ServiceContext& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
                     v1::ForgetCeilingsResponse& response, EndCall end) {
   parts.loop.Post([&parts, caller, &request, &response, end = std::move(end)] {
     const std::string act = "forget the ceilings of device '" + ReadableText(request.device_id()) + "'";

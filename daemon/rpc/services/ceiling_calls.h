@@ -15,10 +15,10 @@ namespace kprof {
 using EndCall = std::function<void(const Status&)>;
 
 // Fails as NodeService says.
-void RecordCeiling(const RpcParts& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
+void RecordCeiling(const ServiceContext& parts, const Caller& caller, const v1::RecordCeilingRequest& request,
                    v1::RecordCeilingResponse& response, EndCall end);
 
-void ForgetCeilings(const RpcParts& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
+void ForgetCeilings(const ServiceContext& parts, const Caller& caller, const v1::ForgetCeilingsRequest& request,
                     v1::ForgetCeilingsResponse& response, EndCall end);
 
 }  // namespace kprof

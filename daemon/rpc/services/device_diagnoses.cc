@@ -77,7 +77,7 @@ std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStandin
   return found;
 }
 
-std::vector<Diagnosis> DiagnoseDevices(const RpcParts& parts) {
+std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& parts) {
   if (parts.node_devices == nullptr) return {};
   std::vector<AcceleratorStanding> accelerators;
   const std::shared_ptr<const DeviceList> list = parts.devices.now();

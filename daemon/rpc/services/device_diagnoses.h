@@ -23,6 +23,6 @@ struct AcceleratorStanding {
 std::vector<Diagnosis> DiagnoseAccelerators(const std::vector<AcceleratorStanding>& accelerators, bool may_lock);
 
 // The same of those that this node has now.
-std::vector<Diagnosis> DiagnoseDevices(const RpcParts& parts);
+std::vector<Diagnosis> DiagnoseDevices(const ServiceContext& parts);
 
 }  // namespace kprof

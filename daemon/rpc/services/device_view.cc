@@ -26,7 +26,7 @@ bool MaySee(const Caller& caller, Rpc rpc, const OwnedObject& object) {
 }  // namespace
 
 void DeviceView::Fill(Detail detail, google::protobuf::RepeatedPtrField<v1::Device>& out) const {
-  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  const std::shared_ptr<const DeviceList> list = context_.devices.now();
   for (const Device& device : list->all()) {
     v1::Device& message = *out.Add();
     message.set_id(device.id);
@@ -40,17 +40,17 @@ void DeviceView::Fill(Detail detail, google::protobuf::RepeatedPtrField<v1::Devi
 
 // Who may not see the holder sees that there is one.
 void DeviceView::FillLease(const Device& device, v1::Device& out) const {
-  out.set_queued(parts_.runs.queue().CountWaitingFor(device.id));
-  if (std::optional<int64_t> since_ns = parts_.runs.queue().HeldSince(device.id)) {
-    out.set_held_since_unix_ns(parts_.clock.unix_ns() - (parts_.clock.mono_ns() - *since_ns));
+  out.set_queued(context_.runs.queue().CountWaitingFor(device.id));
+  if (std::optional<int64_t> since_ns = context_.runs.queue().HeldSince(device.id)) {
+    out.set_held_since_unix_ns(context_.clock.unix_ns() - (context_.clock.mono_ns() - *since_ns));
   }
-  const std::string holder = parts_.runs.queue().HolderOf(device.id);
-  const SessionRow* session = parts_.runs.sessions().FindOpenRow(holder);
+  const std::string holder = context_.runs.queue().HolderOf(device.id);
+  const SessionRow* session = context_.runs.sessions().FindOpenRow(holder);
   if (session != nullptr && MaySee(caller_, Rpc::kGetSession, {session->uid, false, "session"})) {
     out.set_session_id(holder);
     out.set_session_uid(session->uid);
   }
-  const RunRow* run = parts_.runs.FindOpenRow(parts_.runs.RunOn(device.id));
+  const RunRow* run = context_.runs.FindOpenRow(context_.runs.RunOn(device.id));
   if (run != nullptr && MaySee(caller_, Rpc::kGetRun, {run->uid, run->shared})) {
     out.set_run_id(run->id);
     out.set_run_uid(run->uid);
@@ -59,23 +59,23 @@ void DeviceView::FillLease(const Device& device, v1::Device& out) const {
 
 void DeviceView::FillFacts(const Device& device, Detail detail, v1::Device& out) const {
   DeviceFacts facts;
-  if (parts_.node_devices != nullptr) {
-    if (Result<DeviceFacts> known = parts_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
+  if (context_.node_devices != nullptr) {
+    if (Result<DeviceFacts> known = context_.node_devices->FactsOf(device.id); known.ok()) facts = *std::move(known);
   }
   FillDeviceHealth(facts, out);
   if (detail == Detail::kLease) return;
   FillDeviceFacts(facts, out);
   FillOwners(out);
-  if (parts_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
-  if (detail != Detail::kAll || parts_.peaks == nullptr) return;
+  if (context_.clocks != nullptr && facts.nvidia) FillClocks(device.id, *out.mutable_clocks());
+  if (detail != Detail::kAll || context_.peaks == nullptr) return;
   std::vector<MeasuredCeiling> ceilings;
-  if (parts_.ceilings != nullptr) ceilings = parts_.ceilings->Of(CeilingBook::KeyOf(device, facts));
-  FillPeaks(PeaksOf(device, facts, *parts_.peaks, ceilings), facts, out);
+  if (context_.ceilings != nullptr) ceilings = context_.ceilings->Of(CeilingBook::KeyOf(device, facts));
+  FillPeaks(PeaksOf(device, facts, *context_.peaks, ceilings), facts, out);
 }
 
 // Whose the processes are that are on it, as far as the host tells.
 void DeviceView::FillOwners(v1::Device& out) const {
-  if (parts_.user_names == nullptr) return;
+  if (context_.user_names == nullptr) return;
   int looked_up = 0;
   const auto look = [&](auto& process) {
     if (++looked_up > kMostOwners) return;
@@ -83,7 +83,7 @@ void DeviceView::FillOwners(v1::Device& out) const {
     if (process.command().empty()) process.set_command(ReadableText(known.name));
     if (!known.uid) return;
     process.set_uid(*known.uid);
-    process.set_user(ReadableText(parts_.user_names->NameOf(*known.uid).value_or("")));
+    process.set_user(ReadableText(context_.user_names->NameOf(*known.uid).value_or("")));
   };
   if (out.has_nvidia()) {
     for (v1::DeviceProcess& process : *out.mutable_nvidia()->mutable_processes()) look(process);
@@ -94,10 +94,10 @@ void DeviceView::FillOwners(v1::Device& out) const {
 }
 
 void DeviceView::FillClocks(const std::string& device_id, v1::DeviceClocks& out) const {
-  if (parts_.clocks == nullptr) return;
+  if (context_.clocks == nullptr) return;
   out.set_lockable(true);
-  out.set_trouble(ReadableText(parts_.clocks->TroubleOf(device_id).why()));
-  const std::optional<DeviceClocks::Held> held = parts_.clocks->HeldOn(device_id);
+  out.set_trouble(ReadableText(context_.clocks->TroubleOf(device_id).why()));
+  const std::optional<DeviceClocks::Held> held = context_.clocks->HeldOn(device_id);
   out.set_locked(held.has_value());
   if (!held) return;
   if (held->what.held.sm_mhz) out.set_locked_sm_mhz(*held->what.held.sm_mhz);

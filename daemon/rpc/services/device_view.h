@@ -13,7 +13,7 @@ namespace kprof {
 
 class DeviceView {
  public:
-  DeviceView(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+  DeviceView(const ServiceContext& parts, const Caller& caller) : context_(parts), caller_(caller) {}
 
   enum class Detail {
     kLease,  // who holds it, and whether it is well
@@ -31,7 +31,7 @@ class DeviceView {
   void FillFacts(const Device& device, Detail detail, v1::Device& out) const;
   void FillOwners(v1::Device& out) const;
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller& caller_;
 };
 

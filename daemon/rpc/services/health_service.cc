@@ -56,7 +56,7 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
 
   void Begin() {
     if (ended_) return;
-    if (!record_.admission().ok()) return End(ToGrpc(record_.admission()));
+    if (!record_.admitted().ok()) return End(ToGrpc(record_.admitted()));
     watch_ = state_.Watch([this] { Tell(); });
     Tell();
   }
@@ -80,7 +80,7 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
   ServingState& state_;
   const bool is_served_;
   CallRecord record_;
-  HandOver to_grpc_;             // of what the constructor made; all else is the loop's
+  TsanHandoff to_grpc_;          // of what the constructor made; all else is the loop's
   HealthCheckResponse message_;  // the last one; UNKNOWN before the first
   ServingState::WatchId watch_ = 0;
   bool writing_ = false;
@@ -91,7 +91,7 @@ class HealthWatch final : public grpc::ServerWriteReactor<HealthCheckResponse> {
 
 grpc::ServerUnaryReactor* HealthServiceImpl::Check(grpc::CallbackServerContext* /*context*/,
                                                    const HealthCheckRequest* request, HealthCheckResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kCheckHealth);
+  auto* call = new UnaryCall(admission_, Rpc::kCheckHealth);
   if (call->refused()) return call;
   if (!IsServed(request->service())) {
     call->End(Fail(ErrorCode::kNotFound, "check health", "there is no service of that name here",
@@ -107,7 +107,7 @@ grpc::ServerUnaryReactor* HealthServiceImpl::Check(grpc::CallbackServerContext* 
 
 grpc::ServerWriteReactor<HealthCheckResponse>* HealthServiceImpl::Watch(grpc::CallbackServerContext* /*context*/,
                                                                         const HealthCheckRequest* request) {
-  return new HealthWatch(CallRecord(desk_, Rpc::kWatchHealth), loop_, state_, IsServed(request->service()));
+  return new HealthWatch(CallRecord(admission_, Rpc::kWatchHealth), loop_, state_, IsServed(request->service()));
 }
 
 }  // namespace kprof

@@ -1,6 +1,6 @@
 // grpc.health.v1.Health for one caller: whether the daemon serves, all of it or one of its services, which is the same.
-// Our own, so that whoever asks comes by the caller's desk as with any call: gRPC's own one knows no callers and no
-// limits. A Watch counts among the caller's watches.
+// Our own, so that whoever asks comes by the caller's admission as with any call: gRPC's own one knows no callers and
+// no limits. A Watch counts among the caller's watches.
 //
 // Handlers run on gRPC's threads and never block. What it is given outlives it, it outlives its calls.
 #pragma once
@@ -17,8 +17,8 @@ namespace kprof {
 
 class HealthServiceImpl final : public grpc::health::v1::Health::CallbackService {
  public:
-  HealthServiceImpl(IoLoop& loop, ServingState& state, std::shared_ptr<CallerDesk> desk)
-      : loop_(loop), state_(state), desk_(std::move(desk)) {}
+  HealthServiceImpl(IoLoop& loop, ServingState& state, std::shared_ptr<CallAdmission> admission)
+      : loop_(loop), state_(state), admission_(std::move(admission)) {}
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const grpc::health::v1::HealthCheckRequest* request,
@@ -29,7 +29,7 @@ class HealthServiceImpl final : public grpc::health::v1::Health::CallbackService
  private:
   IoLoop& loop_;
   ServingState& state_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

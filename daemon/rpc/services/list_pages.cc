@@ -73,7 +73,7 @@ Status ReadPage(Db& db, RunFilter filter, v1::ListRunsResponse& page) {
   return OkStatus();
 }
 
-Status ReadStored(const RpcParts& parts, const Caller& caller, const v1::ListRunsRequest& request,
+Status ReadStored(const ServiceContext& parts, const Caller& caller, const v1::ListRunsRequest& request,
                   v1::ListRunsResponse& page) {
   ASSIGN_OR_RETURN(RunFilter filter, FilterOf(caller, request));
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
@@ -87,7 +87,7 @@ struct EndSearch {
   size_t next = 0;
   std::vector<RunRow> ended;
 };
-void GoOn(const RpcParts& parts, const std::shared_ptr<EndSearch>& search) {
+void GoOn(const ServiceContext& parts, const std::shared_ptr<EndSearch>& search) {
   const size_t end = std::min(search->next + static_cast<size_t>(kPortionRuns), search->ids.size());
   for (; search->next < end; ++search->next) {
     const RunRow* open = parts.runs.FindOpenRow(search->ids[search->next]);
@@ -116,8 +116,8 @@ void OverlayEnds(const std::vector<RunRow>& ended, const v1::ListRunsRequest& re
 // One call: its request, its page on the way, and what to do with it. Shared by whatever works on it next.
 class PageCall : public std::enable_shared_from_this<PageCall> {
  public:
-  PageCall(const RpcParts& parts, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
-      : parts_(parts), caller_(caller), stamp_(parts.catalog.changes().count()), response_(response), call_(call) {}
+  PageCall(const ServiceContext& parts, const Caller& caller, grpc::ByteBuffer& response, UnaryCall& call)
+      : context_(parts), caller_(caller), stamp_(parts.catalog.changes().count()), response_(response), call_(call) {}
 
   bool Parse(const grpc::ByteBuffer& request) {
     std::vector<grpc::Slice> slices;
@@ -135,19 +135,19 @@ class PageCall : public std::enable_shared_from_this<PageCall> {
 
  private:
   bool IsKnown() {
-    std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key_, stamp_);
+    std::optional<grpc::ByteBuffer> known = context_.answers.Find(key_, stamp_);
     if (known) response_ = *known;
     return known.has_value();
   }
 
   void OnWorker(std::function<void()> work) {
-    Status submitted = parts_.workers.Submit(std::move(work));
+    Status submitted = context_.workers.Submit(std::move(work));
     if (!submitted.ok()) call_.End(submitted);
   }
 
   void Read() {
     if (IsKnown()) return call_.End(OkStatus());  // by now: others had asked the same
-    Status stored = ReadStored(parts_, caller_, request_, page_);
+    Status stored = ReadStored(context_, caller_, request_, page_);
     if (!stored.ok()) return call_.End(stored);
     auto search = std::make_shared<EndSearch>();  // shared: std::function copies
     for (const v1::Run& run : page_.runs()) {
@@ -160,16 +160,16 @@ class PageCall : public std::enable_shared_from_this<PageCall> {
         self->Answer();
       });
     };
-    parts_.loop.Post([this, self = shared_from_this(), search] { GoOn(parts_, search); });
+    context_.loop.Post([this, self = shared_from_this(), search] { GoOn(context_, search); });
   }
 
   void Answer() {
     response_ = BytesOf(page_);
-    parts_.answers.Put(key_, stamp_, response_);
+    context_.answers.Put(key_, stamp_, response_);
     call_.End(OkStatus());
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const uint64_t stamp_;
   grpc::ByteBuffer& response_;
@@ -181,7 +181,7 @@ class PageCall : public std::enable_shared_from_this<PageCall> {
 
 }  // namespace
 
-void AnswerRunPage(const RpcParts& parts, const Caller& caller, const grpc::ByteBuffer& request,
+void AnswerRunPage(const ServiceContext& parts, const Caller& caller, const grpc::ByteBuffer& request,
                    grpc::ByteBuffer& response, UnaryCall& call) {
   auto page = std::make_shared<PageCall>(parts, caller, response, call);
   if (!page->Parse(request)) return call.End(Fail(ErrorCode::kUsage, "list runs", "the request is no ListRunsRequest"));

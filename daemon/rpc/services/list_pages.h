@@ -11,7 +11,7 @@ namespace kprof {
 // Any thread; never blocks. Ends the call: at once, with the page of before, while nothing has changed since.
 // Fails with kUsage for what is no request, a negative page size, an unknown state or a token that is no run's id, with
 // kQueueFull when the workers take no more or no reader is free in time, and as the catalog does.
-void AnswerRunPage(const RpcParts& parts, const Caller& caller, const grpc::ByteBuffer& request,
+void AnswerRunPage(const ServiceContext& parts, const Caller& caller, const grpc::ByteBuffer& request,
                    grpc::ByteBuffer& response, UnaryCall& call);
 
 }  // namespace kprof

@@ -37,7 +37,7 @@ grpc::ByteBuffer WithTime(const grpc::ByteBuffer& answer, int64_t now_unix_ns) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-Status FillStorage(const RpcParts& parts, uint32_t caller_uid, v1::StorageStatus& out) {
+Status FillStorage(const ServiceContext& parts, uint32_t caller_uid, v1::StorageStatus& out) {
   ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts.catalog.readers().Borrow());
   ASSIGN_OR_RETURN(CatalogCounts counts, ReadCounts(*reader));
   const std::string& folder = parts.catalog.layout().state_folder;
@@ -100,7 +100,7 @@ void DiagnoseOwnStorage(const v1::StoredByUser& own, v1::DiagnoseResponse& out) 
                out);
 }
 
-Status DiagnoseStorage(const RpcParts& parts, const std::string& health, uint32_t caller_uid,
+Status DiagnoseStorage(const ServiceContext& parts, const std::string& health, uint32_t caller_uid,
                        v1::DiagnoseResponse& out) {
   v1::StorageStatus storage;
   RETURN_IF_ERROR(FillStorage(parts, caller_uid, storage));
@@ -131,7 +131,7 @@ Status DiagnoseStorage(const RpcParts& parts, const std::string& health, uint32_
 }  // namespace
 
 void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
-  const NodeInfo& node = parts_.node;
+  const NodeInfo& node = context_.node;
   out.set_version(node.version);
   out.set_started_unix_ns(node.started_unix_ns);
   out.set_pid(getpid());
@@ -139,7 +139,7 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   out.set_node_name(node.name);
   out.set_caller_uid(caller().uid);
   out.set_socket_path(node.socket_path);
-  const Runs& runs = parts_.runs;
+  const Runs& runs = context_.runs;
   v1::QueueStatus& queue = *out.mutable_queue();
   queue.set_queued(static_cast<int32_t>(runs.queued()));
   queue.set_running(static_cast<int32_t>(runs.running()));
@@ -148,31 +148,31 @@ void NodeServiceImpl::FillStatus(v1::GetStatusResponse& out) const {
   queue.set_sessions_queued(static_cast<int32_t>(runs.sessions().queued()));
   queue.set_sessions_open(static_cast<int32_t>(runs.sessions().open()));
   queue.set_sessions_attached(static_cast<int32_t>(runs.sessions().CountAttached()));
-  DeviceView(parts_, caller()).Fill(DeviceView::Detail::kLease, *out.mutable_devices());
+  DeviceView(context_, caller()).Fill(DeviceView::Detail::kLease, *out.mutable_devices());
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext* /*context*/,
                                                      const grpc::ByteBuffer* /*request*/, grpc::ByteBuffer* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kGetStatus, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kGetStatus, SizeOf(response));
   if (call->refused()) return call;
-  const uint64_t stamp = parts_.catalog.changes().count();
+  const uint64_t stamp = context_.catalog.changes().count();
   // What others do with the disk is no change of ours: that part is a second old at most.
   const std::string key = "status " + std::to_string(caller().uid) + (caller().sees_all() ? " all " : " ") +
-                          std::to_string(parts_.clock.mono_ns() / (1000 * kNanosPerMilli));
-  if (std::optional<grpc::ByteBuffer> known = parts_.answers.Find(key, stamp)) {
-    *response = WithTime(*known, parts_.clock.unix_ns());
+                          std::to_string(context_.clock.mono_ns() / (1000 * kNanosPerMilli));
+  if (std::optional<grpc::ByteBuffer> known = context_.answers.Find(key, stamp)) {
+    *response = WithTime(*known, context_.clock.unix_ns());
     call->End(OkStatus());
     return call;
   }
   auto status = std::make_shared<v1::GetStatusResponse>();  // shared: std::function copies
-  parts_.loop.Post([this, call, response, status, stamp, key] {
+  context_.loop.Post([this, call, response, status, stamp, key] {
     FillStatus(*status);
-    call->EndOnWorker(parts_.workers, [this, response, status, stamp, key, health = parts_.health.text] {
-      Status filled = FillStorage(parts_, caller().uid, *status->mutable_storage());
+    call->EndOnWorker(context_.workers, [this, response, status, stamp, key, health = context_.health.text] {
+      Status filled = FillStorage(context_, caller().uid, *status->mutable_storage());
       status->mutable_storage()->set_health(filled.ok() ? health : ReadableText(filled.ToString()));
       const grpc::ByteBuffer answer = BytesOf(*status);
-      parts_.answers.Put(key, stamp, answer);
-      *response = WithTime(answer, parts_.clock.unix_ns());
+      context_.answers.Put(key, stamp, answer);
+      *response = WithTime(answer, context_.clock.unix_ns());
       return OkStatus();
     });
   });
@@ -182,56 +182,56 @@ grpc::ServerUnaryReactor* NodeServiceImpl::GetStatus(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* NodeServiceImpl::ListDevices(grpc::CallbackServerContext* /*context*/,
                                                        const v1::ListDevicesRequest* /*request*/,
                                                        v1::ListDevicesResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListDevices, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListDevices, SizeOf(response));
   if (call->refused()) return call;
   auto answer = [this, call, response] {
-    DeviceView(parts_, caller()).Fill(DeviceView::Detail::kAll, *response->mutable_devices());
+    DeviceView(context_, caller()).Fill(DeviceView::Detail::kAll, *response->mutable_devices());
     call->End(OkStatus());
   };
-  parts_.loop.Post([this, answer] {
-    parts_.node_devices == nullptr ? answer() : parts_.node_devices->Refresh(kDevicesAnswerNs, answer);
+  context_.loop.Post([this, answer] {
+    context_.node_devices == nullptr ? answer() : context_.node_devices->Refresh(kDevicesAnswerNs, answer);
   });
   return call;
 }
 
 grpc::ServerWriteReactor<v1::WatchDevicesResponse>* NodeServiceImpl::WatchDevices(
     grpc::CallbackServerContext* /*context*/, const v1::WatchDevicesRequest* request) {
-  return StartWatchDevices(CallRecord(desk_, Rpc::kWatchDevices), parts_, *request);
+  return StartWatchDevices(CallRecord(admission_, Rpc::kWatchDevices), context_, *request);
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::RecordCeiling(grpc::CallbackServerContext* /*context*/,
                                                          const v1::RecordCeilingRequest* request,
                                                          v1::RecordCeilingResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kRecordCeiling);
+  auto* call = new UnaryCall(admission_, Rpc::kRecordCeiling);
   if (call->refused()) return call;
-  kprof::RecordCeiling(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  kprof::RecordCeiling(context_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
   return call;
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::ForgetCeilings(grpc::CallbackServerContext* /*context*/,
                                                           const v1::ForgetCeilingsRequest* request,
                                                           v1::ForgetCeilingsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kForgetCeilings);
+  auto* call = new UnaryCall(admission_, Rpc::kForgetCeilings);
   if (call->refused()) return call;
-  kprof::ForgetCeilings(parts_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
+  kprof::ForgetCeilings(context_, caller(), *request, *response, [call](const Status& status) { call->End(status); });
   return call;
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext* /*context*/,
                                                     const v1::DiagnoseRequest* /*request*/,
                                                     v1::DiagnoseResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kDiagnose);
+  auto* call = new UnaryCall(admission_, Rpc::kDiagnose);
   if (call->refused()) return call;
   auto diagnose_the_rest = [this, call, response] {
-    call->EndOnWorker(parts_.workers, [this, response, health = parts_.health.text] {
+    call->EndOnWorker(context_.workers, [this, response, health = context_.health.text] {
       for (const Diagnosis& diagnosis : DiagnoseNode()) AddDiagnosis(diagnosis, *response);
-      return DiagnoseStorage(parts_, health, caller().uid, *response);
+      return DiagnoseStorage(context_, health, caller().uid, *response);
     });
   };
-  parts_.loop.Post([this, response, diagnose_the_rest] {
-    for (const Diagnosis& diagnosis : DiagnoseDevices(parts_)) AddDiagnosis(diagnosis, *response);
-    if (parts_.helper_watch == nullptr) return diagnose_the_rest();
-    parts_.helper_watch->Find([response, diagnose_the_rest](const Result<HelperState>& heard) {
+  context_.loop.Post([this, response, diagnose_the_rest] {
+    for (const Diagnosis& diagnosis : DiagnoseDevices(context_)) AddDiagnosis(diagnosis, *response);
+    if (context_.helper_watch == nullptr) return diagnose_the_rest();
+    context_.helper_watch->Find([response, diagnose_the_rest](const Result<HelperState>& heard) {
       AddDiagnosis(DiagnoseHelper(heard), *response);
       diagnose_the_rest();
     });
@@ -241,20 +241,20 @@ grpc::ServerUnaryReactor* NodeServiceImpl::Diagnose(grpc::CallbackServerContext*
 
 grpc::ServerWriteReactor<v1::BackUpCatalogResponse>* NodeServiceImpl::BackUpCatalog(
     grpc::CallbackServerContext* context, const v1::BackUpCatalogRequest* /*request*/) {
-  CallRecord record(desk_, Rpc::kBackUpCatalog);
-  if (!record.admission().ok()) return new RefusedStream<v1::BackUpCatalogResponse>(std::move(record));
+  CallRecord record(admission_, Rpc::kBackUpCatalog);
+  if (!record.admitted().ok()) return new RefusedStream<v1::BackUpCatalogResponse>(std::move(record));
   // A backup holds the one place there is, and its copy's disk: one that nobody reads is given up.
-  return new PullStream<v1::BackUpCatalogResponse>(std::move(record), parts_.loop, parts_.bulk,
-                                                   MakeBackUpSource(parts_, caller()), context);
+  return new PullStream<v1::BackUpCatalogResponse>(std::move(record), context_.loop, context_.bulk,
+                                                   MakeBackUpSource(context_, caller()), context);
 }
 
 grpc::ServerUnaryReactor* NodeServiceImpl::ListAudit(grpc::CallbackServerContext* /*context*/,
                                                      const v1::ListAuditRequest* request,
                                                      v1::ListAuditResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListAudit, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListAudit, SizeOf(response));
   if (call->refused()) return call;
-  call->EndOnWorker(parts_.workers,
-                    [this, request, response] { return ReadAuditPage(parts_.catalog, *request, *response); });
+  call->EndOnWorker(context_.workers,
+                    [this, request, response] { return ReadAuditPage(context_.catalog, *request, *response); });
   return call;
 }
 

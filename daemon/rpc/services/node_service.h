@@ -15,7 +15,8 @@ namespace kprof {
 class NodeServiceImpl final
     : public v1::NodeService::WithRawCallbackMethod_GetStatus<v1::NodeService::CallbackService> {
  public:
-  NodeServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
+  NodeServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
+      : context_(parts), admission_(std::move(admission)) {}
 
   // In bytes, as most answers are those of before (answer_cache.h).
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
@@ -41,10 +42,10 @@ class NodeServiceImpl final
   // Io loop.
   void FillStatus(v1::GetStatusResponse& out) const;
 
-  const Caller& caller() const { return desk_->caller(); }
+  const Caller& caller() const { return admission_->caller(); }
 
-  const RpcParts& parts_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const ServiceContext& context_;
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

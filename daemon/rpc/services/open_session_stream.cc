@@ -19,23 +19,23 @@ namespace {
 // which is made durable by another thread, has been opened.
 class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionResponse> {
  public:
-  OpenSessionStream(CallRecord record, const RpcParts& parts, const v1::OpenSessionRequest& message)
-      : parts_(parts), record_(std::move(record)), resume_token_(message.resume_token()) {
+  OpenSessionStream(CallRecord record, const ServiceContext& parts, const v1::OpenSessionRequest& message)
+      : context_(parts), record_(std::move(record)), resume_token_(message.resume_token()) {
     record_.BecomeWatch();
-    Status refused = record_.admission();
+    Status refused = record_.admitted();
     SessionRequest request = RequestOf(record_.caller(), message);
     if (refused.ok() && resume_token_.empty()) refused = CheckSessionRequest(request);
     if (refused.ok() && resume_token_.empty()) {
       refused = AuthorizePriority(record_.caller(), request.priority, "open a session");
-      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, refused);
+      RecordIfRefused(context_.audit, record_.caller(), Rpc::kOpenSession, refused);
     }
     to_grpc_.Give();
-    parts_.loop.Post([this, refused, request = std::move(request)] { Begin(refused, request); });
+    context_.loop.Post([this, refused, request = std::move(request)] { Begin(refused, request); });
   }
 
   void OnWriteDone(bool ok) override {
     to_grpc_.Take();
-    parts_.loop.Post([this, ok] {
+    context_.loop.Post([this, ok] {
       writing_ = false;
       if (finished_) return;
       if (!ok) return End(grpc::Status::CANCELLED);
@@ -45,11 +45,11 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
   }
   void OnCancel() override {
     to_grpc_.Take();
-    parts_.loop.Post([this] { End(grpc::Status::CANCELLED); });
+    context_.loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
     to_grpc_.Take();
-    parts_.loop.Post([this] {
+    context_.loop.Post([this] {
       released_ = true;
       if (!opening_) delete this;
     });
@@ -58,7 +58,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
  private:
   ~OpenSessionStream() override = default;
 
-  Sessions& sessions() { return parts_.runs.sessions(); }
+  Sessions& sessions() { return context_.runs.sessions(); }
 
   void Begin(const Status& refused, const SessionRequest& request) {
     if (finished_) return;
@@ -72,7 +72,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     opening_ = true;
     sessions().Open(request, [this](const Result<SessionRow>& row) {
       opening_ = false;
-      RecordIfRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, row.status());
+      RecordIfRefused(context_.audit, record_.caller(), Rpc::kOpenSession, row.status());
       if (finished_ && row.ok()) CloseUnknown(row->id);
       if (released_) {
         delete this;
@@ -87,9 +87,9 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
   void RecordNotResumed(const Status& why) {
     const SessionRow* row = sessions().FindByToken(resume_token_);
     if (row == nullptr) {
-      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, why);
+      RecordRefused(context_.audit, record_.caller(), Rpc::kOpenSession, why);
     } else if (row->uid != record_.caller().uid) {
-      RecordRefused(parts_.audit, record_.caller(), Rpc::kOpenSession, *row, why);
+      RecordRefused(context_.audit, record_.caller(), Rpc::kOpenSession, *row, why);
     }
   }
 
@@ -116,7 +116,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     FillSession(row, *message_.mutable_session());
     FillOutlook(pending_->outlook, message_);
     message_.set_resume_token(pending_->token);
-    message_.set_now_unix_ns(parts_.clock.unix_ns());
+    message_.set_now_unix_ns(context_.clock.unix_ns());
     if (IsOver(row.state)) {
       last_ = !row.granted_ns && row.error ? ToGrpc(StatusOfEnd(row)) : grpc::Status::OK;
     } else if (!row.attached && row.state == SessionState::kOpen) {
@@ -146,10 +146,10 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
     Finish(record_.Ending(status));
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   CallRecord record_;
   const std::string resume_token_;
-  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
+  TsanHandoff to_grpc_;  // of what the constructor made; all else is the loop's
   std::string id_;
   WatchId watch_ = 0;
   v1::OpenSessionResponse message_;
@@ -164,7 +164,7 @@ class OpenSessionStream final : public grpc::ServerWriteReactor<v1::OpenSessionR
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const RpcParts& parts,
+grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const ServiceContext& parts,
                                                                     const v1::OpenSessionRequest& request) {
   return new OpenSessionStream(std::move(record), parts, request);
 }

@@ -12,7 +12,7 @@
 namespace kprof {
 
 // Any thread. Owns itself; `request` is read before it returns. `parts` outlives it.
-grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const RpcParts& parts,
+grpc::ServerWriteReactor<v1::OpenSessionResponse>* StartOpenSession(CallRecord record, const ServiceContext& parts,
                                                                     const v1::OpenSessionRequest& request);
 
 }  // namespace kprof

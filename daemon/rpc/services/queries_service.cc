@@ -18,8 +18,8 @@ constexpr int64_t kMaxRows = 10'000'000;
 
 class QuerySource final : public PullSource<v1::QueryResponse> {
  public:
-  QuerySource(const RpcParts& parts, const Caller& caller, const v1::QueryRequest& request)
-      : parts_(parts), caller_(caller), request_(request), question_(parts, caller, "query") {}
+  QuerySource(const ServiceContext& parts, const Caller& caller, const v1::QueryRequest& request)
+      : context_(parts), caller_(caller), request_(request), question_(parts, caller, "query") {}
 
   Result<Pulled> Next(v1::QueryResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
@@ -56,12 +56,12 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     if (!question_.runs().empty()) {
       std::vector<std::string> runs;
       for (const RunRow& run : question_.runs()) runs.push_back(run.id);
-      traces = std::make_unique<QueryTraces>(question_.places(), parts_.trace_parts, &parts_.trace_functions,
+      traces = std::make_unique<QueryTraces>(question_.places(), context_.trace_parts, &context_.trace_functions,
                                              std::move(runs));
     }
-    Result<std::unique_ptr<UserQuery>> opened = UserQuery::Open(parts_.catalog.layout().CatalogPath(), viewer,
+    Result<std::unique_ptr<UserQuery>> opened = UserQuery::Open(context_.catalog.layout().CatalogPath(), viewer,
                                                                 request_.sql(), limits_, stop, std::move(traces));
-    RecordIfRefused(parts_.audit, caller_, Rpc::kQuery, opened.status());
+    RecordIfRefused(context_.audit, caller_, Rpc::kQuery, opened.status());
     ASSIGN_OR_RETURN(query_, std::move(opened));
     return OkStatus();
   }
@@ -92,7 +92,7 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
     return Pulled::kMessage;
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const v1::QueryRequest request_;
   QueryLimits limits_;
@@ -107,11 +107,12 @@ class QuerySource final : public PullSource<v1::QueryResponse> {
 
 grpc::ServerWriteReactor<v1::QueryResponse>* QueriesServiceImpl::Query(grpc::CallbackServerContext* context,
                                                                        const v1::QueryRequest* request) {
-  CallRecord record(desk_, Rpc::kQuery);
-  if (!record.admission().ok()) return new RefusedStream<v1::QueryResponse>(std::move(record));
-  auto source = std::make_unique<QuerySource>(parts_, record.caller(), *request);
+  CallRecord record(admission_, Rpc::kQuery);
+  if (!record.admitted().ok()) return new RefusedStream<v1::QueryResponse>(std::move(record));
+  auto source = std::make_unique<QuerySource>(context_, record.caller(), *request);
   // A query holds a read transaction, which keeps the catalog's WAL from shrinking: one that nobody reads is given up.
-  return new PullStream<v1::QueryResponse>(std::move(record), parts_.loop, parts_.queries, std::move(source), context);
+  return new PullStream<v1::QueryResponse>(std::move(record), context_.loop, context_.queries, std::move(source),
+                                           context);
 }
 
 }  // namespace kprof

@@ -15,14 +15,15 @@ namespace kprof {
 
 class QueriesServiceImpl final : public v1::QueriesService::CallbackService {
  public:
-  QueriesServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
+  QueriesServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
+      : context_(parts), admission_(std::move(admission)) {}
 
   grpc::ServerWriteReactor<v1::QueryResponse>* Query(grpc::CallbackServerContext* context,
                                                      const v1::QueryRequest* request) override;
 
  private:
-  const RpcParts& parts_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const ServiceContext& context_;
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -66,10 +66,10 @@ void Answer(const ServerReflectionRequest& question, ServerReflectionResponse& o
 // Reads a question when the last answer is on its way, so nothing piles up. One operation of gRPC's at a time.
 class ReflectionStream final : public grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse> {
  public:
-  explicit ReflectionStream(std::shared_ptr<CallerDesk> desk)
-      : account_(desk->account()), record_(std::move(desk), Rpc::kReflect) {
+  explicit ReflectionStream(std::shared_ptr<CallAdmission> admission)
+      : account_(admission->account()), record_(std::move(admission), Rpc::kReflect) {
     record_.BecomeWatch();
-    record_.admission().ok() ? ReadNext() : End(record_.admission());
+    record_.admitted().ok() ? ReadNext() : End(record_.admitted());
   }
 
   void OnReadDone(bool ok) override {
@@ -116,9 +116,9 @@ class ReflectionStream final : public grpc::ServerBidiReactor<ServerReflectionRe
     Finish(std::move(ending));
   }
 
-  const std::shared_ptr<CallerAccount> account_;  // shared with the desk
+  const std::shared_ptr<CallerAccount> account_;  // shared with the admission
   CallRecord record_;
-  HandOver to_grpc_;
+  TsanHandoff to_grpc_;
   ServerReflectionRequest question_;
   ServerReflectionResponse answer_;
 };
@@ -127,7 +127,7 @@ class ReflectionStream final : public grpc::ServerBidiReactor<ServerReflectionRe
 
 grpc::ServerBidiReactor<ServerReflectionRequest, ServerReflectionResponse>* ReflectionServiceImpl::ServerReflectionInfo(
     grpc::CallbackServerContext* /*context*/) {
-  return new ReflectionStream(desk_);
+  return new ReflectionStream(admission_);
 }
 
 }  // namespace kprof

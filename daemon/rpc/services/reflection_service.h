@@ -1,5 +1,5 @@
 // grpc.reflection.v1alpha.ServerReflection for one caller: the services that are served, and the descriptors of all
-// that they are made of. Our own, so that whoever asks comes by the caller's desk as with any call, and costs no
+// that they are made of. Our own, so that whoever asks comes by the caller's admission as with any call, and costs no
 // thread: gRPC's own one is a synchronous service, which has threads in each server. A stream counts among the caller's
 // watches, each of its questions as a call.
 //
@@ -16,14 +16,14 @@ namespace kprof {
 
 class ReflectionServiceImpl final : public grpc::reflection::v1alpha::ServerReflection::CallbackService {
  public:
-  explicit ReflectionServiceImpl(std::shared_ptr<CallerDesk> desk) : desk_(std::move(desk)) {}
+  explicit ReflectionServiceImpl(std::shared_ptr<CallAdmission> admission) : admission_(std::move(admission)) {}
 
   grpc::ServerBidiReactor<grpc::reflection::v1alpha::ServerReflectionRequest,
                           grpc::reflection::v1alpha::ServerReflectionResponse>*
   ServerReflectionInfo(grpc::CallbackServerContext* context) override;
 
  private:
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -62,29 +62,29 @@ Status WhyEnded(const RunRow& row, const Caller& caller, const v1::CancelRunRequ
 grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::SubmitRunRequest* request,
                                                      v1::SubmitRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kSubmitRun);
+  auto* call = new UnaryCall(admission_, Rpc::kSubmitRun);
   if (call->refused()) return call;
   RunRequest run = RequestOf(caller(), *request);
   Status checked = CheckRunRequest(run);
   if (checked.ok()) checked = AuthorizePriority(caller(), run.priority, "submit run");
   if (checked.ok()) checked = call->MakeRoom(request->ByteSizeLong());
   if (!checked.ok()) {
-    RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitRun, checked);
+    RecordIfRefused(context_.audit, caller(), Rpc::kSubmitRun, checked);
     call->End(checked);
     return call;
   }
   auto shared_run = std::make_shared<RunRequest>(std::move(run));  // shared: std::function copies
   auto submit = [this, shared_run, call, response] {
-    parts_.runs.Submit(std::move(*shared_run), [this, call, response](const Result<RunRow>& row) {
-      RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitRun, row.status());
+    context_.runs.Submit(std::move(*shared_run), [this, call, response](const Result<RunRow>& row) {
+      RecordIfRefused(context_.audit, caller(), Rpc::kSubmitRun, row.status());
       call->EndWith(row, response->mutable_run());
     });
   };
   if (shared_run->session_id.empty()) {
-    parts_.loop.Post(submit);
+    context_.loop.Post(submit);
     return call;
   }
-  LookUpSession(parts_, caller(), shared_run->session_id, Rpc::kSubmitToSession, "submit run to session",
+  LookUpSession(context_, caller(), shared_run->session_id, Rpc::kSubmitToSession, "submit run to session",
                 [shared_run, submit, call](const Result<SessionRow>& session) {
                   if (!session.ok()) return call->End(session.status());
                   shared_run->session_id = session->id;
@@ -95,43 +95,43 @@ grpc::ServerUnaryReactor* RunsServiceImpl::SubmitRun(grpc::CallbackServerContext
 
 grpc::ServerReadReactor<v1::UploadSourceRequest>* RunsServiceImpl::UploadSource(
     grpc::CallbackServerContext* /*context*/, v1::UploadSourceResponse* response) {
-  return StartSourceUpload(CallRecord(desk_, Rpc::kUploadSource), parts_, *response);
+  return StartSourceUpload(CallRecord(admission_, Rpc::kUploadSource), context_, *response);
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::SubmitImport(grpc::CallbackServerContext* /*context*/,
                                                         const v1::SubmitImportRequest* request,
                                                         v1::SubmitImportResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kSubmitImport);
+  auto* call = new UnaryCall(admission_, Rpc::kSubmitImport);
   if (call->refused()) return call;
   ImportRequest import = RequestOf(caller(), *request);
   Status checked = CheckImportRequest(import);
   if (checked.ok()) checked = call->MakeRoom(request->ByteSizeLong());
   if (!checked.ok()) {
-    RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitImport, checked);
+    RecordIfRefused(context_.audit, caller(), Rpc::kSubmitImport, checked);
     call->End(checked);
     return call;
   }
   auto shared_import = std::make_shared<ImportRequest>(std::move(import));  // shared: std::function copies
-  parts_.loop.Post([this, shared_import, call, response] {
+  context_.loop.Post([this, shared_import, call, response] {
     auto answer = [this, call, response](const Result<SubmittedImport>& submitted) {
-      RecordIfRefused(parts_.audit, caller(), Rpc::kSubmitImport, submitted.status());
+      RecordIfRefused(context_.audit, caller(), Rpc::kSubmitImport, submitted.status());
       if (!submitted.ok()) return call->End(submitted.status());
       response->set_existing(submitted->existing);
       call->EndWith(submitted->row, response->mutable_run());
     };
-    parts_.runs.SubmitImport(std::move(*shared_import), call->stop(), answer);
+    context_.runs.SubmitImport(std::move(*shared_import), call->stop(), answer);
   });
   return call;
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /*context*/,
                                                   const v1::GetRunRequest* request, v1::GetRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kGetRun, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kGetRun, SizeOf(response));
   if (call->refused()) return call;
-  LookUpRun(parts_, caller(), request->id(), Rpc::kGetRun, "show run",
+  LookUpRun(context_, caller(), request->id(), Rpc::kGetRun, "show run",
             [this, call, response](const Result<RunRow>& row) {
               if (row.ok() && row->state == RunState::kQueued) {
-                const std::optional<Runs::View> waits = parts_.runs.FindOpen(row->id);
+                const std::optional<Runs::View> waits = context_.runs.FindOpen(row->id);
                 if (waits) FillOutlook(waits->outlook, *response);
               }
               call->EndWith(row, response->mutable_run());
@@ -141,26 +141,26 @@ grpc::ServerUnaryReactor* RunsServiceImpl::GetRun(grpc::CallbackServerContext* /
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListRuns(grpc::CallbackServerContext* /*context*/,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListRuns, SizeOf(response));
-  if (!call->refused()) AnswerRunPage(parts_, caller(), *request, *response, *call);
+  auto* call = new UnaryCall(admission_, Rpc::kListRuns, SizeOf(response));
+  if (!call->refused()) AnswerRunPage(context_, caller(), *request, *response, *call);
   return call;
 }
 
 grpc::ServerWriteReactor<v1::WatchRunResponse>* RunsServiceImpl::WatchRun(grpc::CallbackServerContext* /*context*/,
                                                                           const v1::WatchRunRequest* request) {
   // Whoever holds a run decides how long it lives.
-  return StartWatch(CallRecord(desk_, request->hold() ? Rpc::kHoldRun : Rpc::kWatchRun), parts_, *request);
+  return StartWatch(CallRecord(admission_, request->hold() ? Rpc::kHoldRun : Rpc::kWatchRun), context_, *request);
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::WaitRun(grpc::CallbackServerContext* /*context*/,
                                                    const v1::WaitRunRequest* request, v1::WaitRunResponse* response) {
-  return StartWait(CallRecord(desk_, Rpc::kWaitRun), parts_, *request, *response);
+  return StartWait(CallRecord(admission_, Rpc::kWaitRun), context_, *request, *response);
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::CancelRunRequest* request,
                                                      v1::CancelRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kCancelRun);
+  auto* call = new UnaryCall(admission_, Rpc::kCancelRun);
   if (call->refused()) return call;
   int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCancelGraceMs;
   if (grace_ms < 0 || grace_ms > kMaxCancelGraceMs) {
@@ -170,18 +170,18 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
                    "give it another one"));
     return call;
   }
-  LookUpRun(parts_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
+  LookUpRun(context_, caller(), request->id(), Rpc::kCancelRun, "cancel run",
             [this, call, request, response, grace_ms](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
-              parts_.runs.Stop(row->id, WhyEnded(*row, caller(), *request), grace_ms,
-                               [this, call, response](const Result<RunRow>& stopped) {
-                                 if (stopped.ok()) {
-                                   parts_.audit.Record(AuditEntryOf(ActorOf(caller()), audit::kCancel, *stopped,
-                                                                    parts_.clock.unix_ns()));
-                                 }
-                                 call->EndWith(stopped, response->mutable_run());
-                               });
+              context_.runs.Stop(row->id, WhyEnded(*row, caller(), *request), grace_ms,
+                                 [this, call, response](const Result<RunRow>& stopped) {
+                                   if (stopped.ok()) {
+                                     context_.audit.Record(AuditEntryOf(ActorOf(caller()), audit::kCancel, *stopped,
+                                                                        context_.clock.unix_ns()));
+                                   }
+                                   call->EndWith(stopped, response->mutable_run());
+                                 });
             });
   return call;
 }
@@ -189,31 +189,32 @@ grpc::ServerUnaryReactor* RunsServiceImpl::CancelRun(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* RunsServiceImpl::DeleteRun(grpc::CallbackServerContext* /*context*/,
                                                      const v1::DeleteRunRequest* request,
                                                      v1::DeleteRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kDeleteRun);
+  auto* call = new UnaryCall(admission_, Rpc::kDeleteRun);
   if (call->refused()) return call;
-  LookUpRun(parts_, caller(), request->id(), Rpc::kDeleteRun, "delete run", [this, call, response](Result<RunRow> row) {
-    if (!row.ok()) return call->End(row.status());
-    parts_.runs.Delete(row->id, ActorOf(caller()), [call, response, id = row->id](Status status) {
-      response->set_id(id);
-      call->End(status);
-    });
-  });
+  LookUpRun(context_, caller(), request->id(), Rpc::kDeleteRun, "delete run",
+            [this, call, response](Result<RunRow> row) {
+              if (!row.ok()) return call->End(row.status());
+              context_.runs.Delete(row->id, ActorOf(caller()), [call, response, id = row->id](Status status) {
+                response->set_id(id);
+                call->End(status);
+              });
+            });
   return call;
 }
 
 void RunsServiceImpl::SetPinned(const std::string& name, bool pinned, UnaryCall* call, v1::Run* out) {
-  LookUpRun(parts_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
+  LookUpRun(context_, caller(), name, pinned ? Rpc::kPinRun : Rpc::kUnpinRun, pinned ? "pin run" : "unpin run",
             [this, pinned, call, out](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               if (Status room = call->MakeRoom(RunMessageBytes(*row)); !room.ok()) return call->End(room);
-              parts_.runs.SetPinned(row->id, pinned, ActorOf(caller()),
-                                    [call, out](const Result<RunRow>& changed) { call->EndWith(changed, out); });
+              context_.runs.SetPinned(row->id, pinned, ActorOf(caller()),
+                                      [call, out](const Result<RunRow>& changed) { call->EndWith(changed, out); });
             });
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::PinRun(grpc::CallbackServerContext* /*context*/,
                                                   const v1::PinRunRequest* request, v1::PinRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kPinRun);
+  auto* call = new UnaryCall(admission_, Rpc::kPinRun);
   if (call->refused()) return call;
   SetPinned(request->id(), true, call, response->mutable_run());
   return call;
@@ -222,7 +223,7 @@ grpc::ServerUnaryReactor* RunsServiceImpl::PinRun(grpc::CallbackServerContext* /
 grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext* /*context*/,
                                                     const v1::UnpinRunRequest* request,
                                                     v1::UnpinRunResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kUnpinRun);
+  auto* call = new UnaryCall(admission_, Rpc::kUnpinRun);
   if (call->refused()) return call;
   SetPinned(request->id(), false, call, response->mutable_run());
   return call;
@@ -230,17 +231,17 @@ grpc::ServerUnaryReactor* RunsServiceImpl::UnpinRun(grpc::CallbackServerContext*
 
 grpc::ServerWriteReactor<v1::ReadLogResponse>* RunsServiceImpl::ReadLog(grpc::CallbackServerContext* /*context*/,
                                                                         const v1::ReadLogRequest* request) {
-  CallRecord record(desk_, Rpc::kReadLog);
+  CallRecord record(admission_, Rpc::kReadLog);
   if (request->follow()) record.BecomeWatch();
-  if (!record.admission().ok()) return new RefusedStream<v1::ReadLogResponse>(std::move(record));
-  return new PullStream<v1::ReadLogResponse>(std::move(record), parts_.loop, parts_.bulk,
-                                             MakeLogSource(parts_, caller(), *request));
+  if (!record.admitted().ok()) return new RefusedStream<v1::ReadLogResponse>(std::move(record));
+  return new PullStream<v1::ReadLogResponse>(std::move(record), context_.loop, context_.bulk,
+                                             MakeLogSource(context_, caller(), *request));
 }
 
 grpc::ServerUnaryReactor* RunsServiceImpl::ListTools(grpc::CallbackServerContext* /*context*/,
                                                      const v1::ListToolsRequest* /*request*/,
                                                      v1::ListToolsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListTools, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListTools, SizeOf(response));
   if (call->refused()) return call;
   for (const Tool* tool : AllTools()) FillTool(*tool, *response->add_tools());
   call->End(OkStatus());
@@ -250,13 +251,13 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListTools(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerContext* /*context*/,
                                                          const v1::ListArtifactsRequest* request,
                                                          v1::ListArtifactsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListArtifacts, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListArtifacts, SizeOf(response));
   if (call->refused()) return call;
   if (request->page_size() < 0) {
     call->End(Fail(ErrorCode::kUsage, "list artifacts", "the page size is negative"));
     return call;
   }
-  LookUpRun(parts_, caller(), request->id(), Rpc::kListArtifacts, "list artifacts of run",
+  LookUpRun(context_, caller(), request->id(), Rpc::kListArtifacts, "list artifacts of run",
             [call, request, response](Result<RunRow> row) {
               if (!row.ok()) return call->End(row.status());
               FillArtifactPage(row->artifacts, *request, *response);
@@ -267,24 +268,25 @@ grpc::ServerUnaryReactor* RunsServiceImpl::ListArtifacts(grpc::CallbackServerCon
 
 grpc::ServerWriteReactor<v1::DownloadArtifactResponse>* RunsServiceImpl::DownloadArtifact(
     grpc::CallbackServerContext* /*context*/, const v1::DownloadArtifactRequest* request) {
-  CallRecord record(desk_, Rpc::kDownloadArtifact);
-  if (!record.admission().ok()) return new RefusedStream<v1::DownloadArtifactResponse>(std::move(record));
-  return new PullStream<v1::DownloadArtifactResponse>(std::move(record), parts_.loop, parts_.bulk,
-                                                      MakeDownloadSource(parts_, caller(), *request));
+  CallRecord record(admission_, Rpc::kDownloadArtifact);
+  if (!record.admitted().ok()) return new RefusedStream<v1::DownloadArtifactResponse>(std::move(record));
+  return new PullStream<v1::DownloadArtifactResponse>(std::move(record), context_.loop, context_.bulk,
+                                                      MakeDownloadSource(context_, caller(), *request));
 }
 
 grpc::ServerReadReactor<v1::UploadArtifactRequest>* RunsServiceImpl::UploadArtifact(
     grpc::CallbackServerContext* /*context*/, v1::UploadArtifactResponse* response) {
-  return StartUpload(CallRecord(desk_, Rpc::kUploadArtifact), parts_, *response);
+  return StartUpload(CallRecord(admission_, Rpc::kUploadArtifact), context_, *response);
 }
 
 grpc::ServerWriteReactor<v1::ExportRunResponse>* RunsServiceImpl::ExportRun(grpc::CallbackServerContext* context,
                                                                             const v1::ExportRunRequest* request) {
-  CallRecord record(desk_, Rpc::kExportRun);
-  if (!record.admission().ok()) return new RefusedStream<v1::ExportRunResponse>(std::move(record));
-  auto source = MakeExportSource(parts_, caller(), *request);
+  CallRecord record(admission_, Rpc::kExportRun);
+  if (!record.admitted().ok()) return new RefusedStream<v1::ExportRunResponse>(std::move(record));
+  auto source = MakeExportSource(context_, caller(), *request);
   // One that nobody reads would keep others from its place.
-  return new PullStream<v1::ExportRunResponse>(std::move(record), parts_.loop, parts_.bulk, std::move(source), context);
+  return new PullStream<v1::ExportRunResponse>(std::move(record), context_.loop, context_.bulk, std::move(source),
+                                               context);
 }
 
 }  // namespace kprof

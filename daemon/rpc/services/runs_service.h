@@ -16,7 +16,8 @@ class UnaryCall;
 
 class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_ListRuns<v1::RunsService::CallbackService> {
  public:
-  RunsServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk) : parts_(parts), desk_(std::move(desk)) {}
+  RunsServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
+      : context_(parts), admission_(std::move(admission)) {}
 
   grpc::ServerUnaryReactor* SubmitRun(grpc::CallbackServerContext* context, const v1::SubmitRunRequest* request,
                                       v1::SubmitRunResponse* response) override;
@@ -58,10 +59,10 @@ class RunsServiceImpl final : public v1::RunsService::WithRawCallbackMethod_List
   // `out`: a part of the response.
   void SetPinned(const std::string& name, bool pinned, UnaryCall* call, v1::Run* out);
 
-  const Caller& caller() const { return desk_->caller(); }
+  const Caller& caller() const { return admission_->caller(); }
 
-  const RpcParts& parts_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const ServiceContext& context_;
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

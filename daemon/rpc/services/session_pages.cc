@@ -29,7 +29,7 @@ Status BadToken(const char* act) {
 }
 
 // From the catalog alone. `page` is empty before; on a worker.
-Status ReadSessionPage(const RpcParts& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+Status ReadSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page) {
   constexpr const char* kAct = "list sessions";
   SessionFilter filter;
@@ -66,7 +66,7 @@ Status ReadSessionPage(const RpcParts& parts, const Caller& caller, const v1::Li
   return OkStatus();
 }
 
-Status ReadRoundPage(const RpcParts& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+Status ReadRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page) {
   constexpr const char* kAct = "list rounds";
   ASSIGN_OR_RETURN(int64_t left, PageSize(request.page_size(), kAct));
@@ -119,7 +119,7 @@ void Overlay(const Runs& open, v1::ListRoundsResponse& page) {
 }
 
 // `read` on a worker, then `overlay` on the loop, then the end.
-void Answer(const RpcParts& parts, UnaryCall& call, std::function<Status()> read, std::function<void()> overlay) {
+void Answer(const ServiceContext& parts, UnaryCall& call, std::function<Status()> read, std::function<void()> overlay) {
   Status submitted = parts.workers.Submit([&parts, &call, read = std::move(read), overlay = std::move(overlay)] {
     Status done = read();
     if (!done.ok()) return call.End(done);
@@ -133,14 +133,14 @@ void Answer(const RpcParts& parts, UnaryCall& call, std::function<Status()> read
 
 }  // namespace
 
-void AnswerSessionPage(const RpcParts& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+void AnswerSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page, UnaryCall& call) {
   Answer(
       parts, call, [&parts, caller, &request, &page] { return ReadSessionPage(parts, caller, request, page); },
       [&parts, &request, &page] { Overlay(parts.runs.sessions(), request, page); });
 }
 
-void AnswerRoundPage(const RpcParts& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+void AnswerRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page, UnaryCall& call) {
   Answer(
       parts, call, [&parts, session_id, &request, &page] { return ReadRoundPage(parts, session_id, request, page); },

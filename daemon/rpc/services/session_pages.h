@@ -12,11 +12,11 @@ namespace kprof {
 
 // Those that the caller may see. Fails with kUsage for a negative page size, an unknown state or a token that is no
 // session's id, with kQueueFull when the workers take no more or no reader is free in time, and as the catalog does.
-void AnswerSessionPage(const RpcParts& parts, const Caller& caller, const v1::ListSessionsRequest& request,
+void AnswerSessionPage(const ServiceContext& parts, const Caller& caller, const v1::ListSessionsRequest& request,
                        v1::ListSessionsResponse& page, UnaryCall& call);
 
 // `session_id` is a whole one, which the caller may see. Fails in the same ways; a page ends early above 1 MiB.
-void AnswerRoundPage(const RpcParts& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
+void AnswerRoundPage(const ServiceContext& parts, const std::string& session_id, const v1::ListRoundsRequest& request,
                      v1::ListRoundsResponse& page, UnaryCall& call);
 
 }  // namespace kprof

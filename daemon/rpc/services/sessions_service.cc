@@ -28,13 +28,13 @@ void EndWith(UnaryCall* call, const Result<SessionRow>& row, v1::Session* out) {
 
 grpc::ServerWriteReactor<v1::OpenSessionResponse>* SessionsServiceImpl::OpenSession(
     grpc::CallbackServerContext* /*context*/, const v1::OpenSessionRequest* request) {
-  return StartOpenSession(CallRecord(desk_, Rpc::kOpenSession), parts_, *request);
+  return StartOpenSession(CallRecord(admission_, Rpc::kOpenSession), context_, *request);
 }
 
 grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServerContext* /*context*/,
                                                             const v1::CloseSessionRequest* request,
                                                             v1::CloseSessionResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kCloseSession);
+  auto* call = new UnaryCall(admission_, Rpc::kCloseSession);
   if (call->refused()) return call;
   const int64_t grace_ms = request->has_grace_ms() ? request->grace_ms() : kDefaultCloseGraceMs;
   if (grace_ms < 0 || grace_ms > kMaxCloseGraceMs) {
@@ -45,14 +45,14 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
     return call;
   }
   LookUpSession(
-      parts_, caller(), request->id(), Rpc::kCloseSession, "close session",
+      context_, caller(), request->id(), Rpc::kCloseSession, "close session",
       [this, call, response, grace_ms](const Result<SessionRow>& row) {
         if (!row.ok()) return call->End(row.status());
         // Whoever closes it wants it to be over; how it came to be is in the answer.
-        const bool is_stored = parts_.runs.sessions().FindOpenRow(row->id) == nullptr;
+        const bool is_stored = context_.runs.sessions().FindOpenRow(row->id) == nullptr;
         if (is_stored && IsOver(row->state)) return EndWith(call, row, response->mutable_session());
         const std::string who = row->uid == caller().uid ? "its owner" : CallerName(caller());
-        parts_.runs.sessions().Close(
+        context_.runs.sessions().Close(
             row->id, ActorOf(caller()), Fail(ErrorCode::kCancelled, "run", who + " closed the session"), grace_ms,
             [call, response](const Result<SessionRow>& closed) { EndWith(call, closed, response->mutable_session()); });
       });
@@ -62,12 +62,12 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::CloseSession(grpc::CallbackServer
 grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerContext* /*context*/,
                                                           const v1::GetSessionRequest* request,
                                                           v1::GetSessionResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kGetSession);
+  auto* call = new UnaryCall(admission_, Rpc::kGetSession);
   if (call->refused()) return call;
-  LookUpSession(parts_, caller(), request->id(), Rpc::kGetSession, "show session",
+  LookUpSession(context_, caller(), request->id(), Rpc::kGetSession, "show session",
                 [this, call, response](const Result<SessionRow>& row) {
                   if (row.ok() && row->state == SessionState::kQueued) {
-                    const std::optional<Sessions::View> waits = parts_.runs.sessions().FindOpen(row->id);
+                    const std::optional<Sessions::View> waits = context_.runs.sessions().FindOpen(row->id);
                     if (waits) FillOutlook(waits->outlook, *response);
                   }
                   EndWith(call, row, response->mutable_session());
@@ -78,21 +78,21 @@ grpc::ServerUnaryReactor* SessionsServiceImpl::GetSession(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* SessionsServiceImpl::ListSessions(grpc::CallbackServerContext* /*context*/,
                                                             const v1::ListSessionsRequest* request,
                                                             v1::ListSessionsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListSessions, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListSessions, SizeOf(response));
   if (call->refused()) return call;
-  AnswerSessionPage(parts_, caller(), *request, *response, *call);
+  AnswerSessionPage(context_, caller(), *request, *response, *call);
   return call;
 }
 
 grpc::ServerUnaryReactor* SessionsServiceImpl::ListRounds(grpc::CallbackServerContext* /*context*/,
                                                           const v1::ListRoundsRequest* request,
                                                           v1::ListRoundsResponse* response) {
-  auto* call = new UnaryCall(desk_, Rpc::kListRounds, SizeOf(response));
+  auto* call = new UnaryCall(admission_, Rpc::kListRounds, SizeOf(response));
   if (call->refused()) return call;
-  LookUpSession(parts_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
+  LookUpSession(context_, caller(), request->session_id(), Rpc::kListRounds, "list rounds of session",
                 [this, call, request, response](const Result<SessionRow>& row) {
                   if (!row.ok()) return call->End(row.status());
-                  AnswerRoundPage(parts_, row->id, *request, *response, *call);
+                  AnswerRoundPage(context_, row->id, *request, *response, *call);
                 });
   return call;
 }

@@ -14,8 +14,8 @@ namespace kprof {
 
 class SessionsServiceImpl final : public v1::SessionsService::CallbackService {
  public:
-  SessionsServiceImpl(const RpcParts& parts, std::shared_ptr<CallerDesk> desk)
-      : parts_(parts), desk_(std::move(desk)) {}
+  SessionsServiceImpl(const ServiceContext& parts, std::shared_ptr<CallAdmission> admission)
+      : context_(parts), admission_(std::move(admission)) {}
 
   grpc::ServerWriteReactor<v1::OpenSessionResponse>* OpenSession(grpc::CallbackServerContext* context,
                                                                  const v1::OpenSessionRequest* request) override;
@@ -29,10 +29,10 @@ class SessionsServiceImpl final : public v1::SessionsService::CallbackService {
                                        v1::ListRoundsResponse* response) override;
 
  private:
-  const Caller& caller() const { return desk_->caller(); }
+  const Caller& caller() const { return admission_->caller(); }
 
-  const RpcParts& parts_;
-  const std::shared_ptr<CallerDesk> desk_;  // shared with its calls
+  const ServiceContext& context_;
+  const std::shared_ptr<CallAdmission> admission_;  // shared with its calls
 };
 
 }  // namespace kprof

@@ -13,7 +13,7 @@ namespace {
 
 class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
  public:
-  BackUpSource(const RpcParts& parts, const Caller& caller) : parts_(parts), caller_(caller) {}
+  BackUpSource(const ServiceContext& parts, const Caller& caller) : context_(parts), caller_(caller) {}
 
   Result<Pulled> Next(v1::BackUpCatalogResponse& message, std::stop_token stop) override {
     if (!chunks_.open()) RETURN_IF_ERROR(Open(stop));
@@ -25,12 +25,12 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
   // leaves it to the next start, which empties the folder.
   Status Open(std::stop_token stop) {
     ASSIGN_OR_RETURN(Places::Place place,
-                     parts_.limits.backups.Take(caller_.account(), "back up the catalog", "backups"));
+                     context_.limits.backups.Take(caller_.account(), "back up the catalog", "backups"));
     place_.emplace(std::move(place));
-    const std::string path = parts_.catalog.layout().TemporaryFolder() + "/backup-" + RandomName();
-    RETURN_IF_ERROR(parts_.catalog.BackUp(path, stop));
-    Result<std::unique_ptr<File>> file = parts_.files.OpenForRead(path);
-    Status removed = parts_.files.Remove(path);
+    const std::string path = context_.catalog.layout().TemporaryFolder() + "/backup-" + RandomName();
+    RETURN_IF_ERROR(context_.catalog.BackUp(path, stop));
+    Result<std::unique_ptr<File>> file = context_.files.OpenForRead(path);
+    Status removed = context_.files.Remove(path);
     if (!file.ok()) return file.status();
     RETURN_IF_ERROR(removed);
     chunks_.Open(*std::move(file));
@@ -38,11 +38,11 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
     AuditEntry entry;
     entry.by = ActorOf(caller_);
     entry.action = audit::kBackUp;
-    parts_.audit.Record(std::move(entry));
+    context_.audit.Record(std::move(entry));
     return OkStatus();
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   std::optional<Places::Place> place_;
   FileChunks chunks_;
@@ -50,7 +50,8 @@ class BackUpSource final : public PullSource<v1::BackUpCatalogResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller) {
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& parts,
+                                                                        const Caller& caller) {
   return std::make_unique<BackUpSource>(parts, caller);
 }
 

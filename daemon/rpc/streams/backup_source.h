@@ -14,6 +14,7 @@ namespace kprof {
 // For the bulk pool; any thread may make it. The first Next writes the whole copy, which takes the disk's room until
 // the source is destroyed. It fails with kQueueFull when as many backups as may be are under way (stream_limits.h), and
 // as Catalog::BackUp does.
-std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const RpcParts& parts, const Caller& caller);
+std::unique_ptr<PullSource<v1::BackUpCatalogResponse>> MakeBackUpSource(const ServiceContext& parts,
+                                                                        const Caller& caller);
 
 }  // namespace kprof

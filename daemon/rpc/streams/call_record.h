@@ -1,5 +1,6 @@
-// One call from its arrival to its end, as the desk counts it. Whatever serves a call owns its record, and says with
-// which code it ended; one that never says so was cancelled. What it took of its caller's account goes back with it.
+// One call from its arrival to its end, as the admission counts it. Whatever serves a call owns its record, and says
+// with which code it ended; one that never says so was cancelled. What it took of its caller's account goes back with
+// it.
 //
 // One thread at a time.
 #pragma once
@@ -18,27 +19,30 @@ namespace kprof {
 
 class CallRecord {
  public:
-  CallRecord(std::shared_ptr<CallerDesk> desk, Rpc rpc)
-      : desk_(std::move(desk)), rpc_(rpc), began_ns_(desk_->clock().mono_ns()), admission_(desk_->Enter(rpc)) {}
+  CallRecord(std::shared_ptr<CallAdmission> admission, Rpc rpc)
+      : admission_(std::move(admission)),
+        rpc_(rpc),
+        began_ns_(admission_->clock().mono_ns()),
+        admitted_(admission_->Enter(rpc)) {}
   CallRecord(CallRecord&& other) noexcept = default;
   CallRecord& operator=(CallRecord&& other) = delete;
   ~CallRecord() {
-    if (!desk_) return;
+    if (!admission_) return;
     GiveAnswerBack();
     if (watches_) account().GiveWatchBack();
-    desk_->Leave(rpc_, code_, began_ns_);
+    admission_->Leave(rpc_, code_, began_ns_);
   }
 
   // Not ok: the call is to be ended with it, at once.
-  const Status& admission() const { return admission_; }
-  const Caller& caller() const { return desk_->caller(); }
+  const Status& admitted() const { return admitted_; }
+  const Caller& caller() const { return admission_->caller(); }
   Rpc rpc() const { return rpc_; }
 
-  // The call is one that goes on until something happens. Once; from then on `admission` may be kQueueFull, too.
+  // The call is one that goes on until something happens. Once; from then on `admitted` may be kQueueFull, too.
   void BecomeWatch() {
-    if (!admission_.ok()) return;
-    admission_ = desk_->TakeWatch(rpc_);
-    watches_ = admission_.ok();
+    if (!admitted_.ok()) return;
+    admitted_ = admission_->TakeWatch(rpc_);
+    watches_ = admitted_.ok();
   }
 
   // Counts the bytes of an answer that is about to be sent, until the record goes or they are given back. kQueueFull
@@ -60,12 +64,12 @@ class CallRecord {
   grpc::Status Ending(const Status& status) { return Ending(ToGrpc(status)); }
 
  private:
-  CallerAccount& account() { return *desk_->account(); }
+  CallerAccount& account() { return *admission_->account(); }
 
-  std::shared_ptr<CallerDesk> desk_;  // shared with the server; none: moved from
+  std::shared_ptr<CallAdmission> admission_;  // shared with the server; none: moved from
   const Rpc rpc_;
   const int64_t began_ns_;
-  Status admission_;
+  Status admitted_;
   bool watches_ = false;
   int64_t answer_bytes_ = 0;
   CanonicalCode code_ = CanonicalCode::kCancelled;

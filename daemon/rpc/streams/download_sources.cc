@@ -13,8 +13,8 @@ namespace {
 
 class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
  public:
-  DownloadSource(const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
-      : parts_(parts), caller_(caller), request_(request) {}
+  DownloadSource(const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request)
+      : context_(parts), caller_(caller), request_(request) {}
 
   Result<Pulled> Next(v1::DownloadArtifactResponse& message, std::stop_token stop) override {
     if (!chunks_.open()) {
@@ -29,8 +29,8 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
   Result<ArtifactRow> Open(std::stop_token stop) {
     RunRow run;
     {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
-      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &parts_.audit, caller_, request_.id(), Rpc::kDownloadArtifact,
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop));
+      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &context_.audit, caller_, request_.id(), Rpc::kDownloadArtifact,
                                             "read an artifact of run"));
     }
     // Only names that the catalog has become paths.
@@ -40,12 +40,12 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
                   "the run has none of that name", "list them with kprofctl artifacts " + run.id);
     }
     ASSIGN_OR_RETURN(std::unique_ptr<File> file,
-                     parts_.files.OpenForRead(parts_.catalog.layout().ArtifactPath(run.id, found->name)));
+                     context_.files.OpenForRead(context_.catalog.layout().ArtifactPath(run.id, found->name)));
     chunks_.Open(std::move(file));
     return *found;
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const v1::DownloadArtifactRequest request_;
   FileChunks chunks_;
@@ -54,7 +54,7 @@ class DownloadSource final : public PullSource<v1::DownloadArtifactResponse> {
 }  // namespace
 
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
+    const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request) {
   return std::make_unique<DownloadSource>(parts, caller, request);
 }
 

@@ -14,6 +14,6 @@ namespace kprof {
 // Next fails as the look-up of the run does (object_lookup.h), with kNotFound when the run has no artifact of that
 // name, with kQueueFull when no reader is free in time, and when the file cannot be read.
 std::unique_ptr<PullSource<v1::DownloadArtifactResponse>> MakeDownloadSource(
-    const RpcParts& parts, const Caller& caller, const v1::DownloadArtifactRequest& request);
+    const ServiceContext& parts, const Caller& caller, const v1::DownloadArtifactRequest& request);
 
 }  // namespace kprof

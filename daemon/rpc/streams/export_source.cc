@@ -62,8 +62,8 @@ std::string FileName(const RunRow& run, const std::vector<TracePartRow>& chosen,
 
 class ExportSource final : public PullSource<v1::ExportRunResponse> {
  public:
-  ExportSource(const RpcParts& parts, const Caller& caller, const v1::ExportRunRequest& request)
-      : parts_(parts), caller_(caller), request_(request) {}
+  ExportSource(const ServiceContext& parts, const Caller& caller, const v1::ExportRunRequest& request)
+      : context_(parts), caller_(caller), request_(request) {}
 
   Result<Pulled> Next(v1::ExportRunResponse& message, std::stop_token stop) override {
     if (ended_) return Pulled::kEnd;
@@ -88,13 +88,13 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     ASSIGN_OR_RETURN(const ExportFormat format, FindExportFormat(request_.format()));
     RunRow run;
     {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
-      ASSIGN_OR_RETURN(run,
-                       LookUpStoredRun(*reader, &parts_.audit, caller_, request_.id(), Rpc::kExportRun, "export run"));
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop));
+      ASSIGN_OR_RETURN(
+          run, LookUpStoredRun(*reader, &context_.audit, caller_, request_.id(), Rpc::kExportRun, "export run"));
     }
     const std::string act = ActOn("export run", run.id);
     ASSIGN_OR_RETURN(const std::vector<TracePartRow> chosen, Choose(run, request_, act));
-    ASSIGN_OR_RETURN(Places::Place place, parts_.limits.exports.Take(caller_.account(), act, "exports"));
+    ASSIGN_OR_RETURN(Places::Place place, context_.limits.exports.Take(caller_.account(), act, "exports"));
     place_.emplace(std::move(place));
     header.set_run_id(run.id);
     header.set_file_name(FileName(run, chosen, format));
@@ -102,12 +102,12 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     std::vector<std::pair<std::string, std::optional<int64_t>>> places;
     int64_t rows = 0;
     for (const TracePartRow& part : chosen) {
-      places.emplace_back(parts_.catalog.layout().TracePartPath(run.id, part.name), part.rank);
+      places.emplace_back(context_.catalog.layout().TracePartPath(run.id, part.name), part.rank);
       rows += RowsOf(part);
     }
     header.set_rows(rows);
-    pipe_.emplace([places, write = format.write, &cache = parts_.trace_columns](const ExportSink& sink,
-                                                                                const ExportWatch& watch) -> Status {
+    pipe_.emplace([places, write = format.write, &cache = context_.trace_columns](const ExportSink& sink,
+                                                                                  const ExportWatch& watch) -> Status {
       std::vector<std::unique_ptr<PartReader>> open;
       std::vector<ExportPart> exported;
       for (const auto& [path, rank] : places) {
@@ -120,7 +120,7 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
     return OkStatus();
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const v1::ExportRunRequest request_;
   std::optional<Places::Place> place_;
@@ -131,7 +131,7 @@ class ExportSource final : public PullSource<v1::ExportRunResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const RpcParts& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& parts, const Caller& caller,
                                                                     const v1::ExportRunRequest& request) {
   return std::make_unique<ExportSource>(parts, caller, request);
 }

@@ -14,7 +14,7 @@ namespace kprof {
 // places for exports, and the parts open: their space on disk is free once it is destroyed, if the run is deleted
 // meanwhile. Next fails as the look-up of the run does (object_lookup.h), with kUsage where there is no such format or
 // part, with kQueueFull when as many exports as may be are under way (stream_limits.h), and as the parts do.
-std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const RpcParts& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ExportRunResponse>> MakeExportSource(const ServiceContext& parts, const Caller& caller,
                                                                     const v1::ExportRunRequest& request);
 
 }  // namespace kprof

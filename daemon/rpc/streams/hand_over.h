@@ -10,7 +10,7 @@
 
 namespace kprof {
 
-class HandOver {
+class TsanHandoff {
  public:
   // Right before the call goes to gRPC.
   void Give() { given_.fetch_add(1, std::memory_order_release); }

@@ -67,12 +67,12 @@ class FollowedRun {
 
 class LogSource final : public PullSource<v1::ReadLogResponse> {
  public:
-  LogSource(const RpcParts& parts, const Caller& caller, const v1::ReadLogRequest& request)
-      : parts_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
+  LogSource(const ServiceContext& parts, const Caller& caller, const v1::ReadLogRequest& request)
+      : context_(parts), caller_(caller), request_(request), offset_(request.offset_bytes()) {}
 
   ~LogSource() override {
     if (!followed_) return;
-    parts_.loop.Post([&parts = parts_, followed = followed_, id = run_id_] { followed->Unfollow(parts.runs, id); });
+    context_.loop.Post([&parts = context_, followed = followed_, id = run_id_] { followed->Unfollow(parts.runs, id); });
   }
 
   void WakeBy(std::function<void()> wake) override { wake_ = std::move(wake); }
@@ -84,7 +84,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       ASSIGN_OR_RETURN(RunRow run, ReadRunRow(stop));
       if (IsTerminal(run.state)) return BeginKept(run, message);
       followed_ = std::make_shared<FollowedRun>();
-      parts_.loop.Post([&parts = parts_, followed = followed_, id = run.id, wake = wake_] {
+      context_.loop.Post([&parts = context_, followed = followed_, id = run.id, wake = wake_] {
         FollowedRun::Follow(parts.runs, id, followed, wake);
       });
       return Pulled::kNothingYet;
@@ -110,7 +110,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 
  private:
   Result<Pulled> NextOfLive(v1::ReadLogResponse& message, std::stop_token stop) {
-    Result<OutputPiece> piece = ReadLiveOutput(parts_.files, Path(run_id_, LogName()), Path(run_id_, kProgressName),
+    Result<OutputPiece> piece = ReadLiveOutput(context_.files, Path(run_id_, LogName()), Path(run_id_, kProgressName),
                                                Stream(), offset_, StreamLimits::kChunkBytes);
     // The files change their form once it has ended, and Runs says so before; what was read across that moment does
     // not count.
@@ -135,14 +135,14 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
   }
   std::string_view LogName() const { return Stream() == OutputStream::kStderr ? kStderrName : kStdoutName; }
   std::string Path(const std::string& run_id, std::string_view name) const {
-    return parts_.catalog.layout().ArtifactPath(run_id, name);
+    return context_.catalog.layout().ArtifactPath(run_id, name);
   }
 
   Result<RunRow> ReadRunRow(std::stop_token stop) {
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop));
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop));
     if (!run_id_.empty()) return ReadRun(*reader, run_id_);
-    ASSIGN_OR_RETURN(RunRow run,
-                     LookUpStoredRun(*reader, &parts_.audit, caller_, request_.id(), Rpc::kReadLog, "read log of run"));
+    ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(*reader, &context_.audit, caller_, request_.id(), Rpc::kReadLog,
+                                                 "read log of run"));
     run_id_ = run.id;
     return run;
   }
@@ -163,7 +163,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
       offset_ = log->size_bytes - there_bytes;
     }
     offset_ = std::min(offset_, log->size_bytes);  // read no further than a file can have
-    ASSIGN_OR_RETURN(file_, parts_.files.OpenForRead(Path(run.id, LogName())));
+    ASSIGN_OR_RETURN(file_, context_.files.OpenForRead(Path(run.id, LogName())));
     return OkStatus();
   }
 
@@ -179,7 +179,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
     return Pulled::kMessage;
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const v1::ReadLogRequest request_;
   std::function<void()> wake_;
@@ -194,7 +194,7 @@ class LogSource final : public PullSource<v1::ReadLogResponse> {
 
 }  // namespace
 
-std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const RpcParts& parts, const Caller& caller,
+std::unique_ptr<PullSource<v1::ReadLogResponse>> MakeLogSource(const ServiceContext& parts, const Caller& caller,
                                                                const v1::ReadLogRequest& request) {
   return std::make_unique<LogSource>(parts, caller, request);
 }

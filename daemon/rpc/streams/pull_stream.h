@@ -186,7 +186,7 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   const bool is_impatient_;
   std::unique_ptr<PullSource<Response>> source_;
   std::stop_source stop_;
-  HandOver to_grpc_;
+  TsanHandoff to_grpc_;
   std::atomic<bool> writing_{false};
   std::atomic<int64_t> writes_done_{0};
   Response message_;             // one call of Next, or one write, at a time
@@ -199,12 +199,12 @@ class PullStream final : public grpc::ServerWriteReactor<Response> {
   IoLoop::Timer patience_;  // io loop
 };
 
-// A stream that the desk refuses. Owns itself. Any thread.
+// A stream that the admission refuses. Owns itself. Any thread.
 template <typename Response>
 class RefusedStream final : public grpc::ServerWriteReactor<Response> {
  public:
   explicit RefusedStream(CallRecord record) : record_(std::move(record)) {
-    this->Finish(record_.Ending(record_.admission()));
+    this->Finish(record_.Ending(record_.admitted()));
   }
   void OnDone() override { delete this; }
 

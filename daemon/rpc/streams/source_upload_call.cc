@@ -19,43 +19,43 @@ constexpr const char* kSendSourceAct = "take source";
 // decided on the io loop. Owns itself; lives until gRPC is done with it.
 class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRequest> {
  public:
-  SourceUploadCall(CallRecord record, const RpcParts& parts, v1::UploadSourceResponse& response,
+  SourceUploadCall(CallRecord record, const ServiceContext& parts, v1::UploadSourceResponse& response,
                    Places::Place upload_place, Places::Place source_place)
-      : parts_(parts),
+      : context_(parts),
         record_(std::move(record)),
         uid_(record_.caller().uid),
         response_(response),
         upload_place_(std::move(upload_place)),
         source_place_(std::move(source_place)) {
-    parts_.loop.Post([this] {
-      parts_.sources->BeginUpload(uid_);
+    context_.loop.Post([this] {
+      context_.sources->BeginUpload(uid_);
       Read();
     });
   }
 
   void OnReadDone(bool ok) override {
-    parts_.loop.Post([this, ok] { OnRead(ok); });
+    context_.loop.Post([this, ok] { OnRead(ok); });
   }
   // The timer is the loop's, so the end is, too.
   void OnDone() override {
-    parts_.loop.Post([this] { delete this; });
+    context_.loop.Post([this] { delete this; });
   }
 
  private:
   // Io loop, these four.
   void Read() {
-    idle_timer_ = parts_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
+    idle_timer_ = context_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
     StartRead(&message_);
   }
 
   void OnRead(bool ok) {
     if (given_up_) return;
     idle_timer_.Cancel();
-    Status submitted = parts_.bulk.Submit([this, ok] {
+    Status submitted = context_.bulk.Submit([this, ok] {
       Status status = ok ? Take() : FinishUpload();
       const bool more = ok && status.ok();
       if (!more) spool_.reset();
-      parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
+      context_.loop.Post([this, more, status] { more ? Read() : End(status); });
     });
     if (!submitted.ok()) End(submitted);
   }
@@ -69,8 +69,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
 
   void End(const Status& status) {
     spool_.reset();  // its file has no name: closing it is quick
-    if (status.ok()) response_.set_ticket(parts_.sources->Keep(uid_, std::move(*source_)));
-    parts_.sources->EndUpload(uid_);
+    if (status.ok()) response_.set_ticket(context_.sources->Keep(uid_, std::move(*source_)));
+    context_.sources->EndUpload(uid_);
     upload_place_.reset();  // before the client knows, who may begin the next at once
     source_place_.reset();
     Finish(record_.Ending(status));
@@ -97,8 +97,8 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
     if (spool_) return Fail(ErrorCode::kUsage, kSendSourceAct, "a second header came");
     if (header.size_bytes() < 0) return Fail(ErrorCode::kUsage, kSendSourceAct, "its size is negative");
     const AnnouncedSource announced{LastStep(header.name()), header.size_bytes(), header.may_be_none()};
-    ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, uid_,
-                                                announced, parts_.spool_limits));
+    ASSIGN_OR_RETURN(spool_, SourceSpool::Begin(context_.catalog, context_.files, context_.limits.upload_bytes, uid_,
+                                                announced, context_.spool_limits));
     return OkStatus();
   }
 
@@ -113,7 +113,7 @@ class SourceUploadCall final : public grpc::ServerReadReactor<v1::UploadSourceRe
     return OkStatus();
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   CallRecord record_;
   const uint32_t uid_;
   v1::UploadSourceResponse& response_;
@@ -139,8 +139,8 @@ class RefusedSourceUpload final : public grpc::ServerReadReactor<v1::UploadSourc
   CallRecord record_;
 };
 
-Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& record, const RpcParts& parts) {
-  RETURN_IF_ERROR(record.admission());
+Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& record, const ServiceContext& parts) {
+  RETURN_IF_ERROR(record.admitted());
   if (parts.sources == nullptr) return Fail(ErrorCode::kUsage, kSendSourceAct, "this kprofd imports nothing");
   const uint32_t account = record.caller().account();
   ASSIGN_OR_RETURN(Places::Place upload, parts.limits.uploads.Take(account, kSendSourceAct, "uploads"));
@@ -150,7 +150,7 @@ Result<std::pair<Places::Place, Places::Place>> TakePlaces(const CallRecord& rec
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const RpcParts& parts,
+grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const ServiceContext& parts,
                                                                     v1::UploadSourceResponse& response) {
   Result<std::pair<Places::Place, Places::Place>> places = TakePlaces(record, parts);
   if (!places.ok()) return new RefusedSourceUpload(std::move(record), places.status());

@@ -12,7 +12,7 @@ namespace kprof {
 // Any thread. It owns itself. Fails as it was not admitted, and with kQueueFull when as many uploads as may be, or as
 // many sources, are there already; with kTimedOut when nothing comes for kUploadIdleLimitMs (upload_calls.h).
 // `response` lives until it is done.
-grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const RpcParts& parts,
+grpc::ServerReadReactor<v1::UploadSourceRequest>* StartSourceUpload(CallRecord record, const ServiceContext& parts,
                                                                     v1::UploadSourceResponse& response);
 
 }  // namespace kprof

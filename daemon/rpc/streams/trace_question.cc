@@ -17,8 +17,8 @@ constexpr int64_t kLongestWaitMs = 10'000;  // for a thread, or for such a place
 
 }  // namespace
 
-TraceQuestion::TraceQuestion(const RpcParts& parts, const Caller& caller, std::string act)
-    : parts_(parts), caller_(caller), act_(std::move(act)), waits_since_ns_(parts.clock.mono_ns()) {}
+TraceQuestion::TraceQuestion(const ServiceContext& parts, const Caller& caller, std::string act)
+    : context_(parts), caller_(caller), act_(std::move(act)), waits_since_ns_(parts.clock.mono_ns()) {}
 
 Status TraceQuestion::OverLimit(const std::string& act, const std::string& field, int64_t asked, int64_t limit) {
   return Fail(ErrorCode::kUsage, act,
@@ -38,13 +38,14 @@ Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::str
   if (std::exchange(knows_runs_, true)) return OkStatus();
   const std::string act = act_ + " run";
   for (const std::string& name : names) {
-    Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+    Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow();
     if (!reader.ok()) return reader.status().In(ActOn(act, name));
-    ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(**reader, &parts_.audit, caller_, name, rpc, act));
+    ASSIGN_OR_RETURN(RunRow run, LookUpStoredRun(**reader, &context_.audit, caller_, name, rpc, act));
     const auto is_same = [&run](const RunRow& other) { return other.id == run.id; };
     if (std::any_of(runs_.begin(), runs_.end(), is_same)) continue;
     if (!run.trace.empty() || without_trace == WithoutTrace::kRefused) {
-      ASSIGN_OR_RETURN(const std::vector<TracePlace> places, FindTrace(parts_.catalog.layout(), run, ActOn(act, name)));
+      ASSIGN_OR_RETURN(const std::vector<TracePlace> places,
+                       FindTrace(context_.catalog.layout(), run, ActOn(act, name)));
       places_.insert(places_.end(), places.begin(), places.end());
     }
     runs_.push_back(std::move(run));
@@ -54,7 +55,7 @@ Status TraceQuestion::FindRuns(const google::protobuf::RepeatedPtrField<std::str
 
 Result<bool> TraceQuestion::BeginTurn(int64_t timeout_ms) {
   const int64_t longest_ms = std::min(timeout_ms, kLongestWaitMs);
-  if (waits_since_ns_ && parts_.clock.mono_ns() - *waits_since_ns_ >= longest_ms * kNanosPerMilli) {
+  if (waits_since_ns_ && context_.clock.mono_ns() - *waits_since_ns_ >= longest_ms * kNanosPerMilli) {
     return Fail(ErrorCode::kQueueFull, act_,
                 "too many queries are running; it waited " + std::to_string(longest_ms) + " ms for its turn",
                 "try again in a moment");
@@ -82,11 +83,11 @@ bool TraceQuestion::EndTurn() {
 }
 
 void TraceQuestion::Wait() {
-  if (!waits_since_ns_) waits_since_ns_ = parts_.clock.mono_ns();
+  if (!waits_since_ns_) waits_since_ns_ = context_.clock.mono_ns();
 }
 
 bool TraceQuestion::TakePlace() {
-  Result<Places::Place> place = parts_.limits.long_queries.Take(caller_.account(), act_, "long queries");
+  Result<Places::Place> place = context_.limits.long_queries.Take(caller_.account(), act_, "long queries");
   if (place.ok()) place_.emplace(std::move(*place));
   return place.ok();
 }

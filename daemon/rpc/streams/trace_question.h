@@ -28,7 +28,7 @@ namespace kprof {
 class TraceQuestion {
  public:
   // `act`: what it is called in messages, "query".
-  TraceQuestion(const RpcParts& parts, const Caller& caller, std::string act);
+  TraceQuestion(const ServiceContext& parts, const Caller& caller, std::string act);
 
   // Of what a client asks for. Fails with kUsage for a limit that is negative or over its own.
   Status CheckLimits(int64_t timeout_ms, int runs) const;
@@ -55,7 +55,7 @@ class TraceQuestion {
  private:
   bool TakePlace();
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   const Caller caller_;
   const std::string act_;
   bool knows_runs_ = false;

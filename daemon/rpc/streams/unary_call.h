@@ -29,11 +29,11 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   // The size of the answer as it is when the call ends; none: too small to count.
   using AnswerSize = std::function<size_t()>;
 
-  // Ends it at once when the desk refuses; then `refused`, and there is nothing left to do but to return it.
-  UnaryCall(std::shared_ptr<CallerDesk> desk, Rpc rpc, AnswerSize answer_size = nullptr)
-      : record_(std::move(desk), rpc), answer_size_(std::move(answer_size)) {
-    refused_ = !record_.admission().ok();
-    if (refused_) End(record_.admission());
+  // Ends it at once when the admission refuses; then `refused`, and there is nothing left to do but to return it.
+  UnaryCall(std::shared_ptr<CallAdmission> admission, Rpc rpc, AnswerSize answer_size = nullptr)
+      : record_(std::move(admission), rpc), answer_size_(std::move(answer_size)) {
+    refused_ = !record_.admitted().ok();
+    if (refused_) End(record_.admitted());
   }
 
   bool refused() const { return refused_; }
@@ -83,7 +83,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   bool has_room_ = false;
   bool refused_ = false;
   std::stop_source stop_;
-  HandOver to_grpc_;
+  TsanHandoff to_grpc_;
 };
 
 // The size of that message, or of those bytes, as they are when it is asked.

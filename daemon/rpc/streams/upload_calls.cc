@@ -16,34 +16,34 @@ namespace {
 // has come for too long, is decided on the io loop. Owns itself; lives until gRPC is done with it.
 class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactRequest> {
  public:
-  UploadCall(CallRecord record, const RpcParts& parts, v1::UploadArtifactResponse& response, Places::Place place)
-      : parts_(parts), record_(std::move(record)), response_(response), place_(std::move(place)) {
-    parts_.loop.Post([this] { Read(); });
+  UploadCall(CallRecord record, const ServiceContext& parts, v1::UploadArtifactResponse& response, Places::Place place)
+      : context_(parts), record_(std::move(record)), response_(response), place_(std::move(place)) {
+    context_.loop.Post([this] { Read(); });
   }
 
   void OnReadDone(bool ok) override {
-    parts_.loop.Post([this, ok] { OnRead(ok); });
+    context_.loop.Post([this, ok] { OnRead(ok); });
   }
   // The timer is the loop's, so the end is, too.
   void OnDone() override {
-    parts_.loop.Post([this] { delete this; });
+    context_.loop.Post([this] { delete this; });
   }
 
  private:
   // Io loop, these four.
   void Read() {
-    idle_timer_ = parts_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
+    idle_timer_ = context_.loop.After(kUploadIdleLimitMs * kNanosPerMilli, [this] { GiveUp(); });
     StartRead(&message_);
   }
 
   void OnRead(bool ok) {
     if (given_up_) return;
     idle_timer_.Cancel();
-    Status submitted = parts_.bulk.Submit([this, ok] {
+    Status submitted = context_.bulk.Submit([this, ok] {
       Status status = ok ? Take() : FinishUpload();
       const bool more = ok && status.ok();
       if (!more) upload_.reset();
-      parts_.loop.Post([this, more, status] { more ? Read() : End(status); });
+      context_.loop.Post([this, more, status] { more ? Read() : End(status); });
     });
     if (!submitted.ok()) End(submitted);
   }
@@ -53,21 +53,21 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     given_up_ = true;
     Status silent = Fail(ErrorCode::kTimedOut, "add artifact",
                          "nothing came for " + std::to_string(kUploadIdleLimitMs / 1000) + " s", "send it again");
-    Status submitted = parts_.bulk.Submit([this, silent] {
+    Status submitted = context_.bulk.Submit([this, silent] {
       upload_.reset();
-      parts_.loop.Post([this, silent] { End(silent); });
+      context_.loop.Post([this, silent] { End(silent); });
     });
     if (!submitted.ok()) End(silent);
   }
 
   void End(const Status& status) {
-    if (run_) parts_.runs.retention().EndAdding(run_->id);
+    if (run_) context_.runs.retention().EndAdding(run_->id);
     if (status.ok()) {
-      parts_.runs.retention().OnAdded();
-      AuditEntry entry = AuditEntryOf(ActorOf(record_.caller()), audit::kUpload, *run_, parts_.clock.unix_ns());
+      context_.runs.retention().OnAdded();
+      AuditEntry entry = AuditEntryOf(ActorOf(record_.caller()), audit::kUpload, *run_, context_.clock.unix_ns());
       entry.detail = response_.artifact().name();
       if (run_->uid != entry.by.uid) entry.detail += " of uid " + std::to_string(run_->uid);
-      parts_.audit.Record(std::move(entry));
+      context_.audit.Record(std::move(entry));
     }
     upload_.reset();  // gone already, but for a pool that took no more: then it costs the loop an unlink
     place_.reset();   // before the client knows, who may begin the next at once
@@ -94,15 +94,15 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     if (upload_) return Fail(ErrorCode::kUsage, "add artifact", "a second header came");
     RunRow run;
     {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow());
-      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &parts_.audit, record_.caller(), header.id(), record_.rpc(),
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow());
+      ASSIGN_OR_RETURN(run, LookUpStoredRun(*reader, &context_.audit, record_.caller(), header.id(), record_.rpc(),
                                             "add an artifact to run"));
     }
-    ASSIGN_OR_RETURN(
-        upload_, ArtifactUpload::Begin(parts_.catalog, parts_.files, parts_.limits.upload_bytes, run, header.name()));
-    parts_.loop.Post([this, run = std::move(run)] {
+    ASSIGN_OR_RETURN(upload_, ArtifactUpload::Begin(context_.catalog, context_.files, context_.limits.upload_bytes, run,
+                                                    header.name()));
+    context_.loop.Post([this, run = std::move(run)] {
       run_ = run;
-      parts_.runs.retention().BeginAdding(run.id);
+      context_.runs.retention().BeginAdding(run.id);
     });
     return OkStatus();
   }
@@ -119,7 +119,7 @@ class UploadCall final : public grpc::ServerReadReactor<v1::UploadArtifactReques
     return OkStatus();
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   CallRecord record_;
   v1::UploadArtifactResponse& response_;
   std::optional<Places::Place> place_;  // io loop
@@ -143,10 +143,10 @@ class RefusedUpload final : public grpc::ServerReadReactor<v1::UploadArtifactReq
 
 }  // namespace
 
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const RpcParts& parts,
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const ServiceContext& parts,
                                                                 v1::UploadArtifactResponse& response) {
-  Status admission = record.admission();
-  if (!admission.ok()) return new RefusedUpload(std::move(record), admission);
+  Status admitted = record.admitted();
+  if (!admitted.ok()) return new RefusedUpload(std::move(record), admitted);
   Result<Places::Place> place = parts.limits.uploads.Take(record.caller().account(), "add artifact", "uploads");
   if (!place.ok()) return new RefusedUpload(std::move(record), place.status());
   return new UploadCall(std::move(record), parts, response, *std::move(place));

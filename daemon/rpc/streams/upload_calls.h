@@ -19,7 +19,7 @@ constexpr int64_t kUploadIdleLimitMs = 60'000;
 // Ends at once as it was not admitted, and with kQueueFull when as many are under way as may be (stream_limits.h);
 // later as the look-up of the run (object_lookup.h) and ArtifactUpload do, with kUsage when messages come in another
 // order, with kBadInput when the stream ends without a sha256. Nothing is kept of one that fails.
-grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const RpcParts& parts,
+grpc::ServerReadReactor<v1::UploadArtifactRequest>* StartUpload(CallRecord record, const ServiceContext& parts,
                                                                 v1::UploadArtifactResponse& response);
 
 }  // namespace kprof

@@ -33,28 +33,28 @@ Status CheckPeriod(uint32_t period_ms) {
 // All fields belong to the loop, where gRPC's reactions post to. It goes when gRPC is done with it.
 class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevicesResponse> {
  public:
-  WatchDevicesStream(CallRecord record, const RpcParts& parts, const v1::WatchDevicesRequest& request)
-      : parts_(parts),
+  WatchDevicesStream(CallRecord record, const ServiceContext& parts, const v1::WatchDevicesRequest& request)
+      : context_(parts),
         record_(std::move(record)),
         view_(parts, record_.caller()),
         events_only_(request.events_only()),
         period_ns_((request.period_ms() == 0 ? kUsualPeriodMs : request.period_ms()) * kNanosPerMilli) {
     record_.BecomeWatch();
-    Status refused = record_.admission();
+    Status refused = record_.admitted();
     if (refused.ok()) refused = CheckPeriod(request.period_ms());
     if (refused.ok()) {
       Result<Places::Place> place =
-          parts_.limits.device_watches.Take(record_.caller().account(), kWatchDevicesAct, "watches of devices");
+          context_.limits.device_watches.Take(record_.caller().account(), kWatchDevicesAct, "watches of devices");
       refused = place.status();
       if (place.ok()) place_.emplace(*std::move(place));
     }
     to_grpc_.Give();
-    parts_.loop.Post([this, refused] { Begin(refused); });
+    context_.loop.Post([this, refused] { Begin(refused); });
   }
 
   void OnWriteDone(bool ok) override {
     to_grpc_.Take();
-    parts_.loop.Post([this, ok] {
+    context_.loop.Post([this, ok] {
       writing_ = false;
       v1::WatchDevicesResponse().Swap(&message_);  // unlike Clear, gives the memory back
       record_.GiveAnswerBack();
@@ -65,11 +65,11 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
   }
   void OnCancel() override {
     to_grpc_.Take();
-    parts_.loop.Post([this] { End(grpc::Status::CANCELLED); });
+    context_.loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() override {
     to_grpc_.Take();
-    parts_.loop.Post([this] { delete this; });
+    context_.loop.Post([this] { delete this; });
   }
 
  private:
@@ -78,16 +78,16 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
   void Begin(const Status& refused) {
     if (finished_) return;
     if (!refused.ok()) return End(ToGrpc(refused));
-    if (parts_.node_devices == nullptr || events_only_) return BeginTelling();
+    if (context_.node_devices == nullptr || events_only_) return BeginTelling();
     WatchThem();
-    parts_.node_devices->Refresh(kFirstAnswerNs, [this, alive = std::weak_ptr<bool>(alive_)] {
+    context_.node_devices->Refresh(kFirstAnswerNs, [this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired() && !finished_) BeginTelling();
     });
   }
 
   void BeginTelling() {
-    if (parts_.node_devices != nullptr) {
-      listening_ = parts_.node_devices->Listen([this](const DeviceEvent& event) {
+    if (context_.node_devices != nullptr) {
+      listening_ = context_.node_devices->Listen([this](const DeviceEvent& event) {
         if (!event.device_id.empty()) AddEvent(MessageOf(event));
       });
     }
@@ -99,19 +99,19 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
 
   // Also those that are found later. One that nobody can ask is looked at all the same.
   void WatchThem() {
-    if (parts_.node_devices == nullptr || events_only_) return;
-    const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+    if (context_.node_devices == nullptr || events_only_) return;
+    const std::shared_ptr<const DeviceList> list = context_.devices.now();
     for (const Device& device : list->all()) {
       std::shared_ptr<void>& watching = watching_[device.id];
-      if (!watching) watching = parts_.node_devices->Watch(device.id, {});
+      if (!watching) watching = context_.node_devices->Watch(device.id, {});
     }
   }
 
   void LookLater() {
-    look_ = parts_.loop.After(std::min(kLookEveryNs, period_ns_), [this] {
+    look_ = context_.loop.After(std::min(kLookEveryNs, period_ns_), [this] {
       WatchThem();
       LookForChanges();
-      if (parts_.clock.mono_ns() - told_mono_ns_ >= period_ns_) is_due_ = true;
+      if (context_.clock.mono_ns() - told_mono_ns_ >= period_ns_) is_due_ = true;
       if (!writing_ && (is_due_ || !events_.empty())) Send();
       if (!finished_) LookLater();
     });
@@ -133,7 +133,7 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
     for (const auto& [id, device] : now) {
       const auto before = holders_.find(id);
       if (before == holders_.end()) continue;
-      for (v1::DeviceEvent& event : ChangesBetween(before->second, device, parts_.clock.unix_ns())) {
+      for (v1::DeviceEvent& event : ChangesBetween(before->second, device, context_.clock.unix_ns())) {
         events_.push_back(std::move(event));
       }
     }
@@ -146,7 +146,7 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
     ForgetTheOldest();
     if (writing_ || sending_soon_) return;
     sending_soon_ = true;  // not from inside of what befell it
-    parts_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
+    context_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.expired()) return;
       sending_soon_ = false;
       if (!finished_ && !writing_ && !events_.empty()) Send();
@@ -162,13 +162,13 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
 
   void Send() {
     if (std::exchange(is_due_, false)) {
-      told_mono_ns_ = parts_.clock.mono_ns();
+      told_mono_ns_ = context_.clock.mono_ns();
       if (!events_only_) AddChangedDevices();
     }
     for (v1::DeviceEvent& event : events_) *message_.add_events() = std::move(event);
     events_.clear();
     message_.set_dropped_events(std::exchange(dropped_, 0));
-    message_.set_now_unix_ns(parts_.clock.unix_ns());
+    message_.set_now_unix_ns(context_.clock.unix_ns());
     const Status taken = record_.TakeAnswer(message_.ByteSizeLong());
     if (!taken.ok()) return End(ToGrpc(taken));
     writing_ = true;
@@ -201,12 +201,12 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
     Finish(record_.Ending(status));
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   CallRecord record_;
   const DeviceView view_;
   const bool events_only_;
   const int64_t period_ns_;
-  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
+  TsanHandoff to_grpc_;  // of what the constructor made; all else is the loop's
   std::optional<Places::Place> place_;
   std::map<std::string, std::shared_ptr<void>> watching_;
   std::shared_ptr<void> listening_;
@@ -226,7 +226,7 @@ class WatchDevicesStream final : public grpc::ServerWriteReactor<v1::WatchDevice
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const RpcParts& parts,
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& parts,
                                                                       const v1::WatchDevicesRequest& request) {
   return new WatchDevicesStream(std::move(record), parts, request);
 }

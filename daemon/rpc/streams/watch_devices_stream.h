@@ -13,7 +13,7 @@ namespace kprof {
 inline constexpr int kMostWaitingEvents = 256;
 
 // Owns itself. Ends with kUsage for a period that is not taken, with kQueueFull where as many watch as may.
-grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const RpcParts& parts,
+grpc::ServerWriteReactor<v1::WatchDevicesResponse>* StartWatchDevices(CallRecord record, const ServiceContext& parts,
                                                                       const v1::WatchDevicesRequest& request);
 
 }  // namespace kprof

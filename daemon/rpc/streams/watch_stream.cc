@@ -22,18 +22,18 @@ class FollowingCall : public Reactor {
  public:
   void OnCancel() final {
     to_grpc_.Take();
-    parts_.loop.Post([this] { End(grpc::Status::CANCELLED); });
+    context_.loop.Post([this] { End(grpc::Status::CANCELLED); });
   }
   void OnDone() final {
     to_grpc_.Take();
-    parts_.loop.Post([this] {
+    context_.loop.Post([this] {
       released_ = true;
       if (!looking_up_) delete this;
     });
   }
 
  protected:
-  FollowingCall(CallRecord record, const RpcParts& parts) : parts_(parts), record_(std::move(record)) {
+  FollowingCall(CallRecord record, const ServiceContext& parts) : context_(parts), record_(std::move(record)) {
     record_.BecomeWatch();
   }
   ~FollowingCall() override = default;
@@ -41,11 +41,11 @@ class FollowingCall : public Reactor {
   // Last thing in the constructor.
   void Begin(const std::string& name, const std::string& act) {
     to_grpc_.Give();
-    if (!record_.admission().ok()) {
+    if (!record_.admitted().ok()) {
       looking_up_ = false;
-      return parts_.loop.Post([this] { End(ToGrpc(record_.admission())); });
+      return context_.loop.Post([this] { End(ToGrpc(record_.admitted())); });
     }
-    LookUpRun(parts_, record_.caller(), name, record_.rpc(), act, [this](Result<RunRow> row) {
+    LookUpRun(context_, record_.caller(), name, record_.rpc(), act, [this](Result<RunRow> row) {
       looking_up_ = false;
       if (released_) {
         delete this;
@@ -54,10 +54,10 @@ class FollowingCall : public Reactor {
       if (finished_) return;
       if (!row.ok()) return End(ToGrpc(row.status()));
       run_id_ = row->id;
-      std::optional<Runs::View> open = parts_.runs.FindOpen(run_id_);
+      std::optional<Runs::View> open = context_.runs.FindOpen(run_id_);
       if (!open) return Changed({*row, {}, {}});
       if (holds()) Hold(open->row);
-      watch_ = parts_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
+      watch_ = context_.runs.Watch(run_id_, [this](const Runs::View& view) { Changed(view); });
       Changed(*open);
     });
   }
@@ -66,36 +66,36 @@ class FollowingCall : public Reactor {
   virtual void Changed(const Runs::View& view) = 0;
 
   // As it is now; nothing when its end has been told.
-  std::optional<Runs::View> Now() const { return parts_.runs.FindOpen(run_id_); }
+  std::optional<Runs::View> Now() const { return context_.runs.FindOpen(run_id_); }
 
   // Only the first one counts.
   void End(const grpc::Status& status) {
     if (std::exchange(finished_, true)) return;
     if (watch_ != 0) {
-      parts_.runs.Unwatch(run_id_, watch_);
-      if (holds()) parts_.runs.Unhold(run_id_);
+      context_.runs.Unwatch(run_id_, watch_);
+      if (holds()) context_.runs.Unhold(run_id_);
     }
     this->Finish(record_.Ending(status));
   }
 
-  const RpcParts& parts() const { return parts_; }
+  const ServiceContext& parts() const { return context_; }
   CallRecord& record() { return record_; }
   bool finished() const { return finished_; }
-  const HandOver& to_grpc() const { return to_grpc_; }
+  const TsanHandoff& to_grpc() const { return to_grpc_; }
 
  private:
   bool holds() const { return record_.rpc() == Rpc::kHoldRun; }
 
   // Whose it is holds it in any case; somebody else decides for them how long it lives.
   void Hold(const RunRow& run) {
-    parts_.runs.Hold(run_id_);
+    context_.runs.Hold(run_id_);
     if (run.uid == record_.caller().uid) return;
-    parts_.audit.Record(AuditEntryOf(ActorOf(record_.caller()), audit::kHold, run, parts_.clock.unix_ns()));
+    context_.audit.Record(AuditEntryOf(ActorOf(record_.caller()), audit::kHold, run, context_.clock.unix_ns()));
   }
 
-  const RpcParts& parts_;
+  const ServiceContext& context_;
   CallRecord record_;
-  HandOver to_grpc_;  // of what the constructor made; all else is the loop's
+  TsanHandoff to_grpc_;  // of what the constructor made; all else is the loop's
   std::string run_id_;
   WatchId watch_ = 0;
   bool finished_ = false;
@@ -108,7 +108,7 @@ class FollowingCall : public Reactor {
 // a second one, without the command: that one cannot be read later.
 class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::WatchRunResponse>> {
  public:
-  WatchStream(CallRecord record, const RpcParts& parts, const v1::WatchRunRequest& request)
+  WatchStream(CallRecord record, const ServiceContext& parts, const v1::WatchRunRequest& request)
       : FollowingCall(std::move(record), parts) {
     Begin(request.id(), "watch run");
   }
@@ -185,7 +185,8 @@ class WatchStream final : public FollowingCall<grpc::ServerWriteReactor<v1::Watc
 
 class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
  public:
-  WaitCall(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request, v1::WaitRunResponse& response)
+  WaitCall(CallRecord record, const ServiceContext& parts, const v1::WaitRunRequest& request,
+           v1::WaitRunResponse& response)
       : FollowingCall(std::move(record), parts), response_(response) {
     Begin(request.id(), "wait for run");
   }
@@ -204,12 +205,12 @@ class WaitCall final : public FollowingCall<grpc::ServerUnaryReactor> {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const RpcParts& parts,
+grpc::ServerWriteReactor<v1::WatchRunResponse>* StartWatch(CallRecord record, const ServiceContext& parts,
                                                            const v1::WatchRunRequest& request) {
   return new WatchStream(std::move(record), parts, request);
 }
 
-grpc::ServerUnaryReactor* StartWait(CallRecord record, const RpcParts& parts, const v1::WaitRunRequest& request,
+grpc::ServerUnaryReactor* StartWait(CallRecord record, const ServiceContext& parts, const v1::WaitRunRequest& request,
                                     v1::WaitRunResponse& response) {
   return new WaitCall(std::move(record), parts, request, response);
 }

@@ -19,7 +19,7 @@ void Bound(int64_t& value, int64_t most) {
 
 }  // namespace
 
-CommandEnded BelievableEnd(CommandEnded said, int64_t elapsed_ns) {
+CommandEnded ClampReportedEnd(CommandEnded said, int64_t elapsed_ns) {
   const int64_t cpus = std::max<int64_t>(1, ::sysconf(_SC_NPROCESSORS_CONF));
   const int64_t memory_bytes = std::max<int64_t>(0, ::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   const int64_t cpu_ns = std::clamp<int64_t>(elapsed_ns, 0, kMostElapsedNs) * cpus;

@@ -11,6 +11,6 @@ namespace kprof {
 // `elapsed_ns`: since the launch, by our clock. Times lie within it, CPU times within it on all CPUs, memory within
 // this machine's; counts are counts, an exit code is one. What was printed is not among it: that the daemon counts
 // itself (output_intake.h). Any thread.
-CommandEnded BelievableEnd(CommandEnded said, int64_t elapsed_ns);
+CommandEnded ClampReportedEnd(CommandEnded said, int64_t elapsed_ns);
 
 }  // namespace kprof

@@ -41,13 +41,13 @@ constexpr char kUsualNcuFolder[] = "/tmp";
 
 }  // namespace
 
-RunLife::RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
-                 LifeEvents events)
-    : parts_(parts),
+CommandLife::CommandLife(const RunContext& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+                         LifeEvents events)
+    : context_(parts),
       events_(std::move(events)),
       row_(std::move(row)),
       prepares_(prepares),
-      stay_(parts, row_),
+      hold_(parts, row_),
       tool_(ToolOf(row_)),
       longest_ms_(longest_ms),
       outputs_(parts, row_, account, tool_, longest_ms,
@@ -59,35 +59,35 @@ RunLife::RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepa
   timeout_is_nodes_ = true;
 }
 
-RunLife::~RunLife() = default;
+CommandLife::~CommandLife() = default;
 
-void RunLife::Commit(std::function<Status(Db&)> also, std::function<void(Status)> then) {
+void CommandLife::Commit(std::function<Status(Db&)> also, std::function<void(Status)> then) {
   auto job = [row = row_, also = std::move(also)](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateRun(db, row));
     return also ? also(db) : OkStatus();
   };
-  parts_.catalog.writer().Submit(std::move(job),
-                                 // The writer may answer when we are gone; what it posts then never runs.
-                                 [this, &loop = parts_.loop, row = row_, then = std::move(then)](Status status) {
-                                   loop.Post([this, row, then, status] {
-                                     if (status.ok()) events_.changed(row);
-                                     then(status);
+  context_.catalog.writer().Submit(std::move(job),
+                                   // The writer may answer when we are gone; what it posts then never runs.
+                                   [this, &loop = context_.loop, row = row_, then = std::move(then)](Status status) {
+                                     loop.Post([this, row, then, status] {
+                                       if (status.ok()) events_.changed(row);
+                                       then(status);
+                                     });
                                    });
-                                 });
 }
 
-void RunLife::Begin() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+void CommandLife::Begin() {
+  KPROF_ON_IO_LOOP(context_.loop);
   if (prepares_) return PrepareFiles();
   CommitPreparing([this] { PrepareFiles(); });
 }
 
 // Its devices are its own.
-void RunLife::CommitPreparing(std::function<void()> then) {
+void CommandLife::CommitPreparing(std::function<void()> then) {
   leased_ = true;
   row_.state = RunState::kPreparing;
   std::optional<AuditEntry> granted;
-  if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, parts_.clock.unix_ns());
+  if (std::optional<Lease> lease = LeaseOf(row_)) granted = LeaseGranted(*lease, context_.clock.unix_ns());
   auto take_devices = [granted](Db& db) { return granted ? AppendAudit(db, *granted) : OkStatus(); };
   Commit(take_devices, [this, then = std::move(then)](Status status) {
     if (ended_) return;
@@ -102,67 +102,67 @@ void RunLife::CommitPreparing(std::function<void()> then) {
   });
 }
 
-void RunLife::OnGranted(const std::vector<TrustReason>& trust) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+void CommandLife::OnGranted(const std::vector<TrustReason>& trust) {
+  KPROF_ON_IO_LOOP(context_.loop);
   if (ended_) return;  // its end is on the way, and gives them back
   row_.trust.insert(row_.trust.begin(), trust.begin(), trust.end());
   preparing_devices_ = true;
   CommitPreparing([this] { PrepareDevices([this] { GiveDevices(); }); });
 }
 
-void RunLife::GiveDevices() {
+void CommandLife::GiveDevices() {
   preparing_devices_ = false;
   launched_->Lease(DeviceVariables(environment_));
   environment_ = {};
   if (row_.starter != RunStarter::kHelper) CommitRunning();
 }
 
-std::vector<std::string> RunLife::DeviceVariables(const std::vector<std::string>& environment) const {
-  return parts_.devices.now()->VisibilityVariables(row_.devices, environment);
+std::vector<std::string> CommandLife::DeviceVariables(const std::vector<std::string>& environment) const {
+  return context_.devices.now()->VisibilityVariables(row_.devices, environment);
 }
 
 template <typename T>
-void RunLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>)) {
+void CommandLife::OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (CommandLife::*then)(Result<T>)) {
   // What is posted when we are gone never runs.
-  auto job = [this, &loop = parts_.loop, work = std::move(work), then] {
+  auto job = [this, &loop = context_.loop, work = std::move(work), then] {
     auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
     loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
   };
   Status submitted = pool.Submit(std::move(job));
-  if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
+  if (!submitted.ok()) context_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
 }
 
-void RunLife::PrepareFiles() {
+void CommandLife::PrepareFiles() {
   auto work = [this, id = row_.id, leased = row_.devices, starter = row_.starter]() -> Result<Prepared> {
     Prepared prepared;
-    ASSIGN_OR_RETURN(prepared.request, ReadSpool(parts_.files, parts_.catalog.layout(), id));
+    ASSIGN_OR_RETURN(prepared.request, ReadSpool(context_.files, context_.catalog.layout(), id));
     LaunchRequest& request = prepared.request;
     if (request.prepare.empty()) {
-      for (const std::string& variable : parts_.devices.now()->VisibilityVariables(leased, request.environment)) {
+      for (const std::string& variable : context_.devices.now()->VisibilityVariables(leased, request.environment)) {
         SetVariable(request.environment, variable);
       }
     } else {  // what a step left that a daemon before this one had begun
-      for (const std::string& folder : {parts_.catalog.layout().RunFolder(id), OutputFolderOf(id)}) {
-        const Status removed = parts_.files.RemoveTree(folder);
+      for (const std::string& folder : {context_.catalog.layout().RunFolder(id), OutputFolderOf(id)}) {
+        const Status removed = context_.files.RemoveTree(folder);
         if (!removed.ok() && removed.code() != ErrorCode::kNotFound) return removed;
       }
     }
-    SetVariable(request.environment, StateMarker(parts_.catalog.layout()));
-    request.output_head_bytes = parts_.output.head_bytes;
-    request.output_tail_bytes = parts_.output.tail_bytes;
-    request.most_outputs = parts_.outputs.files;
+    SetVariable(request.environment, StateMarker(context_.catalog.layout()));
+    request.output_head_bytes = context_.output.head_bytes;
+    request.output_tail_bytes = context_.output.tail_bytes;
+    request.most_outputs = context_.outputs.files;
     if (starter == RunStarter::kDaemon) request.output_folder = OutputFolderOf(id);
-    ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(parts_.files, parts_.catalog.layout(), id));
+    ASSIGN_OR_RETURN(prepared.files, CreateRunFolder(context_.files, context_.catalog.layout(), id));
     if (starter == RunStarter::kClient) {
-      const std::string progress = parts_.catalog.layout().ArtifactPath(id, kProgressName);
-      ASSIGN_OR_RETURN(prepared.files.held, parts_.files.OpenForRead(progress));
+      const std::string progress = context_.catalog.layout().ArtifactPath(id, kProgressName);
+      ASSIGN_OR_RETURN(prepared.files.held, context_.files.OpenForRead(progress));
     }
     return prepared;
   };
-  OnWorker<Prepared>(parts_.workers, std::move(work), &RunLife::OnFilesPrepared);
+  OnWorker<Prepared>(context_.workers, std::move(work), &CommandLife::OnFilesPrepared);
 }
 
-void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
+void CommandLife::OnFilesPrepared(Result<Prepared> prepared) {
   if (!prepared.ok()) Blame(prepared.status());
   if (error_ || stop_reason_) return BeginCollecting();
   if (prepares_ || tool_.needs.ncu_lock) environment_ = prepared->request.environment;
@@ -171,11 +171,11 @@ void RunLife::OnFilesPrepared(Result<Prepared> prepared) {
   PrepareDevices([this, prepared = std::make_shared<Prepared>(*std::move(prepared))] { Launch(std::move(*prepared)); });
 }
 
-void RunLife::PrepareDevices(std::function<void()> then) {
-  DeviceStay::Needs needs;
+void CommandLife::PrepareDevices(std::function<void()> then) {
+  DeviceHold::Needs needs;
   needs.profilers_paused = tool_.needs.dcgm_paused;
   if (tool_.needs.ncu_lock) needs.ncu_locks = NcuPlaceFor(environment_, kUsualNcuFolder).locks;
-  stay_.Prepare(std::move(needs), [this, then = std::move(then)](const DeviceStay::Ready& ready) {
+  hold_.Prepare(std::move(needs), [this, then = std::move(then)](const DeviceHold::Ready& ready) {
     if (ended_) return;
     preparing_devices_ = false;
     row_.trust.insert(row_.trust.end(), ready.trust.begin(), ready.trust.end());
@@ -188,7 +188,7 @@ void RunLife::PrepareDevices(std::function<void()> then) {
   });
 }
 
-void RunLife::Launch(Prepared prepared) {
+void CommandLife::Launch(Prepared prepared) {
   files_ = std::move(prepared.files);
   LaunchEvents events;
   events.shares_cgroup = [this] {
@@ -232,11 +232,11 @@ void RunLife::Launch(Prepared prepared) {
     }
     BeginCollecting();
   };
-  launched_mono_ns_ = parts_.clock.mono_ns();
+  launched_mono_ns_ = context_.clock.mono_ns();
   auto launch = [&]() -> Status {
     ASSIGN_OR_RETURN(const OutputFiles output, SupervisorsOutput());
-    ASSIGN_OR_RETURN(launched_, parts_.launcher.Launch(prepared.request, {row_.starter, row_.uid}, row_.id, output,
-                                                       std::move(events)));
+    ASSIGN_OR_RETURN(launched_, context_.launcher.Launch(prepared.request, {row_.starter, row_.uid}, row_.id, output,
+                                                         std::move(events)));
     was_launched_ = true;
     return OkStatus();
   };
@@ -252,9 +252,9 @@ void RunLife::Launch(Prepared prepared) {
   if (prepares_) events_.changed(row_);  // its client may come for it now
 }
 
-void RunLife::CommitRunning() {
+void CommandLife::CommitRunning() {
   row_.state = RunState::kRunning;
-  row_.started_ns = parts_.clock.unix_ns();
+  row_.started_ns = context_.clock.unix_ns();
   committing_running_ = true;
   Commit(nullptr, [this](Status status) {
     committing_running_ = false;
@@ -267,38 +267,38 @@ void RunLife::CommitRunning() {
 }
 
 // It waits again, as in the queue, and as long as there.
-void RunLife::OnHeldUp(const Status& why) {
+void CommandLife::OnHeldUp(const Status& why) {
   LogWarning("run waits for who is to start it", {{"run", row_.id}, {"error", why.ToString()}});
   if (row_.queue_timeout_ms <= 0) return;
-  const int64_t waited_ns = std::max<int64_t>(0, parts_.clock.unix_ns() - row_.queued_ns);
+  const int64_t waited_ns = std::max<int64_t>(0, context_.clock.unix_ns() - row_.queued_ns);
   const int64_t left_ns = std::max<int64_t>(0, row_.queue_timeout_ms * kNanosPerMilli - waited_ns);
-  timeout_ = parts_.loop.After(left_ns, [this, why] {
+  timeout_ = context_.loop.After(left_ns, [this, why] {
     Stop(Fail(ErrorCode::kQueueTimeout, "run " + row_.id, "it waited longer than its queue timeout; " + why.why(),
               "give it more with --queue-timeout; kprofctl doctor says what is wrong"),
          0);
   });
 }
 
-void RunLife::OnStepBegins() {
+void CommandLife::OnStepBegins() {
   step_runs_ = true;
   LimitSteps("its --prepare", longest_ms_, longest_ms_);
 }
 
 // Steps after it, and the search for what it left, are to be in nothing that is measured.
-void RunLife::OnCommandOver() {
-  stay_.EndWatching();
+void CommandLife::OnCommandOver() {
+  hold_.EndWatching();
   timeout_.Cancel();
   if (ended_) return;
-  const int64_t took_ms = (parts_.clock.mono_ns() - went_mono_ns_) / kNanosPerMilli;
+  const int64_t took_ms = (context_.clock.mono_ns() - went_mono_ns_) / kNanosPerMilli;
   if (longest_ms_ > 0) return LimitSteps("with what follows its command it", longest_ms_, longest_ms_ - took_ms);
   if (row_.timeout_ms <= 0) return;
   const int64_t limit_ms = std::max(row_.timeout_ms, kLeastForStepsMs);
   LimitSteps("what follows its command", limit_ms, limit_ms);
 }
 
-void RunLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms) {
+void CommandLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t left_ms) {
   if (limit_ms <= 0) return;
-  timeout_ = parts_.loop.After(std::max<int64_t>(0, left_ms) * kNanosPerMilli, [this, what, limit_ms] {
+  timeout_ = context_.loop.After(std::max<int64_t>(0, left_ms) * kNanosPerMilli, [this, what, limit_ms] {
     Stop(Fail(ErrorCode::kTimedOut, "run " + row_.id,
               what + " ran for the " + SecondsText(limit_ms) + " that it may take here",
               "do less at a time; whoever runs the node can raise [limits] max_run_minutes"),
@@ -307,28 +307,28 @@ void RunLife::LimitSteps(const std::string& what, int64_t limit_ms, int64_t left
 }
 
 // The files themselves go to a supervisor of our own user alone.
-Result<OutputFiles> RunLife::SupervisorsOutput() {
+Result<OutputFiles> CommandLife::SupervisorsOutput() {
   const OutputFiles files{files_.stdout_log->fd(), files_.stderr_log->fd(), files_.progress->fd()};
   if (row_.starter == RunStarter::kDaemon) return files;
-  if (parts_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
-  ASSIGN_OR_RETURN(taking_, parts_.intake->Begin(files, parts_.output));
+  if (context_.intake == nullptr) return OutputFiles();  // nor is there a way to start it: see launchers.h
+  ASSIGN_OR_RETURN(taking_, context_.intake->Begin(files, context_.output));
   OutputFiles ends = taking_->ends();
   if (files_.held) ends.held_fd = files_.held->fd();
   return ends;
 }
 
-void RunLife::GoWhenReady() {
+void CommandLife::GoWhenReady() {
   if (!prepared_ || !running_committed_ || ended_ || went_) return;
   went_ = true;
-  went_mono_ns_ = parts_.clock.mono_ns();
-  stay_.BeginWatching();
+  went_mono_ns_ = context_.clock.mono_ns();
+  hold_.BeginWatching();
   launched_->Go();
   // From here on, not from Started: who is slow to say that it has started has no more time.
   if (row_.timeout_ms <= 0) return;
-  timeout_ = parts_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] { Stop(WhyTimedOut(), kTimeoutGraceMs); });
+  timeout_ = context_.loop.After(row_.timeout_ms * kNanosPerMilli, [this] { Stop(WhyTimedOut(), kTimeoutGraceMs); });
 }
 
-Status RunLife::WhyTimedOut() const {
+Status CommandLife::WhyTimedOut() const {
   const std::string what = "run " + row_.id;
   const std::string time = SecondsText(row_.timeout_ms);
   if (!timeout_is_nodes_) {
@@ -339,23 +339,23 @@ Status RunLife::WhyTimedOut() const {
               "measure less at a time, or ask whoever runs the node for a longer [limits] max_run_minutes");
 }
 
-void RunLife::OnStarted(const CommandStarted& started) {
+void CommandLife::OnStarted(const CommandStarted& started) {
   started_ = true;
   row_.started_ns = Believable(started.unix_ns, row_.queued_ns);
   LogInfo("command started", {{"run", row_.id}, {"pid", std::to_string(started.pid)}});
-  stay_.NoteCommand(started.pid);
-  RemoveSpoolSoon(parts_, row_.id);
+  hold_.NoteCommand(started.pid);
+  RemoveSpoolSoon(context_, row_.id);
 }
 
 // A caller's supervisor says what its caller likes; by what it says of times, runs are listed and expire.
-int64_t RunLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
+int64_t CommandLife::Believable(int64_t unix_ns, int64_t not_before_ns) const {
   if (row_.starter == RunStarter::kDaemon) return unix_ns;
-  const int64_t now_ns = parts_.clock.unix_ns();
+  const int64_t now_ns = context_.clock.unix_ns();
   return std::clamp(unix_ns, std::min(not_before_ns, now_ns), now_ns);
 }
 
-bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+bool CommandLife::Stop(const Status& reason, int64_t grace_ms) {
+  KPROF_ON_IO_LOOP(context_.loop);
   if (ended_) return StopKeeping(reason);
   if (!stop_reason_ && !reason.ok()) stop_reason_ = reason;
   if (went_ || step_runs_) {
@@ -363,32 +363,33 @@ bool RunLife::Stop(const Status& reason, int64_t grace_ms) {
   } else if (launched_ && !committing_running_ && !preparing_devices_) {
     BeginCollecting();  // it waits for its supervisor; nothing was executed yet
   } else {
-    stay_.Hurry();  // it, a commit or a worker is on its way back and will see stop_reason_
+    hold_.Hurry();  // it, a commit or a worker is on its way back and will see stop_reason_
   }
   return true;
 }
 
-void RunLife::OnEnded(const CommandEnded& ended) {
-  command_ =
-      row_.starter == RunStarter::kDaemon ? ended : BelievableEnd(ended, parts_.clock.mono_ns() - launched_mono_ns_);
+void CommandLife::OnEnded(const CommandEnded& ended) {
+  command_ = row_.starter == RunStarter::kDaemon
+                 ? ended
+                 : ClampReportedEnd(ended, context_.clock.mono_ns() - launched_mono_ns_);
   if (command_->unkillable_processes > 0 && row_.starter != RunStarter::kClient) may_live_on_ = true;
   BeginCollecting();
 }
 
-void RunLife::BeginCollecting() {
+void CommandLife::BeginCollecting() {
   if (ended_) return;
   ended_ = true;
   timeout_.Cancel();
   // Closes the channel, and with it whatever has not ended. Later: we may be inside one of its events.
-  parts_.loop.Post([launched = std::shared_ptr<Launched>(std::move(launched_))] {});
+  context_.loop.Post([launched = std::shared_ptr<Launched>(std::move(launched_))] {});
   if (leased_) row_.state = RunState::kCollecting;
-  row_.ended_ns =
-      command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns)) : parts_.clock.unix_ns();
+  row_.ended_ns = command_ ? Believable(command_->ended_unix_ns, row_.started_ns.value_or(row_.queued_ns))
+                           : context_.clock.unix_ns();
   FinishOutput();
   LeaveDevices();
   if (!leased_) {  // it is queued until it has ended
     collecting_committed_ = true;
-    return parts_.loop.Post([this] { CollectWhenReady(); });
+    return context_.loop.Post([this] { CollectWhenReady(); });
   }
   Commit(nullptr, [this](Status status) {
     if (!status.ok()) Blame(status);
@@ -397,7 +398,7 @@ void RunLife::BeginCollecting() {
   });
 }
 
-void RunLife::FinishOutput() {
+void CommandLife::FinishOutput() {
   if (!taking_) return;
   taking_->Finish([this](int first_error) {
     if (command_) command_->output_error = first_error;  // of what we wrote ourselves, whatever it says
@@ -406,8 +407,8 @@ void RunLife::FinishOutput() {
   });
 }
 
-void RunLife::LeaveDevices() {
-  stay_.End([this](WatchedDevices seen) {
+void CommandLife::LeaveDevices() {
+  hold_.End([this](WatchedDevices seen) {
     for (TrustReason& reason : seen.trust) row_.trust.push_back(std::move(reason));
     for (MetricRow& metric : seen.metrics) row_.metrics.push_back(std::move(metric));
     if (seen.part) row_.trace.push_back(*std::move(seen.part));
@@ -417,13 +418,13 @@ void RunLife::LeaveDevices() {
 }
 
 // However it came to its end: nothing is written into its folder any more once that is collected.
-void RunLife::CollectWhenReady() {
+void CommandLife::CollectWhenReady() {
   if (!collecting_committed_ || taking_ || !left_devices_ || std::exchange(collecting_files_, true)) return;
   if (outputs_.has_some() && !may_live_on_ && events_.left_devices) events_.left_devices(row_, WhyItFailed());
   CollectFiles();
 }
 
-void RunLife::CollectFiles() {
+void CommandLife::CollectFiles() {
   files_ = RunFiles();
   std::string metrics;
   if (command_) metrics = std::exchange(command_->metrics, {});
@@ -433,14 +434,14 @@ void RunLife::CollectFiles() {
     Gathered gathered;
     gathered.reported = ReadReportedMetrics(metrics, dropped_bytes);
     // Its supervisor removes it, unless that was killed.
-    if (row_.starter == RunStarter::kDaemon) (void)parts_.files.RemoveTree(OutputFolderOf(id));
-    ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(parts_.files, parts_.catalog.layout(), id, has_samples));
+    if (row_.starter == RunStarter::kDaemon) (void)context_.files.RemoveTree(OutputFolderOf(id));
+    ASSIGN_OR_RETURN(gathered.collected, CollectRunFolder(context_.files, context_.catalog.layout(), id, has_samples));
     return gathered;
   };
-  OnWorker<Gathered>(parts_.files_work, std::move(work), &RunLife::OnCollected);
+  OnWorker<Gathered>(context_.files_work, std::move(work), &CommandLife::OnCollected);
 }
 
-void RunLife::OnCollected(Result<Gathered> gathered) {
+void CommandLife::OnCollected(Result<Gathered> gathered) {
   if (gathered.ok()) {
     SetCollected(row_, std::move(gathered->collected));
     reported_ = std::move(gathered->reported);
@@ -456,11 +457,11 @@ void RunLife::OnCollected(Result<Gathered> gathered) {
   outputs_.Begin(row_.artifacts);
 }
 
-std::string RunLife::OutputFolderOf(const std::string& id) const {
-  return parts_.catalog.layout().TemporaryFolder() + "/outputs-" + id;
+std::string CommandLife::OutputFolderOf(const std::string& id) const {
+  return context_.catalog.layout().TemporaryFolder() + "/outputs-" + id;
 }
 
-void RunLife::OnOutputsOver() {
+void CommandLife::OnOutputsOver() {
   OutputKeeping::Kept kept = outputs_.TakeKept();
   if (kept.error) Blame(*kept.error);
   row_.artifacts.insert(row_.artifacts.end(), kept.artifacts.begin(), kept.artifacts.end());
@@ -481,7 +482,7 @@ void RunLife::OnOutputsOver() {
 }
 
 // Its command has ended. Where it is the daemon that stops, that counts, with what is kept of it by then.
-bool RunLife::StopKeeping(const Status& reason) {
+bool CommandLife::StopKeeping(const Status& reason) {
   const bool daemon_stops = reason.code() == ErrorCode::kLostDaemon;
   if (!outputs_.Stop(daemon_stops)) return false;
   if (daemon_stops) {
@@ -493,7 +494,7 @@ bool RunLife::StopKeeping(const Status& reason) {
   return true;
 }
 
-void RunLife::Blame(const Status& error) {
+void CommandLife::Blame(const Status& error) {
   if (IsForTheOperator(error.code())) {
     LogWarning("run in trouble", {{"run", row_.id}, {"error", error.ToString()}});
   } else {  // the text has the command's path in it, which is for its owner
@@ -502,7 +503,7 @@ void RunLife::Blame(const Status& error) {
   if (!error_) error_ = error;
 }
 
-std::optional<Status> RunLife::WhyItFailed() const {
+std::optional<Status> CommandLife::WhyItFailed() const {
   if (was_stopped_keeping_) return stop_reason_;
   if (error_) return error_;
   if (!command_ || (stop_reason_ && !went_)) return stop_reason_;
@@ -510,7 +511,7 @@ std::optional<Status> RunLife::WhyItFailed() const {
   return WhyCommandFailed(*command_, row_);
 }
 
-void RunLife::End() {
+void CommandLife::End() {
   ended_ = true;
   if (command_ && went_) {
     SetCommandEnded(row_, *command_);
@@ -518,10 +519,10 @@ void RunLife::End() {
   } else if (!went_) {
     row_.started_ns.reset();
   }
-  SetEnd(row_, WhyItFailed(), parts_.clock.unix_ns());
+  SetEnd(row_, WhyItFailed(), context_.clock.unix_ns());
   // Who launched it lets go of its grant when nothing is left of it.
-  if (!was_launched_ && row_.starter == RunStarter::kHelper && parts_.grants != nullptr) {
-    parts_.grants->Forget(row_.id);
+  if (!was_launched_ && row_.starter == RunStarter::kHelper && context_.grants != nullptr) {
+    context_.grants->Forget(row_.id);
   }
   events_.ended({row_, may_live_on_, went_, started_ || command_, std::move(kernel_metrics_)});
 }

@@ -29,13 +29,14 @@ namespace kprof {
 // Of who took longer than it may.
 inline constexpr int64_t kTimeoutGraceMs = 5000;
 
-class RunLife final : public Life {
+class CommandLife final : public Life {
  public:
   // `row` is queued; its devices are held for it, unless it `prepares`: then a step runs before it wants them.
   // `account`: whom limits count it as. `longest_ms`: the timeout of one that asked for none, and what its steps may
   // take; 0: none.
-  RunLife(const RunParts& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms, LifeEvents events);
-  ~RunLife() override;
+  CommandLife(const RunContext& parts, RunRow row, uint32_t account, bool prepares, int64_t longest_ms,
+              LifeEvents events);
+  ~CommandLife() override;
 
   void Begin() override;
   void OnGranted(const std::vector<TrustReason>& trust) override;
@@ -59,7 +60,7 @@ class RunLife final : public Life {
   void Commit(std::function<Status(Db&)> also, std::function<void(Status)> then);
   // Does the work on a worker and goes on with what it gives, on the loop.
   template <typename T>
-  void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (RunLife::*then)(Result<T>));
+  void OnWorker(WorkerPool& pool, std::function<Result<T>()> work, void (CommandLife::*then)(Result<T>));
   void CommitPreparing(std::function<void()> then);
   void PrepareFiles();
   void OnFilesPrepared(Result<Prepared> prepared);
@@ -92,7 +93,7 @@ class RunLife final : public Life {
   std::optional<Status> WhyItFailed() const;
   void Blame(const Status& error);
 
-  const RunParts parts_;
+  const RunContext context_;
   const LifeEvents events_;
   RunRow row_;
   const bool prepares_;
@@ -100,7 +101,7 @@ class RunLife final : public Life {
   bool preparing_devices_ = false;        // of one that prepares
   std::vector<std::string> environment_;  // of its caller, until its devices are given to it
   bool timeout_is_nodes_ = false;         // it asked for none itself
-  DeviceStay stay_;
+  DeviceHold hold_;
   bool left_devices_ = false;
   RunFiles files_;
   std::unique_ptr<OutputTaking> taking_;  // of a supervisor that is not of our user

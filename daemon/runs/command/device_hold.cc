@@ -16,90 +16,90 @@ constexpr int64_t kBesidesItsTimeoutNs = 600 * kNanosPerSecond;
 constexpr int64_t kCountLimitNs = 5 * kNanosPerSecond;
 
 ClockWish ClocksOf(const RunRow& run) {
-  return {run.devices, run.clocks, DeviceStay::HolderOf(run.id)};
+  return {run.devices, run.clocks, DeviceHold::HolderOf(run.id)};
 }
 
 }  // namespace
 
-DeviceStay::DeviceStay(const RunParts& parts, const RunRow& run)
-    : parts_(parts), run_(run), locks_(run.session_id.empty()) {}
+DeviceHold::DeviceHold(const RunContext& parts, const RunRow& run)
+    : context_(parts), run_(run), locks_(run.session_id.empty()) {}
 
-DeviceStay::~DeviceStay() = default;
+DeviceHold::~DeviceHold() = default;
 
-TrustReason DeviceStay::PauseLost(const Status& why) {
+TrustReason DeviceHold::PauseLost(const Status& why) {
   return {kProfilersNotPaused, "DCGM's profiling was not paused for a while: " + why.ToString()};
 }
 
-void DeviceStay::Prepare(Needs needs, std::function<void(const Ready&)> ready) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+void DeviceHold::Prepare(Needs needs, std::function<void(const Ready&)> ready) {
+  KPROF_ON_IO_LOOP(context_.loop);
   on_ready_ = std::move(ready);
   needs_ = std::move(needs);
-  if (parts_.node_devices == nullptr) return WaitForNcu();
+  if (context_.node_devices == nullptr) return WaitForNcu();
   FindDevices();
   run_.exclusive ? WaitForQuiet() : PauseProfilers();
 }
 
-void DeviceStay::FindDevices() {
+void DeviceHold::FindDevices() {
   for (const std::string& id : run_.devices) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    const Result<DeviceFacts> facts = context_.node_devices->FactsOf(id);
     if (facts.ok() && (facts->nvidia || facts->neuron)) accelerators_.push_back(id);
     has_nvidia_ |= facts.ok() && facts->nvidia;
   }
 }
 
 // Nobody of its own is there yet.
-void DeviceStay::WaitForQuiet() {
+void DeviceHold::WaitForQuiet() {
   QuietWait::Wish wish;
   wish.device_ids = accelerators_;
   wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
-  quiet_wait_ = std::make_unique<QuietWait>(parts_.loop, *parts_.node_devices, *parts_.user_names, std::move(wish),
-                                            [this](const Status& quiet) {
+  quiet_wait_ = std::make_unique<QuietWait>(context_.loop, *context_.node_devices, *context_.user_names,
+                                            std::move(wish), [this](const Status& quiet) {
                                               if (is_over_) return;
                                               ready_.refused = quiet;
                                               quiet.ok() ? PauseProfilers() : BeReady();
                                             });
 }
 
-void DeviceStay::PauseProfilers() {
+void DeviceHold::PauseProfilers() {
   const bool wants_it = run_.exclusive || needs_.profilers_paused;
-  if (!wants_it || parts_.profiler_pause == nullptr || !has_nvidia_) return WaitForNcu();
+  if (!wants_it || context_.profiler_pause == nullptr || !has_nvidia_) return WaitForNcu();
   has_pause_ = true;
   const int64_t limit_ns =
       run_.timeout_ms > 0 ? run_.timeout_ms * kNanosPerMilli + kBesidesItsTimeoutNs : kLongestPauseNs;
-  parts_.profiler_pause->Pause(HolderOf(run_.id), limit_ns,
-                               [this, alive = std::weak_ptr<bool>(alive_)](const ProfilerPause::Outcome& outcome) {
-                                 if (alive.expired() || is_over_) return;
-                                 std::vector<DeviceFacts> devices;
-                                 for (const std::string& id : run_.devices) {
-                                   if (Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id); facts.ok())
-                                     devices.push_back(*facts);
-                                 }
-                                 if (std::optional<Condition> why = WhyNotPaused(outcome, devices)) {
-                                   ready_.trust.push_back({std::move(why->code), std::move(why->message)});
-                                 }
-                                 WaitForNcu();
-                               });
+  context_.profiler_pause->Pause(HolderOf(run_.id), limit_ns,
+                                 [this, alive = std::weak_ptr<bool>(alive_)](const ProfilerPause::Outcome& outcome) {
+                                   if (alive.expired() || is_over_) return;
+                                   std::vector<DeviceFacts> devices;
+                                   for (const std::string& id : run_.devices) {
+                                     if (Result<DeviceFacts> facts = context_.node_devices->FactsOf(id); facts.ok())
+                                       devices.push_back(*facts);
+                                   }
+                                   if (std::optional<Condition> why = WhyNotPaused(outcome, devices)) {
+                                     ready_.trust.push_back({std::move(why->code), std::move(why->message)});
+                                   }
+                                   WaitForNcu();
+                                 });
 }
 
 // Between this and the start of ours another may come: then ours waits for it by itself.
-void DeviceStay::WaitForNcu() {
-  if (hurry_ || needs_.ncu_locks.empty() || parts_.user_names == nullptr) return Lock();
+void DeviceHold::WaitForNcu() {
+  if (hurry_ || needs_.ncu_locks.empty() || context_.user_names == nullptr) return Lock();
   NcuLockWait::Wish wish;
   wish.locks = needs_.ncu_locks;
   wish.limit_ns = run_.queue_timeout_ms > 0 ? run_.queue_timeout_ms * kNanosPerMilli : kLongestQuietWaitNs;
-  ncu_wait_ =
-      std::make_unique<NcuLockWait>(parts_.loop, *parts_.user_names, std::move(wish), [this](const Status& is_free) {
-        if (is_over_) return;
-        ready_.refused = is_free;
-        is_free.ok() ? Lock() : BeReady();
-      });
+  ncu_wait_ = std::make_unique<NcuLockWait>(context_.loop, *context_.user_names, std::move(wish),
+                                            [this](const Status& is_free) {
+                                              if (is_over_) return;
+                                              ready_.refused = is_free;
+                                              is_free.ok() ? Lock() : BeReady();
+                                            });
 }
 
-void DeviceStay::Lock() {
+void DeviceHold::Lock() {
   if (hurry_) return BeReady();
   if (!locks_) return LetCool();
   has_clocks_ = true;
-  LockClocks(parts_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)](const ClocksTaken& taken) {
+  LockClocks(context_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)](const ClocksTaken& taken) {
     if (alive.expired() || is_over_) return;
     ready_.trust.insert(ready_.trust.end(), taken.trust.begin(), taken.trust.end());
     ready_.refused = taken.refused;
@@ -107,9 +107,9 @@ void DeviceStay::Lock() {
   });
 }
 
-void DeviceStay::LetCool() {
-  if (hurry_ || run_.cool_down_ms == 0 || parts_.node_devices == nullptr) return CountFirst();
-  cool_down_ = std::make_unique<CoolDown>(parts_.loop, *parts_.node_devices, run_.devices,
+void DeviceHold::LetCool() {
+  if (hurry_ || run_.cool_down_ms == 0 || context_.node_devices == nullptr) return CountFirst();
+  cool_down_ = std::make_unique<CoolDown>(context_.loop, *context_.node_devices, run_.devices,
                                           run_.cool_down_ms * kNanosPerMilli, [this](std::vector<TrustReason> warm) {
                                             if (is_over_) return;
                                             for (TrustReason& one : warm) ready_.trust.push_back(std::move(one));
@@ -118,8 +118,8 @@ void DeviceStay::LetCool() {
 }
 
 // What a Neuron device has counted by now is none of the run's; an NVIDIA one tells it when it is watched.
-void DeviceStay::CountFirst() {
-  if (parts_.node_devices == nullptr) return BeReady();
+void DeviceHold::CountFirst() {
+  if (context_.node_devices == nullptr) return BeReady();
   auto owed = std::make_shared<int>(1);  // shared by the answers
   const auto counted = [this, owed, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired() || --*owed > 0) return;
@@ -127,38 +127,38 @@ void DeviceStay::CountFirst() {
     BeReady();
   };
   for (const std::string& id : run_.devices) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    const Result<DeviceFacts> facts = context_.node_devices->FactsOf(id);
     if (!facts.ok() || !facts->neuron) continue;
     ++*owed;
-    parts_.node_devices->TellNow(id, counted);
+    context_.node_devices->TellNow(id, counted);
   }
-  if (*owed > 1) count_limit_ = parts_.loop.After(kCountLimitNs, [this] { BeReady(); });
+  if (*owed > 1) count_limit_ = context_.loop.After(kCountLimitNs, [this] { BeReady(); });
   counted();
 }
 
-void DeviceStay::BeReady() {
+void DeviceHold::BeReady() {
   if (const auto ready = std::exchange(on_ready_, nullptr)) ready(ready_);
 }
 
-void DeviceStay::Hurry() {
+void DeviceHold::Hurry() {
   if (std::exchange(hurry_, true) || (!cool_down_ && !quiet_wait_ && !ncu_wait_)) return;
   cool_down_.reset();
   ncu_wait_.reset();
   quiet_wait_.reset();
-  parts_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
+  context_.loop.Post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired()) BeReady();
   });
 }
 
-void DeviceStay::BeginWatching() {
-  if (parts_.node_devices != nullptr) watch_ = std::make_unique<DeviceWatch>(parts_, run_);
+void DeviceHold::BeginWatching() {
+  if (context_.node_devices != nullptr) watch_ = std::make_unique<DeviceWatch>(context_, run_);
 }
 
-void DeviceStay::NoteCommand(pid_t command) {
+void DeviceHold::NoteCommand(pid_t command) {
   if (watch_) watch_->NoteCommand(command);
 }
 
-void DeviceStay::EndWatching() {
+void DeviceHold::EndWatching() {
   if (!watch_ || std::exchange(ends_watching_, true)) return;
   watch_->End([this](WatchedDevices seen) {
     seen_ = std::move(seen);
@@ -167,15 +167,15 @@ void DeviceStay::EndWatching() {
   });
 }
 
-void DeviceStay::End(std::function<void(WatchedDevices)> ended) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+void DeviceHold::End(std::function<void(WatchedDevices)> ended) {
+  KPROF_ON_IO_LOOP(context_.loop);
   ended_ = std::move(ended);
   is_over_ = hurry_ = true;
   on_ready_ = nullptr;
   count_limit_.Cancel();
   owed_ = 4;
   if (has_pause_) {
-    parts_.profiler_pause->Resume(HolderOf(run_.id), [this, alive = std::weak_ptr<bool>(alive_)] {
+    context_.profiler_pause->Resume(HolderOf(run_.id), [this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) OnePartOver();
     });
   } else {
@@ -184,7 +184,7 @@ void DeviceStay::End(std::function<void(WatchedDevices)> ended) {
   EndWatching();
   if (!watch_ || watched_) OnePartOver();
   if (has_clocks_) {
-    ReleaseClocks(parts_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)] {
+    ReleaseClocks(context_, ClocksOf(run_), [this, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) OnePartOver();
     });
   } else {
@@ -193,7 +193,7 @@ void DeviceStay::End(std::function<void(WatchedDevices)> ended) {
   OnePartOver();
 }
 
-void DeviceStay::OnePartOver() {
+void DeviceHold::OnePartOver() {
   if (--owed_ > 0) return;
   const auto ended = std::exchange(ended_, nullptr);
   ended(std::move(seen_));

@@ -23,13 +23,13 @@
 
 namespace kprof {
 
-class DeviceStay {
+class DeviceHold {
  public:
   // `run`: as it was asked for.
-  DeviceStay(const RunParts& parts, const RunRow& run);
-  ~DeviceStay();
-  DeviceStay(const DeviceStay&) = delete;
-  DeviceStay& operator=(const DeviceStay&) = delete;
+  DeviceHold(const RunContext& parts, const RunRow& run);
+  ~DeviceHold();
+  DeviceHold(const DeviceHold&) = delete;
+  DeviceHold& operator=(const DeviceHold&) = delete;
 
   // By what name it holds clocks and pauses: "run 01hx3m5q".
   static std::string HolderOf(const std::string& run_id) { return "run " + run_id; }
@@ -72,7 +72,7 @@ class DeviceStay {
   void BeReady();
   void OnePartOver();
 
-  const RunParts parts_;
+  const RunContext context_;
   const RunRow run_;
   const bool locks_;
   std::function<void(const Ready&)> on_ready_;

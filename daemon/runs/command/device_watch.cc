@@ -24,7 +24,7 @@ constexpr double kWatchedEnough = 0.5;
 constexpr int64_t kLongEnoughForToolsNs = 25 * kNanosPerSecond;
 constexpr int64_t kReportStandsNs = 11 * kNanosPerSecond;
 
-std::optional<uint32_t> LockedOn(const RunParts& parts, const std::string& device_id) {
+std::optional<uint32_t> LockedOn(const RunContext& parts, const std::string& device_id) {
   if (parts.clocks == nullptr) return std::nullopt;
   const std::optional<DeviceClocks::Held> held = parts.clocks->HeldOn(device_id);
   return held ? held->what.held.sm_mhz : std::nullopt;
@@ -42,16 +42,16 @@ void AddErrors(const NeuronDevice& device, Conditions& conditions) {
 
 }  // namespace
 
-DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
-    : parts_(parts), run_id_(run.id), begun_mono_ns_(parts.clock.mono_ns()) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+DeviceWatch::DeviceWatch(const RunContext& parts, const RunRow& run)
+    : context_(parts), run_id_(run.id), begun_mono_ns_(parts.clock.mono_ns()) {
+  KPROF_ON_IO_LOOP(context_.loop);
   std::vector<KeptSamples::WatchedDevice> watched;
   for (const std::string& id : run.devices) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(id);
+    const Result<DeviceFacts> facts = context_.node_devices->FactsOf(id);
     if (!facts.ok() || (!facts->nvidia && !facts->neuron)) continue;
     const int64_t stands_ns = facts->neuron ? kReportStandsNs : Conditions::kLongestStandNs;
     OneDevice one{.id = id,
-                  .conditions = Conditions(id, LockedOn(parts_, id), stands_ns),
+                  .conditions = Conditions(id, LockedOn(context_, id), stands_ns),
                   .is_neuron = facts->neuron.has_value(),
                   .reported_mono_ns = begun_mono_ns_,
                   .whose = std::nullopt,
@@ -66,14 +66,14 @@ DeviceWatch::DeviceWatch(const RunParts& parts, const RunRow& run)
     devices_.push_back(std::move(one));
   }
   if (devices_.empty()) return;
-  part_ = std::make_shared<KeptSamples>(parts_, run_id_, std::move(watched));
-  listening_ = parts_.node_devices->Listen([this](const DeviceEvent& event) { TakeEvent(event); });
+  part_ = std::make_shared<KeptSamples>(context_, run_id_, std::move(watched));
+  listening_ = context_.node_devices->Listen([this](const DeviceEvent& event) { TakeEvent(event); });
   for (size_t i = 0; i < devices_.size(); ++i) {
     NodeDevices::Telemetry telemetry;
     telemetry.samples = [this, i](const std::vector<NvidiaSample>& samples) { TakeSamples(i, samples); };
     telemetry.state = [this, i](const NvidiaState& state) { TakeState(i, state); };
     telemetry.neuron = [this, i](const NeuronDevice& told) { TakeNeuron(i, told); };
-    devices_[i].watching = parts_.node_devices->Watch(devices_[i].id, std::move(telemetry));
+    devices_[i].watching = context_.node_devices->Watch(devices_[i].id, std::move(telemetry));
   }
 }
 
@@ -89,7 +89,7 @@ void DeviceWatch::TakeState(size_t device, const NvidiaState& state) {
   devices_[device].conditions.AddMemoryErrors(state.ecc_uncorrected);
   devices_[device].whose = DeviceFacts{.kind = DeviceKind::kNvidia, .nvidia_state = state};
   LookForOthers(devices_[device]);
-  const int64_t now_ns = parts_.clock.mono_ns();
+  const int64_t now_ns = context_.clock.mono_ns();
   if (ended_) return;
   ForEachCounter(state, [&](size_t counter, double value) { part_->Add(device, counter, now_ns, value); });
 }
@@ -118,7 +118,8 @@ void DeviceWatch::LookForOthers(OneDevice& device) {
   if (!supervisor_ || !device.whose) return;
   const auto may_be_own = [this](pid_t pid) { return DescentFrom(*supervisor_, pid) != Descent::kNo; };
   for (const ForeignProcess& other : FindForeign(*device.whose, may_be_own).users) {
-    device.conditions.AddForeign(static_cast<uint32_t>(other.on_device.pid), KnownAs(other.known, *parts_.user_names));
+    device.conditions.AddForeign(static_cast<uint32_t>(other.on_device.pid),
+                                 KnownAs(other.known, *context_.user_names));
   }
 }
 
@@ -130,22 +131,22 @@ void DeviceWatch::TakeEvent(const DeviceEvent& event) {
 }
 
 void DeviceWatch::End(std::function<void(WatchedDevices)> ended) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   ended_ = std::move(ended);
-  ended_mono_ns_ = parts_.clock.mono_ns();
+  ended_mono_ns_ = context_.clock.mono_ns();
   owed_ = 1;
   const auto told = [this, alive = std::weak_ptr<bool>(alive_)] {
     if (!alive.expired() && owed_ > 0 && --owed_ == 0) OnTold();
   };
-  told_limit_ = parts_.loop.After(kTellLimitNs, [this] {
+  told_limit_ = context_.loop.After(kTellLimitNs, [this] {
     owed_ = 0;
     OnTold();
   });
   for (const OneDevice& device : devices_) {
     ++owed_;
-    parts_.node_devices->TellNow(device.id, told);
+    context_.node_devices->TellNow(device.id, told);
   }
-  parts_.loop.Post(told);
+  context_.loop.Post(told);
 }
 
 void DeviceWatch::OnTold() {
@@ -184,7 +185,7 @@ void DeviceWatch::Report(const OneDevice& device, WatchedDevices& report) const 
   const int64_t lasted_ns = ended_mono_ns_ - begun_mono_ns_;
   const double share = lasted_ns <= 0 ? 1 : static_cast<double>(seen.watched_ns()) / static_cast<double>(lasted_ns);
   if (IsUnwatched(device, lasted_ns, share)) {
-    const Result<DeviceFacts> facts = parts_.node_devices->FactsOf(device.id);
+    const Result<DeviceFacts> facts = context_.node_devices->FactsOf(device.id);
     char percent[16];
     std::snprintf(percent, sizeof percent, "%.0f %%", 100 * (1 - share));
     std::string why = facts.ok() ? facts->trouble.why() : facts.status().why();

@@ -34,7 +34,7 @@ class DeviceWatch {
  public:
   // Watches from here on; what Neuron devices were last heard to have counted is what they count from. REQUIRES:
   // parts.node_devices, and with it parts.user_names; the run's folder is there until `ended` is called.
-  DeviceWatch(const RunParts& parts, const RunRow& run);
+  DeviceWatch(const RunContext& parts, const RunRow& run);
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
@@ -66,7 +66,7 @@ class DeviceWatch {
   static bool IsUnwatched(const OneDevice& device, int64_t lasted_ns, double share);
   void Report(const OneDevice& device, WatchedDevices& report) const;
 
-  const RunParts parts_;
+  const RunContext context_;
   const std::string run_id_;
   std::vector<OneDevice> devices_;
   std::optional<pid_t> supervisor_;

@@ -32,8 +32,8 @@ Status RemoveSamplePart(Files& files, const Layout& layout, const std::string& r
 // The part while it is written; on a worker.
 class KeptSamples::File {
  public:
-  File(const RunParts& parts, const KeptSamples& of)
-      : parts_(parts), run_id_(of.run_id_), devices_(of.devices_), base_unix_ns_(of.base_unix_ns_) {}
+  File(const RunContext& parts, const KeptSamples& of)
+      : context_(parts), run_id_(of.run_id_), devices_(of.devices_), base_unix_ns_(of.base_unix_ns_) {}
 
   // `is_all`: no more will come.
   Status Write(const EventRows& rows, bool is_all) {
@@ -53,8 +53,8 @@ class KeptSamples::File {
     row.name = kSamplePart;
     row.source_format = kFormat;
     ASSIGN_OR_RETURN(row.bytes, part_->Finish({}));
-    RETURN_IF_ERROR(parts_.files.SyncFolder(parts_.catalog.layout().RunFolder(run_id_)));
-    RETURN_IF_ERROR(parts_.files.SyncFolder(parts_.catalog.layout().RunsFolder()));
+    RETURN_IF_ERROR(context_.files.SyncFolder(context_.catalog.layout().RunFolder(run_id_)));
+    RETURN_IF_ERROR(context_.files.SyncFolder(context_.catalog.layout().RunsFolder()));
     row.counters = part_->rows(EventKind::kCounter);
     row.tracks = part_->tracks();
     return row;
@@ -62,15 +62,15 @@ class KeptSamples::File {
 
  private:
   Status Begin(int page_bytes) {
-    const std::string path = parts_.catalog.layout().TracePartPath(run_id_, kSamplePart);
-    ASSIGN_OR_RETURN(part_, PartWriter::Create(parts_.files, path, nullptr, page_bytes));
+    const std::string path = context_.catalog.layout().TracePartPath(run_id_, kSamplePart);
+    ASSIGN_OR_RETURN(part_, PartWriter::Create(context_.files, path, nullptr, page_bytes));
     RETURN_IF_ERROR(part_->AddString(0, ""));
     RETURN_IF_ERROR(part_->SetFact("base_unix_ns", base_unix_ns_));
     RETURN_IF_ERROR(part_->SetFact("base_source_ns", int64_t{0}));
     RETURN_IF_ERROR(part_->SetFact("clock", "unix"));
     RETURN_IF_ERROR(part_->SetFact("source_format", kFormat));
-    if (parts_.imports != nullptr && !parts_.imports->limits.made_by.empty()) {
-      RETURN_IF_ERROR(part_->SetFact("made_by", parts_.imports->limits.made_by));
+    if (context_.imports != nullptr && !context_.imports->limits.made_by.empty()) {
+      RETURN_IF_ERROR(part_->SetFact("made_by", context_.imports->limits.made_by));
     }
     for (const WatchedDevice& device : devices_) {
       for (const std::string& counter : device.counters) {
@@ -86,15 +86,15 @@ class KeptSamples::File {
     return OkStatus();
   }
 
-  const RunParts parts_;
+  const RunContext context_;
   const std::string run_id_;
   const std::vector<WatchedDevice> devices_;
   const int64_t base_unix_ns_;
   std::unique_ptr<PartWriter> part_;
 };
 
-KeptSamples::KeptSamples(const RunParts& parts, std::string run_id, std::vector<WatchedDevice> devices)
-    : parts_(parts),
+KeptSamples::KeptSamples(const RunContext& parts, std::string run_id, std::vector<WatchedDevice> devices)
+    : context_(parts),
       run_id_(std::move(run_id)),
       devices_(std::move(devices)),
       base_mono_ns_(parts.clock.mono_ns()),
@@ -122,17 +122,17 @@ void KeptSamples::Add(size_t device, size_t counter, int64_t mono_ns, double val
 void KeptSamples::Flush() {
   if (writing_) return;
   writing_ = true;
-  if (!file_) file_ = std::make_shared<File>(parts_, *this);
+  if (!file_) file_ = std::make_shared<File>(context_, *this);
   auto write = [self = shared_from_this(), file = file_, rows = std::make_shared<EventRows>(std::move(rows_)),
                 is_last = finished_ != nullptr, left_out = left_out_] {
     Status written = file->Write(*rows, is_last);
-    if (!is_last) return self->parts_.loop.Post([self, written] { self->OnWritten(written); });
+    if (!is_last) return self->context_.loop.Post([self, written] { self->OnWritten(written); });
     Result<TracePartRow> row = written.ok() ? file->Finish(left_out) : written;
-    self->parts_.loop.Post([self, row] { self->OnFinished(row); });
+    self->context_.loop.Post([self, row] { self->OnFinished(row); });
   };
   rows_ = EventRows();
-  const Status submitted = parts_.files_work.Submit(std::move(write));
-  if (!submitted.ok()) parts_.loop.Post([self = shared_from_this(), submitted] { self->OnWritten(submitted); });
+  const Status submitted = context_.files_work.Submit(std::move(write));
+  if (!submitted.ok()) context_.loop.Post([self = shared_from_this(), submitted] { self->OnWritten(submitted); });
 }
 
 void KeptSamples::OnWritten(const Status& written) {
@@ -148,12 +148,12 @@ void KeptSamples::OnWritten(const Status& written) {
 }
 
 void KeptSamples::Finish(std::function<void(Result<std::optional<TracePartRow>>)> finished) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   finished_ = std::move(finished);
   if (writing_) return;  // OnWritten goes on
   const bool has_none = !file_ && rows_.size() == 0;
   if (failed_.ok() && !has_none) return Flush();
-  parts_.loop.Post([self = shared_from_this()] {
+  context_.loop.Post([self = shared_from_this()] {
     const auto finished = std::exchange(self->finished_, nullptr);
     self->failed_.ok() ? finished(std::optional<TracePartRow>()) : finished(self->failed_);
   });
@@ -161,7 +161,7 @@ void KeptSamples::Finish(std::function<void(Result<std::optional<TracePartRow>>)
 
 // What was written goes with it, which a disk may take its time for.
 void KeptSamples::DropFile() {
-  if (file_) (void)parts_.files_work.Submit([file = std::move(file_)] {});
+  if (file_) (void)context_.files_work.Submit([file = std::move(file_)] {});
 }
 
 void KeptSamples::OnFinished(Result<TracePartRow> row) {

@@ -37,7 +37,7 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
     std::vector<std::string> counters;  // by their numbers
   };
   // Its time 0 is now. REQUIRES: the run's folder is there, and stays until `finished` is called.
-  KeptSamples(const RunParts& parts, std::string run_id, std::vector<WatchedDevice> devices);
+  KeptSamples(const RunContext& parts, std::string run_id, std::vector<WatchedDevice> devices);
   ~KeptSamples() { DropFile(); }
   KeptSamples(const KeptSamples&) = delete;
   KeptSamples& operator=(const KeptSamples&) = delete;
@@ -56,7 +56,7 @@ class KeptSamples : public std::enable_shared_from_this<KeptSamples> {
   void OnFinished(Result<TracePartRow> row);
   void DropFile();
 
-  const RunParts parts_;
+  const RunContext context_;
   const std::string run_id_;
   const std::vector<WatchedDevice> devices_;
   std::vector<size_t> first_tracks_;  // of each device

@@ -61,7 +61,7 @@ Status RemoveSpool(Files& files, const Layout& layout, const std::string& run_id
   return files.Remove(layout.SpoolPath(run_id));
 }
 
-void RemoveSpoolSoon(const RunParts& parts, const std::string& run_id) {
+void RemoveSpoolSoon(const RunContext& parts, const std::string& run_id) {
   // Knows the parts and not who asked, who may be gone by then.
   (void)parts.workers.Submit([parts, run_id] { (void)RemoveSpool(parts.files, parts.catalog.layout(), run_id); });
 }

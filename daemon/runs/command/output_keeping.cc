@@ -18,9 +18,9 @@ TrustReason NotImportedAtStop() {
 
 }  // namespace
 
-OutputKeeping::OutputKeeping(const RunParts& parts, const RunRow& run, uint32_t account, const Tool& tool,
+OutputKeeping::OutputKeeping(const RunContext& parts, const RunRow& run, uint32_t account, const Tool& tool,
                              int64_t longest_ms, Events events)
-    : parts_(parts),
+    : context_(parts),
       run_id_(run.id),
       uid_(run.uid),
       account_(account),
@@ -32,18 +32,18 @@ OutputKeeping::OutputKeeping(const RunParts& parts, const RunRow& run, uint32_t 
 template <typename T>
 void OutputKeeping::OnWorker(WorkerPool& pool, std::function<Result<T>()> work,
                              void (OutputKeeping::*then)(Result<T>)) {
-  auto job = [this, &loop = parts_.loop, work = std::move(work), then] {
+  auto job = [this, &loop = context_.loop, work = std::move(work), then] {
     auto result = std::make_shared<Result<T>>(work());  // shared: std::function copies its captures
     loop.Post([this, result, then] { (this->*then)(std::move(*result)); });
   };
   Status submitted = pool.Submit(std::move(job));
-  if (!submitted.ok()) parts_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
+  if (!submitted.ok()) context_.loop.Post([this, then, submitted] { (this->*then)(submitted); });
 }
 
 void OutputKeeping::Take(const std::shared_ptr<ReceivedOutput>& file) {
   HeldOutput output{file, nullptr, 0};
-  if (parts_.imports != nullptr && is_callers_) {
-    Result<Places::Place> place = parts_.imports->sources.TakePlace(account_);
+  if (context_.imports != nullptr && is_callers_) {
+    Result<Places::Place> place = context_.imports->sources.TakePlace(account_);
     if (!place.ok()) {
       ++refused_;
       return;
@@ -54,17 +54,17 @@ void OutputKeeping::Take(const std::shared_ptr<ReceivedOutput>& file) {
 }
 
 void OutputKeeping::Begin(std::vector<ArtifactRow> taken) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   goes_on_ = true;
   taken_ = std::move(taken);
   NoteWhatIsLeftOut();
   if (IsOver()) return;
   if (outputs_.empty()) return EndIt();
-  auto work = [outputs = std::exchange(outputs_, {}), policy = parts_.outputs,
+  auto work = [outputs = std::exchange(outputs_, {}), policy = context_.outputs,
                is_callers = is_callers_]() -> Result<ChosenOutputs> {
     return ChooseOutputs(outputs, policy, is_callers);
   };
-  OnWorker<ChosenOutputs>(parts_.outputs_work, std::move(work), &OutputKeeping::OnChosen);
+  OnWorker<ChosenOutputs>(context_.outputs_work, std::move(work), &OutputKeeping::OnChosen);
 }
 
 void OutputKeeping::NoteWhatIsLeftOut() {
@@ -93,21 +93,22 @@ void OutputKeeping::OnChosen(Result<ChosenOutputs> chosen) {
 }
 
 void OutputKeeping::CheckRoom(int64_t bytes, std::function<void(Status)> then) {
-  if (parts_.storage == nullptr) return then(OkStatus());
-  auto fits = [storage = parts_.storage, uid = uid_, bytes](Db& db) {
+  if (context_.storage == nullptr) return then(OkStatus());
+  auto fits = [storage = context_.storage, uid = uid_, bytes](Db& db) {
     return storage->CheckBytes(db, uid, bytes, "keep what the command left");
   };
   // The writer may answer when we are gone; what it posts then never runs.
-  parts_.catalog.writer().Submit(std::move(fits), [&loop = parts_.loop, then = std::move(then)](const Status& status) {
-    loop.Post([then, status] { then(status); });
-  });
+  context_.catalog.writer().Submit(std::move(fits),
+                                   [&loop = context_.loop, then = std::move(then)](const Status& status) {
+                                     loop.Post([then, status] { then(status); });
+                                   });
 }
 
 void OutputKeeping::Copy() {
-  auto work = [&files = parts_.files, &layout = parts_.catalog.layout(), id = run_id_, policy = parts_.outputs,
+  auto work = [&files = context_.files, &layout = context_.catalog.layout(), id = run_id_, policy = context_.outputs,
                outputs = std::exchange(outputs_, {}), taken = taken_,
                stop = stop_.get_token()] { return KeepOutputs(outputs, files, layout, id, taken, policy, stop); };
-  OnWorker<KeptOutputs>(parts_.outputs_work, std::move(work), &OutputKeeping::OnCopied);
+  OnWorker<KeptOutputs>(context_.outputs_work, std::move(work), &OutputKeeping::OnCopied);
 }
 
 void OutputKeeping::OnCopied(Result<KeptOutputs> copied) {
@@ -120,7 +121,7 @@ void OutputKeeping::OnCopied(Result<KeptOutputs> copied) {
   } else if (!was_stopped_) {
     kept_.error = copied.status();
   }
-  const bool has_traces = parts_.imports != nullptr && HaveTraces(files_, tool_);
+  const bool has_traces = context_.imports != nullptr && HaveTraces(files_, tool_);
   if (has_traces && daemon_stops_) kept_.trust.push_back(NotImportedAtStop());
   if (IsOver()) return;
   if (!has_traces) return EndIt();
@@ -132,27 +133,29 @@ void OutputKeeping::OnCopied(Result<KeptOutputs> copied) {
 
 void OutputKeeping::Import() {
   if (longest_ms_ > 0) {
-    import_limit_ = parts_.loop.After(longest_ms_ * kNanosPerMilli, [this] { stop_.request_stop(); });
+    import_limit_ = context_.loop.After(longest_ms_ * kNanosPerMilli, [this] { stop_.request_stop(); });
   }
-  auto work = [&ways = *parts_.imports, &files = parts_.files, &layout = parts_.catalog.layout(), &tool = tool_,
-               id = run_id_, kept = files_, stop = stop_.get_token(), report = Reporter()]() -> Result<Imported> {
+  auto work = [&context = *context_.imports, &files = context_.files, &layout = context_.catalog.layout(),
+               &tool = tool_, id = run_id_, kept = files_, stop = stop_.get_token(),
+               report = Reporter()]() -> Result<Imported> {
     ASSIGN_OR_RETURN(const std::shared_ptr<const ImportPlan> plan, PlanToImport(kept, tool, files, layout, id));
-    return ImportSources(ways, files, layout, id, *plan, stop, report);
+    return ImportSources(context, files, layout, id, *plan, stop, report);
   };
-  OnWorker<Imported>(parts_.imports->pool, std::move(work), &OutputKeeping::OnImported);
+  OnWorker<Imported>(context_.imports->pool, std::move(work), &OutputKeeping::OnImported);
 }
 
 // Called on the thread that reads; tells the loop some times a second.
 OnImportProgress OutputKeeping::Reporter() {
-  return [this, &loop = parts_.loop, &clock = parts_.clock, last_ns = int64_t{0}](const ImportProgress& now) mutable {
-    const int64_t now_ns = clock.mono_ns();
-    if (last_ns != 0 && now_ns - last_ns < kTellImportEveryNs) return;
-    last_ns = now_ns;
-    // We are there until the result is, which is posted after this.
-    loop.Post([this, now] {
-      if (events_.import_progress) events_.import_progress(now);
-    });
-  };
+  return
+      [this, &loop = context_.loop, &clock = context_.clock, last_ns = int64_t{0}](const ImportProgress& now) mutable {
+        const int64_t now_ns = clock.mono_ns();
+        if (last_ns != 0 && now_ns - last_ns < kTellImportEveryNs) return;
+        last_ns = now_ns;
+        // We are there until the result is, which is posted after this.
+        loop.Post([this, now] {
+          if (events_.import_progress) events_.import_progress(now);
+        });
+      };
 }
 
 void OutputKeeping::OnImported(Result<Imported> imported) {
@@ -183,12 +186,12 @@ void OutputKeeping::CheckRoomOfParts() {
 void OutputKeeping::DropParts(const Status& why) {
   kept_.trust.push_back({kOutputNotImported,
                          ClippedText(why.why(), kShownReasonBytes) + "; the files themselves are kept, as artifacts"});
-  auto work = [&files = parts_.files, &layout = parts_.catalog.layout(), id = run_id_,
+  auto work = [&files = context_.files, &layout = context_.catalog.layout(), id = run_id_,
                parts = std::exchange(kept_.imported, {}).trace]() -> Result<bool> {
     for (const TracePartRow& part : parts) RETURN_IF_ERROR(files.Remove(layout.TracePartPath(id, part.name)));
     return true;
   };
-  OnWorker<bool>(parts_.outputs_work, std::move(work), &OutputKeeping::OnPartsDropped);
+  OnWorker<bool>(context_.outputs_work, std::move(work), &OutputKeeping::OnPartsDropped);
 }
 
 void OutputKeeping::OnPartsDropped(Result<bool> dropped) {
@@ -197,14 +200,14 @@ void OutputKeeping::OnPartsDropped(Result<bool> dropped) {
 }
 
 bool OutputKeeping::Stop(bool daemon_stops) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   if (!goes_on_ && outputs_.empty()) return false;
   was_stopped_ = true;
   daemon_stops_ |= daemon_stops;
   stop_.request_stop();
   if (std::exchange(waits_to_import_, false)) {
     if (daemon_stops_) kept_.trust.push_back(NotImportedAtStop());
-    parts_.loop.Post([this] { EndIt(); });
+    context_.loop.Post([this] { EndIt(); });
   }
   return true;
 }

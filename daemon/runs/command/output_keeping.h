@@ -34,7 +34,7 @@ class OutputKeeping {
     std::function<void()> over;
   };
   // `account`: whom limits count it as. `longest_ms`: that reading may take; 0: any time.
-  OutputKeeping(const RunParts& parts, const RunRow& run, uint32_t account, const Tool& tool, int64_t longest_ms,
+  OutputKeeping(const RunContext& parts, const RunRow& run, uint32_t account, const Tool& tool, int64_t longest_ms,
                 Events events);
   OutputKeeping(const OutputKeeping&) = delete;
   OutputKeeping& operator=(const OutputKeeping&) = delete;
@@ -89,7 +89,7 @@ class OutputKeeping {
   bool IsOver();
   void EndIt();
 
-  const RunParts parts_;
+  const RunContext context_;
   const std::string run_id_;
   const uint32_t uid_;
   const uint32_t account_;

@@ -41,7 +41,7 @@ RunRow RowOf(const RunRequest& request, RunPlace place, int64_t now_unix_ns) {
 }
 
 // A client on another node can follow its run, and start nothing here.
-RunStarter StarterOf(const RunParts& parts, const RunRequest& request) {
+RunStarter StarterOf(const RunContext& parts, const RunRequest& request) {
   if (parts.grants == nullptr) return RunStarter::kDaemon;
   return request.attached && !request.is_remote ? RunStarter::kClient : RunStarter::kHelper;
 }
@@ -80,61 +80,61 @@ LaunchRequest LaunchRequestOf(RunRequest request) {
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Submission : public std::enable_shared_from_this<Submission> {
  public:
-  Submission(const RunParts& parts, RunRequest request, uint32_t account,
+  Submission(const RunContext& parts, RunRequest request, uint32_t account,
              std::function<void(Result<SubmittedRun>)> done)
-      : parts_(parts),
+      : context_(parts),
         asker_{request.uid, account, request.is_remote, request.groups},
         request_(std::move(request)),
         done_(std::move(done)) {}
 
   void Begin(RunPlace place) {
     OnWorker([self = shared_from_this(), place = std::move(place)] {
-      self->row_ = RowOf(self->request_, place, self->parts_.clock.unix_ns());
-      self->row_.starter = StarterOf(self->parts_, self->request_);
+      self->row_ = RowOf(self->request_, place, self->context_.clock.unix_ns());
+      self->row_.starter = StarterOf(self->context_, self->request_);
       self->Store();
     });
   }
 
  private:
   void OnWorker(std::function<void()> work) {
-    Status submitted = parts_.workers.Submit(std::move(work));
+    Status submitted = context_.workers.Submit(std::move(work));
     if (!submitted.ok()) Refuse(submitted);
   }
 
   void Store() {
-    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+    if (std::optional<RunRow> twin = FindTwin(context_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
     const Status place = CheckPlace(row_.starter, request_);
     if (!place.ok()) return Refuse(place);
     audit_ = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     audit_.detail = DetailWithCertificate(audit_.detail, request_.certificate_id);
     const LaunchRequest launch = LaunchRequestOf(std::move(request_));
-    Status spooled = WriteSpool(parts_.files, parts_.catalog.layout(), row_.id, launch);
+    Status spooled = WriteSpool(context_.files, context_.catalog.layout(), row_.id, launch);
     if (!spooled.ok()) return Refuse(spooled);
     row_.starter == RunStarter::kHelper ? AskForGrant(launch) : StoreRow();
   }
 
   // Its caller is there now, and need not be when its turn comes.
   void AskForGrant(const LaunchRequest& launch) {
-    parts_.loop.Post([self = shared_from_this(), digest = LaunchDigest(launch)] {
-      self->parts_.grants->Register(self->row_.id, self->asker_, digest, [self](const Status& granted) {
+    context_.loop.Post([self = shared_from_this(), digest = LaunchDigest(launch)] {
+      self->context_.grants->Register(self->row_.id, self->asker_, digest, [self](const Status& granted) {
         self->OnWorker([self, granted] { granted.ok() ? self->StoreRow() : self->TakeBack(granted); });
       });
     });
   }
 
   void StoreRow() {
-    parts_.catalog.writer().Submit([self = shared_from_this()](Db& db) { return self->Insert(db); },
-                                   [self = shared_from_this()](const Status& inserted) {
-                                     if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
-                                     // The writer has others waiting.
-                                     self->OnWorker([self, inserted] { self->TakeBack(inserted); });
-                                   });
+    context_.catalog.writer().Submit([self = shared_from_this()](Db& db) { return self->Insert(db); },
+                                     [self = shared_from_this()](const Status& inserted) {
+                                       if (inserted.ok()) return self->Answer(SubmittedRun{self->row_});
+                                       // The writer has others waiting.
+                                       self->OnWorker([self, inserted] { self->TakeBack(inserted); });
+                                     });
   }
 
   // On the writer's thread, maybe twice.
   Status Insert(Db& db) {
-    if (parts_.storage != nullptr) RETURN_IF_ERROR(parts_.storage->CheckRun(db, row_.uid, "store it"));
+    if (context_.storage != nullptr) RETURN_IF_ERROR(context_.storage->CheckRun(db, row_.uid, "store it"));
     if (!row_.session_id.empty()) {
       ASSIGN_OR_RETURN(row_.round, TakeRound(db, row_.session_id));
     }
@@ -143,12 +143,12 @@ class Submission : public std::enable_shared_from_this<Submission> {
   }
 
   void TakeBack(const Status& why) {
-    (void)RemoveSpool(parts_.files, parts_.catalog.layout(), row_.id);
+    (void)RemoveSpool(context_.files, context_.catalog.layout(), row_.id);
     if (row_.starter == RunStarter::kHelper) {
-      parts_.loop.Post([grants = parts_.grants, id = row_.id] { grants->Forget(id); });
+      context_.loop.Post([grants = context_.grants, id = row_.id] { grants->Forget(id); });
     }
     // Two requests with one key can pass each other; the later one finds the first.
-    if (std::optional<RunRow> twin = FindTwin(parts_.catalog, row_))
+    if (std::optional<RunRow> twin = FindTwin(context_.catalog, row_))
       return Answer(SubmittedRun{*std::move(twin), false});
     Refuse(why);
   }
@@ -156,10 +156,10 @@ class Submission : public std::enable_shared_from_this<Submission> {
   void Refuse(const Status& why) { Answer(why.In("submit run")); }
 
   void Answer(Result<SubmittedRun> stored) {
-    parts_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
+    context_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
   }
 
-  const RunParts parts_;
+  const RunContext context_;
   const Asker asker_;
   RunRequest request_;
   RunRow row_;
@@ -169,7 +169,7 @@ class Submission : public std::enable_shared_from_this<Submission> {
 
 }  // namespace
 
-void StoreSubmittedRun(const RunParts& parts, RunRequest request, uint32_t account, RunPlace place,
+void StoreSubmittedRun(const RunContext& parts, RunRequest request, uint32_t account, RunPlace place,
                        std::function<void(Result<SubmittedRun>)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
   std::make_shared<Submission>(parts, std::move(request), account, std::move(done))->Begin(std::move(place));

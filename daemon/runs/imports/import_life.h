@@ -22,7 +22,7 @@ class ImportLife final : public Life {
  public:
   // `row` is queued. `plan` is shared with the thread that reads, which may outlast the wish for it. `longest_ms`: how
   // long it may read; 0: as long as it likes. REQUIRES: parts.imports.
-  ImportLife(const RunParts& parts, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
+  ImportLife(const RunContext& parts, RunRow row, std::shared_ptr<const ImportPlan> plan, int64_t longest_ms,
              OnImportProgress progress, LifeEvents events);
 
   void Begin() override;
@@ -42,7 +42,7 @@ class ImportLife final : public Life {
   void RemoveFolder();
   void End();
 
-  const RunParts parts_;
+  const RunContext context_;
   const OnImportProgress progress_;
   const LifeEvents events_;
   const int64_t longest_ms_;

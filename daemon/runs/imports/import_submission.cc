@@ -33,18 +33,18 @@ RunRow RowOf(const ImportRequest& request, std::string id, int64_t now_unix_ns) 
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
  public:
-  ImportSubmission(const RunParts& parts, ImportRequest request, std::string id, std::stop_token stop,
+  ImportSubmission(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
                    std::function<void(Result<SubmittedImport>)> done)
-      : parts_(parts),
+      : context_(parts),
         request_(std::move(request)),
-        row_(RowOf(request_, std::move(id), parts_.clock.unix_ns())),
+        row_(RowOf(request_, std::move(id), context_.clock.unix_ns())),
         stop_(std::move(stop)),
         done_(std::move(done)) {}
 
   // The run that the same caller submitted with the same key, if any: its tickets are claimed then.
   void Begin() {
     if (row_.idempotency_key.empty()) return ClaimSources();
-    OnPool(parts_.workers, [](ImportSubmission& self) {
+    OnPool(context_.workers, [](ImportSubmission& self) {
       if (self.AnswerTwin()) return;
       self.OnLoop([](ImportSubmission& self) { self.ClaimSources(); });
     });
@@ -57,11 +57,11 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     if (!submitted.ok()) Refuse(submitted);
   }
   void OnLoop(Step step) {
-    parts_.loop.Post([self = shared_from_this(), step] { step(*self); });
+    context_.loop.Post([self = shared_from_this(), step] { step(*self); });
   }
 
   bool AnswerTwin() {
-    Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow(stop_);
+    Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow(stop_);
     if (!reader.ok()) return false;
     Result<std::optional<RunRow>> twin = ReadRunByKey(**reader, row_.uid, row_.idempotency_key);
     if (!twin.ok() || !twin->has_value()) return false;
@@ -74,13 +74,13 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     plan_->format = request_.format;
     plan_->keep_sources = request_.keep_sources;
     for (const ImportRequest::Source& source : request_.sources) {
-      Result<HeldSource> held = parts_.imports->sources.Claim(row_.uid, source.ticket);
+      Result<HeldSource> held = context_.imports->sources.Claim(row_.uid, source.ticket);
       const std::string name = LastStep(source.name);
       if (!held.ok()) return Refuse(held.status().In("claim '" + name + "'"));
       plan_->sources.push_back({*std::move(held), name, source.rank, source.name, source.may_be_none});
     }
-    if (request_.again) return OnPool(parts_.workers, [](ImportSubmission& self) { self.Store(); });
-    OnPool(parts_.workers, [](ImportSubmission& self) { self.LookForSizes(); });
+    if (request_.again) return OnPool(context_.workers, [](ImportSubmission& self) { self.Store(); });
+    OnPool(context_.workers, [](ImportSubmission& self) { self.LookForSizes(); });
   }
 
   // Hashing a source takes as long as reading it; only what has the size of an earlier one may be the same.
@@ -88,19 +88,19 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     std::vector<int64_t> sizes_bytes;
     for (const ImportPlan::Source& source : plan_->sources) sizes_bytes.push_back(source.held.size_bytes);
     const Result<bool> known = [&]() -> Result<bool> {
-      ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop_));
+      ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop_));
       return HasSourcesOfSizes(*reader, row_.uid, sizes_bytes);
     }();
     if (!known.ok()) return Refuse(known.status());
     if (!*known) return Store();
-    OnPool(parts_.imports->hashing, [](ImportSubmission& self) { self.LookForSame(); });
+    OnPool(context_.imports->hashing, [](ImportSubmission& self) { self.LookForSame(); });
   }
 
   void LookForSame() {
     const Result<std::optional<RunRow>> same = FindSame();
     if (!same.ok()) return Refuse(same.status());
     if (same->has_value()) return Answer(SubmittedImport{**same, nullptr, true});
-    OnPool(parts_.workers, [](ImportSubmission& self) { self.Store(); });
+    OnPool(context_.workers, [](ImportSubmission& self) { self.Store(); });
   }
 
   Result<std::optional<RunRow>> FindSame() {
@@ -110,7 +110,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       if (hash.empty()) return std::optional<RunRow>();  // it becomes shorter as we look: it is no other file's like
       wanted.push_back({std::move(hash), FormatReadAs(plan_->format), source.rank});
     }
-    ASSIGN_OR_RETURN(ReaderPool::Lease reader, parts_.catalog.readers().Borrow(stop_));
+    ASSIGN_OR_RETURN(ReaderPool::Lease reader, context_.catalog.readers().Borrow(stop_));
     return FindImport(*reader, row_.uid, std::move(wanted), plan_->keep_sources);
   }
 
@@ -119,7 +119,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
     AuditEntry entry = AuditEntryOf({row_.uid, request_.caller}, audit::kSubmit, row_, row_.queued_ns);
     entry.detail = DetailWithCertificate(entry.detail, request_.certificate_id);
     const int64_t kept_bytes = plan_->keep_sources ? plan_->total_bytes() : 0;
-    auto insert = [storage = parts_.storage, row = row_, entry, kept_bytes](Db& db) -> Status {
+    auto insert = [storage = context_.storage, row = row_, entry, kept_bytes](Db& db) -> Status {
       if (storage != nullptr) RETURN_IF_ERROR(storage->CheckRun(db, row.uid, "store it"));
       if (storage != nullptr && kept_bytes > 0) {
         RETURN_IF_ERROR(storage->CheckBytes(db, row.uid, kept_bytes, "keep its sources"));
@@ -127,11 +127,11 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
       RETURN_IF_ERROR(InsertRun(db, row));
       return AppendAudit(db, entry);
     };
-    parts_.catalog.writer().Submit(std::move(insert), [self = shared_from_this()](const Status& inserted) {
+    context_.catalog.writer().Submit(std::move(insert), [self = shared_from_this()](const Status& inserted) {
       if (inserted.ok()) return self->Answer(SubmittedImport{self->row_, self->plan_, false});
       self->why_ = inserted;
       // Two requests with one key can pass each other; the later one finds the first. The writer has others waiting.
-      self->OnPool(self->parts_.workers, [](ImportSubmission& self) {
+      self->OnPool(self->context_.workers, [](ImportSubmission& self) {
         if (self.row_.idempotency_key.empty() || !self.AnswerTwin()) self.Refuse(self.why_);
       });
     });
@@ -140,10 +140,10 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
   void Refuse(const Status& why) { Answer(why.In(kSubmitImportAct)); }
 
   void Answer(Result<SubmittedImport> stored) {
-    parts_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
+    context_.loop.Post([done = std::move(done_), stored = std::move(stored)] { done(stored); });
   }
 
-  const RunParts parts_;
+  const RunContext context_;
   const ImportRequest request_;
   const RunRow row_;
   const std::stop_token stop_;
@@ -154,7 +154,7 @@ class ImportSubmission : public std::enable_shared_from_this<ImportSubmission> {
 
 }  // namespace
 
-void StoreSubmittedImport(const RunParts& parts, ImportRequest request, std::string id, std::stop_token stop,
+void StoreSubmittedImport(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
                           std::function<void(Result<SubmittedImport>)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
   std::make_shared<ImportSubmission>(parts, std::move(request), std::move(id), std::move(stop), std::move(done))

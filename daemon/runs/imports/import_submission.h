@@ -24,7 +24,7 @@ struct SubmittedImport {
 // Io loop only; `done` is called from it. `stop`: its client is gone; what is not stored by then is kCancelled. Nothing
 // of an import that fails is left. Fails with kNotFound for a ticket that holds nothing.
 // REQUIRES: CheckImportRequest passed; parts.imports.
-void StoreSubmittedImport(const RunParts& parts, ImportRequest request, std::string id, std::stop_token stop,
+void StoreSubmittedImport(const RunContext& parts, ImportRequest request, std::string id, std::stop_token stop,
                           std::function<void(Result<SubmittedImport>)> done);
 
 }  // namespace kprof

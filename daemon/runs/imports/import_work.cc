@@ -115,7 +115,7 @@ std::vector<std::optional<int64_t>> LikelyRanks(const ImportPlan& plan) {
 
 // From the numbers that they had while nobody knew their ranks. Whoever gets a part alone finds in it the rank that it
 // has here.
-Status NameParts(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
+Status NameParts(const ImportContext& context, Files& files, const Layout& layout, const std::string& run_id,
                  const ImportPlan& plan, Read& read) {
   Imported& imported = read.imported;
   std::vector<SourceRank> sources;
@@ -130,7 +130,7 @@ Status NameParts(const ImportWays& ways, Files& files, const Layout& layout, con
     if (!parts[i].warning.empty()) AddWarnings(row.source_name, {parts[i].warning}, imported.trust);
     const std::string path = FileAt(layout, run_id, read.sources[i]);
     if (read.told_ranks[i] != row.rank) {
-      ASSIGN_OR_RETURN(row.bytes, ways.set_rank(files, path, row.rank));
+      ASSIGN_OR_RETURN(row.bytes, context.set_rank(files, path, row.rank));
     }
     RETURN_IF_ERROR(files.Rename(path, layout.TracePartPath(run_id, row.name)));
   }
@@ -182,9 +182,9 @@ TrustReason NotRead(const ImportPlan::Source& source, const Status& why) {
 // Reads one source after the other, and names the parts.
 class SourcesReading {
  public:
-  SourcesReading(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
+  SourcesReading(const ImportContext& context, Files& files, const Layout& layout, const std::string& run_id,
                  const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress)
-      : ways_(ways),
+      : context_(context),
         files_(files),
         layout_(layout),
         run_id_(run_id),
@@ -198,7 +198,7 @@ class SourcesReading {
     for (size_t i = 0; i < plan_.sources.size(); ++i) RETURN_IF_ERROR(ReadOne(i, likely_ranks[i]));
     Imported& imported = read_.imported;
     if (imported.trace.empty() && !plan_.are_outputs) return NoneIsATrace(read_.left_out);
-    RETURN_IF_ERROR(NameParts(ways_, files_, layout_, run_id_, plan_, read_));
+    RETURN_IF_ERROR(NameParts(context_, files_, layout_, run_id_, plan_, read_));
     read_.metrics.Finish(imported.metrics, imported.kernel_metrics);
     KeepFew(imported.trust);
     imported.trust.insert(imported.trust.end(), read_.left_out.begin(), read_.left_out.end());  // each of them is named
@@ -231,7 +231,8 @@ class SourcesReading {
                             .rank = source.rank,
                             .rank_if_unsaid = likely_rank,
                             .may_be_none = source.may_be_none};
-    Result<ImportedPart> part = ways_.import(from, ways_.limits, files_, FileAt(layout_, run_id_, i), stop_, add_up);
+    Result<ImportedPart> part =
+        context_.import(from, context_.limits, files_, FileAt(layout_, run_id_, i), stop_, add_up);
     if (!part.ok() && plan_.are_outputs && MayBeLeftOut(part.status())) {
       read_.left_out.push_back(NotRead(source, part.status()));
       return OkStatus();
@@ -262,7 +263,7 @@ class SourcesReading {
     return OkStatus();
   }
 
-  const ImportWays& ways_;
+  const ImportContext& context_;
   Files& files_;
   const Layout& layout_;
   const std::string& run_id_;
@@ -275,12 +276,13 @@ class SourcesReading {
 
 }  // namespace
 
-Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
-                               const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress) {
+Result<Imported> ImportSources(const ImportContext& context, Files& files, const Layout& layout,
+                               const std::string& run_id, const ImportPlan& plan, const std::stop_token& stop,
+                               const OnImportProgress& progress) {
   // The name of the run's folder, while what comes into it is read; where no thread can be started, behind that.
   std::future<Status> named =
       std::async(std::launch::async | std::launch::deferred, [&] { return files.SyncFolder(layout.RunsFolder()); });
-  SourcesReading reading(ways, files, layout, run_id, plan, stop, progress);
+  SourcesReading reading(context, files, layout, run_id, plan, stop, progress);
   Result<Imported> imported = reading.Run();
   const Status folder_named = named.get();
   if (imported.ok() && !folder_named.ok()) imported = folder_named;

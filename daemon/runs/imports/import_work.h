@@ -58,7 +58,8 @@ using OnImportProgress = std::function<void(const ImportProgress&)>;
 // are, it is kBadInput, and so are two of the same bytes that hold events, unless each says another rank. Fails
 // otherwise as ImportTrace does, naming the source, and for the first that does; kCancelled once `stop` is requested.
 // Of outputs what cannot be read is in `trust`, and nothing is left of it nor of parts of a failure.
-Result<Imported> ImportSources(const ImportWays& ways, Files& files, const Layout& layout, const std::string& run_id,
-                               const ImportPlan& plan, const std::stop_token& stop, const OnImportProgress& progress);
+Result<Imported> ImportSources(const ImportContext& context, Files& files, const Layout& layout,
+                               const std::string& run_id, const ImportPlan& plan, const std::stop_token& stop,
+                               const OnImportProgress& progress);
 
 }  // namespace kprof

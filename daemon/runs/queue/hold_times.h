@@ -9,7 +9,7 @@
 
 namespace kprof {
 
-class HoldTimes {
+class HoldDurations {
  public:
   void Add(const std::string& device, int64_t held_ns) {
     auto [entry, is_first] = means_ns_.try_emplace(device, static_cast<double>(held_ns));

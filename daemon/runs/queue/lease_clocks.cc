@@ -20,7 +20,7 @@ ClockPolicy PolicyOf(const ClockWish& wish) {
 }
 
 // Devices without a clock that anybody could lock: nobody is to blame.
-bool HaveNoClocks(const RunParts& parts, const std::vector<std::string>& device_ids) {
+bool HaveNoClocks(const RunContext& parts, const std::vector<std::string>& device_ids) {
   const std::shared_ptr<const DeviceList> list = parts.devices.now();
   return std::all_of(device_ids.begin(), device_ids.end(), [&](const std::string& id) {
     return std::any_of(list->all().begin(), list->all().end(),
@@ -43,7 +43,7 @@ ClocksTaken TakenOf(const ClockPolicy& policy, const std::vector<DeviceClocks::O
 
 }  // namespace
 
-Status CheckClocks(const RunParts& parts, const std::string& policy, const std::string& act) {
+Status CheckClocks(const RunContext& parts, const std::string& policy, const std::string& act) {
   Result<ClockPolicy> parsed = ParseClockPolicy(policy, act);
   if (!parsed.ok()) return parsed.status();
   if (parts.clocks != nullptr || !parsed->required) return OkStatus();
@@ -51,7 +51,7 @@ Status CheckClocks(const RunParts& parts, const std::string& policy, const std::
               "leave the '!' out to go on unlocked");
 }
 
-std::vector<TrustReason> ClocksNotGivenBack(const RunParts& parts, const std::vector<std::string>& device_ids) {
+std::vector<TrustReason> ClocksNotGivenBack(const RunContext& parts, const std::vector<std::string>& device_ids) {
   std::vector<TrustReason> trust;
   for (const std::string& id : device_ids) {
     if (parts.clocks == nullptr) break;
@@ -67,7 +67,7 @@ TrustReason ClocksLost(const std::string& device_id, const Status& why) {
   return {"clocks_not_held", "device " + device_id + ": the clocks were not held for a while: " + why.why()};
 }
 
-void LockClocks(const RunParts& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken) {
+void LockClocks(const RunContext& parts, const ClockWish& wish, std::function<void(const ClocksTaken&)> taken) {
   const ClockPolicy policy = PolicyOf(wish);
   if (policy.mode == ClockPolicy::Mode::kNone) return taken({});
   if (parts.clocks == nullptr && HaveNoClocks(parts, wish.devices)) return taken({});
@@ -81,7 +81,7 @@ void LockClocks(const RunParts& parts, const ClockWish& wish, std::function<void
                      });
 }
 
-void ReleaseClocks(const RunParts& parts, const ClockWish& wish, std::function<void()> released) {
+void ReleaseClocks(const RunContext& parts, const ClockWish& wish, std::function<void()> released) {
   if (parts.clocks == nullptr || PolicyOf(wish).mode == ClockPolicy::Mode::kNone) return released();
   parts.clocks->Release(wish.devices, std::move(released));
 }

@@ -15,7 +15,7 @@ constexpr size_t kRememberedUsers = 4096;
 // With more distinct device sets than this, a position counts everybody before, also who wants other devices.
 constexpr size_t kComparedSets = 128;
 
-// What the places without a device are called in hold_times_.
+// What the places without a device are called in hold_durations_.
 const std::string kNoDevice;
 
 bool Share(const std::vector<std::string>& a, const std::vector<std::string>& b) {  // both sorted
@@ -163,11 +163,11 @@ void LeaseQueue::Remove(const std::string& id, int64_t now_ns) {
   const int64_t held_ns = std::max<int64_t>(0, now_ns - holding.since_ns);
   for (const std::string& device : holding.request.devices) {
     holders_.erase(device);
-    hold_times_.Add(device, held_ns);
+    hold_durations_.Add(device, held_ns);
   }
   if (holding.request.devices.empty()) {
     --places_taken_;
-    hold_times_.Add(kNoDevice, held_ns);
+    hold_durations_.Add(kNoDevice, held_ns);
   }
   holdings_.erase(found);
 }
@@ -208,16 +208,16 @@ std::vector<const LeaseQueue::Waiting*> LeaseQueue::OrderOfAll() const {
   }
   struct Candidate {
     Rank rank;
-    ServedMarks* served;
+    FairTurns* served;
     std::vector<const Waiting*>::const_iterator next;
     std::vector<const Waiting*>::const_iterator end;
     bool operator<(const Candidate& other) const { return other.rank < rank; }  // the least on top
   };
-  std::unordered_map<const User*, ServedMarks> marks;
+  std::unordered_map<const User*, FairTurns> marks;
   std::priority_queue<Candidate> candidates;
   for (auto& [owner, row] : rows) {
     std::sort(row.begin(), row.end(), [](const Waiting* a, const Waiting* b) { return a->age < b->age; });
-    ServedMarks& served = marks.try_emplace(owner.first, owner.first->marks).first->second;
+    FairTurns& served = marks.try_emplace(owner.first, owner.first->marks).first->second;
     candidates.push({RankIn(*row.front()->line, row.front()->age), &served, row.begin(), row.end()});
   }
   std::vector<const Waiting*> order;
@@ -247,7 +247,7 @@ std::vector<const LeaseQueue::Waiting*> LeaseQueue::OrderOfAll() const {
 std::optional<int64_t> LeaseQueue::UntilFreeNs(const std::string& device, int64_t now_ns) const {
   auto holder = holders_.find(device);
   if (holder == holders_.end()) return 0;
-  std::optional<int64_t> mean_ns = hold_times_.MeanNs(device);
+  std::optional<int64_t> mean_ns = hold_durations_.MeanNs(device);
   if (!mean_ns) return std::nullopt;
   return std::max<int64_t>(0, *mean_ns - (now_ns - holdings_.at(holder->second).since_ns));
 }
@@ -270,7 +270,7 @@ void LeaseQueue::MakeForecast(int64_t now_ns) const {
   }
   std::map<std::string_view, std::optional<int64_t>> busy_ns;
   for (const auto& [device, count] : waiting_for_) busy_ns[device] = UntilFreeNs(device, now_ns);
-  const std::optional<int64_t> place_ns = hold_times_.MeanNs(kNoDevice);
+  const std::optional<int64_t> place_ns = hold_durations_.MeanNs(kNoDevice);
   int64_t places_ahead = static_cast<int64_t>(places_taken_) - static_cast<int64_t>(places_) + 1;
 
   outlooks_.clear();
@@ -294,7 +294,7 @@ void LeaseQueue::MakeForecast(int64_t now_ns) const {
       }
     }
     for (const std::string& device : waiting->request.devices) {
-      std::optional<int64_t> mean_ns = hold_times_.MeanNs(device);
+      std::optional<int64_t> mean_ns = hold_durations_.MeanNs(device);
       std::optional<int64_t>& device_ns = busy_ns.at(device);
       device_ns.reset();
       if (outlook.wait_ns && mean_ns) device_ns = *outlook.wait_ns + *mean_ns;

@@ -114,7 +114,7 @@ class LeaseQueue {
     std::optional<Rank> rank;  // of the first, as it stands in order_
   };
   struct User {
-    ServedMarks marks;
+    FairTurns marks;
     std::set<uint64_t> waiting;  // ages
     std::set<Line*> lines;
   };
@@ -152,7 +152,7 @@ class LeaseQueue {
   std::unordered_map<std::string, Holding> holdings_;
   std::map<std::string, std::string> holders_;  // device -> id
   size_t places_taken_ = 0;
-  HoldTimes hold_times_;
+  HoldDurations hold_durations_;
 
   // Made when it is asked for, gone with the next change.
   mutable std::unordered_map<std::string, Outlook> outlooks_;

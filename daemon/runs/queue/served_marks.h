@@ -14,7 +14,7 @@
 
 namespace kprof {
 
-class ServedMarks {
+class FairTurns {
  public:
   // The request of that age was granted at that turn. REQUIRES: turn is above all before.
   void Serve(uint64_t age, uint64_t turn) {

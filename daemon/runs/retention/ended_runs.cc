@@ -21,47 +21,47 @@ Status DeleteIfEnded(Db& db, const std::string& id, const Actor& by, int64_t now
 // Knows the parts and not who asked: what it posts when that one is gone never runs.
 class Deletion : public std::enable_shared_from_this<Deletion> {
  public:
-  Deletion(const RunParts& parts, std::string id, Actor by, std::function<void(Status)> done)
-      : parts_(parts), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
+  Deletion(const RunContext& parts, std::string id, Actor by, std::function<void(Status)> done)
+      : context_(parts), id_(std::move(id)), by_(std::move(by)), done_(std::move(done)) {}
 
   // The row first: a crash before its folder has been moved leaves a folder of no run, which the next start puts out of
   // the way (stray_files.h).
   void DeleteRow(bool may_release_reserve) {
-    auto remove = [id = id_, by = by_, now_ns = parts_.clock.unix_ns()](Db& db) {
+    auto remove = [id = id_, by = by_, now_ns = context_.clock.unix_ns()](Db& db) {
       return DeleteIfEnded(db, id, by, now_ns);
     };
-    parts_.catalog.writer().Submit(std::move(remove),
-                                   [self = shared_from_this(), may_release_reserve](const Status& deleted) {
-                                     const bool is_full = deleted.code() == ErrorCode::kStorageFull;
-                                     if (!deleted.ok() && !(is_full && may_release_reserve))
-                                       return self->Answer(deleted);
-                                     Status submitted = self->parts_.files_work.Submit([self, deleted] {
-                                       if (deleted.ok()) return self->DeleteFiles();
-                                       if (!self->parts_.catalog.reserve().Release()) return self->Answer(deleted);
-                                       self->DeleteRow(/*may_release_reserve=*/false);
+    context_.catalog.writer().Submit(std::move(remove),
+                                     [self = shared_from_this(), may_release_reserve](const Status& deleted) {
+                                       const bool is_full = deleted.code() == ErrorCode::kStorageFull;
+                                       if (!deleted.ok() && !(is_full && may_release_reserve))
+                                         return self->Answer(deleted);
+                                       Status submitted = self->context_.files_work.Submit([self, deleted] {
+                                         if (deleted.ok()) return self->DeleteFiles();
+                                         if (!self->context_.catalog.reserve().Release()) return self->Answer(deleted);
+                                         self->DeleteRow(/*may_release_reserve=*/false);
+                                       });
+                                       if (!submitted.ok()) self->Answer(deleted);
                                      });
-                                     if (!submitted.ok()) self->Answer(deleted);
-                                   });
   }
 
  private:
   void DeleteFiles() {
     // First to where a start cleans up, in one step: from then on a crash leaves no folder of no run.
-    const Layout& layout = parts_.catalog.layout();
+    const Layout& layout = context_.catalog.layout();
     const std::string going = layout.TemporaryFolder() + "/deleted-" + id_;
-    Status removed = parts_.files.Rename(layout.RunFolder(id_), going);
-    if (parts_.trace_parts != nullptr) parts_.trace_parts->CloseBelow(layout.RunFolder(id_));
-    if (removed.ok()) removed = parts_.files.RemoveTree(going);
+    Status removed = context_.files.Rename(layout.RunFolder(id_), going);
+    if (context_.trace_parts != nullptr) context_.trace_parts->CloseBelow(layout.RunFolder(id_));
+    if (removed.ok()) removed = context_.files.RemoveTree(going);
     if (removed.code() == ErrorCode::kNotFound) removed = OkStatus();  // it had left nothing
-    (void)parts_.catalog.reserve().Fill();                             // for the next time; now there may be space
+    (void)context_.catalog.reserve().Fill();                           // for the next time; now there may be space
     Answer(removed);
   }
 
   void Answer(const Status& status) {
-    parts_.loop.Post([done = done_, status] { done(status); });
+    context_.loop.Post([done = done_, status] { done(status); });
   }
 
-  const RunParts parts_;
+  const RunContext context_;
   const std::string id_;
   const Actor by_;
   const std::function<void(Status)> done_;
@@ -69,7 +69,7 @@ class Deletion : public std::enable_shared_from_this<Deletion> {
 
 }  // namespace
 
-void DeleteEndedRun(const RunParts& parts, const std::string& id, const Actor& by, std::function<void(Status)> done) {
+void DeleteEndedRun(const RunContext& parts, const std::string& id, const Actor& by, std::function<void(Status)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
   std::make_shared<Deletion>(parts, id, by, std::move(done))->DeleteRow(/*may_release_reserve=*/true);
 }

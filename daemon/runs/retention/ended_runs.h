@@ -17,6 +17,6 @@ namespace kprof {
 // Io loop only; `done` is called from it. The audit says who it was, in the same transaction. On a full disk it uses
 // the catalog's reserve, and fills it again afterwards. Fails with kUsage when the run is open or pinned, kNotFound
 // when there is none.
-void DeleteEndedRun(const RunParts& parts, const std::string& id, const Actor& by, std::function<void(Status)> done);
+void DeleteEndedRun(const RunContext& parts, const std::string& id, const Actor& by, std::function<void(Status)> done);
 
 }  // namespace kprof

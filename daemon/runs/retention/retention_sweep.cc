@@ -19,7 +19,7 @@ void RetentionSweep::Stop() {
 }
 
 void RetentionSweep::SetPolicy(const RetentionPolicy& policy) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   policy_ = policy;
   soon_ = true;
   LookIn(0);
@@ -36,27 +36,27 @@ void RetentionSweep::EndAdding(const std::string& id) {
 }
 
 void RetentionSweep::Look() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   soon_ = false;
   if (stopped_ || (policy_.max_age_ns == 0 && policy_.max_artifact_bytes == 0)) return;
   LookIn(kPeriodMs);
   RetentionPolicy policy = policy_;
-  const bool believed = parts_.expiry_clock == nullptr || parts_.expiry_clock->Now().has_value();
+  const bool believed = context_.expiry_clock == nullptr || context_.expiry_clock->Now().has_value();
   if (!believed) policy.max_age_ns = 0;
-  (void)parts_.files_work.Submit([this, policy, now = parts_.clock.unix_ns()] {
-    parts_.catalog.writer().Submit([policy, now](Db& db) { return DeleteExpiredSessions(db, policy, now, kBatch); },
-                                   [](const Status& removed) {
-                                     if (!removed.ok())
-                                       LogWarning("ended sessions are not removed", {{"error", removed.ToString()}});
-                                   });
-    Result<ReaderPool::Lease> reader = parts_.catalog.readers().Borrow();
+  (void)context_.files_work.Submit([this, policy, now = context_.clock.unix_ns()] {
+    context_.catalog.writer().Submit([policy, now](Db& db) { return DeleteExpiredSessions(db, policy, now, kBatch); },
+                                     [](const Status& removed) {
+                                       if (!removed.ok())
+                                         LogWarning("ended sessions are not removed", {{"error", removed.ToString()}});
+                                     });
+    Result<ReaderPool::Lease> reader = context_.catalog.readers().Borrow();
     if (!reader.ok()) return;
     Result<std::vector<std::string>> expired = ChooseExpiredRuns(**reader, policy, now, kBatch);
     if (!expired.ok()) {
       LogWarning("retention cannot be applied", {{"error", expired.status().ToString()}});
       return;
     }
-    parts_.loop.Post([this, ids = *expired] {
+    context_.loop.Post([this, ids = *expired] {
       for (const std::string& id : ids) {
         if (!adding_.contains(id)) expire_(id);
       }
@@ -68,7 +68,7 @@ void RetentionSweep::Look() {
 
 void RetentionSweep::LookIn(int64_t delay_ms) {
   if (stopped_) return;
-  next_look_ = parts_.loop.After(delay_ms * kNanosPerMilli, [this] { Look(); });
+  next_look_ = context_.loop.After(delay_ms * kNanosPerMilli, [this] { Look(); });
 }
 
 }  // namespace kprof

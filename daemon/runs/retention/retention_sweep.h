@@ -17,8 +17,8 @@ namespace kprof {
 class RetentionSweep {
  public:
   // `expire` is given the id of each run that has to go. Must outlive its jobs: the pool ends first.
-  RetentionSweep(const RunParts& parts, const RetentionPolicy& policy, std::function<void(const std::string&)> expire)
-      : parts_(parts), policy_(policy), expire_(std::move(expire)) {}
+  RetentionSweep(const RunContext& parts, const RetentionPolicy& policy, std::function<void(const std::string&)> expire)
+      : context_(parts), policy_(policy), expire_(std::move(expire)) {}
 
   // Looks for the first time, now.
   void Begin() { Look(); }
@@ -39,7 +39,7 @@ class RetentionSweep {
   void Look();
   void LookIn(int64_t delay_ms);
 
-  const RunParts parts_;
+  const RunContext context_;
   RetentionPolicy policy_;
   const std::function<void(const std::string&)> expire_;
   std::map<std::string, int> adding_;  // who adds to which run

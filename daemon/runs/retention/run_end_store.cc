@@ -7,7 +7,7 @@
 
 namespace kprof {
 
-void StoreRunEnd(const RunParts& parts, RunEndToStore end, std::function<void(const Status&)> done) {
+void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(const Status&)> done) {
   const auto store = [end = std::move(end)](Db& db) -> Status {
     RETURN_IF_ERROR(UpdateRun(db, end.row));
     if (!end.kernel_metrics.empty()) RETURN_IF_ERROR(PutKernelMetrics(db, end.row.id, end.kernel_metrics));

@@ -23,6 +23,6 @@ struct RunEndToStore {
 };
 
 // All of it, or none. Io loop only; `done` is called from it.
-void StoreRunEnd(const RunParts& parts, RunEndToStore end, std::function<void(const Status&)> done);
+void StoreRunEnd(const RunContext& parts, RunEndToStore end, std::function<void(const Status&)> done);
 
 }  // namespace kprof

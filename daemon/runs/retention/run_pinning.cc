@@ -8,7 +8,7 @@
 
 namespace kprof {
 
-void PinRun(const RunParts& parts, const std::string& id, bool pinned, const Actor& by,
+void PinRun(const RunContext& parts, const std::string& id, bool pinned, const Actor& by,
             std::function<void(Result<RunRow>)> done) {
   KPROF_ON_IO_LOOP(parts.loop);
   auto row = std::make_shared<RunRow>();  // shared by the job, which fills it, and the answer

@@ -13,7 +13,7 @@ namespace kprof {
 
 // Io loop only; `done` is called from it, with the row as it is then. The audit says who it was, in the same
 // transaction, where it changed anything. kNotFound when there is none.
-void PinRun(const RunParts& parts, const std::string& id, bool pinned, const Actor& by,
+void PinRun(const RunContext& parts, const std::string& id, bool pinned, const Actor& by,
             std::function<void(Result<RunRow>)> done);
 
 }  // namespace kprof

@@ -42,8 +42,8 @@ Status LeaseLost(const std::string& why) {
 
 }  // namespace
 
-Sessions::Sessions(const RunParts& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events)
-    : parts_(parts),
+Sessions::Sessions(const RunContext& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events)
+    : context_(parts),
       options_(options),
       ids_(ids),
       node_(node),
@@ -58,9 +58,9 @@ Sessions::OpenSession& Sessions::Add(SessionRow row, uint32_t account) {
   OpenSession& session = open_[row.id];
   session.row = std::move(row);
   session.account = account;
-  session.leases = std::make_unique<Leases>(parts_.clock, 0, events_.changed);
+  session.leases = std::make_unique<Leases>(context_.clock, 0, events_.changed);
   session.deadlines =
-      std::make_unique<SessionDeadlines>(parts_.loop, parts_.clock, session.row.id,
+      std::make_unique<SessionDeadlines>(context_.loop, context_.clock, session.row.id,
                                          [this, id = session.row.id](const Status& why) { OnDeadline(id, why); });
   if (stopped_) session.deadlines->Stop();
   if (session.row.attached) session.token = RandomName();
@@ -73,7 +73,7 @@ void Sessions::Become(OpenSession& session, SessionRow row) {
   row.last_round = session.row.last_round;
   session.row = std::move(row);
   if (before == SessionState::kQueued && session.row.state != SessionState::kQueued) --queued_;
-  if (parts_.observer != nullptr) parts_.observer->OnSessionChanged(before, session.row);
+  if (context_.observer != nullptr) context_.observer->OnSessionChanged(before, session.row);
 }
 
 std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_backup) const {
@@ -85,7 +85,7 @@ std::optional<Status> Sessions::WhyItCannotGoOn(const SessionRow& row, bool is_b
     return Fail(ErrorCode::kLostDaemon, Named(row.id), "kprofd ended under it, and with it the client's stream",
                 "open another, or one that is detached");
   }
-  const std::shared_ptr<const DeviceList> list = parts_.devices.now();
+  const std::shared_ptr<const DeviceList> list = context_.devices.now();
   const auto& devices = list->all();
   for (const std::string& id : row.devices) {
     if (std::none_of(devices.begin(), devices.end(), [&id](const Device& device) { return device.id == id; })) {
@@ -108,19 +108,19 @@ void Sessions::TakeBack(SessionRow row, bool is_backup) {
   }
   session.has_lease = true;
   session.found = true;
-  session.held_since_mono_ns = parts_.clock.mono_ns();
+  session.held_since_mono_ns = context_.clock.mono_ns();
   if (!is_backup) node_.HoldFree({session.row.id, session.account, session.row.priority, session.row.devices});
 }
 
 void Sessions::Begin() {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   std::vector<std::string> ids;
   for (const auto& [id, session] : open_) ids.push_back(id);
   for (const std::string& id : ids) {
     OpenSession& session = open_.at(id);
-    if (parts_.observer != nullptr) {
-      parts_.observer->OnSessionOpened(session.row);
-      if (session.held_since_mono_ns) parts_.observer->OnLeaseFound(LeaseOf(session.row));
+    if (context_.observer != nullptr) {
+      context_.observer->OnSessionOpened(session.row);
+      if (session.held_since_mono_ns) context_.observer->OnLeaseFound(LeaseOf(session.row));
     }
     if (session.row.state == SessionState::kClosing) {
       End(id, {.of_runs = LeaseLost("its session was being closed when kprofd ended")});
@@ -144,14 +144,14 @@ void Sessions::Stop() {
 }
 
 void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   constexpr const char* kAct = "open a session";
-  auto refuse = [&](const Status& status) { parts_.loop.Post([done, status] { done(status); }); };
+  auto refuse = [&](const Status& status) { context_.loop.Post([done, status] { done(status); }); };
   if (stopped_) {
     return refuse(Fail(ErrorCode::kNoDaemon, kAct, "kprofd is stopping", "open it again when it is back"));
   }
-  if (Status lockable = CheckClocks(parts_, request.clocks, kAct); !lockable.ok()) return refuse(lockable);
-  Result<std::vector<std::string>> devices = parts_.devices.now()->SelectSome(request.device);
+  if (Status lockable = CheckClocks(context_, request.clocks, kAct); !lockable.ok()) return refuse(lockable);
+  Result<std::vector<std::string>> devices = context_.devices.now()->SelectSome(request.device);
   if (!devices.ok()) return refuse(devices.status().In(kAct));
   if (Status times = FitSessionTimes(options_.limits, request); !times.ok()) return refuse(times);
   const uint32_t account = AccountOf(request.uid);
@@ -160,30 +160,30 @@ void Sessions::Open(SessionRequest request, std::function<void(Result<SessionRow
   SessionRow row = NewSessionRow(request);
   row.id = ids_.Next();
   row.devices = *std::move(devices);
-  row.opened_ns = parts_.clock.unix_ns();
+  row.opened_ns = context_.clock.unix_ns();
   room_.Enter(account);  // on its way
   AuditEntry entry = EntryOf({request.uid, request.caller}, audit::kSessionOpen, row, row.opened_ns);
   entry.detail = DetailWithCertificate(entry.detail, request.certificate_id);
-  auto insert = [row, storage = parts_.storage, entry = std::move(entry)](Db& db) -> Status {
+  auto insert = [row, storage = context_.storage, entry = std::move(entry)](Db& db) -> Status {
     if (storage != nullptr) RETURN_IF_ERROR(storage->MakeRoomForSession(db, row.uid, "store it"));
     RETURN_IF_ERROR(InsertSession(db, row));
     return AppendAudit(db, entry);
   };
-  parts_.catalog.writer().Submit(std::move(insert),
-                                 [this, &loop = parts_.loop, row, account, done](const Status& stored) {
-                                   loop.Post([this, row, account, done, stored] {
-                                     room_.Leave(account);
-                                     if (!stored.ok()) return done(stored.In(kAct));
-                                     LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
-                                     OpenSession& session = Add(row, account);
-                                     if (parts_.observer != nullptr) parts_.observer->OnSessionOpened(row);
-                                     if (row.attached) session.deadlines->Abandon(options_.hold_grace_ms);
-                                     session.deadlines->Wait(row);
-                                     done(row);
-                                     // Who opened it may have closed it at once.
-                                     if (!stopped_ && !session.ending) Wait(session);
-                                   });
-                                 });
+  context_.catalog.writer().Submit(
+      std::move(insert), [this, &loop = context_.loop, row, account, done](const Status& stored) {
+        loop.Post([this, row, account, done, stored] {
+          room_.Leave(account);
+          if (!stored.ok()) return done(stored.In(kAct));
+          LogInfo("session queued", {{"session", row.id}, {"uid", std::to_string(row.uid)}});
+          OpenSession& session = Add(row, account);
+          if (context_.observer != nullptr) context_.observer->OnSessionOpened(row);
+          if (row.attached) session.deadlines->Abandon(options_.hold_grace_ms);
+          session.deadlines->Wait(row);
+          done(row);
+          // Who opened it may have closed it at once.
+          if (!stopped_ && !session.ending) Wait(session);
+        });
+      });
 }
 
 void Sessions::Wait(OpenSession& session) {
@@ -201,7 +201,7 @@ void Sessions::Commit(SessionRow row, const std::vector<std::optional<AuditEntry
     return OkStatus();
   };
   // The writer may answer when we are gone; what it posts then never runs.
-  parts_.catalog.writer().Submit(std::move(job), [&loop = parts_.loop, then = std::move(then)](Status status) {
+  context_.catalog.writer().Submit(std::move(job), [&loop = context_.loop, then = std::move(then)](Status status) {
     loop.Post([then, status] { then(status); });
   });
 }
@@ -211,13 +211,13 @@ void Sessions::OnGranted(const std::string& id) {
   session.deadlines->StopWaiting();
   session.granted = session.row;
   session.granted->state = SessionState::kOpen;
-  session.granted->granted_ns = parts_.clock.unix_ns();
+  session.granted->granted_ns = context_.clock.unix_ns();
   if (session.row.ttl_ms > 0) {
     session.granted->expires_ns = *session.granted->granted_ns + session.row.ttl_ms * kNanosPerMilli;
   }
-  session.held_since_mono_ns = parts_.clock.mono_ns();
-  if (parts_.observer != nullptr) parts_.observer->OnLeaseGranted(LeaseOf(session.row));
-  Commit(*session.granted, {LeaseGranted(LeaseOf(session.row), parts_.clock.unix_ns())},
+  session.held_since_mono_ns = context_.clock.mono_ns();
+  if (context_.observer != nullptr) context_.observer->OnLeaseGranted(LeaseOf(session.row));
+  Commit(*session.granted, {LeaseGranted(LeaseOf(session.row), context_.clock.unix_ns())},
          [this, id](const Status& status) {
            auto found = open_.find(id);
            if (found == open_.end()) return;
@@ -237,7 +237,7 @@ void Sessions::TakeClocks(const std::string& id) {
   OpenSession& session = open_.at(id);
   const SessionRow& row = session.granted ? *session.granted : session.row;
   session.has_clocks = true;
-  LockClocks(parts_, ClocksOf(row), [this, id](const ClocksTaken& taken) { OnClocks(id, taken); });
+  LockClocks(context_, ClocksOf(row), [this, id](const ClocksTaken& taken) { OnClocks(id, taken); });
 }
 
 void Sessions::OnClocks(const std::string& id, const ClocksTaken& taken) {
@@ -297,7 +297,7 @@ void Sessions::OnDeadline(const std::string& id, const Status& why) {
 }
 
 const SessionRow* Sessions::FindByToken(const std::string& token) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto has_it = [&token](const auto& entry) { return !token.empty() && entry.second.token == token; };
   auto found = std::find_if(open_.begin(), open_.end(), has_it);
   return found == open_.end() ? nullptr : &found->second.row;
@@ -311,10 +311,10 @@ Result<std::string> Sessions::Resume(uint32_t uid, const std::string& token) con
 
 void Sessions::Close(const std::string& id, const Actor& by, const Status& of_runs, int64_t grace_ms,
                      std::function<void(Result<SessionRow>)> done) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) {
-    return parts_.loop.Post([done, id] {
+    return context_.loop.Post([done, id] {
       done(Fail(ErrorCode::kUsage, "close session " + id, "it has ended already", "see kprofctl session show " + id));
     });
   }
@@ -322,7 +322,7 @@ void Sessions::Close(const std::string& id, const Actor& by, const Status& of_ru
   if (found->second.end) return;  // which is being stored
   std::optional<Ending>& ending = found->second.ending;
   if (!ending) {
-    AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, parts_.clock.unix_ns());
+    AuditEntry entry = EntryOf(by, audit::kSessionClose, found->second.row, context_.clock.unix_ns());
     const bool by_owner = by.uid == found->second.row.uid && by.caller != kDaemonCaller;
     std::optional<Status> error;
     if (!by_owner) error = Fail(of_runs.code(), Named(id), of_runs.why(), of_runs.remedy());
@@ -338,7 +338,7 @@ void Sessions::End(const std::string& id, Ending ending) {
   if (session.ending) return;
   session.ending = std::move(ending);
   if (!session.ending->entry && session.row.state != SessionState::kClosing) {  // of which it was recorded
-    AuditEntry entry = EntryOf(DaemonFor(session.row.uid), audit::kSessionClose, session.row, parts_.clock.unix_ns());
+    AuditEntry entry = EntryOf(DaemonFor(session.row.uid), audit::kSessionClose, session.row, context_.clock.unix_ns());
     if (session.ending->error) entry.outcome = ErrorName(session.ending->error->code());
     session.ending->entry = std::move(entry);
   }
@@ -377,22 +377,22 @@ void Sessions::FinishWhenAlone(const std::string& id) {
   if (session.releasing) return;
   if (std::exchange(session.has_clocks, false)) {
     session.releasing = true;
-    return ReleaseClocks(parts_, ClocksOf(session.row), [this, id] {
+    return ReleaseClocks(context_, ClocksOf(session.row), [this, id] {
       open_.at(id).releasing = false;
       FinishWhenAlone(id);
     });
   }
   session.end = session.row;
   session.end->state = session.ending->as;
-  session.end->closed_ns = parts_.clock.unix_ns();
+  session.end->closed_ns = context_.clock.unix_ns();
   if (session.ending->error) session.end->error = StoredError(*session.ending->error);
   if (session.held_since_mono_ns) {
     const std::string outcome = session.end->error ? session.end->error->code : "ok";
-    const int64_t held_ns = parts_.clock.mono_ns() - *session.held_since_mono_ns;
-    if (parts_.observer != nullptr) parts_.observer->OnLeaseEnded(LeaseOf(session.row), held_ns, outcome);
+    const int64_t held_ns = context_.clock.mono_ns() - *session.held_since_mono_ns;
+    if (context_.observer != nullptr) context_.observer->OnLeaseEnded(LeaseOf(session.row), held_ns, outcome);
     if (session.has_lease) {
       session.lease_ended = LeaseEnded(LeaseOf(session.row), outcome,
-                                       session.found ? std::nullopt : std::optional(held_ns), parts_.clock.unix_ns());
+                                       session.found ? std::nullopt : std::optional(held_ns), context_.clock.unix_ns());
     }
   }
   CommitEnd(id, kSessionRetryFirstMs);
@@ -417,7 +417,7 @@ void Sessions::CommitEnd(const std::string& id, int64_t retry_ms) {
       LogError("the end of a session cannot be stored", {{"session", id}, {"error", status.ToString()}});
     }
     if (status.ok() || stopped_) return Forget(id);
-    session.retry_timer = parts_.loop.After(retry_ms * kNanosPerMilli, [this, id, retry_ms] {
+    session.retry_timer = context_.loop.After(retry_ms * kNanosPerMilli, [this, id, retry_ms] {
       CommitEnd(id, std::min(retry_ms * 2, kSessionRetryLastMs));
     });
   });
@@ -435,14 +435,14 @@ Sessions::View Sessions::ViewOf(const OpenSession& session) const {
 }
 
 std::optional<Sessions::View> Sessions::FindOpen(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return std::nullopt;
   return ViewOf(found->second);
 }
 
 std::vector<std::pair<std::string, uint32_t>> Sessions::Living() const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   std::vector<std::pair<std::string, uint32_t>> living;
   for (const auto& [id, session] : open_) {
     if (!session.ending) living.emplace_back(id, session.row.uid);
@@ -451,23 +451,23 @@ std::vector<std::pair<std::string, uint32_t>> Sessions::Living() const {
 }
 
 const SessionRow* Sessions::FindOpenRow(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   return found == open_.end() ? nullptr : &found->second.row;
 }
 
 WatchId Sessions::Watch(const std::string& id, std::function<void(const View&)> changed) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   return open_.at(id).watchers.Add(std::move(changed));
 }
 
 void Sessions::Unwatch(const std::string& id, WatchId watch) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   if (auto found = open_.find(id); found != open_.end()) found->second.watchers.Remove(watch);
 }
 
 void Sessions::Hold(const std::string& id) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
   ++found->second.holders;
@@ -475,7 +475,7 @@ void Sessions::Hold(const std::string& id) {
 }
 
 void Sessions::Unhold(const std::string& id) {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   if (found == open_.end()) return;
   OpenSession& session = found->second;
@@ -483,7 +483,7 @@ void Sessions::Unhold(const std::string& id) {
 }
 
 void Sessions::Notify(OpenSession& session) {
-  parts_.catalog.changes().Bump();
+  context_.catalog.changes().Bump();
   if (!session.watchers.empty()) session.watchers.Tell(ViewOf(session));
 }
 
@@ -499,7 +499,7 @@ void Sessions::NotifyQueued() {
 }
 
 const SessionRow* Sessions::FindTaking(const std::string& id) const {
-  KPROF_ON_IO_LOOP(parts_.loop);
+  KPROF_ON_IO_LOOP(context_.loop);
   auto found = open_.find(id);
   return found == open_.end() || found->second.ending || found->second.doomed ? nullptr : &found->second.row;
 }

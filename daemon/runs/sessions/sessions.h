@@ -56,7 +56,7 @@ class Sessions {
     std::function<void()> changed;
   };
   // `node`: the leases of the node's devices. Everything is borrowed and outlives this.
-  Sessions(const RunParts& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events);
+  Sessions(const RunContext& parts, const Options& options, RunIdGenerator& ids, Leases& node, Events events);
   ~Sessions();
 
   // Before Begin, in the order of their ids, which is also that of the runs that wait beside them: a session that a
@@ -180,7 +180,7 @@ class Sessions {
   View ViewOf(const OpenSession& session) const;
   void Notify(OpenSession& session);
 
-  const RunParts parts_;
+  const RunContext context_;
   const Options options_;
   RunIdGenerator& ids_;
   Leases& node_;

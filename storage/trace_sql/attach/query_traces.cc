@@ -22,14 +22,14 @@ std::string ColumnNamesOf(const TraceTable& table) {
 
 }  // namespace
 
-QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion,
+QueryTraces::QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TableProvider* provider,
                          std::vector<std::string> runs)
-    : places_(std::move(places)), runs_(std::move(runs)), pool_(pool), companion_(companion) {
+    : places_(std::move(places)), runs_(std::move(runs)), pool_(pool), provider_(provider) {
   for (const TraceTable& table : TraceTables()) {
     tables_.push_back({table.name, ColumnNamesOf(table)});
   }
-  if (companion_ == nullptr) return;
-  tables_.insert(tables_.end(), companion_->tables().begin(), companion_->tables().end());
+  if (provider_ == nullptr) return;
+  tables_.insert(tables_.end(), provider_->tables().begin(), provider_->tables().end());
 }
 
 std::span<const std::string_view> QueryTraces::functions() const {
@@ -39,14 +39,14 @@ std::span<const std::string_view> QueryTraces::functions() const {
 Status QueryTraces::Offer(const GuestPlace& place) {
   WorkBudget& budget = place.budget;
   MemoryQuota& memory = place.memory;
-  ReadingTerms terms{.must_end = [&budget] { return budget.IsSpent(); },
-                     .aside =
-                         [](const std::function<void()>& read) {
-                           const MemoryQuota::Pause pause;
-                           read();
-                         },
-                     .take_memory = [&memory](int64_t bytes) { return memory.Take(bytes); },
-                     .take_part_memory = [&memory](int64_t bytes) { return memory.TakeOfParts(bytes); }};
+  QueryBudget terms{.must_end = [&budget] { return budget.IsSpent(); },
+                    .aside =
+                        [](const std::function<void()>& read) {
+                          const MemoryQuota::Pause pause;
+                          read();
+                        },
+                    .take_memory = [&memory](int64_t bytes) { return memory.Take(bytes); },
+                    .take_part_memory = [&memory](int64_t bytes) { return memory.TakeOfParts(bytes); }};
   set_ = std::make_unique<TraceSet>(pool_, std::move(terms));
   for (const TracePlace& trace : places_) {
     if (budget.IsSpent()) return Fail(ErrorCode::kCancelled, "open traces", "the query has ended");
@@ -59,7 +59,7 @@ Status QueryTraces::Offer(const GuestPlace& place) {
            std::any_of(catalog.begin(), catalog.end(), [&](const CatalogTable& table) { return name == table.name; });
   }));
   for (const auto& brought : set_->brought_tables()) tables_.push_back({brought->name, ColumnNamesOf(brought->table)});
-  return companion_ == nullptr ? OkStatus() : companion_->Offer(place.user, *set_);
+  return provider_ == nullptr ? OkStatus() : provider_->Offer(place.user, *set_);
 }
 
 const Status& QueryTraces::status() const {

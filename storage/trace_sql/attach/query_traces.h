@@ -18,9 +18,9 @@ namespace kprof {
 
 class QueryTraces final : public GuestTables {
  public:
-  // What is given by reference must outlive it; the companion may be null.
+  // What is given by reference must outlive it; the provider may be null.
   // `runs`: all that the query is about, those without a trace among them; what the catalog keeps of them is shown too.
-  QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TraceCompanion* companion = nullptr,
+  QueryTraces(std::vector<TracePlace> places, PartPool& pool, const TableProvider* provider = nullptr,
               std::vector<std::string> runs = {});
 
   std::span<const GuestTable> tables() const override { return tables_; }
@@ -32,7 +32,7 @@ class QueryTraces final : public GuestTables {
   const std::vector<TracePlace> places_;
   const std::vector<std::string> runs_;
   PartPool& pool_;
-  const TraceCompanion* const companion_;
+  const TableProvider* const provider_;
   std::vector<GuestTable> tables_;
   std::unique_ptr<TraceSet> set_;
   Status failure_;  // of opening

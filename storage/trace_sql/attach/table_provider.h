@@ -12,9 +12,9 @@
 
 namespace kprof {
 
-class TraceCompanion {
+class TableProvider {
  public:
-  virtual ~TraceCompanion() = default;
+  virtual ~TableProvider() = default;
   virtual std::span<const GuestTable> tables() const = 0;
   // Adds them to a connection that ends before the set; failures of reading are the set's. On the query's thread, which
   // may be any: it keeps nothing.

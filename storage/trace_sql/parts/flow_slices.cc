@@ -128,7 +128,7 @@ Status FlowSlices::Make(OpenPart& part) {
   PointReader reader(part);
   std::unordered_map<int64_t, FlowBinder> binders;  // by track
   size_t waiting = 0;
-  const auto groups = SliceGroups(part);
+  const auto groups = SegmentGroupsOf(part);
   const std::vector<TimeWindow> windows = WindowsOf(groups);
   for (size_t group = 0; group < windows.size(); ++group) {
     MemoryCharge memory(part.terms().take_part_memory);
@@ -150,7 +150,7 @@ Status FlowSlices::Make(OpenPart& part) {
     if (group == groups.size()) break;  // there are no slices
     int64_t track = kNoValue;
     FlowBinder* binder = nullptr;
-    RETURN_IF_ERROR(SweepGroup(part, groups[group], [&](const SweptSlice& slice) {
+    RETURN_IF_ERROR(ReadGroupInTime(part, groups[group], [&](const TimedSlice& slice) {
       if (slice.track != track) {
         track = slice.track;
         const auto found = binders.find(track);

@@ -22,7 +22,7 @@ bool MayBeAbsent(EventColumn column) {
 }  // namespace
 
 Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_t number, PartPool& pool,
-                                                 const ReadingTerms& terms) {
+                                                 const QueryBudget& terms) {
   std::unique_ptr<OpenPart> part(new OpenPart(place, number, terms));
   ASSIGN_OR_RETURN(part->reader_, terms.Aside([&] { return pool.Borrow(place.path); }));
   part->rank_ = place.rank.has_value() ? place.rank : part->reader_->IntegerFact("rank");
@@ -32,7 +32,7 @@ Result<std::unique_ptr<OpenPart>> OpenPart::Open(const TracePlace& place, int64_
   return part;
 }
 
-OpenPart::OpenPart(const TracePlace& place, int64_t number, const ReadingTerms& terms)
+OpenPart::OpenPart(const TracePlace& place, int64_t number, const QueryBudget& terms)
     : place_(place),
       number_(number),
       terms_(terms),
@@ -79,7 +79,7 @@ Result<std::optional<ColumnBounds>> OpenPart::ReadBounds(const Segment& segment,
 }
 
 Result<PartText> OpenPart::ReadText(int64_t id) {
-  if (const PartText* held = HeldText(id)) return *held;
+  if (const PartText* held = NoteText(id)) return *held;
   const auto found = texts_.find(id);
   if (found != texts_.end()) return PartText{found->second.c_str(), found->second.size(), true};
   ASSIGN_OR_RETURN(std::string text, terms_.Aside([&] { return reader_->ReadString(id); }));

@@ -56,7 +56,7 @@ class OpenPart {
  public:
   // `number`: its place among the parts of the query. Fails as PartReader::Open does.
   static Result<std::unique_ptr<OpenPart>> Open(const TracePlace& place, int64_t number, PartPool& pool,
-                                                const ReadingTerms& terms);
+                                                const QueryBudget& terms);
   ~OpenPart();
   OpenPart(const OpenPart&) = delete;
   OpenPart& operator=(const OpenPart&) = delete;
@@ -64,7 +64,7 @@ class OpenPart {
   const TracePlace& place() const { return place_; }
   std::optional<int64_t> rank() const { return rank_; }
   int64_t number() const { return number_; }
-  const ReadingTerms& terms() const { return terms_; }
+  const QueryBudget& terms() const { return terms_; }
   const PartReader& facts() const { return *reader_; }
   // For operators that read by themselves, within terms().Aside.
   PartReader& reader() { return *reader_; }
@@ -81,7 +81,7 @@ class OpenPart {
   Result<DecodedColumn> ReadSide(const SideSegment& segment, size_t column);
   Result<PartText> ReadText(int64_t id);
   // The same where it is kept, else null.
-  const PartText* HeldText(int64_t id) const {
+  const PartText* NoteText(int64_t id) const {
     const bool may_be = id >= 0 && id < static_cast<int64_t>(held_texts_.size());
     const PartText* text = may_be ? &held_texts_[static_cast<size_t>(id)] : nullptr;
     return text != nullptr && text->kept ? text : nullptr;
@@ -101,11 +101,11 @@ class OpenPart {
   Status CheckTime() const;
 
  private:
-  OpenPart(const TracePlace& place, int64_t number, const ReadingTerms& terms);
+  OpenPart(const TracePlace& place, int64_t number, const QueryBudget& terms);
 
   const TracePlace place_;
   const int64_t number_;
-  const ReadingTerms& terms_;
+  const QueryBudget& terms_;
   PartLease reader_;
   std::optional<int64_t> rank_;
   std::unordered_map<int64_t, std::string> texts_;

@@ -11,7 +11,7 @@
 
 namespace kprof {
 
-struct ReadingTerms {
+struct QueryBudget {
   // Asked between pieces of work that take about a millisecond; true ends them. Null: they go on.
   std::function<bool()> must_end{};
   // Runs what reads a part's file: its pages are bounded by themselves, and are no memory of the query's. Null: as it

@@ -14,7 +14,7 @@ constexpr size_t kMostKeptOpen = 4 << 20;
 }  // namespace
 
 void SliceParents::Plan(const OpenPart& part) {
-  groups_ = SliceGroups(part);
+  groups_ = SegmentGroupsOf(part);
   for (size_t i = 0; i < groups_.size(); ++i) {
     for (const Segment* segment : groups_[i]) group_of_.emplace(segment->id, i);
   }
@@ -43,7 +43,7 @@ Status SliceParents::MakeGroup(OpenPart& part, size_t group) {
             [](const auto& a, const auto& b) { return a.first->first_row < b.first->first_row; });
   int64_t track = -1;
   std::vector<int64_t>* of_track = nullptr;
-  RETURN_IF_ERROR(SweepGroup(part, groups_[group], [&](const SweptSlice& slice) {
+  RETURN_IF_ERROR(ReadGroupInTime(part, groups_[group], [&](const TimedSlice& slice) {
     if (of_track == nullptr || slice.track != track) {
       track = slice.track;
       of_track = &last[track];

@@ -30,7 +30,7 @@ Status Append(OpenPart& part, const Segment& segment, Columns& all) {
   return OkStatus();
 }
 
-Status SweepOne(OpenPart& part, const Segment& segment, const std::function<void(const SweptSlice&)>& see) {
+Status ReadOneInTime(OpenPart& part, const Segment& segment, const std::function<void(const TimedSlice&)>& see) {
   ASSIGN_OR_RETURN(const DecodedColumn times, part.Read(segment, EventColumn::kTime));
   ASSIGN_OR_RETURN(const DecodedColumn durations, part.Read(segment, EventColumn::kDuration));
   ASSIGN_OR_RETURN(const DecodedColumn tracks, part.Read(segment, EventColumn::kTrack));
@@ -43,7 +43,7 @@ Status SweepOne(OpenPart& part, const Segment& segment, const std::function<void
 
 }  // namespace
 
-std::vector<std::vector<const Segment*>> SliceGroups(const OpenPart& part) {
+std::vector<std::vector<const Segment*>> SegmentGroupsOf(const OpenPart& part) {
   std::vector<const Segment*> sorted;
   for (const Segment& segment : part.segments(EventKind::kSlice)) sorted.push_back(&segment);
   std::sort(sorted.begin(), sorted.end(), [](const Segment* a, const Segment* b) {
@@ -64,10 +64,10 @@ std::vector<std::vector<const Segment*>> SliceGroups(const OpenPart& part) {
   return groups;
 }
 
-Status SweepGroup(OpenPart& part, std::span<const Segment* const> group,
-                  const std::function<void(const SweptSlice&)>& see) {
+Status ReadGroupInTime(OpenPart& part, std::span<const Segment* const> group,
+                       const std::function<void(const TimedSlice&)>& see) {
   RETURN_IF_ERROR(part.CheckTime());
-  if (group.size() == 1) return SweepOne(part, *group.front(), see);
+  if (group.size() == 1) return ReadOneInTime(part, *group.front(), see);
   size_t rows = 0;
   for (const Segment* segment : group) rows += segment->rows;
   if (rows > kMostGroupRows) return OkStatus();

@@ -14,7 +14,7 @@
 
 namespace kprof {
 
-struct SweptSlice {
+struct TimedSlice {
   int64_t track = 0;
   int64_t time_ns = 0;
   int64_t duration_ns = 0;  // kNoValue: its end is not known
@@ -23,13 +23,13 @@ struct SweptSlice {
 };
 
 // In the order of time; within one, in that of their ids.
-std::vector<std::vector<const Segment*>> SliceGroups(const OpenPart& part);
+std::vector<std::vector<const Segment*>> SegmentGroupsOf(const OpenPart& part);
 
 // A group of more rows is left out: they would all be in memory together.
 constexpr size_t kMostGroupRows = 4 << 20;
 
 // Of one group: track by track, on each in the order of time, of those of one time the longest first.
-Status SweepGroup(OpenPart& part, std::span<const Segment* const> group,
-                  const std::function<void(const SweptSlice&)>& see);
+Status ReadGroupInTime(OpenPart& part, std::span<const Segment* const> group,
+                       const std::function<void(const TimedSlice&)>& see);
 
 }  // namespace kprof

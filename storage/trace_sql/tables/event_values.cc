@@ -66,7 +66,7 @@ bool ResultHeldValue(EventField field, const OpenPart& part, int64_t number, sql
     case EventField::kName:
     case EventField::kCategory: {
       if (number == 0 && field == EventField::kCategory) return true;
-      const PartText* text = part.HeldText(number);
+      const PartText* text = part.NoteText(number);
       if (text != nullptr) ResultText(out, *text);
       return text != nullptr;
     }

@@ -13,7 +13,7 @@ namespace kprof {
 
 class FunctionConnection : public TraceConnection {
  public:
-  explicit FunctionConnection(const std::vector<TracePlace>& places, ReadingTerms terms = {})
+  explicit FunctionConnection(const std::vector<TracePlace>& places, QueryBudget terms = {})
       : TraceConnection(places, std::move(terms)) {
     Expect(RegisterTraceFunctions(db(), set()));
   }

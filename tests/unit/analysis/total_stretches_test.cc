@@ -64,12 +64,12 @@ Answer Ask(const TracePart& part, const AggregateRequest& request) {
 TEST(TotalStretches, AreThoseOfWholeSegmentsInTheirOrder) {
   SampleTrace trace;
   PartReader& reader = AddPart(trace, SortedSlices(5'000), true);
-  const std::vector<TotalStretch> stretches = *FindTotalStretches(reader);
+  const std::vector<SlicesWithTotals> stretches = *FindSlicesWithTotals(reader);
   ASSERT_EQ(stretches.size(), 4u);
   EXPECT_EQ(stretches[0].first, 0u);
   EXPECT_EQ(stretches[1].first, 14u);
   EXPECT_EQ(stretches[3].end, reader.segments(EventKind::kSlice).size());
-  EXPECT_TRUE(FindTotalStretches(AddPart(trace, SortedSlices(1'000), false))->empty());
+  EXPECT_TRUE(FindSlicesWithTotals(AddPart(trace, SortedSlices(1'000), false))->empty());
 }
 
 TEST(TotalStretches, AnswersAreThoseOfTheSlices) {

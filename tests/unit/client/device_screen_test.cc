@@ -17,7 +17,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 
 std::string TextOf(const ScreenLine& line) {
   std::string text;
-  for (const Inked& piece : line) text += piece.text;
+  for (const StyledText& piece : line) text += piece.text;
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
@@ -27,14 +27,14 @@ std::vector<std::string> TextsOf(const std::vector<ScreenLine>& lines) {
   return texts;
 }
 
-// The ink of the piece with this text; kPlain where there is none.
-Ink InkOf(const std::vector<ScreenLine>& lines, const std::string& text) {
+// The style of the piece with this text; kPlain where there is none.
+TextStyle InkOf(const std::vector<ScreenLine>& lines, const std::string& text) {
   for (const ScreenLine& line : lines) {
-    for (const Inked& piece : line) {
-      if (piece.text.find(text) != std::string::npos) return piece.ink;
+    for (const StyledText& piece : line) {
+      if (piece.text.find(text) != std::string::npos) return piece.style;
     }
   }
-  return Ink::kPlain;
+  return TextStyle::kPlain;
 }
 
 v1::Device H200() {
@@ -111,8 +111,8 @@ TEST_F(DeviceScreenTest, ShowsEachDeviceWithItsFiguresAndItsWords) {
   EXPECT_EQ(texts[7], "EVENTS");
   EXPECT_THAT(texts[8], testing::EndsWith("0       locked        its clocks are at 1500 MHz"));
   EXPECT_EQ(texts[9], "q quits");
-  EXPECT_EQ(InkOf(lines, "power_cap"), Ink::kWarning);
-  EXPECT_EQ(InkOf(lines, "1365 of 1500"), Ink::kWarning) << "below its lock while it is at work";
+  EXPECT_EQ(InkOf(lines, "power_cap"), TextStyle::kWarning);
+  EXPECT_EQ(InkOf(lines, "1365 of 1500"), TextStyle::kWarning) << "below its lock while it is at work";
 }
 
 TEST_F(DeviceScreenTest, ADeviceThatIsNotWellSaysWhy) {
@@ -122,7 +122,7 @@ TEST_F(DeviceScreenTest, ADeviceThatIsNotWellSaysWhy) {
   screen_.Take(NewsOf({device}), kNow);
   const std::vector<ScreenLine> lines = screen_.Lines(120, 24, kNow);
   EXPECT_THAT(TextsOf(lines), testing::Contains(HasSubstr("unresponsive: nvmlDeviceGetClockInfo has not returned")));
-  EXPECT_EQ(InkOf(lines, "unresponsive"), Ink::kTrouble);
+  EXPECT_EQ(InkOf(lines, "unresponsive"), TextStyle::kTrouble);
 }
 
 TEST_F(DeviceScreenTest, AnIdleDeviceBelowItsLockIsNoWarning) {
@@ -130,7 +130,7 @@ TEST_F(DeviceScreenTest, AnIdleDeviceBelowItsLockIsNoWarning) {
   device.mutable_nvidia()->set_sm_mhz(345);
   device.mutable_nvidia()->set_gpu_percent(0);
   screen_.Take(NewsOf({device}), kNow);
-  EXPECT_EQ(InkOf(screen_.Lines(120, 24, kNow), "345 of 1500"), Ink::kPlain);
+  EXPECT_EQ(InkOf(screen_.Lines(120, 24, kNow), "345 of 1500"), TextStyle::kPlain);
 }
 
 TEST_F(DeviceScreenTest, EveryLineFitsWhateverTheSize) {

@@ -11,11 +11,11 @@ class GapNotesTest : public testing::Test {
  protected:
   // "" for no note.
   std::string Piece(int64_t dropped_bytes, int at_ms) {
-    return notes_.OnPiece(dropped_bytes, GapNotes::TimePoint() + milliseconds(at_ms)).value_or("");
+    return notes_.OnPiece(dropped_bytes, LogGapNotes::TimePoint() + milliseconds(at_ms)).value_or("");
   }
   std::string End() { return notes_.AtEnd().value_or(""); }
 
-  GapNotes notes_;
+  LogGapNotes notes_;
 };
 
 TEST_F(GapNotesTest, SaysNothingWhereNothingIsMissing) {

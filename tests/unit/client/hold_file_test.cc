@@ -34,7 +34,7 @@ class HoldFileTest : public testing::Test {
 TEST_F(HoldFileTest, GivesTheFileAndGetsItsTicket) {
   bool came = false;
   std::thread daemon([&] { came = Serve({kSideHoldFile, "", "ticket", ""}); });
-  Result<std::string> ticket = HoldFile(Socket(), file_.get());
+  Result<std::string> ticket = SendOpenFile(Socket(), file_.get());
   daemon.join();
   EXPECT_TRUE(came);
   ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
@@ -43,14 +43,14 @@ TEST_F(HoldFileTest, GivesTheFileAndGetsItsTicket) {
 
 TEST_F(HoldFileTest, FailsAsTheDaemonSays) {
   std::thread daemon([&] { Serve({kSideHoldFile, "usage", "no regular file", "send it"}); });
-  const Status refused = HoldFile(Socket(), file_.get()).status();
+  const Status refused = SendOpenFile(Socket(), file_.get()).status();
   daemon.join();
   EXPECT_EQ(refused.code(), ErrorCode::kUsage);
   EXPECT_EQ(refused.why(), "no regular file");
 }
 
 TEST_F(HoldFileTest, FailsWhereNobodyListens) {
-  EXPECT_EQ(HoldFile(folder_ / "none", file_.get()).status().code(), ErrorCode::kNoDaemon);
+  EXPECT_EQ(SendOpenFile(folder_ / "none", file_.get()).status().code(), ErrorCode::kNoDaemon);
 }
 
 }  // namespace

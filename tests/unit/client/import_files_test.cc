@@ -44,7 +44,7 @@ TEST_F(ImportFilesTest, OpensWhatIsNamedInItsOrder) {
   EXPECT_THAT(Names({b, a}), ElementsAre("b.json", "a.trace"));
   const std::vector<ImportFile> files = (*OpenImportFiles({b})).files;
   EXPECT_TRUE(files[0].is_regular);
-  EXPECT_FALSE(files[0].of_folder);
+  EXPECT_FALSE(files[0].from_folder);
   EXPECT_EQ(files[0].size_bytes, 5);
 }
 
@@ -88,7 +88,7 @@ TEST_F(ImportFilesTest, TakesThoseOfTheFoldersInAFolderAndTellsWhichTheyAreIn) {
   std::filesystem::create_directory_symlink(folder_ / "job", folder_ / "job/again");
   const std::vector<ImportFile> files = (*OpenImportFiles({folder_ / "job"})).files;
   ASSERT_EQ(files.size(), 2u);
-  EXPECT_TRUE(files[0].of_folder);
+  EXPECT_TRUE(files[0].from_folder);
   EXPECT_EQ(files[0].name, "trace.json");
   EXPECT_EQ(files[0].told_name, "rank0/trace.json");
   EXPECT_EQ(files[1].told_name, "rank1/trace.json");

@@ -67,7 +67,7 @@ class ClockLinkTest : public testing::Test {
   bool BecomesAsBefore() {
     return real_.Until([&] { return IsAsBefore() && Held().empty(); });
   }
-  std::vector<std::string> Held() { return *HoldFiles(*files_, folder_).List(); }
+  std::vector<std::string> Held() { return *ClockNotes(*files_, folder_).List(); }
   // The youngest child of this process.
   pid_t Keeper() {
     pid_t keeper = 0;
@@ -237,7 +237,7 @@ TEST_F(ClockLinkTest, ANoteOfAnEarlierBootIsClosedNotReplayed) {
   hold.uuid = model_.Uuid(0);
   hold.prior = {true, 300'000, {}, {}};
   hold.wanted = {1500, {}, true, 600'000};
-  ASSERT_TRUE(HoldFiles(*files_, folder_).Write(hold).ok());
+  ASSERT_TRUE(ClockNotes(*files_, folder_).Write(hold).ok());
   model_.Set(0, "lock 1200 1200");
   before_ = model_.State(0);
   auto link = NewLink();

@@ -26,7 +26,7 @@ class HoldFilesTest : public testing::Test {
 
   TemporaryFolder temporary_;
   std::unique_ptr<Files> posix_ = MakePosixFiles();
-  HoldFiles files_{*posix_, temporary_.path() + "/clocks"};
+  ClockNotes files_{*posix_, temporary_.path() + "/clocks"};
 };
 
 TEST_F(HoldFilesTest, KeepsWhatIsWrittenUntilItIsRemoved) {

@@ -70,7 +70,7 @@ class ProfilerPauseTest : public testing::Test {
   }
   long Number(const std::string& key) { return State(state_path_).Number(key); }
   bool IsPaused() { return Number("paused") != 0; }
-  bool IsNoted() { return (*HeldFiles(*files_, folder_).Read(kPauseHoldName)).has_value(); }
+  bool IsNoted() { return (*NoteStore(*files_, folder_).Read(kPauseHoldName)).has_value(); }
   bool BecomesAsBefore() {
     return real_.Until([&] { return !IsPaused() && !IsNoted(); });
   }
@@ -309,7 +309,7 @@ TEST_F(ProfilerPauseTest, ANoteOfAnEarlierBootIsClosedNotReplayed) {
   PauseHold hold;
   hold.boot_id = "an-earlier-boot";
   hold.set = true;
-  ASSERT_TRUE(HeldFiles(*files_, folder_).Write(kPauseHoldName, PauseHoldText(hold)).ok());
+  ASSERT_TRUE(NoteStore(*files_, folder_).Write(kPauseHoldName, PauseHoldText(hold)).ok());
   Set("paused", 1);
   EXPECT_TRUE(ReleaseHeldPause(NewSettings(), *files_, 10'000).ok());
   EXPECT_TRUE(IsPaused());

@@ -11,7 +11,7 @@ AccessPolicy Read(const std::string& text) {
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
   AccessPolicy policy = DefaultSystemAccess(kOwnUid);
-  Complaints complaints("f");
+  ConfigErrors complaints("f");
   ReadAccess(parsed.table(), complaints, policy);
   EXPECT_EQ(complaints.size(), 0u);
   return policy;

@@ -21,7 +21,7 @@ Result<ListenConfig> ReadListen(const std::string& text, std::optional<uint32_t>
   toml::parse_result parsed = toml::parse(text);
   KPROF_CHECK(static_cast<bool>(parsed));
   ListenConfig config;
-  Complaints complaints("f");
+  ConfigErrors complaints("f");
   if (const toml::table* table = parsed.table()["listen"].as_table()) ReadListen(*table, complaints, config);
   if (const toml::array* rules = parsed.table()["certificate"].as_array()) {
     for (const toml::node& rule : *rules) ReadCertificate(*rule.as_table(), complaints, only_uid, config);

@@ -45,11 +45,11 @@ class WithdrawnRightsTest : public RunsFixture, public testing::Test {
     EXPECT_TRUE(Until([&] { return !id.empty(); }));
     return id;
   }
-  WithdrawnRights::GroupsOf Groups() {
+  RevokedAccess::GroupsOf Groups() {
     return [this](uid_t uid, const std::vector<gid_t>&) { return groups_[uid]; };
   }
   void Enforce() {
-    WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_, Groups());
+    RevokedAccess withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_, Groups());
     bool done = false;
     withdrawn.Enforce(rights_, [&] { done = true; });
     ASSERT_TRUE(Until([&] { return done; }));
@@ -178,19 +178,19 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatIsAwayTakesNobodysRight) {
   const std::string waits = SubmitOk(CommandOf(kGoes));
   std::atomic<int> asked = 0;
   std::atomic<bool> is_away = true;
-  WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
-                            [&](uid_t, const std::vector<gid_t>& of) -> Result<std::vector<gid_t>> {
-                              EXPECT_EQ(of, (std::vector<gid_t>{44}));
-                              ++asked;
-                              if (is_away) return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
-                              return std::vector<gid_t>{100};
-                            });
+  RevokedAccess withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
+                          [&](uid_t, const std::vector<gid_t>& of) -> Result<std::vector<gid_t>> {
+                            EXPECT_EQ(of, (std::vector<gid_t>{44}));
+                            ++asked;
+                            if (is_away) return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
+                            return std::vector<gid_t>{100};
+                          });
   bool known = false;
   withdrawn.Enforce(rights_, [&] { known = true; });
   ASSERT_TRUE(Until([&] { return known; }));
   EXPECT_TRUE(Waits(waits));
   is_away = false;
-  Pass(WithdrawnRights::kAskAgainNs / kNanosPerMilli);
+  Pass(RevokedAccess::kAskAgainNs / kNanosPerMilli);
   ASSERT_TRUE(HasEnded(waits)) << "it is asked again";
   EXPECT_EQ(asked, 2);
 }
@@ -202,7 +202,7 @@ TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackInTimeWereNeverLost) {
   SubmitOk(CommandOf(kGoes));
   const std::string stays = SubmitOk(CommandOf(kStays, "certificate:ci"));
   auto answers = std::make_shared<std::promise<void>>();
-  WithdrawnRights withdrawn(
+  RevokedAccess withdrawn(
       *loop_, *workers_, *catalog_, *runs_, *audit_,
       [answered = answers->get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
         answered.wait();
@@ -230,7 +230,7 @@ TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackCountBeforeItIsKnownWhoWaits) 
   std::promise<void> reads;
   std::atomic<int> asked = 0;
   WorkerPool slow({.threads = 1, .queue_limit_jobs = 8});
-  WithdrawnRights withdrawn(
+  RevokedAccess withdrawn(
       *loop_, slow, *catalog_, *runs_, *audit_,
       [&, answered = answers.get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
         ++asked;
@@ -243,7 +243,7 @@ TEST_F(WithdrawnRightsTest, RightsThatAreGivenBackCountBeforeItIsKnownWhoWaits) 
   ASSERT_TRUE(slow.Submit([may_read = reads.get_future().share()] { may_read.wait(); }).ok());
   rights_.certificates = {{.name = "ci", .role = Role::kViewer, .uid = kStays}};
   withdrawn.Enforce(rights_);
-  Pass(WithdrawnRights::kLimitNs / kNanosPerMilli);
+  Pass(RevokedAccess::kLimitNs / kNanosPerMilli);
   EXPECT_TRUE(known) << "nobody waits longer than that, for the catalog either";
   EXPECT_TRUE(Waits(stays));
   reads.set_value();
@@ -257,10 +257,10 @@ TEST_F(WithdrawnRightsTest, TheDirectoryIsNotAskedWhatWouldNotHelp) {
   SubmitOk(CommandOf(kStays));
   ASSERT_TRUE(GoesOn(0));
   const std::string goes = SubmitOk(CommandOf(kGoes));
-  WithdrawnRights withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
-                            [](uid_t, const std::vector<gid_t>&) -> Result<std::vector<gid_t>> {
-                              return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
-                            });
+  RevokedAccess withdrawn(*loop_, *workers_, *catalog_, *runs_, *audit_,
+                          [](uid_t, const std::vector<gid_t>&) -> Result<std::vector<gid_t>> {
+                            return Fail(ErrorCode::kInternal, "find uid", "the directory is away");
+                          });
   withdrawn.Enforce(rights_);
   ASSERT_TRUE(HasEnded(goes)) << "no group has a role";
   const std::string nobodys = SubmitOk(CommandOf(kGoes));
@@ -281,7 +281,7 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatHangsKeepsNobodyWaitingForLong) {
   const std::string no_rule = SubmitOk(CommandOf(kStays, "certificate:gone"));
   std::promise<void> answers;
   std::atomic<int> asked = 0;
-  WithdrawnRights withdrawn(
+  RevokedAccess withdrawn(
       *loop_, *workers_, *catalog_, *runs_, *audit_,
       [&, answered = answers.get_future().share()](uid_t, const std::vector<gid_t>&) -> std::vector<gid_t> {
         ++asked;
@@ -292,7 +292,7 @@ TEST_F(WithdrawnRightsTest, ADirectoryThatHangsKeepsNobodyWaitingForLong) {
   withdrawn.Enforce(rights_, [&] { known = true; });
   ASSERT_TRUE(Until([&] { return asked == 1; }));
   EXPECT_FALSE(known);
-  Pass(WithdrawnRights::kLimitNs / kNanosPerMilli);
+  Pass(RevokedAccess::kLimitNs / kNanosPerMilli);
   EXPECT_TRUE(known);
   ASSERT_TRUE(HasEnded(no_rule)) << "nobody need be asked about that one";
   for (const std::string& id : {goes, by_rule}) EXPECT_TRUE(Waits(id));

@@ -21,17 +21,17 @@
 namespace kprof {
 namespace {
 
-using Heard = NeuronChild::Heard;
+using Heard = ToolProcess::Heard;
 using testing::EndsWith;
 
 constexpr int kLongMs = 20'000;
 
-Result<NeuronChild> StartScript(const std::string& script, OwnChildren* own = nullptr) {
-  return NeuronChild::Start({"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin"}, own);
+Result<ToolProcess> StartScript(const std::string& script, OwnChildren* own = nullptr) {
+  return ToolProcess::Start({"/bin/sh", "-c", script}, {"PATH=/usr/bin:/bin"}, own);
 }
 
 // All that it prints.
-std::string ReadAll(NeuronChild& child) {
+std::string ReadAll(ToolProcess& child) {
   std::string out;
   while (child.Read(out, kLongMs) == Heard::kBytes) {
   }
@@ -39,7 +39,7 @@ std::string ReadAll(NeuronChild& child) {
 }
 
 // One line that it prints.
-std::string ReadLine(NeuronChild& child) {
+std::string ReadLine(ToolProcess& child) {
   std::string out;
   while (!out.ends_with('\n') && child.Read(out, kLongMs) == Heard::kBytes) {
   }
@@ -59,8 +59,8 @@ class OtherProcess {
   const UniqueFd fd_;
 };
 
-TEST(NeuronChild, IsReadUntilItHasEnded) {
-  Result<NeuronChild> child = StartScript("echo one; echo two; exit 3");
+TEST(ToolProcess, IsReadUntilItHasEnded) {
+  Result<ToolProcess> child = StartScript("echo one; echo two; exit 3");
   ASSERT_TRUE(child.ok()) << child.status().ToString();
   EXPECT_EQ(ReadAll(*child), "one\ntwo\n");
   const std::optional<int> ended = child->AwaitEnd(kLongMs);
@@ -68,35 +68,35 @@ TEST(NeuronChild, IsReadUntilItHasEnded) {
   EXPECT_EQ(HowItEnded(*ended), "status 3");
 }
 
-TEST(NeuronChild, SaysBySignalHowItEnded) {
-  Result<NeuronChild> child = StartScript("kill -SEGV $$");
+TEST(ToolProcess, SaysBySignalHowItEnded) {
+  Result<ToolProcess> child = StartScript("kill -SEGV $$");
   ASSERT_TRUE(child.ok());
   EXPECT_EQ(ReadAll(*child), "");
   EXPECT_EQ(HowItEnded(*child->AwaitEnd(kLongMs)), "signal 11 (SIGSEGV)");
 }
 
-TEST(NeuronChild, IsNotThereWhereThereIsNoProgram) {
-  const Status status = NeuronChild::Start({"/none/neuron-ls"}, {}, nullptr).status();
+TEST(ToolProcess, IsNotThereWhereThereIsNoProgram) {
+  const Status status = ToolProcess::Start({"/none/neuron-ls"}, {}, nullptr).status();
   EXPECT_EQ(status.code(), ErrorCode::kToolMissing);
   EXPECT_EQ(status.what(), "start /none/neuron-ls");
 }
 
-TEST(NeuronChild, CannotBeStartedFromWhatIsNoProgram) {
+TEST(ToolProcess, CannotBeStartedFromWhatIsNoProgram) {
   const TemporaryFolder folder(TemporaryFolder::Holds::kPrograms);
   std::ofstream(folder / "text") << "text";
   WriteProgram(folder / "nonsense", "nonsense");
   OwnChildren own;
   for (const char* name : {"text", "nonsense"}) {
-    EXPECT_EQ(NeuronChild::Start({folder / name}, {}, &own).status().code(), ErrorCode::kSpawnFailed) << name;
+    EXPECT_EQ(ToolProcess::Start({folder / name}, {}, &own).status().code(), ErrorCode::kSpawnFailed) << name;
   }
   EXPECT_EQ(ChildOf(own), 0) << "one is left";
 }
 
-TEST(NeuronChild, IsEnteredUntilItIsReaped) {
+TEST(ToolProcess, IsEnteredUntilItIsReaped) {
   OwnChildren own;
   pid_t pid = -1;
   {
-    Result<NeuronChild> child = StartScript("echo $$; exec sleep 1000", &own);
+    Result<ToolProcess> child = StartScript("echo $$; exec sleep 1000", &own);
     ASSERT_TRUE(child.ok());
     pid = std::stoi(ReadLine(*child));
     EXPECT_TRUE(own.Has(pid));
@@ -104,18 +104,18 @@ TEST(NeuronChild, IsEnteredUntilItIsReaped) {
   EXPECT_FALSE(own.Has(pid));
 }
 
-TEST(NeuronChild, HasNothingOfOurs) {
+TEST(ToolProcess, HasNothingOfOurs) {
   const UniqueFd inherited(::fcntl(STDIN_FILENO, F_DUPFD, 100));  // without CLOEXEC
   const std::string of_descriptors = "for fd in 0 1 2 3 4 5 6 7 8 9 " + std::to_string(inherited.get()) +
                                      "; do [ -e /proc/$$/fd/$fd ] && echo $fd; done; exit 0";
-  Result<NeuronChild> child =
-      NeuronChild::Start({"/bin/sh", "-c", "echo $A $HOME; " + of_descriptors}, {"A=1", "PATH=/usr/bin:/bin"}, nullptr);
+  Result<ToolProcess> child =
+      ToolProcess::Start({"/bin/sh", "-c", "echo $A $HOME; " + of_descriptors}, {"A=1", "PATH=/usr/bin:/bin"}, nullptr);
   ASSERT_TRUE(child.ok());
   EXPECT_EQ(ReadAll(*child), "1\n0\n1\n2\n");
 }
 
-TEST(NeuronChild, WaitsNoLongerThanItIsTold) {
-  Result<NeuronChild> child = StartScript("echo noise >&2; exec sleep 1000");
+TEST(ToolProcess, WaitsNoLongerThanItIsTold) {
+  Result<ToolProcess> child = StartScript("echo noise >&2; exec sleep 1000");
   ASSERT_TRUE(child.ok());
   std::string out;
   EXPECT_EQ(child->Read(out, 0), Heard::kNothing);
@@ -125,16 +125,16 @@ TEST(NeuronChild, WaitsNoLongerThanItIsTold) {
   EXPECT_EQ(out, "");
 }
 
-TEST(NeuronChild, IsNotWaitedForLongerWhileItNeverStopsComplaining) {
-  Result<NeuronChild> child = StartScript("exec 3>&1; exec yes >&2");  // which keeps its output open
+TEST(ToolProcess, IsNotWaitedForLongerWhileItNeverStopsComplaining) {
+  Result<ToolProcess> child = StartScript("exec 3>&1; exec yes >&2");  // which keeps its output open
   ASSERT_TRUE(child.ok());
   std::string out;
   EXPECT_EQ(child->Read(out, 50), Heard::kNothing);
   EXPECT_EQ(child->AwaitEnd(50), std::nullopt);
 }
 
-TEST(NeuronChild, IsWokenFromReading) {
-  Result<NeuronChild> child = StartScript("exec sleep 1000");
+TEST(ToolProcess, IsWokenFromReading) {
+  Result<ToolProcess> child = StartScript("exec sleep 1000");
   ASSERT_TRUE(child.ok());
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -145,8 +145,8 @@ TEST(NeuronChild, IsWokenFromReading) {
   EXPECT_EQ(child->Read(out, kLongMs, read.get()), Heard::kNothing);
 }
 
-TEST(NeuronChild, KeepsTheTailOfItsErrors) {
-  Result<NeuronChild> child = StartScript("seq 1 40000 >&2; printf 'the \\033[31mend\\n' >&2; echo out; exit 1");
+TEST(ToolProcess, KeepsTheTailOfItsErrors) {
+  Result<ToolProcess> child = StartScript("seq 1 40000 >&2; printf 'the \\033[31mend\\n' >&2; echo out; exit 1");
   ASSERT_TRUE(child.ok());
   EXPECT_EQ(ReadAll(*child), "out\n");
   ASSERT_TRUE(child->AwaitEnd(kLongMs).has_value());
@@ -154,8 +154,8 @@ TEST(NeuronChild, KeepsTheTailOfItsErrors) {
   EXPECT_LT(child->ErrorTail().size(), 4096U);
 }
 
-TEST(NeuronChild, TakesItsGroupWithIt) {
-  Result<NeuronChild> child = StartScript("sleep 1000 & echo $!; exit 7");
+TEST(ToolProcess, TakesItsGroupWithIt) {
+  Result<ToolProcess> child = StartScript("sleep 1000 & echo $!; exit 7");
   ASSERT_TRUE(child.ok());
   const OtherProcess grandchild(std::stoi(ReadLine(*child)));
   std::string out;
@@ -164,9 +164,9 @@ TEST(NeuronChild, TakesItsGroupWithIt) {
   EXPECT_TRUE(grandchild.ends());
 }
 
-TEST(NeuronChild, IsAskedToEndFirst) {
+TEST(ToolProcess, IsAskedToEndFirst) {
   const TemporaryFolder folder;
-  Result<NeuronChild> child = StartScript("trap 'echo asked > " + (folder / "asked") +
+  Result<ToolProcess> child = StartScript("trap 'echo asked > " + (folder / "asked") +
                                           "; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
   ASSERT_TRUE(child.ok());
   EXPECT_EQ(ReadLine(*child), "ready");
@@ -176,8 +176,8 @@ TEST(NeuronChild, IsAskedToEndFirst) {
   EXPECT_EQ(word, "asked");
 }
 
-TEST(NeuronChild, IsKilledWhenItDoesNotEnd) {
-  Result<NeuronChild> child = StartScript("trap '' TERM; echo $$; while :; do sleep 0.01; done");
+TEST(ToolProcess, IsKilledWhenItDoesNotEnd) {
+  Result<ToolProcess> child = StartScript("trap '' TERM; echo $$; while :; do sleep 0.01; done");
   ASSERT_TRUE(child.ok());
   const OtherProcess process(std::stoi(ReadLine(*child)));
   child->End(50);
@@ -185,8 +185,8 @@ TEST(NeuronChild, IsKilledWhenItDoesNotEnd) {
   EXPECT_EQ(child->AwaitEnd(kLongMs), std::nullopt);  // it was reaped already
 }
 
-TEST(NeuronChild, DiesWithTheThreadThatStartedIt) {
-  std::optional<Result<NeuronChild>> child;
+TEST(ToolProcess, DiesWithTheThreadThatStartedIt) {
+  std::optional<Result<ToolProcess>> child;
   std::thread([&] { child.emplace(StartScript("exec sleep 1000")); }).join();
   ASSERT_TRUE(child->ok());
   const std::optional<int> ended = (*child)->AwaitEnd(kLongMs);
@@ -194,10 +194,10 @@ TEST(NeuronChild, DiesWithTheThreadThatStartedIt) {
   EXPECT_EQ(HowItEnded(*ended), "signal 9 (SIGKILL)");
 }
 
-TEST(NeuronChild, IsMovedAsOne) {
-  Result<NeuronChild> child = StartScript("echo here; exit 4");
+TEST(ToolProcess, IsMovedAsOne) {
+  Result<ToolProcess> child = StartScript("echo here; exit 4");
   ASSERT_TRUE(child.ok());
-  NeuronChild moved = *std::move(child);
+  ToolProcess moved = *std::move(child);
   EXPECT_EQ(ReadAll(moved), "here\n");
   EXPECT_EQ(HowItEnded(*moved.AwaitEnd(kLongMs)), "status 4");
 }

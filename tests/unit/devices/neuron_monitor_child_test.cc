@@ -20,30 +20,30 @@ using testing::SizeIs;
 
 constexpr int kMonitorLongMs = 30'000;
 
-Result<NeuronMonitorChild> Start(const NeuronStandIn& node) {
-  return NeuronMonitorChild::Start({.place = node.place(), .config_folder = node.folder(), .period_s = 1});
+Result<NeuronMonitorProcess> Start(const NeuronStandIn& node) {
+  return NeuronMonitorProcess::Start({.place = node.place(), .config_folder = node.folder(), .period_s = 1});
 }
 
 // The next one that is there.
-Result<NeuronReport> AwaitReport(NeuronMonitorChild& child) {
+Result<NeuronReport> AwaitReport(NeuronMonitorProcess& child) {
   Result<std::optional<NeuronReport>> report = child.Next(kMonitorLongMs);
   if (!report.ok()) return report.status();
   if (!*report) return Fail(ErrorCode::kTimedOut, "wait", "nothing came");
   return **report;
 }
 
-TEST(NeuronMonitorChild, IsToldThePeriodAndTheGroups) {
+TEST(NeuronMonitorProcess, IsToldThePeriodAndTheGroups) {
   EXPECT_EQ(NeuronMonitorConfig(5),
             R"({"period":"5s","neuron_runtimes":[{"tag_filter":".*","metrics":[{"type":"neuroncore_counters"},)"
             R"({"type":"memory_used"},{"type":"execution_stats"}]}],"system_metrics":[{"type":"neuron_hw_counters"}]})"
             "\n");
 }
 
-TEST(NeuronMonitorChild, GivesReportAfterReport) {
+TEST(NeuronMonitorProcess, GivesReportAfterReport) {
   const NeuronStandIn node(
       R"({"chip":"trn2","runtimes":[{"pid":9,"tag":"a","cores":{"1":25.5},"completed":3,"errors":{"numerical":2}}],)"
       R"("ecc":{"0":{"mem_ecc_uncorrected":4}},"monitor":{"period_s":0.01}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok()) << child.status().ToString();
   for (int i = 0; i < 3; ++i) {
     const Result<NeuronReport> report = AwaitReport(*child);
@@ -62,16 +62,16 @@ TEST(NeuronMonitorChild, GivesReportAfterReport) {
   EXPECT_FALSE(child->ended());
 }
 
-TEST(NeuronMonitorChild, GivesNothingWhileNothingComes) {
+TEST(NeuronMonitorProcess, GivesNothingWhileNothingComes) {
   const NeuronStandIn node(R"({"monitor":{"hang":true}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   EXPECT_FALSE(child->Next(0)->has_value());
   EXPECT_FALSE(child->Next(50)->has_value());
   EXPECT_FALSE(child->ended());
 }
 
-TEST(NeuronMonitorChild, SaysHowItEnded) {
+TEST(NeuronMonitorProcess, SaysHowItEnded) {
   struct Case {
     const char* node;
     const char* why;
@@ -84,7 +84,7 @@ TEST(NeuronMonitorChild, SaysHowItEnded) {
   };
   for (const Case& c : cases) {
     const NeuronStandIn node(c.node);
-    Result<NeuronMonitorChild> child = Start(node);
+    Result<NeuronMonitorProcess> child = Start(node);
     ASSERT_TRUE(child.ok());
     for (int again = 0; again < 2; ++again) {
       const Status status = AwaitReport(*child).status();
@@ -95,25 +95,25 @@ TEST(NeuronMonitorChild, SaysHowItEnded) {
   }
 }
 
-TEST(NeuronMonitorChild, GivesWhatCameBeforeItEnded) {
+TEST(NeuronMonitorProcess, GivesWhatCameBeforeItEnded) {
   const NeuronStandIn node(R"({"monitor":{"reports":2,"period_s":0,"exit":1}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   EXPECT_TRUE(AwaitReport(*child).ok());
   EXPECT_TRUE(AwaitReport(*child).ok());
   EXPECT_EQ(AwaitReport(*child).status().code(), ErrorCode::kToolFailed);
 }
 
-TEST(NeuronMonitorChild, SkipsLinesThatAreNoObject) {
+TEST(NeuronMonitorProcess, SkipsLinesThatAreNoObject) {
   const NeuronStandIn node(R"({"monitor":{"before":["INFO started","","[1]"],"period_s":0.01}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   EXPECT_TRUE(AwaitReport(*child).ok());
 }
 
-TEST(NeuronMonitorChild, GoesOnBehindALineThatCannotBeRead) {
+TEST(NeuronMonitorProcess, GoesOnBehindALineThatCannotBeRead) {
   const NeuronStandIn node(R"({"monitor":{"before":["{\"a\":","{\"neuron_runtime_data\":7}"],"period_s":0.01}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   EXPECT_THAT(AwaitReport(*child).status().why(), HasSubstr("ends too early"));
   const Status second = AwaitReport(*child).status();
@@ -123,9 +123,9 @@ TEST(NeuronMonitorChild, GoesOnBehindALineThatCannotBeRead) {
   EXPECT_FALSE(child->ended());
 }
 
-TEST(NeuronMonitorChild, GoesOnBehindALineThatIsTooLong) {
+TEST(NeuronMonitorProcess, GoesOnBehindALineThatIsTooLong) {
   const NeuronStandIn node(R"({"monitor":{"long_line_bytes":9000000,"period_s":0.01}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   const Status status = AwaitReport(*child).status();
   EXPECT_EQ(status.code(), ErrorCode::kBadInput);
@@ -133,41 +133,41 @@ TEST(NeuronMonitorChild, GoesOnBehindALineThatIsTooLong) {
   EXPECT_TRUE(AwaitReport(*child).ok());
 }
 
-TEST(NeuronMonitorChild, KeepsTheErrorsOfGroups) {
+TEST(NeuronMonitorProcess, KeepsTheErrorsOfGroups) {
   const NeuronStandIn node(
       R"({"runtimes":[{"pid":1,"cores":{"0":1}}],"monitor":{"group_errors":{"neuroncore_counters":"busy"}}})");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   const Result<NeuronReport> report = AwaitReport(*child);
   ASSERT_TRUE(report.ok());
   EXPECT_THAT(report->runtimes[0].group_errors, ElementsAre(NeuronGroupError{"neuroncore_counters", "busy"}));
 }
 
-TEST(NeuronMonitorChild, LeavesNoConfiguration) {
+TEST(NeuronMonitorProcess, LeavesNoConfiguration) {
   const NeuronStandIn node;
   const std::string path = node.folder() + "/neuron-monitor.json";
   const std::string elsewhere = node.folder() + "/elsewhere";
   std::ofstream(elsewhere) << "mine";
   fs::create_symlink(elsewhere, path);  // what somebody else left there
   {
-    Result<NeuronMonitorChild> child = Start(node);
+    Result<NeuronMonitorProcess> child = Start(node);
     ASSERT_TRUE(child.ok());
     EXPECT_FALSE(fs::is_symlink(path));
     EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
-    const NeuronMonitorChild moved = *std::move(child);
+    const NeuronMonitorProcess moved = *std::move(child);
     EXPECT_TRUE(fs::exists(path));
   }
   EXPECT_FALSE(fs::exists(path));
   EXPECT_EQ(fs::file_size(elsewhere), 4U);
 }
 
-TEST(NeuronMonitorChild, IsKilledWhenItDoesNotEnd) {
+TEST(NeuronMonitorProcess, IsKilledWhenItDoesNotEnd) {
   const NeuronStandIn node(R"({"monitor":{"ignore_term":true,"period_s":0.01}})");
   OwnChildren own;
   pid_t pid = 0;
   {
-    Result<NeuronMonitorChild> child =
-        NeuronMonitorChild::Start({.place = node.place(), .config_folder = node.folder(), .own = &own});
+    Result<NeuronMonitorProcess> child =
+        NeuronMonitorProcess::Start({.place = node.place(), .config_folder = node.folder(), .own = &own});
     ASSERT_TRUE(child.ok());
     EXPECT_TRUE(AwaitReport(*child).ok());
     pid = ChildOf(own);
@@ -176,22 +176,22 @@ TEST(NeuronMonitorChild, IsKilledWhenItDoesNotEnd) {
   EXPECT_FALSE(own.Has(pid));
 }
 
-TEST(NeuronMonitorChild, IsNotStartedWithoutItsToolOrAPlaceForItsConfiguration) {
+TEST(NeuronMonitorProcess, IsNotStartedWithoutItsToolOrAPlaceForItsConfiguration) {
   const NeuronStandIn node;
   const NeuronMonitorOptions missing{.place = {node.folder(), {}}, .config_folder = node.folder()};
-  EXPECT_EQ(NeuronMonitorChild::Start(missing).status().code(), ErrorCode::kToolMissing);
+  EXPECT_EQ(NeuronMonitorProcess::Start(missing).status().code(), ErrorCode::kToolMissing);
   const NeuronMonitorOptions nowhere{.place = node.place(), .config_folder = node.folder() + "/none"};
-  const Status status = NeuronMonitorChild::Start(nowhere).status();
+  const Status status = NeuronMonitorProcess::Start(nowhere).status();
   EXPECT_EQ(status.code(), ErrorCode::kNotFound);
   EXPECT_EQ(status.what(), "write " + node.folder() + "/none/neuron-monitor.json");
 }
 
 // All three sources, from the tools and the tree themselves.
-TEST(NeuronMonitorChild, GoesTogetherWithTheOtherSources) {
+TEST(NeuronMonitorProcess, GoesTogetherWithTheOtherSources) {
   const NeuronStandIn node(
       R"({"chip":"trn2","devices":2,"runtimes":[{"pid":9,"cores":{"6":40}}],"monitor":{"period_s":0.01}})");
   const NeuronSysfsStandIn tree("--driver 2.30.2 --chip trn2 --devices 2");
-  Result<NeuronMonitorChild> child = Start(node);
+  Result<NeuronMonitorProcess> child = Start(node);
   ASSERT_TRUE(child.ok());
   NeuronSources sources;
   sources.report = *AwaitReport(*child);

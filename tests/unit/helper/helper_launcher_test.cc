@@ -38,7 +38,7 @@ class HelperLauncherTest : public HelperTest {
     link_.emplace(loop_, folder_ / "helper.sock");
     launcher_.emplace(loop_, *link_);
     grants_.emplace(loop_, *link_, [this](uint32_t uid, const std::vector<uint32_t>& /*groups*/, uint64_t before) {
-      return uid == kCallerUid ? Newest(before) : ShownConnection();
+      return uid == kCallerUid ? Newest(before) : CallerConnection();
     });
   }
   void TearDown() override {
@@ -71,7 +71,7 @@ class HelperLauncherTest : public HelperTest {
   }
 
   // Their ids are their places, from 1. One that has hung up is found once: kprofd hears of it a little later.
-  ShownConnection Newest(uint64_t before) {
+  CallerConnection Newest(uint64_t before) {
     for (uint64_t id = std::min<uint64_t>(before - 1, connections_.size()); id > 0; --id) {
       const CallersConnection& connection = connections_[id - 1];
       if (!connection.caller.valid() && !found_hung_up_.insert(id).second) continue;

@@ -72,7 +72,7 @@ class LookupLineTest : public testing::Test {
   }
 
   FakeClock clock_;
-  std::optional<LookupLine> line_{clock_};
+  std::optional<LookupQueue> line_{clock_};
   std::shared_ptr<int> asker_ = std::make_shared<int>();
   int concluded_ = 0;
 };
@@ -91,11 +91,11 @@ TEST_F(LookupLineTest, ARefusalStands) {
 
 TEST_F(LookupLineTest, RefusesAllThatAreLateWhetherTheyHadTheirTurnOrNot) {
   std::vector<std::shared_ptr<const Answer>> answers;
-  for (size_t n = 0; n < LookupLine::kMostOfAUid + 3; ++n) answers.push_back(AddOneThatHangs(1));
-  EXPECT_EQ(running(), LookupLine::kMostOfAUid);
+  for (size_t n = 0; n < LookupQueue::kMostOfAUid + 3; ++n) answers.push_back(AddOneThatHangs(1));
+  EXPECT_EQ(running(), LookupQueue::kMostOfAUid);
   std::vector<pollfd> waits;
-  EXPECT_EQ(line_->AddWaits(waits), clock_.mono_ns() + LookupLine::kLimitNs);
-  clock_.Advance(LookupLine::kLimitNs);
+  EXPECT_EQ(line_->AddWaits(waits), clock_.mono_ns() + LookupQueue::kLimitNs);
+  clock_.Advance(LookupQueue::kLimitNs);
   for (const auto& answer : answers) {
     for (int turn = 0; turn < 10 && !answer->message; ++turn) line_->Turn();
     EXPECT_EQ(answer->code(), ErrorCode::kTimedOut);
@@ -108,16 +108,16 @@ TEST_F(LookupLineTest, AUserWithManyKeepsNobodyWaiting) {
   auto other = Add(2, [] { return std::string("x"); });
   WaitFor(*other);
   EXPECT_EQ(other->message, HelperMessage(HelperSwept{1}));
-  EXPECT_EQ(running(), LookupLine::kMostOfAUid);
+  EXPECT_EQ(running(), LookupQueue::kMostOfAUid);
   asker_.reset();
   line_->Turn();
 }
 
 TEST_F(LookupLineTest, HasABoundInAll) {
-  for (uint32_t uid = 0; uid < LookupLine::kMostAtATime + LookupLine::kMostWaiting; ++uid) {
+  for (uint32_t uid = 0; uid < LookupQueue::kMostAtATime + LookupQueue::kMostWaiting; ++uid) {
     EXPECT_FALSE(AddOneThatHangs(uid)->message);
   }
-  EXPECT_EQ(running(), LookupLine::kMostAtATime);
+  EXPECT_EQ(running(), LookupQueue::kMostAtATime);
   EXPECT_EQ(AddOneThatHangs(1'000'000)->code(), ErrorCode::kQueueFull);
   asker_.reset();
   line_->Turn();
@@ -130,12 +130,12 @@ TEST_F(LookupLineTest, NothingFollowsFromWhatIsWithdrawn) {
   std::vector<pollfd> waits;
   line_->AddWaits(waits);
   ASSERT_EQ(::poll(waits.data(), waits.size(), kLookupPatienceMs), 1);  // it was found already
-  for (size_t n = 0; n < LookupLine::kMostOfAUid; ++n) AddOneThatHangs(1, "other");
+  for (size_t n = 0; n < LookupQueue::kMostOfAUid; ++n) AddOneThatHangs(1, "other");
   auto waiting = AddOneThatHangs(1, "withdrawn");
   line_->Withdraw("withdrawn");
   EXPECT_EQ(found->code(), ErrorCode::kCancelled);
   EXPECT_EQ(waiting->code(), ErrorCode::kCancelled);
-  EXPECT_EQ(running(), LookupLine::kMostOfAUid);
+  EXPECT_EQ(running(), LookupQueue::kMostOfAUid);
   asker_.reset();
   line_->Turn();
 }

@@ -13,8 +13,8 @@ int64_t TimeOf(const std::optional<SpanEvent>& begin) {
   return begin ? begin->time : -1;
 }
 
-TEST(BegunSpans, TheLastOfATrackComesFirst) {
-  BegunSpans spans;
+TEST(UnendedSpans, TheLastOfATrackComesFirst) {
+  UnendedSpans spans;
   EXPECT_EQ(TimeOf(spans.TakeLast(7)), -1);
   spans.Add({.time = 1, .track = 7, .phase = 'B', .args = {4, 5}});
   spans.Add({.time = 2, .track = 8, .phase = 'B'});
@@ -28,8 +28,8 @@ TEST(BegunSpans, TheLastOfATrackComesFirst) {
   EXPECT_EQ(spans.size(), 1u);
 }
 
-TEST(BegunSpans, AsyncOnesAreFoundByTheirNames) {
-  BegunSpans spans;
+TEST(UnendedSpans, AsyncOnesAreFoundByTheirNames) {
+  UnendedSpans spans;
   spans.Add({.time = 1, .track = 7, .name = 1, .phase = 'b'});
   spans.Add({.time = 2, .track = 7, .name = 2, .phase = 'b'});
   spans.Add({.time = 3, .track = 7, .name = 1, .phase = 'b'});
@@ -41,8 +41,8 @@ TEST(BegunSpans, AsyncOnesAreFoundByTheirNames) {
   EXPECT_EQ(TimeOf(spans.TakeLastNamed(7, 1)), -1);
 }
 
-TEST(BegunSpans, TheOldestIsTheOneThatWasAddedFirst) {
-  BegunSpans spans;
+TEST(UnendedSpans, TheOldestIsTheOneThatWasAddedFirst) {
+  UnendedSpans spans;
   for (int64_t i = 1; i <= 4; ++i) spans.Add({.time = 10 - i, .track = i % 2, .name = i, .phase = 'b'});
   EXPECT_EQ(TimeOf(spans.TakeOldest()), 9);
   EXPECT_EQ(TimeOf(spans.TakeLastNamed(0, 2)), 8);
@@ -54,9 +54,9 @@ TEST(BegunSpans, TheOldestIsTheOneThatWasAddedFirst) {
 }
 
 // Against a plain list, which is searched.
-TEST(BegunSpans, IsWhatAListIs) {
+TEST(UnendedSpans, IsWhatAListIs) {
   std::mt19937 random(4);
-  BegunSpans spans;
+  UnendedSpans spans;
   std::vector<SpanEvent> list;
   auto take = [&](auto fits, bool from_front) {
     const auto count = static_cast<int64_t>(list.size());
@@ -93,9 +93,9 @@ TEST(BegunSpans, IsWhatAListIs) {
 }
 
 // A search for each would take minutes.
-TEST(BegunSpans, AnyNumberOfNamesMayBeOpen) {
+TEST(UnendedSpans, AnyNumberOfNamesMayBeOpen) {
   constexpr int64_t kNames = 300'000;
-  BegunSpans spans;
+  UnendedSpans spans;
   for (int64_t name = 0; name < kNames; ++name) spans.Add({.time = name, .track = 1, .name = name, .phase = 'b'});
   for (int64_t name = 0; name < kNames; ++name) ASSERT_EQ(TimeOf(spans.TakeLastNamed(1, name)), name);
 }

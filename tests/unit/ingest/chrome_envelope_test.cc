@@ -12,14 +12,14 @@ namespace {
 constexpr int64_t kMost = 64 << 20;
 
 struct Before {
-  Result<ChromeFrame> frame = ChromeFrame();
+  Result<ChromeEnvelope> frame = ChromeEnvelope();
   std::string members;
 };
 
 Before ReadBefore(const std::string& source, int64_t most = kMost) {
   MemoryText text(source);
   Before before;
-  before.frame = ReadFrameBefore(text, most, [&](std::string_view key, std::string_view value) {
+  before.frame = ReadEnvelopeBefore(text, most, [&](std::string_view key, std::string_view value) {
     before.members += std::string(key) + "=" + std::string(value) + " ";
     return OkStatus();
   });
@@ -30,8 +30,8 @@ Before ReadBefore(const std::string& source, int64_t most = kMost) {
 std::string ReadBehind(const std::string& source, int64_t from = 0, int64_t most = kMost) {
   MemoryText text(source);
   std::string members;
-  const Result<ChromeFrameBehind> behind =
-      ReadFrameBehind(text, from, most, [&](std::string_view key, std::string_view value) {
+  const Result<ChromeEnvelopeEnd> behind =
+      ReadEnvelopeBehind(text, from, most, [&](std::string_view key, std::string_view value) {
         members += std::string(key) + "=" + std::string(value) + " ";
         return OkStatus();
       });
@@ -39,7 +39,7 @@ std::string ReadBehind(const std::string& source, int64_t from = 0, int64_t most
   return members + (behind->end_bytes ? "closed before " + std::to_string(*behind->end_bytes) : "open");
 }
 
-TEST(ChromeFrame, AnObjectsEventsBeginBehindTheirBracket) {
+TEST(ChromeEnvelope, AnObjectsEventsBeginBehindTheirBracket) {
   const Before before = ReadBefore(R"({"schemaVersion": 1, "env": {"traceEvents": [1]}, "traceEvents": [{"ph")");
   ASSERT_TRUE(before.frame.ok());
   EXPECT_FALSE(before.frame->is_list);
@@ -47,19 +47,19 @@ TEST(ChromeFrame, AnObjectsEventsBeginBehindTheirBracket) {
   EXPECT_EQ(before.members, "schemaVersion=1 env={\"traceEvents\": [1]} ");
 }
 
-TEST(ChromeFrame, ABareListsEventsBeginBehindItsBracket) {
+TEST(ChromeEnvelope, ABareListsEventsBeginBehindItsBracket) {
   const Before before = ReadBefore(" \n[{");
   ASSERT_TRUE(before.frame.ok());
   EXPECT_TRUE(before.frame->is_list);
   EXPECT_EQ(before.frame->events_bytes, 3);
 }
 
-TEST(ChromeFrame, AByteOrderMarkMayStandInFront) {
+TEST(ChromeEnvelope, AByteOrderMarkMayStandInFront) {
   EXPECT_EQ(ReadBefore("\xef\xbb\xbf[").frame->events_bytes, 4);
   EXPECT_EQ(ReadBefore("\xef\xbb\xbf {\"traceEvents\" : [").frame->events_bytes, 22);
 }
 
-TEST(ChromeFrame, WhereThereAreNoEventsItSaysWhy) {
+TEST(ChromeEnvelope, WhereThereAreNoEventsItSaysWhy) {
   for (const std::string source :
        {"", "  ", "hello", "{", "{}", R"({"a":1})", R"({"a":1)", R"({"traceEvents":{}})", R"({"traceEvents":1})",
         R"({"traceEvents")", R"({"a" 1})", R"({"a":1 "traceEvents":[)", "{1:2}", R"({"a":word,"traceEvents":[)"}) {
@@ -72,7 +72,7 @@ TEST(ChromeFrame, WhereThereAreNoEventsItSaysWhy) {
   }
 }
 
-TEST(ChromeFrame, OfJsonLinesItSaysWhatToDo) {
+TEST(ChromeEnvelope, OfJsonLinesItSaysWhatToDo) {
   for (const std::string source :
        {"{\"a\":1}\n{\"a\":2}\n", "{}{}", "{\"ph\":\"X\",\"args\":{\"a\":[1]}}\r\n{\"ph\""}) {
     const Status status = ReadBefore(source).frame.status();
@@ -85,7 +85,7 @@ TEST(ChromeFrame, OfJsonLinesItSaysWhatToDo) {
   }
 }
 
-TEST(ChromeFrame, EventsThatBeginTooLateAreNone) {
+TEST(ChromeEnvelope, EventsThatBeginTooLateAreNone) {
   const std::string source = "{\"a\":\"" + std::string(2 << 20, 'x') + "\",\"traceEvents\":[";
   EXPECT_EQ(ReadBefore(source).frame->events_bytes, static_cast<int64_t>(source.size()));
   const Before before = ReadBefore(source, 1 << 20);
@@ -93,29 +93,29 @@ TEST(ChromeFrame, EventsThatBeginTooLateAreNone) {
   EXPECT_NE(before.frame.status().why().find("begins in its first 1 MiB"), std::string::npos);
 }
 
-TEST(ChromeFrame, WhatSeesMembersMayFail) {
+TEST(ChromeEnvelope, WhatSeesMembersMayFail) {
   MemoryText text(R"({"a":1,"traceEvents":[],"b":2})");
   const auto fail = [](std::string_view, std::string_view) { return Fail(ErrorCode::kStorageFull, "a", "b"); };
-  EXPECT_EQ(ReadFrameBefore(text, kMost, fail).status().code(), ErrorCode::kStorageFull);
-  EXPECT_EQ(ReadFrameBehind(text, 23, kMost, fail).status().code(), ErrorCode::kStorageFull);
+  EXPECT_EQ(ReadEnvelopeBefore(text, kMost, fail).status().code(), ErrorCode::kStorageFull);
+  EXPECT_EQ(ReadEnvelopeBehind(text, 23, kMost, fail).status().code(), ErrorCode::kStorageFull);
 }
 
-TEST(ChromeFrame, ATextThatCannotBeReadFails) {
+TEST(ChromeEnvelope, ATextThatCannotBeReadFails) {
   MemoryText text(R"({"a":1,"traceEvents":[],"b":2})");
   text.fail_from = 0;
   const auto see = [](std::string_view, std::string_view) { return OkStatus(); };
-  EXPECT_FALSE(ReadFrameBefore(text, kMost, see).ok());
-  EXPECT_FALSE(ReadFrameBehind(text, 23, kMost, see).ok());
+  EXPECT_FALSE(ReadEnvelopeBefore(text, kMost, see).ok());
+  EXPECT_FALSE(ReadEnvelopeBehind(text, 23, kMost, see).ok());
 }
 
-TEST(ChromeFrame, MembersBehindAreSeen) {
+TEST(ChromeEnvelope, MembersBehindAreSeen) {
   EXPECT_EQ(ReadBehind("}"), "closed before 1");
   EXPECT_EQ(ReadBehind(" \n }trailing"), "closed before 4");
   EXPECT_EQ(ReadBehind(R"(]xx , "a" : [1, 2] ,"b":{} }})", 3), "a=[1, 2] b={} closed before 28");
   EXPECT_EQ(ReadBehind(", } "), "closed before 3");
 }
 
-TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
+TEST(ChromeEnvelope, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
   EXPECT_EQ(ReadBehind(""), "open");
   EXPECT_EQ(ReadBehind("  "), "open");
   EXPECT_EQ(ReadBehind(","), "open");
@@ -124,14 +124,14 @@ TEST(ChromeFrame, BehindWhatIsNotClosedIsSeenAsFarAsItIsWhole) {
   EXPECT_EQ(ReadBehind(R"(,"a":1 2})"), "a=1 open");
 }
 
-TEST(ChromeFrame, AnotherListOfEventsBehindIsNoMemberButKnown) {
+TEST(ChromeEnvelope, AnotherListOfEventsBehindIsNoMemberButKnown) {
   EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X"}],"b":2})"), "a=1 b=2 events from 22 closed before 40");
   EXPECT_EQ(ReadBehind(R"(,"a":1,"traceEvents":[{"ph":"X")"), "a=1 events from 22 open");
   EXPECT_EQ(ReadBehind(R"(,"a":{"traceEvents":[]},"traceEvents":1})"),
             "a={\"traceEvents\":[]} traceEvents=1 closed before 40");
 }
 
-TEST(ChromeFrame, ThatTheNextMemberIsAnotherListOfEventsIsSeen) {
+TEST(ChromeEnvelope, ThatTheNextMemberIsAnotherListOfEventsIsSeen) {
   for (const std::string_view text : {R"(,"traceEvents":[)", " ,\n\"traceEvents\" :\t[{\"ph\""}) {
     EXPECT_EQ(FindNextEvents(text), text.data() + text.find('[') + 1);
   }
@@ -141,7 +141,7 @@ TEST(ChromeFrame, ThatTheNextMemberIsAnotherListOfEventsIsSeen) {
   }
 }
 
-TEST(ChromeFrame, ManyBytesBehindAreReadUpToTheLimit) {
+TEST(ChromeEnvelope, ManyBytesBehindAreReadUpToTheLimit) {
   const std::string source = ",\"a\":1,\"b\":\"" + std::string(2 << 20, 'x') + "\",\"c\":3}";
   EXPECT_TRUE(ReadBehind(source).ends_with("c=3 closed before " + std::to_string(source.size())));
   EXPECT_EQ(ReadBehind(source, 0, 1 << 20), "a=1 open");

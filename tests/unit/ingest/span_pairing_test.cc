@@ -67,7 +67,7 @@ class OpenSpansTest : public testing::Test {
   EventRows slices_;
   EventRows instants_;
   Rows metadata_;
-  OpenSpans spans_{shapes_, [this](const ArgShape& shape) { return Result<uint32_t>(Shape(shape)); }, 4};
+  SpanPairing spans_{shapes_, [this](const ArgShape& shape) { return Result<uint32_t>(Shape(shape)); }, 4};
 };
 
 TEST_F(OpenSpansTest, ABeginAndItsEndAreASlice) {

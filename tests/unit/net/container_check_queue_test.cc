@@ -14,8 +14,8 @@
 namespace kprof {
 namespace {
 
-constexpr auto kMostAskedPerAccount = static_cast<int>(PlaceLine::kMostAskedPerAccount);
-constexpr auto kMostAsked = static_cast<int>(PlaceLine::kMostAsked);
+constexpr auto kMostAskedPerAccount = static_cast<int>(ContainerCheckQueue::kMostAskedPerAccount);
+constexpr auto kMostAsked = static_cast<int>(ContainerCheckQueue::kMostAsked);
 
 class PlaceLineTest : public testing::Test {
  protected:
@@ -48,7 +48,7 @@ class PlaceLineTest : public testing::Test {
 
   void AnswerNext(const Result<CallerPlace>& place = CallerPlace::kHere) {
     ASSERT_FALSE(asked_.empty());
-    PlaceLine::Answered answered = std::move(asked_.front());
+    ContainerCheckQueue::Answered answered = std::move(asked_.front());
     asked_.pop_front();
     answered(place);
   }
@@ -68,15 +68,15 @@ class PlaceLineTest : public testing::Test {
   FakeClock clock_;
   IoLoop loop_{clock_};
   std::deque<Connected> connected_;
-  std::deque<PlaceLine::Answered> asked_;  // and not answered
+  std::deque<ContainerCheckQueue::Answered> asked_;  // and not answered
   int late_ = 0;
-  PlaceLine line_{loop_,
-                  {},
-                  [this](UniqueFd duplicate, PlaceLine::Answered answered) {
-                    EXPECT_TRUE(duplicate.valid());
-                    asked_.push_back(std::move(answered));
-                  },
-                  [this] { ++late_; }};
+  ContainerCheckQueue line_{loop_,
+                            {},
+                            [this](UniqueFd duplicate, ContainerCheckQueue::Answered answered) {
+                              EXPECT_TRUE(duplicate.valid());
+                              asked_.push_back(std::move(answered));
+                            },
+                            [this] { ++late_; }};
 };
 
 TEST_F(PlaceLineTest, GivesAConnectionBackWithItsPlace) {
@@ -101,7 +101,7 @@ TEST_F(PlaceLineTest, APlaceThatNobodyCanSayIsUnknown) {
 
 TEST_F(PlaceLineTest, NobodyWaitsLongerThanTheLimit) {
   const std::vector<Connected*> all = Connect(1000, 3 * kMostAskedPerAccount);
-  Pass(PlaceLine::kLimitNs - kNanosPerMilli);
+  Pass(ContainerCheckQueue::kLimitNs - kNanosPerMilli);
   EXPECT_EQ(Found(1000), 0);
   Pass(kNanosPerMilli);
   for (const Connected* connected : all) {
@@ -115,7 +115,7 @@ TEST_F(PlaceLineTest, NobodyWaitsLongerThanTheLimit) {
 
 TEST_F(PlaceLineTest, NobodyWaitsForWhoIsSilentAndNobodyIsAskedForMeanwhile) {
   Connect(1000);
-  Pass(PlaceLine::kLimitNs);
+  Pass(ContainerCheckQueue::kLimitNs);
   for (uint32_t account : {1000U, 1001U}) {
     Connected& connected = Connect(account);
     ASSERT_TRUE(connected.found);
@@ -205,10 +205,10 @@ TEST_F(PlaceLineTest, TooManyOfAllAreTurnedAway) {
 TEST_F(PlaceLineTest, WhatWasGivenUpCountsUntilItIsAnswered) {
   Connect(1000, kMostAskedPerAccount);
   AnswerNext();
-  Pass(PlaceLine::kLimitNs / 2);
+  Pass(ContainerCheckQueue::kLimitNs / 2);
   Connected& asked_later = Connect(1000);
   Connected& in_line = Connect(1000);
-  Pass(PlaceLine::kLimitNs / 2);
+  Pass(ContainerCheckQueue::kLimitNs / 2);
   for (int i = 0; i < kMostAskedPerAccount - 2; ++i) AnswerNext();
   EXPECT_EQ(asked_.size(), 3);  // the last of the first ones, and these two
   AnswerNext();

@@ -44,13 +44,13 @@ TEST(SidePackets, AreNotReadWhenTheyAreCutOrHaveMore) {
 class SideSocketTest : public testing::Test {
  protected:
   SideSocketTest() {
-    auto serve = [this](const SideSocket::Asker& who, const SideRequest& request, UniqueFd file) {
+    auto serve = [this](const SideSocketListener::Asker& who, const SideRequest& request, UniqueFd file) {
       served_.emplace_back(who.uid, request);
       brought_ = std::move(file);
       groups_ = who.groups;
       return Serve();
     };
-    socket_ = *SideSocket::Listen(loop_, Path(), 0600, serve, [this](uint32_t uid) {
+    socket_ = *SideSocketListener::Listen(loop_, Path(), 0600, serve, [this](uint32_t uid) {
       auto found = accounts_.find(uid);
       return found == accounts_.end() ? uid : found->second;
     });
@@ -58,10 +58,10 @@ class SideSocketTest : public testing::Test {
 
   std::string Path() const { return folder_ / "kprofd.sock.fd"; }
 
-  Result<SideSocket::Reply> Serve() {
+  Result<SideSocketListener::Reply> Serve() {
     if (refusal_) return *refusal_;
-    if (brought_.valid()) return SideSocket::Reply{UniqueFd(), "a ticket"};
-    return SideSocket::Reply{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), ""};
+    if (brought_.valid()) return SideSocketListener::Reply{UniqueFd(), "a ticket"};
+    return SideSocketListener::Reply{UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), ""};
   }
 
   UniqueFd Connect() {
@@ -86,7 +86,7 @@ class SideSocketTest : public testing::Test {
   std::vector<std::pair<uint32_t, SideRequest>> served_;
   UniqueFd brought_;
   std::vector<gid_t> groups_;
-  std::unique_ptr<SideSocket> socket_;
+  std::unique_ptr<SideSocketListener> socket_;
 };
 
 TEST_F(SideSocketTest, TakesTheFileOfARequestToHoldIt) {
@@ -193,7 +193,7 @@ class SideSocketOfManyUsers : public SideSocketTest {
 
 TEST_F(SideSocketTest, OfOneUserTheOldestSilentOneMakesRoom) {
   std::vector<UniqueFd> clients;
-  for (size_t i = 0; i < SideSocket::kMostSilentOfOne; ++i) clients.push_back(Connect());
+  for (size_t i = 0; i < SideSocketListener::kMostSilentOfOne; ++i) clients.push_back(Connect());
   EXPECT_FALSE(IsClosed(clients[0]));
   const UniqueFd next = Connect();
   EXPECT_TRUE(IsClosed(clients[0]));
@@ -203,7 +203,7 @@ TEST_F(SideSocketTest, OfOneUserTheOldestSilentOneMakesRoom) {
 
 TEST_F(SideSocketTest, WhoHasAskedIsAnsweredHoweverManyCome) {
   std::vector<UniqueFd> clients;
-  constexpr size_t kMany = SideSocket::kMostSilentOfOne + 36;  // fewer than may wait for the loop
+  constexpr size_t kMany = SideSocketListener::kMostSilentOfOne + 36;  // fewer than may wait for the loop
   for (size_t i = 0; i < kMany; ++i) {
     clients.push_back(*ConnectPacketSocket(Path()));
     ASSERT_EQ(SendPacket(clients.back().get(), EncodeSideRequest(kRequest)), 0);
@@ -213,7 +213,7 @@ TEST_F(SideSocketTest, WhoHasAskedIsAnsweredHoweverManyCome) {
   // Also who asks between being accepted and having to make room.
   const UniqueFd late = Connect();
   ASSERT_EQ(SendPacket(late.get(), EncodeSideRequest(kRequest)), 0);
-  for (size_t i = 0; i < SideSocket::kMostSilentOfOne; ++i) clients.push_back(*ConnectPacketSocket(Path()));
+  for (size_t i = 0; i < SideSocketListener::kMostSilentOfOne; ++i) clients.push_back(*ConnectPacketSocket(Path()));
   loop_.RunUntilIdle();
   EXPECT_EQ(served_.size(), kMany + 1);
 }
@@ -232,7 +232,8 @@ TEST_F(SideSocketOfManyUsers, SilentOnesKeepNobodyElseOut) {
 TEST_F(SideSocketOfManyUsers, SubordinateUidsCountAsTheirOwner) {
   for (uint32_t uid = 61100; uid < 61120; ++uid) accounts_[uid] = 61099;
   std::vector<std::vector<UniqueFd>> silent;
-  for (uid_t uid = 61100; uid < 61120; ++uid) silent.push_back(ConnectAs(uid, SideSocket::kMostSilentOfOne / 16));
+  for (uid_t uid = 61100; uid < 61120; ++uid)
+    silent.push_back(ConnectAs(uid, SideSocketListener::kMostSilentOfOne / 16));
   EXPECT_TRUE(IsClosed(silent[0][0]));
   EXPECT_FALSE(IsClosed(silent[19][0]));
 }
@@ -245,13 +246,14 @@ TEST_F(SideSocketTest, RemovesItsFile) {
 
 TEST_F(SideSocketTest, AdoptsAListenerOnly) {
   SocketPair pair = *MakeSocketPair(SOCK_SEQPACKET);
-  auto serve = [](const SideSocket::Asker&, const SideRequest&, UniqueFd) -> Result<SideSocket::Reply> {
-    return SideSocket::Reply{};
+  auto serve = [](const SideSocketListener::Asker&, const SideRequest&, UniqueFd) -> Result<SideSocketListener::Reply> {
+    return SideSocketListener::Reply{};
   };
   auto account_of = [](uint32_t uid) { return uid; };
-  EXPECT_EQ(SideSocket::Adopt(loop_, std::move(pair.ours), serve, account_of).status().code(), ErrorCode::kUsage);
+  EXPECT_EQ(SideSocketListener::Adopt(loop_, std::move(pair.ours), serve, account_of).status().code(),
+            ErrorCode::kUsage);
   UniqueFd listener = *ListenForPackets(folder_ / "another", 0600);
-  EXPECT_TRUE(SideSocket::Adopt(loop_, std::move(listener), serve, account_of).ok());
+  EXPECT_TRUE(SideSocketListener::Adopt(loop_, std::move(listener), serve, account_of).ok());
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace kprof {
 namespace {
 
-constexpr auto kMostOfAnAccount = static_cast<int>(RegistrationLine::kMostOfAnAccount);
-constexpr auto kMostUnderWay = static_cast<int>(RegistrationLine::kMostUnderWay);
+constexpr auto kMostOfAnAccount = static_cast<int>(GrantQueue::kMostOfAnAccount);
+constexpr auto kMostUnderWay = static_cast<int>(GrantQueue::kMostUnderWay);
 
 class RegistrationLineTest : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class RegistrationLineTest : public testing::Test {
     Entered& entered = entered_.emplace_back(Entered{account, {}});
     line_.Enter(
         account,
-        [this, account](RegistrationLine::Done answered) {
+        [this, account](GrantQueue::Done answered) {
           asked_.push_back({account, std::move(answered)});
         },
         [&entered](const Status& status) {
@@ -39,7 +39,7 @@ class RegistrationLineTest : public testing::Test {
   }
 
   void AnswerFirst(const Status& status = OkStatus()) {
-    RegistrationLine::Done answered = std::move(asked_.front().answered);
+    GrantQueue::Done answered = std::move(asked_.front().answered);
     asked_.pop_front();
     answered(status);
   }
@@ -52,11 +52,11 @@ class RegistrationLineTest : public testing::Test {
 
   struct Asked {
     uint32_t account = 0;
-    RegistrationLine::Done answered;
+    GrantQueue::Done answered;
   };
   FakeClock clock_;
   IoLoop loop_{clock_};
-  RegistrationLine line_{loop_};
+  GrantQueue line_{loop_};
   std::deque<Asked> asked_;
   std::deque<Entered> entered_;
 };
@@ -94,7 +94,7 @@ TEST_F(RegistrationLineTest, RegistersAllOfAUserInTheirOrder) {
   for (int i = 0; i < 100; ++i) {
     line_.Enter(
         1,
-        [this](RegistrationLine::Done answered) {
+        [this](GrantQueue::Done answered) {
           asked_.push_back({1, std::move(answered)});
         },
         [&order, i](const Status&) { order.push_back(i); });
@@ -107,7 +107,7 @@ TEST_F(RegistrationLineTest, RegistersAllOfAUserInTheirOrder) {
 TEST_F(RegistrationLineTest, RefusesWhoseTurnDoesNotComeInTime) {
   for (int i = 0; i < kMostOfAnAccount; ++i) Enter(1);
   Entered& late = Enter(1);
-  clock_.Advance(RegistrationLine::kLimitNs);
+  clock_.Advance(GrantQueue::kLimitNs);
   loop_.RunUntilIdle();
   ASSERT_TRUE(late.done);
   EXPECT_EQ(late.done->code(), ErrorCode::kQueueFull);
@@ -132,7 +132,7 @@ TEST_F(RegistrationLineTest, BlamesNoUserForOneWhoDoesNotAnswer) {
   for (int i = 0; i < 2 * kMostOfAnAccount; ++i) Enter(1);
   Entered& late = Enter(1);
   AnswerFirst(Fail(ErrorCode::kNoDaemon, "ask", "kprofd-helper is not there", "start it"));
-  clock_.Advance(RegistrationLine::kLimitNs);
+  clock_.Advance(GrantQueue::kLimitNs);
   loop_.RunUntilIdle();
   ASSERT_TRUE(late.done);
   EXPECT_EQ(late.done->code(), ErrorCode::kNoDaemon);

@@ -38,7 +38,7 @@ class CallerServersTest : public RpcFixture, public testing::Test {
     OnLoop([&] { servers = servers_->servers(); });
     return servers;
   }
-  ShownConnection Shown(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before = UINT64_MAX) {
+  CallerConnection Shown(uint32_t uid, const std::vector<uint32_t>& groups, uint64_t before = UINT64_MAX) {
     return servers_->DuplicateConnection(uid, groups, before);
   }
   int64_t Connections() {

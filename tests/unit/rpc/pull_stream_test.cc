@@ -59,7 +59,7 @@ class PullStreamTest : public testing::Test {
 
   void Serve(TestSource::Answer answer, bool impatient = false) {
     service_.make = [this, answer, impatient](grpc::CallbackServerContext* context) {
-      return new PullStream<Message>(CallRecord(desk_, Rpc::kQuery), loop_, pool_,
+      return new PullStream<Message>(CallRecord(admission_, Rpc::kQuery), loop_, pool_,
                                      std::make_unique<TestSource>(seen_, answer), impatient ? context : nullptr);
     };
     const std::string address = "unix:" + (folder_ / "s");
@@ -109,8 +109,8 @@ class PullStreamTest : public testing::Test {
   CallTotals totals_;
   const std::shared_ptr<CallerAccount> account_ =
       std::make_shared<CallerAccount>(clock_, "uid 1000", CallLimits(), totals_);
-  const std::shared_ptr<CallerDesk> desk_ =
-      std::make_shared<CallerDesk>(clock_, Caller{1000, Role::kViewer, true, {}}, account_, OkStatus(), nullptr);
+  const std::shared_ptr<CallAdmission> admission_ =
+      std::make_shared<CallAdmission>(clock_, Caller{1000, Role::kViewer, true, {}}, account_, OkStatus(), nullptr);
   WorkerPool pool_{{.threads = 2, .queue_limit_jobs = 100}};
   Seen seen_;
   Service service_;

@@ -141,8 +141,8 @@ class RpcFixture {
   OutputLimits output_{.head_bytes = 1000, .tail_bytes = 1000};
   StorageLimits storage_limits_;
   ConnectionLimits server_limits_;
-  ImportWays::SetRank set_rank_ = [](auto&&...) -> Result<int64_t> { return 5; };
-  ImportWays::Import import_ = [](auto&&...) -> Result<ImportedPart> {
+  ImportContext::SetRank set_rank_ = [](auto&&...) -> Result<int64_t> { return 5; };
+  ImportContext::Import import_ = [](auto&&...) -> Result<ImportedPart> {
     return Fail(ErrorCode::kBadInput, "import", "this test reads nothing");
   };
   WriterHold writer_hold_;
@@ -163,14 +163,14 @@ class RpcFixture {
     query_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = kQueryWorkers, .queue_limit_jobs = 64});
     audit_ = std::make_unique<AuditLog>(*loop_, clock_, catalog_->writer(), metrics_);
     audited_calls_ = std::make_unique<AuditedCalls>(*audit_, rpc_metrics_);
-    RunParts run_parts{*loop_,  clock_,    *workers_, *workers_, *workers_,
-                       files(), *catalog_, launcher_, devices_,  output_};
+    RunContext run_context{*loop_,  clock_,    *workers_, *workers_, *workers_,
+                           files(), *catalog_, launcher_, devices_,  output_};
     sources_ = std::make_unique<HeldSources>(*loop_);
-    imports_ = std::make_unique<ImportWays>(ImportWays{import_, set_rank_, {}, *sources_, *bulk_, *bulk_});
-    run_parts.imports = imports_.get();
-    runs_ = std::make_unique<Runs>(run_parts, Runs::Options(), "", RecoveredRuns());
+    imports_ = std::make_unique<ImportContext>(ImportContext{import_, set_rank_, {}, *sources_, *bulk_, *bulk_});
+    run_context.imports = imports_.get();
+    runs_ = std::make_unique<Runs>(run_context, Runs::Options(), "", RecoveredRuns());
     limits_ = std::make_unique<StreamLimits>(storage_limits_);
-    parts_ = std::make_unique<RpcParts>(RpcParts{
+    parts_ = std::make_unique<ServiceContext>(ServiceContext{
         *loop_, clock_, *workers_, *bulk_, *query_pool_, files(), *catalog_, devices_, *runs_, *limits_, answers_,
         health_, *audit_, trace_columns_, trace_parts_, trace_functions_, NodeInfo{"host", "test", "user", "/s"}});
     parts_->sources = sources_.get();
@@ -358,10 +358,10 @@ class RpcFixture {
   std::unique_ptr<WorkerPool> bulk_;
   std::unique_ptr<WorkerPool> query_pool_;
   std::unique_ptr<HeldSources> sources_;
-  std::unique_ptr<ImportWays> imports_;
+  std::unique_ptr<ImportContext> imports_;
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<StreamLimits> limits_;
-  std::unique_ptr<RpcParts> parts_;
+  std::unique_ptr<ServiceContext> parts_;
   std::unique_ptr<CallerServers> servers_;
   std::atomic<bool> stop_turning_{false};
   std::thread turning_;

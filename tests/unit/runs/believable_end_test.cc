@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kElapsedNs = 3 * kNanosPerSecond;
 
-TEST(BelievableEnd, LeavesWhatIsPossible) {
+TEST(ClampReportedEnd, LeavesWhatIsPossible) {
   CommandEnded said;
   said.exit_code = 3;
   said.wall_ns = kElapsedNs - 1;
@@ -25,10 +25,10 @@ TEST(BelievableEnd, LeavesWhatIsPossible) {
   said.host_cpus = 1;
   said.host_wall_ns = kElapsedNs;
   said.others_cpu_ns = 8;
-  EXPECT_EQ(BelievableEnd(said, kElapsedNs), said);
+  EXPECT_EQ(ClampReportedEnd(said, kElapsedNs), said);
 }
 
-TEST(BelievableEnd, BoundsWhatIsNot) {
+TEST(ClampReportedEnd, BoundsWhatIsNot) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   CommandEnded said;
   said.exit_code = 1 << 20;
@@ -38,7 +38,7 @@ TEST(BelievableEnd, BoundsWhatIsNot) {
                          &said.unkillable_processes, &said.host_cpus, &said.host_wall_ns, &said.others_cpu_ns}) {
     *value = kMost;
   }
-  const CommandEnded believed = BelievableEnd(said, kElapsedNs);
+  const CommandEnded believed = ClampReportedEnd(said, kElapsedNs);
   const int64_t cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   EXPECT_EQ(believed.exit_code, 255);
   EXPECT_FALSE(believed.signal);
@@ -51,11 +51,11 @@ TEST(BelievableEnd, BoundsWhatIsNot) {
   EXPECT_LT(believed.leftover_processes, 10'000'000);
 }
 
-TEST(BelievableEnd, KnowsNoNegativeNumbers) {
+TEST(ClampReportedEnd, KnowsNoNegativeNumbers) {
   CommandEnded said;
   said.exit_code = -1;
   said.wall_ns = said.user_cpu_ns = said.max_rss_bytes = said.voluntary_switches = said.leftover_processes = -5;
-  const CommandEnded believed = BelievableEnd(said, kElapsedNs);
+  const CommandEnded believed = ClampReportedEnd(said, kElapsedNs);
   EXPECT_EQ(believed.exit_code, 0);
   EXPECT_EQ(believed.wall_ns, 0);
   EXPECT_EQ(believed.user_cpu_ns, 0);
@@ -64,7 +64,7 @@ TEST(BelievableEnd, KnowsNoNegativeNumbers) {
   EXPECT_EQ(believed.leftover_processes, 0);
   said.exit_code.reset();
   said.signal = 4711;
-  EXPECT_LT(*BelievableEnd(said, kElapsedNs).signal, 100);
+  EXPECT_LT(*ClampReportedEnd(said, kElapsedNs).signal, 100);
 }
 
 }  // namespace

@@ -24,15 +24,15 @@ class DeviceStayTest : public RunsFixture, public testing::Test {
     row_.id = "run";
     row_.clocks = "none";
   }
-  RunParts Parts() {
-    RunParts parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
-                   *catalog_, *launcher_, devices_,  output_,   observer_};
+  RunContext Parts() {
+    RunContext parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
+                     *catalog_, *launcher_, devices_,  output_,   observer_};
     parts.user_names = &(users_ = std::make_unique<UserNames>(*loop_)).operator*();
     return parts;
   }
-  void Prepare(DeviceStay& stay) {
+  void Prepare(DeviceHold& stay) {
     stay.Prepare({.profilers_paused = false, .ncu_locks = {path_}},
-                 [this](const DeviceStay::Ready& ready) { ready_ = ready; });
+                 [this](const DeviceHold::Ready& ready) { ready_ = ready; });
   }
 
   // Time passes no faster than the thread that looks at the lock.
@@ -46,11 +46,11 @@ class DeviceStayTest : public RunsFixture, public testing::Test {
   UniqueFd lock_;
   RunRow row_;
   std::unique_ptr<UserNames> users_;
-  std::optional<DeviceStay::Ready> ready_;
+  std::optional<DeviceHold::Ready> ready_;
 };
 
 TEST_F(DeviceStayTest, WaitsUntilNobodyHasNcusLock) {
-  DeviceStay stay(Parts(), row_);
+  DeviceHold stay(Parts(), row_);
   Prepare(stay);
   loop_->RunUntilIdle();
   EXPECT_FALSE(ready_);
@@ -61,14 +61,14 @@ TEST_F(DeviceStayTest, WaitsUntilNobodyHasNcusLock) {
 
 TEST_F(DeviceStayTest, RefusesWhereNcusLockIsHeldForTheQueueTimeout) {
   row_.queue_timeout_ms = 1000;
-  DeviceStay stay(Parts(), row_);
+  DeviceHold stay(Parts(), row_);
   Prepare(stay);
   ASSERT_TRUE(Until([&] { return IsReadyAfterMore(); }));
   EXPECT_EQ(ready_->refused.code(), ErrorCode::kQueueTimeout);
 }
 
 TEST_F(DeviceStayTest, WaitsForNoLockWhenItIsToEnd) {
-  DeviceStay stay(Parts(), row_);
+  DeviceHold stay(Parts(), row_);
   Prepare(stay);
   loop_->RunUntilIdle();
   stay.Hurry();
@@ -77,7 +77,7 @@ TEST_F(DeviceStayTest, WaitsForNoLockWhenItIsToEnd) {
 
 // Its supervisor died while it was being prepared for it.
 TEST_F(DeviceStayTest, IsNeverReadyOnceItIsOver) {
-  DeviceStay stay(Parts(), row_);
+  DeviceHold stay(Parts(), row_);
   Prepare(stay);
   loop_->RunUntilIdle();
   bool ended = false;

@@ -98,8 +98,8 @@ TEST_F(ExpiryClockTest, RunsExpireByNoClockThatIsNotBelieved) {
   ASSERT_TRUE(GoesOn(0));
   launcher_->at(0).Ended(ExitCode(0));
   ASSERT_TRUE(HasEnded(id));
-  RunParts parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
-                 *catalog_, *launcher_, devices_,  output_,   observer_};
+  RunContext parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
+                   *catalog_, *launcher_, devices_,  output_,   observer_};
   parts.expiry_clock = &StartAhead(0);
   std::vector<std::string> expired;
   RetentionSweep sweep(parts, {.max_age_ns = kDay}, [&](const std::string& run) { expired.push_back(run); });

@@ -25,8 +25,8 @@ class KeptSamplesTest : public RunsFixture, public testing::Test {
   }
 
   std::shared_ptr<KeptSamples> Begin() {
-    const RunParts parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
-                         *catalog_, *launcher_, devices_,  output_,   observer_};
+    const RunContext parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
+                           *catalog_, *launcher_, devices_,  output_,   observer_};
     return std::make_shared<KeptSamples>(
         parts, kRun, std::vector<KeptSamples::WatchedDevice>{{"0", "H200", kNvidia}, {"left", "", kNvidia}});
   }

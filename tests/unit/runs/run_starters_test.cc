@@ -47,7 +47,7 @@ TEST_F(RunStartersTest, LetTheHelperStartWhatNobodyWaitsFor) {
 TEST_F(RunStartersTest, StartNothingOfWhoLostTheRightWhileItWasRegistered) {
   Close();
   std::vector<uint32_t> groups;
-  options_.why_withdrawn = [&](const Actor& who, const std::vector<uint32_t>& of) {
+  options_.why_revoked = [&](const Actor& who, const std::vector<uint32_t>& of) {
     EXPECT_EQ(who.uid, 1000);
     groups = of;
     return "uid 1000 no longer has a role on this node";

@@ -43,15 +43,16 @@ class RunsFixture {
     launcher_ = std::make_unique<FakeLauncher>();
     loop_ = std::make_unique<IoLoop>(clock_);
     workers_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = 0, .queue_limit_jobs = 1024});
-    RunParts parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
-                   *catalog_, *launcher_, devices_,  output_,   observer_};
+    RunContext parts{*loop_,    clock_,     *workers_, *workers_, *workers_, disk_.files,
+                     *catalog_, *launcher_, devices_,  output_,   observer_};
     grants_ = std::make_unique<FakeCallerGrants>(*loop_);
     if (system_mode_) parts.grants = grants_.get();
     parts.storage = &storage_limits_;
     parts.boot_id = boot_id_;
     sources_ = std::make_unique<HeldSources>(*loop_);
     import_pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{.threads = import_threads_});
-    imports_ = std::make_unique<ImportWays>(ImportWays{import_, set_rank_, {}, *sources_, *import_pool_, *workers_});
+    imports_ =
+        std::make_unique<ImportContext>(ImportContext{import_, set_rank_, {}, *sources_, *import_pool_, *workers_});
     if (import_) parts.imports = imports_.get();
     runs_ = std::make_unique<Runs>(parts, options_, last_id, std::move(recovered));
     loop_->RunUntilIdle();  // this thread is the loop's
@@ -176,9 +177,9 @@ class RunsFixture {
   RunObserver* observer_ = nullptr;
   Runs::Options options_;
   std::string boot_id_ = "this-boot";
-  bool system_mode_ = false;   // clients and the helper start commands
-  ImportWays::Import import_;  // none: nothing is imported
-  ImportWays::SetRank set_rank_;
+  bool system_mode_ = false;      // clients and the helper start commands
+  ImportContext::Import import_;  // none: nothing is imported
+  ImportContext::SetRank set_rank_;
   size_t import_threads_ = 0;  // 0: within the loop
   std::unique_ptr<FakeLauncher> launcher_;
   std::unique_ptr<FakeCallerGrants> grants_;
@@ -187,7 +188,7 @@ class RunsFixture {
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<HeldSources> sources_;
   std::unique_ptr<WorkerPool> import_pool_;
-  std::unique_ptr<ImportWays> imports_;
+  std::unique_ptr<ImportContext> imports_;
   std::unique_ptr<Runs> runs_;
 };
 

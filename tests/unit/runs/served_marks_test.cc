@@ -7,8 +7,8 @@
 namespace kprof {
 namespace {
 
-TEST(ServedMarks, AGrantCountsAgainstYoungerRequestsAlone) {
-  ServedMarks marks;
+TEST(FairTurns, AGrantCountsAgainstYoungerRequestsAlone) {
+  FairTurns marks;
   marks.Serve(5, 1);
   EXPECT_EQ(marks.TurnFor(4), 0u);
   EXPECT_EQ(marks.TurnFor(6), 1u);
@@ -19,10 +19,10 @@ TEST(ServedMarks, AGrantCountsAgainstYoungerRequestsAlone) {
   EXPECT_EQ(marks.last(), 2u);
 }
 
-TEST(ServedMarks, TellWhatAListOfAllGrantsTells) {
+TEST(FairTurns, TellWhatAListOfAllGrantsTells) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 200; ++round) {
-    ServedMarks marks;
+    FairTurns marks;
     std::set<uint64_t> waiting;
     std::map<uint64_t, uint64_t> expected;  // age -> turn, of those that wait
     uint64_t next_age = 1;

@@ -46,7 +46,7 @@ class Flows : public ::testing::Test {
   int64_t PeakOf(const std::string& sql, Lines expected) {
     int64_t held = 0;
     int64_t peak = 0;
-    ReadingTerms terms;
+    QueryBudget terms;
     terms.take_part_memory = [&](int64_t bytes) {
       held += bytes;
       peak = std::max(peak, held);
@@ -190,7 +190,7 @@ TEST_F(Flows, AreRefusedWhereThereIsNoMemory) {
   for (int i = 0; i < 1000; ++i) Point(i % 2 == 0 ? 's' : 'f', i % 2, 10 + i, std::to_string(i / 2));
   part_.Write(folder_ / "x.trace.db");
   for (const int64_t most : {0, 100, 20'000, 60'000}) {
-    ReadingTerms terms;
+    QueryBudget terms;
     int64_t held = 0;
     terms.take_part_memory = [&](int64_t bytes) -> Status {
       if (held + bytes > most) return Fail(ErrorCode::kUsage, "take memory", "there is no more");

@@ -43,7 +43,7 @@ inline Lines Sorted(Lines lines) {
 
 class TraceConnection {
  public:
-  explicit TraceConnection(const std::vector<TracePlace>& places, ReadingTerms terms = {})
+  explicit TraceConnection(const std::vector<TracePlace>& places, QueryBudget terms = {})
       : set_(pool_, std::move(terms)) {
     for (const TracePlace& place : places) Expect(set_.Add(place));
     EXPECT_EQ(sqlite3_open(":memory:", &db_), SQLITE_OK);
